@@ -1,0 +1,221 @@
+/**
+ * The fields of Kubernetes objects that the gate reads, as the API serves them in JSON (timestamps are strings).
+ * Every field may be absent: objects come from clusters of any age, and from hostile hands.
+ */
+
+export interface OwnerReference {
+  apiVersion: string
+  kind: string
+  name: string
+  uid: string
+  controller?: boolean
+}
+
+/** `metadata.managedFields` without the field sets: who wrote last, by which operation, when. */
+export interface ManagedFields {
+  manager?: string
+  operation?: string
+  subresource?: string
+  time?: string
+}
+
+export interface ObjectMeta {
+  name: string
+  namespace?: string
+  uid?: string
+  resourceVersion?: string
+  generation?: number
+  creationTimestamp?: string
+  deletionTimestamp?: string
+  deletionGracePeriodSeconds?: number
+  labels?: Record<string, string>
+  annotations?: Record<string, string>
+  ownerReferences?: OwnerReference[]
+  finalizers?: string[]
+  managedFields?: ManagedFields[]
+}
+
+/** Any object; kinds with rules of their own narrow `spec` and `status`. */
+export interface KubeObject {
+  apiVersion: string
+  kind: string
+  metadata: ObjectMeta
+  spec?: object
+  status?: object
+}
+
+export interface Condition {
+  type: string
+  status: string
+  reason?: string
+  message?: string
+  lastTransitionTime?: string
+  lastUpdateTime?: string
+  observedGeneration?: number | string
+}
+
+export interface LabelSelector {
+  matchLabels?: Record<string, string>
+  matchExpressions?: { key: string; operator: string; values?: string[] }[]
+}
+
+export interface EnvVar {
+  name: string
+  value?: string
+  valueFrom?: object
+}
+
+export interface Probe {
+  initialDelaySeconds?: number
+  periodSeconds?: number
+  timeoutSeconds?: number
+  failureThreshold?: number
+  successThreshold?: number
+  httpGet?: { port?: number | string; path?: string }
+  tcpSocket?: { port?: number | string }
+  exec?: { command?: string[] }
+  grpc?: { port?: number }
+}
+
+export interface Container {
+  name: string
+  image?: string
+  imagePullPolicy?: string
+  command?: string[]
+  args?: string[]
+  env?: EnvVar[]
+  envFrom?: object[]
+  ports?: { name?: string; containerPort: number; protocol?: string }[]
+  resources?: { limits?: Record<string, string>; requests?: Record<string, string> }
+  readinessProbe?: Probe
+  livenessProbe?: Probe
+  startupProbe?: Probe
+  /** `Always` on an init container makes it a sidecar (KEP-753). */
+  restartPolicy?: string
+}
+
+export interface PodSpec {
+  containers?: Container[]
+  initContainers?: Container[]
+  restartPolicy?: string
+  nodeName?: string
+  serviceAccountName?: string
+  terminationGracePeriodSeconds?: number
+  readinessGates?: { conditionType: string }[]
+}
+
+export interface ContainerStateTerminated {
+  exitCode?: number
+  signal?: number
+  reason?: string
+  message?: string
+  startedAt?: string
+  finishedAt?: string
+}
+
+export interface ContainerState {
+  waiting?: { reason?: string; message?: string }
+  running?: { startedAt?: string }
+  terminated?: ContainerStateTerminated
+}
+
+export interface ContainerStatus {
+  name: string
+  ready?: boolean
+  started?: boolean
+  restartCount?: number
+  image?: string
+  imageID?: string
+  state?: ContainerState
+  lastState?: ContainerState
+}
+
+export interface PodStatus {
+  phase?: string
+  reason?: string
+  message?: string
+  startTime?: string
+  observedGeneration?: number
+  conditions?: Condition[]
+  containerStatuses?: ContainerStatus[]
+  initContainerStatuses?: ContainerStatus[]
+}
+
+export interface Pod extends KubeObject {
+  spec?: PodSpec
+  status?: PodStatus
+}
+
+export interface PodTemplate {
+  metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> }
+  spec?: PodSpec
+}
+
+export interface DeploymentSpec {
+  replicas?: number
+  paused?: boolean
+  minReadySeconds?: number
+  progressDeadlineSeconds?: number
+  selector?: LabelSelector
+  template?: PodTemplate
+}
+
+export interface DeploymentStatus {
+  observedGeneration?: number
+  replicas?: number
+  updatedReplicas?: number
+  readyReplicas?: number
+  availableReplicas?: number
+  unavailableReplicas?: number
+  terminatingReplicas?: number
+  conditions?: Condition[]
+}
+
+export interface Deployment extends KubeObject {
+  spec?: DeploymentSpec
+  status?: DeploymentStatus
+}
+
+export interface ReplicaSetSpec {
+  replicas?: number
+  minReadySeconds?: number
+  selector?: LabelSelector
+  template?: PodTemplate
+}
+
+export interface ReplicaSetStatus {
+  observedGeneration?: number
+  replicas?: number
+  fullyLabeledReplicas?: number
+  readyReplicas?: number
+  availableReplicas?: number
+  terminatingReplicas?: number
+  conditions?: Condition[]
+}
+
+export interface ReplicaSet extends KubeObject {
+  spec?: ReplicaSetSpec
+  status?: ReplicaSetStatus
+}
+
+/** A core/v1 Event; `count` and `series.count` both exist in the wild. */
+export interface EventObject extends KubeObject {
+  involvedObject?: {
+    apiVersion?: string
+    kind?: string
+    namespace?: string
+    name?: string
+    uid?: string
+    fieldPath?: string
+  }
+  type?: string
+  reason?: string
+  message?: string
+  count?: number
+  firstTimestamp?: string | null
+  lastTimestamp?: string | null
+  eventTime?: string | null
+  series?: { count?: number; lastObservedTime?: string } | null
+  source?: { component?: string; host?: string }
+  reportingComponent?: string
+}

@@ -1,0 +1,32 @@
+import type { ReasonCode } from './lifecycle/reasons.ts'
+
+/** One mistake in what the user gave us: where it stands, what is wrong and what to write instead. */
+export interface Mistake {
+  /** The input (`resources`), environment variable or file that holds the mistake. */
+  readonly input: string
+  /** Line within the input or file, counted from 1. */
+  readonly line?: number
+  /** What is wrong and how to mend it, in full sentences. */
+  readonly message: string
+}
+
+/**
+ * Something that only the user can mend, found before anything was judged (outcome `misconfigured`).
+ * Carries every mistake at once: nobody should need three runs to learn of three typos.
+ */
+export class UserError extends Error {
+  readonly reason: ReasonCode
+  readonly mistakes: readonly Mistake[]
+
+  constructor(mistakes: readonly Mistake[], reason: ReasonCode = 'input-invalid') {
+    super(mistakes.map(describeMistake).join('\n'))
+    this.name = 'UserError'
+    this.reason = reason
+    this.mistakes = mistakes
+  }
+}
+
+/** `resources, line 3: …`: one line for one mistake. */
+export function describeMistake({ input, line, message }: Mistake): string {
+  return `${input}${line === undefined ? '' : `, line ${line}`}: ${message}`
+}

@@ -1,0 +1,82 @@
+import type { Problem } from '../lifecycle/assessment.ts'
+import type { ReasonCode } from '../lifecycle/reasons.ts'
+import type { Target } from '../plan/target.ts'
+
+/** How the gate ended (DESIGN §4). */
+export type Outcome =
+  | 'ready'
+  | 'failed'
+  | 'stalled'
+  | 'timed-out'
+  | 'superseded'
+  | 'cancelled'
+  | 'misconfigured'
+  | 'unknown'
+
+/** How a target ended; `progressing`: it was not done when the gate ended. */
+export type TargetOutcome = Outcome | 'progressing'
+
+/** An outcome with its reason (empty on ready) and one line for people. */
+export interface Verdict<O extends TargetOutcome = Outcome> {
+  readonly outcome: O
+  readonly reason: ReasonCode | ''
+  readonly message: string
+}
+
+/** A milestone as it was lived through. All moments are milliseconds since the epoch. */
+export interface MilestoneRecord {
+  readonly name: string
+  readonly state: 'done' | 'current' | 'pending' | 'failed' | 'skipped'
+  /** When it was reached; the gate's start for one that was reached at first sight. */
+  readonly at?: number
+  readonly message: string
+}
+
+/** A piece of proof, as text from the cluster: not yet escaped. */
+export interface Evidence {
+  readonly type: 'event' | 'log' | 'condition' | 'manifest'
+  /** Heading for people: `Events`, `Log of pod/web-x, container app (previous)`. */
+  readonly title: string
+  readonly text: string
+}
+
+export interface ProblemRecord extends Problem {
+  readonly evidence: readonly Evidence[]
+}
+
+export interface TargetRecord extends Verdict<TargetOutcome> {
+  readonly target: Target
+  /** When its verdict was given; absent while it is open. */
+  readonly endedAt?: number
+  readonly milestones: readonly MilestoneRecord[]
+  readonly problems: readonly ProblemRecord[]
+  /** What to do; for every target that is not ready at the end. */
+  readonly hint?: string
+  readonly notes: readonly string[]
+}
+
+/** One thing that happened, in the order of the log. */
+export interface Entry {
+  readonly at: number
+  /** Index into `Timeline.targets`; absent for the gate's own lines. */
+  readonly target?: number
+  readonly kind: 'progress' | 'problem' | 'note' | 'verdict' | 'heartbeat'
+  /** For verdicts and problems. */
+  readonly outcome?: TargetOutcome
+  /** Plain text, not yet escaped: may hold hostile words of the cluster. */
+  readonly text: string
+}
+
+/** All that happened, and how it ended: the whole input of every renderer. */
+export interface Timeline {
+  readonly startedAt: number
+  readonly finishedAt: number
+  readonly context: string
+  readonly serverVersion: string
+  readonly timeoutMs: number
+  readonly stallTimeoutMs: number
+  /** Absent while the gate is open. */
+  readonly verdict?: Verdict
+  readonly targets: readonly TargetRecord[]
+  readonly entries: readonly Entry[]
+}

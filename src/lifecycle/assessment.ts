@@ -1,0 +1,64 @@
+import type { ReasonCode } from './reasons.ts'
+
+/**
+ * How certain a problem is (DESIGN §2): `terminal`: nothing but a new apply can fix it; `strike`: only repetition
+ * proves it; `slow`: never fails by itself, only a clock ends it.
+ */
+export type ProblemClass = 'terminal' | 'strike' | 'slow'
+
+/** Something wrong with a target or with an object behind it. */
+export interface Problem {
+  readonly reason: ReasonCode
+  readonly class: ProblemClass
+  /** The object that has the problem: `pod/web-fc8b-8xkbh`, `deployment/web`. */
+  readonly subject: string
+  readonly container?: string
+  /** One line for people: what is wrong, in the cluster's words where they say it best. Not yet escaped. */
+  readonly message: string
+  /** How often it was seen: refusals of a pull, deaths of a container, pods with the same problem. */
+  readonly count: number
+  /** Milliseconds since the epoch on the runner's clock. */
+  readonly firstSeenAt: number
+  /** The class's proof is complete: this problem fails its target unless a better pod holds it back. */
+  readonly proven: boolean
+  /** What a hint needs to be specific. */
+  readonly detail?: ProblemDetail
+}
+
+/** The image, exit code or object that a problem is about, where known. */
+export interface ProblemDetail {
+  readonly image?: string
+  readonly exitCode?: number
+  readonly signal?: number
+  readonly object?: string
+  readonly key?: string
+}
+
+/** One step of a lifecycle, as it stands now. */
+export interface Milestone {
+  readonly name: string
+  /** `skipped`: does not apply, or could not be seen. */
+  readonly state: 'done' | 'open' | 'skipped'
+  /** Progress within the milestone; a growing `done` is progress for the stall clock. */
+  readonly count?: { readonly done: number; readonly total: number }
+  /** What a person wants to know of it: `revision 3 → ReplicaSet web-688899976b`. */
+  readonly message: string
+}
+
+/** Where a target stands now: what a lifecycle rule says of an object, its relatives and the time. */
+export interface Assessment {
+  readonly status: 'ready' | 'progressing' | 'failed'
+  /** One line: `2 of 3 new pods ready`. */
+  readonly message: string
+  readonly milestones: readonly Milestone[]
+  /** Everything wrong, the most deciding first (DESIGN §4: terminal, strike, slow; deepest; of most pods). */
+  readonly problems: readonly Problem[]
+  /** Present exactly when `status` is `failed`. */
+  readonly failure?: Problem
+  /** The object itself says how long this may take: why the stall clock stands still. */
+  readonly patience?: string
+  /** When the assessment may change although nothing is heard: milliseconds since the epoch, runner's clock. */
+  readonly recheckAt?: number
+  /** Facts worth telling that decide nothing: `2 old pods still draining`. */
+  readonly notes: readonly string[]
+}

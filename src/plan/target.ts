@@ -1,0 +1,56 @@
+import type { WatchRequest } from '../cluster/feed.ts'
+
+/** Where the user named a target: a line of an input, or of a manifest file. */
+export interface Source {
+  /** `resources` or the manifest's path, relative to the workspace. */
+  readonly file: string
+  /** Counted from 1. */
+  readonly line: number
+}
+
+/** The user's own definition of ready, as `kubectl wait --for` takes it. */
+export type WaitFor =
+  | { readonly type: 'condition'; readonly condition: string; readonly status: string }
+  | { readonly type: 'jsonpath'; readonly path: string; readonly value?: string }
+  | { readonly type: 'create' }
+  | { readonly type: 'delete' }
+
+/** Clocks, in milliseconds; 0 is off; absent means that the gate's own holds. */
+export interface TargetClocks {
+  readonly timeoutMs?: number
+  readonly stallTimeoutMs?: number
+  readonly milestoneTimeoutsMs?: Readonly<Record<string, number>>
+}
+
+/** One resource being gated. */
+export interface Target {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly namespace?: string
+  readonly name: string
+  /** Set, with an empty `name`, when the user's selector matched nothing: such a target is `not-found`. */
+  readonly selector?: string
+  readonly clocks: TargetClocks
+  readonly waitFor?: WaitFor
+  readonly source?: Source
+}
+
+/** The contract's form of a target's name (DESIGN §4): `deployment.apps/web`, `pod/web`. */
+export function targetId({ apiVersion, kind, name, selector }: NamedTarget): string {
+  const group = apiVersion.includes('/') ? `.${apiVersion.split('/')[0]}` : ''
+  return selector === undefined
+    ? `${kind.toLowerCase()}${group}/${name}`
+    : `${kind.toLowerCase()}${group} -l ${selector}`
+}
+
+/** The short form for people: `deployment/web`. */
+export function displayName({ kind, name, selector }: NamedTarget): string {
+  return selector === undefined ? `${kind.toLowerCase()}/${name}` : `${kind.toLowerCase()} -l ${selector}`
+}
+
+type NamedTarget = Pick<Target, 'apiVersion' | 'kind' | 'name' | 'selector'>
+
+/** The watch that sees the target itself. */
+export function targetWatch({ apiVersion, kind, namespace, name }: Target): WatchRequest {
+  return { apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) }
+}
