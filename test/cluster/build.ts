@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs'
+import { join } from 'node:path'
+import { run } from './command.ts'
+import { cacheFolder, kubeModule, kubernetesVersion, registryModule } from './layout.ts'
+
+/** Builds the program with all of Kubernetes, minutes on a clean machine, and returns its path; cached afterwards. */
+export async function buildKube(): Promise<string> {
+  const version = kubernetesVersion()
+  const [major, minor] = version.slice(1).split('.')
+  const stamp = 'k8s.io/component-base/version'
+  return build('kube', kubeModule, [
+    `-X ${stamp}.gitVersion=${version}`,
+    `-X ${stamp}.gitMajor=${major}`,
+    `-X ${stamp}.gitMinor=${minor}`,
+  ])
+}
+
+/** Builds the failing registry, seconds, and returns its path; cached afterwards. */
+export async function buildRegistry(): Promise<string> {
+  return build('registry', registryModule, [])
+}
+
+async function build(name: string, folder: string, linkerFlags: string[]): Promise<string> {
+  const hash = createHash('sha256').update(linkerFlags.join())
+  for (const file of readdirSync(folder).sort()) hash.update(readFileSync(join(folder, file)))
+  const binary = join(cacheFolder, `${name}-${hash.digest('hex').slice(0, 16)}`)
+  if (existsSync(binary)) return binary
+
+  mkdirSync(cacheFolder, { recursive: true })
+  // Static, so that it runs in an image without a C library and builds where there is no compiler.
+  const partial = `${binary}.${process.pid}`
+  const flags = ['-trimpath', '-buildvcs=false', '-ldflags', ['-s', '-w', ...linkerFlags].join(' ')]
+  await run('go', ['build', ...flags, '-o', partial, '.'], {
+    cwd: folder,
+    env: { ...process.env, CGO_ENABLED: '0', GOWORK: 'off' },
+  }).catch((error: Error) => {
+    const cause = error.cause as { code?: string } | undefined
+    throw cause?.code === 'ENOENT'
+      ? new Error('Go is missing: the test cluster needs Go 1.24 or newer on the path')
+      : error
+  })
+  renameSync(partial, binary)
+  return binary
+}

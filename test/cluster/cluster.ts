@@ -1,0 +1,149 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { Api } from './api.ts'
+import { buildKube } from './build.ts'
+import { attempt, run, until } from './command.ts'
+import {
+  certificatePath,
+  freePorts,
+  startContainerd,
+  startControllers,
+  startControlPlane,
+  startKubelet,
+  writeKubeconfig,
+} from './components.ts'
+import { writeImages } from './images.ts'
+import { containerdSocket, kubeconfigPath, stateFolder } from './layout.ts'
+import { installPackages } from './packages.ts'
+import { logPath, ownProcesses } from './processes.ts'
+import { ensureRegistry } from './registry.ts'
+import { createCgroups, createNetwork, sweep } from './sweep.ts'
+
+const components = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'containerd', 'kubelet']
+const lock = `${stateFolder}.lock`
+
+/** Called with each phase of `up` as it ends, and its duration in seconds. */
+export type OnPhase = (name: string, seconds: number) => void
+
+/** Whether the cluster runs and would take a pod now. */
+export async function isUp(): Promise<boolean> {
+  const running = new Set(ownProcesses().map((own) => own.component))
+  if (!existsSync(kubeconfigPath) || !components.every((component) => running.has(component))) return false
+  const api = Api.fromFile(kubeconfigPath)
+  return (await isNodeReady(api).catch(() => false)) && (await hasNamespaceDefaults(api).catch(() => false))
+}
+
+/**
+ * Brings the cluster up, from whatever is there, and returns once a pod can be created.
+ * @returns whether it had to be started
+ */
+export async function up(onPhase: OnPhase): Promise<boolean> {
+  return locked(async () => {
+    if (await isUp()) {
+      await ensureRegistry(Api.fromFile(kubeconfigPath))
+      return false
+    }
+    const phase = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
+      const start = performance.now()
+      const result = await work()
+      onPhase(name, (performance.now() - start) / 1000)
+      return result
+    }
+    await phase('packages', installPackages)
+    const kube = await phase('build', buildKube)
+    const archive = await phase('images', writeImages)
+    await phase('sweep', sweep)
+    try {
+      await bringUp(kube, archive, phase)
+    } catch (error) {
+      throw new Error(`${(error as Error).message}\n${lastLines()}`, { cause: error })
+    }
+    return true
+  })
+}
+
+/** Takes the cluster down and removes all that it left. Returns whether there was any. */
+export async function down(): Promise<boolean> {
+  return locked(sweep)
+}
+
+async function bringUp(
+  kube: string,
+  archive: string,
+  phase: (name: string, work: () => Promise<void>) => Promise<void>,
+): Promise<void> {
+  mkdirSync(stateFolder, { recursive: true, mode: 0o755 })
+  const ports = await freePorts()
+  await phase('control plane', async () => {
+    await createNetwork()
+    createCgroups()
+    startContainerd()
+    const token = startControlPlane(kube, ports)
+    await until('the API server has a certificate', 30, () => existsSync(certificatePath()))
+    writeKubeconfig(token, ports)
+    const api = Api.fromFile(kubeconfigPath)
+    await until('the API server is ready', 60, () =>
+      api.find('/api/v1/namespaces/kube-system').then(Boolean, () => false),
+    )
+  })
+  await phase('node', async () => {
+    startControllers(kube, ports)
+    await until(
+      'containerd answers',
+      30,
+      async () => (await attempt('ctr', ['-a', containerdSocket, 'version'])) !== '',
+    )
+    const imported = run('ctr', ['-a', containerdSocket, '-n', 'k8s.io', 'images', 'import', archive])
+    startKubelet(kube, ports)
+    await imported
+    const api = Api.fromFile(kubeconfigPath)
+    await until('the node is ready', 60, () => isNodeReady(api))
+    await until('namespaces get their service account', 30, () => hasNamespaceDefaults(api))
+  })
+  await phase('registry', () => ensureRegistry(Api.fromFile(kubeconfigPath)))
+}
+
+async function isNodeReady(api: Api): Promise<boolean> {
+  const node = await api.find('/api/v1/nodes/localhost')
+  const conditions: { type: string; status: string }[] = node?.['status'].conditions ?? []
+  const isTainted = node?.['spec'].taints !== undefined
+  return !isTainted && conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
+}
+
+/** No pod can be created in a namespace before both exist. */
+export async function hasNamespaceDefaults(api: Api, namespace = 'default'): Promise<boolean> {
+  const path = `/api/v1/namespaces/${namespace}`
+  const found = await Promise.all([
+    api.find(`${path}/serviceaccounts/default`),
+    api.find(`${path}/configmaps/kube-root-ca.crt`),
+  ])
+  return found.every(Boolean)
+}
+
+/** Two runs at a time would sweep each other away. The lock of a run that was killed is void. */
+async function locked<T>(work: () => Promise<T>): Promise<T> {
+  await until(`another run lets go of ${lock}`, 900, () => {
+    if (existsSync(lock) && !existsSync(`/proc/${readFileSync(lock, 'utf8')}`)) rmSync(lock, { force: true })
+    try {
+      writeFileSync(lock, String(process.pid), { flag: 'wx' })
+      return true
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+      throw error
+    }
+  })
+  try {
+    return await work()
+  } finally {
+    rmSync(lock, { force: true })
+  }
+}
+
+function lastLines(): string {
+  return components
+    .filter((component) => existsSync(logPath(component)))
+    .map(
+      (component) =>
+        `— ${logPath(component)}\n${readFileSync(logPath(component), 'utf8').split('\n').slice(-6).join('\n')}`,
+    )
+    .join('\n')
+}

@@ -1,0 +1,36 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+
+const execute = promisify(execFile)
+
+/** Runs a program to its end and returns its standard output. Throws with its standard error when it fails. */
+export async function run(
+  program: string,
+  args: readonly string[],
+  options: { cwd?: string; env?: NodeJS.ProcessEnv } = {},
+): Promise<string> {
+  try {
+    const { stdout } = await execute(program, args, { ...options, maxBuffer: 64 * 1024 * 1024 })
+    return stdout
+  } catch (error) {
+    const { stderr, message } = error as { stderr?: string; message: string }
+    throw new Error(`${program} ${args.slice(0, 3).join(' ')} … failed: ${stderr?.trim() || message}`, { cause: error })
+  }
+}
+
+/** Runs a program whose failure means that there was nothing to do. */
+export async function attempt(program: string, args: readonly string[]): Promise<string> {
+  return run(program, args).catch(() => '')
+}
+
+/**
+ * Waits until a condition holds, asking again every 100 ms.
+ * @param what names the condition in the error thrown after `seconds`
+ */
+export async function until(what: string, seconds: number, holds: () => Promise<boolean> | boolean): Promise<void> {
+  const end = Date.now() + seconds * 1000
+  while (!(await holds())) {
+    if (Date.now() > end) throw new Error(`${what}: not within ${seconds} s`)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}

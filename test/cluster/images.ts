@@ -1,0 +1,132 @@
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { arch } from 'node:os'
+import { join } from 'node:path'
+import { buildRegistry } from './build.ts'
+import { run } from './command.ts'
+import { cacheFolder } from './layout.ts'
+import { busyboxPath } from './packages.ts'
+import { type TarEntry, tar } from './tar.ts'
+
+/**
+ * Where the failing registry listens on every node. All images carry this name, so that whatever is not there already
+ * is asked of it, and no mistake of a test can ever pull from outside.
+ */
+export const registryAddress = '127.0.0.1:5995'
+
+/** The image of the tests: busybox, serving its tag over HTTP on port 8080 unless a command is given. Tags v1, v2, v3. */
+export const appImage = `${registryAddress}/app`
+
+/** The image of the failing registry itself. */
+export const registryImage = `${registryAddress}/registry:v1`
+
+/** What every pod's sandbox runs. */
+export const sandboxImage = `${registryAddress}/sandbox:v1`
+
+/** As the first process it would ignore SIGTERM, and every deletion take 30 s. */
+const serve = `#!/bin/sh
+trap 'exit 0' TERM INT
+echo "serving $(cat /www/index.html)"
+httpd -p 8080 -h /www
+sleep infinity &
+wait
+`
+
+interface Image {
+  name: string
+  files: TarEntry[]
+  config: { Entrypoint?: string[]; Cmd?: string[]; Env?: string[] }
+}
+
+/**
+ * Writes the archive of all images, as `docker save` would, and returns its path. It can be loaded by
+ * `ctr images import` and `kind load image-archive`. Cached by what goes into it.
+ */
+export async function writeImages(): Promise<string> {
+  const registry = await buildRegistry()
+  const busybox = busyboxPath()
+  const key = createHash('sha256')
+  for (const path of [registry, busybox, import.meta.filename, join(import.meta.dirname, 'tar.ts')]) {
+    key.update(readFileSync(path))
+  }
+  const archive = join(cacheFolder, `images-${key.digest('hex').slice(0, 16)}.tar`)
+  if (existsSync(archive)) return archive
+
+  const base = await busyboxFiles(busybox)
+  const apps = ['v1', 'v2', 'v3'].map((tag) => app(tag, base))
+  const images = [
+    { name: sandboxImage, files: base, config: { Entrypoint: ['/bin/sleep', 'infinity'] } },
+    ...apps,
+    registryOf(registry, base, app('slow', base)),
+  ]
+  mkdirSync(cacheFolder, { recursive: true })
+  writeFileSync(`${archive}.${process.pid}`, archiveOf(images))
+  renameSync(`${archive}.${process.pid}`, archive)
+  return archive
+}
+
+async function busyboxFiles(busybox: string): Promise<TarEntry[]> {
+  const applets = (await run(busybox, ['--list'])).split('\n').filter((name) => name && name !== 'busybox')
+  return [
+    { path: 'bin/' },
+    { path: 'etc/' },
+    { path: 'tmp/', mode: 0o1777 },
+    { path: 'bin/busybox', mode: 0o755, content: readFileSync(busybox) },
+    { path: 'etc/passwd', content: 'root:x:0:0:root:/:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n' },
+    ...applets.map((name) => ({ path: `bin/${name}`, link: 'busybox' })),
+  ]
+}
+
+function app(tag: string, base: TarEntry[]): Image {
+  const files = [
+    { path: 'www/' },
+    { path: 'www/index.html', content: `${tag}\n` },
+    { path: 'bin/serve', mode: 0o755, content: serve },
+  ]
+  return { name: `${appImage}:${tag}`, files: [...base, ...files], config: { Cmd: ['/bin/serve'] } }
+}
+
+function registryOf(binary: string, base: TarEntry[], slow: Image): Image {
+  const layer = tar(slow.files)
+  const files = [
+    { path: 'registry', mode: 0o755, content: readFileSync(binary) },
+    { path: 'config.json', content: configOf(slow, layer) },
+    { path: 'layer.tar', content: layer },
+  ]
+  const command = ['/registry', registryAddress, '/config.json', '/layer.tar']
+  return { name: registryImage, files: [...base, ...files], config: { Entrypoint: command } }
+}
+
+function archiveOf(images: Image[]): Buffer {
+  const files = new Map<string, TarEntry>()
+  const manifest = images.map((image) => {
+    const layer = tar(image.files)
+    const config = configOf(image, layer)
+    const layerPath = `${sha256(layer)}.tar`
+    const configPath = `${sha256(config)}.json`
+    files.set(layerPath, { path: layerPath, content: layer })
+    files.set(configPath, { path: configPath, content: config })
+    return { Config: configPath, RepoTags: [image.name], Layers: [layerPath] }
+  })
+  return tar([...files.values(), { path: 'manifest.json', content: JSON.stringify(manifest) }])
+}
+
+function configOf(image: Image, layer: Buffer): Buffer {
+  const config = { Env: ['PATH=/bin'], ...image.config }
+  return Buffer.from(
+    JSON.stringify({
+      architecture: { x64: 'amd64' }[arch() as string] ?? arch(),
+      os: 'linux',
+      created: '1970-01-01T00:00:00Z',
+      config,
+      rootfs: { type: 'layers', diff_ids: [`sha256:${sha256(layer)}`] },
+      history: [{ created: '1970-01-01T00:00:00Z' }],
+    }),
+  )
+}
+
+function sha256(content: Buffer): string {
+  return createHash('sha256').update(content).digest('hex')
+}
+
+if (import.meta.main) console.log(await writeImages())

@@ -1,0 +1,3 @@
+module rollout-gate/test/cluster/registry
+
+go 1.24

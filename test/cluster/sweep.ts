@@ -1,0 +1,135 @@
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { attempt, run, until } from './command.ts'
+import { cgroupName, network, stateFolder } from './layout.ts'
+import { kill, ownProcesses } from './processes.ts'
+
+/**
+ * Removes every trace of a cluster, running, killed or half started: processes, containers, mounts, network, files.
+ * @returns whether there was anything to remove
+ */
+export async function sweep(): Promise<boolean> {
+  const found = existsSync(stateFolder) || ownProcesses().length > 0
+  // The kubelet first, it would start again what the others end; then whoever holds containers; then the containers.
+  for (const component of [/^kubelet$/, /^containerd$/, /^containerd-shim/, /./]) {
+    await kill(
+      ownProcesses()
+        .filter((own) => component.test(own.component))
+        .map((own) => own.pid),
+    )
+  }
+  await kill(containerProcesses())
+  for (const mount of mountsBelow(stateFolder)) await run('umount', ['--lazy', mount])
+  await removeNetwork()
+  for (const folder of cgroupFolders()) await removeCgroup(folder)
+  removeShimSockets()
+  removeLogLinks()
+  removeNetworkResults()
+  rmSync(stateFolder, { recursive: true, force: true })
+  return found
+}
+
+/** Creates the parent cgroup of all pods in every hierarchy; the kubelet expects to find it. */
+export function createCgroups(): void {
+  for (const folder of cgroupFolders()) mkdirSync(folder, { recursive: true })
+}
+
+/** Creates the bridge of the pods. The plug-in would as well, but would let the machine forward packets for it. */
+export async function createNetwork(): Promise<void> {
+  const { bridge, gateway, prefixLength } = network
+  await run('ip', ['link', 'add', bridge, 'type', 'bridge'])
+  await run('ip', ['address', 'add', `${gateway}/${prefixLength}`, 'dev', bridge])
+  await run('ip', ['link', 'set', bridge, 'up'])
+}
+
+async function removeNetwork(): Promise<void> {
+  // Pairs normally go with their pods' network namespaces; one that stays keeps answering for its address.
+  const links = await attempt('ip', ['-o', 'link', 'show', 'master', network.bridge])
+  for (const [, veth] of links.matchAll(/^\d+: ([^@:]+)/gm)) await attempt('ip', ['link', 'delete', veth as string])
+  await attempt('ip', ['link', 'delete', network.bridge])
+}
+
+/** The mount points below a folder, the innermost first. */
+function mountsBelow(folder: string): string[] {
+  return readFileSync('/proc/self/mountinfo', 'utf8')
+    .split('\n')
+    .map((line) =>
+      (line.split(' ')[4] ?? '').replace(/\\(\d{3})/g, (_, code) => String.fromCharCode(Number.parseInt(code, 8))),
+    )
+    .filter((path) => path.startsWith(`${folder}/`))
+    .reverse()
+}
+
+/** The cluster's folder in every cgroup hierarchy: one in version 2, one for each controller in version 1. */
+function cgroupFolders(): string[] {
+  const root = '/sys/fs/cgroup'
+  if (existsSync(join(root, 'cgroup.controllers'))) return [join(root, cgroupName)]
+  return readdirSync(root)
+    .filter((name) => !lstatSync(join(root, name)).isSymbolicLink())
+    .map((name) => join(root, name, cgroupName))
+}
+
+function containerProcesses(): number[] {
+  const pids = cgroupFolders()
+    .filter(existsSync)
+    .flatMap((folder) =>
+      [folder, ...foldersBelow(folder)].flatMap((path) =>
+        readFileSync(join(path, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean).map(Number),
+      ),
+    )
+  return [...new Set(pids)]
+}
+
+async function removeCgroup(folder: string): Promise<void> {
+  if (!existsSync(folder)) return
+  for (const path of [folder, ...foldersBelow(folder)].reverse()) {
+    // A killed process leaves its cgroup a moment after it has ended.
+    await until(`the cgroup ${path} is empty`, 5, () => removed(path))
+  }
+}
+
+function removed(cgroup: string): boolean {
+  try {
+    rmdirSync(cgroup)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EBUSY') return false
+    throw error
+  }
+}
+
+function foldersBelow(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort()
+}
+
+/** Shims listen below /run/containerd whatever they are told; each notes where in its task's folder. */
+function removeShimSockets(): void {
+  const tasks = join(stateFolder, 'containerd/state/io.containerd.runtime.v2.task/k8s.io')
+  if (!existsSync(tasks)) return
+  for (const task of readdirSync(tasks)) {
+    const address = join(tasks, task, 'address')
+    if (existsSync(address)) rmSync(readFileSync(address, 'utf8').replace(/^unix:\/\//, ''), { force: true })
+  }
+}
+
+/** The kubelet links every container's log from a folder that cannot be configured. */
+function removeLogLinks(): void {
+  const folder = '/var/log/containers'
+  if (!existsSync(folder)) return
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name)
+    if (lstatSync(path).isSymbolicLink() && readlinkSync(path).startsWith(`${stateFolder}/`)) rmSync(path)
+  }
+}
+
+/** What the network plug-ins note of each sandbox, by name of the network; the loopback's have no other mark than the sandbox. */
+function removeNetworkResults(): void {
+  const folder = '/var/lib/cni/results'
+  if (!existsSync(folder)) return
+  const names = readdirSync(folder)
+  const sandboxes = names.flatMap((name) => new RegExp(`^${cgroupName}-([0-9a-f]{64})-`).exec(name)?.[1] ?? [])
+  for (const name of names) if (sandboxes.some((id) => name.includes(id))) rmSync(join(folder, name))
+}
