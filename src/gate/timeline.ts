@@ -63,7 +63,10 @@ export interface Entry {
   readonly kind: 'progress' | 'problem' | 'note' | 'verdict' | 'heartbeat'
   /** For verdicts and problems. */
   readonly outcome?: TargetOutcome
-  /** Plain text, not yet escaped: may hold hostile words of the cluster. */
+  /**
+   * Plain text, not yet escaped: may hold hostile words of the cluster. Of a verdict only the why, which may be empty
+   * (`image-not-found: the registry has no image acme/api:v2`): the log itself says `✗ failed after 42 s: `.
+   */
   readonly text: string
 }
 
@@ -79,4 +82,9 @@ export interface Timeline {
   readonly verdict?: Verdict
   readonly targets: readonly TargetRecord[]
   readonly entries: readonly Entry[]
+}
+
+/** A timeline whose gate has ended. */
+export interface EndedTimeline extends Timeline {
+  readonly verdict: Verdict
 }

@@ -1,0 +1,47 @@
+import type { TargetRecord, Timeline } from '../gate/timeline.ts'
+import { isManifest } from './details.ts'
+import { plain, plainLines } from './escape.ts'
+import { isFailing } from './headline.ts'
+import { fullName, nameTargets } from './names.ts'
+import { capitalised, count, outcomeWords, reasonPhrases } from './words.ts'
+
+/** An error annotation, in the words of `core.error`. */
+export interface Annotation {
+  readonly title: string
+  readonly message: string
+  readonly file?: string
+  readonly startLine?: number
+}
+
+/** GitHub shows ten of a step; two are left to the step itself. */
+const annotationLimit = 8
+/** GitHub cuts a longer message. */
+const characterLimit = 4_096
+const titleLimit = 200
+
+/** One error a target that failed, on its manifest's line where that is known; of more than 8 the last one counts the rest. */
+export function buildAnnotations({ targets }: Timeline): Annotation[] {
+  const names = nameTargets(targets.map(({ target }) => target)).map(fullName)
+  const failing = targets.flatMap((record, index) => (isFailing(record) ? [{ record, name: names[index] ?? '' }] : []))
+  if (failing.length <= annotationLimit) return failing.map(annotate)
+  const shown = failing.slice(0, annotationLimit - 1)
+  const rest = failing.slice(shown.length)
+  return [
+    ...shown.map(annotate),
+    {
+      title: `${count(rest.length, 'more target')} not ready`,
+      message: plain(`See the job summary: ${rest.map(({ name }) => name).join(', ')}`, characterLimit),
+    },
+  ]
+}
+
+function annotate({ record, name }: { readonly record: TargetRecord; readonly name: string }): Annotation {
+  const { target, outcome, reason, message, hint } = record
+  const words = reason === '' ? outcomeWords[outcome].verb : reasonPhrases[reason]
+  const text = [...plainLines(capitalised(message)), ...plainLines(hint ?? '')].join('\n')
+  return {
+    title: plain(`${name}: ${words}`, titleLimit),
+    message: text.length > characterLimit ? `${text.slice(0, characterLimit - 1).toWellFormed()}…` : text || words,
+    ...(isManifest(target.source) ? { file: target.source.file, startLine: target.source.line } : {}),
+  }
+}

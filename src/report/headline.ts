@@ -1,0 +1,55 @@
+import type { TargetRecord, Timeline } from '../gate/timeline.ts'
+import { duration } from './elapsed.ts'
+import { fullName, nameTargets } from './names.ts'
+import { count, outcomeWords, reasonPhrases } from './words.ts'
+
+/**
+ * How it ended, in one line for people: `Rollout failed after 42 s · deployment/web: image not found (and 2 more)`.
+ * Of a gate that is still open: `Rollout in progress for 42 s · 1 of 3 targets ready`. Not yet escaped.
+ */
+export function headline(timeline: Timeline): string {
+  const { verdict, targets } = timeline
+  const outcome = verdict?.outcome ?? 'progressing'
+  const { verb, preposition } = outcomeWords[outcome]
+  const took = `Rollout ${verb} ${preposition} ${duration(timeline.finishedAt - timeline.startedAt)}`
+  const phrase = verdict?.reason ? reasonPhrases[verdict.reason] : ''
+  if (outcome === 'misconfigured') return join(`Rollout ${verb}`, phrase)
+  if (outcome === 'unknown') return join(took, phrase)
+  if (outcome === 'ready') return join(took, readySubject(timeline))
+  const deciding = decidingTarget(timeline)
+  if (deciding === undefined || outcome === 'cancelled' || outcome === 'progressing') {
+    const ready = targets.filter((record) => record.outcome === 'ready').length
+    return join(took, targets.length === 0 ? phrase : `${ready} of ${count(targets.length, 'target')} ready`)
+  }
+  const name = fullName(nameTargets(targets.map(({ target }) => target))[targets.indexOf(deciding)] ?? { name: '' })
+  const why = deciding.reason ? `: ${reasonPhrases[deciding.reason]}` : ''
+  const others = targets.filter(isFailing).length - 1
+  return join(took, `${name}${why}${others > 0 ? ` (and ${others} more)` : ''}`)
+}
+
+/** The target that decided the gate: the first that ended as the gate did. None on ready, cancelled or an open gate. */
+export function decidingTarget({ verdict, targets }: Timeline): TargetRecord | undefined {
+  if (verdict === undefined || verdict.outcome === 'ready') return undefined
+  return targets
+    .filter((record) => isFailing(record) && record.outcome === verdict.outcome)
+    .reduce<TargetRecord | undefined>((first, record) => {
+      return first === undefined || (record.endedAt ?? Infinity) < (first.endedAt ?? Infinity) ? record : first
+    }, undefined)
+}
+
+/** It ended, and not well. A target that was merely open when the gate ended did not fail. */
+export function isFailing({ outcome }: TargetRecord): boolean {
+  return outcome !== 'ready' && outcome !== 'progressing'
+}
+
+function readySubject({ targets }: Timeline): string {
+  const [only] = targets
+  if (only === undefined) return 'nothing to wait for'
+  return targets.length === 1
+    ? fullName(nameTargets([only.target])[0] ?? { name: '' })
+    : count(targets.length, 'target')
+}
+
+function join(...parts: string[]): string {
+  return parts.filter((part) => part !== '').join(' · ')
+}

@@ -1,0 +1,163 @@
+import type { Entry, TargetOutcome, TargetRecord, Timeline } from '../gate/timeline.ts'
+import type { Target } from '../plan/target.ts'
+import { clock, duration, setting } from './elapsed.ts'
+import { plain, plainLines, shorten } from './escape.ts'
+import { decidingTarget, headline } from './headline.ts'
+import { fullName, namespacesOf, nameTargets } from './names.ts'
+import { describeProblem } from './problem.ts'
+import { count, outcomeWords, reasonPhrases } from './words.ts'
+
+/** What every line of one log has in common. */
+export interface LogLayout {
+  readonly startedAt: number
+  /** Names in the order of the timeline's targets, safe to print and of at most the column's width. */
+  readonly names: readonly string[]
+  readonly elapsedWidth: number
+  readonly nameWidth: number
+  readonly color: boolean
+}
+
+/** What the header says: a timeline, or what is known of it when the gate starts. */
+export interface LogHead extends Pick<Timeline, 'startedAt' | 'context' | 'timeoutMs' | 'stallTimeoutMs'> {
+  readonly targets: readonly Target[]
+}
+
+const widestName = 48
+const groupLimit = 20
+const evidenceLines = 200
+
+/**
+ * Measures the columns once, so that lines align although they are printed as they come.
+ * @param color ANSI colours, which the runner and terminals show
+ */
+export function layoutLog({ startedAt, targets, timeoutMs }: LogHead, { color = true } = {}): LogLayout {
+  const names = nameTargets(targets).map((name) => shorten(fullName(name), widestName))
+  return {
+    startedAt,
+    names,
+    nameWidth: Math.max(0, ...names.map((name) => name.length)),
+    elapsedWidth: clock(timeoutMs).length > 5 ? 7 : 5,
+    color,
+  }
+}
+
+/** The log's first line: `Rollout Gate · context prod · 2 targets in shop · timeout 10m · stall 5m`. */
+export function renderHeader({ context, targets, timeoutMs, stallTimeoutMs }: LogHead, { color }: LogLayout): string {
+  const namespaces = namespacesOf(targets)
+  const where =
+    namespaces.length > 1
+      ? ` in ${namespaces.length} namespaces`
+      : namespaces.map((name) => ` in ${plain(name)}`).join('')
+  const parts = [
+    ...(context === '' ? [] : [`context ${plain(context)}`]),
+    `${count(targets.length, 'target')}${where}`,
+    `timeout ${setting(timeoutMs)}`,
+    `stall ${setting(stallTimeoutMs)}`,
+  ]
+  return `${paint('bold', 'Rollout Gate', color)} · ${parts.join(' · ')}`
+}
+
+/** One line of the log: elapsed time, target, what happened. A verdict's text follows `✗ failed after 42 s: `. */
+export function renderEntry(entry: Entry, layout: LogLayout): string {
+  const { color } = layout
+  const elapsed = clock(entry.at - layout.startedAt).padStart(layout.elapsedWidth)
+  const name = entry.target === undefined ? '' : (layout.names[entry.target] ?? '')
+  const text = plain(entry.text).trim()
+  const words = [
+    paint('dim', elapsed, color),
+    ...(layout.nameWidth === 0 ? [] : [name.padEnd(layout.nameWidth)]),
+    ...(entry.kind === 'verdict' ? [verdictWords(entry, text, layout)] : [paint(entryStyles[entry.kind], text, color)]),
+  ]
+  return words.join('  ').trimEnd()
+}
+
+/** The last lines: how it ended, the cause, what to do, and how many targets stand where. */
+export function renderVerdict(timeline: Timeline, { color }: LogLayout): string[] {
+  const { verdict, targets } = timeline
+  if (verdict === undefined) return []
+  const deciding = decidingTarget(timeline)
+  const causes = verdict.outcome === 'ready' ? [] : plainLines(deciding?.message || verdict.message)
+  const hint = deciding?.hint
+  return [
+    paint(outcomeStyle(verdict.outcome), `${outcomeWords[verdict.outcome].mark} ${plain(headline(timeline))}`, color),
+    ...causes.map((cause) => `  ${cause}`),
+    ...(hint === undefined ? [] : plainLines(hint).map((line, index) => `  ${index === 0 ? '→' : ' '} ${line}`)),
+    ...(targets.length > 1 && verdict.outcome !== 'ready' ? [`  ${tally(targets)}`] : []),
+  ]
+}
+
+/** A folded group a target that is not ready: its problems, what to do, events and logs. */
+export function renderEvidence(timeline: Timeline, layout: LogLayout): string[] {
+  const groups = timeline.targets.flatMap((record, index) => {
+    if (record.outcome === 'ready' || record.problems.length === 0) return []
+    return [renderGroup(record, layout.names[index] ?? '', timeline.startedAt)]
+  })
+  const rest = groups.length - groupLimit
+  return [
+    ...groups.slice(0, groupLimit).flat(),
+    ...(rest > 0 ? [`${count(rest, 'more target')} with problems: see the report.`] : []),
+  ]
+}
+
+/** The whole log of a timeline, as lines without line breaks. */
+export function renderLog(timeline: Timeline, options: { readonly color?: boolean } = {}): string[] {
+  const head = { ...timeline, targets: timeline.targets.map(({ target }) => target) }
+  const layout = layoutLog(head, options)
+  return [
+    renderHeader(head, layout),
+    ...timeline.entries.map((entry) => renderEntry(entry, layout)),
+    ...renderVerdict(timeline, layout),
+    ...renderEvidence(timeline, layout),
+  ]
+}
+
+function verdictWords({ at, outcome = 'progressing' }: Entry, text: string, { startedAt, color }: LogLayout): string {
+  const { mark, verb, preposition } = outcomeWords[outcome]
+  const words = paint(outcomeStyle(outcome), `${mark} ${verb} ${preposition} ${duration(at - startedAt)}`, color)
+  return text === '' ? words : `${words}: ${text}`
+}
+
+function renderGroup(record: TargetRecord, name: string, startedAt: number): string[] {
+  const { mark } = outcomeWords[record.outcome]
+  const why = record.reason === '' ? '' : `: ${reasonPhrases[record.reason]}`
+  const lines = [
+    ...record.problems.flatMap((problem) => [
+      plain(describeProblem(problem, startedAt)),
+      ...problem.evidence.flatMap(({ title, text }) => {
+        const all = plainLines(text)
+        return [`  ${plain(title)}`, ...all.slice(-evidenceLines).map((line) => `  │ ${line}`)]
+      }),
+    ]),
+    ...record.notes.map((note) => plain(note)),
+    ...(record.hint === undefined ? [] : [`What to do: ${plain(record.hint)}`]),
+  ]
+  // The title is data of a command, which the runner decodes.
+  const title = `${mark} ${name}${why}`.replaceAll('%', '%25')
+  return [`::group::${title}`, ...lines.map((line) => `  ${line}`), '::endgroup::']
+}
+
+function tally(targets: readonly TargetRecord[]): string {
+  const totals = new Map<TargetOutcome, number>()
+  for (const { outcome } of targets) totals.set(outcome, (totals.get(outcome) ?? 0) + 1)
+  return [...totals].map(([outcome, n]) => `${n} ${outcomeWords[outcome].verb}`).join(', ')
+}
+
+type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'none'
+
+const entryStyles: Readonly<Record<Exclude<Entry['kind'], 'verdict'>, Style>> = {
+  progress: 'none',
+  note: 'none',
+  problem: 'yellow',
+  heartbeat: 'dim',
+}
+
+function outcomeStyle(outcome: TargetOutcome): Style {
+  if (outcome === 'ready') return 'green'
+  return outcomeWords[outcome].mark === '✗' ? 'red' : 'yellow'
+}
+
+const ansiCodes = { bold: 1, dim: 90, red: 31, green: 32, yellow: 33 }
+
+function paint(style: Style, text: string, color: boolean): string {
+  return color && style !== 'none' && text !== '' ? `\x1b[${ansiCodes[style]}m${text}\x1b[0m` : text
+}

@@ -1,0 +1,223 @@
+import type { TargetRecord, Timeline } from '../gate/timeline.ts'
+import { type DetailShape, renderDetails, renderSource, whereItStands } from './details.ts'
+import { duration, setting } from './elapsed.ts'
+import { code, fence, markdown, plain, plainLines, prose } from './escape.ts'
+import { fit, type Reduction } from './fit.ts'
+import { renderGantt } from './gantt.ts'
+import { decidingTarget, headline, isFailing } from './headline.ts'
+import { layoutLog, renderEntry } from './log.ts'
+import { fullName, namespacesOf, nameTargets, type TargetName } from './names.ts'
+import { capitalised, count, outcomeWords } from './words.ts'
+
+/** What the summary needs to know besides the timeline. */
+export interface SummaryOptions {
+  /** The most bytes; by default a little less than the 1 MiB that GitHub takes of one step. */
+  readonly maxBytes?: number
+  /** Where files of the workspace can be looked at: `https://github.com/acme/shop/blob/<commit>/`. */
+  readonly sourceBaseUrl?: string
+  /** Path of the JSON report, told when something had to be left out. */
+  readonly reportPath?: string
+}
+
+const defaultMaxBytes = 1_040_000
+/** More ready targets than this are folded, so that what is not ready is seen first. */
+const unfoldedReadyRows = 20
+
+/**
+ * The job summary as GitHub Markdown: the outcome in one sentence with its cause and what to do, a table of targets, a
+ * gantt, the timeline as text, and for each target that is not ready what happened, why, and the evidence. Of a gate
+ * that is still open it shows what is known so far. Ends with an empty line, so that several stand one after another.
+ */
+export function renderSummary(timeline: Timeline, options: SummaryOptions = {}): string {
+  return fit(
+    wholeShape,
+    reductions,
+    (shape, leftOut) => renderShape(timeline, shape, leftOut, options),
+    options.maxBytes ?? defaultMaxBytes,
+  )
+}
+
+interface Shape {
+  readonly detailsOfReady: boolean
+  readonly gantt: boolean
+  readonly evidenceLines: number
+  readonly timelineLines: number
+  readonly readyRows: boolean
+  /** The most targets that are not ready, in the table and in full. */
+  readonly rows: number
+  readonly details: number
+}
+
+const wholeShape: Shape = {
+  detailsOfReady: true,
+  gantt: true,
+  evidenceLines: 200,
+  timelineLines: 2_000,
+  readyRows: true,
+  rows: 500,
+  details: 50,
+}
+
+const reductions: readonly Reduction<Shape>[] = [
+  { leavesOut: 'the evidence of ready targets', apply: (shape) => ({ ...shape, detailsOfReady: false }) },
+  { leavesOut: 'the diagram', apply: (shape) => ({ ...shape, gantt: false }) },
+  { leavesOut: 'most lines of the logs', apply: (shape) => ({ ...shape, evidenceLines: 15 }) },
+  { leavesOut: 'the middle of the timeline', apply: (shape) => ({ ...shape, timelineLines: 60 }) },
+  { leavesOut: 'the rows of ready targets', apply: (shape) => ({ ...shape, readyRows: false }) },
+  { leavesOut: 'the logs', apply: (shape) => ({ ...shape, evidenceLines: 0 }) },
+  { leavesOut: 'most targets', apply: (shape) => ({ ...shape, rows: 50, details: 5 }) },
+  {
+    leavesOut: 'the timeline and the details',
+    apply: (shape) => ({ ...shape, timelineLines: 0, rows: 5, details: 0 }),
+  },
+]
+
+interface NamedRecord {
+  readonly record: TargetRecord
+  readonly name: TargetName
+}
+
+function renderShape(timeline: Timeline, shape: Shape, leftOut: readonly string[], options: SummaryOptions): string {
+  const names = nameTargets(timeline.targets.map(({ target }) => target))
+  const named = timeline.targets.map((record, index) => ({ record, name: names[index] ?? { name: '' } }))
+  const blocks = [
+    `### ${outcomeWords[timeline.verdict?.outcome ?? 'progressing'].icon} ${markdown(headline(timeline))}`,
+    ...cause(timeline, options),
+    ...table(timeline, named, shape),
+    ...diagram(timeline, shape),
+    ...textTimeline(timeline, shape),
+    ...details(timeline, named, shape, options),
+    ...note(leftOut, options),
+    footer(timeline),
+  ]
+  return `${blocks.join('\n\n')}\n\n`
+}
+
+function cause(timeline: Timeline, { sourceBaseUrl }: SummaryOptions): string[] {
+  const { verdict, targets } = timeline
+  if (verdict === undefined) return []
+  const [only] = targets
+  if (verdict.outcome === 'ready') return targets.length === 1 && only !== undefined ? [whereItStands(only)] : []
+  const deciding = decidingTarget(timeline)
+  const messages = plainLines(deciding?.message || verdict.message).filter((line) => line !== '')
+  const source = renderSource(deciding?.target.source, sourceBaseUrl)
+  const hint = deciding?.hint ?? gateHints[verdict.outcome]
+  return [
+    messages.length > 1
+      ? messages.map((message) => `- ${prose(message)}`).join('\n')
+      : `${messages.map((message) => prose(capitalised(message))).join('')}${source === '' ? '' : ` · ${source}`}`,
+    ...(hint === undefined ? [] : [`**What to do:** ${prose(hint)}`]),
+  ].filter((block) => block !== '')
+}
+
+/** What to do when it is no target's fault. */
+const gateHints: Readonly<Partial<Record<string, string>>> = {
+  unknown:
+    'The gate lost sight of the cluster, so the rollout itself may be fine. Look at the cluster before you roll anything back.',
+}
+
+function table({ startedAt, finishedAt, targets }: Timeline, named: readonly NamedRecord[], shape: Shape): string[] {
+  if (targets.length < 2) return []
+  const withNamespace = named.some(({ name }) => name.namespace !== undefined)
+  const withReason = targets.some(({ outcome, reason }) => outcome !== 'ready' && reason !== '')
+  const row = ({ record, name }: NamedRecord) => {
+    const ready = record.outcome === 'ready'
+    const cells = [
+      outcomeWords[record.outcome].icon,
+      ready ? markdown(name.name) : `**${markdown(name.name)}**`,
+      ...(withNamespace ? [markdown(name.namespace ?? '')] : []),
+      whereItStands(record),
+      duration((record.endedAt ?? finishedAt) - startedAt),
+      ...(withReason ? [ready ? '' : code(record.reason)] : []),
+    ]
+    return `| ${cells.join(' | ')} |`
+  }
+  const head = [
+    `| | Target |${withNamespace ? ' Namespace |' : ''} Where it stands | Took |${withReason ? ' Why |' : ''}`,
+    `|:-:|:--|${withNamespace ? ':--|' : ''}:--|--:|${withReason ? ':--|' : ''}`,
+  ]
+  const rows = (records: readonly NamedRecord[]) => [...head, ...records.map(row)].join('\n')
+  const failing = named.filter(({ record }) => isFailing(record))
+  const open = named.filter(({ record }) => record.outcome === 'progressing')
+  const notReady = [...failing, ...open]
+  const ready = named.filter(({ record }) => record.outcome === 'ready')
+  const hidden = Math.max(0, notReady.length - shape.rows)
+  const shown = notReady.slice(0, shape.rows)
+  const more = hidden === 0 ? [] : [`…and ${count(hidden, 'more target')} not ready.`]
+  if (!shape.readyRows) {
+    const line = ready.length === 0 ? [] : [`✅ ${count(ready.length, 'target')} ready.`]
+    return [...(shown.length === 0 ? [] : [rows(shown)]), ...more, ...line]
+  }
+  if (ready.length <= unfoldedReadyRows) return [rows([...shown, ...ready]), ...more]
+  return [
+    ...(shown.length === 0 ? [] : [rows(shown)]),
+    ...more,
+    folded(`✅ ${count(ready.length, 'target')} ready`, rows(ready)),
+  ]
+}
+
+function diagram(timeline: Timeline, shape: Shape): string[] {
+  const gantt = shape.gantt ? renderGantt(timeline) : undefined
+  if (gantt === undefined) return []
+  const note = gantt.omitted > 0 ? [`<sub>The diagram leaves out ${count(gantt.omitted, 'quicker target')}.</sub>`] : []
+  return [`\`\`\`mermaid\n${gantt.diagram}\n\`\`\``, ...note]
+}
+
+function textTimeline(timeline: Timeline, { timelineLines }: Shape): string[] {
+  if (timelineLines === 0) return []
+  const layout = layoutLog({ ...timeline, targets: timeline.targets.map(({ target }) => target) }, { color: false })
+  const lines = timeline.entries.filter(({ kind }) => kind !== 'heartbeat').map((entry) => renderEntry(entry, layout))
+  if (lines.length === 0) return []
+  const left = lines.length - timelineLines
+  const half = timelineLines / 2
+  const shown = left > 0 ? [...lines.slice(0, half), `… ${left} lines left out`, ...lines.slice(-half)] : lines
+  return [folded('Timeline', fence(shown))]
+}
+
+function details(timeline: Timeline, named: readonly NamedRecord[], shape: Shape, options: SummaryOptions): string[] {
+  if (timeline.verdict === undefined) return []
+  const failing = named.filter(({ record }) => isFailing(record))
+  const open = named.filter(({ record }) => record.outcome === 'progressing')
+  const onTheWay = named.filter(({ record }) => record.outcome === 'ready' && record.problems.length > 0)
+  const deciding = decidingTarget(timeline)
+  const notReady = [...failing, ...open]
+  const hidden = Math.max(0, notReady.length - shape.details)
+  const shown = [...notReady.slice(0, shape.details), ...(shape.detailsOfReady ? onTheWay.slice(0, shape.details) : [])]
+  return [
+    ...shown.map(({ record, name }) => {
+      const single = failing.length === 1 && record === failing[0]?.record
+      const detail: DetailShape = {
+        startedAt: timeline.startedAt,
+        finishedAt: timeline.finishedAt,
+        open: single,
+        withHint: record !== deciding || failing.length > 1,
+        evidenceLines: shape.evidenceLines,
+        sourceBaseUrl: options.sourceBaseUrl,
+      }
+      return renderDetails(record, fullName(name), detail)
+    }),
+    ...(hidden > 0 && shape.details > 0 ? [`Details of ${count(hidden, 'more target')} are in the report.`] : []),
+  ]
+}
+
+function note(leftOut: readonly string[], { reportPath }: SummaryOptions): string[] {
+  if (leftOut.length === 0) return []
+  const where = reportPath === undefined ? 'the JSON report (output `report`)' : `the JSON report: ${code(reportPath)}`
+  return [`> [!NOTE]\n> Left out, to stay below GitHub's size limit: ${leftOut.join(', ')}. All of it is in ${where}.`]
+}
+
+function footer({ context, serverVersion, timeoutMs, stallTimeoutMs, targets }: Timeline): string {
+  const namespaces = namespacesOf(targets.map(({ target }) => target))
+  const parts = [
+    context === '' ? '' : `context ${markdown(context)}`,
+    serverVersion === '' ? '' : `Kubernetes ${markdown(serverVersion)}`,
+    namespaces.length === 1 ? `namespace ${markdown(namespaces[0] ?? '')}` : '',
+    `timeout ${setting(timeoutMs)}`,
+    `stall timeout ${setting(stallTimeoutMs)}`,
+  ]
+  return `<sub>${parts.filter((part) => part !== '').join(' · ')}</sub>`
+}
+
+function folded(title: string, content: string): string {
+  return `<details><summary>${plain(title)}</summary>\n\n${content}\n\n</details>`
+}
