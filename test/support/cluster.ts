@@ -1,0 +1,23 @@
+import type { ServerResponse } from 'node:http'
+import type { Access } from './access.ts'
+import type { Discovery } from './discovery.ts'
+import type { LogStore } from './logs.ts'
+import type { Store } from './store.ts'
+import type { Stream } from './stream.ts'
+import type { Watch } from './watch.ts'
+
+/** What the handlers of requests read and open. */
+export interface Cluster {
+  /** As `/version` tells it: `v1.34.4`. */
+  readonly version: string
+  readonly store: Store
+  readonly discovery: Discovery
+  readonly access: Access
+  readonly logs: LogStore
+  /** How a watch from a compacted revision is refused: by an ERROR event in a 200, or by the status of the answer. */
+  readonly expiredAs: 'event' | 'status'
+  now(): Date
+  openStream(response: ServerResponse, contentType: string): Stream
+  /** Adds a watch that sees changes from now on. */
+  openWatch(watch: Watch): void
+}

@@ -1,0 +1,232 @@
+import { randomUUID } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import type { KubeObject, ObjectMeta } from '../../src/cluster/objects.ts'
+
+/** An object as a test writes it: any fields beside those that every object has. */
+export type Manifest = KubeObject | { apiVersion: string; kind: string; metadata: ObjectMeta; [field: string]: unknown }
+
+/** Where objects of one kind live; all versions of a group share their objects, as in etcd. */
+export interface Collection {
+  readonly group: string
+  readonly plural: string
+}
+
+/** One write, in the order of revisions. */
+export interface Change {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
+  readonly revision: number
+  readonly collection: string
+  /** The state after the write; of a deletion the last state, with the revision of the deletion. */
+  readonly object: KubeObject
+  readonly previous?: KubeObject
+}
+
+/** Kinds whose registry never sets `metadata.generation` although they have a spec (the `strategy.go` of each in kubernetes `pkg/registry`). */
+const WITHOUT_GENERATION = new Set([
+  'HorizontalPodAutoscaler',
+  'Namespace',
+  'Node',
+  'PersistentVolume',
+  'PersistentVolumeClaim',
+  'Service',
+])
+
+/**
+ * The cluster's objects and the log of their changes: one counter of revisions for everything, as in etcd.
+ * Objects are copied on their way in and out, so that a test may go on editing what it passed or got.
+ */
+export class Store {
+  #objects = new Map<string, KubeObject>()
+  #changes: Change[] = []
+  #listeners = new Set<(change: Change) => void>()
+  #now: () => Date
+  #revision = 1000
+  #compacted = 0
+
+  /** `now` is the server's clock, for creation timestamps. */
+  constructor(now: () => Date) {
+    this.#now = now
+  }
+
+  /** The revision of the last change. */
+  get revision(): number {
+    return this.#revision
+  }
+
+  /** Changes up to and including this revision are forgotten. */
+  get compacted(): number {
+    return this.#compacted
+  }
+
+  /** Calls `listener` on every change until the returned function is called. */
+  subscribe(listener: (change: Change) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  get(collection: Collection, namespace: string, name: string): KubeObject | undefined {
+    const object = this.#objects.get(objectKey(collection, namespace, name))
+    return object && structuredClone(object)
+  }
+
+  /**
+   * Creates the object, or replaces it as an update would: uid, creation timestamp and, when absent, the status stay;
+   * the generation grows when the spec changes. A write that changes nothing is no change.
+   * Whatever the object itself gives for these fields wins.
+   */
+  apply(collection: Collection, manifest: Manifest): KubeObject {
+    const object = structuredClone(manifest) as KubeObject
+    const previous = this.#objects.get(keyOf(collection, object))
+    const { resourceVersion: _, ...metadata } = object.metadata
+    object.metadata = {
+      ...metadata,
+      uid: metadata.uid ?? previous?.metadata.uid ?? randomUUID(),
+      creationTimestamp: metadata.creationTimestamp ?? previous?.metadata.creationTimestamp ?? timestamp(this.#now()),
+    }
+    if (object.status === undefined && previous?.status !== undefined) object.status = structuredClone(previous.status)
+    const generation = metadata.generation ?? nextGeneration(object, previous)
+    if (generation !== undefined) object.metadata.generation = generation
+    if (previous && sameButVersion(previous, object)) return structuredClone(previous)
+    return this.#write(collection, object, this.#revision + 1)
+  }
+
+  /** Merges `patch` into the object (RFC 7386: null removes a field, lists are replaced). Undefined when there is none. */
+  patch(collection: Collection, namespace: string, name: string, patch: object): KubeObject | undefined {
+    const previous = this.#objects.get(objectKey(collection, namespace, name))
+    if (!previous) return undefined
+    const object = mergePatch(previous, patch) as KubeObject
+    // The generation is the server's to count, unless the patch itself sets it.
+    if (object.metadata.generation === previous.metadata.generation) {
+      const generation = nextGeneration(object, previous)
+      if (generation !== undefined) object.metadata.generation = generation
+    }
+    object.metadata.resourceVersion = previous.metadata.resourceVersion ?? ''
+    if (isDeepStrictEqual(object, previous)) return structuredClone(previous)
+    return this.#write(collection, object, this.#revision + 1)
+  }
+
+  /** Deletes the object and returns its last state; undefined when there is none. */
+  remove(collection: Collection, namespace: string, name: string): KubeObject | undefined {
+    const previous = this.#objects.get(objectKey(collection, namespace, name))
+    return previous && this.#delete(collection, previous, this.#revision + 1)
+  }
+
+  /**
+   * Writes what a recording saw, field by field as it was. Its resource version is kept where it is ahead of the
+   * store's: recordings hold lists, whose objects are older than one another, and a watch can only go forward.
+   */
+  replay(collection: Collection, type: Change['type'], recorded: KubeObject): void {
+    const object = structuredClone(recorded)
+    const previous = this.#objects.get(keyOf(collection, object))
+    const version = Number(object.metadata.resourceVersion)
+    const revision = Number.isSafeInteger(version) && version > this.#revision ? version : this.#revision + 1
+    if (type !== 'DELETED') {
+      const toldAgain = previous !== undefined && isDeepStrictEqual(previous, object)
+      if (!toldAgain) this.#write(collection, object, revision)
+    } else if (previous) {
+      this.#delete(collection, object, revision)
+    }
+  }
+
+  /** All objects of a collection as they were at `revision`, sorted by namespace and name; undefined once that is compacted. */
+  list(collection: Collection, revision = this.#revision): KubeObject[] | undefined {
+    if (revision < this.#compacted) return undefined
+    const path = collectionPath(collection)
+    const objects = new Map([...this.#objects].filter(([key]) => key.startsWith(`${path}/`)))
+    for (const change of this.#changes.toReversed()) {
+      if (change.revision <= revision) break
+      if (change.collection !== path) continue
+      const key = keyOf(collection, change.object)
+      if (change.previous) objects.set(key, change.previous)
+      else objects.delete(key)
+    }
+    return [...objects.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object)
+  }
+
+  /** The changes of a collection after `revision`; undefined when some of them are compacted. */
+  changesSince(collection: Collection, revision: number): Change[] | undefined {
+    if (revision < this.#compacted) return undefined
+    const path = collectionPath(collection)
+    return this.#changes.filter((change) => change.collection === path && change.revision > revision)
+  }
+
+  /** Forgets every change so far, as etcd does every five minutes. Moves on by one revision, so that all known ones are too old. */
+  compact(): void {
+    this.#revision += 1
+    this.#compacted = this.#revision
+    this.#changes = []
+  }
+
+  #write(collection: Collection, object: KubeObject, revision: number): KubeObject {
+    const key = keyOf(collection, object)
+    const previous = this.#objects.get(key)
+    object.metadata.resourceVersion = String(revision)
+    this.#objects.set(key, object)
+    this.#commit({
+      type: previous ? 'MODIFIED' : 'ADDED',
+      revision,
+      collection: collectionPath(collection),
+      object,
+      ...(previous && { previous }),
+    })
+    return structuredClone(object)
+  }
+
+  #delete(collection: Collection, last: KubeObject, revision: number): KubeObject {
+    const key = keyOf(collection, last)
+    const previous = this.#objects.get(key) ?? last
+    const object = { ...last, metadata: { ...last.metadata, resourceVersion: String(revision) } }
+    this.#objects.delete(key)
+    this.#commit({ type: 'DELETED', revision, collection: collectionPath(collection), object, previous })
+    return structuredClone(object)
+  }
+
+  #commit(change: Change): void {
+    this.#revision = change.revision
+    this.#changes.push(change)
+    for (const listener of this.#listeners) listener(change)
+  }
+}
+
+/** RFC 3339 in whole seconds, as `metav1.Time` is written. */
+export function timestamp(time: Date): string {
+  return time.toISOString().replace(/\.\d+Z$/, 'Z')
+}
+
+/** `group/plural`: names a collection in the log of changes. */
+export function collectionPath({ group, plural }: Collection): string {
+  return `${group}/${plural}`
+}
+
+function objectKey(collection: Collection, namespace: string, name: string): string {
+  return `${collectionPath(collection)}/${namespace}/${name}`
+}
+
+function keyOf(collection: Collection, { metadata }: KubeObject): string {
+  return objectKey(collection, metadata.namespace ?? '', metadata.name)
+}
+
+function nextGeneration(object: KubeObject, previous: KubeObject | undefined): number | undefined {
+  if (object.spec === undefined || WITHOUT_GENERATION.has(object.kind)) return previous?.metadata.generation
+  const generation = previous?.metadata.generation ?? 0
+  return previous && isDeepStrictEqual(previous.spec, object.spec) ? generation : generation + 1
+}
+
+function sameButVersion(previous: KubeObject, object: KubeObject): boolean {
+  const { resourceVersion: _, ...metadata } = previous.metadata
+  return isDeepStrictEqual({ ...previous, metadata }, object)
+}
+
+function mergePatch(target: unknown, patch: unknown): unknown {
+  if (!isRecord(patch)) return structuredClone(patch)
+  const merged: Record<string, unknown> = isRecord(target) ? structuredClone(target) : {}
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete merged[key]
+    else merged[key] = mergePatch(merged[key], value)
+  }
+  return merged
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

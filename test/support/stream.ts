@@ -1,0 +1,74 @@
+import type { ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
+/** An answer that is written piece by piece: a watch or a followed log, with the ways in which networks spoil it. */
+export class Stream {
+  /** Set: text is sent in pieces of so many bytes, each in a chunk and a turn of its own, whatever characters that cuts. */
+  chunkBytes: number | undefined
+  readonly #response: ServerResponse
+  #queue: string[] = []
+  #silent = false
+  #ended = false
+  #sending = false
+
+  constructor(response: ServerResponse, contentType: string) {
+    this.#response = response
+    response.writeHead(200, { 'Content-Type': contentType })
+    response.flushHeaders()
+  }
+
+  onClose(listener: () => void): void {
+    this.#response.once('close', listener)
+  }
+
+  write(text: string): void {
+    this.#queue.push(text)
+    void this.#send()
+  }
+
+  /** Ends the answer in order, after what was written. */
+  end(): void {
+    this.#ended = true
+    void this.#send()
+  }
+
+  /** While silent nothing is sent, not even the end; it all comes when the silence is over. */
+  silence(on: boolean): void {
+    this.#silent = on
+    void this.#send()
+  }
+
+  /** Resets the connection; `parting` bytes still get through before. */
+  cut(parting?: string): void {
+    this.#queue = []
+    const socket = this.#response.socket
+    if (parting === undefined) resetConnection(socket)
+    else this.#response.write(parting, () => socket?.destroy())
+  }
+
+  async #send(): Promise<void> {
+    if (this.#sending) return
+    this.#sending = true
+    while (!this.#silent && this.#queue.length > 0 && !this.#response.destroyed) {
+      const text = this.#queue.shift() ?? ''
+      if (this.chunkBytes === undefined) this.#response.write(text)
+      else await this.#sendInPieces(Buffer.from(text), this.chunkBytes)
+    }
+    this.#sending = false
+    if (this.#ended && !this.#silent) this.#response.end()
+  }
+
+  async #sendInPieces(bytes: Buffer, size: number): Promise<void> {
+    for (let start = 0; start < bytes.length; start += size) {
+      this.#response.write(bytes.subarray(start, start + size))
+      await nextTurn()
+    }
+  }
+}
+
+/** Breaks a connection as a crash does: by a TCP reset where there is no TLS around it. */
+export function resetConnection(socket: Socket | null): void {
+  if (socket?.constructor === Socket) socket.resetAndDestroy()
+  else socket?.destroy()
+}
