@@ -15,8 +15,10 @@ export interface Problem {
   readonly container?: string
   /** One line for people: what is wrong, in the cluster's words where they say it best. Not yet escaped. */
   readonly message: string
-  /** How often it was seen: refusals of a pull, deaths of a container, pods with the same problem. */
+  /** How often it was seen: refusals of a pull, deaths of a container. */
   readonly count: number
+  /** How many pods have it, where several do; `subject` is one of them. */
+  readonly pods?: number
   /** Milliseconds since the epoch on the runner's clock. */
   readonly firstSeenAt: number
   /** The class's proof is complete: this problem fails its target unless a better pod holds it back. */
@@ -41,7 +43,7 @@ export interface Milestone {
   readonly state: 'done' | 'open' | 'skipped'
   /** Progress within the milestone; a growing `done` is progress for the stall clock. */
   readonly count?: { readonly done: number; readonly total: number }
-  /** What a person wants to know of it: `revision 3 → ReplicaSet web-688899976b`. */
+  /** What a person wants to know of it: `revision 3 → ReplicaSet web-688899976b`; empty when it is not worth a word. */
   readonly message: string
 }
 
@@ -59,6 +61,8 @@ export interface Assessment {
   readonly patience?: string
   /** When the assessment may change although nothing is heard: milliseconds since the epoch, runner's clock. */
   readonly recheckAt?: number
+  /** The uids of the pods of the revision that is being gated. */
+  readonly pods?: ReadonlySet<string>
   /** Facts worth telling that decide nothing: `2 old pods still draining`. */
   readonly notes: readonly string[]
 }

@@ -1,0 +1,211 @@
+import type { FeedEvent, WatchRequest } from './feed.ts'
+import type { EventObject, KubeObject } from './objects.ts'
+
+/** What is known of the objects that a request would list. */
+export type Knowledge =
+  /** The first list is still on its way. */
+  | 'pending'
+  /** Listed, and followed since. */
+  | 'complete'
+  /** It may not be read, or nobody watched it: absence proves nothing. */
+  | 'unknown'
+
+export interface LogText {
+  readonly namespace: string
+  readonly pod: string
+  readonly container: string
+  readonly previous: boolean
+  readonly text: string
+}
+
+/** An object that changed: its state before and after. */
+export interface Change {
+  readonly before?: KubeObject
+  readonly after?: KubeObject
+}
+
+/**
+ * The last known state of every object heard of, with the indexes that lifecycle rules ask: by name, by owner, and the
+ * events of an object. Fed by one stream, it is a pure function of what was fed: replays see what the live run saw.
+ */
+export class Store {
+  readonly #objects = new Map<string, KubeObject>()
+  readonly #owned = new Map<string, Map<string, KubeObject>>()
+  readonly #events = new Map<string, Map<string, EventObject>>()
+  readonly #synced: WatchRequest[] = []
+  readonly #refused: Partial<WatchRequest>[] = []
+  readonly #willSync: (request: WatchRequest) => boolean
+  readonly #logs = new Map<string, LogText>()
+
+  /** `willSync` says whether the first list of a request is still to be expected: it was started, or the recording holds it. */
+  constructor(willSync: (request: WatchRequest) => boolean) {
+    this.#willSync = willSync
+  }
+
+  /**
+   * Takes one line of the feed. Returns what changed: nothing for a repeated or outdated version of an object (two
+   * watches may see the same object), two changes when a name came back with another uid.
+   */
+  apply(event: FeedEvent): readonly Change[] {
+    switch (event.type) {
+      case 'ADDED':
+      case 'MODIFIED':
+        return this.#put(event.object)
+      case 'DELETED':
+        return this.#delete(event.object)
+      case 'SYNCED':
+        this.#synced.push(event)
+        return []
+      case 'ERROR':
+        if (event.code === 403 && event.kind !== undefined) this.#refused.push(event)
+        return []
+      case 'LOG':
+        this.#logs.set(`${event.namespace}/${event.pod}/${event.container}/${event.previous}`, event)
+        return []
+      default:
+        return []
+    }
+  }
+
+  /** The object of that group, kind, namespace and name, whatever its version. */
+  get(reference: { apiVersion: string; kind: string; namespace?: string; name: string }): KubeObject | undefined {
+    return this.#objects.get(objectKey(reference))
+  }
+
+  /** All objects of a kind whose owner references name this uid, in the order in which they were first seen. */
+  ownedBy(uid: string | undefined, kind: string): readonly KubeObject[] {
+    const owned = uid === undefined ? undefined : this.#owned.get(uid)
+    return owned === undefined ? [] : [...owned.values()].filter((object) => object.kind === kind)
+  }
+
+  /** The events about one object, in the order in which they were first seen. */
+  eventsOf(object: KubeObject): readonly EventObject[] {
+    return [...(this.#events.get(subjectKey(object.metadata.uid, identify(object)))?.values() ?? [])]
+  }
+
+  /** The log tail that was read of a container, if any. */
+  log(namespace: string, pod: string, container: string, previous: boolean): LogText | undefined {
+    return this.#logs.get(`${namespace}/${pod}/${container}/${previous}`)
+  }
+
+  /** Whether the absence of an object that this request would list proves anything. */
+  knowledge(request: WatchRequest): Knowledge {
+    if (this.#refused.some((refused) => covers(refused, request))) return 'unknown'
+    if (this.#synced.some((synced) => covers(synced, request))) return 'complete'
+    return this.#willSync(request) ? 'pending' : 'unknown'
+  }
+
+  #put(object: KubeObject): readonly Change[] {
+    if (isEvent(object)) return this.#putEvent(object)
+    const key = objectKey(identify(object))
+    const before = this.#objects.get(key)
+    if (before === undefined) {
+      this.#insert(key, object)
+      return [{ after: object }]
+    }
+    if (before.metadata.uid !== object.metadata.uid) {
+      this.#remove(key, before)
+      this.#insert(key, object)
+      return [{ before }, { after: object }]
+    }
+    if (isOutdated(object, before)) return []
+    this.#disown(key, before, object)
+    this.#insert(key, object)
+    return [{ before, after: object }]
+  }
+
+  #delete(object: KubeObject): readonly Change[] {
+    const key = objectKey(identify(object))
+    const before = this.#objects.get(key)
+    if (before === undefined || before.metadata.uid !== object.metadata.uid) return []
+    this.#remove(key, before)
+    // The final state may say more than the one before it, a deletionTimestamp for one.
+    return [{ before: object }]
+  }
+
+  #putEvent(event: EventObject): readonly Change[] {
+    const { uid, kind = '', namespace = event.metadata.namespace, name = '' } = event.involvedObject ?? {}
+    const subject = subjectKey(uid, { apiVersion: '', kind, name, ...(namespace === undefined ? {} : { namespace }) })
+    const events = this.#events.get(subject) ?? new Map<string, EventObject>()
+    this.#events.set(subject, events)
+    const before = events.get(event.metadata.name)
+    if (before !== undefined && isOutdated(event, before)) return []
+    events.set(event.metadata.name, event)
+    return [{ ...(before === undefined ? {} : { before }), after: event }]
+  }
+
+  #insert(key: string, object: KubeObject): void {
+    this.#objects.set(key, object)
+    for (const owner of object.metadata.ownerReferences ?? []) {
+      const owned = this.#owned.get(owner.uid) ?? new Map<string, KubeObject>()
+      owned.set(key, object)
+      this.#owned.set(owner.uid, owned)
+    }
+  }
+
+  #remove(key: string, object: KubeObject): void {
+    this.#objects.delete(key)
+    this.#disown(key, object)
+  }
+
+  /** Takes an object out of the index of the owners that it no longer has; others keep its place in their order. */
+  #disown(key: string, before: KubeObject, after?: KubeObject): void {
+    for (const { uid } of before.metadata.ownerReferences ?? []) {
+      if (after?.metadata.ownerReferences?.some((owner) => owner.uid === uid)) continue
+      const owned = this.#owned.get(uid)
+      owned?.delete(key)
+      if (owned?.size === 0) this.#owned.delete(uid)
+    }
+  }
+}
+
+/** `apps` of `apps/v1`, empty for the core group. */
+export function groupOf(apiVersion: string): string {
+  const slash = apiVersion.indexOf('/')
+  return slash < 0 ? '' : apiVersion.slice(0, slash)
+}
+
+/** Whether everything that `narrow` lists is within `wide`: fields that `wide` leaves out do not narrow it. */
+export function covers(wide: Partial<WatchRequest>, narrow: WatchRequest): boolean {
+  return (
+    wide.kind === narrow.kind &&
+    (wide.apiVersion === undefined || groupOf(wide.apiVersion) === groupOf(narrow.apiVersion)) &&
+    (wide.namespace === undefined || wide.namespace === narrow.namespace) &&
+    (wide.name === undefined || wide.name === narrow.name) &&
+    (wide.labelSelector === undefined || wide.labelSelector === narrow.labelSelector)
+  )
+}
+
+function isEvent(object: KubeObject): object is EventObject {
+  return object.kind === 'Event' && 'involvedObject' in object
+}
+
+function identify(object: KubeObject): { apiVersion: string; kind: string; namespace?: string; name: string } {
+  const { namespace, name } = object.metadata
+  return { apiVersion: object.apiVersion, kind: object.kind, name, ...(namespace === undefined ? {} : { namespace }) }
+}
+
+function objectKey(reference: { apiVersion: string; kind: string; namespace?: string; name: string }): string {
+  return `${groupOf(reference.apiVersion)}|${reference.kind}|${reference.namespace ?? ''}|${reference.name}`
+}
+
+/** Events name their subject by uid; the few that do not, by kind and name. */
+function subjectKey(
+  uid: string | undefined,
+  reference: { apiVersion: string; kind: string; namespace?: string; name: string },
+): string {
+  return uid ?? objectKey({ ...reference, apiVersion: '' })
+}
+
+/**
+ * The same or an older version. Resource versions compare as numbers since Kubernetes 1.35 (KEP-5504), and did so on
+ * every etcd-backed server before; where they are no numbers, only equality counts.
+ */
+function isOutdated(object: KubeObject, known: KubeObject): boolean {
+  const version = object.metadata.resourceVersion
+  const knownVersion = known.metadata.resourceVersion
+  if (version === undefined || knownVersion === undefined) return false
+  if (version === knownVersion) return true
+  const [next, last] = [Number(version), Number(knownVersion)]
+  return Number.isSafeInteger(next) && Number.isSafeInteger(last) && next < last
+}

@@ -1,0 +1,256 @@
+import type { ContainerStateTerminated, EventObject, Pod, Probe } from '../cluster/objects.ts'
+import type { Problem } from './assessment.ts'
+import { type ContainerHistory, type PodContainer, presentDeath, type Refusals } from './history.ts'
+import { type PullReason, registryWords } from './pull.ts'
+import type { ReasonCode } from './reasons.ts'
+import type { View } from './view.ts'
+
+/** A third death proves a crash loop, but not within this time of the first. */
+const strikeMs = 30_000
+/** And not within this time while another target still progresses: the container may be waiting for it. */
+const strikeWhileOthersProgressMs = 90_000
+/** How long a missing Secret or ConfigMap may take to appear: operators create them late. */
+export const missingObjectMs = 60_000
+
+/** What is wrong with one container, and when that judgement may change by time alone. */
+export interface ContainerFinding {
+  readonly problem?: Problem
+  readonly recheckAt?: number
+}
+
+/**
+ * What is wrong with a container now, if anything. The waiting reasons are the kubelet's (pkg/kubelet/images/types.go,
+ * pkg/kubelet/kuberuntime). A state lags behind the events by up to 20 s, so refusals and deaths come from the history,
+ * which reads both.
+ */
+export function examineContainer(
+  pod: Pod,
+  at: PodContainer,
+  history: ContainerHistory | undefined,
+  view: View,
+): ContainerFinding {
+  if (history === undefined) return {}
+  if (at.status?.state?.running) return examineRunning(pod, at, history, view)
+  const waiting = at.status?.state?.waiting
+  switch (waiting?.reason) {
+    case 'InvalidImageName':
+    case 'ErrImageNeverPull':
+      return { problem: unusableImage(pod, at, waiting.reason, history, view) }
+    case 'CreateContainerConfigError':
+    case 'CreateContainerError':
+      return examineConfig(pod, at, waiting.reason, waiting.message ?? '', history, view)
+    default: {
+      const refused = at.status?.state?.terminated === undefined ? lastRefusal(history) : undefined
+      return refused !== undefined && history.deaths === 0
+        ? refusedPull(pod, at, ...refused)
+        : examineDeath(pod, at, history, view)
+    }
+  }
+}
+
+/** Terminal: the kubelet will not even try to pull such an image. */
+function unusableImage(pod: Pod, at: PodContainer, waiting: string, history: ContainerHistory, view: View): Problem {
+  const image = at.container.image ?? ''
+  const isInvalid = waiting === 'InvalidImageName'
+  return describe(pod, at, {
+    reason: isInvalid ? 'image-name-invalid' : 'image-never-pull',
+    class: 'terminal',
+    proven: true,
+    count: 1,
+    firstSeenAt: history.waiting?.since ?? view.now,
+    message: isInvalid
+      ? `"${image}" is not a valid image name`
+      : `image "${image}" is not on the node, and imagePullPolicy Never forbids pulling it`,
+    detail: { image },
+  })
+}
+
+/** Strike: what the container needs is missing; whoever creates it may be late, so it has a minute to appear. */
+function examineConfig(
+  pod: Pod,
+  at: PodContainer,
+  waiting: string,
+  message: string,
+  history: ContainerHistory,
+  view: View,
+): ContainerFinding {
+  const since = history.waiting?.since ?? view.now
+  const proven = view.now - since >= missingObjectMs
+  const problem = describe(pod, at, {
+    reason: waiting === 'CreateContainerError' ? 'container-create-failed' : 'config-missing',
+    class: 'strike',
+    proven,
+    count: 1,
+    firstSeenAt: since,
+    message: `cannot be created: ${message === '' ? waiting : message}`,
+  })
+  return { problem, recheckAt: since + missingObjectMs }
+}
+
+function refusedPull(pod: Pod, at: PodContainer, reason: PullReason, refusals: Refusals): ContainerFinding {
+  const image = at.container.image ?? ''
+  const count = Math.max(refusals.attempts, refusals.events)
+  return {
+    problem: describe(pod, at, {
+      reason,
+      ...pullClass(reason, count),
+      count,
+      firstSeenAt: refusals.firstAt,
+      message: `cannot pull image "${image}": ${registryWords(refusals.message)}`,
+      detail: { image },
+    }),
+  }
+}
+
+/**
+ * Terminal: an image that the registry does not have at the second refusal (a push may be racing the first). Strike: a
+ * refusal for lack of authorisation at the third. The rest heals when the registry or the network does.
+ */
+function pullClass(reason: PullReason, count: number): Pick<Problem, 'class' | 'proven'> {
+  switch (reason) {
+    case 'image-not-found':
+      return { class: 'terminal', proven: count >= 2 }
+    case 'image-unauthorized':
+      return { class: 'strike', proven: count >= 3 }
+    default:
+      return { class: 'slow', proven: false }
+  }
+}
+
+function lastRefusal(history: ContainerHistory): readonly [PullReason, Refusals] | undefined {
+  const all = Object.entries(history.refusals) as [PullReason, Refusals][]
+  return all.sort(([, a], [, b]) => b.firstAt - a.firstAt)[0]
+}
+
+/** Strike: a container that died and is not running, proven by its third death. */
+function examineDeath(pod: Pod, at: PodContainer, history: ContainerHistory, view: View): ContainerFinding {
+  const death = at.status === undefined ? undefined : presentDeath(at.status, at.runsOnce)
+  if (death === undefined || history.deaths === 0) return {}
+  const firstDeathAt = history.firstDeathAt ?? view.now
+  const patience = view.othersProgress ? strikeWhileOthersProgressMs : strikeMs
+  const isEnough = history.deaths > view.settings.maxRestarts
+  const proven = isEnough && view.now - firstDeathAt >= patience
+  return {
+    problem: deathProblem(pod, at, death, history, proven, view),
+    ...(isEnough && !proven ? { recheckAt: firstDeathAt + patience } : {}),
+  }
+}
+
+/** Why a container died, from the runtime's reason, its exit code and the kubelet's events about its probes. */
+function deathReason(
+  at: PodContainer,
+  death: ContainerStateTerminated,
+  events: readonly EventObject[],
+): { reason: ReasonCode; message: string } {
+  const words = death.message?.trim() ?? ''
+  if (death.reason === 'OOMKilled') {
+    const limit = at.container.resources?.limits?.['memory']
+    return {
+      reason: 'out-of-memory',
+      message: `was killed for using more memory than ${limit === undefined ? 'the node has' : `its limit of ${limit}`}`,
+    }
+  }
+  // The runtime could not start it: StartError carries exit code 128 and the runtime's words.
+  if (/exec format error/i.test(words))
+    return { reason: 'exec-format', message: `cannot run on this node's architecture: ${words}` }
+  if (
+    death.reason === 'StartError' ||
+    death.reason === 'ContainerCannotRun' ||
+    death.exitCode === 126 ||
+    death.exitCode === 127
+  ) {
+    return { reason: 'bad-command', message: `cannot start: ${words === '' ? exitWords(death) : words}` }
+  }
+  const killedBy = (probe: string) =>
+    events.some(
+      (e) =>
+        e.reason === 'Killing' && e.message?.includes(`failed ${probe} probe`) && e.message.includes(at.container.name),
+    )
+  if (killedBy('liveness')) return { reason: 'liveness-failing', message: 'is killed because its liveness probe fails' }
+  if (killedBy('startup')) return { reason: 'startup-failing', message: 'is killed because its startup probe fails' }
+  if (at.isInit) return { reason: 'init-container-failed', message: `ends with ${exitWords(death)}` }
+  return { reason: 'crash-loop', message: `ends with ${exitWords(death)}` }
+}
+
+function exitWords({ exitCode, signal }: { exitCode?: number; signal?: number }): string {
+  return signal === undefined || signal === 0 ? `exit code ${exitCode ?? 'unknown'}` : `signal ${signal}`
+}
+
+function deathProblem(
+  pod: Pod,
+  at: PodContainer,
+  death: ContainerStateTerminated,
+  history: ContainerHistory,
+  proven: boolean,
+  view: View,
+): Problem {
+  const { reason, message } = deathReason(at, death, view.events(pod))
+  return describe(pod, at, {
+    reason,
+    class: 'strike',
+    message: `${message}${history.deaths > 1 ? ` (${history.deaths} times)` : ''}`,
+    count: history.deaths,
+    firstSeenAt: history.firstDeathAt ?? view.now,
+    proven,
+    detail: {
+      ...(at.container.image === undefined ? {} : { image: at.container.image }),
+      ...(death.exitCode === undefined ? {} : { exitCode: death.exitCode }),
+      ...(death.signal === undefined ? {} : { signal: death.signal }),
+    },
+  })
+}
+
+/**
+ * Slow: a container that runs but is not ready, once its probes had the time that they ask for. Until then an earlier
+ * death is told, but proves nothing: this instance may live.
+ */
+function examineRunning(pod: Pod, at: PodContainer, history: ContainerHistory, view: View): ContainerFinding {
+  const { status, container } = at
+  const due = probesDueAt(at, view)
+  if (status === undefined || due === undefined) return {}
+  if (view.now < due) {
+    const death = status.lastState?.terminated
+    return {
+      ...(history.deaths > 0 && death !== undefined
+        ? { problem: deathProblem(pod, at, death, history, false, view) }
+        : {}),
+      recheckAt: due,
+    }
+  }
+  const isStarting = status.started === false && container.startupProbe !== undefined
+  const probe = isStarting ? 'Startup' : 'Readiness'
+  const words = view.events(pod).findLast((e) => e.reason === 'Unhealthy' && e.message?.startsWith(probe))?.message
+  const problem = describe(pod, at, {
+    reason: isStarting ? 'startup-failing' : 'readiness-failing',
+    class: 'slow',
+    message: words ?? `runs, but its ${probe.toLowerCase()} probe has not succeeded`,
+    count: 1,
+    firstSeenAt: due,
+    proven: false,
+  })
+  return { problem }
+}
+
+/**
+ * When a container that runs without being ready has used up the time that its own probes allow: the startup probe's
+ * whole arithmetic, then the readiness probe's. Undefined for a container that is ready, does not run or has to end.
+ */
+export function probesDueAt({ container, status, isInit }: PodContainer, view: View): number | undefined {
+  const startedAt = view.time(status?.state?.running?.startedAt)
+  if (startedAt === undefined || isInit || status?.ready) return undefined
+  return startedAt + (probeSeconds(container.startupProbe) + probeSeconds(container.readinessProbe)) * 1000
+}
+
+/** Defaults of the API: period 10 s, failureThreshold 3, timeout 1 s. */
+function probeSeconds(probe: Probe | undefined): number {
+  if (probe === undefined) return 0
+  return (
+    (probe.initialDelaySeconds ?? 0) +
+    (probe.periodSeconds ?? 10) * (probe.failureThreshold ?? 3) +
+    (probe.timeoutSeconds ?? 1)
+  )
+}
+
+function describe(pod: Pod, { container }: PodContainer, problem: Omit<Problem, 'subject' | 'container'>): Problem {
+  return { ...problem, subject: `pod/${pod.metadata.name}`, container: container.name }
+}

@@ -1,0 +1,233 @@
+import type { Deployment, KubeObject, Pod, ReplicaSet } from '../cluster/objects.ts'
+import type { Assessment, Milestone, Problem } from './assessment.ts'
+import { condition, earliest } from './pod-state.ts'
+import { byImportance, examinePods, type PodsState, type Settled, settledByPods } from './pods.ts'
+import { creationProblem } from './replica-failure.ts'
+import { countMilestone, podMilestones, pods, terminatingUntil } from './replicas.ts'
+import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from './rule.ts'
+import { podRequest, selectedRequest } from './selector.ts'
+import { isSameTemplate } from './template.ts'
+import type { View } from './view.ts'
+
+const revisionAnnotation = 'deployment.kubernetes.io/revision'
+
+/** A deadline that already stood at first sight is believed when no number of the status moved for this long. */
+const standingDeadlineMs = 10_000
+
+/**
+ * A Deployment: https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#deployment-status
+ *
+ * Ready as `kubectl rollout status` has it (pkg/polymorphichelpers in kubectl): the present generation observed, all
+ * replicas updated, none of an older revision left by the controller's counts, all of them available; and, beyond it,
+ * every container without a readiness probe has run for the settle time, so that a crash loop does not pass.
+ */
+export const deploymentRule: Rule = {
+  milestones: ['created', 'observed', 'replicaset', 'scheduled', 'pulled', 'started', 'ready', 'available', 'drained'],
+  relatives: (object) => [replicaSetRequest(object as Deployment), podRequest(object as Deployment)],
+  assess: (object, view) => assessDeployment(object as Deployment, view),
+}
+
+function replicaSetRequest(deployment: Deployment) {
+  return selectedRequest('apps/v1', 'ReplicaSet', deployment)
+}
+
+function assessDeployment(deployment: Deployment, view: View): Assessment {
+  const status = deployment.status ?? {}
+  const observed = isObserved(deployment)
+  const replicas = deployment.spec?.replicas ?? 1
+  const updated = status.updatedReplicas ?? 0
+  const available = status.availableReplicas ?? 0
+  const seesReplicaSets = view.knowledge(replicaSetRequest(deployment)) === 'complete'
+  const seesPods = seesReplicaSets && view.knowledge(podRequest(deployment)) === 'complete'
+  const current = newReplicaSet(deployment, view)
+  const revisionPods = view.owned(current?.metadata.uid, 'Pod') as readonly Pod[]
+  const podsState = seesPods ? examinePods(revisionPods, view) : undefined
+
+  const isUpdated = observed && updated >= replicas
+  const isAvailable = isUpdated && available >= updated
+  const isDrained = isUpdated && (status.replicas ?? 0) <= updated
+  const settled = podsState === undefined ? settledByConditions(deployment, view) : settledByPods(podsState, replicas)
+  const replicaSets = view.owned(deployment.metadata.uid, 'ReplicaSet')
+  const all = replicaSets.flatMap((set) => view.owned(set.metadata.uid, 'Pod') as readonly Pod[])
+  const draining = all.filter(
+    (pod) => pod.metadata.deletionTimestamp !== undefined && !revisionPods.includes(pod),
+  ).length
+
+  const deadline = progressDeadline(deployment, observed, view)
+  const problems = [
+    ...(podsState?.problems ?? []),
+    ...pausedProblem(deployment, isUpdated, view),
+    ...(current === undefined && !observed ? [] : creationProblem(current ?? deployment, view)),
+    ...(deadline.problem === undefined ? [] : [deadline.problem]),
+  ].sort(byImportance)
+  const failure = podsState?.failure ?? failureOf(problems)
+  const terminatingDeadline = terminatingUntil(all, view.time, view.now)
+  const patience = podsState?.patience ?? availabilityPatience(deployment, podsState, available, terminatingDeadline)
+
+  return conclude(deployment, view, {
+    ready: isAvailable && isDrained && settled.done,
+    readyMessage: `${current === undefined ? '' : `revision ${revisionOf(current)}, `}${available} of ${pods(replicas)} available`,
+    milestones: [
+      createdMilestone,
+      observedMilestone(deployment),
+      replicaSetMilestone(deployment, current, isUpdated, seesReplicaSets),
+      ...podMilestones(podsState, replicas),
+      readyMilestone(deployment, podsState, replicas, settled),
+      {
+        ...countMilestone('available', Math.min(available, updated), replicas, 'available'),
+        ...(isAvailable ? { state: 'done' } : { state: 'open' }),
+      },
+      drainedMilestone(isDrained, Math.max(0, (status.replicas ?? 0) - updated), replicaSets.length > 1),
+    ],
+    problems,
+    ...(failure === undefined ? {} : { failure }),
+    ...(patience === undefined ? {} : { patience }),
+    ...earliest(
+      [podsState?.recheckAt, deadline.recheckAt, settled.at, terminatingDeadline].map((at) =>
+        at !== undefined && at > view.now ? at : undefined,
+      ),
+    ),
+    pods: new Set(revisionPods.flatMap((pod) => pod.metadata.uid ?? [])),
+    notes: draining === 0 ? [] : [`${draining} old ${draining === 1 ? 'pod' : 'pods'} still draining`],
+  })
+}
+
+/**
+ * The ReplicaSet of the present template: the oldest that carries it, as the controller finds it (FindNewReplicaSet,
+ * pkg/controller/deployment/util); where templates cannot be compared (fields defaulted by a newer server), the one that
+ * has the Deployment's own revision.
+ */
+export function newReplicaSet(deployment: Deployment, view: View): ReplicaSet | undefined {
+  const owned = (view.owned(deployment.metadata.uid, 'ReplicaSet') as readonly ReplicaSet[]).toSorted((a, b) =>
+    (a.metadata.creationTimestamp ?? '').localeCompare(b.metadata.creationTimestamp ?? ''),
+  )
+  const sameTemplate = owned.find((set) => isSameTemplate(set.spec?.template, deployment.spec?.template))
+  if (sameTemplate !== undefined || !isObserved(deployment)) return sameTemplate
+  const revision = deployment.metadata.annotations?.[revisionAnnotation]
+  return revision === undefined ? undefined : owned.find((set) => revisionOf(set) === revision)
+}
+
+function revisionOf(object: KubeObject): string {
+  return object.metadata.annotations?.[revisionAnnotation] ?? '?'
+}
+
+/** Without pods to look at, the Deployment must have stood complete for the settle time by its own conditions. */
+function settledByConditions(deployment: Deployment, view: View): Settled {
+  const since = (deployment.status?.conditions ?? [])
+    .filter(({ type }) => type === 'Available' || type === 'Progressing')
+    .map((each) => view.time(each.lastUpdateTime ?? each.lastTransitionTime) ?? 0)
+  const at = Math.min(Math.max(0, ...since), view.history.firstSeenAt) + view.settings.settleMs
+  return { done: view.now >= at, at }
+}
+
+function replicaSetMilestone(
+  deployment: Deployment,
+  current: ReplicaSet | undefined,
+  isUpdated: boolean,
+  canSee: boolean,
+): Milestone {
+  if (current !== undefined) {
+    return {
+      name: 'replicaset',
+      state: 'done',
+      message: `revision ${revisionOf(current)} → ReplicaSet ${current.metadata.name}`,
+    }
+  }
+  if (!canSee) return { name: 'replicaset', state: 'skipped', message: 'ReplicaSets cannot be seen' }
+  if (isUpdated) return { name: 'replicaset', state: 'done', message: `revision ${revisionOf(deployment)}` }
+  return { name: 'replicaset', state: 'open', message: 'waiting for the new ReplicaSet' }
+}
+
+function readyMilestone(
+  deployment: Deployment,
+  state: PodsState | undefined,
+  replicas: number,
+  settled: Settled,
+): Milestone {
+  if (state === undefined) {
+    const ready =
+      isObserved(deployment) && (deployment.status?.updatedReplicas ?? 0) >= replicas
+        ? (deployment.status?.readyReplicas ?? 0)
+        : 0
+    return countMilestone('ready', ready, replicas, 'ready')
+  }
+  const ready = state.pods.filter((pod) => pod.ready).length
+  const milestone = countMilestone('ready', state.pods.filter((pod) => pod.settled).length, replicas, 'ready')
+  return milestone.state === 'open' && ready >= replicas && !settled.done
+    ? { ...milestone, message: `${pods(replicas)} ready, settling` }
+    : milestone
+}
+
+function drainedMilestone(isDrained: boolean, old: number, hasOlder: boolean): Milestone {
+  return isDrained
+    ? { name: 'drained', state: 'done', message: hasOlder ? 'no pods of older revisions left' : '' }
+    : {
+        name: 'drained',
+        state: 'open',
+        message: `${old} ${old === 1 ? 'pod' : 'pods'} of older revisions still running`,
+      }
+}
+
+/**
+ * Terminal: the controller gave up (progressDeadlineSeconds without progress) on the generation that is being gated: at
+ * once when it turned while watched; when it already stood at first sight (an undo or a scale leaves it standing), once
+ * nothing moved for 10 s.
+ */
+function progressDeadline(
+  deployment: Deployment,
+  observed: boolean,
+  view: View,
+): { problem?: Problem; recheckAt?: number } {
+  const progressing = condition(deployment, 'Progressing')
+  if (!observed || progressing?.status !== 'False' || progressing.reason !== 'ProgressDeadlineExceeded') return {}
+  const first = condition(view.history.first as Deployment, 'Progressing')
+  const stood = first?.reason === 'ProgressDeadlineExceeded'
+  const dueAt = stood ? view.history.countersMovedAt + standingDeadlineMs : 0
+  const problem: Problem = {
+    reason: 'progress-deadline-exceeded',
+    class: 'terminal',
+    subject: `deployment/${deployment.metadata.name}`,
+    message: `made no progress for ${deployment.spec?.progressDeadlineSeconds ?? 600} s: ${progressing.message ?? 'the deadline is exceeded'}`,
+    count: 1,
+    firstSeenAt: view.time(progressing.lastTransitionTime) ?? view.now,
+    proven: view.now >= dueAt,
+  }
+  return { problem, recheckAt: dueAt }
+}
+
+/** A proven problem fails the Deployment; the deadline gives way to a pod's problem that explains it. */
+function failureOf(problems: readonly Problem[]): Problem | undefined {
+  const proven = problems.find(
+    (problem) => problem.proven && problem.container === undefined && !problem.subject.startsWith('pod/'),
+  )
+  if (proven?.reason !== 'progress-deadline-exceeded') return proven
+  return problems.find((problem) => problem.class !== 'slow' && problem.subject.startsWith('pod/')) ?? proven
+}
+
+function pausedProblem(deployment: Deployment, isUpdated: boolean, view: View): readonly Problem[] {
+  if (!deployment.spec?.paused || isUpdated) return []
+  return [
+    {
+      reason: 'paused',
+      class: 'slow',
+      subject: `deployment/${deployment.metadata.name}`,
+      message: 'is paused, so its change is not rolled out',
+      count: 1,
+      firstSeenAt: view.history.firstSeenAt,
+      proven: false,
+    },
+  ]
+}
+
+/** The stall clock stands still while pods wait out minReadySeconds, or old ones their grace period. */
+function availabilityPatience(
+  deployment: Deployment,
+  state: PodsState | undefined,
+  available: number,
+  terminating: number | undefined,
+): string | undefined {
+  const isWaiting =
+    (deployment.spec?.minReadySeconds ?? 0) > 0 && (state?.pods.filter((pod) => pod.ready).length ?? 0) > available
+  if (isWaiting) return 'pods are ready and wait out minReadySeconds'
+  return terminating === undefined ? undefined : 'old pods are within their grace period'
+}

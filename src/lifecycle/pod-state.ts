@@ -1,0 +1,162 @@
+import type { Condition, EventObject, Pod } from '../cluster/objects.ts'
+import type { Problem } from './assessment.ts'
+import { examineContainer, missingObjectMs, probesDueAt } from './container.ts'
+import { containersOf, eventCount, type PodContainer } from './history.ts'
+import type { View } from './view.ts'
+
+/** How far a pod has come, what is wrong with it, and when that may change by time alone. */
+export interface PodState {
+  readonly pod: Pod
+  readonly scheduled: boolean
+  /** Every init container that must end has ended, sidecars run. */
+  readonly initialized: boolean
+  readonly pulled: boolean
+  /** Every container has been started, and runs or has done its work. */
+  readonly started: boolean
+  readonly ready: boolean
+  /** Ready, and every container without a readiness probe has run for the settle time. */
+  readonly settled: boolean
+  /** No container has died since it was last ready and settled. */
+  readonly unharmed: boolean
+  readonly problems: readonly Problem[]
+  /** Why it may take as long as it takes: an image being pulled, probes within their arithmetic. */
+  readonly patience?: string
+  readonly recheckAt?: number
+}
+
+/** Reads a pod's state: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/ */
+export function examinePod(pod: Pod, view: View): PodState {
+  const containers = containersOf(pod)
+  const history = view.podHistory(pod)
+  const findings = containers.map((at) => examineContainer(pod, at, history.containers.get(at.container.name), view))
+  const ready = condition(pod, 'Ready')?.status === 'True' && pod.status?.phase === 'Running'
+  const settledAt = Math.max(0, ...containers.map((at) => settledFrom(at, history.firstSeenAt, view)))
+  const isPulling = containers.some((at) => isBeingPulled(pod, at, view))
+  const problems = [...podProblems(pod, view), ...findings.flatMap(({ problem }) => problem ?? [])]
+  const recheck = [
+    ...findings.map((finding) => finding.recheckAt),
+    ready && view.now < settledAt ? settledAt : undefined,
+    ...problems.map(({ reason, firstSeenAt }) =>
+      reason === 'config-missing' ? firstSeenAt + missingObjectMs : undefined,
+    ),
+  ].filter((moment) => moment !== undefined && moment > view.now)
+  const isProbed = containers.some((at) => (probesDueAt(at, view) ?? 0) > view.now)
+  const patience = isPulling
+    ? 'an image is being pulled'
+    : isProbed
+      ? 'probes are within the time they ask for'
+      : undefined
+  return {
+    pod,
+    scheduled: pod.spec?.nodeName !== undefined && pod.spec.nodeName !== '',
+    initialized: condition(pod, 'Initialized')?.status === 'True' || pod.status?.phase === 'Running',
+    pulled: containers.every(({ status }) => hasStarted(status) || (status?.imageID ?? '') !== ''),
+    started: containers.every(({ status, isInit, runsOnce }) =>
+      status?.state?.running ? !isInit : (isInit || runsOnce) && status?.state?.terminated?.exitCode === 0,
+    ),
+    ready,
+    settled: ready && view.now >= settledAt,
+    unharmed: [...history.containers.values()].every(({ deaths }) => deaths === 0),
+    problems,
+    ...(patience === undefined ? {} : { patience }),
+    ...earliest(recheck),
+  }
+}
+
+/** Whether the pod is on its way out or already lost, and its controller makes another: it counts for nothing. */
+export function isReplaced({ metadata, status }: Pod): boolean {
+  return metadata.deletionTimestamp !== undefined || status?.phase === 'Failed'
+}
+
+export function condition(object: { status?: { conditions?: Condition[] } }, type: string): Condition | undefined {
+  return object.status?.conditions?.find((each) => each.type === type)
+}
+
+/** The earliest of the moments that are known, as an optional field. */
+export function earliest(moments: readonly (number | undefined)[]): { recheckAt?: number } {
+  const known = moments.filter((moment) => moment !== undefined)
+  return known.length === 0 ? {} : { recheckAt: Math.min(...known) }
+}
+
+/**
+ * When a running container counts as settled: with a readiness probe at once (Ready is the probe's word), without one
+ * when it has run for the settle time. A start in the future (skewed clocks) counts from first sight.
+ */
+function settledFrom({ container, status, isInit }: PodContainer, firstSeenAt: number, view: View): number {
+  if (isInit || container.readinessProbe !== undefined) return 0
+  const startedAt = view.time(status?.state?.running?.startedAt)
+  if (startedAt === undefined) return 0
+  return (startedAt > view.now ? firstSeenAt : startedAt) + view.settings.settleMs
+}
+
+function hasStarted(status: PodContainer['status']): boolean {
+  return (
+    status?.state?.running !== undefined ||
+    status?.state?.terminated !== undefined ||
+    status?.lastState?.terminated !== undefined
+  )
+}
+
+/** The kubelet said that it pulls, and has said nothing of that container since. */
+function isBeingPulled(pod: Pod, { container, status }: PodContainer, view: View): boolean {
+  if (hasStarted(status) || status?.state?.waiting?.reason === 'ImagePullBackOff') return false
+  const last = view.events(pod).findLast((event) => event.involvedObject?.fieldPath?.endsWith(`{${container.name}}`))
+  return (
+    last?.reason === 'Pulling' &&
+    Object.keys(view.podHistory(pod).containers.get(container.name)?.refusals ?? {}).length === 0
+  )
+}
+
+/** What is wrong with the pod as a whole: before its containers exist, only its conditions and events tell. */
+function podProblems(pod: Pod, view: View): Problem[] {
+  const subject = `pod/${pod.metadata.name}`
+  const scheduling = condition(pod, 'PodScheduled')
+  if (scheduling?.status === 'False') {
+    return [
+      {
+        reason: 'unschedulable',
+        class: 'slow',
+        subject,
+        message: `cannot be scheduled: ${scheduling.message ?? scheduling.reason ?? 'no node fits'}`,
+        count: 1,
+        firstSeenAt: view.time(scheduling.lastTransitionTime) ?? view.now,
+        proven: false,
+      },
+    ]
+  }
+  if (pod.status?.phase !== 'Pending') return []
+  const last = view
+    .events(pod)
+    .findLast(
+      ({ reason }) =>
+        reason === 'FailedMount' || reason === 'FailedAttachVolume' || reason === 'FailedCreatePodSandBox',
+    )
+  return last === undefined || hasContainers(pod) ? [] : [setupProblem(subject, last, view)]
+}
+
+/**
+ * Strike: a Secret or ConfigMap that a volume needs and that does not exist (it has a minute to appear). Slow: other
+ * volumes and the network sandbox, which the kubelet tries again for ever.
+ */
+function setupProblem(subject: string, event: EventObject, view: View): Problem {
+  const firstSeenAt = view.time(event.firstTimestamp ?? event.eventTime) ?? view.now
+  const message = event.message ?? ''
+  const isSandbox = event.reason === 'FailedCreatePodSandBox'
+  const missing = /(?:secret|configmap) "[^"]+" not found|references non-existent (?:secret|config) key/i.exec(message)
+  const isMissing = missing !== null && !isSandbox
+  return {
+    reason: isSandbox ? 'sandbox-failed' : isMissing ? 'config-missing' : 'volume-not-mounted',
+    class: isMissing ? 'strike' : 'slow',
+    subject,
+    message: isSandbox
+      ? `no network sandbox: ${message}`
+      : `a volume cannot be mounted: ${isMissing ? missing[0] : message}`,
+    count: eventCount(event),
+    firstSeenAt,
+    proven: isMissing && view.now - firstSeenAt >= missingObjectMs,
+  }
+}
+
+function hasContainers(pod: Pod): boolean {
+  return containersOf(pod).some(({ status }) => hasStarted(status))
+}

@@ -1,0 +1,81 @@
+import type { Pod } from '../cluster/objects.ts'
+import type { Assessment, Milestone, Problem } from './assessment.ts'
+import { containersOf } from './history.ts'
+import { examinePod, type PodState } from './pod-state.ts'
+import { conclude, createdMilestone, type Rule } from './rule.ts'
+import type { View } from './view.ts'
+
+/**
+ * A Pod of the user's own: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/
+ *
+ * Ready when it runs, is Ready and has settled, whatever its restart policy, or when it has succeeded. Failed when its
+ * phase is Failed (no controller will replace it), or by the problem of a container.
+ */
+export const podRule: Rule = {
+  milestones: ['created', 'scheduled', 'initialized', 'pulled', 'started', 'running', 'ready'],
+  relatives: () => [],
+  assess: (object, view) => assessPod(object as Pod, view),
+}
+
+function assessPod(pod: Pod, view: View): Assessment {
+  const state = examinePod(pod, view)
+  const succeeded = pod.status?.phase === 'Succeeded'
+  const problems = pod.status?.phase === 'Failed' ? [failedPhase(pod, view), ...state.problems] : state.problems
+  const failure = problems.find(({ proven }) => proven)
+  return conclude(pod, view, {
+    ready: succeeded || state.settled,
+    readyMessage: succeeded ? 'succeeded' : 'running and ready',
+    milestones: [createdMilestone, ...milestones(pod, state, succeeded)],
+    problems,
+    ...(failure === undefined ? {} : { failure }),
+    ...(state.patience === undefined ? {} : { patience: state.patience }),
+    ...(state.recheckAt === undefined ? {} : { recheckAt: state.recheckAt }),
+    pods: new Set(),
+    notes: [],
+  })
+}
+
+function milestones(pod: Pod, state: PodState, succeeded: boolean): readonly Milestone[] {
+  const step = (name: string, done: boolean, reached: string, waiting: string): Milestone =>
+    done || succeeded ? { name, state: 'done', message: reached } : { name, state: 'open', message: waiting }
+  const inits = containersOf(pod).filter(({ isInit }) => isInit)
+  const running = pod.status?.phase === 'Running'
+  return [
+    step('scheduled', state.scheduled, `scheduled on ${pod.spec?.nodeName ?? 'a node'}`, 'waiting for a node'),
+    inits.length === 0
+      ? { name: 'initialized', state: 'skipped', message: 'no init containers' }
+      : step('initialized', state.initialized, 'init containers done', `init containers: ${initProgress(inits)}`),
+    step('pulled', state.pulled, 'images pulled', 'pulling images'),
+    step('started', state.started, 'containers started', 'starting containers'),
+    step('running', running, 'running', 'waiting for all containers to run'),
+    step('ready', state.settled, 'ready', state.ready ? 'ready, settling' : 'running, not ready yet'),
+  ]
+}
+
+function initProgress(inits: ReturnType<typeof containersOf>): string {
+  const done = inits.filter(({ status }) => status?.state?.terminated?.exitCode === 0).length
+  const current = inits.find(({ status }) => status?.state?.terminated?.exitCode !== 0)
+  return `${done} of ${inits.length} done${current === undefined ? '' : `, ${current.container.name} is next`}`
+}
+
+/** Terminal: no controller stands behind a pod of the user's own, so a failed one stays failed. */
+function failedPhase(pod: Pod, view: View): Problem {
+  const { reason, message } = pod.status ?? {}
+  const dead = containersOf(pod).find(({ status }) => (status?.state?.terminated?.exitCode ?? 0) !== 0)
+  const exit = dead?.status?.state?.terminated
+  const words = [reason, message].filter((word) => word !== undefined && word !== '').join(': ')
+  return {
+    reason: reason === 'Evicted' ? 'evicted' : 'pod-failed',
+    class: 'terminal',
+    subject: `pod/${pod.metadata.name}`,
+    ...(dead === undefined ? {} : { container: dead.container.name }),
+    message:
+      exit === undefined
+        ? `failed${words === '' ? '' : `: ${words}`}`
+        : `failed: ends with exit code ${exit.exitCode}${exit.reason === 'OOMKilled' ? ' (out of memory)' : ''}`,
+    count: 1,
+    firstSeenAt: view.now,
+    proven: true,
+    ...(exit?.exitCode === undefined ? {} : { detail: { exitCode: exit.exitCode } }),
+  }
+}

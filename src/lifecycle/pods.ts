@@ -1,0 +1,79 @@
+import type { Pod } from '../cluster/objects.ts'
+import type { Problem, ProblemClass } from './assessment.ts'
+import { earliest, examinePod, isReplaced, type PodState } from './pod-state.ts'
+import type { View } from './view.ts'
+
+/** How far the pods of one revision have come, and what is wrong with them. */
+export interface PodsState {
+  /** The pods that count: not on their way out, not lost. */
+  readonly pods: readonly PodState[]
+  /** The same problem of several pods is one, with `pods` telling of how many; the most deciding first. */
+  readonly problems: readonly Problem[]
+  /** The problem that fails the workload: proven, and no pod is better. */
+  readonly failure?: Problem
+  readonly patience?: string
+  readonly recheckAt?: number
+}
+
+/**
+ * Examines the pods of the revision that the user applied. A pod's problem fails its workload only when no pod of that
+ * revision is better: ready and settled, or with all containers started and none dead (DESIGN §2). Pending pods are
+ * neither better nor worse.
+ */
+export function examinePods(all: readonly Pod[], view: View): PodsState {
+  const pods = all.filter((pod) => !isReplaced(pod)).map((pod) => examinePod(pod, view))
+  const problems = foldProblems(pods)
+  const isAnyBetter = pods.some((pod) => pod.settled || (pod.started && pod.unharmed))
+  const failure = isAnyBetter ? undefined : problems.find(({ proven }) => proven)
+  const patience = pods.find((pod) => pod.patience !== undefined)?.patience
+  return {
+    pods,
+    problems,
+    ...(failure === undefined ? {} : { failure }),
+    ...(patience === undefined ? {} : { patience }),
+    ...earliest(pods.map(({ recheckAt }) => recheckAt)),
+  }
+}
+
+export interface Settled {
+  readonly done: boolean
+  /** When it will be, if nothing changes. */
+  readonly at?: number
+}
+
+/** Whether all pods of the revision, and as many as wanted, are ready and have run for the settle time. */
+export function settledByPods(state: PodsState, replicas: number): Settled {
+  const done = state.pods.every((pod) => pod.settled) && state.pods.length >= replicas
+  return { done, ...(state.recheckAt === undefined ? {} : { at: state.recheckAt }) }
+}
+
+const classes: readonly ProblemClass[] = ['terminal', 'strike', 'slow']
+
+/** DESIGN §4: terminal before strike before slow, then the deepest in the chain pod → container, then that of most pods. */
+export function byImportance(a: Problem, b: Problem): number {
+  return (
+    classes.indexOf(a.class) - classes.indexOf(b.class) ||
+    Number(b.proven) - Number(a.proven) ||
+    depth(b) - depth(a) ||
+    (b.pods ?? 1) - (a.pods ?? 1) ||
+    a.firstSeenAt - b.firstSeenAt
+  )
+}
+
+function depth(problem: Problem): number {
+  if (problem.container !== undefined) return 2
+  return problem.subject.startsWith('pod/') ? 1 : 0
+}
+
+function foldProblems(pods: readonly PodState[]): readonly Problem[] {
+  const groups = Map.groupBy(
+    pods.flatMap((pod) => pod.problems),
+    ({ reason, container }) => `${reason} ${container ?? ''}`,
+  )
+  const folded = [...groups.values()].map((same) => {
+    // The pod that is furthest along speaks for the others.
+    const [worst] = [...same].sort((a, b) => Number(b.proven) - Number(a.proven) || b.count - a.count)
+    return { ...(worst as Problem), pods: same.length, firstSeenAt: Math.min(...same.map((each) => each.firstSeenAt)) }
+  })
+  return folded.sort(byImportance)
+}

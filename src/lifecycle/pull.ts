@@ -1,0 +1,51 @@
+import type { EventObject } from '../cluster/objects.ts'
+
+export type PullReason =
+  | 'image-not-found'
+  | 'image-unauthorized'
+  | 'image-rate-limited'
+  | 'image-registry-unreachable'
+  | 'image-pull-failed'
+
+/**
+ * What a registry's refusal means, from the words of containerd, CRI-O and Docker. The order matters: rate limits come
+ * as 429 inside longer texts, and Docker Hub answers "pull access denied … may require authorization" for a repository
+ * that does not exist as well as for one that is private.
+ */
+const wordings: readonly (readonly [PullReason, RegExp])[] = [
+  ['image-rate-limited', /\b429\b|too many requests|toomanyrequests|rate limit|RegistryUnavailable.*429/i],
+  [
+    'image-unauthorized',
+    /\b401\b|\b403\b|unauthorized|forbidden|authentication required|authorization failed|access denied|denied:|no basic auth credentials|SignatureValidationFailed/i,
+  ],
+  [
+    'image-not-found',
+    /\bnot found\b|manifest unknown|name unknown|repository .* does not exist|\b404\b|no match for platform/i,
+  ],
+  [
+    'image-registry-unreachable',
+    /connection refused|no such host|i\/o timeout|TLS handshake|x509|certificate|deadline exceeded|connection reset|network is unreachable|no route to host|server misbehaving|\b50[0234]\b|\bEOF\b|RegistryUnavailable/i,
+  ],
+]
+
+/** Classifies the words of a failed pull. */
+export function pullReason(message: string): PullReason {
+  return wordings.find(([, pattern]) => pattern.test(message))?.[0] ?? 'image-pull-failed'
+}
+
+/** The kubelet's event for one refused attempt; "Error: ErrImagePull" follows it and would count it twice. */
+export function isPullRefusal(event: EventObject): boolean {
+  return event.reason === 'Failed' && /^Failed to pull image/i.test(event.message ?? '')
+}
+
+/**
+ * The registry's own words, without the layers that the runtime wraps around them: what follows the last
+ * `failed to resolve …:` or `failed to pull …:`, kept whole where nothing of the kind is found.
+ */
+export function registryWords(message: string): string {
+  const core =
+    /(?:failed to resolve reference|failed to resolve image|failed to do request|unexpected status[^:]*)\s*(?:"[^"]*")?:?\s*(.+)$/is.exec(
+      message,
+    )?.[1]
+  return (core ?? message.replace(/^Back-off pulling image "[^"]*"(?::\s*ErrImagePull:?)?\s*/i, '') ?? message).trim()
+}

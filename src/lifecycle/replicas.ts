@@ -1,0 +1,63 @@
+import type { Pod } from '../cluster/objects.ts'
+import type { Milestone } from './assessment.ts'
+import type { PodsState } from './pods.ts'
+
+/** `1 pod`, `3 pods`. */
+export function pods(count: number): string {
+  return `${count} ${count === 1 ? 'pod' : 'pods'}`
+}
+
+/** A milestone that is done when enough pods passed it. */
+export function countMilestone(name: string, done: number, total: number, doing: string): Milestone {
+  const reached = done >= total
+  return {
+    name,
+    state: reached ? 'done' : 'open',
+    count: { done: Math.min(done, total), total },
+    message: reached ? `${pods(total)} ${doing}` : `${done} of ${pods(total)} ${doing}`,
+  }
+}
+
+/** The milestones that pods pass on their way to be ready; skipped when pods cannot be seen. */
+export function podMilestones(state: PodsState | undefined, replicas: number): readonly Milestone[] {
+  if (state === undefined) {
+    return ['scheduled', 'pulled', 'started'].map((name) => ({
+      name,
+      state: 'skipped',
+      message: 'pods cannot be seen',
+    }))
+  }
+  const count = (has: (pod: PodsState['pods'][number]) => boolean) => state.pods.filter(has).length
+  return [
+    countMilestone(
+      'scheduled',
+      count((pod) => pod.scheduled),
+      replicas,
+      'scheduled',
+    ),
+    countMilestone(
+      'pulled',
+      count((pod) => pod.pulled),
+      replicas,
+      'with their images',
+    ),
+    countMilestone(
+      'started',
+      count((pod) => pod.started),
+      replicas,
+      'started',
+    ),
+  ]
+}
+
+/** Why a terminating pod may hold things up, until its own deadline: `deletionTimestamp` is when its grace ends. */
+export function terminatingUntil(
+  all: readonly Pod[],
+  time: (timestamp: string | undefined) => number | undefined,
+  now: number,
+): number | undefined {
+  const deadlines = all
+    .map((pod) => time(pod.metadata.deletionTimestamp))
+    .filter((moment) => moment !== undefined && moment > now)
+  return deadlines.length === 0 ? undefined : Math.min(...(deadlines as number[]))
+}

@@ -1,0 +1,61 @@
+import type { Pod, ReplicaSet } from '../cluster/objects.ts'
+import type { Assessment, Problem } from './assessment.ts'
+import { condition, earliest } from './pod-state.ts'
+import { byImportance, examinePods, settledByPods } from './pods.ts'
+import { creationProblem } from './replica-failure.ts'
+import { countMilestone, podMilestones, pods } from './replicas.ts'
+import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from './rule.ts'
+import { podRequest } from './selector.ts'
+import type { View } from './view.ts'
+
+/**
+ * A ReplicaSet or a ReplicationController of the user's own:
+ * https://kubernetes.io/docs/concepts/workloads/controllers/replicaset/
+ *
+ * Ready when the present generation is observed, all replicas are there and available, and all have settled. Both have
+ * no revisions: pods of an older template stay, and count.
+ */
+export const replicaSetRule: Rule = {
+  milestones: ['created', 'observed', 'scheduled', 'pulled', 'started', 'ready'],
+  relatives: (object) => [podRequest(object as ReplicaSet)],
+  assess: (object, view) => assessReplicaSet(object as ReplicaSet, view),
+}
+
+function assessReplicaSet(set: ReplicaSet, view: View): Assessment {
+  const replicas = set.spec?.replicas ?? 1
+  const available = set.status?.availableReplicas ?? 0
+  const owned = view.owned(set.metadata.uid, 'Pod') as readonly Pod[]
+  const state = view.knowledge(podRequest(set)) === 'complete' ? examinePods(owned, view) : undefined
+  const isComplete =
+    isObserved(set) &&
+    (set.status?.replicas ?? 0) === replicas &&
+    available >= replicas &&
+    condition(set, 'ReplicaFailure')?.status !== 'True'
+  const settled = state === undefined ? { done: true } : settledByPods(state, replicas)
+  const problems: readonly Problem[] = [...(state?.problems ?? []), ...creationProblem(set, view)].sort(byImportance)
+  const failure = state?.failure ?? problems.find((problem) => problem.proven && !problem.subject.startsWith('pod/'))
+  const ready = isObserved(set)
+    ? state === undefined
+      ? available
+      : Math.min(available, state.pods.filter((pod) => pod.settled).length)
+    : 0
+  return conclude(set, view, {
+    ready: isComplete && settled.done,
+    readyMessage: `${available} of ${pods(replicas)} available`,
+    milestones: [
+      createdMilestone,
+      observedMilestone(set),
+      ...podMilestones(state, replicas),
+      {
+        ...countMilestone('ready', ready, replicas, 'ready and available'),
+        state: isComplete && settled.done ? 'done' : 'open',
+      },
+    ],
+    problems,
+    ...(failure === undefined ? {} : { failure }),
+    ...(state?.patience === undefined ? {} : { patience: state.patience }),
+    ...earliest([state?.recheckAt, settled.at]),
+    pods: new Set(owned.flatMap((pod) => pod.metadata.uid ?? [])),
+    notes: [],
+  })
+}

@@ -1,0 +1,77 @@
+import type { WatchRequest } from '../cluster/feed.ts'
+import type { KubeObject } from '../cluster/objects.ts'
+import type { Assessment, Milestone, Problem } from './assessment.ts'
+import type { View } from './view.ts'
+
+/** What one kind's lifecycle is: the whole of what the gate needs to know of a kind. */
+export interface Rule {
+  /** In the order in which they are reached; `created` is the gate's own, and first. */
+  readonly milestones: readonly string[]
+  /** What must be watched besides the object itself to judge it. Events are watched for every kind. */
+  relatives(object: KubeObject): readonly WatchRequest[]
+  /** Where the object stands now. Only asked once the first lists of its relatives are complete or refused. */
+  assess(object: KubeObject, view: View): Assessment
+}
+
+/** Whether the controller has seen the present spec. An absent `observedGeneration` means that there is no status yet. */
+export function isObserved(object: KubeObject): boolean {
+  const { generation } = object.metadata
+  const observed = (object.status as { observedGeneration?: number | string } | undefined)?.observedGeneration
+  return observed !== undefined && Number(observed) >= (generation ?? 0)
+}
+
+/** The milestone `observed` of kinds whose controller publishes the generation that it has seen. */
+export function observedMilestone(object: KubeObject): Milestone {
+  const { generation } = object.metadata
+  return isObserved(object)
+    ? {
+        name: 'observed',
+        state: 'done',
+        message: generation === undefined ? 'observed' : `generation ${generation} observed`,
+      }
+    : {
+        name: 'observed',
+        state: 'open',
+        message: `waiting for the controller to observe generation ${generation ?? '?'}`,
+      }
+}
+
+export const createdMilestone: Milestone = { name: 'created', state: 'done', message: 'created' }
+
+/**
+ * Puts an assessment together: failed when a problem is proven, ready when the rule says so, else progressing; the
+ * message of one that progresses is that of the first open milestone. An object that is being deleted is never ready.
+ */
+export function conclude(
+  object: KubeObject,
+  view: View,
+  found: Omit<Assessment, 'status' | 'message'> & { readonly ready: boolean; readonly readyMessage: string },
+): Assessment {
+  const { ready, readyMessage, ...rest } = found
+  const terminating = terminatingProblem(object, view)
+  const problems = terminating === undefined ? rest.problems : [...rest.problems, terminating]
+  const assessment = { ...rest, problems }
+  // Ready beats failed when both arrive together (DESIGN §2).
+  if (ready && terminating === undefined) return omitFailure({ ...assessment, status: 'ready', message: readyMessage })
+  if (rest.failure !== undefined) return { ...assessment, status: 'failed', message: rest.failure.message }
+  const open = rest.milestones.find(({ state }) => state === 'open')
+  return { ...assessment, status: 'progressing', message: terminating?.message ?? open?.message ?? readyMessage }
+}
+
+function omitFailure({ failure: _failure, ...assessment }: Assessment): Assessment {
+  return assessment
+}
+
+function terminatingProblem({ kind, metadata }: KubeObject, view: View): Problem | undefined {
+  if (metadata.deletionTimestamp === undefined) return undefined
+  const finalizers = metadata.finalizers ?? []
+  return {
+    reason: 'terminating',
+    class: 'slow',
+    subject: `${kind.toLowerCase()}/${metadata.name}`,
+    message: `is being deleted${finalizers.length === 0 ? '' : ` and waits for its finalizers: ${finalizers.join(', ')}`}`,
+    count: 1,
+    firstSeenAt: view.time(metadata.deletionTimestamp) ?? view.now,
+    proven: false,
+  }
+}

@@ -1,0 +1,59 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Container, EnvVar, PodSpec, PodTemplate } from '../cluster/objects.ts'
+
+/**
+ * Whether two pod templates are the same to the Deployment controller, which compares all but its own hash label
+ * (EqualIgnoreHash, pkg/controller/deployment/util). Absent, null and empty mean the same, as in its semantic comparison.
+ */
+export function isSameTemplate(a: PodTemplate | undefined, b: PodTemplate | undefined): boolean {
+  return isDeepStrictEqual(withoutHash(normalise(a)), withoutHash(normalise(b)))
+}
+
+/**
+ * Whether `next` differs from `template` only in what tools add while a rollout is under way: annotations, labels and
+ * added environment variables (`kubectl rollout restart`, Reloader). Such a change is followed, not superseding.
+ */
+export function isFollowedChange(template: PodTemplate | undefined, next: PodTemplate | undefined): boolean {
+  const [before, after] = [normalise(template) as PodTemplate, normalise(next) as PodTemplate]
+  return (
+    isDeepStrictEqual(withoutDecoration(before), withoutDecoration(after)) &&
+    containers(before.spec).every((container, index) => {
+      const env = containers(after.spec)[index]?.env ?? []
+      return (container.env ?? []).every((variable: EnvVar) => env.some((other) => isDeepStrictEqual(variable, other)))
+    })
+  )
+}
+
+function containers(spec: PodSpec | undefined): readonly Container[] {
+  return [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])]
+}
+
+function withoutDecoration({ metadata: _metadata, spec }: PodTemplate): unknown {
+  const withoutEnv = (list: Container[] | undefined) => list?.map(({ env: _env, ...container }) => container)
+  return normalise({
+    ...spec,
+    containers: withoutEnv(spec?.containers),
+    initContainers: withoutEnv(spec?.initContainers),
+  })
+}
+
+function withoutHash(template: unknown): unknown {
+  const { metadata, ...rest } = template as PodTemplate
+  const { 'pod-template-hash': _hash, ...labels } = metadata?.labels ?? {}
+  return normalise({ ...rest, metadata: { ...metadata, labels } })
+}
+
+/** Leaves out what is absent, null or empty, all the way down. */
+function normalise(value: unknown): unknown {
+  return prune(value) ?? {}
+}
+
+function prune(value: unknown): unknown {
+  if (Array.isArray(value)) return value.length === 0 ? undefined : value.map((item) => prune(item) ?? null)
+  if (typeof value !== 'object' || value === null) return value ?? undefined
+  const entries = Object.entries(value).flatMap(([key, item]) => {
+    const pruned = prune(item)
+    return pruned === undefined ? [] : [[key, pruned] as const]
+  })
+  return entries.length === 0 ? undefined : Object.fromEntries(entries)
+}

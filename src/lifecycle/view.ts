@@ -1,0 +1,36 @@
+import type { WatchRequest } from '../cluster/feed.ts'
+import type { EventObject, KubeObject, Pod } from '../cluster/objects.ts'
+import type { Knowledge } from '../cluster/store.ts'
+import type { PodHistory, TargetHistory } from './history.ts'
+
+/**
+ * All that a lifecycle rule may know besides the object itself: its relatives, what was seen of them before, the time
+ * and the user's settings. Built by the gate for each assessment; rules ask and never keep it.
+ */
+export interface View {
+  /** Now, and when the gate began: milliseconds since the epoch on the runner's clock. */
+  readonly now: number
+  readonly startedAt: number
+  readonly settings: LifecycleSettings
+  /** What was seen of the target itself. */
+  readonly history: TargetHistory
+  /** Another target of the gate still progresses without a problem of its own: a crash may be waiting for it. */
+  readonly othersProgress: boolean
+  /** A timestamp of the server on the runner's clock; undefined when absent or unreadable. */
+  time(timestamp: string | null | undefined): number | undefined
+  /** The objects of a kind owned by this uid. */
+  owned(uid: string | undefined, kind: string): readonly KubeObject[]
+  /** The events about an object. */
+  events(object: KubeObject): readonly EventObject[]
+  /** What was seen of a pod since it was first seen. */
+  podHistory(pod: Pod): PodHistory
+  /** Whether the absence of what this request lists proves anything. */
+  knowledge(request: WatchRequest): Knowledge
+}
+
+export interface LifecycleSettings {
+  /** How long a container without a readiness probe must have run before it counts as ready. */
+  readonly settleMs: number
+  /** Restarts forgiven to a container. */
+  readonly maxRestarts: number
+}
