@@ -1,6 +1,3 @@
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
-import { Readable } from 'node:stream'
 import { type ApiServer, type ApiServerOptions, startApiServer } from './api-server.ts'
 
 interface Meta {
@@ -50,32 +47,28 @@ async function getJson<T>(server: ApiServer, path: string, init: RequestInit = {
   return (await response.json()) as T
 }
 
-/** Opens a watch and hands out its lines one by one; `undefined` at the end, an error when the connection breaks. */
-async function openWatch(server: ApiServer, path: string): Promise<() => Promise<WatchEvent | undefined>> {
+/** Opens a watch and hands out its lines one by one: `undefined` at its end, an error when the connection breaks. */
+async function openLines(server: ApiServer, path: string): Promise<() => Promise<string | undefined>> {
   const abort = new AbortController()
   aborts.push(abort)
-  const response = await fetch(`${server.url}${path}`, { signal: abort.signal })
-  if (!response.body) throw new Error('no body')
-  const body = Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0])
-  const lines: string[] = []
-  let failure: Error | undefined
-  let over = false
-  const reader = createInterface({ input: body })
-  reader.on('line', (line) => lines.push(line))
-  const changed = () => Promise.race([once(reader, 'line'), once(body, 'close')])
-  body.on('error', (error) => {
-    failure = error
-  })
-  body.on('close', () => {
-    over = true
-  })
+  const response = await fetch(server.url + path, { signal: abort.signal })
+  const chunks = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+  let rest = ''
   return async () => {
-    while (lines.length === 0 && !over) await changed()
-    const line = lines.shift()
-    if (line !== undefined) return JSON.parse(line) as WatchEvent
-    if (failure) throw failure
-    return undefined
+    while (!rest.includes('\n')) {
+      const chunk = await chunks?.read()
+      if (!chunk || chunk.done) return rest === '' ? undefined : rest
+      rest += chunk.value
+    }
+    const [line = '', ...more] = rest.split('\n')
+    rest = more.join('\n')
+    return line
   }
+}
+
+async function openWatch(server: ApiServer, path: string): Promise<() => Promise<WatchEvent>> {
+  const nextLine = await openLines(server, path)
+  return async () => JSON.parse((await nextLine()) ?? '{"type":"end","object":{}}') as WatchEvent
 }
 
 function pod(name: string, labels: Record<string, string> = {}, phase = 'Pending') {
@@ -114,12 +107,12 @@ describe('the API server', () => {
     server.patch({ apiVersion: 'v1', kind: 'Pod', namespace: 'shop', name: 'a' }, { status: { phase: 'Running' } })
     server.remove({ apiVersion: 'v1', kind: 'Pod', namespace: 'shop', name: 'b' })
     const events = [await next(), await next(), await next()]
-    expect(events.map((event) => `${event?.type} ${event?.object.kind} ${event?.object.metadata.name}`)).toEqual([
+    expect(events.map((event) => `${event.type} ${event.object.kind} ${event.object.metadata.name}`)).toEqual([
       'ADDED Pod b',
       'MODIFIED Pod a',
       'DELETED Pod b',
     ])
-    const versions = events.map((event) => Number(event?.object.metadata.resourceVersion))
+    const versions = events.map((event) => Number(event.object.metadata.resourceVersion))
     expect(versions).toEqual([...versions].sort())
   })
 })

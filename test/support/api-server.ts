@@ -252,7 +252,7 @@ export class ApiServer {
   }
 
   /**
-   * Fails the next `times` requests (that the filter takes) with an HTTP status, or with a reset connection when that is 0.
+   * Fails the next `times` (may be `Infinity`) requests that the filter takes with an HTTP status, or with a reset connection when that is 0.
    * 429 asks to come back after a second unless `retryAfterSeconds` says otherwise.
    */
   failNext(
@@ -264,6 +264,11 @@ export class ApiServer {
     }: { retryAfterSeconds?: number; filter?: RequestFilter } = {},
   ): void {
     this.#failures.push({ remaining: times, code, retryAfterSeconds, filter })
+  }
+
+  /** Takes back every failure that is still to come. */
+  stopFailing(): void {
+    this.#failures = []
   }
 
   /** Forgets all changes so far: watches and pages from an older resource version get 410 Gone, in the form that is asked for. */

@@ -1,0 +1,212 @@
+import { createReadStream } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { pipeline } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createGunzip } from 'node:zlib'
+import type { ApiResource, Observation } from '../../src/cluster/feed.ts'
+import type { ApiServer } from './api-server.ts'
+import { guessResource } from './resources.ts'
+
+/** One line of a recording after the first. */
+export type RecordedEvent = Observation & { readonly at: string }
+
+/** The first line of a recording, as far as playing it needs. */
+export interface RecordingHeader {
+  readonly recording: 'rollout-gate/v1'
+  readonly startedAt: string
+  readonly server?: string
+  readonly serverOffsetMs?: number
+}
+
+export interface PlayerOptions {
+  /**
+   * Moves all timestamps in objects, in whole seconds, as if the recording began when it is played (at speed 1), and
+   * sets the server's clock off as it was then. Needed wherever timestamps are compared with now.
+   */
+  readonly shiftTimes?: boolean
+  /**
+   * Plays ERROR lines: 410 expires the watches of the kind, 403 denies it, everything else resets all connections and
+   * fails all requests until the next other line. By default they are left out.
+   */
+  readonly faults?: boolean
+}
+
+export interface PlayOptions extends PlayerOptions {
+  /** Recorded time for each second of real time; `Infinity`: as fast as possible. Default 1. */
+  readonly speed?: number
+  readonly signal?: AbortSignal
+}
+
+/** Plays a whole recording (NDJSON, gzip where the name ends in `.gz`) into the server; resolves after its last line. */
+export async function playRecording(server: ApiServer, file: string, options: PlayOptions = {}): Promise<void> {
+  const player = await openRecording(server, file, options)
+  await player.play(options)
+}
+
+/** Opens a recording to play it step by step. Nothing is applied yet. Throws when the file is no recording. */
+export async function openRecording(
+  server: ApiServer,
+  file: string,
+  options: PlayerOptions = {},
+): Promise<RecordingPlayer> {
+  const lines = readLines(file)
+  const first = await lines.next()
+  const header = first.done ? undefined : (parseLine(first.value, file, 1) as RecordingHeader)
+  if (header?.recording !== 'rollout-gate/v1')
+    throw new Error(`${file} is no recording: its first line is not a header`)
+  return new RecordingPlayer(server, header, readEvents(lines, file), options)
+}
+
+/** Applies the lines of a recording to a server, one by one or in their time. */
+export class RecordingPlayer {
+  readonly header: RecordingHeader
+  readonly #server: ApiServer
+  readonly #events: AsyncIterator<RecordedEvent>
+  readonly #faults: boolean
+  readonly #shiftMs: number
+  /** The moment of the recording that has been reached, ms since the epoch. */
+  #reached: number
+  #blind = false
+
+  /** Use `openRecording`. */
+  constructor(
+    server: ApiServer,
+    header: RecordingHeader,
+    events: AsyncIterator<RecordedEvent>,
+    { shiftTimes = false, faults = false }: PlayerOptions,
+  ) {
+    this.header = header
+    this.#server = server
+    this.#events = events
+    this.#faults = faults
+    this.#reached = Date.parse(header.startedAt)
+    // Whole seconds keep the distances between timestamps of different precision; rounded down, none is in the future.
+    this.#shiftMs = shiftTimes ? Math.floor((Date.now() - this.#reached) / 1000) * 1000 : 0
+    if (shiftTimes) server.clockOffsetMs = header.serverOffsetMs ?? 0
+  }
+
+  /** Applies the next line and returns it; undefined at the end. */
+  async step(): Promise<RecordedEvent | undefined> {
+    const event = await this.#next()
+    if (event) this.#apply(event)
+    return event
+  }
+
+  /** Applies lines up to and including the first that `isLast` takes, say a SYNCED; undefined when none did. */
+  async stepUntil(isLast: (event: RecordedEvent) => boolean): Promise<RecordedEvent | undefined> {
+    let event = await this.step()
+    while (event && !isLast(event)) event = await this.step()
+    return event
+  }
+
+  /** Applies all lines that are left, each when its time has come. Rejects when `signal` is aborted. */
+  async play({ speed = 1, signal }: Pick<PlayOptions, 'speed' | 'signal'> = {}): Promise<void> {
+    const startedAt = performance.now()
+    const from = this.#reached
+    for (let event = await this.#next(); event; event = await this.#next()) {
+      const dueMs = startedAt + (this.#reached - from) / speed - performance.now()
+      if (dueMs > 0) await sleep(dueMs, undefined, signal && { signal })
+      signal?.throwIfAborted()
+      this.#apply(event)
+    }
+  }
+
+  async #next(): Promise<RecordedEvent | undefined> {
+    const { done, value } = await this.#events.next()
+    if (done) return undefined
+    this.#reached = Math.max(this.#reached, Date.parse(value.at))
+    return value
+  }
+
+  #apply(event: RecordedEvent): void {
+    const { store, discovery, logs } = this.#server
+    if (event.type !== 'ERROR') this.#see()
+    switch (event.type) {
+      case 'DISCOVERY':
+        for (const resource of event.resources) discovery.serve(resource)
+        break
+      case 'ADDED':
+      case 'MODIFIED':
+      case 'DELETED':
+        store.replay(this.#resourceOf(event.object), event.type, shifted(event.object, this.#shiftMs))
+        break
+      case 'LOG':
+        logs.set(event, event.text)
+        break
+      case 'ERROR':
+        if (this.#faults) this.#fail(event)
+        break
+      default:
+        // SYNCED, ALIVE, CANCEL and END tell of the client, not of the cluster.
+        break
+    }
+  }
+
+  #fail({ code, apiVersion, kind }: RecordedEvent & { type: 'ERROR' }): void {
+    const resource = apiVersion && kind ? this.#resourceOf({ apiVersion, kind }) : undefined
+    if (code === 410) this.#server.errorWatches(410, resource?.plural)
+    else if (code === 403 && resource)
+      this.#server.deny({ verb: '*', group: resource.group, resource: resource.plural })
+    else {
+      this.#blind = true
+      this.#server.failNext(Number.POSITIVE_INFINITY, code)
+      this.#server.cutWatches()
+    }
+  }
+
+  #see(): void {
+    if (!this.#blind) return
+    this.#blind = false
+    this.#server.stopFailing()
+  }
+
+  /** A recording need not say what is served: kinds that the server does not know are added as they come. */
+  #resourceOf({ apiVersion, kind }: { apiVersion: string; kind: string }): ApiResource {
+    const { discovery } = this.#server
+    const known = discovery.findKind(apiVersion, kind)
+    if (known) return known
+    const resource = guessResource(apiVersion, kind)
+    discovery.serve(resource)
+    return resource
+  }
+}
+
+async function* readLines(file: string): AsyncGenerator<string, void> {
+  const raw = createReadStream(file)
+  // An error of either stream reaches the reader of the last one, so the callback has nothing to do.
+  const input = file.endsWith('.gz') ? pipeline(raw, createGunzip(), () => {}) : raw
+  yield* createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })
+}
+
+async function* readEvents(lines: AsyncIterable<string>, file: string): AsyncGenerator<RecordedEvent, void> {
+  let number = 1
+  for await (const line of lines) {
+    number += 1
+    if (line.trim() !== '') yield parseLine(line, file, number) as RecordedEvent
+  }
+}
+
+function parseLine(line: string, file: string, number: number): unknown {
+  try {
+    return JSON.parse(line)
+  } catch (error) {
+    throw new Error(`${file}, line ${number} is no JSON: ${String(error)}`)
+  }
+}
+
+/** RFC 3339 as Kubernetes writes it, from this century: 1970 and 0001 stand for "never". */
+const TIMESTAMP = /^2\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
+
+/** A copy in which every timestamp is so many ms (whole seconds) later; fractions of seconds stay as they are written. */
+function shifted<T>(value: T, shiftMs: number): T {
+  if (shiftMs === 0) return value
+  if (typeof value === 'string') {
+    const match = TIMESTAMP.exec(value)
+    if (!match) return value
+    const seconds = new Date(Date.parse(value) + shiftMs).toISOString().slice(0, 'YYYY-MM-DDTHH:MM:SS'.length)
+    return `${seconds}${match[1] ?? ''}Z` as T
+  }
+  if (Array.isArray(value)) return value.map((item) => shifted(item, shiftMs)) as T
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, shifted(item, shiftMs)])) as T
+}
