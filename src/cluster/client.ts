@@ -1,0 +1,291 @@
+import { readFileSync } from 'node:fs'
+import http, { type IncomingMessage } from 'node:http'
+import https from 'node:https'
+import { UserError } from '../errors.ts'
+import { readBody, readLines } from './body.ts'
+import type { Clock } from './clock.ts'
+import { withDeadline } from './deadline.ts'
+import { type ExecCredential, runExecPlugin } from './exec.ts'
+import { ApiError, asConnectionError, ConnectionError } from './failures.ts'
+import type { Kubeconfig } from './kubeconfig.ts'
+import { formsOf } from './secrets.ts'
+import { ServerClock } from './server-clock.ts'
+
+export interface ClientOptions {
+  readonly clock: Clock
+  /** Told of every secret that turns up later (tokens of plugins and files), before it is used. */
+  readonly mask: (secret: string) => void
+  /** `rollout-gate/1.2.3` */
+  readonly userAgent: string
+  /** What exec plugins inherit. */
+  readonly env: NodeJS.ProcessEnv
+}
+
+export interface RequestOptions {
+  readonly accept?: string
+  /** Sent as JSON, with POST. */
+  readonly body?: unknown
+  /** For the whole answer; for a stream until it begins. Default 30 s. */
+  readonly timeoutMs?: number
+  readonly maxBytes?: number
+  readonly signal?: AbortSignal
+}
+
+/** Pages of 500 objects stay well below; the bound is there for what is no API server. */
+const largestAnswer = 128 << 20
+const largestRefusal = 64 << 10
+
+/** One reading of the kubeconfig, and of what its plugin said. */
+interface Session {
+  readonly kubeconfig: Kubeconfig
+  readonly credential: ExecCredential
+}
+
+/**
+ * The thin HTTP client: JSON and text answers, and streams of lines. Failures are an `ApiError` (the server said no), a
+ * `ConnectionError` (no answer, or none that makes sense) or a `UserError` (the credentials cannot be read).
+ * Credentials are read again when the server refuses them (401), once a request; then the refusal is final. What an exec
+ * plugin dated is renewed when its time is over.
+ */
+export class Client {
+  readonly #kubeconfig: Kubeconfig
+  readonly #reload: () => Kubeconfig
+  readonly #options: ClientOptions
+  readonly #serverClock = new ServerClock()
+  readonly #closing = new AbortController()
+  readonly #plain = new http.Agent({ keepAlive: true })
+  readonly #secure = new https.Agent({ keepAlive: true })
+  readonly #masked = new Set<string>()
+  #session: Session | undefined
+  #opening: Promise<Session> | undefined
+
+  /** `reload` reads the kubeconfig again, from where it came from. */
+  constructor(kubeconfig: Kubeconfig, reload: () => Kubeconfig, options: ClientOptions) {
+    this.#kubeconfig = kubeconfig
+    this.#reload = reload
+    this.#options = options
+  }
+
+  /** Server minus this machine, in milliseconds. */
+  get serverOffsetMs(): number {
+    return this.#serverClock.offsetMs
+  }
+
+  /** Ends every request in flight and lets go of every connection. */
+  close(): void {
+    this.#closing.abort(new ConnectionError('ECANCELED', 'the connection to the cluster was closed'))
+    this.#plain.destroy()
+    this.#secure.destroy()
+  }
+
+  /** GET, or POST when there is a body; the answer must be JSON. */
+  json(path: string, options: RequestOptions = {}): Promise<unknown> {
+    return this.#bounded(options, async (signal) => {
+      const response = await this.#send(path, options, signal)
+      const text = await readBody(response, options.maxBytes ?? largestAnswer)
+      try {
+        return JSON.parse(text)
+      } catch {
+        const type = response.headers['content-type'] ?? 'something'
+        throw new ConnectionError('EBADMSG', `the server answered ${type} that is not JSON: is this the API server?`)
+      }
+    })
+  }
+
+  text(path: string, options: RequestOptions = {}): Promise<string> {
+    return this.#bounded(options, async (signal) =>
+      readBody(await this.#send(path, { accept: '*/*', ...options }, signal), options.maxBytes ?? largestAnswer),
+    )
+  }
+
+  /**
+   * Opens a stream and gives its lines as they come, until it ends, breaks or the signal is aborted (both reject). Only
+   * the opening has a time limit. `onBytes` is called for every piece, whole line or not.
+   */
+  async lines(
+    path: string,
+    options: RequestOptions & { readonly signal: AbortSignal },
+    onBytes: () => void,
+  ): Promise<AsyncGenerator<string>> {
+    const signals = [options.signal, this.#closing.signal]
+    const response = await this.#bounded(options, (signal) => this.#send(path, options, signal))
+    const end = () => response.destroy()
+    for (const signal of signals) signal.addEventListener('abort', end)
+    response.once('close', () => {
+      for (const signal of signals) signal.removeEventListener('abort', end)
+    })
+    if (signals.some(({ aborted }) => aborted)) end()
+    return readLines(response, onBytes)
+  }
+
+  async #bounded<T>({ timeoutMs = 30_000, signal }: RequestOptions, work: (signal: AbortSignal) => Promise<T>) {
+    const signals = signal ? [signal, this.#closing.signal] : [this.#closing.signal]
+    try {
+      return await withDeadline(this.#options.clock, timeoutMs, signals, work)
+    } catch (error) {
+      throw error instanceof ApiError || error instanceof UserError ? error : asConnectionError(error)
+    }
+  }
+
+  /** The answer, if it is one of success; with credentials read again should the server refuse them. */
+  async #send(path: string, options: RequestOptions, signal: AbortSignal): Promise<IncomingMessage> {
+    const session = await this.#currentSession()
+    try {
+      return await this.#attempt(session, path, options, signal)
+    } catch (error) {
+      if (!(error instanceof ApiError && error.status === 401)) throw error
+      const renewed = await this.#renew(session).catch((cause) => {
+        throw new ApiError(
+          401,
+          error.reason,
+          `${error.message}; reading the credentials again failed: ${cause.message}`,
+        )
+      })
+      return await this.#attempt(renewed, path, options, signal)
+    }
+  }
+
+  async #currentSession(): Promise<Session> {
+    const session = this.#session
+    if (session === undefined) return this.#open(() => this.#kubeconfig)
+    const { expiresAt } = session.credential
+    return expiresAt !== undefined && expiresAt <= this.#options.clock.now() ? this.#renew(session) : session
+  }
+
+  /** Requests that were refused together share one reading. */
+  async #renew(stale: Session): Promise<Session> {
+    return this.#session === stale ? this.#open(this.#reload) : this.#currentSession()
+  }
+
+  #open(load: () => Kubeconfig): Promise<Session> {
+    this.#opening ??= this.#read(load).finally(() => {
+      this.#opening = undefined
+    })
+    return this.#opening
+  }
+
+  async #read(load: () => Kubeconfig): Promise<Session> {
+    const kubeconfig = load()
+    kubeconfig.secrets.forEach(this.#mask)
+    const { exec, execCluster } = kubeconfig
+    const credential = exec ? await runExecPlugin(exec, execCluster, this.#options.env) : {}
+    for (const secret of [credential.token, credential.key, credential.certificate]) this.#maskForms(secret)
+    this.#session = { kubeconfig, credential }
+    return this.#session
+  }
+
+  async #attempt(session: Session, path: string, options: RequestOptions, signal: AbortSignal) {
+    const url = new URL(session.kubeconfig.server + path)
+    const body = options.body === undefined ? undefined : JSON.stringify(options.body)
+    const request = await this.#requestOptions(session, url, options)
+    if (body !== undefined) {
+      request.method = 'POST'
+      request.headers = {
+        ...request.headers,
+        'Content-Type': 'application/json',
+        'Content-Length': Buffer.byteLength(body),
+      }
+    }
+    const sentAt = this.#options.clock.now()
+    const response = await exchange(url, { ...request, signal }, body)
+    this.#serverClock.observe(response.headers.date, sentAt, this.#options.clock.now())
+    if (response.statusCode !== undefined && response.statusCode >= 200 && response.statusCode < 300) return response
+    throw await refusal(response, this.#options.clock.now())
+  }
+
+  async #requestOptions(session: Session, url: URL, { accept = 'application/json' }: RequestOptions) {
+    const { kubeconfig, credential } = session
+    const request: https.RequestOptions = {
+      headers: {
+        Accept: accept,
+        'Accept-Encoding': 'gzip',
+        'User-Agent': this.#options.userAgent,
+        ...kubeconfig.impersonation,
+      },
+    }
+    if (credential.certificate !== undefined) request.cert = credential.certificate
+    if (credential.key !== undefined) request.key = credential.key
+    try {
+      await kubeconfig.kubeConfig.applyToHTTPSOptions(request)
+      const token =
+        kubeconfig.tokenFile === undefined ? credential.token : readFileSync(kubeconfig.tokenFile, 'utf8').trim()
+      if (token !== undefined) request.headers = { ...request.headers, Authorization: `Bearer ${token}` }
+    } catch (error) {
+      throw credentialsUnreadable(kubeconfig.user, error)
+    }
+    const headers = request.headers as http.OutgoingHttpHeaders
+    this.#maskForms(String(headers['Authorization'] ?? '').replace(/^Bearer /, ''))
+    // client-node's agents close their connection after each request; only a proxy needs its agent.
+    if (!kubeconfig.proxied) request.agent = url.protocol === 'https:' ? this.#secure : this.#plain
+    return request
+  }
+
+  #maskForms(secret: string | undefined): void {
+    if (secret === undefined || this.#masked.has(secret)) return
+    this.#masked.add(secret)
+    formsOf(secret).forEach(this.#mask)
+  }
+
+  readonly #mask = (secret: string): void => {
+    if (this.#masked.has(secret)) return
+    this.#masked.add(secret)
+    this.#options.mask(secret)
+  }
+}
+
+/**
+ * One request and the beginning of its answer. A connection from the pool may have been closed by the server a moment
+ * ago; nothing was lost then, and the request is repeated on another.
+ */
+async function exchange(url: URL, options: https.RequestOptions, body: string | undefined): Promise<IncomingMessage> {
+  for (;;) {
+    const request = (url.protocol === 'https:' ? https : http).request(url, options)
+    try {
+      return await new Promise<IncomingMessage>((resolve, reject) => {
+        request.once('response', resolve)
+        request.on('error', reject)
+        request.end(body)
+      })
+    } catch (error) {
+      const stale = request.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET'
+      if (!stale || options.signal?.aborted) throw error
+    }
+  }
+}
+
+/** The Status object of an answer that is not a success, or what can be made of it. */
+async function refusal(response: IncomingMessage, now: number): Promise<ApiError> {
+  const status = response.statusCode ?? 0
+  const retryAfterMs = retryAfter(response.headers['retry-after'], now)
+  const text = await readBody(response, largestRefusal).catch(() => '')
+  let body: unknown
+  try {
+    body = JSON.parse(text)
+  } catch {
+    // Proxies and load balancers answer in HTML; the status says enough.
+  }
+  const { message, reason } = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
+  const said =
+    typeof message === 'string' && message !== '' ? message.slice(0, 1000) : response.statusMessage || 'no reason given'
+  return new ApiError(status, typeof reason === 'string' ? reason : '', said, retryAfterMs)
+}
+
+/** Seconds, or a date (RFC 9110, 10.2.3). */
+function retryAfter(header: string | undefined, now: number): number | undefined {
+  if (header === undefined) return undefined
+  const delayMs = /^\d+$/.test(header.trim()) ? Number(header) * 1000 : Date.parse(header) - now
+  return Number.isNaN(delayMs) ? undefined : Math.max(0, delayMs)
+}
+
+function credentialsUnreadable(user: string, error: unknown): UserError {
+  const cause = error instanceof Error ? error.message : String(error)
+  return new UserError(
+    [
+      {
+        input: 'kubeconfig',
+        message: `The credentials of user "${user}" cannot be used: ${cause.replace(/\s+/g, ' ').slice(0, 500)}`,
+      },
+    ],
+    'credentials-expired',
+  )
+}

@@ -1,0 +1,175 @@
+import { type Access, type AccessQuestion, reviewAccess } from './access.ts'
+import { Client } from './client.ts'
+import { type Clock, systemClock } from './clock.ts'
+import { discover, serverVersion } from './discovery.ts'
+import { ApiError } from './failures.ts'
+import type { ApiResource, WatchRequest } from './feed.ts'
+import { firstContact } from './first-contact.ts'
+import { type Kubeconfig, type KubeconfigInput, loadKubeconfig } from './kubeconfig.ts'
+import { type Places, usualPlaces } from './kubeconfig-document.ts'
+import { listAll } from './list.ts'
+import { type LogRequest, type LogTail, readLog } from './logs.ts'
+import type { KubeObject } from './objects.ts'
+import { Reflector, type Sink } from './reflector.ts'
+import { collectionPath, findResource } from './resource-path.ts'
+import { createStrip } from './strip.ts'
+
+export interface ConnectOptions {
+  readonly clock?: Clock
+  /** Told of every secret, those of the kubeconfig at once, those of plugins and token files as they turn up. */
+  readonly mask: (secret: string) => void
+  /** `rollout-gate/1.2.3` */
+  readonly userAgent: string
+  readonly places?: Places
+}
+
+/** A kind that the server does not know is looked for again no sooner than this: its CRD may just be being installed. */
+const rediscoveryMs = 5_000
+
+/**
+ * Reads the kubeconfig and masks what is secret in it; nothing is asked of the cluster yet.
+ * Throws a `UserError` when the kubeconfig cannot be used.
+ */
+export function connect(input: KubeconfigInput, options: ConnectOptions): Cluster {
+  const places = options.places ?? usualPlaces
+  const load = () => loadKubeconfig(input, places)
+  const kubeconfig = load()
+  for (const secret of kubeconfig.secrets) options.mask(secret)
+  const clock = options.clock ?? systemClock
+  const { mask, userAgent } = options
+  return new Cluster(kubeconfig, new Client(kubeconfig, load, { clock, mask, userAgent, env: places.env }), clock)
+}
+
+/** A cluster as the shells use it; everything that is asked of it is read-only. */
+export class Cluster {
+  readonly context: string
+  /** Where references without a namespace belong: the input's, the context's, `default`. */
+  readonly namespace: string
+  /** Every secret of the kubeconfig, already masked. */
+  readonly secrets: readonly string[]
+  readonly #kubeconfig: Kubeconfig
+  readonly #client: Client
+  readonly #clock: Clock
+  readonly #strip = createStrip()
+  readonly #reflectors = new Map<string, Reflector>()
+  #discovered: { readonly resources: readonly ApiResource[]; readonly at: number } | undefined
+  #discovering: Promise<readonly ApiResource[]> | undefined
+  #stale: readonly string[] = []
+  #version: string | undefined
+  #closed = false
+
+  /** Use `connect`. */
+  constructor(kubeconfig: Kubeconfig, client: Client, clock: Clock) {
+    this.context = kubeconfig.context
+    this.namespace = kubeconfig.namespace
+    this.secrets = kubeconfig.secrets
+    this.#kubeconfig = kubeconfig
+    this.#client = client
+    this.#clock = clock
+  }
+
+  /** The API server's version (`v1.34.4`), once discovered and where it may be read. */
+  get version(): string | undefined {
+    return this.#version
+  }
+
+  /** Server minus this machine, in milliseconds; the more answers, the closer. */
+  get serverOffsetMs(): number {
+    return this.#client.serverOffsetMs
+  }
+
+  /** Group versions whose API server did not answer (`metrics.k8s.io/v1beta1`): a kind missing there may exist. */
+  get staleGroups(): readonly string[] {
+    return this.#stale
+  }
+
+  /**
+   * The first contact: what the server serves, and its version. A server that does not answer is tried for 30 s; then,
+   * and at once for refused credentials, missing access or a bad certificate, it throws a `UserError` with the reason.
+   */
+  async discover(): Promise<readonly ApiResource[]> {
+    const { server, context, user } = this.#kubeconfig
+    const contact = { clock: this.#clock, server, context, user }
+    return firstContact(contact, async () => {
+      const [resources, version] = await Promise.all([this.#rediscover(), serverVersion(this.#client)])
+      this.#version = version
+      return resources
+    })
+  }
+
+  /** The objects that a request names now. `ApiError` 404 when the server does not know the kind. */
+  async list(request: WatchRequest): Promise<readonly KubeObject[]> {
+    return (await listAll(this.#client, await this.#path(request), request, this.#strip)).items
+  }
+
+  /** Follows a request from now on and tells the sink; a request that is already followed goes on as it is. */
+  watch(request: WatchRequest, sink: Sink): void {
+    const key = keyOf(request)
+    if (this.#closed || this.#reflectors.has(key)) return
+    const path = () => this.#path(request)
+    const reflector = new Reflector(request, {
+      client: this.#client,
+      clock: this.#clock,
+      strip: this.#strip,
+      path,
+      sink,
+    })
+    this.#reflectors.set(key, reflector)
+    void reflector.run()
+  }
+
+  /**
+   * Fresh lists of followed requests (all of them by default), told like any change. False when the server could not be
+   * reached for one of them; then nobody knows what has changed.
+   */
+  async refresh(requests?: readonly WatchRequest[]): Promise<boolean> {
+    const keys = requests ? requests.map(keyOf) : [...this.#reflectors.keys()]
+    const reached = await Promise.all(keys.map((key) => this.#reflectors.get(key)?.refresh() ?? true))
+    return reached.every(Boolean)
+  }
+
+  readLog(request: LogRequest): Promise<LogTail> {
+    return readLog(this.#client, request)
+  }
+
+  reviewAccess(questions: readonly AccessQuestion[]): Promise<Access[]> {
+    return reviewAccess(this.#client, questions)
+  }
+
+  /** Ends everything at once; nothing is told any more, and nothing keeps the process alive. */
+  close(): void {
+    this.#closed = true
+    for (const reflector of this.#reflectors.values()) reflector.close()
+    this.#client.close()
+  }
+
+  /** The path of a request's collection. A kind that is not known is looked for again, for it may have been installed since. */
+  async #path(request: WatchRequest): Promise<string> {
+    const known = this.#discovered
+    let resource = findResource(known?.resources ?? (await this.#rediscover()), request)
+    if (!resource && known && this.#clock.now() - known.at >= rediscoveryMs) {
+      resource = findResource(await this.#rediscover(), request)
+    }
+    if (!resource) {
+      throw new ApiError(404, 'NotFound', `the server does not know the kind ${request.kind} in ${request.apiVersion}`)
+    }
+    return collectionPath(resource, request.namespace)
+  }
+
+  #rediscover(): Promise<readonly ApiResource[]> {
+    this.#discovering ??= discover(this.#client)
+      .then(({ resources, stale }) => {
+        this.#discovered = { resources, at: this.#clock.now() }
+        this.#stale = stale
+        return resources
+      })
+      .finally(() => {
+        this.#discovering = undefined
+      })
+    return this.#discovering
+  }
+}
+
+function keyOf({ apiVersion, kind, namespace, name, labelSelector }: WatchRequest): string {
+  return JSON.stringify([apiVersion, kind, namespace, name, labelSelector])
+}

@@ -1,0 +1,172 @@
+import type { Client } from './client.ts'
+import { ApiError } from './failures.ts'
+import type { ApiResource } from './feed.ts'
+
+export interface Discovery {
+  /** The core group first, then the groups in the server's order; within a group the preferred version first. */
+  readonly resources: readonly ApiResource[]
+  /** `metrics.k8s.io/v1beta1`: group versions whose aggregated API server does not answer; their resources may be missing. */
+  readonly stale: readonly string[]
+}
+
+/** Aggregated discovery (KEP-3352): stable since 1.30, beta since 1.27; older servers ignore it and answer as ever. */
+const accept = [
+  'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList',
+  'application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList',
+  'application/json',
+].join(',')
+
+/**
+ * What the server serves: two requests on a server that knows aggregated discovery, else one for each group version.
+ * A group that cannot be read is noted, not an error. Throws when `/api` or `/apis` cannot be read.
+ */
+export async function discover(client: Client): Promise<Discovery> {
+  const [core, groups] = await Promise.all(
+    ['/api', '/apis'].map(async (path) => read(client, path, (await client.json(path, { accept })) as Answer)),
+  )
+  return {
+    resources: [...(core?.resources ?? []), ...(groups?.resources ?? [])],
+    stale: [...(core?.stale ?? []), ...(groups?.stale ?? [])],
+  }
+}
+
+/** `v1.34.4`; undefined where `/version` may not be read. */
+export async function serverVersion(client: Client): Promise<string | undefined> {
+  try {
+    const version = (await client.json('/version')) as { gitVersion?: unknown }
+    return typeof version?.gitVersion === 'string' ? version.gitVersion : undefined
+  } catch (error) {
+    if (error instanceof ApiError && error.status !== 401) return undefined
+    throw error
+  }
+}
+
+/** Any of the four answers: APIGroupDiscoveryList, APIVersions, APIGroupList. */
+interface Answer {
+  readonly items?: readonly AggregatedGroup[]
+  readonly versions?: readonly string[]
+  readonly groups?: readonly LegacyGroup[]
+}
+
+interface AggregatedGroup {
+  readonly metadata?: { readonly name?: string }
+  readonly versions?: readonly {
+    readonly version: string
+    readonly freshness?: string
+    readonly resources?: readonly AggregatedResource[]
+  }[]
+}
+
+interface AggregatedResource {
+  readonly resource: string
+  readonly responseKind?: { readonly group?: string; readonly version?: string; readonly kind?: string } | null
+  readonly scope?: string
+  readonly singularResource?: string
+  readonly verbs?: readonly string[]
+  readonly shortNames?: readonly string[]
+  readonly categories?: readonly string[]
+  readonly subresources?: readonly { readonly subresource: string }[]
+}
+
+interface LegacyGroup {
+  readonly versions?: readonly { readonly groupVersion: string }[]
+  readonly preferredVersion?: { readonly groupVersion?: string }
+}
+
+interface LegacyResource {
+  readonly name: string
+  readonly kind: string
+  readonly namespaced?: boolean
+  readonly singularName?: string
+  readonly verbs?: readonly string[]
+  readonly shortNames?: readonly string[]
+  readonly categories?: readonly string[]
+}
+
+function read(client: Client, path: string, answer: Answer): Discovery | Promise<Discovery> {
+  if (Array.isArray(answer?.items)) return fromAggregated(answer.items)
+  const groupVersions =
+    answer?.versions ??
+    (answer?.groups ?? []).flatMap(({ versions = [], preferredVersion }) => {
+      const names = versions.map(({ groupVersion }) => groupVersion)
+      return [...names].sort(
+        (a, b) => Number(b === preferredVersion?.groupVersion) - Number(a === preferredVersion?.groupVersion),
+      )
+    })
+  return legacy(client, path, groupVersions)
+}
+
+function fromAggregated(groups: readonly AggregatedGroup[]): Discovery {
+  const resources: ApiResource[] = []
+  const stale: string[] = []
+  for (const { metadata, versions = [] } of groups) {
+    const group = metadata?.name ?? ''
+    for (const { version, freshness, resources: served = [] } of versions) {
+      if (freshness === 'Stale') stale.push(group === '' ? version : `${group}/${version}`)
+      for (const resource of served) {
+        const { kind } = resource.responseKind ?? {}
+        if (!kind) continue
+        resources.push({
+          group,
+          version,
+          kind,
+          plural: resource.resource,
+          namespaced: resource.scope === 'Namespaced',
+          status: (resource.subresources ?? []).some(({ subresource }) => subresource === 'status'),
+          ...(resource.singularResource ? { singular: resource.singularResource } : {}),
+          ...names(resource),
+        })
+      }
+    }
+  }
+  return { resources, stale }
+}
+
+/** Enough to be quick, few enough not to trip the server's fairness queues. */
+const legacyRequestsAtOnce = 8
+
+async function legacy(client: Client, path: string, groupVersions: readonly string[]): Promise<Discovery> {
+  const lists = new Array<ApiResource[] | undefined>(groupVersions.length)
+  const waiting = [...groupVersions.entries()]
+  const worker = async () => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      const [index, groupVersion] = next
+      lists[index] = await legacyResources(client, path, groupVersion)
+    }
+  }
+  await Promise.all(Array.from({ length: legacyRequestsAtOnce }, worker))
+  return {
+    resources: lists.flatMap((list) => list ?? []),
+    stale: groupVersions.filter((_, index) => lists[index] === undefined),
+  }
+}
+
+async function legacyResources(client: Client, path: string, groupVersion: string): Promise<ApiResource[] | undefined> {
+  let list: { resources?: readonly LegacyResource[] }
+  try {
+    list = (await client.json(`${path}/${groupVersion}`)) as typeof list
+  } catch (error) {
+    // 503: the aggregated API server behind this group is down. Everybody else's must not suffer.
+    if (error instanceof ApiError && error.status !== 401) return undefined
+    throw error
+  }
+  const served = list?.resources ?? []
+  const withStatus = new Set(served.map(({ name }) => name).filter((name) => name.endsWith('/status')))
+  const [version = '', group = ''] = groupVersion.split('/').reverse()
+  return served
+    .filter(({ name }) => !name.includes('/'))
+    .map((resource) => ({
+      group,
+      version,
+      kind: resource.kind,
+      plural: resource.name,
+      namespaced: resource.namespaced === true,
+      status: withStatus.has(`${resource.name}/status`),
+      ...(resource.singularName ? { singular: resource.singularName } : {}),
+      ...names(resource),
+    }))
+}
+
+function names({ verbs, shortNames, categories }: Pick<LegacyResource, 'verbs' | 'shortNames' | 'categories'>) {
+  return { ...(verbs ? { verbs } : {}), ...(shortNames ? { shortNames } : {}), ...(categories ? { categories } : {}) }
+}

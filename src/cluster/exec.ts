@@ -1,0 +1,135 @@
+import { execFile } from 'node:child_process'
+import { UserError } from '../errors.ts'
+
+/** The `exec` section of a kubeconfig's user (client.authentication.k8s.io/v1). */
+export interface ExecPlugin {
+  readonly command: string
+  readonly args?: readonly string[]
+  readonly env?: readonly { readonly name: string; readonly value: string }[] | null
+  readonly apiVersion?: string
+  readonly installHint?: string
+  readonly interactiveMode?: string
+  readonly provideClusterInfo?: boolean
+}
+
+export interface ExecCredential {
+  readonly token?: string
+  readonly certificate?: string
+  readonly key?: string
+  /** Milliseconds since the epoch. */
+  readonly expiresAt?: number
+}
+
+/** Plugins ask their cloud; one that takes longer waits for a person who is not there. */
+const pluginTimeoutMs = 60_000
+
+/**
+ * Runs the program that the kubeconfig names for its credentials, the way kubectl does
+ * (kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins): it is told the
+ * protocol's version and, if it wants, the cluster; it cannot ask questions, and it cannot hang.
+ * client-node's own runner does neither, so that plugins which insist on either fail or never end.
+ * `cluster` is what `provideClusterInfo` hands over. Throws a `UserError` that names the program and says what to do.
+ */
+export function runExecPlugin(plugin: ExecPlugin, cluster: object, env: NodeJS.ProcessEnv): Promise<ExecCredential> {
+  const { command } = plugin
+  if (plugin.interactiveMode === 'Always') {
+    throw refused(`The kubeconfig's credential program "${command}" insists on a terminal (interactiveMode: Always).`)
+  }
+  return new Promise((resolve, reject) => {
+    const options = {
+      env: pluginEnvironment(plugin, cluster, env),
+      timeout: pluginTimeoutMs,
+      killSignal: 'SIGKILL' as const,
+      maxBuffer: 4 << 20,
+      windowsHide: true,
+    }
+    const child = execFile(command, [...(plugin.args ?? [])], options, (error, stdout, stderr) => {
+      if (error) reject(explain(error, plugin, stderr))
+      else {
+        try {
+          resolve(parseCredential(command, stdout))
+        } catch (failure) {
+          reject(failure)
+        }
+      }
+    })
+    child.stdin?.on('error', () => {})
+    child.stdin?.end()
+  })
+}
+
+/** Inputs of the action are none of the program's business: they hold the kubeconfig and tokens. */
+function pluginEnvironment(plugin: ExecPlugin, cluster: object, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const info = {
+    apiVersion: plugin.apiVersion ?? 'client.authentication.k8s.io/v1',
+    kind: 'ExecCredential',
+    spec: { interactive: false, ...(plugin.provideClusterInfo ? { cluster } : {}) },
+  }
+  return {
+    ...Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('INPUT_'))),
+    ...Object.fromEntries((plugin.env ?? []).map(({ name, value }) => [name, value])),
+    KUBERNETES_EXEC_INFO: JSON.stringify(info),
+  }
+}
+
+function explain(error: Error & { code?: unknown; killed?: boolean }, plugin: ExecPlugin, stderr: string): UserError {
+  const { command, installHint } = plugin
+  const hint = installHint ? ` The kubeconfig says: ${oneLine(installHint)}` : ''
+  if (error.code === 'ENOENT' || error.code === 'EACCES') {
+    return new UserError([
+      {
+        input: 'kubeconfig',
+        message:
+          `The kubeconfig gets its credentials from the program "${command}", which ` +
+          `${error.code === 'ENOENT' ? 'is not installed on this machine' : 'may not be executed'}. ` +
+          `Install it in a step before this one, or use a kubeconfig that holds a token.${hint}`,
+      },
+    ])
+  }
+  if (error.killed) {
+    return refused(
+      `The kubeconfig's credential program "${command}" did not end within ${pluginTimeoutMs / 1000} s: ` +
+        `does it wait for a login? Log in to the cloud in a step before this one.`,
+    )
+  }
+  const said = oneLine(stderr.trim().slice(-500))
+  return refused(
+    `The kubeconfig's credential program "${command}" failed${typeof error.code === 'number' ? ` with exit code ${error.code}` : ''}` +
+      `${said ? `: ${said}` : ''}. Log in to the cloud in a step before this one.`,
+  )
+}
+
+/** What the program prints is a credential: no error may quote it. */
+function parseCredential(command: string, stdout: string): ExecCredential {
+  let status: Record<string, unknown> | undefined
+  try {
+    status = JSON.parse(stdout)?.status
+  } catch {
+    throw refused(`The kubeconfig's credential program "${command}" printed something that is not JSON.`)
+  }
+  const text = (name: string) => {
+    const value = status?.[name]
+    return typeof value === 'string' && value !== '' ? value : undefined
+  }
+  const token = text('token')
+  const certificate = text('clientCertificateData')
+  const key = text('clientKeyData')
+  if (token === undefined && certificate === undefined) {
+    throw refused(`The kubeconfig's credential program "${command}" printed neither a token nor a certificate.`)
+  }
+  const expiresAt = Date.parse(text('expirationTimestamp') ?? '')
+  return {
+    ...(token === undefined ? {} : { token }),
+    ...(certificate === undefined ? {} : { certificate }),
+    ...(key === undefined ? {} : { key }),
+    ...(Number.isNaN(expiresAt) ? {} : { expiresAt }),
+  }
+}
+
+function refused(message: string): UserError {
+  return new UserError([{ input: 'kubeconfig', message }], 'credentials-expired')
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim()
+}

@@ -1,0 +1,54 @@
+/** The API server answered, and not with success. */
+export class ApiError extends Error {
+  /** HTTP status, or the `code` of a Status object inside a watch. */
+  readonly status: number
+  /** The machine-readable reason of the Status object (`Expired`, `Forbidden` …), where there was one. */
+  readonly reason: string
+  /** How long the server asks us to stay away, from `Retry-After`. */
+  readonly retryAfterMs: number | undefined
+
+  constructor(status: number, reason: string, message: string, retryAfterMs?: number) {
+    super(message)
+    this.name = 'ApiError'
+    this.status = status
+    this.reason = reason
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
+/** No answer from the API server, or one that cannot be understood. */
+export class ConnectionError extends Error {
+  /** `ECONNREFUSED`, `ETIMEDOUT`, `CERT_HAS_EXPIRED` … */
+  readonly code: string
+  /** The two sides do not trust each other's certificates: trying again does not help. */
+  readonly certificate: boolean
+
+  constructor(code: string, message: string) {
+    super(message)
+    this.name = 'ConnectionError'
+    this.code = code
+    this.certificate = isCertificateCode(code)
+  }
+}
+
+/** OpenSSL's verification codes as Node names them (doc/api/tls.md, "X509 certificate error codes"), and TLS alerts. */
+const certificateCodes =
+  /^(CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|INVALID_(CA|PURPOSE)|HOSTNAME_MISMATCH|PATH_LENGTH_EXCEEDED|ERROR_IN_CERT_|ERR_TLS_(CERT|INVALID)|ERR_SSL_|ERR_OSSL_|EPROTO$)/
+
+function isCertificateCode(code: string): boolean {
+  return certificateCodes.test(code)
+}
+
+/** Whatever Node throws while a request is made, as a `ConnectionError` with a message for people. */
+export function asConnectionError(error: unknown): ConnectionError {
+  if (error instanceof ConnectionError) return error
+  const first = error instanceof AggregateError && error.errors.length > 0 ? error.errors[0] : error
+  if (!(first instanceof Error)) return new ConnectionError('UNKNOWN', String(first))
+  const code = 'code' in first && typeof first.code === 'string' ? first.code : 'UNKNOWN'
+  return new ConnectionError(code, first.message || code)
+}
+
+/** The `code` of an `ERROR` line (DESIGN §6): the HTTP status, 0 when there was no answer. */
+export function statusOf(error: unknown): number {
+  return error instanceof ApiError ? error.status : 0
+}

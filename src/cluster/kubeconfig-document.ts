@@ -1,0 +1,239 @@
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
+import { load, YAMLException } from 'js-yaml'
+import { UserError } from '../errors.ts'
+
+export type Section = Record<string, unknown>
+
+/** A named entry of a kubeconfig's lists; the body stands under `cluster`, `user` or `context`. */
+export interface Entry {
+  readonly name: string
+  readonly body: Section
+}
+
+/** One kubeconfig, or several merged, as it was written; every path in it absolute. */
+export interface KubeconfigDocument {
+  readonly currentContext: string | undefined
+  readonly clusters: readonly Entry[]
+  readonly users: readonly Entry[]
+  readonly contexts: readonly Entry[]
+  /** What was read, to find the secrets in it; the encoded form too where there was one. */
+  readonly texts: readonly string[]
+}
+
+/** Where the usual places are; tests have their own. */
+export interface Places {
+  readonly env: NodeJS.ProcessEnv
+  readonly home: string
+  readonly serviceAccount: string
+}
+
+export const usualPlaces: Places = {
+  env: process.env,
+  home: homedir(),
+  serviceAccount: '/var/run/secrets/kubernetes.io/serviceaccount',
+}
+
+/**
+ * Finds and reads the kubeconfig: the text itself (YAML or JSON), base64 of it, or the path of a file; without one
+ * `$KUBECONFIG`, `~/.kube/config`, and the service account of the pod that we run in, as kubectl looks for it.
+ * Throws a `UserError` that never quotes what may be a secret.
+ */
+export function readKubeconfig(given: string | undefined, places: Places): KubeconfigDocument {
+  if (given !== undefined) return interpret(given, places.home)
+  const listed = places.env['KUBECONFIG']?.trim()
+  if (listed) return readList(listed, places.home)
+  const standard = join(places.home, '.kube', 'config')
+  if (existsSync(standard)) return readFile(standard)
+  const inCluster = serviceAccount(places)
+  if (inCluster) return inCluster
+  throw mistake(
+    'No kubeconfig was found: the input is empty, $KUBECONFIG is not set, there is no ~/.kube/config, and this is not ' +
+      'a pod with a service account. If the input comes from a secret, the secret is empty: in a pull request from a ' +
+      'fork (and from Dependabot) secrets are not available.',
+  )
+}
+
+/** A name that stands in several files means the first (kubernetes.io, "Merging kubeconfig files"). */
+function merge(documents: readonly KubeconfigDocument[]): KubeconfigDocument {
+  const firstOfEachName = (entries: readonly Entry[]) =>
+    entries.filter(({ name }, index) => entries.findIndex((other) => other.name === name) === index)
+  return {
+    currentContext: documents.map((document) => document.currentContext).find((name) => name !== undefined),
+    clusters: firstOfEachName(documents.flatMap(({ clusters }) => clusters)),
+    users: firstOfEachName(documents.flatMap(({ users }) => users)),
+    contexts: firstOfEachName(documents.flatMap(({ contexts }) => contexts)),
+    texts: documents.flatMap(({ texts }) => texts),
+  }
+}
+
+function interpret(given: string, home: string): KubeconfigDocument {
+  const text = given.replace(/^\uFEFF/, '').trim()
+  if (text === '') {
+    throw mistake(
+      'The kubeconfig is empty. If it comes from a secret, the secret is empty or does not exist under this name: ' +
+        'in a pull request from a fork (and from Dependabot) secrets are not available.',
+    )
+  }
+  const file = existingFile(text, home)
+  if (file) return readFile(file)
+  const decoded = decode(text)
+  if (decoded !== undefined) return parse(decoded, [text])
+  if (looksLikePath(text)) {
+    throw mistake(
+      `The file ${text} does not exist. A relative path starts at the workspace: was it checked out, or is it written by a later step?`,
+    )
+  }
+  return parse(text)
+}
+
+function existingFile(text: string, home: string): string | undefined {
+  if (text.includes('\n') || text.length > 4096) return undefined
+  const path = text.startsWith('~/') ? join(home, text.slice(2)) : resolve(text)
+  if (!existsSync(path)) return undefined
+  if (statSync(path).isDirectory()) throw mistake(`${text} is a folder; name the kubeconfig file in it.`)
+  return path
+}
+
+/** Base64 in any dress: wrapped at 64 or 76 columns, without padding, URL-safe. Text of a kubeconfig never passes for it. */
+function decode(text: string): string | undefined {
+  const compact = text.replace(/\s+/g, '')
+  if (compact.length < 16 || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(compact) || /^[./~]/.test(text)) return undefined
+  const decoded = Buffer.from(compact, 'base64').toString('utf8')
+  if (decoded.includes('\uFFFD')) {
+    throw mistake(
+      'The kubeconfig looks like base64 but does not decode to text: it was cut off, or it is base64 of something else. ' +
+        'Encode it with: base64 -w0 ~/.kube/config',
+    )
+  }
+  if (!decoded.includes(':')) {
+    throw mistake(
+      'The kubeconfig is base64, but not of a kubeconfig. Was it encoded twice? Encode it once: base64 -w0 ~/.kube/config',
+    )
+  }
+  return decoded
+}
+
+function looksLikePath(text: string): boolean {
+  return /^[^\s{}"']{1,256}$/.test(text) && /^[./~]|^[A-Za-z]:[\\/]|[\\/.]/.test(text) && !/:\S*:/.test(text)
+}
+
+function readList(listed: string, home: string): KubeconfigDocument {
+  if (listed.includes('\n') || listed.startsWith('{')) return interpret(listed, home)
+  const paths = listed.split(delimiter).filter((path) => path !== '')
+  const existing = paths.filter((path) => existsSync(path))
+  if (existing.length === 0) {
+    throw mistake(
+      looksLikePath(paths[0] ?? '')
+        ? `$KUBECONFIG names no file that exists: ${paths.join(', ')}. Give the input \`kubeconfig\`, or write the file in a step before this one.`
+        : '$KUBECONFIG names no file that exists. It holds paths; a kubeconfig itself goes into the input `kubeconfig`.',
+    )
+  }
+  return merge(existing.map(readFile))
+}
+
+function readFile(path: string): KubeconfigDocument {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    throw mistake(`The file ${path} cannot be read: ${error instanceof Error ? error.message : error}`)
+  }
+  const content = text.replace(/^\uFEFF/, '').trim()
+  if (content === '') throw mistake(`The file ${path} is empty.`)
+  const decoded = decode(content)
+  const document = decoded === undefined ? parse(content) : parse(decoded, [content])
+  return withAbsolutePaths(document, dirname(resolve(path)))
+}
+
+function parse(text: string, encoded: readonly string[] = []): KubeconfigDocument {
+  let content: unknown
+  try {
+    content = load(text)
+  } catch (error) {
+    if (!(error instanceof YAMLException)) throw error
+    // The reason may quote what stands there (`*secret` reads as an alias), the snippet always does.
+    const reason = error.reason.replace(/"[^"]*"|<[^>]*>/g, '"…"')
+    const flattened = text.includes('\n')
+      ? ''
+      : ' Its line breaks are gone: quote it in the shell, or give it in base64.'
+    throw mistake(`The kubeconfig is neither YAML nor JSON: ${reason}.${flattened}`, error.mark && error.mark.line + 1)
+  }
+  if (!isSection(content)) {
+    throw mistake(
+      'The kubeconfig is neither a kubeconfig (YAML or JSON), nor base64 of one, nor the path of an existing file.',
+    )
+  }
+  const currentContext = content['current-context']
+  return {
+    currentContext: typeof currentContext === 'string' && currentContext !== '' ? currentContext : undefined,
+    clusters: entries(content, 'clusters', 'cluster'),
+    users: entries(content, 'users', 'user'),
+    contexts: entries(content, 'contexts', 'context'),
+    texts: [text, ...encoded],
+  }
+}
+
+function entries(content: Section, list: string, body: string): Entry[] {
+  const values = content[list] ?? []
+  if (!Array.isArray(values)) throw mistake(`In the kubeconfig, \`${list}\` is not a list.`)
+  return values.map((value, index) => {
+    if (!isSection(value) || typeof value['name'] !== 'string' || value['name'] === '') {
+      throw mistake(`In the kubeconfig, entry ${index + 1} of \`${list}\` has no name.`)
+    }
+    return { name: value['name'], body: isSection(value[body]) ? value[body] : {} }
+  })
+}
+
+function withAbsolutePaths(document: KubeconfigDocument, folder: string): KubeconfigDocument {
+  const absolute = (entry: Entry, names: readonly string[]): Entry => ({
+    ...entry,
+    body: Object.fromEntries(
+      Object.entries(entry.body).map(([name, value]) => {
+        if (names.includes(name) && typeof value === 'string' && value !== '') return [name, resolve(folder, value)]
+        if (name === 'exec' && isSection(value)) return [name, withAbsoluteCommand(value, folder)]
+        return [name, value]
+      }),
+    ),
+  })
+  return {
+    ...document,
+    clusters: document.clusters.map((entry) => absolute(entry, ['certificate-authority'])),
+    users: document.users.map((entry) => absolute(entry, ['client-certificate', 'client-key', 'tokenFile'])),
+  }
+}
+
+/** `./bin/plugin` is relative to the kubeconfig; a bare name is looked for in the PATH. */
+function withAbsoluteCommand(exec: Section, folder: string): Section {
+  const command = exec['command']
+  return typeof command === 'string' && /[\\/]/.test(command) && !isAbsolute(command)
+    ? { ...exec, command: resolve(folder, command) }
+    : exec
+}
+
+/** A pod finds its API server in its environment, and its credentials in its service account's folder. */
+function serviceAccount({ env, serviceAccount: folder }: Places): KubeconfigDocument | undefined {
+  const host = env['KUBERNETES_SERVICE_HOST']
+  const tokenFile = join(folder, 'token')
+  if (!host || !existsSync(tokenFile)) return undefined
+  const namespaceFile = join(folder, 'namespace')
+  const namespace = existsSync(namespaceFile) ? readFileSync(namespaceFile, 'utf8').trim() : 'default'
+  const server = `https://${host.includes(':') ? `[${host}]` : host}:${env['KUBERNETES_SERVICE_PORT'] ?? '443'}`
+  const name = 'in-cluster'
+  return {
+    currentContext: name,
+    clusters: [{ name, body: { server, 'certificate-authority': join(folder, 'ca.crt') } }],
+    users: [{ name, body: { tokenFile } }],
+    contexts: [{ name, body: { cluster: name, user: name, namespace } }],
+    texts: [],
+  }
+}
+
+export function isSection(value: unknown): value is Section {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function mistake(message: string, line?: number): UserError {
+  return new UserError([{ input: 'kubeconfig', message, ...(line === undefined ? {} : { line }) }])
+}

@@ -1,0 +1,223 @@
+import { existsSync } from 'node:fs'
+import { KubeConfig } from '@kubernetes/client-node/dist/config.js'
+import type { ExecPlugin } from './exec.ts'
+import {
+  type Entry,
+  isSection,
+  type KubeconfigDocument,
+  mistake,
+  type Places,
+  readKubeconfig,
+  type Section,
+  usualPlaces,
+} from './kubeconfig-document.ts'
+import { isLoopback, proxyFromEnvironment } from './proxy.ts'
+import { secretsOf } from './secrets.ts'
+
+/** What the user says of the cluster; absent means the usual place, the current context, the context's namespace. */
+export interface KubeconfigInput {
+  /** The kubeconfig itself (YAML or JSON), base64 of it, or the path of a file. */
+  readonly kubeconfig?: string
+  readonly context?: string
+  readonly namespace?: string
+}
+
+/** A kubeconfig that was found, read and understood; nothing was asked of the cluster yet. */
+export interface Kubeconfig {
+  /** client-node's, set to the context: it applies certificates, tokens, auth providers and proxies. */
+  readonly kubeConfig: KubeConfig
+  readonly context: string
+  readonly namespace: string
+  /** The API server's address, perhaps with a path (Rancher). */
+  readonly server: string
+  readonly user: string
+  readonly proxied: boolean
+  /** Asked for credentials when the user has no token of his own. */
+  readonly exec?: ExecPlugin
+  /** What an exec plugin may be told of the cluster. */
+  readonly execCluster: object
+  /** Read anew for each request: such tokens rotate. */
+  readonly tokenFile?: string
+  /** Headers that act as somebody else (`as`, `as-groups`, `as-uid`, `as-user-extra`). */
+  readonly impersonation: Readonly<Record<string, string | string[]>>
+  /** Every string that must be masked before anything is printed. */
+  readonly secrets: readonly string[]
+}
+
+/**
+ * Loads the kubeconfig into memory, picks the context and checks what can be checked without the cluster.
+ * Throws a `UserError` for the input `kubeconfig` or `context` that says what to do.
+ */
+export function loadKubeconfig(input: KubeconfigInput, places: Places = usualPlaces): Kubeconfig {
+  const document = readKubeconfig(input.kubeconfig, places)
+  const context = chooseContext(document, input.context)
+  const cluster = theCluster(document, context)
+  const user = theUser(document, context)
+  const server = String(cluster.body['server'])
+  checkCluster(cluster, user)
+  checkUser(user)
+  const proxy = cluster.body['proxy-url'] || proxyFromEnvironment(server, places.env)
+  const namespace = input.namespace || context.body['namespace'] || 'default'
+  const { exec, token, tokenFile } = user.body
+  return {
+    kubeConfig: toKubeConfig(context, cluster, user, proxy),
+    context: context.name,
+    namespace: String(namespace),
+    server: server.replace(/\/+$/, ''),
+    user: user.name,
+    proxied: Boolean(proxy),
+    ...(isSection(exec) && !token && !tokenFile ? { exec: exec as unknown as ExecPlugin } : {}),
+    execCluster: { ...cluster.body, extensions: undefined, config: execConfig(cluster) },
+    ...(typeof tokenFile === 'string' && tokenFile !== '' ? { tokenFile } : {}),
+    impersonation: impersonation(user),
+    secrets: secretsOf(document),
+  }
+}
+
+function chooseContext(document: KubeconfigDocument, wanted: string | undefined): Entry {
+  const names = document.contexts.map(({ name }) => name)
+  if (names.length === 0) {
+    throw mistake('The kubeconfig has no contexts. Write it with: kubectl config view --raw --minify --flatten')
+  }
+  const name = wanted || document.currentContext
+  if (name === undefined) {
+    throw mistake(`The kubeconfig has no current-context. Set the input \`context\` to one of: ${names.join(', ')}.`)
+  }
+  const context = document.contexts.find((entry) => entry.name === name)
+  if (!context) {
+    throw mistake(
+      `The kubeconfig has no context "${name}"${wanted ? '' : ', which its current-context names'}. It has: ${names.join(', ')}.`,
+    )
+  }
+  return context
+}
+
+function theCluster(document: KubeconfigDocument, { name: context, body }: Entry): Entry {
+  const cluster = document.clusters.find(({ name }) => name === body['cluster'])
+  if (!cluster) {
+    throw mistake(
+      `The context "${context}" of the kubeconfig names the cluster "${body['cluster'] ?? ''}", which is missing.`,
+    )
+  }
+  const server = cluster.body['server']
+  if (typeof server !== 'string' || !/^https?:\/\//.test(server) || !URL.canParse(server)) {
+    throw mistake(`The cluster "${cluster.name}" of the kubeconfig has no server address (\`server: https://…\`).`)
+  }
+  return cluster
+}
+
+/** A context without a user is anonymous, as in kubectl. */
+function theUser(document: KubeconfigDocument, { name: context, body }: Entry): Entry {
+  if (!body['user']) return { name: 'anonymous', body: {} }
+  const user = document.users.find(({ name }) => name === body['user'])
+  if (!user) {
+    throw mistake(`The context "${context}" of the kubeconfig names the user "${body['user']}", which is missing.`)
+  }
+  return user
+}
+
+function checkCluster({ name, body }: Entry, user: Entry): void {
+  checkFile(body, 'certificate-authority', `cluster "${name}"`)
+  checkPem(body, 'certificate-authority-data', `cluster "${name}"`)
+  const url = new URL(String(body['server']))
+  const bare = url.protocol === 'http:' && !isLoopback(url.hostname.replace(/^\[|\]$/g, ''))
+  if (bare && Object.keys(user.body).length > 0 && body['insecure-skip-tls-verify'] !== true) {
+    throw mistake(
+      `The cluster "${name}" of the kubeconfig has an http:// address: credentials would travel in the clear. Use https://, or say insecure-skip-tls-verify: true.`,
+    )
+  }
+}
+
+function checkUser({ name, body }: Entry): void {
+  for (const file of ['client-certificate', 'client-key', 'tokenFile']) checkFile(body, file, `user "${name}"`)
+  for (const data of ['client-certificate-data', 'client-key-data']) checkPem(body, data, `user "${name}"`)
+  const { token, exec } = body
+  if (token === 'REDACTED') throw withoutSecrets(`user "${name}"`)
+  if (typeof token === 'string' && /[^\x21-\x7e]/.test(token.trim())) {
+    throw mistake(`The token of user "${name}" in the kubeconfig holds blanks or line breaks: was it pasted in pieces?`)
+  }
+  if (isSection(exec) && (typeof exec['command'] !== 'string' || exec['command'] === '')) {
+    throw mistake(`The \`exec\` section of user "${name}" in the kubeconfig names no command.`)
+  }
+}
+
+function checkFile(body: Section, setting: string, owner: string): void {
+  const path = body[setting]
+  // Data wins over a file in kubectl, which then need not exist.
+  if (typeof path !== 'string' || path === '' || body[`${setting}-data`] || existsSync(path)) return
+  throw mistake(
+    `The ${setting} of the ${owner} in the kubeconfig is the file ${path}, which does not exist on this machine. ` +
+      'Write a kubeconfig that holds everything with: kubectl config view --raw --minify --flatten',
+  )
+}
+
+function checkPem(body: Section, setting: string, owner: string): void {
+  const data = body[setting]
+  if (data === undefined || data === null || data === '') return
+  if (data === 'DATA+OMITTED' || data === 'REDACTED') throw withoutSecrets(owner)
+  if (typeof data === 'string' && Buffer.from(data, 'base64').includes('-----BEGIN ')) return
+  throw mistake(`The ${setting} of the ${owner} in the kubeconfig is not base64 of a PEM file (-----BEGIN …).`)
+}
+
+function withoutSecrets(owner: string): Error {
+  return mistake(
+    `The kubeconfig was printed without its secrets (${owner}). Write it with: kubectl config view --raw --minify --flatten`,
+  )
+}
+
+/**
+ * client-node reads the document as JSON. It is given only what it handles well: exec plugins, token files and group
+ * impersonation are ours (it runs plugins without telling them the protocol, and does not know `tokenFile`);
+ * and for http:// it must hear that there is no certificate to verify.
+ */
+function toKubeConfig(context: Entry, cluster: Entry, user: Entry, proxy: unknown): KubeConfig {
+  const { exec: _exec, tokenFile, as: _as, ...body } = user.body
+  const files = {
+    ...(body['client-certificate-data'] ? { 'client-certificate': undefined } : {}),
+    ...(body['client-key-data'] ? { 'client-key': undefined } : {}),
+    ...(typeof body['token'] === 'string' ? { token: tokenFile ? undefined : body['token'].trim() } : {}),
+  }
+  const plain = String(cluster.body['server']).startsWith('http:')
+  const kubeConfig = new KubeConfig()
+  kubeConfig.loadFromString(
+    JSON.stringify({
+      clusters: [
+        {
+          name: 'cluster',
+          cluster: {
+            ...cluster.body,
+            ...(cluster.body['certificate-authority-data'] ? { 'certificate-authority': undefined } : {}),
+            ...(proxy ? { 'proxy-url': proxy } : {}),
+            ...(plain ? { 'insecure-skip-tls-verify': true } : {}),
+          },
+        },
+      ],
+      users: [{ name: 'user', user: { ...body, ...files } }],
+      contexts: [{ name: context.name, context: { cluster: 'cluster', user: 'user' } }],
+      'current-context': context.name,
+    }),
+  )
+  return kubeConfig
+}
+
+function execConfig({ body }: Entry): unknown {
+  const extensions = Array.isArray(body['extensions']) ? body['extensions'] : []
+  return extensions.find((entry) => entry?.name === 'client.authentication.k8s.io/exec')?.extension
+}
+
+function impersonation({ body }: Entry): Record<string, string | string[]> {
+  const { as, 'as-groups': groups, 'as-uid': uid, 'as-user-extra': extra } = body
+  return {
+    ...(as ? { 'Impersonate-User': String(as) } : {}),
+    ...(uid ? { 'Impersonate-Uid': String(uid) } : {}),
+    ...(Array.isArray(groups) ? { 'Impersonate-Group': groups.map(String) } : {}),
+    ...(isSection(extra)
+      ? Object.fromEntries(
+          Object.entries(extra).map(([key, values]) => [
+            `Impersonate-Extra-${encodeURIComponent(key)}`,
+            [values].flat().map(String),
+          ]),
+        )
+      : {}),
+  }
+}

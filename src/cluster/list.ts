@@ -1,0 +1,66 @@
+import type { Client } from './client.ts'
+import { ApiError, ConnectionError } from './failures.ts'
+import type { WatchRequest } from './feed.ts'
+import type { KubeObject } from './objects.ts'
+import { selection } from './resource-path.ts'
+import type { Strip } from './strip.ts'
+
+export interface List {
+  readonly items: readonly KubeObject[]
+  /** Where a watch goes on without missing anything. */
+  readonly resourceVersion: string
+}
+
+const pageSize = 500
+
+/**
+ * Reads a collection as of now (no `resourceVersion`: what was applied a moment ago is in it), page by page. Pages come
+ * from one snapshot; when that is gone (410) it starts again, at last without pages, as client-go's pager does.
+ */
+export async function listAll(
+  client: Client,
+  path: string,
+  request: WatchRequest,
+  strip: Strip,
+  signal?: AbortSignal,
+): Promise<List> {
+  try {
+    return await listPages(client, path, request, strip, pageSize, signal)
+  } catch (error) {
+    if (!(error instanceof ApiError && error.status === 410)) throw error
+    return await listPages(client, path, request, strip, undefined, signal)
+  }
+}
+
+async function listPages(
+  client: Client,
+  path: string,
+  request: WatchRequest,
+  strip: Strip,
+  limit: number | undefined,
+  signal: AbortSignal | undefined,
+): Promise<List> {
+  const items: KubeObject[] = []
+  let continuation = ''
+  for (;;) {
+    const query = new URLSearchParams({
+      ...selection(request),
+      ...(limit === undefined ? {} : { limit: String(limit) }),
+      ...(continuation === '' ? {} : { continue: continuation }),
+    })
+    const page = await client.json(`${path}?${query}`, signal ? { signal } : {})
+    const { metadata, items: objects } = (page ?? {}) as { metadata?: Record<string, unknown>; items?: unknown }
+    // An empty list may be null: Go writes a nil slice so.
+    if (objects !== null && !Array.isArray(objects)) {
+      throw new ConnectionError('EBADMSG', `the server answered ${path} with something that is no list`)
+    }
+    for (const object of objects ?? []) items.push(strip(asKind(object, request)))
+    continuation = typeof metadata?.['continue'] === 'string' ? metadata['continue'] : ''
+    if (continuation === '') return { items, resourceVersion: String(metadata?.['resourceVersion'] ?? '') }
+  }
+}
+
+/** The items of a list lack `apiVersion` and `kind`. */
+export function asKind(object: object, { apiVersion, kind }: WatchRequest): KubeObject {
+  return { apiVersion, kind, ...object } as KubeObject
+}

@@ -1,0 +1,68 @@
+import type { Client } from './client.ts'
+import { ApiError } from './failures.ts'
+
+export interface LogRequest {
+  readonly namespace: string
+  readonly pod: string
+  readonly container: string
+  /** The log of the container's run before the last restart. */
+  readonly previous: boolean
+  readonly tailLines: number
+}
+
+/** The end of a container's log, or why there is none. */
+export type LogTail = { readonly text: string } | { readonly text: undefined; readonly why: string }
+
+const timeoutMs = 10_000
+const longestTailBytes = 64 << 10
+/** The kubelet cuts off the *end* of the tail at this limit, and the end is what we want: it must hold the longest tail. */
+const limitBytes = 4 << 20
+
+/**
+ * The last lines of a container's log. A log that does not exist (any more, or yet) is no error but an answer without
+ * text; other refusals are, as `ApiError`.
+ */
+export async function readLog(client: Client, request: LogRequest): Promise<LogTail> {
+  const { namespace, pod, container, previous, tailLines } = request
+  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/log`
+  const query = new URLSearchParams({
+    container,
+    previous: String(previous),
+    tailLines: String(tailLines),
+    limitBytes: String(limitBytes),
+  })
+  try {
+    const text = await client.text(`${path}?${query}`, { timeoutMs, maxBytes: limitBytes + 1024 })
+    return isRefusal(text) ? { text: undefined, why: text.trim() } : { text: lastBytes(text, longestTailBytes) }
+  } catch (error) {
+    // 400: the container waits to start, or never ran before; 404: the pod is gone.
+    if (error instanceof ApiError && (error.status === 400 || error.status === 404)) {
+      return { text: undefined, why: error.message }
+    }
+    throw error
+  }
+}
+
+/**
+ * A kubelet that finds the log gone says so in the log's place, with status 200 (pkg/kubelet/kuberuntime,
+ * `GetContainerLogs`; cri-client/pkg/logs, `ReadLogs`).
+ */
+const refusals =
+  /^(unable to retrieve container logs for \S+|failed to try resolving symlinks in path .*|failed to (open|create|find) log file .*|rpc error: code = .*)$/
+
+function isRefusal(text: string): boolean {
+  const line = text.trim()
+  return !line.includes('\n') && refusals.test(line)
+}
+
+/** The last whole lines that fit; of a single longer line its end. */
+function lastBytes(text: string, limit: number): string {
+  const bytes = Buffer.from(text)
+  if (bytes.length <= limit) return text
+  const tail = bytes
+    .subarray(bytes.length - limit)
+    .toString('utf8')
+    .replace(/^\uFFFD+/, '')
+  const lineEnd = tail.indexOf('\n')
+  return lineEnd === -1 || lineEnd === tail.length - 1 ? tail : tail.slice(lineEnd + 1)
+}

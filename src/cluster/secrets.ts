@@ -1,0 +1,95 @@
+import { type Entry, isSection, type KubeconfigDocument } from './kubeconfig-document.ts'
+
+/** Too short to be a secret, and masking it would riddle the log with stars. */
+const shortestSecret = 4
+
+/** What names a secret among the settings of a plugin; `AWS_PROFILE=prod` must stay readable. */
+const secretName = /token|secret|passw|credential|key/i
+
+/**
+ * Every string of a kubeconfig that must not show in a log: tokens, passwords, keys and certificates (as they stand, in
+ * base64, and decoded), and the lines that hold them. The runner masks line by line, so multi-line secrets are split.
+ * Lines without a secret are left alone: masking `}` or `kind: Config` would garble every log.
+ */
+export function secretsOf(document: KubeconfigDocument): string[] {
+  const values = [...document.users.flatMap(userSecrets), ...document.clusters.flatMap(clusterSecrets)]
+  const [text, ...encoded] = document.texts
+  const lines = [text ?? '', ...encoded].flatMap((whole) => whole.split(/\r?\n/)).map((line) => line.trim())
+  const bearing = lines.filter((line) => isBase64(line) || values.some((value) => line.includes(value)))
+  const whole = encoded.map((text) => text.replace(/\s+/g, ''))
+  return unique([...values, ...values.map(base64), ...bearing, ...whole])
+}
+
+/** The forms in which one credential may show: as it stands, its lines, and both in base64. */
+export function formsOf(secret: string): string[] {
+  const lines = linesOf(secret)
+  return unique([...lines, ...lines.map(base64)])
+}
+
+function userSecrets({ body }: Entry): string[] {
+  const { token, username, password } = body
+  const exec = isSection(body['exec']) ? body['exec'] : {}
+  const provider = isSection(body['auth-provider']) ? body['auth-provider']['config'] : undefined
+  return [
+    ...texts(token),
+    ...texts(password),
+    ...(username && password ? [base64(`${username}:${password}`)] : []),
+    ...encodedFile(body['client-certificate-data']),
+    ...encodedFile(body['client-key-data']),
+    ...(isSection(provider) ? named(Object.entries(provider)) : []),
+    ...(Array.isArray(exec['env']) ? named(exec['env'].map((variable) => [variable?.name, variable?.value])) : []),
+    ...(Array.isArray(exec['args']) ? secretArguments(exec['args']) : []),
+  ]
+}
+
+function clusterSecrets({ body }: Entry): string[] {
+  const proxy = typeof body['proxy-url'] === 'string' && URL.canParse(body['proxy-url']) ? body['proxy-url'] : undefined
+  const password = proxy === undefined ? '' : new URL(proxy).password
+  return [
+    ...encodedFile(body['certificate-authority-data']),
+    ...(password === '' ? [] : [password, decodeURIComponent(password)]),
+  ]
+}
+
+function named(settings: readonly (readonly [unknown, unknown])[]): string[] {
+  return settings.flatMap(([name, value]) => (secretName.test(String(name)) ? texts(value) : []))
+}
+
+/** `--client-secret=…` and `--client-secret …`. */
+function secretArguments(args: readonly unknown[]): string[] {
+  return args.flatMap((argument, index) => {
+    const [name = '', value] = String(argument).split(/=(.*)/s)
+    if (name.startsWith('-')) return value !== undefined && secretName.test(name) ? texts(value) : []
+    const before = String(args[index - 1] ?? '')
+    return before.startsWith('-') && !before.includes('=') && secretName.test(before) ? texts(argument) : []
+  })
+}
+
+/** A file in base64: as it stands, and the lines of what is in it. */
+function encodedFile(data: unknown): string[] {
+  return texts(data).flatMap((text) => [text, ...linesOf(Buffer.from(text, 'base64').toString('latin1'))])
+}
+
+function texts(value: unknown): string[] {
+  return typeof value === 'string' || typeof value === 'number' ? linesOf(String(value)) : []
+}
+
+function linesOf(text: string): string[] {
+  return text
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter((line) => line.length >= shortestSecret && !line.startsWith('-----'))
+}
+
+/** A line of nothing but base64, long enough to be no word: a wrapped certificate, or the encoded kubeconfig. */
+function isBase64(line: string): boolean {
+  return /^[A-Za-z0-9+/_-]{24,}={0,2}$/.test(line)
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64')
+}
+
+function unique(strings: readonly string[]): string[] {
+  return [...new Set(strings)].filter((text) => text.length >= shortestSecret)
+}

@@ -1,0 +1,111 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import type { KubeObject } from './objects.ts'
+
+/**
+ * Takes from an object what nobody reads, and what nobody may read, before anything else sees it: the field sets of
+ * `managedFields`, copies of whole objects in annotations, and the values of Secrets, ConfigMaps and environment
+ * variables. A value becomes a keyed hash, so that two templates can still be compared (DESIGN §2, Identity) while
+ * nobody can guess at the value. The key must not outlive the process for that.
+ * Returns a new object that shares with the old one whatever did not change.
+ */
+export type Strip = (object: KubeObject) => KubeObject
+
+type Json = Record<string, unknown>
+
+/** Annotations in which tools keep a copy of the whole object, with the values we must not keep. */
+const copies = new Set([
+  'kubectl.kubernetes.io/last-applied-configuration',
+  'banzaicloud.com/last-applied',
+  'kapp.k14s.io/original',
+  'kopf.zalando.org/last-handled-configuration',
+  'objectset.rio.cattle.io/applied',
+])
+
+/** The same environment stands in every pod of a cluster; hashing it once is enough. */
+const rememberedHashes = 10_000
+
+export function createStrip(key: Buffer = randomBytes(32)): Strip {
+  const remembered = new Map<string, string>()
+
+  function hash(value: unknown): string {
+    const text = typeof value === 'string' ? value : JSON.stringify(value)
+    let digest = remembered.get(text)
+    if (digest === undefined) {
+      digest = `hmac:${createHmac('sha256', key).update(text).digest('base64url')}`
+      if (remembered.size >= rememberedHashes) remembered.clear()
+      remembered.set(text, digest)
+    }
+    return digest
+  }
+
+  const hashValues = (values: unknown) => (isObject(values) ? mapObject(values, hash) : values)
+
+  function hashEnvironment(variable: unknown): unknown {
+    return isObject(variable) && variable['value'] !== undefined
+      ? { ...variable, value: hash(variable['value']) }
+      : variable
+  }
+
+  /** Environment variables stand wherever a pod template does, in custom resources too, so the whole tree is walked. */
+  function walk(value: unknown): unknown {
+    if (Array.isArray(value)) return mapArray(value, walk)
+    if (!isObject(value)) return value
+    return mapObject(value, (child, name) =>
+      name === 'env' && Array.isArray(child) ? mapArray(child, hashEnvironment) : walk(child),
+    )
+  }
+
+  return (object) => {
+    const holdsValues = object.apiVersion === 'v1' && (object.kind === 'Secret' || object.kind === 'ConfigMap')
+    return mapObject(object as unknown as Json, (value, name) => {
+      if (name === 'metadata') return stripMetadata(value)
+      if (name === 'status') return value
+      if (holdsValues && /^(data|stringData|binaryData)$/.test(name)) return hashValues(value)
+      return walk(value)
+    }) as unknown as KubeObject
+  }
+}
+
+function stripMetadata(metadata: unknown): unknown {
+  if (!isObject(metadata)) return metadata
+  return mapObject(metadata, (value, name) => {
+    if (name === 'managedFields' && Array.isArray(value)) return value.map(withoutFieldSet)
+    if (name === 'annotations' && isObject(value) && Object.keys(value).some((key) => copies.has(key))) {
+      return Object.fromEntries(Object.entries(value).filter(([key]) => !copies.has(key)))
+    }
+    return value
+  })
+}
+
+function withoutFieldSet(entry: unknown): unknown {
+  if (!isObject(entry)) return entry
+  const kept = ['manager', 'operation', 'subresource', 'time']
+  return Object.fromEntries(Object.entries(entry).filter(([name]) => kept.includes(name)))
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Like `Array.map`, but the array itself when nothing changed. */
+function mapArray(values: unknown[], map: (value: unknown) => unknown): unknown[] {
+  let changed: unknown[] | undefined
+  values.forEach((value, index) => {
+    const mapped = map(value)
+    if (mapped === value) return
+    changed ??= [...values]
+    changed[index] = mapped
+  })
+  return changed ?? values
+}
+
+/** The same for objects. Keys are hostile (`__proto__`), so properties are defined, never assigned. */
+function mapObject(object: Json, map: (value: unknown, name: string) => unknown): Json {
+  let changed = false
+  const entries = Object.entries(object).map(([name, value]) => {
+    const mapped = map(value, name)
+    changed ||= mapped !== value
+    return [name, mapped] as const
+  })
+  return changed ? Object.fromEntries(entries) : object
+}
