@@ -28,7 +28,10 @@ export interface Target {
   readonly kind: string
   readonly namespace?: string
   readonly name: string
-  /** Set, with an empty `name`, when the user's selector matched nothing: such a target is `not-found`. */
+  /**
+   * Set, with an empty `name`, when the user's selector matched nothing: such a target is `not-found`.
+   * Empty for `--all`.
+   */
   readonly selector?: string
   readonly clocks: TargetClocks
   readonly waitFor?: WaitFor
@@ -38,14 +41,17 @@ export interface Target {
 /** The contract's form of a target's name (DESIGN §4): `deployment.apps/web`, `pod/web`. */
 export function targetId({ apiVersion, kind, name, selector }: NamedTarget): string {
   const group = apiVersion.includes('/') ? `.${apiVersion.split('/')[0]}` : ''
-  return selector === undefined
-    ? `${kind.toLowerCase()}${group}/${name}`
-    : `${kind.toLowerCase()}${group} -l ${selector}`
+  return `${kind.toLowerCase()}${group}${nameOrSelector(name, selector)}`
 }
 
 /** The short form for people: `deployment/web`. */
 export function displayName({ kind, name, selector }: NamedTarget): string {
-  return selector === undefined ? `${kind.toLowerCase()}/${name}` : `${kind.toLowerCase()} -l ${selector}`
+  return `${kind.toLowerCase()}${nameOrSelector(name, selector)}`
+}
+
+function nameOrSelector(name: string, selector: string | undefined): string {
+  if (selector === undefined) return `/${name}`
+  return selector === '' ? ' --all' : ` -l ${selector}`
 }
 
 type NamedTarget = Pick<Target, 'apiVersion' | 'kind' | 'name' | 'selector'>

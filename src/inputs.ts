@@ -1,0 +1,179 @@
+import * as z from 'zod/mini'
+import { type Mistake, UserError } from './errors.ts'
+import { quote } from './plan/complain.ts'
+import { parseDuration } from './plan/duration.ts'
+import { parseMilestoneTimeouts } from './plan/milestones.ts'
+import { didYouMean } from './plan/nearest.ts'
+
+/** What the user said, checked and with its units; defaults are filled in. */
+export interface Inputs {
+  /** The kubeconfig itself, base64 of it, or a path; absent: the usual places. */
+  readonly kubeconfig: string | undefined
+  readonly context: string | undefined
+  readonly namespace: string | undefined
+  /** The lines as they were written, so that their numbers are the user's. */
+  readonly resources: string
+  /** Of the clocks, 0 is off. */
+  readonly timeoutMs: number
+  readonly stallTimeoutMs: number
+  readonly settleTimeMs: number
+  /** With the default for `created`. */
+  readonly milestoneTimeoutsMs: Readonly<Record<string, number>>
+  readonly maxRestarts: number
+  readonly failFast: boolean
+  readonly onSuperseded: 'fail' | 'pass'
+  readonly logLines: number
+  /** Path of the recording to write. */
+  readonly record: string | undefined
+  readonly summary: boolean
+  /** The names of the inputs that the user wrote himself: a clock that he wrote is taken literally. */
+  readonly written: ReadonlySet<string>
+}
+
+type Parse<T> = (text: string, complain: (message: string) => void) => T | undefined
+
+/** What people read of an input; `default` is empty where there is none. */
+interface Documentation {
+  readonly default: string
+  /** One sentence, the first of the input's description in `action.yml`. */
+  readonly description: string
+}
+
+const documentation = z.registry<Documentation>()
+
+/** An input of the schema: its default, what it is, and how its text becomes a value. */
+function input<T>(fallback: string, description: string, parse: Parse<T>) {
+  const value = z.transform((text: string, context) => {
+    let clean = true
+    const parsed = parse(text, (message) => {
+      clean = false
+      context.issues.push({ code: 'custom', message, input: text })
+    })
+    return clean ? (parsed as T) : z.NEVER
+  })
+  return z.prefault(z.pipe(z.string(), value), fallback).register(documentation, { default: fallback, description })
+}
+
+const text: Parse<string> = (written) => written
+const optional: Parse<string | undefined> = (written) => (written === '' ? undefined : written)
+
+/** Booleans of YAML 1.2's core schema, as all actions take them. */
+const boolean: Parse<boolean> = (written, complain) => {
+  if (/^(true|True|TRUE)$/.test(written)) return true
+  if (/^(false|False|FALSE)$/.test(written)) return false
+  complain(`${quote(written)} is neither true nor false. Write one of them.`)
+  return undefined
+}
+
+function count(most: number): Parse<number> {
+  return (written, complain) => {
+    if (/^\d{1,9}$/.test(written) && Number(written) <= most) return Number(written)
+    complain(`${quote(written)} is no whole number from 0 to ${most}.`)
+    return undefined
+  }
+}
+
+function oneOf<const W extends string>(...words: W[]): Parse<W> {
+  return (written, complain) => {
+    const word = words.find((word) => word === written)
+    if (word === undefined) complain(`${quote(written)} is not one of ${words.join(', ')}.`)
+    return word
+  }
+}
+
+const createdTimeout = 'created=30s'
+
+const milestoneTimeouts: Parse<Record<string, number>> = (written, complain) => ({
+  ...parseMilestoneTimeouts(createdTimeout, complain),
+  ...parseMilestoneTimeouts(written, complain),
+})
+
+const schema = z.object({
+  kubeconfig: input('', 'The kubeconfig itself, base64 of it, or the path of an existing file.', optional),
+  context: input('', 'The context of the kubeconfig to use.', optional),
+  namespace: input('', 'The namespace of the resources that do not name one themselves.', optional),
+  resources: input(
+    '',
+    'The resources to gate, one reference a line, written like the arguments of `kubectl wait`.',
+    text,
+  ),
+  timeout: input('10m', 'How long the whole gate may take.', parseDuration),
+  'stall-timeout': input('5m', 'How long a resource may go without any progress.', parseDuration),
+  'settle-time': input(
+    '10s',
+    'How long a container without a readiness probe must have run before it counts as ready.',
+    parseDuration,
+  ),
+  'milestone-timeouts': input(
+    createdTimeout,
+    'How long single milestones of a rollout may take, each from the moment the one before it is done.',
+    milestoneTimeouts,
+  ),
+  'max-restarts': input('2', 'How many restarts a container is forgiven before its resource fails.', count(1_000)),
+  'fail-fast': input('true', 'Whether the gate ends shortly after the first resource that failed or stalled.', boolean),
+  'on-superseded': input(
+    'fail',
+    'What becomes of the job when somebody else changed a resource while it was watched: `fail` or `pass`.',
+    oneOf('fail', 'pass'),
+  ),
+  'log-lines': input(
+    '25',
+    'How many of the last log lines of each failing container to show, of its current and of its previous run.',
+    count(1_000),
+  ),
+  record: input('', 'The path of a recording to write, to be replayed later with `rollout-gate replay`.', optional),
+  summary: input('true', 'Whether to write the job summary.', boolean),
+})
+
+/** Every input, in the order of the documentation. */
+export const inputs: readonly ({ readonly name: string } & Documentation)[] = Object.entries(schema.shape).map(
+  ([name, part]) => ({ name, default: '', description: '', ...documentation.get(part) }),
+)
+
+/** Says that there is no such input, and which one may have been meant. */
+export function unknownInput(name: string): Mistake {
+  const names = inputs.map((it) => it.name)
+  const hint = didYouMean(name, names) || ` There are ${names.join(', ')}.`
+  return { input: name, message: `There is no input of this name.${hint}` }
+}
+
+/**
+ * Reads what the action's inputs or the command line's flags say.
+ *
+ * @param raw texts by the names of `inputs`; blank is not written, and so is absent
+ * @param further mistakes that were found in the same texts elsewhere, to be told together
+ * @throws UserError with all mistakes at once
+ */
+export function parseInputs(
+  raw: Readonly<Record<string, string | undefined>>,
+  further: readonly Mistake[] = [],
+): Inputs {
+  const written = new Map<string, string>()
+  for (const [name, value] of Object.entries(raw)) {
+    // The lines of `resources` keep their numbers only when nothing is trimmed off.
+    if (value?.trim()) written.set(name, name === 'resources' ? value : value.trim())
+  }
+  const unknown = [...written.keys()].filter((name) => !Object.hasOwn(schema.shape, name)).map(unknownInput)
+  const result = z.safeParse(schema, Object.fromEntries(written))
+  const wrong = (result.error?.issues ?? []).map(({ path, message }) => ({ input: String(path[0]), message }))
+  if (!result.success || unknown.length + further.length > 0) throw new UserError([...unknown, ...wrong, ...further])
+
+  const { data } = result
+  return {
+    kubeconfig: data.kubeconfig,
+    context: data.context,
+    namespace: data.namespace,
+    resources: data.resources,
+    timeoutMs: data.timeout,
+    stallTimeoutMs: data['stall-timeout'],
+    settleTimeMs: data['settle-time'],
+    milestoneTimeoutsMs: data['milestone-timeouts'],
+    maxRestarts: data['max-restarts'],
+    failFast: data['fail-fast'],
+    onSuperseded: data['on-superseded'],
+    logLines: data['log-lines'],
+    record: data.record,
+    summary: data.summary,
+    written: new Set(written.keys()),
+  }
+}

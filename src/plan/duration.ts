@@ -1,0 +1,59 @@
+import { type Complain, quote } from './complain.ts'
+
+const millisecondsOf: Readonly<Record<string, number>> = {
+  h: 3_600_000,
+  m: 60_000,
+  s: 1_000,
+  ms: 1,
+  us: 1e-3,
+  µs: 1e-3,
+  μs: 1e-3,
+  ns: 1e-6,
+}
+
+/** No runner waits longer, and timers of Node.js end at 24 days. */
+const longestMs = 168 * 3_600_000
+
+/**
+ * Reads a duration as Kubernetes writes it: Go's `time.ParseDuration` (`90s`, `1h30m`, `1.5h`, `300ms`, `0`), up to a week.
+ *
+ * @returns whole milliseconds, at least 1 unless the duration is zero; nothing after a complaint
+ */
+export function parseDuration(text: string, complain: Complain): number | undefined {
+  const written = text.trim()
+  if (written === '0') return 0
+  const reject = (why: string): undefined => {
+    complain(`${quote(written)} ${why}`)
+  }
+
+  if (written === '') return reject('is no duration. Write one like 90s, 5m or 1h30m.')
+  if (written.startsWith('-')) return reject('is negative. Write a duration like 90s, or 0 to turn the clock off.')
+  if (/^\d+(\.\d+)?$/.test(written))
+    return reject(`has no unit. Write ${written}s for seconds or ${written}m for minutes.`)
+  if (/\d[dw]/i.test(written)) return reject('uses days or weeks, which Kubernetes does not write. Use hours: 24h.')
+
+  let milliseconds = 0
+  let position = 0
+  const part = /(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/y
+  while (position < written.length) {
+    part.lastIndex = position
+    const match = part.exec(written)
+    if (match === null) {
+      return reject('is no duration. Use the units h, m, s and ms in lower case, without spaces: 90s, 5m or 1h30m.')
+    }
+    milliseconds += Number(match[1]) * (millisecondsOf[match[2] ?? ''] ?? Number.NaN)
+    position = part.lastIndex
+  }
+  if (milliseconds > longestMs) return reject('is longer than a week. Write at most 168h, or 0 to turn the clock off.')
+  return milliseconds === 0 ? 0 : Math.max(1, Math.round(milliseconds))
+}
+
+/** Writes milliseconds so that `parseDuration` reads them back: `1h30m`, `90s` as `1m30s`, `1.5s`, `300ms`, `0`. */
+export function formatDuration(milliseconds: number): string {
+  if (milliseconds <= 0) return '0'
+  if (milliseconds < 1_000) return `${milliseconds}ms`
+  const hours = Math.floor(milliseconds / 3_600_000)
+  const minutes = Math.floor((milliseconds % 3_600_000) / 60_000)
+  const seconds = (milliseconds % 60_000) / 1_000
+  return `${hours > 0 ? `${hours}h` : ''}${minutes > 0 ? `${minutes}m` : ''}${seconds > 0 ? `${seconds}s` : ''}`
+}

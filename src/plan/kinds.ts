@@ -1,0 +1,71 @@
+import type { ApiResource } from '../cluster/feed.ts'
+import { quote } from './complain.ts'
+import { nearest } from './nearest.ts'
+
+/** The `apiVersion` of a resource's objects: `apps/v1`, `v1`. */
+export function apiVersionOf({ group, version }: Pick<ApiResource, 'group' | 'version'>): string {
+  return group === '' ? version : `${group}/${version}`
+}
+
+/**
+ * The resource that kubectl means by a word: `deploy`, `Deployment`, `deployments`, `deployment.apps`,
+ * `deployments.v1.apps`, `storageclass.storage` (the start of a group suffices), in any case.
+ *
+ * Where several match, the first one of discovery is meant: it lists core and built-in groups first, and the preferred
+ * version of a group first. A full name anywhere goes before a short name anywhere (k8s.io/client-go pkg/restmapper;
+ * k8s.io/apimachinery `ParseResourceArg`).
+ */
+export function findKind(word: string, resources: readonly ApiResource[]): ApiResource | undefined {
+  const { name, group } = splitKind(word)
+  const dot = group.indexOf('.')
+  const [version, versionGroup] = dot < 0 ? [] : [group.slice(0, dot), group.slice(dot + 1)]
+  return (
+    (version && firstNamed(name, resources, (it) => it.version === version && it.group === versionGroup)) ||
+    firstNamed(name, resources, (it) => group === '' || it.group === group) ||
+    firstNamed(name, resources, (it) => it.group.startsWith(group)) ||
+    undefined
+  )
+}
+
+function splitKind(word: string): { name: string; group: string } {
+  const [name = ''] = word.toLowerCase().split('.', 1)
+  return { name, group: word.toLowerCase().slice(name.length + 1) }
+}
+
+function firstNamed(
+  name: string,
+  resources: readonly ApiResource[],
+  accept: (resource: ApiResource) => boolean,
+): ApiResource | undefined {
+  const accepted = resources.filter((resource) => accept(resource) && !resource.plural.includes('/'))
+  return (
+    accepted.find(({ plural, singular }) => plural === name || singular === name) ??
+    accepted.find(({ shortNames }) => shortNames?.includes(name)) ??
+    accepted.find(({ kind }) => kind.toLowerCase() === name)
+  )
+}
+
+/** Why `findKind` finds nothing, and what may have been meant. */
+export function explainUnknownKind(word: string, resources: readonly ApiResource[]): string {
+  const { name, group } = splitKind(word)
+  if (group === '' && resources.some(({ categories }) => categories?.includes(name))) {
+    return `${quote(word)} stands for many kinds, of whatever is there, so a gate on it would prove nothing. Name the kinds: deploy,sts --all.`
+  }
+
+  const asName = ({ kind, group }: ApiResource): string => `${kind.toLowerCase()}${group === '' ? '' : `.${group}`}`
+  const elsewhere = firstNamed(name, resources, () => true)
+  const near = elsewhere === undefined ? nearestKinds(name, resources) : [elsewhere]
+  const hint = near.length === 0 ? '' : ` Did you mean ${[...new Set(near.map(asName))].join(' or ')}?`
+  return `The server has no kind ${quote(word)}.${hint} "kubectl api-resources" lists all kinds; a custom kind exists once its CustomResourceDefinition is applied.`
+}
+
+function nearestKinds(name: string, resources: readonly ApiResource[]): ApiResource[] {
+  const byName = new Map<string, ApiResource>()
+  for (const resource of resources) {
+    const { plural, singular, kind, shortNames } = resource
+    for (const known of [plural, singular, kind.toLowerCase(), ...(shortNames ?? [])]) {
+      if (known && !plural.includes('/') && !byName.has(known)) byName.set(known, resource)
+    }
+  }
+  return nearest(name, byName.keys()).flatMap((known) => byName.get(known) ?? [])
+}

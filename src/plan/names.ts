@@ -1,0 +1,53 @@
+import { type Complain, quote } from './complain.ts'
+
+const label = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/
+
+/** Whether `text` can be a namespace: an RFC 1123 label. */
+export function checkNamespace(text: string, complain: Complain): boolean {
+  if (text.length <= 63 && label.test(text)) return true
+  complain(
+    `${quote(text)} cannot be a namespace: at most 63 lower-case letters, digits and "-", a letter or digit at both ends.`,
+  )
+  return false
+}
+
+/**
+ * Whether `text` can be the name of an object of this API group: an RFC 1123 subdomain, or, for the groups whose names
+ * are freer (`system:node`, an IP address), anything that can be a part of a URL's path.
+ * Kubernetes: "Object Names and IDs", "Path Segment Names".
+ */
+export function checkName(text: string, group: string, complain: Complain): boolean {
+  if (group === 'rbac.authorization.k8s.io' || group === 'networking.k8s.io') {
+    if (text.length <= 253 && !/[/%\s]/.test(text) && text !== '' && text !== '.' && text !== '..') return true
+    complain(`${quote(text)} cannot be a name: at most 253 characters, without "/", "%" and blanks.`)
+    return false
+  }
+  if (text.length <= 253 && text.split('.').every((part) => label.test(part))) return true
+  const lower = text.toLowerCase()
+  const hint = lower !== text && lower.length <= 63 && label.test(lower) ? ` Did you mean ${lower}?` : ''
+  complain(
+    `${quote(text)} cannot be a name: at most 253 lower-case letters, digits, "-" and ".", a letter or digit at both ends.${hint}`,
+  )
+  return false
+}
+
+const key = '(?:[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9](?:[-\\w.]*[A-Za-z0-9])?'
+const value = '(?:[A-Za-z0-9](?:[-\\w.]*[A-Za-z0-9])?)?'
+const requirement = new RegExp(
+  `^(?:!\\s*${key}|${key}|${key}\\s*(?:==?|!=)\\s*${value}|${key}\\s+(?:in|notin)\\s*\\(\\s*${value}\\s*(?:,\\s*${value}\\s*)*\\))$`,
+)
+
+/** Whether `text` is a label selector as `kubectl -l` takes it: `app=shop,tier!=db,env in (prod, stage),!canary`. */
+export function checkSelector(text: string, complain: Complain): boolean {
+  const wrong = text.length > 2_000 ? text : splitRequirements(text).find((part) => !requirement.test(part))
+  if (wrong === undefined) return true
+  complain(
+    `${quote(wrong)} is no label selector. Write -l app=shop, -l 'app!=shop', -l 'app in (shop, cart)' or --all for every object.`,
+  )
+  return false
+}
+
+/** Parts at commas that stand outside of parentheses. */
+function splitRequirements(text: string): string[] {
+  return text.split(/,(?![^(]*\))/).map((part) => part.trim())
+}

@@ -1,0 +1,250 @@
+import { parseArgs } from 'node:util'
+import type { Mistake } from '../errors.ts'
+import { type Complain, quote } from './complain.ts'
+import { parseDuration } from './duration.ts'
+import { parseMilestoneTimeouts } from './milestones.ts'
+import { checkNamespace, checkSelector } from './names.ts'
+import { didYouMean } from './nearest.ts'
+import { readPrinted } from './printed.ts'
+import type { TargetClocks, WaitFor } from './target.ts'
+import { parseWaitFor } from './wait-for.ts'
+import { splitWords, type Word } from './words.ts'
+
+/** One kind with one name, or with a selector, as the user wrote it: nothing is known of the cluster yet. */
+export interface Reference {
+  /** Line within the input, counted from 1. */
+  readonly line: number
+  /** `!`: what this names is no target, whoever else names it. */
+  readonly exclude: boolean
+  /** The word for the kind: `deploy`, `Deployment`, `deployments.v1.apps`. */
+  readonly kind: string
+  /** Exactly one of `name` and `selector` is set. */
+  readonly name?: string
+  /** A label selector; empty for `--all`. */
+  readonly selector?: string
+  readonly namespace?: string
+  readonly clocks: TargetClocks
+  readonly waitFor?: WaitFor
+}
+
+/** A line that names nothing to gate. */
+export interface SkippedLine {
+  readonly line: number
+  readonly text: string
+  /** Why: `deleted`, `dry run`. */
+  readonly why: string
+}
+
+export interface ParsedReferences {
+  /** The input or file that holds the lines. */
+  readonly input: string
+  readonly references: readonly Reference[]
+  readonly skipped: readonly SkippedLine[]
+  readonly mistakes: readonly Mistake[]
+}
+
+/** More than any apply names; keeps `a,b,c,… 1 2 3 …` from growing without bound. */
+const mostReferences = 5_000
+
+/**
+ * Reads references, one a line: the arguments of `kubectl wait`, or a line that kubectl printed.
+ * Never throws: mistakes are collected with their lines.
+ *
+ * @param text the whole input, untrimmed, so that line numbers are the user's
+ * @param input the name of the input or file, for messages
+ */
+export function parseReferences(text: string, input = 'resources'): ParsedReferences {
+  const references: Reference[] = []
+  const skipped: SkippedLine[] = []
+  const mistakes: Mistake[] = []
+
+  for (const [index, raw] of text.split(/\r\n|\r|\n/).entries()) {
+    const line = index + 1
+    const written = raw.trim()
+    if (written === '' || written.startsWith('#')) continue
+
+    const complain: Complain = (message) => mistakes.push({ input, line, message })
+    const printed = readPrinted(written)
+    if (printed?.skip !== undefined) {
+      skipped.push({ line, text: written, why: printed.skip })
+      continue
+    }
+    const words = printed?.words ?? splitWords(written, complain)
+    if (words !== undefined) references.push(...parseWords(words, line, complain))
+    if (references.length > mostReferences) {
+      complain(`More than ${mostReferences} resources are named. Use selectors (-l), or several gates.`)
+      break
+    }
+  }
+
+  if (references.every(({ exclude }) => exclude) && skipped.length === 0 && mistakes.length === 0) {
+    const message =
+      references.length === 0
+        ? 'Nothing is named. Write one reference a line, like deployment/web, or hand over what kubectl apply printed.'
+        : 'Every line excludes with "!" and none names a resource. Name what to gate, like deployment/web.'
+    mistakes.push({ input, message })
+  }
+  return { input, references, skipped, mistakes }
+}
+
+/**
+ * Reads one reference that is split into words already, as a command line is.
+ *
+ * @param words `deployment/web`, `--timeout=20m`; the first may begin with `!`
+ * @param line what the references are numbered with
+ * @returns one reference for each resource or selector named; none after a complaint
+ */
+export function parseWords(words: readonly Word[] | readonly string[], line: number, complain: Complain): Reference[] {
+  const args = words.map((word) => (typeof word === 'string' ? word : word.text))
+  const exclude = args[0]?.startsWith('!') === true
+  if (exclude) args[0] = args[0]?.slice(1) ?? ''
+  if (args[0] === '') args.shift()
+
+  let clean = true
+  const note: Complain = (message) => {
+    clean = false
+    complain(message)
+  }
+  const { subjects, flags } = readFlags(args, note)
+  const common = readOptions(flags, note)
+  if (exclude && (common.waitFor !== undefined || Object.keys(common.clocks).length > 0)) {
+    note('An excluded resource takes no --for and no clocks. Leave them out.')
+  }
+  const selector = readSelector(flags, note)
+  const named = clean ? readSubjects(subjects, selector, note) : []
+  return clean ? named.map((subject) => ({ line, exclude, ...subject, ...common })) : []
+}
+
+const options = {
+  all: { type: 'boolean' },
+  for: { type: 'string' },
+  'milestone-timeouts': { type: 'string' },
+  namespace: { type: 'string', short: 'n' },
+  selector: { type: 'string', short: 'l' },
+  'stall-timeout': { type: 'string' },
+  timeout: { type: 'string' },
+} as const
+
+type Flags = ReadonlyMap<string, string>
+
+/** Parts flags from words; flags may stand anywhere, as for kubectl. */
+function readFlags(args: string[], complain: Complain): { subjects: string[]; flags: Flags } {
+  const subjects: string[] = []
+  const flags = new Map<string, string>()
+  for (const token of parseArgs({ args, options, strict: false, allowPositionals: true, tokens: true }).tokens) {
+    if (token.kind === 'positional') subjects.push(token.value)
+    if (token.kind !== 'option') continue
+
+    const { name, rawName } = token
+    // `-n=shop` means `-n shop`
+    const inlineShort = token.inlineValue === true && !rawName.startsWith('--')
+    const value = inlineShort ? token.value?.replace(/^=/, '') : token.value
+    if (!Object.hasOwn(options, name)) {
+      const known = Object.keys(options).map((flag) => `--${flag}`)
+      const hint = didYouMean(`--${name}`, known) || ` A reference takes ${known.join(', ')}.`
+      complain(`${quote(rawName)} is no flag of a reference.${hint}`)
+    } else if (options[name as keyof typeof options].type === 'boolean') {
+      if (value === undefined) flags.set(name, '')
+      else complain(`${rawName} takes no value. Leave out ${quote(`=${value}`)}.`)
+    } else if (value === undefined || value === '') {
+      complain(`${rawName} has no value.`)
+    } else if (flags.has(name)) {
+      complain(`--${name} is given twice. Keep one of them.`)
+    } else {
+      flags.set(name, value)
+    }
+  }
+  return { subjects, flags }
+}
+
+function readOptions(flags: Flags, complain: Complain): Pick<Reference, 'namespace' | 'clocks' | 'waitFor'> {
+  const about =
+    (flag: string): Complain =>
+    (message) =>
+      complain(`--${flag}: ${message}`)
+  const duration = (flag: string): number | undefined => {
+    const text = flags.get(flag)
+    return text === undefined ? undefined : parseDuration(text, about(flag))
+  }
+  const timeoutMs = duration('timeout')
+  const stallTimeoutMs = duration('stall-timeout')
+  const milestones = flags.get('milestone-timeouts')
+  const awaited = flags.get('for')
+  const waitFor = awaited === undefined ? undefined : parseWaitFor(awaited, complain)
+  const namespace = flags.get('namespace')
+  if (namespace !== undefined) checkNamespace(namespace, complain)
+
+  return {
+    clocks: {
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      ...(stallTimeoutMs === undefined ? {} : { stallTimeoutMs }),
+      ...(milestones === undefined
+        ? {}
+        : { milestoneTimeoutsMs: parseMilestoneTimeouts(milestones, about('milestone-timeouts')) }),
+    },
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(waitFor === undefined ? {} : { waitFor }),
+  }
+}
+
+/** The label selector, empty for `--all`; nothing when the reference has neither. */
+function readSelector(flags: Flags, complain: Complain): string | undefined {
+  const selector = flags.get('selector')
+  const all = flags.has('all')
+  if (selector === undefined) return all ? '' : undefined
+  if (all) complain('-l and --all are given together. Keep one of them.')
+  checkSelector(selector, complain)
+  return selector
+}
+
+type Subject = Pick<Reference, 'kind' | 'name' | 'selector'>
+
+/**
+ * The ways in which kubectl names resources (k8s.io/cli-runtime pkg/resource, `ResourceTypeOrNameArgs`):
+ * `TYPE/NAME TYPE/NAME`, `TYPE NAME NAME`, `TYPE,TYPE NAME`, and `TYPE,TYPE` with a selector.
+ */
+function readSubjects(words: readonly string[], selector: string | undefined, complain: Complain): Subject[] {
+  const [types = '', ...names] = words
+  if (types === '') {
+    complain('No resource is named. Write one like deployment/web.')
+    return []
+  }
+  if (types === 'kubectl') {
+    complain('Write only the reference, without the kubectl command: deployment/web.')
+    return []
+  }
+  const slashes = words.filter((word) => word.includes('/')).length
+  if (slashes > 0) {
+    if (slashes === words.length && selector === undefined)
+      return words.flatMap((word) => readTypeAndName(word, complain))
+    complain(
+      selector === undefined
+        ? `${quote(words.find((word) => !word.includes('/')) ?? '')} stands beside a TYPE/NAME without being one. Write deployment/web service/web, or deployment web api.`
+        : '-l and --all cannot stand beside a name. Write the kind alone, like deployments -l app=shop.',
+    )
+    return []
+  }
+
+  const kinds = types.split(',')
+  if (kinds.includes('')) {
+    complain(`${quote(types)} has an empty kind. Write kinds with one comma between them: deploy,sts.`)
+  } else if (selector !== undefined && names.length > 0) {
+    complain('-l and --all cannot stand beside a name. Write the kind alone, like deployments -l app=shop.')
+  } else if (selector === undefined && names.length === 0) {
+    complain(`${quote(types)} has no name. Write ${kinds[0]}/NAME, or add -l app=shop or --all.`)
+  } else if (kinds.length * names.length > mostReferences) {
+    complain(`More than ${mostReferences} resources are named. Use selectors (-l), or several gates.`)
+  } else {
+    return selector === undefined
+      ? kinds.flatMap((kind) => names.map((name) => ({ kind, name })))
+      : kinds.map((kind) => ({ kind, selector }))
+  }
+  return []
+}
+
+function readTypeAndName(word: string, complain: Complain): Subject[] {
+  const [kind = '', name = '', ...more] = word.split('/')
+  if (kind !== '' && name !== '' && more.length === 0 && !kind.includes(',')) return [{ kind, name }]
+  complain(`${quote(word)} is not TYPE/NAME. Write one kind and one name with one slash between them: deployment/web.`)
+  return []
+}

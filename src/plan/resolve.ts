@@ -1,0 +1,133 @@
+import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
+import type { ReasonCode } from '../lifecycle/reasons.ts'
+import { quote } from './complain.ts'
+import { type Finding, throwAll } from './findings.ts'
+import { apiVersionOf, explainUnknownKind, findKind } from './kinds.ts'
+import { milestonesOf } from './milestones.ts'
+import { checkName, checkNamespace } from './names.ts'
+import { didYouMean } from './nearest.ts'
+import type { ParsedReferences, Reference } from './references.ts'
+
+/** What holds where a reference says nothing. */
+export interface PlanDefaults {
+  /** The `namespace` input, else the context's. */
+  readonly namespace: string
+  /** The milestones that the input `milestone-timeouts` names. */
+  readonly milestones: readonly string[]
+}
+
+/** A reference whose kind the server knows. */
+export interface Resolved {
+  readonly reference: Reference
+  readonly resource: ApiResource
+  readonly namespace: string | undefined
+}
+
+/** References understood; what their selectors match is still to be asked. */
+export interface Resolution {
+  readonly parsed: ParsedReferences
+  readonly resolved: readonly Resolved[]
+  /** What must be listed to know the targets; each but once. */
+  readonly selections: readonly WatchRequest[]
+}
+
+/**
+ * Finds each reference's kind among those that the server serves.
+ *
+ * @param resources what discovery lists, in its order
+ * @throws UserError with every mistake of the lines and of their kinds, names and milestones
+ */
+export function resolveReferences(
+  parsed: ParsedReferences,
+  resources: readonly ApiResource[],
+  defaults: PlanDefaults,
+): Resolution {
+  const { input, references } = parsed
+  const found: Finding[] = parsed.mistakes.map((mistake) => ({ ...mistake, reason: 'input-invalid' }))
+  const resolved: Resolved[] = []
+  const kindOf = rememberKinds(resources)
+
+  for (const reference of references) {
+    const { line, kind, name } = reference
+    const note = (message: string, reason: ReasonCode = 'input-invalid') => {
+      // One mistake of a line with many names is told once.
+      if (!found.some((it) => it.line === line && it.message === message)) found.push({ input, line, message, reason })
+    }
+    const answer = kindOf(kind)
+    if (typeof answer === 'string') {
+      note(answer, 'kind-unknown')
+      continue
+    }
+    if (name !== undefined) checkName(name, answer.group, note)
+    checkMilestones(Object.keys(reference.clocks.milestoneTimeoutsMs ?? {}), [answer], note)
+    const namespace = answer.namespaced ? (reference.namespace ?? defaults.namespace) : undefined
+    resolved.push({ reference, resource: answer, namespace })
+  }
+
+  if (resolved.some(({ reference, namespace }) => namespace !== undefined && reference.namespace === undefined)) {
+    checkNamespace(defaults.namespace, (message) =>
+      found.push({ input: 'namespace', message, reason: 'input-invalid' }),
+    )
+  }
+  const gated = resolved.filter(({ reference }) => !reference.exclude).map(({ resource }) => resource)
+  if (found.length === 0 && gated.length > 0) {
+    checkMilestones(defaults.milestones, gated, (message) =>
+      found.push({ input: 'milestone-timeouts', message, reason: 'input-invalid' }),
+    )
+  }
+  throwAll(found)
+
+  const selections = new Map<string, WatchRequest>()
+  for (const entry of resolved) {
+    if (entry.reference.selector === undefined) continue
+    const request = requestOf(entry)
+    selections.set(JSON.stringify(request), request)
+  }
+  return { parsed, resolved, selections: [...selections.values()] }
+}
+
+/** Looks a word up once, however many lines use it; a sentence when there is no such kind to gate. */
+function rememberKinds(resources: readonly ApiResource[]): (word: string) => ApiResource | string {
+  const known = new Map<string, ApiResource | string>()
+  return (word) => {
+    const answer = known.get(word) ?? lookUp(word, resources)
+    known.set(word, answer)
+    return answer
+  }
+}
+
+function lookUp(word: string, resources: readonly ApiResource[]): ApiResource | string {
+  const resource = findKind(word, resources)
+  if (resource === undefined) return explainUnknownKind(word, resources)
+  if (resource.verbs?.includes('list') === false) {
+    return `Objects of kind ${quote(word)} cannot be listed, so there is nothing to watch. Leave the line out.`
+  }
+  return resource
+}
+
+function checkMilestones(
+  names: readonly string[],
+  resources: readonly ApiResource[],
+  complain: (message: string) => void,
+): void {
+  const known = new Set(
+    resources.flatMap((resource) => milestonesOf({ apiVersion: apiVersionOf(resource), kind: resource.kind })),
+  )
+  const kinds = [...new Set(resources.map(({ kind }) => kind))].join(', ')
+  for (const name of names) {
+    if (known.has(name)) continue
+    complain(
+      `${quote(name)} is no milestone of ${kinds}.${didYouMean(name, known) || ` There are ${[...known].join(', ')}.`}`,
+    )
+  }
+}
+
+/** What to list for a reference with a selector. */
+export function requestOf({ reference, resource, namespace }: Resolved): WatchRequest {
+  return {
+    apiVersion: apiVersionOf(resource),
+    kind: resource.kind,
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(reference.selector ? { labelSelector: reference.selector } : {}),
+  }
+}

@@ -1,0 +1,144 @@
+import type { WatchRequest } from '../cluster/feed.ts'
+import { type Finding, throwAll } from './findings.ts'
+import { apiVersionOf } from './kinds.ts'
+import { type Resolution, type Resolved, requestOf } from './resolve.ts'
+import type { Target, TargetClocks } from './target.ts'
+
+/** What the gate is to watch. */
+export interface Plan {
+  /** In the order in which they were named; empty when all lines were skipped or excluded. */
+  readonly targets: readonly Target[]
+  /** What the user should hear of how his lines were read, one sentence each. */
+  readonly told: readonly string[]
+}
+
+/**
+ * Names the targets. One that is named twice is gated once, at its first place; what the lines say of it is put
+ * together, and a line with its name goes before a selector.
+ *
+ * @param namesOf the names of the objects that one of `resolution.selections` matches
+ * @throws UserError when two lines contradict each other about a target
+ */
+export function resolveTargets(
+  { parsed, resolved, selections }: Resolution,
+  namesOf: (selection: WatchRequest) => readonly string[],
+): Plan {
+  const { input } = parsed
+  const told = parsed.skipped.map(({ line, why, text }) => `${input}, line ${line} is skipped (${why}): ${text}`)
+  const found: Finding[] = []
+  const listed = new Map(selections.map((selection) => [JSON.stringify(selection), [...namesOf(selection)].sort()]))
+  const drafts = new Map<string, Draft>()
+  const excluded = new Set<string>()
+
+  for (const entry of resolved) {
+    const { reference, resource } = entry
+    const { line, selector } = reference
+    if (reference.namespace !== undefined && !resource.namespaced) {
+      told.push(`${input}, line ${line}: ${resource.plural} have no namespace, so ${reference.namespace} is not used.`)
+    }
+
+    const names = selector === undefined ? [reference.name ?? ''] : (listed.get(JSON.stringify(requestOf(entry))) ?? [])
+    if (reference.exclude) {
+      for (const name of names) excluded.add(keyOf(entry, name))
+    } else if (names.length > 0) {
+      for (const name of names) addDraft(drafts, draftOf(entry, input, name), found)
+    } else if (reference.waitFor?.type === 'delete') {
+      told.push(`${input}, line ${line}: nothing matches, so nothing is left to be deleted.`)
+    } else {
+      addDraft(drafts, draftOf(entry, input, ''), found)
+    }
+  }
+  throwAll(found)
+
+  for (const { reference, resource, namespace } of resolved) {
+    if (!reference.exclude || reference.name === undefined) continue
+    if (!drafts.has(keyOf({ reference, resource, namespace }, reference.name))) {
+      told.push(`${input}, line ${reference.line}: excludes ${reference.kind}/${reference.name}, which no line names.`)
+    }
+  }
+  const targets = [...drafts].filter(([key]) => !excluded.has(key)).map(([, { target }]) => target)
+  return { targets, told }
+}
+
+/** What makes two names the same target: the version is none of it. A selector without a match is its own target. */
+function keyOf({ reference, resource, namespace }: Resolved, name: string): string {
+  const { group, kind } = resource
+  return JSON.stringify([group, kind, namespace ?? '', name, name === '' ? reference.selector : ''])
+}
+
+/** A target on its way, with the reference that decides where two differ. */
+interface Draft {
+  readonly key: string
+  readonly target: Target
+  readonly line: number
+  readonly byName: boolean
+}
+
+function draftOf(entry: Resolved, input: string, name: string): Draft {
+  const { reference, resource, namespace } = entry
+  const { line, selector, clocks, waitFor } = reference
+  return {
+    key: keyOf(entry, name),
+    line,
+    byName: selector === undefined,
+    target: {
+      apiVersion: apiVersionOf(resource),
+      kind: resource.kind,
+      ...(namespace === undefined ? {} : { namespace }),
+      name,
+      ...(name === '' && selector !== undefined ? { selector } : {}),
+      clocks,
+      ...(waitFor === undefined ? {} : { waitFor }),
+      source: { file: input, line },
+    },
+  }
+}
+
+function addDraft(drafts: Map<string, Draft>, draft: Draft, found: Finding[]): void {
+  const earlier = drafts.get(draft.key)
+  if (earlier === undefined) {
+    drafts.set(draft.key, draft)
+    return
+  }
+  const [winner, other] = draft.byName && !earlier.byName ? [draft, earlier] : [earlier, draft]
+  const difference = winner.byName === other.byName ? contradiction(earlier.target, draft.target) : undefined
+  if (difference !== undefined) {
+    const { kind, name } = draft.target
+    found.push({
+      input: draft.target.source?.file ?? '',
+      line: draft.line,
+      message: `${kind.toLowerCase()}/${name} is named in line ${earlier.line} too, with another ${difference}. Keep one of them.`,
+      reason: 'input-invalid',
+    })
+    return
+  }
+  const waitFor = winner.target.waitFor ?? other.target.waitFor
+  drafts.set(draft.key, {
+    ...winner,
+    target: {
+      ...earlier.target,
+      clocks: mergeClocks(winner.target.clocks, other.target.clocks),
+      ...(waitFor === undefined ? {} : { waitFor }),
+    },
+  })
+}
+
+/** The flag about which two lines say different things. */
+function contradiction(a: Target, b: Target): string | undefined {
+  const differ = (x: unknown, y: unknown): boolean =>
+    x !== undefined && y !== undefined && JSON.stringify(x) !== JSON.stringify(y)
+  const [ours, theirs] = [a.clocks.milestoneTimeoutsMs ?? {}, b.clocks.milestoneTimeoutsMs ?? {}]
+  if (differ(a.waitFor, b.waitFor)) return '--for'
+  if (differ(a.clocks.timeoutMs, b.clocks.timeoutMs)) return '--timeout'
+  if (differ(a.clocks.stallTimeoutMs, b.clocks.stallTimeoutMs)) return '--stall-timeout'
+  return Object.keys(ours).some((name) => differ(ours[name], theirs[name])) ? '--milestone-timeouts' : undefined
+}
+
+function mergeClocks(winner: TargetClocks, other: TargetClocks): TargetClocks {
+  const milestones = { ...other.milestoneTimeoutsMs, ...winner.milestoneTimeoutsMs }
+  return {
+    ...other,
+    ...winner,
+    ...(Object.keys(milestones).length === 0 ? {} : { milestoneTimeoutsMs: milestones }),
+  }
+}

@@ -1,0 +1,176 @@
+import { readFileSync } from 'node:fs'
+import { parse } from 'yaml'
+import { UserError } from '../src/errors.ts'
+import { inputs, parseInputs, unknownInput } from '../src/inputs.ts'
+
+function messagesOf(raw: Record<string, string>): string[] {
+  try {
+    parseInputs(raw)
+  } catch (error) {
+    if (error instanceof UserError) return error.mistakes.map(({ input, message }) => `${input}: ${message}`)
+    throw error
+  }
+  return []
+}
+
+describe('parseInputs', () => {
+  it('fills in every default when nothing is written', () => {
+    expect(parseInputs({})).toEqual({
+      kubeconfig: undefined,
+      context: undefined,
+      namespace: undefined,
+      resources: '',
+      timeoutMs: 600_000,
+      stallTimeoutMs: 300_000,
+      settleTimeMs: 10_000,
+      milestoneTimeoutsMs: { created: 30_000 },
+      maxRestarts: 2,
+      failFast: true,
+      onSuperseded: 'fail',
+      logLines: 25,
+      record: undefined,
+      summary: true,
+      written: new Set(),
+    })
+  })
+
+  it('reads every input that is written', () => {
+    expect(
+      parseInputs({
+        kubeconfig: '/home/me/.kube/config',
+        context: 'prod',
+        namespace: 'shop',
+        resources: 'deployment/web\nservice/web',
+        timeout: '1h',
+        'stall-timeout': '0',
+        'settle-time': '500ms',
+        'milestone-timeouts': 'scheduled=2m, ready=5m',
+        'max-restarts': '0',
+        'fail-fast': 'false',
+        'on-superseded': 'pass',
+        'log-lines': '0',
+        record: 'out.ndjson.gz',
+        summary: 'False',
+      }),
+    ).toEqual({
+      kubeconfig: '/home/me/.kube/config',
+      context: 'prod',
+      namespace: 'shop',
+      resources: 'deployment/web\nservice/web',
+      timeoutMs: 3_600_000,
+      stallTimeoutMs: 0,
+      settleTimeMs: 500,
+      milestoneTimeoutsMs: { created: 30_000, scheduled: 120_000, ready: 300_000 },
+      maxRestarts: 0,
+      failFast: false,
+      onSuperseded: 'pass',
+      logLines: 0,
+      record: 'out.ndjson.gz',
+      summary: false,
+      written: new Set(inputs.map(({ name }) => name)),
+    })
+  })
+
+  it('tells a clock that the user wrote from a default of the same length', () => {
+    expect(parseInputs({ 'stall-timeout': '5m' }).written.has('stall-timeout')).toBe(true)
+    expect(parseInputs({ timeout: '5m' }).written.has('stall-timeout')).toBe(false)
+  })
+
+  it('takes an empty or blank value for not written, as the runner passes inputs that are left out', () => {
+    expect(parseInputs({ timeout: '', 'fail-fast': ' ', context: undefined })).toEqual(parseInputs({}))
+  })
+
+  it('trims values but keeps the lines of resources where they are', () => {
+    expect(parseInputs({ timeout: ' 5m\n' }).timeoutMs).toBe(300_000)
+    expect(parseInputs({ resources: '\n\ndeployment/web\n' }).resources).toBe('\n\ndeployment/web\n')
+  })
+
+  it('lets the user change and turn off the default of created', () => {
+    expect(parseInputs({ 'milestone-timeouts': 'created=2m' }).milestoneTimeoutsMs).toEqual({ created: 120_000 })
+    expect(parseInputs({ 'milestone-timeouts': 'created=0' }).milestoneTimeoutsMs).toEqual({ created: 0 })
+  })
+
+  it.each(['true', 'True', 'TRUE'])('reads %s as true', (text) => {
+    expect(parseInputs({ summary: text }).summary).toBe(true)
+  })
+
+  it.each(['yes', 'on', '1', 'tRUE', 'no', '0'])('refuses %s as a boolean', (text) => {
+    expect(messagesOf({ summary: text })).toEqual([`summary: "${text}" is neither true nor false. Write one of them.`])
+  })
+
+  it.each(['-1', '2.5', 'many', '1e3', '99999999999', '1001'])('refuses %s as a count', (text) => {
+    expect(messagesOf({ 'max-restarts': text })).toEqual([`max-restarts: "${text}" is no whole number from 0 to 1000.`])
+  })
+
+  it('reports all mistakes at once, with those found elsewhere, in sentences that hold the fix', () => {
+    const elsewhere = { input: 'resources', line: 3, message: 'Something else.' }
+    const wrong = {
+      timeout: '5',
+      'stall-timout': '5m',
+      'on-superseded': 'ignore',
+      'milestone-timeouts': 'redy=5m, scheduled=2',
+    }
+    let thrown: unknown
+    try {
+      parseInputs(wrong, [elsewhere])
+    } catch (error) {
+      thrown = error
+    }
+    expect(thrown).toBeInstanceOf(UserError)
+    expect(String((thrown as UserError).message).split('\n')).toEqual([
+      'stall-timout: There is no input of this name. Did you mean stall-timeout?',
+      'timeout: "5" has no unit. Write 5s for seconds or 5m for minutes.',
+      'milestone-timeouts: No kind has a milestone "redy". Did you mean ready?',
+      'milestone-timeouts: scheduled: "2" has no unit. Write 2s for seconds or 2m for minutes.',
+      'on-superseded: "ignore" is not one of fail, pass.',
+      'resources, line 3: Something else.',
+    ])
+    expect((thrown as UserError).reason).toBe('input-invalid')
+  })
+
+  it('does not stumble over names of JavaScript itself', () => {
+    expect(messagesOf({ constructor: 'x', toString: 'y' })).toHaveLength(2)
+    expect(messagesOf(JSON.parse('{"__proto__": "x"}'))).toHaveLength(1)
+  })
+})
+
+describe('unknownInput', () => {
+  it('lists the inputs when no name is near', () => {
+    expect(unknownInput('frobnicate').message).toBe(
+      `There is no input of this name. There are ${inputs.map(({ name }) => name).join(', ')}.`,
+    )
+  })
+})
+
+describe('action.yml', () => {
+  const action = parse(readFileSync(new URL('../action.yml', import.meta.url), 'utf8'))
+
+  it('has the inputs of the schema in the same order', () => {
+    expect(Object.keys(action.inputs)).toEqual(inputs.map(({ name }) => name))
+  })
+
+  it.each(inputs.map((it) => [it.name, it] as const))('describes %s as the schema does', (name, input) => {
+    const { description, default: declared } = action.inputs[name]
+    expect(description.slice(0, input.description.length)).toBe(input.description)
+    if (input.default !== '') expect(description.endsWith(` Default: \`${input.default}\`.`)).toBe(true)
+    // A declared default would reach the gate as if the user had written it.
+    expect(declared).toBeUndefined()
+  })
+
+  it('names the outputs of the contract', () => {
+    expect(Object.keys(action.outputs)).toEqual([
+      'outcome',
+      'reason',
+      'message',
+      'failed-resources',
+      'duration-seconds',
+      'slowest-milestone',
+      'report',
+      'summary-file',
+    ])
+  })
+
+  it('runs the bundle on Node 24', () => {
+    expect(action.runs).toEqual({ using: 'node24', main: 'dist/index.js' })
+  })
+})

@@ -1,0 +1,326 @@
+import fc from 'fast-check'
+import { parseReferences, type Reference } from '../../src/plan/references.ts'
+import type { WaitFor } from '../../src/plan/target.ts'
+
+/** What a reference says, without what every one has. */
+function brief({ line: _, exclude, clocks, ...rest }: Reference) {
+  return {
+    ...rest,
+    ...(exclude ? { exclude } : {}),
+    ...(Object.keys(clocks).length === 0 ? {} : { clocks }),
+  }
+}
+
+function read(text: string) {
+  const { references, mistakes } = parseReferences(text)
+  expect(mistakes).toEqual([])
+  return references.map(brief)
+}
+
+function messagesOf(text: string): string[] {
+  return parseReferences(text).mistakes.map(({ message }) => message)
+}
+
+describe('references as kubectl wait takes them', () => {
+  it.each<[string, object[]]>([
+    ['deployment/web', [{ kind: 'deployment', name: 'web' }]],
+    ['  Deployment/web\t', [{ kind: 'Deployment', name: 'web' }]],
+    ['deployment web', [{ kind: 'deployment', name: 'web' }]],
+    ['deployment "web"', [{ kind: 'deployment', name: 'web' }]],
+    ['deployments.v1.apps/web', [{ kind: 'deployments.v1.apps', name: 'web' }]],
+    [
+      'deployment web api',
+      [
+        { kind: 'deployment', name: 'web' },
+        { kind: 'deployment', name: 'api' },
+      ],
+    ],
+    [
+      'deploy/web svc/web',
+      [
+        { kind: 'deploy', name: 'web' },
+        { kind: 'svc', name: 'web' },
+      ],
+    ],
+    [
+      'deploy,svc web',
+      [
+        { kind: 'deploy', name: 'web' },
+        { kind: 'svc', name: 'web' },
+      ],
+    ],
+    [
+      'deploy,sts -l app=shop -n shop',
+      [
+        { kind: 'deploy', selector: 'app=shop', namespace: 'shop' },
+        { kind: 'sts', selector: 'app=shop', namespace: 'shop' },
+      ],
+    ],
+    ['pods --all', [{ kind: 'pods', selector: '' }]],
+    ['pods -lapp=x -nshop', [{ kind: 'pods', selector: 'app=x', namespace: 'shop' }]],
+    ['pods -l=app=x -n=shop', [{ kind: 'pods', selector: 'app=x', namespace: 'shop' }]],
+    ['pods --selector app==x --namespace=shop', [{ kind: 'pods', selector: 'app==x', namespace: 'shop' }]],
+    ['-n shop deployment/web', [{ kind: 'deployment', name: 'web', namespace: 'shop' }]],
+    [
+      "pods -l 'env in (prod, stage),tier!=db,!canary,example.com/x'",
+      [{ kind: 'pods', selector: 'env in (prod, stage),tier!=db,!canary,example.com/x' }],
+    ],
+    ['job/migrate --timeout=20m', [{ kind: 'job', name: 'migrate', clocks: { timeoutMs: 1_200_000 } }]],
+    [
+      'job/migrate --timeout 0 --stall-timeout=1m --milestone-timeouts "started=2m, complete=1h"',
+      [
+        {
+          kind: 'job',
+          name: 'migrate',
+          clocks: {
+            timeoutMs: 0,
+            stallTimeoutMs: 60_000,
+            milestoneTimeoutsMs: { started: 120_000, complete: 3_600_000 },
+          },
+        },
+      ],
+    ],
+    ['!deployment/web', [{ kind: 'deployment', name: 'web', exclude: true }]],
+    ['! pods -l app=x', [{ kind: 'pods', selector: 'app=x', exclude: true }]],
+    ['deployment/web # the shop', [{ kind: 'deployment', name: 'web' }]],
+    ['deployment/we#b', [{ kind: 'deployment', name: 'we#b' }]],
+  ])('reads %s', (text, expected) => {
+    // A line of excludes alone would be a mistake of its own.
+    expect(read(`${text}\npod/other`)).toEqual([...expected, { kind: 'pod', name: 'other' }])
+  })
+
+  it.each<[string, WaitFor]>([
+    ['condition=Ready', { type: 'condition', condition: 'Ready', status: 'True' }],
+    ['condition=Ready=False', { type: 'condition', condition: 'Ready', status: 'False' }],
+    ['create', { type: 'create' }],
+    ['Delete', { type: 'delete' }],
+    ["jsonpath='{.status.phase}'=Running", { type: 'jsonpath', path: '{.status.phase}', value: 'Running' }],
+    [`jsonpath='{.status.phase}'="Running"`, { type: 'jsonpath', path: '{.status.phase}', value: 'Running' }],
+    ['jsonpath={.status.x}', { type: 'jsonpath', path: '{.status.x}' }],
+    ['jsonpath=status.x', { type: 'jsonpath', path: '{.status.x}' }],
+    ['jsonpath={status.x}=1', { type: 'jsonpath', path: '{.status.x}', value: '1' }],
+    [
+      `'jsonpath={.status.conditions[?(@.type=="Ready")].status}=True'`,
+      { type: 'jsonpath', path: '{.status.conditions[?(@.type=="Ready")].status}', value: 'True' },
+    ],
+  ])('waits --for=%s', (text, waitFor) => {
+    expect(read(`certificate/tls --for=${text}`)).toEqual([{ kind: 'certificate', name: 'tls', waitFor }])
+    expect(read(`certificate/tls --for ${text}`)).toEqual([{ kind: 'certificate', name: 'tls', waitFor }])
+  })
+
+  it('numbers lines as the user sees them, whatever ends them', () => {
+    const text = '\n# the shop\r\ndeployment/web\r\rservice/web svc/api\n'
+    expect(parseReferences(text).references.map(({ line, name }) => [line, name])).toEqual([
+      [3, 'web'],
+      [5, 'web'],
+      [5, 'api'],
+    ])
+  })
+})
+
+describe('lines that kubectl printed', () => {
+  it.each([
+    'deployment.apps/web configured',
+    'deployment.apps/web unchanged',
+    'deployment.apps/web created',
+    'deployment.apps/web serverside-applied',
+    'deployment.apps/web scaled',
+    'deployment.apps/web autoscaled',
+    'deployment.apps/web image updated',
+    'deployment.apps/web env updated',
+    'deployment.apps/web restarted',
+    'deployment.apps/web rolled back',
+    'deployment.apps/web skipped rollback (current template already matches revision 3)',
+    'deployment.apps/web patched',
+    'deployment.apps/web patched (no change)',
+    'deployment.apps/web annotated',
+    'deployment.apps/web labeled',
+    'deployment.apps/web not labeled',
+    'deployment.apps/web already paused',
+    'deployment.apps/web replaced',
+    'deployment.apps/web condition met',
+    'deployment.apps "web" configured',
+    'deployment.apps "web" successfully rolled out',
+  ])('gates %s', (text) => {
+    expect(read(text)).toEqual([{ kind: 'deployment.apps', name: 'web' }])
+  })
+
+  it.each([
+    ['deployment.apps "web" deleted', 'deleted'],
+    ['deployment.apps "web" deleted from shop namespace', 'deleted'],
+    ['deployment.apps "web" force deleted from shop namespace', 'deleted'],
+    ['deployment.apps/web deleted', 'deleted'],
+    ['deployment.apps/web pruned', 'pruned'],
+    ['deployment.apps/web created (dry run)', 'a dry run'],
+    ['deployment.apps/web serverside-applied (server dry run)', 'a dry run'],
+    ['deployment.apps "web" deleted from shop namespace (server dry run)', 'a dry run'],
+    ["Warning: resource deployments/web isn't owned: it is missing an annotation", 'a warning'],
+    ['warning: error calculating patch from openapi spec: x', 'a warning'],
+  ])('skips %s and says why', (text, why) => {
+    expect(parseReferences(text)).toEqual({
+      input: 'resources',
+      references: [],
+      skipped: [{ line: 1, text, why }],
+      mistakes: [],
+    })
+  })
+
+  it('does not take a second name for a verb, which would leave it ungated', () => {
+    expect(messagesOf('deployment/web api')).toEqual([
+      '"api" stands beside a TYPE/NAME without being one. Write deployment/web service/web, or deployment web api.',
+    ])
+    expect(read('deployment "web" "feed"')).toHaveLength(2)
+  })
+
+  it('excludes what a printed line names', () => {
+    expect(read('service/web created\n!deployment.apps/web configured')).toEqual([
+      { kind: 'service', name: 'web' },
+      { kind: 'deployment.apps', name: 'web', exclude: true },
+    ])
+  })
+})
+
+describe('mistakes', () => {
+  const noName = '-l and --all cannot stand beside a name. Write the kind alone, like deployments -l app=shop.'
+  const forms = "Write create, delete, condition=Ready, condition=Ready=False or jsonpath='{.status.phase}'=Running."
+
+  it.each([
+    ['deployment', '"deployment" has no name. Write deployment/NAME, or add -l app=shop or --all.'],
+    ['deploy,sts', '"deploy,sts" has no name. Write deploy/NAME, or add -l app=shop or --all.'],
+    ['deploy,,sts --all', '"deploy,,sts" has an empty kind. Write kinds with one comma between them: deploy,sts.'],
+    ['deployment/web -l app=x', noName],
+    ['deployment web --all', noName],
+    ['pods -l app=x --all', '-l and --all are given together. Keep one of them.'],
+    ['pods --all=false', '--all takes no value. Leave out "=false".'],
+    [
+      'deployment/web/api',
+      '"deployment/web/api" is not TYPE/NAME. Write one kind and one name with one slash between them: deployment/web.',
+    ],
+    [
+      'deploy,svc/web',
+      '"deploy,svc/web" is not TYPE/NAME. Write one kind and one name with one slash between them: deployment/web.',
+    ],
+    ['/web', '"/web" is not TYPE/NAME. Write one kind and one name with one slash between them: deployment/web.'],
+    ['!', 'No resource is named. Write one like deployment/web.'],
+    ['--timeout=5m', 'No resource is named. Write one like deployment/web.'],
+    ['kubectl wait deployment/web', 'Write only the reference, without the kubectl command: deployment/web.'],
+    ['deployment/web --timeout=5', '--timeout: "5" has no unit. Write 5s for seconds or 5m for minutes.'],
+    ['deployment/web --timeout', '--timeout has no value.'],
+    ['pods -l ""', '-l has no value.'],
+    ['deployment/web --timeout=5m --timeout=6m', '--timeout is given twice. Keep one of them.'],
+    ['deployment/web --timout=5m', '"--timout" is no flag of a reference. Did you mean --timeout?'],
+    [
+      'deployment/web -f x.yaml',
+      '"-f" is no flag of a reference. A reference takes --all, --for, --milestone-timeouts, --namespace, --selector, --stall-timeout, --timeout.',
+    ],
+    [
+      'deployment/web -n Shop',
+      '"Shop" cannot be a namespace: at most 63 lower-case letters, digits and "-", a letter or digit at both ends.',
+    ],
+    [
+      'pods -l app=x=y',
+      `"app=x=y" is no label selector. Write -l app=shop, -l 'app!=shop', -l 'app in (shop, cart)' or --all for every object.`,
+    ],
+    [
+      'deployment/web --milestone-timeouts=redy=5m',
+      '--milestone-timeouts: No kind has a milestone "redy". Did you mean ready?',
+    ],
+    ['certificate/tls --for=Ready', `--for cannot wait for "Ready". ${forms}`],
+    ['certificate/tls --for=condition=', `--for=condition= names no condition. ${forms}`],
+    ['certificate/tls --for=condition=Ready=', `--for=condition= names no status. ${forms}`],
+    [
+      'pod/x --for=jsonpath={.status.phase}=',
+      "--for=jsonpath= has no value after its last equals sign. Write jsonpath='{.status.phase}'=Running.",
+    ],
+    [
+      'pod/x --for=jsonpath={.a[0}=1',
+      `--for=jsonpath= cannot read "{.a[0}=1". Write jsonpath='{.status.phase}'=Running, or no value for any.`,
+    ],
+    ['!deployment/web --timeout=5m', 'An excluded resource takes no --for and no clocks. Leave them out.'],
+    ['deployment/"web', 'A double quote is opened and never closed. Close it.'],
+  ])('refuses %s and says what to write', (text, message) => {
+    const { references, mistakes } = parseReferences(`\n${text}`, 'resources')
+    expect(references).toEqual([])
+    expect(mistakes).toEqual([{ input: 'resources', line: 2, message }])
+  })
+
+  it.each(['', ' \n\n', '# nothing\n'])('tells that nothing is named in %j', (text) => {
+    expect(messagesOf(text)).toEqual([
+      'Nothing is named. Write one reference a line, like deployment/web, or hand over what kubectl apply printed.',
+    ])
+  })
+
+  it('tells that excludes alone name nothing', () => {
+    expect(messagesOf('!deployment/web')).toEqual([
+      'Every line excludes with "!" and none names a resource. Name what to gate, like deployment/web.',
+    ])
+  })
+
+  it('is collected from all lines while the good ones are read', () => {
+    const { references, mistakes } = parseReferences('deployment\nservice/web\npods --for=x --timeout=y\n')
+    expect(references.map(({ name }) => name)).toEqual(['web'])
+    expect(mistakes.map(({ line }) => line)).toEqual([1, 3, 3])
+  })
+})
+
+describe('hostile text', () => {
+  const piece = fc.oneof(
+    fc.string(),
+    fc.constantFrom(
+      ...[
+        'deployment/web',
+        ' ',
+        '"',
+        "'",
+        '\\',
+        '#',
+        '!',
+        '--for=',
+        'jsonpath=',
+        '{',
+        '=',
+        '==',
+        '-l',
+        '-n',
+        '--',
+        '/',
+      ],
+      ...['--timeout', '(', ')', ',', ' in ', '\n', '\r', '\0', 'configured', '(dry run)', '--__proto__=x', 'deleted'],
+    ),
+  )
+
+  it('never crashes the parser, and every line is a reference, skipped or a mistake', () => {
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 20 }), (pieces) => {
+        const { references, skipped, mistakes } = parseReferences(pieces.join(''))
+        expect(references.length + skipped.length + mistakes.length).toBeGreaterThan(0)
+        for (const { kind, name, selector } of references) {
+          expect(kind).not.toBe('')
+          expect(name === '').toBe(false)
+          expect((name === undefined) === (selector === undefined)).toBe(false)
+        }
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  it.each([
+    ['blanks', ' '.repeat(130_000)],
+    ['blanks before a comment', `deployment/web${' '.repeat(130_000)}#`],
+    ['quotes', `pod/x --for=jsonpath={.a}=${'\'"'.repeat(60_000)}`],
+    ['equals signs', `pod/x --for=jsonpath=${'='.repeat(130_000)}`],
+    ['brackets', `pod/x --for=jsonpath={.${'['.repeat(130_000)}}`],
+    ['a long selector', `pods -l '${'a-'.repeat(60_000)}'`],
+    ['a selector of dashes', `pods -l '${'a-.'.repeat(600)}!'`],
+    ['open parentheses', `pods -l '${'a in (,'.repeat(280)}'`],
+    ['a long duration', `pod/x --timeout=${'1h'.repeat(60_000)}`],
+    ['a long milestone', `pod/x --milestone-timeouts=${'x'.repeat(130_000)}=1s`],
+    ['kinds times names', `${'a,'.repeat(32_000)}a${' b'.repeat(32_000)}`],
+    ['many lines', 'a b c d e f g h\n'.repeat(8_000)],
+    ['many flags', `pod/x ${'--x '.repeat(30_000)}`],
+  ])('is read in no time: %s', (_, text) => {
+    const before = performance.now()
+    parseReferences(text)
+    expect(performance.now() - before).toBeLessThan(2_000)
+  })
+})
