@@ -1,7 +1,7 @@
-import { splitWords, type Word } from './words.ts'
+import { splitWords } from './words.ts'
 
 /** What a line of kubectl's output says: the resource it speaks of, or why there is nothing to gate. */
-export type Printed = { readonly words: readonly Word[]; readonly skip?: undefined } | { readonly skip: string }
+export type Printed = { readonly words: readonly string[]; readonly skip?: undefined } | { readonly skip: string }
 
 /**
  * Reads a line that kubectl printed: `deployment.apps/web configured`, `service/web created (server dry run)`, and with
@@ -33,5 +33,5 @@ export function readPrinted(line: string): Printed | undefined {
   if (rest.join(' ').endsWith('dry run)')) return { skip: 'a dry run' }
   if (verb.includes('deleted')) return { skip: 'deleted' }
   if (verb.includes('pruned')) return { skip: 'pruned' }
-  return { words: words.slice(0, inQuotes ? 2 : 1) }
+  return { words: words.slice(0, inQuotes ? 2 : 1).map(({ text }) => text) }
 }

@@ -8,7 +8,7 @@ import { didYouMean } from './nearest.ts'
 import { readPrinted } from './printed.ts'
 import type { TargetClocks, WaitFor } from './target.ts'
 import { parseWaitFor } from './wait-for.ts'
-import { splitWords, type Word } from './words.ts'
+import { splitWords } from './words.ts'
 
 /** One kind with one name, or with a selector, as the user wrote it: nothing is known of the cluster yet. */
 export interface Reference {
@@ -69,7 +69,7 @@ export function parseReferences(text: string, input = 'resources'): ParsedRefere
       skipped.push({ line, text: written, why: printed.skip })
       continue
     }
-    const words = printed?.words ?? splitWords(written, complain)
+    const words = printed?.words ?? splitWords(written, complain)?.map((word) => word.text)
     if (words !== undefined) references.push(...parseWords(words, line, complain))
     if (references.length > mostReferences) {
       complain(`More than ${mostReferences} resources are named. Use selectors (-l), or several gates.`)
@@ -94,8 +94,8 @@ export function parseReferences(text: string, input = 'resources'): ParsedRefere
  * @param line what the references are numbered with
  * @returns one reference for each resource or selector named; none after a complaint
  */
-export function parseWords(words: readonly Word[] | readonly string[], line: number, complain: Complain): Reference[] {
-  const args = words.map((word) => (typeof word === 'string' ? word : word.text))
+export function parseWords(words: readonly string[], line: number, complain: Complain): Reference[] {
+  const args = [...words]
   const exclude = args[0]?.startsWith('!') === true
   if (exclude) args[0] = args[0]?.slice(1) ?? ''
   if (args[0] === '') args.shift()
@@ -131,6 +131,7 @@ type Flags = ReadonlyMap<string, string>
 function readFlags(args: string[], complain: Complain): { subjects: string[]; flags: Flags } {
   const subjects: string[] = []
   const flags = new Map<string, string>()
+  const unknown = new Set<string>()
   for (const token of parseArgs({ args, options, strict: false, allowPositionals: true, tokens: true }).tokens) {
     if (token.kind === 'positional') subjects.push(token.value)
     if (token.kind !== 'option') continue
@@ -140,9 +141,8 @@ function readFlags(args: string[], complain: Complain): { subjects: string[]; fl
     const inlineShort = token.inlineValue === true && !rawName.startsWith('--')
     const value = inlineShort ? token.value?.replace(/^=/, '') : token.value
     if (!Object.hasOwn(options, name)) {
-      const known = Object.keys(options).map((flag) => `--${flag}`)
-      const hint = didYouMean(`--${name}`, known) || ` A reference takes ${known.join(', ')}.`
-      complain(`${quote(rawName)} is no flag of a reference.${hint}`)
+      // `-web` is one word of the user, although it would be three flags.
+      unknown.add((args[token.index] ?? rawName).split('=', 1)[0] ?? '')
     } else if (options[name as keyof typeof options].type === 'boolean') {
       if (value === undefined) flags.set(name, '')
       else complain(`${rawName} takes no value. Leave out ${quote(`=${value}`)}.`)
@@ -153,6 +153,11 @@ function readFlags(args: string[], complain: Complain): { subjects: string[]; fl
     } else {
       flags.set(name, value)
     }
+  }
+  const known = Object.keys(options).map((flag) => `--${flag}`)
+  for (const flag of unknown) {
+    const hint = didYouMean(flag, known) || ` A reference takes ${known.join(', ')}.`
+    complain(`${quote(flag)} is no flag of a reference.${hint}`)
   }
   return { subjects, flags }
 }

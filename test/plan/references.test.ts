@@ -214,6 +214,10 @@ describe('mistakes', () => {
       '"-f" is no flag of a reference. A reference takes --all, --for, --milestone-timeouts, --namespace, --selector, --stall-timeout, --timeout.',
     ],
     [
+      'deployment/web -web',
+      '"-web" is no flag of a reference. A reference takes --all, --for, --milestone-timeouts, --namespace, --selector, --stall-timeout, --timeout.',
+    ],
+    [
       'deployment/web -n Shop',
       '"Shop" cannot be a namespace: at most 63 lower-case letters, digits and "-", a letter or digit at both ends.',
     ],

@@ -1,0 +1,290 @@
+import fc from 'fast-check'
+import type { WatchRequest } from '../../src/cluster/feed.ts'
+import { UserError } from '../../src/errors.ts'
+import { parseReferences } from '../../src/plan/references.ts'
+import { type PlanDefaults, resolveReferences } from '../../src/plan/resolve.ts'
+import { displayName, targetId } from '../../src/plan/target.ts'
+import { resolveTargets } from '../../src/plan/targets.ts'
+import { resources } from './discovery.ts'
+
+const defaults: PlanDefaults = { namespace: 'shop', milestones: ['created'] }
+
+const resolve = (text: string, overrides: Partial<PlanDefaults> = {}) =>
+  resolveReferences(parseReferences(text), resources, { ...defaults, ...overrides })
+
+/** The plan for lines, where every selection matches the names of its label selector (empty: `--all`). */
+function plan(text: string, matches: Record<string, string[]> = {}) {
+  return resolveTargets(resolve(text), ({ labelSelector = '' }) => matches[labelSelector] ?? [])
+}
+
+const namesOf = (text: string, matches?: Record<string, string[]>) =>
+  plan(text, matches).targets.map((target) => `${target.namespace ?? ''}:${targetId(target)}`)
+
+function errorOf(run: () => unknown): UserError {
+  try {
+    run()
+  } catch (error) {
+    if (error instanceof UserError) return error
+    throw error
+  }
+  throw new Error('nothing was thrown')
+}
+
+const messageOf = (run: () => unknown) => errorOf(run).message
+
+describe('targets by name', () => {
+  it('carry all that the line says, and where it stands', () => {
+    expect(
+      plan('# shop\ncert/tls -n web --timeout=1m --milestone-timeouts=ready=5s --for=condition=Ready').targets,
+    ).toEqual([
+      {
+        apiVersion: 'cert-manager.io/v1',
+        kind: 'Certificate',
+        namespace: 'web',
+        name: 'tls',
+        clocks: { timeoutMs: 60_000, milestoneTimeoutsMs: { ready: 5_000 } },
+        waitFor: { type: 'condition', condition: 'Ready', status: 'True' },
+        source: { file: 'resources', line: 2 },
+      },
+    ])
+  })
+
+  it('take the default namespace where the line has none', () => {
+    expect(namesOf('deploy/web\ndeploy/web -n other')).toEqual([
+      'shop:deployment.apps/web',
+      'other:deployment.apps/web',
+    ])
+  })
+
+  it('have no namespace when their kind has none, and a written one is told', () => {
+    expect(plan('namespace/shop\nclusterrole/system:node -n web')).toMatchObject({
+      targets: [{ name: 'shop' }, { name: 'system:node' }],
+      told: ['resources, line 2: clusterroles have no namespace, so web is not used.'],
+    })
+    expect(plan('namespace/shop').targets[0]).not.toHaveProperty('namespace')
+  })
+
+  it('need no valid default namespace when none of them has one', () => {
+    expect(() => resolve('namespace/shop', { namespace: 'Not Valid' })).not.toThrow()
+    expect(messageOf(() => resolve('pod/x', { namespace: 'Not Valid' }))).toBe(
+      'namespace: "Not Valid" cannot be a namespace: at most 63 lower-case letters, digits and "-", a letter or digit at both ends.',
+    )
+  })
+})
+
+describe('selectors', () => {
+  it('are listed once each, narrowed by kind, namespace and labels', () => {
+    expect(resolve('deploy,deployments -l app=x\npods --all\nns -l a=b\n!deploy -l app=x -n shop').selections).toEqual([
+      { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop', labelSelector: 'app=x' },
+      { apiVersion: 'v1', kind: 'Pod', namespace: 'shop' },
+      { apiVersion: 'v1', kind: 'Namespace', labelSelector: 'a=b' },
+    ])
+  })
+
+  it('become one target for each name, in alphabetical order', () => {
+    expect(namesOf('deploy,sts -l app=x', { 'app=x': ['b', 'a'] })).toEqual([
+      'shop:deployment.apps/a',
+      'shop:deployment.apps/b',
+      'shop:statefulset.apps/a',
+      'shop:statefulset.apps/b',
+    ])
+    expect(plan('deploy -l app=x', { 'app=x': ['a'] }).targets[0]).not.toHaveProperty('selector')
+  })
+
+  it('that match nothing are targets of their own, to be not-found', () => {
+    const { targets } = plan('deploy -l app=x --timeout=5m\npods --all')
+    expect(targets).toMatchObject([
+      { kind: 'Deployment', name: '', selector: 'app=x', clocks: { timeoutMs: 300_000 } },
+      { kind: 'Pod', name: '', selector: '' },
+    ])
+    expect(targets.map(displayName)).toEqual(['deployment -l app=x', 'pod --all'])
+    expect(targets.map(targetId)).toEqual(['deployment.apps -l app=x', 'pod --all'])
+  })
+
+  it('that match nothing are done when they wait for a deletion', () => {
+    expect(plan('pods -l app=x --for=delete')).toEqual({
+      targets: [],
+      told: ['resources, line 1: nothing matches, so nothing is left to be deleted.'],
+    })
+  })
+})
+
+describe('excludes', () => {
+  it('leave out what they name, wherever they stand', () => {
+    expect(namesOf('!deploy/a\ndeploy -l app=x\ndeploy/c', { 'app=x': ['a', 'b'] })).toEqual([
+      'shop:deployment.apps/b',
+      'shop:deployment.apps/c',
+    ])
+    expect(namesOf('pod/a\npod/b\n!pods -l app=x', { 'app=x': ['a'] })).toEqual(['shop:pod/b'])
+  })
+
+  it('do not reach into other namespaces or kinds', () => {
+    expect(namesOf('deploy/web\n!deploy/web -n other\n!sts/web')).toEqual(['shop:deployment.apps/web'])
+  })
+
+  it('that leave out nothing are told', () => {
+    expect(plan('deploy/web\n!deploy/wbe').told).toEqual([
+      'resources, line 2: excludes deploy/wbe, which no line names.',
+    ])
+  })
+
+  it('that leave nothing make an empty plan, not one of selectors without a match', () => {
+    expect(plan('deploy -l app=x\n!deploy/a', { 'app=x': ['a'] }).targets).toEqual([])
+  })
+})
+
+describe('a target that is named twice', () => {
+  it('is gated once, at its first place', () => {
+    const { targets } = plan(
+      'deploy/web\npod/x\ndeployment.apps/web configured\nDeployment web\ndeployments.v1.apps/web',
+    )
+    expect(targets.map((target) => [target.name, target.source?.line])).toEqual([
+      ['web', 1],
+      ['x', 2],
+    ])
+  })
+
+  it('gets what all lines say of it', () => {
+    expect(
+      plan(
+        [
+          'deployment.apps/web configured',
+          'deploy/web --timeout=20m --milestone-timeouts=ready=1m',
+          'deploy/web --timeout=20m --milestone-timeouts=pulled=2m --for=create',
+        ].join('\n'),
+      ).targets,
+    ).toMatchObject([
+      {
+        clocks: { timeoutMs: 1_200_000, milestoneTimeoutsMs: { ready: 60_000, pulled: 120_000 } },
+        waitFor: { type: 'create' },
+        source: { line: 1 },
+      },
+    ])
+  })
+
+  it.each([
+    ['deploy/web --timeout=20m\ndeploy -l app=x --timeout=5m --stall-timeout=1m'],
+    ['deploy -l app=x --timeout=5m --stall-timeout=1m\ndeploy/web --timeout=20m'],
+  ])('by a selector too, keeps what its own line says: %j', (text) => {
+    expect(plan(text, { 'app=x': ['web'] }).targets).toMatchObject([
+      { name: 'web', clocks: { timeoutMs: 1_200_000, stallTimeoutMs: 60_000 } },
+    ])
+  })
+
+  it.each([
+    ['--timeout', '--timeout=1m', '--timeout=2m'],
+    ['--stall-timeout', '--stall-timeout=1m', '--stall-timeout=0'],
+    ['--milestone-timeouts', '--milestone-timeouts=ready=1m', '--milestone-timeouts=ready=2m'],
+    ['--for', '--for=create', '--for=delete'],
+  ])('with another %s is a mistake', (flag, first, second) => {
+    expect(messageOf(() => plan(`deploy/web ${first}\ndeploy/web ${second}`))).toBe(
+      `resources, line 2: deployment/web is named in line 1 too, with another ${flag}. Keep one of them.`,
+    )
+  })
+})
+
+describe('nothing to gate', () => {
+  it('is an empty plan when every line was skipped, and all are told', () => {
+    expect(plan('deployment.apps "web" deleted\nWarning: x')).toEqual({
+      targets: [],
+      told: [
+        'resources, line 1 is skipped (deleted): deployment.apps "web" deleted',
+        'resources, line 2 is skipped (a warning): Warning: x',
+      ],
+    })
+  })
+
+  it('is a mistake when nothing is named', () => {
+    expect(messageOf(() => resolve(''))).toMatch(/^resources: Nothing is named/)
+  })
+})
+
+describe('mistakes', () => {
+  it('of the lines and of their kinds are told at once, in the order of the lines', () => {
+    const error = errorOf(() =>
+      resolve('deploymnt/web\nservice/Web\npod/x --timeout=5\njob/x --milestone-timeouts=pulled=1m\nall --all\npvc/ok'),
+    )
+    expect(error.message.split('\n').map((line) => line.slice(0, 60))).toEqual(
+      [
+        'resources, line 1: The server has no kind "deploymnt". Did yo',
+        'resources, line 2: "Web" cannot be a name: at most 253 lower-',
+        'resources, line 3: --timeout: "5" has no unit. Write 5s for s',
+        'resources, line 4: "pulled" is no milestone of Job. There are',
+        'resources, line 5: "all" stands for many kinds, of whatever i',
+      ].map((line) => line.slice(0, 60)),
+    )
+    expect(error.reason).toBe('kind-unknown')
+  })
+
+  it('have the reason of the first of them', () => {
+    expect(errorOf(() => resolve('pod/X\ndeploymnt/web')).reason).toBe('input-invalid')
+    expect(errorOf(() => resolve('pod/x\ndeploymnt/web')).reason).toBe('kind-unknown')
+  })
+
+  it('of a kind are told once for a line with many names', () => {
+    expect(errorOf(() => resolve('deploymnt a b c\ndeploymnt d')).mistakes.map(({ line }) => line)).toEqual([1, 2])
+  })
+
+  it('name a kind that cannot be listed', () => {
+    expect(messageOf(() => resolve('tokenreview/x'))).toBe(
+      'resources, line 1: Objects of kind "tokenreview" cannot be listed, so there is nothing to watch. Leave the line out.',
+    )
+  })
+
+  it('name a milestone that no target has', () => {
+    expect(messageOf(() => resolve('pvc/x\njob/y', { milestones: ['created', 'ready', 'bound'] }))).toBe(
+      'milestone-timeouts: "ready" is no milestone of PersistentVolumeClaim, Job. There are created, provisioned, bound, started, succeeded, complete.',
+    )
+    expect(() => resolve('pvc/x\ndeploy/y', { milestones: ['bound', 'drained'] })).not.toThrow()
+    expect(() => resolve('cert/x', { milestones: ['observed'] })).not.toThrow()
+  })
+
+  it.each(['Web', 'web_1', '-web', 'web-', 'web..api', '..', 'w'.repeat(254), 'wéb', 'a b'])(
+    'refuse %j as a name',
+    (name) => {
+      expect(messageOf(() => resolve(`"deployment/${name}"`))).toContain('cannot be a name')
+    },
+  )
+
+  it.each(['..', 'a%2fb', 'a b'])('refuse %j even where names are free', (name) => {
+    expect(messageOf(() => resolve(`clusterrole "${name}"`))).toContain('cannot be a name')
+  })
+})
+
+describe('any text', () => {
+  it('becomes a plan of valid targets or a UserError', () => {
+    const line = fc.oneof(
+      fc.string(),
+      fc.constantFrom(
+        'deploy/a',
+        'deploy -l a=b',
+        '!deploy/a',
+        'pod a b --timeout=1m',
+        'ns/x -n y',
+        'pods --all',
+        'pod/a deleted',
+      ),
+    )
+    const list = (_: WatchRequest) => ['a', 'b']
+    fc.assert(
+      fc.property(fc.array(line), (lines) => {
+        try {
+          for (const target of resolveTargets(resolve(lines.join('\n')), list).targets) {
+            expect(target.name).toMatch(/^[a-z0-9.-]+$/)
+          }
+        } catch (error) {
+          expect(error).toBeInstanceOf(UserError)
+        }
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  it('is resolved in no time when every word is a typo', () => {
+    const text = Array.from({ length: 5_000 }, (_, i) => `deploy${i.toString(36)}x/web`).join('\n')
+    const many = Array.from({ length: 20 }, () => resources).flat()
+    const before = performance.now()
+    expect(() => resolveReferences(parseReferences(text), many, defaults)).toThrow(UserError)
+    expect(performance.now() - before).toBeLessThan(5_000)
+  })
+})
