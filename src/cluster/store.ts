@@ -78,6 +78,11 @@ export class Store {
     return owned === undefined ? [] : [...owned.values()].filter((object) => object.kind === kind)
   }
 
+  /** All objects whose owner references name this uid. */
+  allOwnedBy(uid: string): readonly KubeObject[] {
+    return [...(this.#owned.get(uid)?.values() ?? [])]
+  }
+
   /** The events about one object, in the order in which they were first seen. */
   eventsOf(object: KubeObject): readonly EventObject[] {
     return [...(this.#events.get(subjectKey(object.metadata.uid, identify(object)))?.values() ?? [])]

@@ -59,6 +59,8 @@ export interface Assessment {
   readonly failure?: Problem
   /** The object itself says how long this may take: why the stall clock stands still. */
   readonly patience?: string
+  /** It has done its work: nothing that happens to it afterwards counts. */
+  readonly completed?: boolean
   /** When the assessment may change although nothing is heard: milliseconds since the epoch, runner's clock. */
   readonly recheckAt?: number
   /** The uids of the pods of the revision that is being gated. */

@@ -1,4 +1,5 @@
 import type { Deployment, KubeObject, Pod, ReplicaSet } from '../cluster/objects.ts'
+import { milestonesOf } from '../plan/milestones.ts'
 import type { Assessment, Milestone, Problem } from './assessment.ts'
 import { condition, earliest } from './pod-state.ts'
 import { byImportance, examinePods, type PodsState, type Settled, settledByPods } from './pods.ts'
@@ -22,7 +23,7 @@ const standingDeadlineMs = 10_000
  * every container without a readiness probe has run for the settle time, so that a crash loop does not pass.
  */
 export const deploymentRule: Rule = {
-  milestones: ['created', 'observed', 'replicaset', 'scheduled', 'pulled', 'started', 'ready', 'available', 'drained'],
+  milestones: milestonesOf({ apiVersion: 'apps/v1', kind: 'Deployment' }),
   relatives: (object) => [replicaSetRequest(object as Deployment), podRequest(object as Deployment)],
   assess: (object, view) => assessDeployment(object as Deployment, view),
 }

@@ -1,4 +1,5 @@
 import type { Pod } from '../cluster/objects.ts'
+import { milestonesOf } from '../plan/milestones.ts'
 import type { Assessment, Milestone, Problem } from './assessment.ts'
 import { containersOf } from './history.ts'
 import { examinePod, type PodState } from './pod-state.ts'
@@ -12,7 +13,7 @@ import type { View } from './view.ts'
  * phase is Failed (no controller will replace it), or by the problem of a container.
  */
 export const podRule: Rule = {
-  milestones: ['created', 'scheduled', 'initialized', 'pulled', 'started', 'running', 'ready'],
+  milestones: milestonesOf({ apiVersion: 'v1', kind: 'Pod' }),
   relatives: () => [],
   assess: (object, view) => assessPod(object as Pod, view),
 }
@@ -30,7 +31,7 @@ function assessPod(pod: Pod, view: View): Assessment {
     ...(failure === undefined ? {} : { failure }),
     ...(state.patience === undefined ? {} : { patience: state.patience }),
     ...(state.recheckAt === undefined ? {} : { recheckAt: state.recheckAt }),
-    pods: new Set(),
+    ...(succeeded ? { completed: true } : {}),
     notes: [],
   })
 }

@@ -1,4 +1,5 @@
 import type { Pod, ReplicaSet } from '../cluster/objects.ts'
+import { milestonesOf } from '../plan/milestones.ts'
 import type { Assessment, Problem } from './assessment.ts'
 import { condition, earliest } from './pod-state.ts'
 import { byImportance, examinePods, settledByPods } from './pods.ts'
@@ -16,7 +17,7 @@ import type { View } from './view.ts'
  * no revisions: pods of an older template stay, and count.
  */
 export const replicaSetRule: Rule = {
-  milestones: ['created', 'observed', 'scheduled', 'pulled', 'started', 'ready'],
+  milestones: milestonesOf({ apiVersion: 'apps/v1', kind: 'ReplicaSet' }),
   relatives: (object) => [podRequest(object as ReplicaSet)],
   assess: (object, view) => assessReplicaSet(object as ReplicaSet, view),
 }

@@ -1,0 +1,462 @@
+import type { FeedEvent, WatchRequest } from '../cluster/feed.ts'
+import type { KubeObject, Pod } from '../cluster/objects.ts'
+import { type Change, covers, groupOf, Store } from '../cluster/store.ts'
+import type { Assessment, Problem } from '../lifecycle/assessment.ts'
+import { observePod, observePodEvents, type PodHistory, type Surroundings } from '../lifecycle/history.ts'
+import type { View } from '../lifecycle/view.ts'
+import { displayName, type Target, targetWatch } from '../plan/target.ts'
+import { Family } from './family.ts'
+import { decide, endsGate, failFastMs } from './outcome.ts'
+import type { GateSettings } from './settings.ts'
+import { Sight } from './sight.ts'
+import type { Entry, TargetOutcome, TargetRecord, Timeline, Verdict } from './timeline.ts'
+import { deletedMs, describe, Track } from './track.ts'
+
+const heartbeatMs = 30_000
+const heartbeatNames = 5
+
+/** The next moment at which the gate must look again although nothing is heard. */
+export interface Clock {
+  readonly at: number
+  /** It may end a target: the server is to be asked afresh before it is believed (DESIGN §2). */
+  readonly endsTarget: boolean
+}
+
+/**
+ * The state machine: takes what the cluster says and the passing of time, and decides when it is over and how. It has no
+ * clock of its own; now is always the moment of the event or of the clock that fires, so that a live run and the replay
+ * of its recording agree to the millisecond. After its verdict nothing changes any more.
+ */
+export class Gate {
+  readonly store: Store
+  readonly #settings: GateSettings
+  readonly #tracks: readonly Track[]
+  readonly #byName: ReadonlyMap<string, readonly Track[]>
+  readonly #family = new Family<Track>()
+  readonly #sight = new Sight()
+  readonly #podHistories = new Map<string, PodHistory>()
+  readonly #entries: Entry[] = []
+  readonly #onEntry: (entry: Entry) => void
+  readonly #around: Surroundings
+  #now: number
+  #heartbeatAt: number
+  #over: { readonly verdict: Verdict; readonly at: number } | undefined
+  /** Who progresses without a problem: a change of it changes the patience with the others. */
+  #healthy = ''
+
+  /**
+   * `willSync` says whether the first list of a request is to be expected (see Store); `onEntry` hears of everything that
+   * happens, as it happens.
+   */
+  constructor(
+    targets: readonly Target[],
+    settings: GateSettings,
+    willSync: (request: WatchRequest) => boolean,
+    onEntry: (entry: Entry) => void = () => {},
+  ) {
+    this.#settings = settings
+    this.#now = settings.startedAt
+    this.#heartbeatAt = settings.startedAt + heartbeatMs
+    this.#onEntry = onEntry
+    this.store = new Store(willSync)
+    const time = (timestamp: string | null | undefined) => localTime(timestamp, settings.serverOffsetMs)
+    this.#around = { startedAt: settings.startedAt, settleMs: settings.settleMs, time }
+    this.#tracks = targets.map((target, index) => new Track(target, index, settings))
+    this.#byName = Map.groupBy(this.#tracks, ({ target }) => nameKey(target))
+    for (const track of this.#tracks.filter(({ target }) => target.selector !== undefined)) {
+      this.#end(track, {
+        outcome: 'failed',
+        reason: 'not-found',
+        message: `nothing matches the selector ${track.target.selector}`,
+      })
+    }
+    this.#conclude()
+  }
+
+  /** How it ended; undefined while it is open. */
+  get verdict(): Verdict | undefined {
+    return this.#over?.verdict
+  }
+
+  /** The watches that judging the targets takes, as far as they are known by now: more become known as objects are seen. */
+  get requests(): readonly WatchRequest[] {
+    const tracks = this.#tracks.filter(({ target }) => target.selector === undefined)
+    const namespaces = new Set(tracks.map(({ target }) => target.namespace ?? 'default'))
+    const events = [...namespaces].map((namespace) => ({ apiVersion: 'v1', kind: 'Event', namespace }))
+    return [...tracks.flatMap((track) => track.requests), ...events]
+  }
+
+  /** When to look again; undefined when it is over. */
+  nextClock(): Clock | undefined {
+    if (this.#over !== undefined) return undefined
+    const ending = earliest([
+      this.#timeoutAt(),
+      ...this.#tracks.map((track) => track.nextClock(this.#sight.isBlind)?.at),
+    ])
+    const looking = earliest([
+      this.#sight.dueAt,
+      this.#failFastAt(),
+      this.#heartbeatAt,
+      ...this.#tracks.map((track) => this.#recheckAt(track)),
+    ])
+    const at = Math.min(ending, looking)
+    return { at: Math.max(at, this.#now), endsTarget: ending <= looking }
+  }
+
+  /** Takes one line of the feed. Clocks that ran out before it fire first; at the same moment, the event comes first. */
+  handle(event: FeedEvent): void {
+    for (let clock = this.nextClock(); clock !== undefined && clock.at < event.at; clock = this.nextClock())
+      this.#fire(clock.at)
+    if (this.#over !== undefined) {
+      // The logs that are read as evidence come after the verdict.
+      if (event.type === 'LOG') this.store.apply(event)
+      return
+    }
+    this.#now = Math.max(this.#now, event.at)
+    this.#sight.observe(event)
+    if (event.type === 'CANCEL')
+      this.#finish({ outcome: 'cancelled', reason: 'cancelled', message: 'the job was cancelled' })
+    if (event.type === 'ERROR' && event.code === 403) this.#refused(event)
+    const affected = new Set<Track>()
+    for (const change of this.store.apply(event)) for (const track of this.#take(change)) affected.add(track)
+    const isAboutAll = event.type === 'SYNCED' || event.type === 'ERROR' || event.type === 'ALIVE'
+    this.#judge(isAboutAll ? this.#tracks : [...affected])
+    this.#conclude()
+  }
+
+  /** Lets time pass: every clock up to and including `now` fires, each at its own moment. */
+  advance(now: number): void {
+    for (let clock = this.nextClock(); clock !== undefined && clock.at <= now; clock = this.nextClock())
+      this.#fire(clock.at)
+  }
+
+  /** All that happened so far; `now` is its end while the gate is open. Hints and evidence are for others to add. */
+  timeline(now = this.#now): Timeline {
+    const { startedAt, context, serverVersion, timeoutMs, stallTimeoutMs } = this.#settings
+    return {
+      startedAt,
+      finishedAt: this.#over?.at ?? now,
+      context,
+      serverVersion,
+      timeoutMs,
+      stallTimeoutMs,
+      ...(this.#over === undefined ? {} : { verdict: this.#over.verdict }),
+      targets: this.#tracks.map((track) => record(track)),
+      entries: this.#entries,
+    }
+  }
+
+  #fire(at: number): void {
+    this.#now = at
+    const timeoutAt = this.#timeoutAt()
+    const due = this.#tracks.filter((track) => (this.#recheckAt(track) ?? Infinity) <= at)
+    this.#judge(due)
+    const blind =
+      this.#sight.verdict(at) ??
+      (timeoutAt !== undefined && timeoutAt <= at ? this.#sight.verdictAtTimeout(at) : undefined)
+    if (blind !== undefined) {
+      this.#finish(blind)
+      return
+    }
+    for (const track of this.#tracks) {
+      const clock = track.nextClock(this.#sight.isBlind)
+      if (clock !== undefined && clock.at <= at) this.#end(track, clock.verdict)
+    }
+    if (timeoutAt !== undefined && timeoutAt <= at) {
+      for (const track of this.#tracks.filter(({ isOpen }) => isOpen)) {
+        const message = `was not ready after ${Math.round(this.#settings.timeoutMs / 1000)} s: ${track.standing}`
+        this.#end(track, track.overdue('timed-out', { reason: 'still-running', message }))
+      }
+    }
+    this.#conclude()
+    if (this.#over === undefined && at >= this.#heartbeatAt) this.#heartbeat()
+  }
+
+  /** Takes a change of an object: to its target, to its pod's history, to the people. Says whom it concerns. */
+  #take({ before, after }: Change): ReadonlySet<Track> {
+    const object = (after ?? before) as KubeObject
+    const concerned = new Set(this.#family.concernedBy(object, this.store))
+    if (object.kind === 'Event') {
+      this.#observeEvents(object)
+      return concerned
+    }
+    if (object.kind === 'Pod' && after !== undefined) this.#observePod(after as Pod)
+    for (const track of this.#byName.get(nameKey(nameOf(object))) ?? []) {
+      this.#takeTarget(track, after)
+      concerned.add(track)
+    }
+    if (object.kind === 'Pod' && before !== undefined)
+      this.#tellLeaving(before as Pod, after as Pod | undefined, concerned)
+    return concerned
+  }
+
+  #takeTarget(track: Track, after: KubeObject | undefined): void {
+    if (track.ended !== undefined || track.assessment?.completed) return
+    if (after === undefined) {
+      track.lose(this.#now)
+      if (track.target.waitFor?.type !== 'delete')
+        this.#tell(track, 'note', `was deleted; it has ${deletedMs / 1000} s to come back`)
+      return
+    }
+    const generation = track.object?.metadata.generation
+    const isFirstSight = this.store.knowledge(targetWatch(track.target)) !== 'complete'
+    const change = track.see(after, this.#now, isFirstSight, this.store, this.#around)
+    this.#family.adopt(after.metadata.uid, track, this.store)
+    if (change === 'replaced')
+      this.#tell(
+        track,
+        'note',
+        'was replaced by a new object of the same name, which is gated from its first milestone',
+      )
+    if (change === 'followed')
+      this.#tell(track, 'note', 'its template got other annotations, labels or added environment variables: followed')
+    if (change !== 'superseded' && change !== 'rolled-back') return
+    const generations = `generation ${generation} → ${after.metadata.generation}`
+    const message =
+      change === 'superseded'
+        ? `another change replaced the one being gated (${generations})`
+        : `was rolled back to an older revision during the wait (${generations})`
+    this.#end(track, { outcome: 'superseded', reason: change, message })
+  }
+
+  /** A pod of the gated revision that goes is replaced by its controller; people see why their pod is gone. */
+  #tellLeaving(before: Pod, after: Pod | undefined, concerned: ReadonlySet<Track>): void {
+    const { uid = '', name } = before.metadata
+    for (const track of concerned) {
+      if (track.ended !== undefined || !track.assessment?.pods?.has(uid)) continue
+      const isGoing = after?.metadata.deletionTimestamp !== undefined && before.metadata.deletionTimestamp === undefined
+      const isLost = after === undefined && before.metadata.deletionTimestamp === undefined
+      const isReleased =
+        after !== undefined &&
+        (after.metadata.ownerReferences ?? []).length < (before.metadata.ownerReferences ?? []).length
+      if (isGoing) this.#tell(track, 'note', `pod ${name} is being deleted`)
+      else if (isLost || isReleased)
+        this.#tell(track, 'note', `pod ${name} left its ReplicaSet: its labels no longer match`)
+    }
+  }
+
+  #observePod(pod: Pod): void {
+    const { uid } = pod.metadata
+    if (uid === undefined) return
+    const history = observePod(this.#podHistories.get(uid), pod, this.#now, this.#around)
+    this.#podHistories.set(uid, history)
+  }
+
+  #observeEvents(event: KubeObject): void {
+    const { uid, kind } = (event as { involvedObject?: { uid?: string; kind?: string } }).involvedObject ?? {}
+    if (kind !== 'Pod' || uid === undefined) return
+    const events = this.store.eventsOf({ apiVersion: 'v1', kind: 'Pod', metadata: { name: '', uid } })
+    this.#podHistories.set(uid, observePodEvents(this.#podHistories.get(uid), events, this.#now, this.#around))
+  }
+
+  /** A kind that may not be read. Of a target it ends the gate; of anything else it is told, and done without. */
+  #refused(event: FeedEvent & { type: 'ERROR' }): void {
+    const tracks = this.#tracks.filter(({ target }) => covers(event, targetWatch(target)) && event.kind !== undefined)
+    const [track] = tracks
+    if (track === undefined) {
+      this.#entry(
+        'note',
+        `${event.kind ?? 'something'}s may not be read: going on with what the controllers say (${event.message})`,
+      )
+      return
+    }
+    const wasSeen = this.store.knowledge(targetWatch(track.target)) === 'complete'
+    const message = `${displayName(track.target)} may ${wasSeen ? 'no longer ' : 'not '}be read: ${event.message}`
+    this.#finish({ outcome: wasSeen ? 'unknown' : 'misconfigured', reason: 'forbidden', message })
+  }
+
+  /** Judges targets anew, and all of them once more when that changes how patient the others may be. */
+  #judge(tracks: readonly Track[]): void {
+    for (const track of tracks) this.#assess(track)
+    const healthy = this.#tracks
+      .filter((track) => track.isHealthyProgress)
+      .map(({ index }) => index)
+      .join()
+    if (healthy !== this.#healthy) {
+      this.#healthy = healthy
+      for (const track of this.#tracks) this.#assess(track)
+    }
+    const isBlind = this.#sight.isBlind
+    for (const track of tracks) if (track.isOpen) track.stall.hold(isBlind || track.isPatient, this.#now)
+  }
+
+  #assess(track: Track): void {
+    if (track.ended !== undefined || track.assessment?.completed || this.#over !== undefined) return
+    if (track.object === undefined) {
+      this.#assessAbsent(track)
+      return
+    }
+    if (track.requests.some((request) => this.store.knowledge(request) === 'pending')) return
+    const assessment = track.rule.assess(track.object, this.#view(track))
+    const wasReady = track.isReady
+    track.assessment = assessment
+    if (wasReady && assessment.status !== 'ready') {
+      track.fallBack(assessment, this.#now)
+      this.#tell(track, 'note', `no longer ready: ${assessment.message}`)
+    }
+    this.#tellProblems(track, assessment.problems)
+    const { reached, moved } = track.milestones.update(assessment, track.reachedAt(this.#now))
+    if (moved) track.stall.restart(this.#now)
+    if (assessment.failure !== undefined) {
+      const { reason } = assessment.failure
+      this.#end(track, { outcome: 'failed', reason, message: describe(assessment.failure, track.target) })
+    } else if (assessment.status === 'ready' && !wasReady) {
+      track.readyAt = this.#now
+      this.#tell(track, 'verdict', assessment.message, 'ready')
+    } else if (assessment.status !== 'ready') {
+      const words = reachedWords(reached)
+      if (words !== '') this.#tell(track, 'progress', words)
+    }
+  }
+
+  #assessAbsent(track: Track): void {
+    const isKnown = this.store.knowledge(targetWatch(track.target)) === 'complete'
+    if (track.target.waitFor?.type === 'delete') {
+      if (!isKnown || track.isReady) return
+      track.readyAt = this.#now
+      this.#tell(track, 'verdict', 'does not exist', 'ready')
+    } else if (track.isReady) {
+      track.readyAt = undefined
+      track.stall.restart(this.#now)
+    }
+  }
+
+  #tellProblems(track: Track, problems: readonly Problem[]): void {
+    for (const problem of problems) {
+      const key = `${problem.reason} ${problem.container ?? ''}`
+      const told = track.told.get(key) ?? 0
+      // Repetition is news where it proves something; a slow problem is told once.
+      if (told > 0 && (problem.class === 'slow' || problem.count <= told)) continue
+      track.told.set(key, problem.count)
+      this.#tell(track, 'problem', describe(problem, track.target))
+    }
+  }
+
+  #view(track: Track): View {
+    const { startedAt, settleMs, maxRestarts } = this.#settings
+    const { store } = this
+    if (track.history === undefined) throw new Error(`${displayName(track.target)} is judged before it was seen`)
+    return {
+      now: this.#now,
+      startedAt,
+      settings: { settleMs, maxRestarts },
+      history: track.history,
+      othersProgress: this.#tracks.some((other) => other !== track && other.isHealthyProgress),
+      time: this.#around.time,
+      owned: (uid, kind) => store.ownedBy(uid, kind),
+      events: (object) => store.eventsOf(object),
+      podHistory: (pod) =>
+        this.#podHistories.get(pod.metadata.uid ?? '') ?? observePod(undefined, pod, this.#now, this.#around),
+      knowledge: (request) => store.knowledge(request),
+    }
+  }
+
+  #end(track: Track, verdict: Verdict<TargetOutcome>): void {
+    track.ended = { at: this.#now, verdict }
+    track.readyAt = undefined
+    this.#tell(track, 'verdict', `${verdict.reason}: ${verdict.message}`, verdict.outcome)
+  }
+
+  /** Ends the gate when no target is open, or when the first bad end is long enough ago. */
+  #conclude(): void {
+    if (this.#over !== undefined) return
+    const refused = this.#sight.verdict(this.#now)
+    const isDone = this.#tracks.every(({ isOpen }) => !isOpen)
+    if (isDone || this.#now >= (this.#failFastAt() ?? Infinity)) this.#finish(decide(this.#tracks))
+    else if (refused !== undefined) this.#finish(refused)
+  }
+
+  #finish(verdict: Verdict): void {
+    this.#over = { verdict, at: this.#now }
+  }
+
+  #timeoutAt(): number | undefined {
+    return this.#settings.timeoutMs === 0 ? undefined : this.#settings.startedAt + this.#settings.timeoutMs
+  }
+
+  #failFastAt(): number | undefined {
+    if (!this.#settings.failFast) return undefined
+    const ends = this.#tracks
+      .filter((track) => endsGate(track, this.#settings))
+      .map(({ ended }) => ended?.at ?? Infinity)
+    return ends.length === 0 ? undefined : Math.min(...ends) + failFastMs
+  }
+
+  #recheckAt({ ended, assessment }: Track): number | undefined {
+    const at = ended === undefined ? assessment?.recheckAt : undefined
+    return at !== undefined && at > this.#now ? at : undefined
+  }
+
+  #heartbeat(): void {
+    const open = this.#tracks.filter(({ isOpen }) => isOpen)
+    const shown = open.slice(0, heartbeatNames).map((track) => `${displayName(track.target)} (${track.standing})`)
+    const more = open.length > shown.length ? ` and ${open.length - shown.length} more` : ''
+    this.#entry('heartbeat', `still waiting for ${shown.join(', ')}${more}`)
+  }
+
+  #tell(track: Track, kind: Entry['kind'], text: string, outcome?: TargetOutcome): void {
+    this.#entry(kind, text, { target: track.index, ...(outcome === undefined ? {} : { outcome }) })
+  }
+
+  #entry(kind: Entry['kind'], text: string, rest: Pick<Entry, 'target' | 'outcome'> = {}): void {
+    const entry: Entry = { at: this.#now, kind, text, ...rest }
+    this.#entries.push(entry)
+    this.#heartbeatAt = this.#now + heartbeatMs
+    this.#onEntry(entry)
+  }
+}
+
+function record(track: Track): TargetRecord {
+  const { target, ended, assessment } = track
+  const verdict: Verdict<TargetOutcome> = ended?.verdict ?? {
+    outcome: track.isReady ? 'ready' : 'progressing',
+    reason: track.isReady ? '' : (track.problems[0]?.reason ?? ''),
+    message: track.standing,
+  }
+  const endedAt = ended?.at ?? track.readyAt
+  return {
+    target,
+    ...verdict,
+    ...(endedAt === undefined ? {} : { endedAt }),
+    milestones: track.records(),
+    problems: track.isReady ? [] : track.problems.map((problem) => ({ ...problem, evidence: [] })),
+    notes: assessment?.notes ?? [],
+  }
+}
+
+/** One line for the milestones reached at once; of those that count pods, the furthest speaks for the others. */
+function reachedWords(reached: Assessment['milestones']): string {
+  const furthest = reached.findLast(({ count }) => count !== undefined)
+  return reached
+    .filter((milestone) => milestone.message !== '' && (milestone.count === undefined || milestone === furthest))
+    .filter(({ name }, _, shown) => name !== 'created' || shown.length === 1)
+    .map(({ message }) => message)
+    .join(' · ')
+}
+
+function localTime(timestamp: string | null | undefined, serverOffsetMs: number): number | undefined {
+  const parsed = timestamp ? Date.parse(timestamp) : Number.NaN
+  return Number.isNaN(parsed) ? undefined : parsed - serverOffsetMs
+}
+
+function earliest(moments: readonly (number | undefined)[]): number {
+  return Math.min(...moments.filter((moment) => moment !== undefined))
+}
+
+function nameOf({
+  apiVersion,
+  kind,
+  metadata,
+}: KubeObject): Pick<Target, 'apiVersion' | 'kind' | 'namespace' | 'name'> {
+  const { name, namespace } = metadata
+  return { apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) }
+}
+
+function nameKey({
+  apiVersion,
+  kind,
+  namespace = '',
+  name,
+}: Pick<Target, 'apiVersion' | 'kind' | 'namespace' | 'name'>): string {
+  return `${groupOf(apiVersion)}/${kind}/${namespace}/${name}`
+}

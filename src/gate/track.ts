@@ -1,0 +1,228 @@
+import type { WatchRequest } from '../cluster/feed.ts'
+import type { KubeObject } from '../cluster/objects.ts'
+import type { Store } from '../cluster/store.ts'
+import type { Assessment, Problem } from '../lifecycle/assessment.ts'
+import { observeTarget, type Surroundings, type TargetHistory } from '../lifecycle/history.ts'
+import type { Rule } from '../lifecycle/rule.ts'
+import { ruleOf } from '../lifecycle/rules.ts'
+import { waitForRule } from '../lifecycle/wait-for.ts'
+import { type Target, targetWatch } from '../plan/target.ts'
+import { compareIdentity, type Identity, type IdentityChange, identify } from './identity.ts'
+import { Milestones } from './milestones.ts'
+import type { GateSettings } from './settings.ts'
+import { StallClock } from './stall-clock.ts'
+import type { MilestoneRecord, TargetOutcome, Verdict } from './timeline.ts'
+
+/** A deleted object has this long to come back under its name: `kubectl replace` and hooks delete and create. */
+export const deletedMs = 5_000
+
+/** What became of one target so far: its object, its milestones, its clocks, its verdict. */
+export class Track {
+  readonly target: Target
+  readonly index: number
+  readonly rule: Rule
+  readonly milestones: Milestones
+  readonly stall: StallClock
+  /** Since when the object is absent; undefined while it exists. */
+  missingSince: number | undefined
+  /** It existed, and was deleted. */
+  wasDeleted = false
+  object: KubeObject | undefined
+  history: TargetHistory | undefined
+  identity: Identity | undefined
+  assessment: Assessment | undefined
+  ended: { readonly at: number; readonly verdict: Verdict<TargetOutcome> } | undefined
+  /** When it last became ready. */
+  readyAt: number | undefined
+  /** Problems already told of, with the count that was told. */
+  readonly told = new Map<string, number>()
+  /** It existed when the gate began. */
+  #wasThere = false
+  readonly #settings: GateSettings
+
+  constructor(target: Target, index: number, settings: GateSettings) {
+    this.target = target
+    this.index = index
+    this.rule = target.waitFor === undefined ? ruleOf(target) : waitForRule(target.waitFor)
+    this.milestones = new Milestones(this.rule.milestones)
+    this.stall = new StallClock(settings.startedAt)
+    this.missingSince = settings.startedAt
+    this.#settings = settings
+  }
+
+  get isReady(): boolean {
+    return this.ended === undefined && this.readyAt !== undefined
+  }
+
+  /** Neither ready nor ended. */
+  get isOpen(): boolean {
+    return this.ended === undefined && this.readyAt === undefined
+  }
+
+  /** Progresses, and nothing is wrong with it. */
+  get isHealthyProgress(): boolean {
+    return this.isOpen && this.assessment !== undefined && this.assessment.problems.length === 0
+  }
+
+  /** The watches that judging it takes, as far as they are known by now. */
+  get requests(): readonly WatchRequest[] {
+    return [targetWatch(this.target), ...(this.object === undefined ? [] : this.rule.relatives(this.object))]
+  }
+
+  /**
+   * Takes a new version of the object; `isFirstSight` until the first list of the target is complete. Says what it means
+   * for the identity that is being gated.
+   */
+  see(object: KubeObject, now: number, isFirstSight: boolean, store: Store, around: Surroundings): IdentityChange {
+    const change =
+      this.identity === undefined
+        ? 'same'
+        : compareIdentity(this.identity, object, this.#olderRevisions(this.identity, store, around))
+    if (this.identity === undefined) this.#wasThere = isFirstSight
+    if (this.identity === undefined || change === 'followed')
+      this.identity = identify(object, this.identity?.since ?? now)
+    if (change === 'replaced') {
+      this.identity = identify(object, now)
+      this.#wasThere = false
+      this.history = undefined
+      this.assessment = undefined
+      this.readyAt = undefined
+      this.milestones.reset()
+      this.stall.restart(now)
+    }
+    this.object = object
+    this.history = observeTarget(this.history, object, now)
+    this.missingSince = undefined
+    this.wasDeleted = false
+    return change
+  }
+
+  /** The moment to give to milestones reached now: the gate's start for what stood at first sight (DESIGN §4). */
+  reachedAt(now: number): number {
+    const isFirst = this.milestones.lastReachedAt === undefined
+    return isFirst && this.#wasThere ? this.#settings.startedAt : now
+  }
+
+  /** A target that was ready is no longer. */
+  fallBack(assessment: Assessment, now: number): void {
+    this.readyAt = undefined
+    this.milestones.fallBack(assessment)
+    this.stall.restart(now)
+  }
+
+  lose(now: number): void {
+    this.object = undefined
+    this.missingSince = now
+    this.wasDeleted = true
+  }
+
+  /** The clock that ends this target next, and how; undefined while it is ready, over, or nothing ticks. */
+  nextClock(isBlind: boolean): { at: number; verdict: Verdict<TargetOutcome> } | undefined {
+    if (!this.isOpen) return undefined
+    const clocks = [
+      this.#deletedClock(),
+      isBlind ? undefined : this.#milestoneClock(),
+      this.#stallClock(),
+      this.#timeoutClock(),
+    ]
+    return clocks.filter((clock) => clock !== undefined).sort((a, b) => a.at - b.at)[0]
+  }
+
+  /** Whether it still waits for something that it itself says takes time; a stall timeout of the user's own is literal. */
+  get isPatient(): boolean {
+    const isLiteral = this.target.clocks.stallTimeoutMs !== undefined || this.#settings.stallIsLiteral
+    return !isLiteral && this.assessment?.patience !== undefined
+  }
+
+  records(): readonly MilestoneRecord[] {
+    if (this.readyAt !== undefined && this.ended === undefined) return this.milestones.records('ready')
+    const isFailed = this.ended !== undefined && this.ended.verdict.outcome !== 'progressing'
+    return this.milestones.records(isFailed ? 'failed' : 'open')
+  }
+
+  /** The verdict of a clock that ran out: the problem that stands in the way is its reason. */
+  overdue(
+    outcome: 'stalled' | 'timed-out',
+    without: { reason: 'no-progress' | 'still-running'; message: string },
+  ): Verdict<TargetOutcome> {
+    if (this.object === undefined) return { outcome, reason: 'not-found', message: 'does not exist' }
+    const [problem] = this.problems
+    if (problem === undefined) return { outcome, ...without }
+    return { outcome, reason: problem.reason, message: describe(problem, this.target) }
+  }
+
+  get problems(): readonly Problem[] {
+    return this.assessment?.problems ?? []
+  }
+
+  /** What it says of itself, for people. */
+  get standing(): string {
+    if (this.object === undefined) return this.wasDeleted ? 'was deleted' : 'waiting for it to be created'
+    return this.assessment?.message ?? 'looking'
+  }
+
+  /** The ReplicaSets that were there before the gated change was first seen: a second apply makes newer ones. */
+  #olderRevisions({ uid, since }: Identity, store: Store, { time }: Surroundings): readonly KubeObject[] {
+    return store
+      .ownedBy(uid, 'ReplicaSet')
+      .filter(({ metadata }) => (time(metadata.creationTimestamp) ?? since) < since - 1_000)
+  }
+
+  #deletedClock() {
+    if (!this.wasDeleted || this.missingSince === undefined) return undefined
+    const verdict: Verdict<TargetOutcome> = {
+      outcome: 'failed',
+      reason: 'deleted',
+      message: 'was deleted during the wait',
+    }
+    return { at: this.missingSince + deletedMs, verdict }
+  }
+
+  #milestoneClock() {
+    const { current } = this.milestones
+    if (current === undefined) return undefined
+    if (this.object === undefined && this.wasDeleted) return undefined
+    const timeouts = { ...this.#settings.milestoneTimeoutsMs, ...this.target.clocks.milestoneTimeoutsMs }
+    const timeoutMs = Object.hasOwn(timeouts, current) ? (timeouts[current] ?? 0) : 0
+    if (timeoutMs === 0 || (current === 'created' && this.object !== undefined)) return undefined
+    const at = (this.milestones.lastReachedAt ?? this.#settings.startedAt) + timeoutMs
+    const seconds = Math.round(timeoutMs / 1000)
+    const verdict: Verdict<TargetOutcome> =
+      current === 'created'
+        ? { outcome: 'failed', reason: 'not-found', message: `does not exist, ${seconds} s after the gate began` }
+        : this.overdue('timed-out', {
+            reason: 'still-running',
+            message: `did not reach "${current}" in ${seconds} s: ${this.standing}`,
+          })
+    return { at, verdict }
+  }
+
+  #stallClock() {
+    const timeoutMs = this.target.clocks.stallTimeoutMs ?? this.#settings.stallTimeoutMs
+    const at = this.stall.dueAt(timeoutMs)
+    if (at === undefined) return undefined
+    const message = `made no progress for ${Math.round(timeoutMs / 1000)} s: ${this.standing}`
+    return { at, verdict: this.overdue('stalled', { reason: 'no-progress', message }) }
+  }
+
+  #timeoutClock() {
+    const { timeoutMs } = this.target.clocks
+    if (timeoutMs === undefined || timeoutMs === 0) return undefined
+    const message = `was not ready after ${Math.round(timeoutMs / 1000)} s: ${this.standing}`
+    return {
+      at: this.#settings.startedAt + timeoutMs,
+      verdict: this.overdue('timed-out', { reason: 'still-running', message }),
+    }
+  }
+}
+
+/** A problem in one line; the target's own name is not repeated. */
+export function describe(problem: Problem, target: Target): string {
+  const own = problem.subject === `${target.kind.toLowerCase()}/${target.name}`
+  const where = [
+    ...(own ? [] : [problem.subject]),
+    ...(problem.container === undefined ? [] : [`container ${problem.container}`]),
+  ].join(', ')
+  const many = (problem.pods ?? 1) > 1 ? ` (${problem.pods} pods)` : ''
+  return `${where === '' ? '' : `${where}: `}${problem.message}${many}`
+}

@@ -1,0 +1,47 @@
+import { createWriteStream, openSync } from 'node:fs'
+import type { Writable } from 'node:stream'
+import { finished } from 'node:stream/promises'
+import { constants, createGzip, type Gzip } from 'node:zlib'
+import type { FeedEvent } from '../cluster/feed.ts'
+import { formatEvent, type RecordingHeader } from './format.ts'
+
+/** Writes what was watched, line by line, each flushed as it comes: a killed process leaves a usable file. */
+export class RecordingWriter {
+  readonly #sink: Writable
+  readonly #gzip: Gzip | undefined
+  readonly #done: Promise<void>
+
+  /**
+   * Creates the file, or empties it; a name that ends in `.gz` is compressed.
+   * @throws the file system's error where it cannot be opened for writing
+   */
+  constructor(path: string, header: RecordingHeader) {
+    const file = createWriteStream(path, { fd: openSync(path, 'w') })
+    this.#done = finished(file)
+    // A full disk is told when the recording is closed, not as an unhandled rejection in between.
+    this.#done.catch(() => {})
+    this.#gzip = path.endsWith('.gz') ? createGzip() : undefined
+    this.#gzip?.pipe(file)
+    this.#sink = this.#gzip ?? file
+    this.#line(JSON.stringify(header))
+  }
+
+  write(event: FeedEvent): void {
+    this.#line(formatEvent(event))
+  }
+
+  /**
+   * Ends the recording with the line that says that it is whole.
+   * @throws the file system's error where some of it could not be written
+   */
+  async end(at: number): Promise<void> {
+    this.write({ at, type: 'END' })
+    this.#sink.end()
+    await this.#done
+  }
+
+  #line(text: string): void {
+    this.#sink.write(`${text}\n`)
+    this.#gzip?.flush(constants.Z_SYNC_FLUSH)
+  }
+}
