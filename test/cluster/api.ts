@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { Agent, type IncomingMessage, request } from 'node:https'
+import type { IncomingMessage } from 'node:http'
+import { Agent, request } from 'node:https'
 import { createInterface } from 'node:readline'
 import { parse } from 'yaml'
 
@@ -50,10 +51,9 @@ export class Api {
   /** @param kubeconfig the content of a kubeconfig whose current context has a token or a client certificate in it */
   constructor(kubeconfig: string) {
     const config = parse(kubeconfig)
-    const named = (list: { name: string }[], name: string) => list.find((entry) => entry.name === name)
-    const { context } = named(config.contexts, config['current-context']) as KubeObject
-    const { cluster } = named(config.clusters, context.cluster) as KubeObject
-    const { user } = named(config.users, context.user) as KubeObject
+    const { context } = named(config.contexts, config['current-context'])
+    const { cluster } = named(config.clusters, context.cluster)
+    const { user } = named(config.users, context.user)
     const decoded = (data?: string) => (data ? Buffer.from(data, 'base64') : undefined)
     this.server = new URL(cluster.server)
     this.agent = new Agent({
@@ -148,6 +148,13 @@ export class Api {
     const text = await textOf(response)
     throw new ApiError(response.statusCode ?? 0, `${method} ${path}: ${response.statusCode} ${messageOf(text)}`)
   }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the entries of a kubeconfig's lists are what its author wrote
+function named(entries: { name: string; [field: string]: any }[], name: string): { [field: string]: any } {
+  const entry = entries.find((candidate) => candidate.name === name)
+  if (!entry) throw new Error(`the kubeconfig has no entry named ${name}`)
+  return entry
 }
 
 async function textOf(response: IncomingMessage): Promise<string> {

@@ -12,20 +12,22 @@ import {
   writeKubeconfig,
 } from './components.ts'
 import { writeImages } from './images.ts'
-import { containerdSocket, kubeconfigPath, stateFolder } from './layout.ts'
+import { containerdSocket, kubeconfigPath, state, stateFolder } from './layout.ts'
 import { installPackages } from './packages.ts'
 import { logPath, ownProcesses } from './processes.ts'
 import { ensureRegistry } from './registry.ts'
 import { createCgroups, createNetwork, sweep } from './sweep.ts'
 
 const components = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'containerd', 'kubelet']
+const partsPath = state('parts')
 const lock = `${stateFolder}.lock`
 
 /** Called with each phase of `up` as it ends, and its duration in seconds. */
 export type OnPhase = (name: string, seconds: number) => void
 
-/** Whether the cluster runs and would take a pod now. */
-export async function isUp(): Promise<boolean> {
+/** Whether a cluster made of these parts runs and would take a pod now. */
+async function isUp(parts: string): Promise<boolean> {
+  if (!existsSync(partsPath) || readFileSync(partsPath, 'utf8') !== parts) return false
   const running = new Set(ownProcesses().map((own) => own.component))
   if (!existsSync(kubeconfigPath) || !components.every((component) => running.has(component))) return false
   const api = Api.fromFile(kubeconfigPath)
@@ -38,10 +40,6 @@ export async function isUp(): Promise<boolean> {
  */
 export async function up(onPhase: OnPhase): Promise<boolean> {
   return locked(async () => {
-    if (await isUp()) {
-      await ensureRegistry(Api.fromFile(kubeconfigPath))
-      return false
-    }
     const phase = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
       const start = performance.now()
       const result = await work()
@@ -51,9 +49,15 @@ export async function up(onPhase: OnPhase): Promise<boolean> {
     await phase('packages', installPackages)
     const kube = await phase('build', buildKube)
     const archive = await phase('images', writeImages)
+    const parts = `${kube}\n${archive}`
+    if (await isUp(parts)) {
+      await ensureRegistry(Api.fromFile(kubeconfigPath))
+      return false
+    }
     await phase('sweep', sweep)
     try {
       await bringUp(kube, archive, phase)
+      writeFileSync(partsPath, parts)
     } catch (error) {
       throw new Error(`${(error as Error).message}\n${lastLines()}`, { cause: error })
     }

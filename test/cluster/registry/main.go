@@ -4,7 +4,7 @@
 //
 //	status-429/app   every manifest is answered with that HTTP status
 //	denied/app       hands out an anonymous token, then refuses it (a private image)
-//	slow-10s/app     the image of the tests, its layer held back for 10 s
+//	slow-10s/app     the image of the tests, held back for 10 s each time
 //
 // Every other name is a repository without any such image: 404.
 package main
@@ -71,14 +71,18 @@ func answer(w http.ResponseWriter, r *http.Request, address string, served image
 			refuse(w, http.StatusBadRequest)
 			return
 		}
-		serve(w, object, delay, served)
+		// A pull begins with HEAD, whatever the node has of the image already.
+		if r.Method == http.MethodHead {
+			time.Sleep(delay)
+		}
+		serve(w, object, served)
 	default:
 		refuse(w, http.StatusNotFound)
 	}
 }
 
 // serve answers for the manifest, the config and the layer, whatever the repository is called.
-func serve(w http.ResponseWriter, object string, delay time.Duration, served image) {
+func serve(w http.ResponseWriter, object string, served image) {
 	digestAsked := object[strings.LastIndex(object, "/")+1:]
 	switch {
 	case strings.Contains(object, "manifests/"):
@@ -89,7 +93,6 @@ func serve(w http.ResponseWriter, object string, delay time.Duration, served ima
 	case digestAsked == digest(served.config):
 		w.Write(served.config)
 	case digestAsked == digest(served.layer):
-		time.Sleep(delay)
 		w.Write(served.layer)
 	default:
 		refuse(w, http.StatusNotFound)

@@ -1,0 +1,105 @@
+import type { KubeObject } from './api.ts'
+import type { View } from './view.ts'
+
+/**
+ * Looks for the deciding fact in what the API has shown so far.
+ * @returns since when the outcome follows from it (milliseconds since 1970; may lie ahead), or nothing yet
+ */
+export type Fact = (view: View) => number | undefined
+
+/** All of the Deployment's pods are of its newest template and available: what `kubectl rollout status` waits for. */
+export function deploymentComplete(name: string): Fact {
+  return (view) => (isComplete(view.get('Deployment', name)) ? Date.now() : undefined)
+}
+
+/** Complete, and each container has run for 10 s: the settle time of those that have no readiness probe. */
+export function deploymentSettled(name: string): Fact {
+  return (view) => {
+    if (!isComplete(view.get('Deployment', name))) return undefined
+    const starts = statuses(view).flatMap(({ state }) => (state.running ? [Date.parse(state.running.startedAt)] : []))
+    return Math.max(...starts) + 10_000
+  }
+}
+
+/** The first refusal of a pull that says a word has come for the given time. */
+export function pullRefused(word: string, times: number): Fact {
+  return (view) => {
+    const refused = view
+      .all('Event')
+      .some(
+        (event) =>
+          event['message'].startsWith('Failed to pull image') &&
+          event['message'].includes(word) &&
+          event['count'] >= times,
+      )
+    return refused ? Date.now() : undefined
+  }
+}
+
+/** A pod's event with this reason has come. */
+export function eventSeen(reason: string): Fact {
+  return (view) => (view.all('Event').some((event) => event['reason'] === reason) ? Date.now() : undefined)
+}
+
+/** A container has died for the given time, and 30 s have gone by since its first death. */
+export function containerDied(times: number): Fact {
+  return (view) => {
+    const died = statuses(view).some(({ restartCount, state }) => restartCount + (state.terminated ? 1 : 0) >= times)
+    return died && view.firstDeath ? Math.max(Date.now(), view.firstDeath + 30_000) : undefined
+  }
+}
+
+/** A condition of an object has this reason. */
+export function conditionReason(kind: string, name: string, reason: string): Fact {
+  return (view) => {
+    const conditions: { reason?: string }[] = view.get(kind, name)?.['status'].conditions ?? []
+    return conditions.some((condition) => condition.reason === reason) ? Date.now() : undefined
+  }
+}
+
+/** A pod is ready. */
+export function podsReady(count: number): Fact {
+  return (view) => (view.all('Pod').filter(isPodReady).length >= count ? Date.now() : undefined)
+}
+
+/** The last container has run for so many seconds: since then nothing moved. */
+export function secondsAfterLastStart(seconds: number, containers: number): Fact {
+  return (view) => {
+    const starts = statuses(view).flatMap(({ state }) => (state.running ? [Date.parse(state.running.startedAt)] : []))
+    return starts.length >= containers ? Math.max(...starts) + seconds * 1000 : undefined
+  }
+}
+
+/** So many seconds since the action started. */
+export function secondsAfterStart(seconds: number): Fact {
+  return (view) => (view.actionStarted ? view.actionStarted + seconds * 1000 : undefined)
+}
+
+/** Whether every pod of a Deployment is of its newest template and available. */
+export function isComplete(deployment: KubeObject | undefined): boolean {
+  const status = deployment?.['status'] ?? {}
+  const replicas = deployment?.['spec'].replicas
+  return (
+    status.observedGeneration === deployment?.metadata.generation &&
+    (status.replicas ?? 0) === replicas &&
+    (status.updatedReplicas ?? 0) === replicas &&
+    (status.availableReplicas ?? 0) === replicas
+  )
+}
+
+function isPodReady(pod: KubeObject): boolean {
+  const conditions: { type: string; status: string }[] = pod['status'].conditions ?? []
+  return !pod.metadata.deletionTimestamp && conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
+}
+
+interface ContainerStatus {
+  restartCount: number
+  state: { running?: { startedAt: string }; terminated?: { finishedAt: string }; waiting?: { reason: string } }
+}
+
+function statuses(view: View): ContainerStatus[] {
+  return view
+    .all('Pod')
+    .filter((pod) => !pod.metadata.deletionTimestamp)
+    .flatMap((pod) => pod['status'].containerStatuses ?? [])
+}

@@ -1,0 +1,172 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type ActionRun, startAction } from './action.ts'
+import type { Api } from './api.ts'
+import { hasNamespaceDefaults } from './cluster.ts'
+import { until } from './command.ts'
+import { breachesOf } from './contract.ts'
+import { type KubectlAnswer, rolloutStatus } from './kubectl.ts'
+import type { Scenario } from './scenario.ts'
+import { Stage } from './stage.ts'
+import { View } from './view.ts'
+
+/** The cluster that scenarios are played on. */
+export interface Theatre {
+  api: Api
+  kubeconfig: string
+  kubeconfigPath: string
+  hasKubectl: boolean
+  /** Where every scenario leaves what it saw. */
+  folder: string
+}
+
+/** How a scenario went. */
+export interface Verdict {
+  scenario: Scenario
+  outcome: string
+  reason: string
+  /** The action's whole run. */
+  totalSeconds: number
+  /** From the deciding fact in the API to the end of the action's process. */
+  secondsAfterFact: number | undefined
+  kubectl: string
+  /** Why it failed, a sentence each; empty when it passed. */
+  complaints: string[]
+}
+
+/** Longer than any scenario's own clock; an action that is still running then hangs. */
+const limitSeconds = 150
+
+/** Plays one scenario in a fresh namespace. Throws only for what the scenario is not to blame for. */
+export async function play(scenario: Scenario, theatre: Theatre): Promise<Verdict> {
+  const { api } = theatre
+  const folder = join(theatre.folder, scenario.name)
+  mkdirSync(folder, { recursive: true })
+  const namespace = `gate-${scenario.name}-${randomBytes(3).toString('hex')}`
+  await api.create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
+  const complaints: string[] = []
+  const view = new View(api, namespace, (problem) => complaints.push(`the tests lost sight: ${problem.message}`))
+  try {
+    await until('the namespace has its service account', 30, () => hasNamespaceDefaults(api, namespace))
+    return await playIn(namespace, scenario, theatre, view, folder, complaints)
+  } catch (error) {
+    complaints.push((error as Error).message)
+    return { scenario, outcome: '-', reason: '', totalSeconds: 0, secondsAfterFact: undefined, kubectl: '', complaints }
+  } finally {
+    view.close()
+    writeFileSync(join(folder, 'watched.ndjson'), view.history.map((event) => `${JSON.stringify(event)}\n`).join(''))
+    await api.delete(`/api/v1/namespaces/${namespace}`)
+  }
+}
+
+async function playIn(
+  namespace: string,
+  scenario: Scenario,
+  theatre: Theatre,
+  view: View,
+  folder: string,
+  complaints: string[],
+): Promise<Verdict> {
+  let decidedAt: number | undefined
+  let isTold = false
+  let send: (signal: NodeJS.Signals) => void = () => {}
+  const stage = new Stage(
+    theatre.api,
+    namespace,
+    view,
+    (signal) => send(signal),
+    (at) => {
+      decidedAt = at
+      isTold = true
+    },
+  )
+  await scenario.setup?.(stage)
+
+  const kubeconfig = scenario.kubeconfig?.(theatre.kubeconfig) ?? theatre.kubeconfig
+  const action = startAction(folder, { kubeconfig, namespace, ...scenario.inputs })
+  send = (signal) => action.process.kill(signal)
+  view.actionStarted = Date.now()
+  view.onChange(() => {
+    // A fact that does not last decides nothing: what counts is since when it has stood.
+    const since = scenario.decidedBy?.(view)
+    if (!isTold) decidedAt = since && (decidedAt ?? since)
+  })
+  const limit = setTimeout(() => {
+    complaints.push(`still running after ${limitSeconds} s`)
+    action.process.kill('SIGKILL')
+  }, limitSeconds * 1000)
+  const kubectl =
+    scenario.kubectl && theatre.hasKubectl
+      ? rolloutStatus(theatre.kubeconfigPath, namespace, scenario.kubectl)
+      : undefined
+
+  const [run] = await Promise.all([
+    action.ended,
+    scenario.during?.(stage).catch((error: Error) => complaints.push(`during the wait: ${error.message}`)),
+  ])
+  clearTimeout(limit)
+  const answer = await answerOf(kubectl)
+
+  complaints.push(...judge(scenario, run, decidedAt, answer))
+  complaints.push(...breachesOf(run, secretsOf(kubeconfig)), ...(scenario.check?.(run, stage) ?? []))
+  return {
+    scenario,
+    outcome: run.outputs['outcome'] ?? '-',
+    reason: run.outputs['reason'] ?? '',
+    totalSeconds: (run.endedAt - run.startedAt) / 1000,
+    secondsAfterFact: decidedAt && (run.endedAt - Math.max(decidedAt, run.startedAt)) / 1000,
+    kubectl: kubectlText(answer, run),
+    complaints,
+  }
+}
+
+function judge(
+  scenario: Scenario,
+  run: ActionRun,
+  decidedAt: number | undefined,
+  kubectl: KubectlAnswer | undefined,
+): string[] {
+  const complaints: string[] = []
+  const { expect, withinSeconds = 3 } = scenario
+  const outcome = run.outputs['outcome']
+  if (outcome !== expect.outcome) complaints.push(`outcome ${outcome ?? 'missing'} instead of ${expect.outcome}`)
+  const { reason } = run.outputs
+  if (expect.reason !== undefined && reason !== expect.reason) {
+    complaints.push(`reason ${reason ?? 'missing'} instead of ${expect.reason}`)
+  }
+  if (outcome !== expect.outcome) return complaints
+
+  if (decidedAt === undefined) {
+    complaints.push(`ended before the API showed what "${outcome}" follows from`)
+  } else {
+    const after = (run.endedAt - Math.max(decidedAt, run.startedAt)) / 1000
+    if (after > withinSeconds)
+      complaints.push(`ended ${after.toFixed(1)} s after the deciding fact, not ${withinSeconds} s`)
+    // Facts that lie ahead are computed from times that the kubelet rounds down to whole seconds.
+    if (after < -1) complaints.push(`ended ${(-after).toFixed(1)} s before the deciding fact`)
+  }
+  if (outcome === 'ready' && kubectl && kubectl.exitCode !== 0) {
+    complaints.push(`ready while kubectl rollout status said: ${kubectl.text}`)
+  }
+  return complaints
+}
+
+/** kubectl gets a moment to come to the same answer, then it is ended. */
+async function answerOf(kubectl: ReturnType<typeof rolloutStatus> | undefined): Promise<KubectlAnswer | undefined> {
+  if (!kubectl) return undefined
+  const timer = setTimeout(kubectl.stop, 1000)
+  const answer = await kubectl.answer
+  clearTimeout(timer)
+  return answer
+}
+
+function kubectlText(answer: KubectlAnswer | undefined, run: ActionRun): string {
+  if (!answer) return ''
+  const seconds = ((answer.endedAt - run.startedAt) / 1000).toFixed(1)
+  return answer.exitCode === undefined ? 'undecided' : `exit ${answer.exitCode} at ${seconds} s: ${answer.text}`
+}
+
+function secretsOf(kubeconfig: string): string[] {
+  return [...kubeconfig.matchAll(/(?:token|client-key-data): (\S+)/g)].map(([, secret]) => secret as string)
+}

@@ -1,0 +1,32 @@
+import type { ActionRun } from './action.ts'
+import type { Fact } from './facts.ts'
+import type { Stage } from './stage.ts'
+
+/** One thing that can happen to a rollout, and what the action has to say about it. */
+export interface Scenario {
+  /** In words, with hyphens; `run.ts NAME` picks it. */
+  name: string
+  /** The action's inputs besides `kubeconfig` and `namespace`. */
+  inputs: Record<string, string>
+  /** Makes the state that the action finds. */
+  setup?(stage: Stage): Promise<void>
+  /** What happens while the action waits. */
+  during?(stage: Stage): Promise<void>
+  /** Changes the kubeconfig that the action gets. */
+  kubeconfig?(content: string): string
+  expect: {
+    outcome: string
+    /** Left out where any will do. */
+    reason?: string
+  }
+  /** When the API shows what the outcome follows from, unless `during` calls `stage.decide()`. */
+  decidedBy?: Fact
+  /** How much later the action may end, 3 s unless said otherwise. */
+  withinSeconds?: number
+  /** What `kubectl rollout status` is asked in parallel. */
+  kubectl?: string
+  /** Roughly how long it takes, so that the longest can start first. */
+  takesSeconds: number
+  /** Further demands: one sentence for each that is not met. */
+  check?(run: ActionRun, stage: Stage): string[]
+}

@@ -1,0 +1,40 @@
+import { secondsAfterLastStart, secondsAfterStart } from '../facts.ts'
+import { deployment } from '../objects.ts'
+import type { Scenario } from '../scenario.ts'
+
+const resources = 'deployment/web'
+const kubectl = 'deployment/web'
+
+/** Rollouts that nothing decides but a clock. */
+export const clocks: Scenario[] = [
+  {
+    name: 'timeout',
+    inputs: { resources, timeout: '8s' },
+    setup: (stage) => stage.apply(deployment('web', { readiness: 'never' })),
+    expect: { outcome: 'timed-out', reason: 'readiness-failing' },
+    decidedBy: secondsAfterStart(8),
+    kubectl,
+    takesSeconds: 10,
+  },
+  {
+    name: 'stalled',
+    inputs: { resources, 'stall-timeout': '6s' },
+    setup: (stage) => stage.apply(deployment('web', { readiness: 'never' })),
+    expect: { outcome: 'stalled', reason: 'readiness-failing' },
+    decidedBy: secondsAfterLastStart(6, 2),
+    kubectl,
+    takesSeconds: 10,
+  },
+  {
+    name: 'paused',
+    inputs: { resources, 'stall-timeout': '5s' },
+    setup: async (stage) => {
+      await stage.rollOut(deployment('web'))
+      await stage.apply(deployment('web', { image: 'v2' }, { paused: true }))
+    },
+    expect: { outcome: 'stalled', reason: 'paused' },
+    decidedBy: secondsAfterStart(5),
+    kubectl,
+    takesSeconds: 10,
+  },
+]

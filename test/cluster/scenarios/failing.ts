@@ -1,0 +1,88 @@
+import { conditionReason, containerDied, eventSeen, pullRefused, secondsAfterStart } from '../facts.ts'
+import { type ContainerOptions, deployment, imageName } from '../objects.ts'
+import type { Scenario } from '../scenario.ts'
+import type { Stage } from '../stage.ts'
+
+const web = { inputs: { resources: 'deployment/web' }, kubectl: 'deployment/web' }
+
+/** A working version runs, and the update to it cannot. */
+const update =
+  (options: ContainerOptions, spec: object = {}) =>
+  async (stage: Stage) => {
+    await stage.rollOut(deployment('web'))
+    await stage.apply(deployment('web', options, spec))
+  }
+
+/** Rollouts that only a new apply can mend. */
+export const failing: Scenario[] = [
+  {
+    ...web,
+    name: 'image-not-found',
+    setup: update({ image: 'v9' }),
+    expect: { outcome: 'failed', reason: 'image-not-found' },
+    decidedBy: pullRefused('not found', 2),
+    takesSeconds: 20,
+  },
+  {
+    ...web,
+    name: 'image-unauthorized',
+    setup: update({ image: '127.0.0.1:5995/status-401/app:v2' }),
+    expect: { outcome: 'failed', reason: 'image-unauthorized' },
+    decidedBy: pullRefused('401 Unauthorized', 3),
+    takesSeconds: 46,
+  },
+  {
+    ...web,
+    name: 'image-never-pull',
+    setup: update({ image: 'v9', imagePullPolicy: 'Never' }),
+    expect: { outcome: 'failed', reason: 'image-never-pull' },
+    decidedBy: eventSeen('ErrImageNeverPull'),
+    takesSeconds: 5,
+  },
+  {
+    ...web,
+    name: 'image-name-invalid',
+    setup: update({ image: '127.0.0.1:5995/App:v2' }),
+    expect: { outcome: 'failed', reason: 'image-name-invalid' },
+    decidedBy: eventSeen('InspectFailed'),
+    takesSeconds: 5,
+  },
+  {
+    ...web,
+    name: 'crash-loop',
+    setup: update({ image: 'v2', script: 'echo cannot reach the database; exit 3', readiness: 'none' }),
+    expect: { outcome: 'failed', reason: 'crash-loop' },
+    decidedBy: containerDied(3),
+    takesSeconds: 35,
+    check: ({ summary }) =>
+      summary.includes('cannot reach the database') ? [] : ["the summary lacks the container's last words"],
+  },
+  {
+    ...web,
+    name: 'progress-deadline-exceeded',
+    setup: update({ image: 'v2', readiness: 'never' }, { progressDeadlineSeconds: 6 }),
+    expect: { outcome: 'failed', reason: 'progress-deadline-exceeded' },
+    decidedBy: conditionReason('Deployment', 'web', 'ProgressDeadlineExceeded'),
+    takesSeconds: 12,
+  },
+  {
+    name: 'misspelt-name',
+    inputs: { resources: 'deployment/wbe', 'milestone-timeouts': 'created=5s' },
+    setup: (stage) => stage.apply(deployment('web')),
+    expect: { outcome: 'failed', reason: 'not-found' },
+    decidedBy: secondsAfterStart(5),
+    takesSeconds: 7,
+  },
+  {
+    ...web,
+    name: 'deleted',
+    setup: (stage) => stage.apply(deployment('web', { readiness: 'never' })),
+    during: async (stage) => {
+      await stage.runningPod(imageName('v1'))
+      await stage.delete('Deployment', 'web')
+      stage.decide(5)
+    },
+    expect: { outcome: 'failed', reason: 'deleted' },
+    takesSeconds: 9,
+  },
+]

@@ -1,0 +1,115 @@
+import { deploymentComplete, deploymentSettled, podsReady } from '../facts.ts'
+import { deployment, imageName, pod, replicaSet, slowStart } from '../objects.ts'
+import type { Scenario } from '../scenario.ts'
+
+const web = {
+  inputs: { resources: 'deployment/web' },
+  kubectl: 'deployment/web',
+  expect: { outcome: 'ready', reason: '' },
+}
+
+/** Rollouts that become ready, some of them after an accident that the cluster heals by itself. */
+export const healthy: Scenario[] = [
+  {
+    ...web,
+    name: 'first-create',
+    setup: (stage) => stage.apply(deployment('web')),
+    decidedBy: deploymentComplete('web'),
+    takesSeconds: 4,
+  },
+  {
+    ...web,
+    name: 'update',
+    setup: async (stage) => {
+      await stage.rollOut(deployment('web'))
+      await stage.apply(deployment('web', { image: 'v2' }))
+    },
+    decidedBy: deploymentComplete('web'),
+    takesSeconds: 10,
+  },
+  {
+    ...web,
+    name: 'slow-start',
+    setup: (stage) => stage.apply(deployment('web', { script: slowStart(8) })),
+    decidedBy: deploymentComplete('web'),
+    takesSeconds: 11,
+  },
+  {
+    ...web,
+    name: 'already-finished',
+    setup: (stage) => stage.rollOut(deployment('web')),
+    decidedBy: deploymentComplete('web'),
+    withinSeconds: 2,
+    takesSeconds: 5,
+  },
+  {
+    ...web,
+    name: 'no-readiness-probe',
+    setup: (stage) => stage.apply(deployment('web', { readiness: 'none' })),
+    decidedBy: deploymentSettled('web'),
+    takesSeconds: 13,
+  },
+  {
+    ...web,
+    name: 'slow-pull',
+    setup: (stage) =>
+      stage.apply(deployment('web', { image: '127.0.0.1:5995/slow-6s/app:v1', imagePullPolicy: 'Always' })),
+    decidedBy: deploymentComplete('web'),
+    takesSeconds: 10,
+  },
+  {
+    ...web,
+    name: 'pod-killed',
+    setup: async (stage) => {
+      await stage.rollOut(deployment('web'))
+      await stage.apply(deployment('web', { image: 'v2', script: slowStart(3) }))
+    },
+    during: async (stage) => {
+      const victim = await stage.runningPod(imageName('v2'))
+      await stage.delete('Pod', victim.metadata.name, { gracePeriodSeconds: 0 })
+    },
+    decidedBy: deploymentComplete('web'),
+    takesSeconds: 17,
+  },
+  {
+    ...web,
+    name: 'pod-relabelled',
+    setup: async (stage) => {
+      await stage.rollOut(deployment('web'))
+      await stage.apply(deployment('web', { image: 'v2', script: slowStart(3) }))
+    },
+    during: async (stage) => {
+      const stray = await stage.runningPod(imageName('v2'))
+      await stage.patch('Pod', stray.metadata.name, { metadata: { labels: { app: 'stray' } } })
+    },
+    decidedBy: deploymentComplete('web'),
+    takesSeconds: 17,
+  },
+  {
+    ...web,
+    name: 'scaled',
+    setup: (stage) => stage.apply(deployment('web', { script: slowStart(4) })),
+    during: async (stage) => {
+      await stage.runningPod(imageName('v1'))
+      await stage.patch('Deployment', 'web', { spec: { replicas: 3 } })
+    },
+    decidedBy: deploymentComplete('web'),
+    takesSeconds: 12,
+  },
+  {
+    name: 'bare-pod',
+    inputs: { resources: 'pod/web' },
+    setup: (stage) => stage.apply(pod('web', { script: slowStart(2) })),
+    expect: { outcome: 'ready', reason: '' },
+    decidedBy: podsReady(1),
+    takesSeconds: 5,
+  },
+  {
+    name: 'replicaset',
+    inputs: { resources: 'replicaset/web' },
+    setup: (stage) => stage.apply(replicaSet('web', { script: slowStart(2) })),
+    expect: { outcome: 'ready', reason: '' },
+    decidedBy: podsReady(2),
+    takesSeconds: 5,
+  },
+]

@@ -1,0 +1,47 @@
+import { deployment, imageName, slowStart } from '../objects.ts'
+import type { Scenario } from '../scenario.ts'
+import type { Stage } from '../stage.ts'
+
+const web = { inputs: { resources: 'deployment/web' }, kubectl: 'deployment/web', takesSeconds: 6 }
+
+async function slowUpdate(stage: Stage): Promise<void> {
+  await stage.rollOut(deployment('web'))
+  await stage.apply(deployment('web', { image: 'v2', script: slowStart(8) }))
+}
+
+/** Rollouts that end because somebody wanted something else meanwhile. */
+export const overtaken: Scenario[] = [
+  {
+    ...web,
+    name: 'second-apply',
+    setup: slowUpdate,
+    during: async (stage) => {
+      await stage.runningPod(imageName('v2'))
+      await stage.apply(deployment('web', { image: 'v3' }))
+      stage.decide()
+    },
+    expect: { outcome: 'superseded', reason: 'superseded' },
+  },
+  {
+    ...web,
+    name: 'rollout-undo',
+    setup: slowUpdate,
+    during: async (stage) => {
+      await stage.runningPod(imageName('v2'))
+      await undo(stage, 'web', '1')
+      stage.decide()
+    },
+    expect: { outcome: 'superseded', reason: 'rolled-back' },
+  },
+]
+
+/** What `kubectl rollout undo` sends: the template of the revision's ReplicaSet without its hash. */
+async function undo(stage: Stage, name: string, revision: string): Promise<void> {
+  const annotation = 'deployment.kubernetes.io/revision'
+  const replicaSet = stage.view
+    .all('ReplicaSet')
+    .find(({ metadata }) => metadata.annotations?.[annotation] === revision)
+  const template = structuredClone(replicaSet?.['spec'].template)
+  delete template.metadata.labels['pod-template-hash']
+  await stage.patch('Deployment', name, [{ op: 'replace', path: '/spec/template', value: template }])
+}

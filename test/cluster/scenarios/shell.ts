@@ -1,0 +1,39 @@
+import { parse, stringify } from 'yaml'
+import { secondsAfterStart } from '../facts.ts'
+import { deployment, imageName } from '../objects.ts'
+import type { Scenario } from '../scenario.ts'
+
+/** How the action ends for reasons outside of the rollout. */
+export const shell: Scenario[] = [
+  {
+    name: 'cancelled',
+    inputs: { resources: 'deployment/web' },
+    setup: (stage) => stage.apply(deployment('web', { readiness: 'never' })),
+    during: async (stage) => {
+      await stage.runningPod(imageName('v1'))
+      stage.signal('SIGINT')
+      stage.decide()
+    },
+    expect: { outcome: 'cancelled', reason: 'cancelled' },
+    withinSeconds: 5,
+    takesSeconds: 4,
+  },
+  {
+    name: 'wrong-token',
+    inputs: { resources: 'deployment/web' },
+    kubeconfig: withToken('not-the-one'),
+    setup: (stage) => stage.apply(deployment('web')),
+    expect: { outcome: 'misconfigured' },
+    decidedBy: secondsAfterStart(0),
+    takesSeconds: 3,
+  },
+]
+
+/** Every user of the kubeconfig with this token as the only credential. */
+function withToken(token: string): (kubeconfig: string) => string {
+  return (kubeconfig) => {
+    const config = parse(kubeconfig)
+    for (const entry of config.users) entry.user = { token }
+    return stringify(config)
+  }
+}

@@ -1,0 +1,95 @@
+import type { Api, KubeObject } from './api.ts'
+import { isComplete } from './facts.ts'
+import type { View } from './view.ts'
+
+const resources: Record<string, string> = {
+  Pod: '/api/v1/namespaces/{}/pods',
+  Service: '/api/v1/namespaces/{}/services',
+  PersistentVolumeClaim: '/api/v1/namespaces/{}/persistentvolumeclaims',
+  Deployment: '/apis/apps/v1/namespaces/{}/deployments',
+  ReplicaSet: '/apis/apps/v1/namespaces/{}/replicasets',
+  StatefulSet: '/apis/apps/v1/namespaces/{}/statefulsets',
+  DaemonSet: '/apis/apps/v1/namespaces/{}/daemonsets',
+  Job: '/apis/batch/v1/namespaces/{}/jobs',
+}
+
+/** Where one scenario plays: a namespace of its own, what the API shows of it, and the means to act in it. */
+export class Stage {
+  readonly api: Api
+  readonly namespace: string
+  readonly view: View
+  private readonly send: (signal: NodeJS.Signals) => void
+  private readonly onDecided: (at: number) => void
+
+  /**
+   * @param send passes a signal to the action's process
+   * @param onDecided is told since when the outcome follows from what was done, in milliseconds since 1970
+   */
+  constructor(
+    api: Api,
+    namespace: string,
+    view: View,
+    send: (signal: NodeJS.Signals) => void,
+    onDecided: (at: number) => void,
+  ) {
+    this.api = api
+    this.namespace = namespace
+    this.view = view
+    this.send = send
+    this.onDecided = onDecided
+  }
+
+  /** The API's path of an object in the namespace. */
+  path(kind: string, name: string): string {
+    const collection = resources[kind]
+    if (!collection) throw new Error(`the stage knows no path for ${kind}: add it`)
+    return `${collection.replace('{}', this.namespace)}/${name}`
+  }
+
+  /** Applies objects, one after another, and waits until the view shows them so: facts are never of the state before. */
+  async apply(...objects: KubeObject[]): Promise<void> {
+    for (const object of objects) {
+      const { kind = '', metadata } = object
+      const applied = (await this.api.apply(this.path(kind, metadata.name), object)).metadata
+      await this.view.until(`the watch shows ${kind} ${metadata.name}`, 10, (view) => {
+        const seen = view.get(kind, metadata.name)?.metadata
+        return seen?.uid === applied.uid && (seen?.generation ?? 0) >= (applied.generation ?? 0)
+      })
+    }
+  }
+
+  /** Applies Deployments and waits until they are rolled out: the state before an update. */
+  async rollOut(...deployments: KubeObject[]): Promise<void> {
+    await this.apply(...deployments)
+    for (const { metadata } of deployments) {
+      await this.view.until(`deployment/${metadata.name} is rolled out`, 60, (view) =>
+        isComplete(view.get('Deployment', metadata.name)),
+      )
+    }
+  }
+
+  patch(kind: string, name: string, body: unknown): Promise<KubeObject> {
+    return this.api.patch(this.path(kind, name), body)
+  }
+
+  delete(kind: string, name: string, options: object = {}): Promise<KubeObject> {
+    return this.api.delete(this.path(kind, name), options)
+  }
+
+  /** Waits for a running pod with this image, so for one of the new revision. */
+  runningPod(image: string): Promise<KubeObject> {
+    return this.view.until(`a pod of ${image} runs`, 30, (view) =>
+      view.all('Pod').find(({ spec, status }) => spec.containers[0].image === image && status.phase === 'Running'),
+    )
+  }
+
+  /** Sends the action a signal, as the runner does when the job is cancelled. */
+  signal(signal: NodeJS.Signals): void {
+    this.send(signal)
+  }
+
+  /** Notes that the outcome follows from what has just been done, after so many seconds. */
+  decide(afterSeconds = 0): void {
+    this.onDecided(Date.now() + afterSeconds * 1000)
+  }
+}

@@ -1,0 +1,96 @@
+import type { Api, KubeObject, WatchEvent } from './api.ts'
+
+const collections = ['pods', 'events', 'services', 'persistentvolumeclaims']
+const groupCollections = [
+  'apps/v1/deployments',
+  'apps/v1/replicasets',
+  'apps/v1/statefulsets',
+  'apps/v1/daemonsets',
+  'batch/v1/jobs',
+]
+
+/** What the API shows of one namespace, kept up to date by the tests' own watches. */
+export class View {
+  /** When the action was started, in milliseconds since 1970. */
+  actionStarted: number | undefined
+  /** When the first container was seen to have died, in milliseconds since 1970. */
+  firstDeath: number | undefined
+  private readonly objects = new Map<string, KubeObject>()
+  private readonly listeners = new Set<() => void>()
+  private readonly stop = new AbortController()
+  /** Every event of every watch in order, for the folder of the scenario's traces. */
+  readonly history: { at: string; type: string; object: KubeObject }[] = []
+
+  /** @param onBroken is told when a watch ends before the view is closed: facts would be missed from then on */
+  constructor(api: Api, namespace: string, onBroken: (problem: Error) => void) {
+    const paths = [
+      ...collections.map((name) => `/api/v1/namespaces/${namespace}/${name}`),
+      ...groupCollections.map((name) => `/apis/${name.replace(/\/([^/]+)$/, `/namespaces/${namespace}/$1`)}`),
+    ]
+    for (const path of paths) {
+      api
+        .watch(path, (event) => this.take(event), this.stop.signal)
+        .then(() => {
+          if (!this.stop.signal.aborted) onBroken(new Error(`the watch of ${path} ended`))
+        }, onBroken)
+    }
+  }
+
+  get(kind: string, name: string): KubeObject | undefined {
+    return this.objects.get(`${kind}/${name}`)
+  }
+
+  all(kind: string): KubeObject[] {
+    return [...this.objects].flatMap(([key, object]) => (key.startsWith(`${kind}/`) ? [object] : []))
+  }
+
+  /** Resolves as soon as the view shows what is asked for. Rejects after so many seconds. */
+  until<T>(what: string, seconds: number, look: (view: View) => T | undefined | false): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const finish = () => {
+        clearTimeout(timer)
+        this.listeners.delete(check)
+      }
+      const check = () => {
+        const found = look(this)
+        if (!found) return
+        finish()
+        resolve(found)
+      }
+      const timer = setTimeout(() => {
+        finish()
+        reject(new Error(`${what}: not within ${seconds} s`))
+      }, seconds * 1000)
+      this.listeners.add(check)
+      check()
+    })
+  }
+
+  /** Calls back now and after every change, until the view is closed. */
+  onChange(listener: () => void): void {
+    this.listeners.add(listener)
+    listener()
+  }
+
+  close(): void {
+    this.stop.abort()
+    this.listeners.clear()
+  }
+
+  private take({ type, object }: WatchEvent): void {
+    const key = `${object.kind}/${object.metadata.name}`
+    this.history.push({ at: new Date().toISOString(), type, object })
+    if (type === 'DELETED') this.objects.delete(key)
+    else this.objects.set(key, object)
+    if (object.kind === 'Pod' && !this.firstDeath && hasDied(object)) this.firstDeath = Date.now()
+    for (const listener of [...this.listeners]) listener()
+  }
+}
+
+function hasDied(pod: KubeObject): boolean {
+  const statuses: KubeObject[] = pod['status'].containerStatuses ?? []
+  return (
+    !pod.metadata.deletionTimestamp &&
+    statuses.some((status) => status['state'].terminated || status['lastState'].terminated)
+  )
+}
