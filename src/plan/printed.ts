@@ -18,7 +18,7 @@ export function readPrinted(line: string): Printed | undefined {
 
   const words = splitWords(line, () => {})
   const resource = words?.[0]
-  if (words === undefined || resource === undefined || resource.quoted) return undefined
+  if (words === undefined || resource === undefined) return undefined
 
   const inQuotes = !resource.text.includes('/') && words[1]?.quoted === true
   if (!inQuotes && !resource.text.includes('/')) return undefined

@@ -101,6 +101,13 @@ describe('selectors', () => {
     expect(targets.map(targetId)).toEqual(['deployment.apps -l app=x', 'pod --all'])
   })
 
+  it('that match nothing are told apart', () => {
+    expect(namesOf('deploy -l app=x\ndeploy -l app=y\ndeploy -l app=x')).toEqual([
+      'shop:deployment.apps -l app=x',
+      'shop:deployment.apps -l app=y',
+    ])
+  })
+
   it('that match nothing are done when they wait for a deletion', () => {
     expect(plan('pods -l app=x --for=delete')).toEqual({
       targets: [],

@@ -1,0 +1,26 @@
+import { didYouMean, nearest } from '../../src/plan/nearest.ts'
+
+describe('nearest', () => {
+  it('names near words, the nearest first', () => {
+    expect(nearest('timeot', ['time', 'timeout', 'timeouts', 'summary'])).toEqual(['timeout', 'time', 'timeouts'])
+  })
+
+  it('names no more than it is asked for, and each once', () => {
+    expect(nearest('web', ['wen', 'wen', 'wet', 'wed', 'we'], 2)).toEqual(['wen', 'wet'])
+  })
+
+  it.each([
+    ['pod', 'job'],
+    ['x', 'service'],
+    ['x'.repeat(10_000), 'x'.repeat(10_000)],
+  ])('finds %s and %s too far apart', (word, candidate) => {
+    expect(nearest(word, [candidate])).toEqual([])
+  })
+})
+
+describe('didYouMean', () => {
+  it('asks, or says nothing', () => {
+    expect(didYouMean('redy', ['ready', 'started'])).toBe(' Did you mean ready?')
+    expect(didYouMean('frobnicate', ['ready'])).toBe('')
+  })
+})
