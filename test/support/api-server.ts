@@ -10,6 +10,7 @@ import { Access, type Denial } from './access.ts'
 import { type Certificate, selfSignedCertificate } from './certificate.ts'
 import type { Cluster } from './cluster.ts'
 import { Discovery } from './discovery.ts'
+import { type FailureOptions, Failures, type SeenRequest } from './failures.ts'
 import { type Answer, handle } from './handlers.ts'
 import { type LogRef, LogStore } from './logs.ts'
 import { BUILT_IN_RESOURCES } from './resources.ts'
@@ -43,26 +44,6 @@ export interface ObjectRef {
   name: string
 }
 
-/** A request as it arrived, answered or not. */
-export interface SeenRequest {
-  readonly method: string
-  /** Path and query. */
-  readonly url: string
-  readonly path: string
-  readonly query: URLSearchParams
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  readonly at: Date
-}
-
-type RequestFilter = (request: SeenRequest) => boolean
-
-interface Failure {
-  remaining: number
-  readonly code: number
-  readonly retryAfterSeconds: number | undefined
-  readonly filter: RequestFilter
-}
-
 /** Starts a Kubernetes API server on a loopback port; `close` it when the test is over. */
 export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
   const server = new ApiServer(options, options.tls ? await selfSignedCertificate() : undefined)
@@ -85,6 +66,7 @@ export class ApiServer {
 
   readonly #version: string
   readonly #access = new Access()
+  readonly #failures = new Failures()
   readonly #certificate: Certificate | undefined
   readonly #bookmarkTimer: NodeJS.Timeout
   #http: Server | undefined
@@ -92,7 +74,6 @@ export class ApiServer {
   #tokens: ReadonlySet<string> | undefined
   #watches = new Set<Watch>()
   #streams = new Set<Stream>()
-  #failures: Failure[] = []
   #hanging: PromiseWithResolvers<void> | undefined
   #expiredAs: 'event' | 'status' = 'event'
   #chunkBytes: number | undefined
@@ -251,24 +232,14 @@ export class ApiServer {
     for (const stream of this.#streams) stream.silence(on)
   }
 
-  /**
-   * Fails the next `times` (may be `Infinity`) requests that the filter takes with an HTTP status, or with a reset connection when that is 0.
-   * 429 asks to come back after a second unless `retryAfterSeconds` says otherwise.
-   */
-  failNext(
-    times: number,
-    code: number,
-    {
-      retryAfterSeconds = code === 429 ? 1 : undefined,
-      filter = () => true,
-    }: { retryAfterSeconds?: number; filter?: RequestFilter } = {},
-  ): void {
-    this.#failures.push({ remaining: times, code, retryAfterSeconds, filter })
+  /** Fails the next `times` requests (may be `Infinity`) with an HTTP status, or with a reset connection when that is 0. */
+  failNext(times: number, code: number, options: FailureOptions = {}): void {
+    this.#failures.add(times, code, options)
   }
 
   /** Takes back every failure that is still to come. */
   stopFailing(): void {
-    this.#failures = []
+    this.#failures.clear()
   }
 
   /** Forgets all changes so far: watches and pages from an older resource version get 410 Gone, in the form that is asked for. */
@@ -329,13 +300,13 @@ export class ApiServer {
     await this.#hanging?.promise
     if (request.socket.destroyed) return
     response.setHeader('Date', this.now().toUTCString())
-    const failure = this.#takeFailure(seen)
-    if (failure?.code === 0) {
+    const failure = this.#failures.take(seen)
+    if (failure === 'reset') {
       resetConnection(request.socket)
       return
     }
     try {
-      if (failure) throw failureOf(failure)
+      if (failure) throw failure
       this.#authenticate(request)
       const accept = request.headers.accept ?? ''
       const answer = handle(this.#cluster, { ...seen, accept, body: await text(request) }, response)
@@ -364,6 +335,7 @@ export class ApiServer {
   #openStream(response: ServerResponse, contentType: string): Stream {
     const stream = new Stream(response, contentType)
     stream.chunkBytes = this.#chunkBytes
+    stream.silence(this.#hanging !== undefined)
     this.#streams.add(stream)
     stream.onClose(() => this.#streams.delete(stream))
     return stream
@@ -384,12 +356,6 @@ export class ApiServer {
 
   #look(): void {
     for (const look of this.#waiting) look()
-  }
-
-  #takeFailure(seen: SeenRequest): Failure | undefined {
-    const failure = this.#failures.find(({ remaining, filter }) => remaining > 0 && filter(seen))
-    if (failure) failure.remaining -= 1
-    return failure
   }
 
   #authenticate({ headers }: IncomingMessage): void {
@@ -415,10 +381,6 @@ function seenRequest({ method = '', url = '', headers }: IncomingMessage, at: Da
 
 function missing({ kind, namespace, name }: ObjectRef): never {
   throw new Error(`There is no ${kind} ${name} in ${namespace ?? 'default'}`)
-}
-
-function failureOf({ code, retryAfterSeconds }: Failure): ApiError {
-  return new ApiError(code, undefined, retryAfterSeconds === undefined ? undefined : { retryAfterSeconds })
 }
 
 /** Sends an answer, compressed as the real server does when it is large and the client can take it (KEP-156). */

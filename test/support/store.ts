@@ -66,7 +66,7 @@ export class Store {
 
   get(collection: Collection, namespace: string, name: string): KubeObject | undefined {
     const object = this.#objects.get(objectKey(collection, namespace, name))
-    return object && structuredClone(object)
+    return object && copy(object)
   }
 
   /**
@@ -75,7 +75,7 @@ export class Store {
    * Whatever the object itself gives for these fields wins.
    */
   apply(collection: Collection, manifest: Manifest): KubeObject {
-    const object = structuredClone(manifest) as KubeObject
+    const object = copy(manifest) as KubeObject
     const previous = this.#objects.get(keyOf(collection, object))
     const { resourceVersion: _, ...metadata } = object.metadata
     object.metadata = {
@@ -83,10 +83,10 @@ export class Store {
       uid: metadata.uid ?? previous?.metadata.uid ?? randomUUID(),
       creationTimestamp: metadata.creationTimestamp ?? previous?.metadata.creationTimestamp ?? timestamp(this.#now()),
     }
-    if (object.status === undefined && previous?.status !== undefined) object.status = structuredClone(previous.status)
+    if (object.status === undefined && previous?.status !== undefined) object.status = copy(previous.status)
     const generation = metadata.generation ?? nextGeneration(object, previous)
     if (generation !== undefined) object.metadata.generation = generation
-    if (previous && sameButVersion(previous, object)) return structuredClone(previous)
+    if (previous && sameButVersion(previous, object)) return copy(previous)
     return this.#write(collection, object, this.#revision + 1)
   }
 
@@ -101,7 +101,7 @@ export class Store {
       if (generation !== undefined) object.metadata.generation = generation
     }
     object.metadata.resourceVersion = previous.metadata.resourceVersion ?? ''
-    if (isDeepStrictEqual(object, previous)) return structuredClone(previous)
+    if (isDeepStrictEqual(object, previous)) return copy(previous)
     return this.#write(collection, object, this.#revision + 1)
   }
 
@@ -116,7 +116,7 @@ export class Store {
    * store's: recordings hold lists, whose objects are older than one another, and a watch can only go forward.
    */
   replay(collection: Collection, type: Change['type'], recorded: KubeObject): void {
-    const object = structuredClone(recorded)
+    const object = copy(recorded)
     const previous = this.#objects.get(keyOf(collection, object))
     const version = Number(object.metadata.resourceVersion)
     const revision = Number.isSafeInteger(version) && version > this.#revision ? version : this.#revision + 1
@@ -169,7 +169,7 @@ export class Store {
       object,
       ...(previous && { previous }),
     })
-    return structuredClone(object)
+    return copy(object)
   }
 
   #delete(collection: Collection, last: KubeObject, revision: number): KubeObject {
@@ -178,7 +178,7 @@ export class Store {
     const object = { ...last, metadata: { ...last.metadata, resourceVersion: String(revision) } }
     this.#objects.delete(key)
     this.#commit({ type: 'DELETED', revision, collection: collectionPath(collection), object, previous })
-    return structuredClone(object)
+    return copy(object)
   }
 
   #commit(change: Change): void {
@@ -186,6 +186,11 @@ export class Store {
     this.#changes.push(change)
     for (const listener of this.#listeners) listener(change)
   }
+}
+
+/** A copy as it would come off the wire: fields that are undefined are absent. */
+function copy<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value)) as T
 }
 
 /** RFC 3339 in whole seconds, as `metav1.Time` is written. */
@@ -218,8 +223,8 @@ function sameButVersion(previous: KubeObject, object: KubeObject): boolean {
 }
 
 function mergePatch(target: unknown, patch: unknown): unknown {
-  if (!isRecord(patch)) return structuredClone(patch)
-  const merged: Record<string, unknown> = isRecord(target) ? structuredClone(target) : {}
+  if (!isRecord(patch)) return copy(patch)
+  const merged: Record<string, unknown> = isRecord(target) ? copy(target) : {}
   for (const [key, value] of Object.entries(patch)) {
     if (value === null) delete merged[key]
     else merged[key] = mergePatch(merged[key], value)

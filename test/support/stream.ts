@@ -22,8 +22,9 @@ export class Stream {
     this.#response.once('close', listener)
   }
 
+  /** Queues text; what comes after the end is dropped. */
   write(text: string): void {
-    this.#queue.push(text)
+    if (!this.#ended) this.#queue.push(text)
     void this.#send()
   }
 
@@ -60,7 +61,7 @@ export class Stream {
   }
 
   async #sendInPieces(bytes: Buffer, size: number): Promise<void> {
-    for (let start = 0; start < bytes.length; start += size) {
+    for (let start = 0; start < bytes.length && !this.#response.destroyed; start += size) {
       this.#response.write(bytes.subarray(start, start + size))
       await nextTurn()
     }

@@ -1,0 +1,51 @@
+import { ApiError } from './status.ts'
+
+/** A request as it arrived, answered or not. */
+export interface SeenRequest {
+  readonly method: string
+  /** Path and query. */
+  readonly url: string
+  readonly path: string
+  readonly query: URLSearchParams
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly at: Date
+}
+
+export interface FailureOptions {
+  /** For the `Retry-After` header; by default 1 with 429, absent with everything else. */
+  readonly retryAfterSeconds?: number
+  /** Which requests fail; by default all. */
+  readonly filter?: (request: SeenRequest) => boolean
+}
+
+interface Failure {
+  remaining: number
+  readonly outcome: ApiError | 'reset'
+  readonly filter: (request: SeenRequest) => boolean
+}
+
+/** Requests that are to fail, first come first served. */
+export class Failures {
+  #failures: Failure[] = []
+
+  add(times: number, code: number, { retryAfterSeconds, filter = () => true }: FailureOptions): void {
+    const seconds = retryAfterSeconds ?? (code === 429 ? 1 : undefined)
+    const details = seconds === undefined ? undefined : { retryAfterSeconds: seconds }
+    this.#failures.push({
+      remaining: times,
+      outcome: code === 0 ? 'reset' : new ApiError(code, undefined, details),
+      filter,
+    })
+  }
+
+  clear(): void {
+    this.#failures = []
+  }
+
+  /** How this request is to fail, counted as done; undefined when it is not. */
+  take(request: SeenRequest): ApiError | 'reset' | undefined {
+    const failure = this.#failures.find(({ remaining, filter }) => remaining > 0 && filter(request))
+    if (failure) failure.remaining -= 1
+    return failure?.outcome
+  }
+}
