@@ -2,7 +2,6 @@ import type { Evidence, MilestoneRecord, ProblemRecord, TargetRecord } from '../
 import type { Source } from '../plan/target.ts'
 import { clock } from './elapsed.ts'
 import { code, fence, html, markdown, plainLines, prose } from './escape.ts'
-import { isFailing } from './headline.ts'
 import { problemCount, problemSubject } from './problem.ts'
 import { capitalised, outcomeWords, reasonPhrases } from './words.ts'
 
@@ -12,8 +11,8 @@ export interface DetailShape {
   readonly startedAt: number
   readonly finishedAt: number
   readonly open: boolean
-  /** The hint already stands above. */
-  readonly withHint: boolean
+  /** The hint and the source already stand above. */
+  readonly decided: boolean
   /** The most lines of one piece of evidence; 0 shows none. */
   readonly evidenceLines: number
   /** Where files of the workspace can be looked at, with a slash at the end. */
@@ -31,14 +30,14 @@ export function renderDetails(record: TargetRecord, name: string, shape: DetailS
   const problems = record.problems.slice(0, problemLimit)
   const rest = record.problems.length - problems.length
   return [
-    `<details${shape.open ? ' open' : ''}><summary>${icon} <b>${html(name)}</b>: ${html(title)}</summary>`,
+    `<details${shape.open ? ' open' : ''}><summary>${icon} <b>${html(name)}</b>: ${html(title)}</summary><br>`,
     ...milestoneTable(record, shape),
     ...(problems.length === 0
       ? []
       : [['**Why**', ...problems.map((problem) => problemItem(problem, shape))].join('\n')]),
     ...(rest > 0 ? [`…and ${rest} more in the report.`] : []),
     ...(record.notes.length === 0 ? [] : [record.notes.map((note) => `- ${prose(note)}`).join('\n')]),
-    ...(record.hint === undefined || !shape.withHint ? [] : [`**What to do:** ${prose(record.hint)}`]),
+    ...(record.hint === undefined || shape.decided ? [] : [`**What to do:** ${prose(record.hint)}`]),
     ...sourceLine(record, shape),
     ...problems.flatMap(({ evidence }) => evidence.flatMap((piece) => renderEvidencePiece(piece, shape.evidenceLines))),
     '</details>',
@@ -71,7 +70,7 @@ export function whereItStands(record: TargetRecord): string {
     total: record.milestones.filter(({ state }) => state !== 'skipped').length,
   }
   const message = open.message === '' ? '' : `: ${prose(open.message, 200)}`
-  return `**${markdown(open.name)}**${message} <sub>(step ${done + 1} of ${total})</sub>`
+  return `step ${done + 1} of ${total}, **${markdown(open.name)}**${message}`
 }
 
 function openMilestone({ milestones }: TargetRecord): MilestoneRecord | undefined {
@@ -79,14 +78,30 @@ function openMilestone({ milestones }: TargetRecord): MilestoneRecord | undefine
 }
 
 function milestoneTable(record: TargetRecord, { startedAt, finishedAt }: DetailShape): string[] {
-  const marks = { done: '✓', failed: '✗', current: isFailing(record) ? '✗' : '…', pending: '', skipped: '' }
-  const rows = record.milestones.flatMap(({ name, state, at, message }) => {
-    if (state === 'pending' || state === 'skipped') return []
+  const marks = {
+    done: '✓',
+    failed: '✗',
+    current: outcomeWords[record.outcome].mark === '✗' ? '✗' : '…',
+    pending: '',
+    skipped: '',
+  }
+  const rows: { elapsed: string; names: string; message: string }[] = []
+  for (const { name, state, at, message } of record.milestones) {
+    if (state === 'pending' || state === 'skipped') continue
     const moment = state === 'done' ? at : (record.endedAt ?? finishedAt)
     const elapsed = moment === undefined ? '' : clock(moment - startedAt)
-    return [`| ${elapsed} | ${marks[state]} ${markdown(name)} | ${prose(message)} |`]
-  })
-  return rows.length === 0 ? [] : [['| Elapsed | Milestone | What happened |', '|--:|:--|:--|', ...rows].join('\n')]
+    const names = `${marks[state]} ${markdown(name)}`
+    const last = rows.at(-1)
+    // What was reached in the same second and has nothing to tell needs no row of its own.
+    if (last !== undefined && last.message === '' && last.elapsed === elapsed && state === 'done') {
+      last.names += ` ${names}`
+      last.message = prose(message)
+    } else {
+      rows.push({ elapsed, names, message: prose(message) })
+    }
+  }
+  const lines = rows.map(({ elapsed, names, message }) => `| ${elapsed} | ${names} | ${message} |`)
+  return lines.length === 0 ? [] : [['| Elapsed | Milestone | What happened |', '|--:|:--|:--|', ...lines].join('\n')]
 }
 
 function problemItem(problem: ProblemRecord, { startedAt }: DetailShape): string {
@@ -94,8 +109,8 @@ function problemItem(problem: ProblemRecord, { startedAt }: DetailShape): string
   return `- ${code(problem.reason)} ${markdown(problemSubject(problem))} (${seen})<br>${prose(capitalised(problem.message))}`
 }
 
-function sourceLine({ target }: TargetRecord, { sourceBaseUrl }: DetailShape): string[] {
-  const source = renderSource(target.source, sourceBaseUrl)
+function sourceLine({ target }: TargetRecord, { decided, sourceBaseUrl }: DetailShape): string[] {
+  const source = decided ? '' : renderSource(target.source, sourceBaseUrl)
   return source === '' ? [] : [`**Written in** ${source}`]
 }
 

@@ -6,6 +6,7 @@
 
 /** The characters of one line of text: enough for every honest message. */
 const lineLimit = 1_000
+const textLimit = 262_144
 
 /** ANSI: operating system and device strings up to their end, then control sequences, then two-character escapes. */
 const ansiEscapes =
@@ -25,6 +26,7 @@ const zeroWidthSpace = '\u200b'
 export function plain(text: string, limit = lineLimit): string {
   const line = text
     .slice(0, limit * 4)
+    .toWellFormed()
     .replace(ansiEscapes, '')
     .replace(lineBreak, ' ')
     .replaceAll('\t', '  ')
@@ -35,9 +37,15 @@ export function plain(text: string, limit = lineLimit): string {
   return cut(line, limit, text.length > limit * 4)
 }
 
-/** The lines of a text of many, each one as {@link plain} makes it, without empty ones at the ends. */
+/**
+ * The lines of a text of many, each one as {@link plain} makes it, without empty ones at the ends. Of a text of more than
+ * 256 KiB only the end is looked at.
+ */
 export function plainLines(text: string, limit = lineLimit): string[] {
-  const lines = text.split(lineBreak).map((line) => plain(line, limit))
+  const lines = text
+    .slice(-textLimit)
+    .split(lineBreak)
+    .map((line) => plain(line, limit))
   const first = lines.findIndex((line) => line !== '')
   const last = lines.findLastIndex((line) => line !== '')
   return first < 0 ? [] : lines.slice(first, last + 1)
@@ -48,7 +56,7 @@ export function shorten(name: string, limit: number): string {
   const text = plain(name)
   if (text.length <= limit) return text
   const tail = Math.floor((limit - 1) / 3)
-  return `${text.slice(0, limit - 1 - tail)}…${text.slice(text.length - tail)}`.toWellFormed()
+  return `${whole(text.slice(0, limit - 1 - tail))}…${whole(text.slice(text.length - tail))}`
 }
 
 /** Text within a paragraph, a heading, a list or a table cell of Markdown. Triggers no mention, link or emoji. */
@@ -88,7 +96,7 @@ export function fence(lines: readonly string[]): string {
   return [mark, ...lines, mark].join('\n')
 }
 
-/** Text within an HTML element, such as `<summary>`, where Markdown is not read. */
+/** Text within an HTML element, such as `<summary>`; safe too where Markdown is read within it. */
 export function html(text: string, limit = lineLimit): string {
   return keepApart(plain(text, limit).trim())
     .replaceAll('&', '&amp;')
@@ -96,6 +104,7 @@ export function html(text: string, limit = lineLimit): string {
     .replaceAll('>', '&gt;')
     .replaceAll('"', '&quot;')
     .replaceAll("'", '&#39;')
+    .replace(/[\\`*_[\]~|$]/g, (mark) => `&#${mark.charCodeAt(0)};`)
     .replaceAll(zeroWidthSpace, '&#8203;')
 }
 
@@ -103,19 +112,19 @@ const mermaidWord =
   /^(?:gantt|dateFormat|inclusiveEndDates|topAxis|axisFormat|tickInterval|includes|excludes|todayMarker|weekday|weekend|title|acc|section|click|call|href|\d{4}-\d\d-\d\d)/i
 
 /**
- * A name of a section or task in a Mermaid gantt. Only letters, digits and a few marks pass: `:` `;` `#` `,` `%%` and
- * line breaks end the name, and a task that begins with a word of the grammar is read as that word (`gantt.jison`).
+ * The name of a section in a Mermaid gantt. Only letters, digits and a few marks pass: `:` `;` `#` `,` `%%` and line
+ * breaks end a name in its grammar (`gantt.jison`).
  */
 export function mermaidName(name: string, limit = 40): string {
-  const text = shorten(
-    name
-      .slice(0, lineLimit)
-      .replace(/[^\p{L}\p{N} ./_()=+…×→-]/gu, ' ')
-      .replace(/ +/g, ' ')
-      .trim(),
-    limit,
-  )
-  if (text === '') return '-'
+  const allowed = plain(name)
+    .replace(/[^\p{L}\p{N} ./_()=+…×→✗-]/gu, ' ')
+    .replace(/ +/g, ' ')
+  return shorten(allowed.trim(), limit) || '-'
+}
+
+/** The name of a task in a Mermaid gantt: one that began with a word of the grammar would be read as that word. */
+export function mermaidTask(name: string, limit = 40): string {
+  const text = mermaidName(name, limit)
   return mermaidWord.test(text) ? `- ${text}` : text
 }
 
@@ -130,7 +139,11 @@ function keepApart(text: string): string {
 }
 
 function cut(text: string, limit: number, more: boolean): string {
-  if (text.length <= limit && !more) return text.toWellFormed()
-  // A pair of surrogates that the cut divides is dropped whole.
-  return `${text.slice(0, limit - 1).replace(/[\ud800-\udbff]$/, '')}…`.toWellFormed()
+  if (text.length <= limit && !more) return text
+  return `${whole(text.slice(0, limit - 1))}…`
+}
+
+/** A cut piece without the half characters that the cut left at its ends. */
+function whole(text: string): string {
+  return text.replace(/\p{Cs}/gu, '')
 }

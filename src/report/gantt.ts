@@ -1,9 +1,11 @@
 import type { MilestoneRecord, TargetRecord, Timeline } from '../gate/timeline.ts'
-import { mermaidName } from './escape.ts'
-import { isFailing } from './headline.ts'
+import { mermaidName, mermaidTask } from './escape.ts'
 import { fullName, nameTargets } from './names.ts'
+import { outcomeWords } from './words.ts'
 
 const sectionLimit = 30
+/** Of more targets than that, so many ready ones are drawn beside those that are not: the slowest. */
+const slowestReady = 10
 /** GitHub draws no diagram of more than 50,000 characters. */
 const characterLimit = 50_000
 const sectionNameLimit = 34
@@ -12,15 +14,16 @@ const shortestBar = 1 / 150
 /** A gate that ended sooner has nothing to draw. */
 const shortestGateMs = 2_000
 
-/** A Mermaid gantt and how many targets did not get into it. */
+/** A Mermaid gantt and of how many targets. */
 export interface Gantt {
   readonly diagram: string
-  readonly omitted: number
+  readonly drawn: number
 }
 
 /**
- * The milestones of each target as bars; red for what failed, amber for what was still running. Of more than 30 targets the failing and the
- * slowest are drawn. Returns undefined when there is nothing to see: all was done at first sight.
+ * The milestones of each target as bars: red for what failed, amber for what was still going on. Of more than 30 targets
+ * those that are not ready and the slowest are drawn. Returns undefined when there is nothing to see: all was done at
+ * first sight.
  *
  * The axis counts plain seconds (minutes in a long gate): `%s` is the one format of d3 that does not move with the
  * viewer's time zone, and with `dateFormat x` a millisecond stands for a thousandth of either.
@@ -32,7 +35,7 @@ export function renderGantt(timeline: Timeline): Gantt | undefined {
   const scale = (ms: number) => Math.round(inMinutes ? ms / 60 : ms)
   const sections = chooseSections(timeline).map(({ record, name }) => {
     const tasks = barsOf(record, timeline).map(({ label, tag, from, to }) => {
-      return `    ${mermaidName(label)} :${tag}${scale(from)}, ${scale(to)}`
+      return `    ${mermaidTask(label)} :${tag}${scale(from)}, ${scale(to)}`
     })
     return { name, text: [`    section ${name}`, ...tasks].join('\n') }
   })
@@ -42,6 +45,7 @@ export function renderGantt(timeline: Timeline): Gantt | undefined {
     'gantt',
     '    dateFormat x',
     `    axisFormat %s ${inMinutes ? 'min' : 's'}`,
+    `    tickInterval ${tickInterval(scale(total))}`,
   ]
   let diagram = head.join('\n')
   let drawn = 0
@@ -50,7 +54,13 @@ export function renderGantt(timeline: Timeline): Gantt | undefined {
     diagram += `\n${text}`
     drawn += 1
   }
-  return { diagram, omitted: timeline.targets.length - drawn }
+  return { diagram, drawn }
+}
+
+/** At most a dozen ticks: the diagram's own choice crowds them. */
+function tickInterval(total: number): string {
+  const seconds = [1, 2, 5, 10, 15, 30].find((step) => total / step <= 12_000)
+  return seconds === undefined ? `${Math.ceil(total / 720_000)}minute` : `${seconds}second`
 }
 
 interface Bar {
@@ -78,8 +88,14 @@ function barsOf(record: TargetRecord, { startedAt, finishedAt }: Timeline): Bar[
   }
   const open = record.milestones.find(({ state }) => state === 'failed' || state === 'current')
   if (record.outcome !== 'ready' && (open !== undefined || bars.length === 0)) {
-    const tag = isFailing(record) ? 'crit, ' : 'active, '
-    bars.push({ label: open?.name ?? record.outcome, tag, from, to: Math.max(end, from + visible) })
+    const { mark } = outcomeWords[record.outcome]
+    const tag = mark === '✗' ? 'crit, ' : 'active, '
+    bars.push({
+      label: `${mark === '✗' ? mark : '…'} ${open?.name ?? record.outcome}`,
+      tag,
+      from,
+      to: Math.max(end, from + visible),
+    })
   } else if (bars.length === 0) {
     bars.push({ label: last || record.outcome, tag: '', from: 0, to: visible })
   }
@@ -96,6 +112,8 @@ function chooseSections({ targets, finishedAt }: Timeline): { record: TargetReco
   const names = nameTargets(targets.map(({ target }) => target))
   const used = new Map<string, number>()
   const urgency = ({ outcome }: TargetRecord) => (outcome === 'ready' ? 0 : outcome === 'progressing' ? 1 : 2)
+  const notReady = targets.filter(({ outcome }) => outcome !== 'ready').length
+  const limit = targets.length > sectionLimit ? Math.min(notReady + slowestReady, sectionLimit) : sectionLimit
   const chosen = targets
     .map((record, index) => ({ record, index }))
     .toSorted(
@@ -103,7 +121,7 @@ function chooseSections({ targets, finishedAt }: Timeline): { record: TargetReco
         urgency(other.record) - urgency(one.record) ||
         (other.record.endedAt ?? finishedAt) - (one.record.endedAt ?? finishedAt),
     )
-    .slice(0, sectionLimit)
+    .slice(0, limit)
   // Few targets stay in the order that the user wrote.
   const ordered = targets.length > sectionLimit ? chosen : chosen.toSorted((one, other) => one.index - other.index)
   return ordered.map(({ record, index }) => {
@@ -123,8 +141,8 @@ function directive(longestName: number): string {
   const settings = {
     gantt: { leftPadding: Math.max(90, 24 + longestName * 6), barHeight: 16, barGap: 4, fontSize: 11 },
     themeVariables: {
-      sectionBkgColor: '#80808018',
-      sectionBkgColor2: '#80808018',
+      sectionBkgColor: '#80808070',
+      sectionBkgColor2: '#80808070',
       altSectionBkgColor: '#80808000',
       taskBkgColor: '#2da44e',
       taskBorderColor: '#2da44e',

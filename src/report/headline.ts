@@ -1,5 +1,7 @@
 import type { TargetRecord, Timeline } from '../gate/timeline.ts'
+import type { Source } from '../plan/target.ts'
 import { duration } from './elapsed.ts'
+import { plainLines } from './escape.ts'
 import { fullName, nameTargets } from './names.ts'
 import { count, outcomeWords, reasonPhrases } from './words.ts'
 
@@ -36,6 +38,30 @@ export function decidingTarget({ verdict, targets }: Timeline): TargetRecord | u
       return first === undefined || (record.endedAt ?? Infinity) < (first.endedAt ?? Infinity) ? record : first
     }, undefined)
 }
+
+/** Why a gate ended as it did and what to do: what stands right below the headline. Messages are not yet escaped. */
+export interface Conclusion {
+  readonly messages: readonly string[]
+  readonly hint?: string
+  readonly source?: Source
+}
+
+/** The words of the deciding target, else the gate's own; nothing on ready and while the gate is open. */
+export function conclude(timeline: Timeline): Conclusion {
+  const { verdict } = timeline
+  if (verdict === undefined || verdict.outcome === 'ready') return { messages: [] }
+  const deciding = decidingTarget(timeline)
+  const hint = deciding?.hint ?? (verdict.outcome === 'unknown' ? blindHint : undefined)
+  const source = deciding?.target.source
+  return {
+    messages: plainLines(deciding?.message || verdict.message).filter((line) => line !== ''),
+    ...(hint === undefined ? {} : { hint }),
+    ...(source === undefined ? {} : { source }),
+  }
+}
+
+const blindHint =
+  'The gate lost sight of the cluster; the rollout itself may be fine. Look at the cluster before you roll anything back.'
 
 /** It ended, and not well. A target that was merely open when the gate ended did not fail. */
 export function isFailing({ outcome }: TargetRecord): boolean {

@@ -2,7 +2,7 @@ import type { Entry, TargetOutcome, TargetRecord, Timeline } from '../gate/timel
 import type { Target } from '../plan/target.ts'
 import { clock, duration, setting } from './elapsed.ts'
 import { plain, plainLines, shorten } from './escape.ts'
-import { decidingTarget, headline } from './headline.ts'
+import { conclude, headline } from './headline.ts'
 import { fullName, namespacesOf, nameTargets } from './names.ts'
 import { describeProblem } from './problem.ts'
 import { count, outcomeWords, reasonPhrases } from './words.ts'
@@ -75,27 +75,24 @@ export function renderEntry(entry: Entry, layout: LogLayout): string {
 export function renderVerdict(timeline: Timeline, { color }: LogLayout): string[] {
   const { verdict, targets } = timeline
   if (verdict === undefined) return []
-  const deciding = decidingTarget(timeline)
-  const causes = verdict.outcome === 'ready' ? [] : plainLines(deciding?.message || verdict.message)
-  const hint = deciding?.hint
+  const { messages, hint } = conclude(timeline)
   return [
     paint(outcomeStyle(verdict.outcome), `${outcomeWords[verdict.outcome].mark} ${plain(headline(timeline))}`, color),
-    ...causes.map((cause) => `  ${cause}`),
+    ...messages.map((message) => `  ${plain(message)}`),
     ...(hint === undefined ? [] : plainLines(hint).map((line, index) => `  ${index === 0 ? '→' : ' '} ${line}`)),
     ...(targets.length > 1 && verdict.outcome !== 'ready' ? [`  ${tally(targets)}`] : []),
   ]
 }
 
-/** A folded group a target that is not ready: its problems, what to do, events and logs. */
+/** A folded group a target that is not ready: where it stands, its problems, events and logs, what to do. */
 export function renderEvidence(timeline: Timeline, layout: LogLayout): string[] {
   const groups = timeline.targets.flatMap((record, index) => {
-    if (record.outcome === 'ready' || record.problems.length === 0) return []
-    return [renderGroup(record, layout.names[index] ?? '', timeline.startedAt)]
+    return record.outcome === 'ready' ? [] : [renderGroup(record, layout.names[index] ?? '', timeline.startedAt)]
   })
   const rest = groups.length - groupLimit
   return [
     ...groups.slice(0, groupLimit).flat(),
-    ...(rest > 0 ? [`${count(rest, 'more target')} with problems: see the report.`] : []),
+    ...(rest > 0 ? [`${count(rest, 'more target')} not ready: see the report.`] : []),
   ]
 }
 
@@ -121,6 +118,7 @@ function renderGroup(record: TargetRecord, name: string, startedAt: number): str
   const { mark } = outcomeWords[record.outcome]
   const why = record.reason === '' ? '' : `: ${reasonPhrases[record.reason]}`
   const lines = [
+    plain(record.message),
     ...record.problems.flatMap((problem) => [
       plain(describeProblem(problem, startedAt)),
       ...problem.evidence.flatMap(({ title, text }) => {

@@ -74,3 +74,9 @@ export const reportSchema = z.object({
 })
 
 export type Report = z.infer<typeof reportSchema>
+
+/** The same as JSON Schema (draft 2020-12), published as schemas/report.schema.json by scripts/schema.ts. */
+export function reportJsonSchema(): object {
+  // `input` leaves objects open: a reader of schema 1 must not stumble over a field that was added later.
+  return { ...z.toJSONSchema(reportSchema, { io: 'input' }), title: 'Rollout Gate report' }
+}

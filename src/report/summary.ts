@@ -1,10 +1,10 @@
 import type { TargetRecord, Timeline } from '../gate/timeline.ts'
 import { type DetailShape, renderDetails, renderSource, whereItStands } from './details.ts'
 import { duration, setting } from './elapsed.ts'
-import { code, fence, markdown, plain, plainLines, prose } from './escape.ts'
+import { code, fence, markdown, plain, prose } from './escape.ts'
 import { fit, type Reduction } from './fit.ts'
 import { renderGantt } from './gantt.ts'
-import { decidingTarget, headline, isFailing } from './headline.ts'
+import { conclude, decidingTarget, headline, isFailing } from './headline.ts'
 import { layoutLog, renderEntry } from './log.ts'
 import { fullName, namespacesOf, nameTargets, type TargetName } from './names.ts'
 import { capitalised, count, outcomeWords } from './words.ts'
@@ -94,26 +94,16 @@ function renderShape(timeline: Timeline, shape: Shape, leftOut: readonly string[
 }
 
 function cause(timeline: Timeline, { sourceBaseUrl }: SummaryOptions): string[] {
-  const { verdict, targets } = timeline
-  if (verdict === undefined) return []
-  const [only] = targets
-  if (verdict.outcome === 'ready') return targets.length === 1 && only !== undefined ? [whereItStands(only)] : []
-  const deciding = decidingTarget(timeline)
-  const messages = plainLines(deciding?.message || verdict.message).filter((line) => line !== '')
-  const source = renderSource(deciding?.target.source, sourceBaseUrl)
-  const hint = deciding?.hint ?? gateHints[verdict.outcome]
+  const [only] = timeline.targets
+  if (timeline.targets.length === 1 && only?.outcome === 'ready') return [whereItStands(only)]
+  const { messages, hint, ...conclusion } = conclude(timeline)
+  const source = renderSource(conclusion.source, sourceBaseUrl)
   return [
     messages.length > 1
       ? messages.map((message) => `- ${prose(message)}`).join('\n')
       : `${messages.map((message) => prose(capitalised(message))).join('')}${source === '' ? '' : ` · ${source}`}`,
     ...(hint === undefined ? [] : [`**What to do:** ${prose(hint)}`]),
   ].filter((block) => block !== '')
-}
-
-/** What to do when it is no target's fault. */
-const gateHints: Readonly<Partial<Record<string, string>>> = {
-  unknown:
-    'The gate lost sight of the cluster, so the rollout itself may be fine. Look at the cluster before you roll anything back.',
 }
 
 function table({ startedAt, finishedAt, targets }: Timeline, named: readonly NamedRecord[], shape: Shape): string[] {
@@ -159,7 +149,9 @@ function table({ startedAt, finishedAt, targets }: Timeline, named: readonly Nam
 function diagram(timeline: Timeline, shape: Shape): string[] {
   const gantt = shape.gantt ? renderGantt(timeline) : undefined
   if (gantt === undefined) return []
-  const note = gantt.omitted > 0 ? [`<sub>The diagram leaves out ${count(gantt.omitted, 'quicker target')}.</sub>`] : []
+  const all = timeline.targets.length
+  const words = `The diagram shows ${gantt.drawn} of ${count(all, 'target')}: what is not ready, and the slowest.`
+  const note = gantt.drawn < all ? [`<sub>${words}</sub>`] : []
   return [`\`\`\`mermaid\n${gantt.diagram}\n\`\`\``, ...note]
 }
 
@@ -171,7 +163,7 @@ function textTimeline(timeline: Timeline, { timelineLines }: Shape): string[] {
   const left = lines.length - timelineLines
   const half = timelineLines / 2
   const shown = left > 0 ? [...lines.slice(0, half), `… ${left} lines left out`, ...lines.slice(-half)] : lines
-  return [folded('Timeline', fence(shown))]
+  return [folded('Timeline as text', fence(shown))]
 }
 
 function details(timeline: Timeline, named: readonly NamedRecord[], shape: Shape, options: SummaryOptions): string[] {
@@ -190,7 +182,7 @@ function details(timeline: Timeline, named: readonly NamedRecord[], shape: Shape
         startedAt: timeline.startedAt,
         finishedAt: timeline.finishedAt,
         open: single,
-        withHint: record !== deciding || failing.length > 1,
+        decided: record === deciding && failing.length === 1,
         evidenceLines: shape.evidenceLines,
         sourceBaseUrl: options.sourceBaseUrl,
       }

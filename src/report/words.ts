@@ -90,9 +90,12 @@ export function count(n: number, singular: string, plural = `${singular}s`): str
   return `${n} ${n === 1 ? singular : plural}`
 }
 
-/** A message as the start of a paragraph. Only articles and the like rise: a first word may be a name. */
+/** A message as the start of a paragraph. Only words that are no names rise. */
 export function capitalised(message: string): string {
-  return message.replace(/^(?:the|an?|no|not|its?|this|all|only|still|waiting|another)\b/, (word) => {
-    return word.charAt(0).toUpperCase() + word.slice(1)
-  })
+  return message.replace(
+    /^(?:the|an?|no|not|its?|this|all|only|still|waiting|another|container|pods?|image|running|exited)\b(?=[ ,])/,
+    (word) => {
+      return word.charAt(0).toUpperCase() + word.slice(1)
+    },
+  )
 }

@@ -1,0 +1,100 @@
+import type {
+  EndedTimeline,
+  Entry,
+  Evidence,
+  MilestoneRecord,
+  ProblemRecord,
+  TargetRecord,
+} from '../../src/gate/timeline.ts'
+import type { Target } from '../../src/plan/target.ts'
+
+/** When every timeline of these tests starts. */
+export const start = Date.UTC(2025, 0, 15, 12, 0, 0)
+
+/** A moment, in seconds since the start. */
+export function at(seconds: number): number {
+  return start + seconds * 1_000
+}
+
+export function createTarget(overrides: Partial<Target> = {}): Target {
+  return { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop', name: 'web', clocks: {}, ...overrides }
+}
+
+/** Milestones that were reached one after the other: `{ observed: 0.4, ready: 31 }`, in seconds since the start. */
+export function reached(moments: Readonly<Record<string, number>>): MilestoneRecord[] {
+  return Object.entries(moments).map(([name, seconds]) => createMilestone({ name, at: at(seconds) }))
+}
+
+export function createMilestone(overrides: Partial<MilestoneRecord> = {}): MilestoneRecord {
+  return { name: 'observed', state: 'done', message: '', ...overrides }
+}
+
+export function createProblem(overrides: Partial<ProblemRecord> = {}): ProblemRecord {
+  return {
+    reason: 'image-not-found',
+    class: 'terminal',
+    subject: 'pod/web-fc8bbfff5-8xkbh',
+    container: 'app',
+    message: 'the registry has no image ghcr.io/acme/web:v2',
+    count: 2,
+    firstSeenAt: at(3),
+    proven: true,
+    evidence: [],
+    ...overrides,
+  }
+}
+
+export function createEvidence(overrides: Partial<Evidence> = {}): Evidence {
+  return { type: 'event', title: 'Events', text: '', ...overrides }
+}
+
+/** A Deployment that became ready after 31 seconds. */
+export function createTargetRecord(overrides: Partial<TargetRecord> = {}): TargetRecord {
+  return {
+    target: createTarget(),
+    outcome: 'ready',
+    reason: '',
+    message: '3 of 3 new pods ready',
+    endedAt: at(31),
+    milestones: [
+      createMilestone({ name: 'created', at: at(0) }),
+      createMilestone({ name: 'observed', at: at(0.4), message: 'generation 7' }),
+      createMilestone({ name: 'replicaset', at: at(0.6), message: 'revision 3 → ReplicaSet web-688899976b' }),
+      createMilestone({ name: 'scheduled', at: at(2), message: '3 of 3 pods' }),
+      createMilestone({ name: 'pulled', at: at(9), message: 'slowest pull 6.8 s' }),
+      createMilestone({ name: 'started', at: at(12), message: '3 of 3 pods' }),
+      createMilestone({ name: 'ready', at: at(29), message: '3 of 3 pods' }),
+      createMilestone({ name: 'available', at: at(29.1) }),
+      createMilestone({ name: 'drained', at: at(31), message: 'no old pods left' }),
+    ],
+    problems: [],
+    notes: [],
+    ...overrides,
+  }
+}
+
+export function createEntry(overrides: Partial<Entry> = {}): Entry {
+  return { at: at(0), target: 0, kind: 'progress', text: 'generation 7 observed', ...overrides }
+}
+
+/** A gate that became ready with one target after 31 seconds. */
+export function createTimeline(overrides: Partial<EndedTimeline> = {}): EndedTimeline {
+  return {
+    startedAt: start,
+    finishedAt: at(31),
+    context: 'prod',
+    serverVersion: 'v1.34.4',
+    timeoutMs: 600_000,
+    stallTimeoutMs: 300_000,
+    verdict: { outcome: 'ready', reason: '', message: 'all targets are ready' },
+    targets: [createTargetRecord()],
+    entries: [
+      createEntry({ text: 'generation 7 observed · revision 3 → ReplicaSet web-688899976b' }),
+      createEntry({ at: at(2), text: '3 pods scheduled' }),
+      createEntry({ at: at(12), text: '3 pods started (slowest pull 6.8 s)' }),
+      createEntry({ at: at(30), kind: 'heartbeat', text: 'waiting for drained: 1 old pod still running' }),
+      createEntry({ at: at(31), kind: 'verdict', outcome: 'ready', text: '' }),
+    ],
+    ...overrides,
+  }
+}

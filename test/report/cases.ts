@@ -1,0 +1,551 @@
+import type { EndedTimeline, TargetRecord } from '../../src/gate/timeline.ts'
+import {
+  at,
+  createEntry,
+  createEvidence,
+  createMilestone,
+  createProblem,
+  createTarget,
+  createTargetRecord,
+  createTimeline,
+  reached,
+} from './builders.ts'
+
+function readyService(overrides: Partial<TargetRecord> = {}): TargetRecord {
+  return createTargetRecord({
+    target: createTarget({ apiVersion: 'v1', kind: 'Service' }),
+    message: '3 endpoints ready',
+    endedAt: at(29.2),
+    milestones: reached({ created: 0, endpoints: 29, ready: 29.2 }),
+    ...overrides,
+  })
+}
+
+function readyWorker(): TargetRecord {
+  return createTargetRecord({
+    target: createTarget({ name: 'worker' }),
+    message: '12 of 12 new pods ready',
+    endedAt: at(24),
+    milestones: reached({ created: 0, observed: 0.3, scheduled: 1.2, pulled: 8, started: 11, ready: 20, drained: 24 }),
+    notes: ['2 old pods still draining'],
+  })
+}
+
+function openJob(end: number): TargetRecord {
+  const { endedAt: _, ...record } = createTargetRecord({
+    target: createTarget({ apiVersion: 'batch/v1', kind: 'Job', name: 'migrate' }),
+    outcome: 'progressing',
+    message: 'running, 1 pod active',
+    hint: 'It was still running when the gate ended. Look at it with `kubectl -n shop get job/migrate`.',
+    milestones: [
+      ...reached({ created: 0, started: Math.min(3, end) }),
+      createMilestone({ name: 'succeeded', state: 'current', message: '0 of 1 pods' }),
+      createMilestone({ name: 'complete', state: 'pending' }),
+    ],
+  })
+  return record
+}
+
+function allReady(): EndedTimeline {
+  const init = createProblem({
+    reason: 'readiness-failing',
+    class: 'slow',
+    subject: 'pod/web-688899976b-4nztp',
+    message: 'readiness probe failed: HTTP probe failed with statuscode: 503',
+    count: 4,
+    firstSeenAt: at(14),
+    evidence: [
+      createEvidence({
+        text: '0:14  Warning  Unhealthy ×4  Readiness probe failed: HTTP probe failed with statuscode: 503',
+      }),
+    ],
+  })
+  return createTimeline({
+    targets: [createTargetRecord({ problems: [init] }), readyService(), readyWorker()],
+    entries: [
+      createEntry({ text: 'generation 7 observed · revision 3 → ReplicaSet web-688899976b' }),
+      createEntry({ at: at(2), text: '3 pods scheduled' }),
+      createEntry({ at: at(11), target: 2, text: '12 pods started (slowest pull 6.8 s)' }),
+      createEntry({ at: at(12), text: '3 pods started (slowest pull 6.8 s)' }),
+      createEntry({
+        at: at(14),
+        kind: 'problem',
+        text: 'readiness probe failed: HTTP probe failed with statuscode: 503',
+      }),
+      createEntry({ at: at(24), target: 2, kind: 'note', text: '2 old pods still draining' }),
+      createEntry({ at: at(24), target: 2, kind: 'verdict', outcome: 'ready', text: '' }),
+      createEntry({ at: at(29.2), target: 1, text: '3 endpoints ready' }),
+      createEntry({ at: at(29.2), target: 1, kind: 'verdict', outcome: 'ready', text: '' }),
+      createEntry({ at: at(31), kind: 'verdict', outcome: 'ready', text: '' }),
+    ],
+  })
+}
+
+function alreadyReady(): EndedTimeline {
+  return createTimeline({
+    finishedAt: at(0.2),
+    targets: [
+      createTargetRecord({
+        endedAt: at(0.2),
+        milestones: reached({ created: 0, observed: 0, replicaset: 0, scheduled: 0, ready: 0, drained: 0 }),
+      }),
+    ],
+    entries: [createEntry({ at: at(0.2), kind: 'verdict', outcome: 'ready', text: '' })],
+  })
+}
+
+function missingImage(): EndedTimeline {
+  const events = [
+    '0:02  Normal   Scheduled   pod/web-fc8bbfff5-8xkbh  Successfully assigned shop/web-fc8bbfff5-8xkbh to node-1',
+    '0:02  Normal   Pulling ×2  pod/web-fc8bbfff5-8xkbh  Pulling image "ghcr.io/acme/web:v2"',
+    '0:03  Warning  Failed ×2   pod/web-fc8bbfff5-8xkbh  Failed to pull image "ghcr.io/acme/web:v2": manifest unknown',
+  ]
+  const web = createTargetRecord({
+    target: createTarget({ source: { file: 'k8s/web.yaml', line: 12 } }),
+    outcome: 'failed',
+    reason: 'image-not-found',
+    message: 'the registry has no image `ghcr.io/acme/web:v2` (manifest unknown)',
+    hint: 'Push the tag `v2` before you deploy, or correct `image:` in k8s/web.yaml.',
+    endedAt: at(17),
+    milestones: [
+      ...reached({ created: 0 }),
+      createMilestone({ name: 'observed', at: at(0.5), message: 'generation 7' }),
+      createMilestone({ name: 'replicaset', at: at(0.6), message: 'revision 3 → ReplicaSet web-fc8bbfff5' }),
+      createMilestone({ name: 'scheduled', at: at(2), message: '1 of 1 pods' }),
+      createMilestone({ name: 'pulled', state: 'failed', message: '0 of 1 pods: refused twice' }),
+      createMilestone({ name: 'started', state: 'pending' }),
+      createMilestone({ name: 'ready', state: 'pending' }),
+      createMilestone({ name: 'available', state: 'pending' }),
+      createMilestone({ name: 'drained', state: 'pending' }),
+    ],
+    problems: [createProblem({ evidence: [createEvidence({ text: events.join('\n') })] })],
+  })
+  return createTimeline({
+    finishedAt: at(22),
+    verdict: {
+      outcome: 'failed',
+      reason: 'image-not-found',
+      message: 'deployment/web: the registry has no image `ghcr.io/acme/web:v2`',
+    },
+    targets: [
+      web,
+      readyService({ endedAt: at(0.2), milestones: reached({ created: 0, endpoints: 0.2 }) }),
+      readyWorkerBy(20),
+      openJob(22),
+    ],
+    entries: [
+      createEntry({ text: 'generation 7 observed · revision 3 → ReplicaSet web-fc8bbfff5' }),
+      createEntry({ at: at(0.2), target: 1, kind: 'verdict', outcome: 'ready', text: '' }),
+      createEntry({ at: at(2), text: '1 pod scheduled' }),
+      createEntry({
+        at: at(3),
+        kind: 'problem',
+        text: 'image-not-found: the registry has no image ghcr.io/acme/web:v2 (first refusal)',
+      }),
+      createEntry({ at: at(3), target: 3, text: '1 pod started' }),
+      createEntry({
+        at: at(17),
+        kind: 'verdict',
+        outcome: 'failed',
+        text: 'image-not-found: the registry has no image ghcr.io/acme/web:v2',
+      }),
+      createEntry({ at: at(20), target: 2, kind: 'verdict', outcome: 'ready', text: '' }),
+    ],
+  })
+}
+
+function readyWorkerBy(end: number): TargetRecord {
+  return {
+    ...readyWorker(),
+    endedAt: at(end),
+    milestones: reached({ created: 0, scheduled: 1.2, pulled: 8, started: 11, ready: end }),
+  }
+}
+
+function crashLoop(): EndedTimeline {
+  const log = [
+    '2025-01-15T12:00:41Z INFO  starting api v2.4.0',
+    '2025-01-15T12:00:41Z INFO  connecting to postgres://api@db:5432/shop',
+    'panic: relation "orders" does not exist',
+    '',
+    'goroutine 1 [running]:',
+    'main.main()',
+    '\t/src/main.go:41 +0x1d',
+  ]
+  const events = ['0:04  Warning  BackOff ×3  pod/api-7d9c6-x2x9p  Back-off restarting failed container app']
+  const api = createTargetRecord({
+    target: createTarget({ name: 'api', source: { file: 'resources', line: 1 } }),
+    outcome: 'failed',
+    reason: 'crash-loop',
+    message: 'container app exited with code 2 three times: panic: relation "orders" does not exist',
+    hint: 'Read the log below: the container stops by itself. Once it is fixed, apply again.',
+    endedAt: at(43),
+    milestones: [
+      ...reached({ created: 0, observed: 0.3, replicaset: 0.3, scheduled: 0.5, pulled: 0.9, started: 1.2 }),
+      createMilestone({ name: 'ready', state: 'failed', message: '0 of 2 pods, 3 deaths of app' }),
+      createMilestone({ name: 'available', state: 'pending' }),
+      createMilestone({ name: 'drained', state: 'pending' }),
+    ],
+    problems: [
+      createProblem({
+        reason: 'crash-loop',
+        class: 'strike',
+        subject: 'pod/api-7d9c6-x2x9p',
+        message: 'exited with code 2, three times; log ends with: panic: relation "orders" does not exist',
+        count: 3,
+        firstSeenAt: at(1.4),
+        evidence: [
+          createEvidence({ text: events.join('\n') }),
+          createEvidence({
+            type: 'log',
+            title: 'Log of pod/api-7d9c6-x2x9p, container app (previous)',
+            text: log.join('\n'),
+          }),
+        ],
+      }),
+    ],
+  })
+  return createTimeline({
+    finishedAt: at(43),
+    verdict: { outcome: 'failed', reason: 'crash-loop', message: 'deployment/api: container app keeps crashing' },
+    targets: [api],
+    entries: [
+      createEntry({ text: 'generation 2 observed · revision 2 → ReplicaSet api-7d9c6' }),
+      createEntry({ at: at(1.2), text: '2 pods started (slowest pull 0.4 s)' }),
+      createEntry({ at: at(1.4), kind: 'problem', text: 'crash-loop: container app exited with code 2 (×2)' }),
+      createEntry({
+        at: at(15),
+        kind: 'problem',
+        text: 'crash-loop: container app exited with code 2, second time (×2)',
+      }),
+      createEntry({ at: at(30), kind: 'heartbeat', text: 'waiting for ready: 0 of 2 pods' }),
+      createEntry({
+        at: at(43),
+        kind: 'verdict',
+        outcome: 'failed',
+        text: 'crash-loop: container app exited with code 2 three times',
+      }),
+    ],
+  })
+}
+
+function stalled(): EndedTimeline {
+  const scheduling = '0/3 nodes are available: 3 Insufficient memory.'
+  return createTimeline({
+    finishedAt: at(305),
+    verdict: { outcome: 'stalled', reason: 'unschedulable', message: `deployment/web: ${scheduling}` },
+    targets: [
+      createTargetRecord({
+        outcome: 'stalled',
+        reason: 'unschedulable',
+        message: `no node can take 1 of 3 pods: ${scheduling}`,
+        hint: 'Lower `resources.requests.memory` (now 64Gi), or add a node that has it.',
+        endedAt: at(305),
+        milestones: [
+          ...reached({ created: 0, observed: 0.3, replicaset: 0.4 }),
+          createMilestone({ name: 'scheduled', state: 'failed', message: '2 of 3 pods' }),
+          createMilestone({ name: 'pulled', state: 'pending' }),
+          createMilestone({ name: 'ready', state: 'pending' }),
+        ],
+        problems: [
+          {
+            ...createProblem({
+              reason: 'unschedulable',
+              class: 'slow',
+              message: scheduling,
+              count: 1,
+              firstSeenAt: at(0.5),
+            }),
+            evidence: [
+              createEvidence({ text: `0:00  Warning  FailedScheduling  pod/web-fc8bbfff5-8xkbh  ${scheduling}` }),
+            ],
+          },
+        ],
+      }),
+      readyService({ endedAt: at(1), milestones: reached({ created: 0, endpoints: 1 }) }),
+    ],
+    entries: [
+      createEntry({ at: at(0.5), kind: 'problem', text: `unschedulable: ${scheduling}` }),
+      createEntry({ at: at(1), target: 1, kind: 'verdict', outcome: 'ready', text: '' }),
+      createEntry({ at: at(305), kind: 'verdict', outcome: 'stalled', text: `unschedulable: ${scheduling}` }),
+    ],
+  })
+}
+
+function timedOut(): EndedTimeline {
+  const late = (name: string, namespace: string): TargetRecord =>
+    createTargetRecord({
+      target: createTarget({ name, namespace }),
+      outcome: 'timed-out',
+      reason: 'readiness-failing',
+      message: '2 of 3 new pods ready; the readiness probe of the last one fails with HTTP 503',
+      hint: 'Open `/healthz` in the pod and see what it waits for.',
+      endedAt: at(900),
+      milestones: [
+        ...reached({ created: 0, observed: 0.3, scheduled: 2, pulled: 40, started: 45 }),
+        createMilestone({ name: 'ready', state: 'failed', message: '2 of 3 pods' }),
+        createMilestone({ name: 'drained', state: 'pending' }),
+      ],
+      problems: [
+        createProblem({
+          reason: 'readiness-failing',
+          class: 'slow',
+          message: 'readiness probe failed: HTTP 503',
+          count: 57,
+          firstSeenAt: at(60),
+        }),
+      ],
+    })
+  const job = createTargetRecord({
+    target: createTarget({ apiVersion: 'batch/v1', kind: 'Job', name: 'migrate', namespace: 'data' }),
+    outcome: 'timed-out',
+    reason: 'still-running',
+    message: 'running, 1 pod active',
+    hint: 'Give it more time: `job/migrate --timeout=30m`.',
+    endedAt: at(900),
+    milestones: [
+      ...reached({ created: 0, started: 3 }),
+      createMilestone({ name: 'succeeded', state: 'failed', message: '0 of 1 pods' }),
+    ],
+  })
+  return createTimeline({
+    finishedAt: at(900),
+    timeoutMs: 900_000,
+    verdict: { outcome: 'timed-out', reason: 'readiness-failing', message: 'deployment/web was not ready within 15m' },
+    targets: [late('web', 'shop'), late('web', 'shop-canary'), job, readyService()],
+    entries: [
+      createEntry({ at: at(60), kind: 'problem', text: 'readiness probe failed: HTTP 503' }),
+      createEntry({ at: at(61), target: 1, kind: 'problem', text: 'readiness probe failed: HTTP 503' }),
+      createEntry({ at: at(29.2), target: 3, kind: 'verdict', outcome: 'ready', text: '' }),
+      createEntry({
+        at: at(900),
+        kind: 'verdict',
+        outcome: 'timed-out',
+        text: 'readiness-failing: 2 of 3 new pods ready',
+      }),
+      createEntry({
+        at: at(900),
+        target: 1,
+        kind: 'verdict',
+        outcome: 'timed-out',
+        text: 'readiness-failing: 2 of 3 new pods ready',
+      }),
+      createEntry({ at: at(900), target: 2, kind: 'verdict', outcome: 'timed-out', text: 'still-running' }),
+    ],
+  })
+}
+
+/** 500 targets: three failed, two open, the rest ready. */
+function manyTargets(): EndedTimeline {
+  const [broken] = missingImage().targets
+  const targets = Array.from({ length: 500 }, (_, index): TargetRecord => {
+    const name = `service-${String(index).padStart(3, '0')}`
+    if (broken !== undefined && index % 200 === 7) return { ...broken, target: createTarget({ name }) }
+    if (index % 300 === 11) return { ...openJob(60), target: createTarget({ ...migrateOf(name) }) }
+    return createTargetRecord({
+      target: createTarget({ name }),
+      endedAt: at(5 + (index % 40)),
+      milestones: reached({ created: 0, scheduled: 2, ready: 5 + (index % 40) }),
+    })
+  })
+  return createTimeline({
+    finishedAt: at(60),
+    verdict: {
+      outcome: 'failed',
+      reason: 'image-not-found',
+      message: 'deployment/service-007: the registry has no image',
+    },
+    targets,
+    entries: targets.flatMap(({ outcome, endedAt }, target) =>
+      endedAt === undefined ? [] : [createEntry({ at: endedAt, target, kind: 'verdict', outcome, text: '' })],
+    ),
+  })
+}
+
+function migrateOf(name: string) {
+  return { apiVersion: 'batch/v1', kind: 'Job', name }
+}
+
+/** Words that try to break out of every place they are shown in. */
+export const hostileWords = [
+  '::error::owned',
+  '  ::add-mask::a',
+  'text ##[error]owned',
+  '##\u200b[error]owned',
+  ':\u200b:error::owned',
+  '\x1b[31mred\x1b[0m \x1b]8;;https://evil.example\x07link\x1b]8;;\x07',
+  'line\nbreak\r\n::error::two\u2028three\u2029four\u0085::error::five',
+  '``` fence ````` of `ticks`',
+  '| a | pipe \\| b |',
+  '</details></summary><script>alert(1)</script><img src=x onerror=alert(1)>',
+  'right \u202eto left\u202c \u2066isolated\u2069 \ufeff',
+  '@octocat fixed #12 and GH-7, see https://evil.example www.evil.example :smile: a@b.example',
+  '[link](javascript:alert(1)) ![image](https://evil.example/x.png) **bold** _em_ ~~no~~ $x$ <b>',
+  'end; click a call b() %%{init: {}}%% # comment, more: yes "quoted"',
+  'null\0bell\x07back\bspace \ud800 lone',
+]
+
+function hostile(): EndedTimeline {
+  const words = hostileWords.join(' ')
+  const evil = (name: string, text: string): TargetRecord =>
+    createTargetRecord({
+      target: createTarget({
+        kind: 'Click',
+        apiVersion: 'evil.example/v1',
+        name,
+        source: { file: 'k8s/ev`il (1).yaml', line: 3 },
+      }),
+      outcome: 'failed',
+      reason: 'reported-failed',
+      message: text,
+      hint: text,
+      endedAt: at(20),
+      milestones: [
+        createMilestone({ name: 'created', at: at(1), message: text }),
+        createMilestone({ name: 'title; click a', state: 'failed', message: text }),
+      ],
+      problems: [
+        createProblem({
+          reason: 'reported-failed',
+          subject: text,
+          container: '`a|b`',
+          message: text,
+          evidence: [
+            createEvidence({ title: text, text: hostileWords.join('\n') }),
+            createEvidence({ type: 'log', title: 'Log', text: 'x'.repeat(1_000_000) }),
+          ],
+        }),
+      ],
+      notes: [text],
+    })
+  return createTimeline({
+    context: 'prod::error::|`',
+    finishedAt: at(20),
+    verdict: { outcome: 'failed', reason: 'reported-failed', message: words },
+    targets: [
+      ...hostileWords.map((text) => evil(text, text)),
+      evil('constructor', words),
+      evil('a; b: c, d # e', words),
+      evil('a; b: c, d # f', words),
+    ],
+    entries: hostileWords.flatMap((text, target) => [
+      createEntry({ at: at(1), target, kind: 'problem', text }),
+      createEntry({ at: at(20), target, kind: 'verdict', outcome: 'failed', text }),
+    ]),
+  })
+}
+
+function cancelled(): EndedTimeline {
+  const [web, svc] = allReady().targets
+  const { endedAt: _, ...open } = createTargetRecord({
+    outcome: 'progressing',
+    message: '1 of 3 new pods ready',
+    hint: 'The gate was cancelled while this went on. Run it again to see how it ends.',
+    milestones: [
+      ...(web?.milestones.slice(0, 6) ?? []),
+      createMilestone({ name: 'ready', state: 'current', message: '1 of 3 pods' }),
+    ],
+  })
+  return createTimeline({
+    finishedAt: at(14),
+    verdict: { outcome: 'cancelled', reason: 'cancelled', message: 'the job was cancelled' },
+    targets: [open, ...(svc === undefined ? [] : [{ ...svc, endedAt: at(12) }])],
+    entries: [
+      createEntry({ at: at(2), text: '3 pods scheduled' }),
+      createEntry({ at: at(12), target: 1, kind: 'verdict', outcome: 'ready', text: '' }),
+    ],
+  })
+}
+
+function superseded(): EndedTimeline {
+  return createTimeline({
+    finishedAt: at(20),
+    verdict: {
+      outcome: 'superseded',
+      reason: 'superseded',
+      message: 'deployment/web: another change replaced the one that was waited for',
+    },
+    targets: [
+      createTargetRecord({
+        outcome: 'superseded',
+        reason: 'superseded',
+        message: 'another change replaced the one that was waited for: generation 8, by `kubectl-client-side-apply`',
+        hint: 'Another apply came during the wait. Its own gate judges it; use `concurrency:` to keep deployments apart.',
+        endedAt: at(20),
+        milestones: [
+          ...reached({ created: 0, observed: 0.4, scheduled: 2, pulled: 9, started: 12 }),
+          createMilestone({ name: 'ready', state: 'failed', message: '1 of 3 pods' }),
+        ],
+      }),
+    ],
+    entries: [
+      createEntry({
+        at: at(20),
+        kind: 'verdict',
+        outcome: 'superseded',
+        text: 'superseded: generation 8 replaced generation 7',
+      }),
+    ],
+  })
+}
+
+function unknown(): EndedTimeline {
+  const { endedAt: _, ...open } = createTargetRecord({
+    outcome: 'unknown',
+    reason: 'api-unreachable',
+    message: 'no answer from the API server for 2 m: connect ECONNREFUSED 10.0.0.1:6443',
+    milestones: [
+      ...reached({ created: 0, observed: 0.4, scheduled: 2 }),
+      createMilestone({ name: 'pulled', state: 'current', message: '2 of 3 pods' }),
+    ],
+  })
+  return createTimeline({
+    finishedAt: at(140),
+    verdict: {
+      outcome: 'unknown',
+      reason: 'api-unreachable',
+      message: 'no answer from the API server for 2 m: connect ECONNREFUSED 10.0.0.1:6443',
+    },
+    targets: [open],
+    entries: [
+      createEntry({ at: at(2), text: '3 pods scheduled' }),
+      { at: at(20), kind: 'problem', text: 'the API server does not answer: connect ECONNREFUSED 10.0.0.1:6443' },
+      { at: at(140), kind: 'verdict', outcome: 'unknown', text: 'api-unreachable: no answer for 2 m' },
+    ],
+  })
+}
+
+function misconfigured(): EndedTimeline {
+  return createTimeline({
+    context: '',
+    serverVersion: '',
+    finishedAt: at(0),
+    verdict: {
+      outcome: 'misconfigured',
+      reason: 'input-invalid',
+      message: [
+        'timeout: `5` has no unit. Write `5m` for five minutes or `5s` for five seconds.',
+        'resources, line 3: `deploymnt/web`: no such kind. Did you mean `deployment`?',
+      ].join('\n'),
+    },
+    targets: [],
+    entries: [],
+  })
+}
+
+/** Ends of a gate that a reader may meet, each one a whole timeline. */
+export const cases: Readonly<Record<string, EndedTimeline>> = {
+  'one-ready': createTimeline(),
+  'all-ready': allReady(),
+  'already-ready': alreadyReady(),
+  'missing-image': missingImage(),
+  'crash-loop': crashLoop(),
+  stalled: stalled(),
+  'timed-out': timedOut(),
+  'many-targets': manyTargets(),
+  hostile: hostile(),
+  cancelled: cancelled(),
+  superseded: superseded(),
+  unknown: unknown(),
+  misconfigured: misconfigured(),
+}

@@ -1,0 +1,189 @@
+import fc from 'fast-check'
+import {
+  code,
+  fence,
+  html,
+  markdown,
+  mermaidName,
+  mermaidTask,
+  plain,
+  plainLines,
+  prose,
+  shorten,
+} from '../../src/report/escape.ts'
+import { hostileWords } from './cases.ts'
+
+/** What the runner does with a line of output (actions/runner, ActionCommand.cs): does it read a command in it? */
+function isCommand(line: string): boolean {
+  const visible = line.replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+  return /^\s*::/.test(visible) || visible.includes('##[')
+}
+
+/** Any text, rich in the marks that mean something somewhere. */
+const anyText = fc
+  .array(
+    fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.constantFrom(...hostileWords, ':', '#', '[', '`', '|', '\\', '\x1b[', '\x1b]', '<', '\n'),
+    ),
+  )
+  .map((parts) => parts.join(''))
+
+describe('plain', () => {
+  it.each(hostileWords)('leaves no command, control character or override of %j', (words) => {
+    const line = plain(words)
+    expect(isCommand(line)).toBe(false)
+    expect(line).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u)
+  })
+
+  it('is harmless, short and stable for any text', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const line = plain(text, 100)
+        expect(isCommand(line)).toBe(false)
+        expect(line).not.toMatch(/[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]/u)
+        expect(line.length).toBeLessThanOrEqual(100)
+        expect(line.isWellFormed()).toBe(true)
+        expect(plain(line, 100)).toBe(line)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('breaks commands that invisible characters hide', () => {
+    expect(plain('#\u00ad#\ufe0f[error]x')).toBe('## [error]x')
+    expect(plain(':\u200d:error::x')).toBe(': :error::x')
+    expect(plain('\u00a0::error::x')).toBe('\u00a0: :error::x')
+  })
+
+  it('drops colours, links and titles of a terminal whole', () => {
+    expect(plain('\x1b[1;31mred\x1b[0m \x1b]8;;https://evil.example\x07link\x1b]8;;\x1b\\ \x9b2Jend')).toBe(
+      'red link end',
+    )
+  })
+
+  it('keeps what follows an escape that never ends', () => {
+    expect(plain('\x1b]0;title that goes on')).toContain('title that goes on')
+  })
+
+  it('keeps the indentation of a log line', () => {
+    expect(plain('\tat main.go:3')).toBe('  at main.go:3')
+  })
+
+  it('cuts a line of a megabyte and says so', () => {
+    expect(plain('x'.repeat(1_000_000))).toBe(`${'x'.repeat(999)}…`)
+  })
+
+  it('cuts no emoji in half', () => {
+    expect(plain('ab😀cd', 4)).toBe('ab…')
+  })
+})
+
+describe('plainLines', () => {
+  it('divides at every kind of line break', () => {
+    expect(plainLines('\na\r\nb\rc\u2028d\u2029e\u0085f\v\fg\n\n')).toEqual(['a', 'b', 'c', 'd', 'e', 'f', '', 'g'])
+  })
+
+  it('makes every line harmless', () => {
+    expect(plainLines('a\n::error::b\n##[error]c')).toEqual(['a', ': :error::b', '## [error]c'])
+  })
+
+  it('keeps the end of an endless text', () => {
+    expect(plainLines(`${'x\n'.repeat(1_000_000)}last`).at(-1)).toBe('last')
+  })
+})
+
+describe('shorten', () => {
+  it('keeps both ends of a long name', () => {
+    expect(shorten('deployment/a-very-long-name-blue', 20)).toBe('deployment/a-…e-blue')
+  })
+})
+
+describe('markdown', () => {
+  it('shows every mark as itself', () => {
+    expect(markdown('**b** _e_ `c` [l](u) <i> a|b ~s~ \\ & $x$')).toBe(
+      '\\*\\*b\\*\\* \\_e\\_ \\`c\\` \\[l\\](u) &lt;i&gt; a&#124;b \\~s\\~ \\\\ &amp; <span>$</span>x<span>$</span>',
+    )
+  })
+
+  it('triggers no mention, issue, link, mail address or emoji', () => {
+    expect(markdown('@octocat #12 GH-7 https://a.example www.a.example a@b.example :smile:')).toBe(
+      '@&#8203;octocat #&#8203;12 GH-&#8203;7 https:&#8203;//a.example www&#8203;.a.example a@&#8203;b.example :&#8203;smile:',
+    )
+  })
+
+  it.each(['- a', '+ a', '= a', '# a', '1. a', '2) a', '> a', '* a', '---', '~~~'])(
+    'starts no block with %j',
+    (text) => {
+      expect(markdown(text)).not.toMatch(/^(?:[-+=#>*~]|\d+[.)])/)
+    },
+  )
+
+  it('leaves no raw tag, pipe, backtick or line break of any text', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const ours = markdown(text).replaceAll('<span>$</span>', '')
+        expect(ours).not.toMatch(/[<>|\n\r]|(?<!\\)(?:\\\\)*[`*_[\]~]/)
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
+
+describe('prose', () => {
+  it('shows what stands between backticks as code', () => {
+    expect(prose('Fix `image:` in *this*.')).toBe('Fix `image:` in \\*this\\*.')
+  })
+
+  it('leaves a lone backtick a mark', () => {
+    expect(prose('a ` b')).toBe('a \\` b')
+  })
+})
+
+describe('code', () => {
+  it('is a code span', () => {
+    expect(code('a*b')).toBe('`a*b`')
+  })
+
+  it('becomes an element where a span or a table cell would break', () => {
+    expect(code('a`b|c')).toBe('<code>a\\`b&#124;c</code>')
+  })
+
+  it('shows nothing for nothing', () => {
+    expect(code(' \u200b')).toBe('')
+  })
+})
+
+describe('fence', () => {
+  it('is longer than any run of backticks in it', () => {
+    expect(fence(['a ````` b', '```'])).toBe('``````\na ````` b\n```\n``````')
+  })
+})
+
+describe('html', () => {
+  it('shows every mark as itself', () => {
+    expect(html('</summary><script>"\'&@you')).toBe('&lt;/summary&gt;&lt;script&gt;&quot;&#39;&amp;@&#8203;you')
+  })
+})
+
+describe('mermaidName', () => {
+  it('lets nothing pass that ends a name', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        expect(mermaidName(text)).toMatch(/^[\p{L}\p{N} ./_()=+…×→✗-]{1,40}$/u)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it.each(['section a', 'click a', 'title a', 'dateFormat x', 'GANTT', '2025-01-15 a', 'accTitle'])(
+    'keeps the task %j from being a command',
+    (text) => {
+      expect(mermaidTask(text)).toBe(`- ${text}`)
+    },
+  )
+
+  it('is never empty', () => {
+    expect(mermaidName(';#:')).toBe('-')
+  })
+})

@@ -1,0 +1,75 @@
+import { renderGantt } from '../../src/report/gantt.ts'
+import { at, createMilestone, createTarget, createTargetRecord, createTimeline, reached } from './builders.ts'
+import { cases } from './cases.ts'
+
+const lines = (timeline = createTimeline()) =>
+  renderGantt(timeline)
+    ?.diagram.split('\n')
+    .map((line) => line.trim()) ?? []
+
+it('each milestone is a bar from the one before it', () => {
+  const timeline = createTimeline({
+    targets: [createTargetRecord({ milestones: reached({ scheduled: 2, ready: 31 }) })],
+  })
+  expect(lines(timeline).slice(-3)).toEqual(['section deployment/web', 'scheduled :0, 2000', 'ready :2000, 31000'])
+})
+
+it('what failed is red, what was still going on is not', () => {
+  const milestones = [...reached({ scheduled: 2 }), createMilestone({ name: 'ready', state: 'current' })]
+  const failed = createTargetRecord({ outcome: 'failed', reason: 'crash-loop', endedAt: at(20), milestones })
+  const { endedAt: _, ...open } = createTargetRecord({ outcome: 'progressing', milestones })
+  expect(lines(createTimeline({ targets: [failed, open] }))).toEqual(
+    expect.arrayContaining(['✗ ready :crit, 2000, 20000', '… ready :active, 2000, 31000']),
+  )
+})
+
+it('milestones too short to see are part of the next one', () => {
+  const timeline = createTimeline({
+    targets: [createTargetRecord({ milestones: reached({ observed: 0.01, ready: 31 }) })],
+  })
+  expect(lines(timeline).at(-1)).toBe('ready :0, 31000')
+})
+
+it('a long gate counts minutes', () => {
+  const timeline = createTimeline({
+    finishedAt: at(1_200),
+    targets: [createTargetRecord({ endedAt: at(1_200), milestones: reached({ ready: 1_200 }) })],
+  })
+  expect(lines(timeline)).toContain('axisFormat %s min')
+  expect(lines(timeline).at(-1)).toBe('ready :0, 20000')
+})
+
+it('the axis does not move with the time zone of the viewer', () => {
+  expect(lines().filter((line) => line.startsWith('axisFormat'))).toEqual(['axisFormat %s s'])
+})
+
+it('nothing is drawn when all was ready at first sight', () => {
+  expect(renderGantt(cases['already-ready'] ?? createTimeline())).toBeUndefined()
+})
+
+it('of very many targets those that are not ready and the slowest are drawn', () => {
+  const gantt = renderGantt(cases['many-targets'] ?? createTimeline())
+  expect(gantt?.drawn).toBe(15)
+  expect(gantt?.diagram.match(/section .*/g)?.slice(0, 3)).toEqual([
+    'section deployment/service-007',
+    'section deployment/service-207',
+    'section deployment/service-407',
+  ])
+})
+
+it('the diagram never exceeds what GitHub draws', () => {
+  const milestones = Array.from({ length: 200 }, (_, index) =>
+    createMilestone({ name: `step-${'x'.repeat(60)}`, at: at(index) }),
+  )
+  const targets = Array.from({ length: 30 }, (_, index) =>
+    createTargetRecord({ target: createTarget({ name: `w${index}` }), endedAt: at(200), milestones }),
+  )
+  const gantt = renderGantt(createTimeline({ finishedAt: at(200), targets }))
+  expect(gantt?.diagram.length).toBeLessThanOrEqual(50_000)
+  expect(gantt?.drawn).toBeLessThan(30)
+})
+
+it('targets whose names read alike stay apart', () => {
+  const names = lines(cases['hostile'] ?? createTimeline()).filter((line) => line.startsWith('section'))
+  expect(new Set(names).size).toBe(names.length)
+})

@@ -1,0 +1,88 @@
+import { layoutLog, renderEntry, renderHeader, renderLog, renderVerdict } from '../../src/report/log.ts'
+import { at, createEntry, createTarget, createTargetRecord, createTimeline, start } from './builders.ts'
+import { cases } from './cases.ts'
+import { expectSnapshot } from './snapshot.ts'
+
+const head = {
+  startedAt: start,
+  context: 'prod',
+  timeoutMs: 600_000,
+  stallTimeoutMs: 300_000,
+  targets: [createTarget(), createTarget({ name: 'web-worker' })],
+}
+
+it.each(Object.keys(cases).filter((name) => name !== 'many-targets'))(
+  'the log of %s reads as in its snapshot',
+  (name) => {
+    expectSnapshot(`${renderLog(cases[name] ?? createTimeline(), { color: false }).join('\n')}\n`, `${name}.txt`)
+  },
+)
+
+it.each(Object.keys(cases))('the runner reads no command but our groups in the log of %s', (name) => {
+  for (const line of renderLog(cases[name] ?? createTimeline())) {
+    const visible = line.replace(/\x1b\[\d+m/g, '').replace(/^::(?:group::[^\n]*|endgroup::)$/, '')
+    expect(visible).not.toMatch(/^\s*::|##\[|[\p{Cc}\p{Cf}\u2028\u2029]/u)
+  }
+})
+
+it('columns align whatever the length of the names', () => {
+  const layout = layoutLog(head, { color: false })
+  expect(renderEntry(createEntry({ text: 'one' }), layout)).toBe(' 0:00  deployment/web         one')
+  expect(renderEntry(createEntry({ at: at(61), target: 1, text: 'two' }), layout)).toBe(
+    ' 1:01  deployment/web-worker  two',
+  )
+  expect(renderEntry({ at: at(62), kind: 'note', text: 'three' }, layout)).toBe(' 1:02                         three')
+})
+
+it('a gate that may take hours has room for them', () => {
+  const layout = layoutLog({ ...head, timeoutMs: 7_200_000 }, { color: false })
+  expect(renderEntry(createEntry({ at: at(4_000), text: 'late' }), layout)).toBe('1:06:40  deployment/web         late')
+})
+
+it('namespaces stand in the lines only when there are several', () => {
+  const targets = [createTarget({ namespace: 'a' }), createTarget({ namespace: 'b' })]
+  const layout = layoutLog({ ...head, targets }, { color: false })
+  expect(layout.names).toEqual(['deployment/web -n a', 'deployment/web -n b'])
+  expect(renderHeader({ ...head, targets }, layout)).toContain('2 targets in 2 namespaces')
+})
+
+it('targets that would read alike show their group', () => {
+  const targets = [
+    createTarget({ apiVersion: 'v1', kind: 'Service' }),
+    createTarget({ apiVersion: 'serving.knative.dev/v1', kind: 'Service' }),
+  ]
+  expect(layoutLog({ ...head, targets }).names).toEqual(['service/web', 'service.serving.knative.dev/web'])
+})
+
+it('clocks that are off are told in the header', () => {
+  const layout = layoutLog(head, { color: false })
+  expect(renderHeader({ ...head, timeoutMs: 0 }, layout)).toBe(
+    'Rollout Gate · context prod · 2 targets in shop · timeout off · stall 5m',
+  )
+})
+
+it('verdicts are green, red and yellow', () => {
+  const layout = layoutLog(head)
+  const verdict = (outcome: 'ready' | 'failed' | 'superseded') =>
+    renderEntry(createEntry({ kind: 'verdict', outcome, text: 'why' }), layout)
+  expect(verdict('ready')).toContain('\x1b[32m✓ ready in 0 s\x1b[0m: why')
+  expect(verdict('failed')).toContain('\x1b[31m✗ failed after 0 s\x1b[0m: why')
+  expect(verdict('superseded')).toContain('\x1b[33m! superseded after 0 s\x1b[0m: why')
+})
+
+it('an open gate has no verdict yet', () => {
+  const { verdict: _, ...open } = createTimeline()
+  expect(renderVerdict(open, layoutLog(head))).toEqual([])
+})
+
+it('the evidence of very many targets is cut, and the log says so', () => {
+  const failed = createTargetRecord({ outcome: 'failed', reason: 'crash-loop', message: 'it crashes' })
+  const lines = renderLog(createTimeline({ targets: Array.from({ length: 50 }, () => failed) }), { color: false })
+  expect(lines.filter((line) => line.startsWith('::group::'))).toHaveLength(20)
+  expect(lines.at(-1)).toBe('30 more targets not ready: see the report.')
+})
+
+it('a percent sign in the title of a group survives the decoding of the runner', () => {
+  const failed = createTargetRecord({ target: createTarget({ name: '100%0Aweb' }), outcome: 'failed', message: 'x' })
+  expect(renderLog(createTimeline({ targets: [failed] }))).toContain('::group::✗ deployment/100%250Aweb')
+})

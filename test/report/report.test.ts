@@ -1,0 +1,136 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { buildAnnotations } from '../../src/report/annotations.ts'
+import { buildReport, renderReport } from '../../src/report/json.ts'
+import { buildOutputs } from '../../src/report/outputs.ts'
+import { reportJsonSchema, reportSchema } from '../../src/report/report-schema.ts'
+import { at, createMilestone, createTarget, createTargetRecord, createTimeline, reached } from './builders.ts'
+import { cases } from './cases.ts'
+
+describe('the report', () => {
+  it.each(Object.keys(cases))('of %s is what its schema says', (name) => {
+    const text = renderReport(cases[name] ?? createTimeline())
+    expect(reportSchema.safeParse(JSON.parse(text)).error).toBeUndefined()
+  })
+
+  it('carries what the design promises', () => {
+    const report = buildReport(cases['missing-image'] ?? createTimeline())
+    expect(report).toMatchObject({
+      schema: 1,
+      outcome: 'failed',
+      reason: 'image-not-found',
+      startedAt: '2025-01-15T12:00:00.000Z',
+      finishedAt: '2025-01-15T12:00:22.000Z',
+      durationSeconds: 22,
+      cluster: { context: 'prod', version: 'v1.34.4' },
+    })
+    expect(report.targets[0]).toMatchObject({
+      target: 'deployment.apps/web',
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      namespace: 'shop',
+      name: 'web',
+      outcome: 'failed',
+      source: { file: 'k8s/web.yaml', line: 12 },
+      problems: [{ class: 'terminal', container: 'app', count: 2, firstSeen: '2025-01-15T12:00:03.000Z' }],
+    })
+    expect(report.targets[0]?.milestones.slice(3, 6)).toEqual([
+      { name: 'scheduled', state: 'done', at: '2025-01-15T12:00:02.000Z', seconds: 2, message: '1 of 1 pods' },
+      { name: 'pulled', state: 'failed', message: '0 of 1 pods: refused twice' },
+      { name: 'started', state: 'pending', message: '' },
+    ])
+  })
+
+  it('has a published schema that is fresh', () => {
+    const published = readFileSync(join(import.meta.dirname, '../../schemas/report.schema.json'), 'utf8')
+    // Else run: node scripts/schema.ts
+    expect(JSON.parse(published)).toEqual(reportJsonSchema())
+  })
+})
+
+describe('the outputs', () => {
+  it('of a failure name every target that is not ready', () => {
+    const outputs = buildOutputs(cases['missing-image'] ?? createTimeline())
+    expect(outputs).toMatchObject({ outcome: 'failed', reason: 'image-not-found', 'duration-seconds': '22' })
+    expect(JSON.parse(outputs['failed-resources'])).toEqual([
+      {
+        target: 'deployment.apps/web',
+        outcome: 'failed',
+        reason: 'image-not-found',
+        message: 'the registry has no image `ghcr.io/acme/web:v2` (manifest unknown)',
+      },
+      { target: 'job.batch/migrate', outcome: 'progressing', reason: '', message: 'running, 1 pod active' },
+    ])
+  })
+
+  it('name the milestone that took longest after the one before it', () => {
+    const slow = createTargetRecord({
+      target: createTarget({ name: 'api' }),
+      milestones: reached({ scheduled: 1, ready: 30.4 }),
+    })
+    expect(buildOutputs(createTimeline({ targets: [createTargetRecord(), slow] }))['slowest-milestone']).toBe(
+      'deployment.apps/api ready 29.4s',
+    )
+  })
+
+  it('name no slowest milestone when none was reached', () => {
+    const none = createTargetRecord({ milestones: [createMilestone({ name: 'created', state: 'current' })] })
+    expect(buildOutputs(createTimeline({ targets: [none] }))['slowest-milestone']).toBe('')
+  })
+
+  it('are one harmless line each', () => {
+    for (const value of Object.values(buildOutputs(cases['hostile'] ?? createTimeline()))) {
+      expect(value).not.toMatch(/^\s*::|##\[|[\p{Cc}\p{Cf}\u2028\u2029]/u)
+    }
+  })
+})
+
+describe('the annotations', () => {
+  const failed = (overrides = {}) =>
+    createTargetRecord({
+      outcome: 'failed',
+      reason: 'crash-loop',
+      message: 'it crashes',
+      hint: 'Fix it.',
+      endedAt: at(9),
+      ...overrides,
+    })
+
+  it('stand on the line of the manifest', () => {
+    expect(buildAnnotations(cases['missing-image'] ?? createTimeline())).toEqual([
+      {
+        title: 'deployment/web: image not found',
+        message:
+          'The registry has no image `ghcr.io/acme/web:v2` (manifest unknown)\nPush the tag `v2` before you deploy, or correct `image:` in k8s/web.yaml.',
+        file: 'k8s/web.yaml',
+        startLine: 12,
+      },
+    ])
+  })
+
+  it.each(['resources', '-', '/etc/web.yaml', '../web.yaml', 'C:\\web.yaml'])(
+    'have no line when the target comes from %s',
+    (file) => {
+      const target = createTarget({ source: { file, line: 3 } })
+      expect(buildAnnotations(createTimeline({ targets: [failed({ target })] }))[0]).not.toHaveProperty('file')
+    },
+  )
+
+  it('are at most eight, and the last counts the rest', () => {
+    const targets = Array.from({ length: 12 }, (_, index) => failed({ target: createTarget({ name: `web-${index}` }) }))
+    const annotations = buildAnnotations(createTimeline({ targets }))
+    expect(annotations).toHaveLength(8)
+    expect(annotations[7]?.title).toBe('5 more targets not ready')
+    expect(annotations[7]?.message).toContain('deployment/web-11')
+    expect(buildAnnotations(createTimeline({ targets: targets.slice(0, 8) }))[7]?.title).toContain('web-7')
+  })
+
+  it('are never longer than GitHub shows', () => {
+    const message = Array.from({ length: 50 }, () => 'x'.repeat(500)).join('\n')
+    expect(buildAnnotations(createTimeline({ targets: [failed({ message })] }))[0]?.message).toHaveLength(4_096)
+  })
+
+  it('are given for no target that is ready or merely open', () => {
+    expect(buildAnnotations(cases['cancelled'] ?? createTimeline())).toEqual([])
+  })
+})

@@ -1,0 +1,138 @@
+import type { EndedTimeline } from '../../src/gate/timeline.ts'
+import { renderSummary } from '../../src/report/summary.ts'
+import {
+  at,
+  createEntry,
+  createEvidence,
+  createProblem,
+  createTarget,
+  createTargetRecord,
+  createTimeline,
+} from './builders.ts'
+import { cases, hostileWords } from './cases.ts'
+import { expectSnapshot } from './snapshot.ts'
+
+const sourceBaseUrl = 'https://github.com/acme/shop/blob/0123abc/'
+const caseOf = (name: string): EndedTimeline => cases[name] ?? createTimeline()
+
+it.each(Object.keys(cases))('the summary of %s reads as in its snapshot', (name) => {
+  expectSnapshot(renderSummary(caseOf(name), { sourceBaseUrl }), `${name}.md`)
+})
+
+it.each([
+  ['one-ready', '### ✅ Rollout ready in 31 s · deployment/web'],
+  ['all-ready', '### ✅ Rollout ready in 31 s · 3 targets'],
+  ['missing-image', '### ❌ Rollout failed after 22 s · deployment/web: image not found'],
+  ['stalled', '### 🛑 Rollout stalled after 5 m 5 s · deployment/web: no node can take the pods'],
+  ['timed-out', '### ⌛ Rollout timed out after 15 m · deployment/web -n shop: the readiness probe fails (and 2 more)'],
+  ['cancelled', '### 🚫 Rollout cancelled after 14 s · 1 of 2 targets ready'],
+  ['superseded', '### ⏭️ Rollout superseded after 20 s · deployment/web: replaced by a newer change'],
+  ['unknown', '### ❓ Rollout unknown after 2 m 20 s · the cluster could not be reached'],
+  ['misconfigured', '### ⚠️ Rollout not judged · mistake in the inputs'],
+])('the summary of %s begins with one sentence that says it all', (name, heading) => {
+  expect(renderSummary(caseOf(name)).split('\n')[0]).toBe(heading)
+})
+
+it('a gate that is still open shows how far it is', () => {
+  const { verdict: _, ...open } = caseOf('cancelled')
+  expect(renderSummary(open)).toMatch(/^### ⏳ Rollout in progress for 14 s · 1 of 2 targets ready\n/)
+})
+
+it('nothing to wait for is said as such', () => {
+  expect(renderSummary(createTimeline({ targets: [], entries: [], finishedAt: at(0) }))).toMatch(
+    /· nothing to wait for\n/,
+  )
+})
+
+it('a single failure is open, several are folded', () => {
+  expect(renderSummary(caseOf('crash-loop'))).toContain('<details open><summary>❌ <b>deployment/api</b>')
+  expect(renderSummary(caseOf('timed-out'))).not.toContain('<details open>')
+})
+
+it('the line of the manifest is a link where the address is known', () => {
+  expect(renderSummary(caseOf('missing-image'), { sourceBaseUrl })).toContain(
+    '[`k8s/web.yaml` line 12](https://github.com/acme/shop/blob/0123abc/k8s/web.yaml#L12)',
+  )
+  expect(renderSummary(caseOf('missing-image'))).toContain('(manifest unknown) · `k8s/web.yaml` line 12\n')
+})
+
+it('one summary may follow another', () => {
+  const both = renderSummary(caseOf('crash-loop')) + renderSummary(caseOf('one-ready'))
+  expect(both).toMatch(/\n\n### ✅/)
+})
+
+it('hostile words open no tag, block, link or diagram', () => {
+  const text = renderSummary(caseOf('hostile'))
+  const outside = text.replace(/^(`{3,})(?:mermaid)?\n[\s\S]*?\n\1$/gm, '')
+  const tags = outside.match(/<[^>]*>/g) ?? []
+  expect(tags.filter((tag) => !/^<\/?(?:details|summary|b|sub|br|code|span)>$/.test(tag))).toEqual([])
+  expect(outside).not.toMatch(/@\w|(?<!&)#\d|\w:\/\/|www\.|(?<!\\)\]\(/)
+  expect(text).not.toMatch(/[\u200b-\u200f\u202a-\u202e\u2066-\u2069\x00-\x09\x0b-\x1f\x7f-\x9f]/)
+})
+
+describe('a summary that is too large', () => {
+  const log = Array.from(
+    { length: 150 },
+    (_, index) => `line ${index} ${'```'.repeat(index % 3)} ${'é'.repeat(150)}`,
+  ).join('\n')
+  const evidence = [createEvidence({ type: 'log', title: 'Log', text: log })]
+  const huge = (targets: number): EndedTimeline =>
+    createTimeline({
+      verdict: { outcome: 'failed', reason: 'crash-loop', message: 'it crashes' },
+      targets: Array.from({ length: targets }, (_, index) =>
+        createTargetRecord({
+          target: createTarget({ name: `web-${index}` }),
+          ...(index % 2 === 0 ? { outcome: 'failed', reason: 'crash-loop', message: hostileWords.join(' ') } : {}),
+          problems: Array.from({ length: 3 }, () => createProblem({ reason: 'crash-loop', evidence })),
+        }),
+      ),
+      entries: Array.from({ length: 5_000 }, () => createEntry({ text: 'é'.repeat(200) })),
+    })
+  const balanced = (text: string): void => {
+    const fences = text.match(/^`{3,}(?:mermaid)?$/gm) ?? []
+    const open = fences.reduce<string | undefined>(
+      (mark, line) => (mark === undefined ? line.replace('mermaid', '') : line === mark ? undefined : mark),
+      undefined,
+    )
+    expect(open).toBeUndefined()
+    expect(text.match(/<details/g)?.length ?? 0).toBe(text.match(/<\/details>/g)?.length ?? 0)
+  }
+
+  it.each([1_040_000, 500_000, 200_000, 65_000, 30_000, 10_000])(
+    'fits %d bytes without a broken fence, and says what is missing',
+    (maxBytes) => {
+      const text = renderSummary(huge(500), { maxBytes, reportPath: '/tmp/report.json' })
+      expect(Buffer.byteLength(text)).toBeLessThanOrEqual(maxBytes)
+      balanced(text)
+      expect(text).toMatch(/^### ❌ Rollout failed/)
+      expect(text).toContain("> Left out, to stay below GitHub's size limit: the evidence of ready targets, ")
+      expect(text).toContain('All of it is in the JSON report: `/tmp/report.json`.')
+    },
+  )
+
+  it('gives up the evidence of ready targets first', () => {
+    const whole = renderSummary(caseOf('all-ready'))
+    const text = renderSummary(caseOf('all-ready'), { maxBytes: Buffer.byteLength(whole) - 1 })
+    expect(text).toContain('size limit: the evidence of ready targets. All')
+    expect(text).toContain('```mermaid')
+    expect(text).not.toContain('with problems on the way')
+  })
+
+  it('tells no reduction that changed nothing', () => {
+    expect(renderSummary(caseOf('one-ready'), { maxBytes: 900 })).toContain('size limit: the diagram. All')
+  })
+
+  it('keeps the end of a log, where the reason stands', () => {
+    const timeline = createTimeline({
+      targets: [
+        {
+          ...huge(1).targets[0],
+          ...createTargetRecord({ outcome: 'failed', reason: 'crash-loop', problems: [createProblem({ evidence })] }),
+        },
+      ],
+    })
+    const text = renderSummary(timeline, { maxBytes: 12_000 })
+    expect(text).toContain('… 135 earlier lines left out\n')
+    expect(text).toContain('line 149')
+  })
+})
