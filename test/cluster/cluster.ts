@@ -14,7 +14,7 @@ import {
 import { writeImages } from './images.ts'
 import { containerdSocket, kubeconfigPath, state, stateFolder } from './layout.ts'
 import { installPackages } from './packages.ts'
-import { logPath, ownProcesses } from './processes.ts'
+import { logPath, ownProcesses, startTime } from './processes.ts'
 import { ensureRegistry } from './registry.ts'
 import { createCgroups, createNetwork, sweep } from './sweep.ts'
 
@@ -125,10 +125,11 @@ export async function hasNamespaceDefaults(api: Api, namespace = 'default'): Pro
 
 /** Two runs at a time would sweep each other away. The lock of a run that was killed is void. */
 async function locked<T>(work: () => Promise<T>): Promise<T> {
+  if (process.getuid?.() !== 0) throw new Error('The test cluster needs root: it starts containers and a network')
   await until(`another run lets go of ${lock}`, 900, () => {
-    if (existsSync(lock) && !existsSync(`/proc/${readFileSync(lock, 'utf8')}`)) rmSync(lock, { force: true })
+    if (existsSync(lock) && !isHeld(readFileSync(lock, 'utf8'))) rmSync(lock, { force: true })
     try {
-      writeFileSync(lock, String(process.pid), { flag: 'wx' })
+      writeFileSync(lock, `${process.pid} ${startTime(process.pid)}`, { flag: 'wx' })
       return true
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
@@ -140,6 +141,12 @@ async function locked<T>(work: () => Promise<T>): Promise<T> {
   } finally {
     rmSync(lock, { force: true })
   }
+}
+
+/** Whether the process that wrote a lock still runs, and not another with its number. */
+function isHeld(content: string): boolean {
+  const [pid, started] = content.split(' ')
+  return startTime(Number(pid)) === started
 }
 
 function lastLines(): string {

@@ -34,3 +34,13 @@ export async function until(what: string, seconds: number, holds: () => Promise<
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
 }
+
+/** Runs a script's work; an error is shown as its message alone, which says what to do, and the script fails. */
+export async function script(work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    console.error((error as Error).message)
+    process.exitCode = 1
+  }
+}

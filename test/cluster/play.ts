@@ -106,6 +106,8 @@ async function playIn(
     scenario.during?.(stage).catch((error: Error) => complaints.push(`during the wait: ${error.message}`)),
   ])
   clearTimeout(limit)
+  // The action may have seen the fact a moment before the tests' own watch.
+  await view.until('the deciding fact', 1, () => decidedAt !== undefined).catch(() => {})
   const answer = await answerOf(kubectl)
 
   complaints.push(...judge(scenario, run, decidedAt, answer))

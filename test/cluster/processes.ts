@@ -48,6 +48,16 @@ export async function kill(pids: readonly number[]): Promise<void> {
   await until(`the processes ${pids.join(', ')} have ended`, 10, () => !pids.some(isRunning))
 }
 
+/** When a process started, in the kernel's ticks since the machine did: with its number it is unique. */
+export function startTime(pid: number): string | undefined {
+  try {
+    const afterName = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '')
+    return afterName.split(' ')[19]
+  } catch {
+    return undefined // no such process
+  }
+}
+
 function isRunning(pid: number): boolean {
   try {
     // A zombie has ended; only its parent has not asked yet.

@@ -40,12 +40,16 @@ export async function ensureRegistry(api: Api): Promise<void> {
       },
     },
   })
-  await until(`the failing registry answers on ${registryAddress}`, 60, async () => {
-    const { status, metadata } = await api.get(daemonSet)
-    return (
-      status.observedGeneration === metadata.generation &&
-      status.desiredNumberScheduled > 0 &&
-      status.numberReady === status.desiredNumberScheduled
-    )
-  })
+  await until(
+    `the failing registry answers on ${registryAddress} (its image has to be on every node)`,
+    60,
+    async () => {
+      const { status, metadata } = await api.get(daemonSet)
+      return (
+        status.observedGeneration === metadata.generation &&
+        status.desiredNumberScheduled > 0 &&
+        status.numberReady === status.desiredNumberScheduled
+      )
+    },
+  )
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { entry } from './action.ts'
 import { Api } from './api.ts'
 import { down, up } from './cluster.ts'
+import { script } from './command.ts'
 import { hasKubectl } from './kubectl.ts'
 import { kubeconfigPath as ownKubeconfigPath } from './layout.ts'
 import { play, type Theatre, type Verdict } from './play.ts'
@@ -14,19 +15,21 @@ import { scenarios } from './scenarios/index.ts'
 /** More at a time and two processors make the pods late, which blurs what is measured. */
 const atATime = Number(process.env['ROLLOUT_GATE_TEST_PARALLEL'] ?? 4)
 
-const chosen = choose(process.argv.slice(2))
-if (!existsSync(entry)) throw new Error(`${entry} does not exist: run npm run build first`)
-const given = process.env['ROLLOUT_GATE_TEST_KUBECONFIG']
-const wasStarted = given ? false : await up((name, seconds) => console.log(`${name}: ${seconds.toFixed(1)} s`))
-try {
-  const verdicts = await playAll(chosen, await theatreOn(given ?? ownKubeconfigPath))
-  printTable(verdicts)
-  const failed = verdicts.filter(({ complaints }) => complaints.length > 0).length
-  if (failed > 0) process.exitCode = 1
-  console.log(`${verdicts.length - failed} passed, ${failed} failed`)
-} finally {
-  if (wasStarted) await down()
-}
+await script(async () => {
+  const chosen = choose(process.argv.slice(2))
+  if (!existsSync(entry)) throw new Error(`${entry} does not exist: run npm run build first`)
+  const given = process.env['ROLLOUT_GATE_TEST_KUBECONFIG']
+  const wasStarted = given ? false : await up((name, seconds) => console.log(`${name}: ${seconds.toFixed(1)} s`))
+  try {
+    const verdicts = await playAll(chosen, await theatreOn(given ?? ownKubeconfigPath))
+    printTable(verdicts)
+    const failed = verdicts.filter(({ complaints }) => complaints.length > 0).length
+    if (failed > 0) process.exitCode = 1
+    console.log(`${verdicts.length - failed} passed, ${failed} failed`)
+  } finally {
+    if (wasStarted) await down()
+  }
+})
 
 function choose(names: string[]): readonly Scenario[] {
   const unknown = names.filter((name) => !scenarios.some((scenario) => scenario.name === name))

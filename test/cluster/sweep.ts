@@ -1,8 +1,20 @@
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmdirSync, rmSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { attempt, run, until } from './command.ts'
 import { cgroupName, network, stateFolder } from './layout.ts'
 import { kill, ownProcesses } from './processes.ts'
+
+const cgroupRoot = '/sys/fs/cgroup'
 
 /**
  * Removes every trace of a cluster, running, killed or half started: processes, containers, mounts, network, files.
@@ -32,6 +44,12 @@ export async function sweep(): Promise<boolean> {
 /** Creates the parent cgroup of all pods in every hierarchy; the kubelet expects to find it. */
 export function createCgroups(): void {
   for (const folder of cgroupFolders()) mkdirSync(folder, { recursive: true })
+  if (!isUnified()) return
+  const available = readFileSync(join(cgroupRoot, 'cgroup.controllers'), 'utf8').trim().split(' ')
+  const wanted = ['cpu', 'cpuset', 'memory', 'hugetlb', 'pids'].filter((name) => available.includes(name))
+  for (const folder of [cgroupRoot, ...cgroupFolders()]) {
+    writeFileSync(join(folder, 'cgroup.subtree_control'), wanted.map((name) => `+${name}`).join(' '))
+  }
 }
 
 /** Creates the bridge of the pods. The plug-in would as well, but would let the machine forward packets for it. */
@@ -62,11 +80,15 @@ function mountsBelow(folder: string): string[] {
 
 /** The cluster's folder in every cgroup hierarchy: one in version 2, one for each controller in version 1. */
 function cgroupFolders(): string[] {
-  const root = '/sys/fs/cgroup'
-  if (existsSync(join(root, 'cgroup.controllers'))) return [join(root, cgroupName)]
-  return readdirSync(root)
-    .filter((name) => !lstatSync(join(root, name)).isSymbolicLink())
-    .map((name) => join(root, name, cgroupName))
+  if (isUnified()) return [join(cgroupRoot, cgroupName)]
+  return readdirSync(cgroupRoot)
+    .filter((name) => !lstatSync(join(cgroupRoot, name)).isSymbolicLink())
+    .map((name) => join(cgroupRoot, name, cgroupName))
+}
+
+/** Whether the machine has version 2 alone. */
+function isUnified(): boolean {
+  return existsSync(join(cgroupRoot, 'cgroup.controllers'))
 }
 
 function containerProcesses(): number[] {
