@@ -11,7 +11,7 @@ export interface DetailShape {
   readonly startedAt: number
   readonly finishedAt: number
   readonly open: boolean
-  /** The hint and the source already stand above. */
+  /** The message, the hint and the source stand above the table already. */
   readonly decided: boolean
   /** The most lines of one piece of evidence; 0 shows none. */
   readonly evidenceLines: number
@@ -29,8 +29,11 @@ export function renderDetails(record: TargetRecord, name: string, shape: DetailS
   const title = record.outcome === 'ready' ? 'ready, with problems on the way' : why
   const problems = record.problems.slice(0, problemLimit)
   const rest = record.problems.length - problems.length
+  const told = shape.decided || problems.some(({ message }) => message === record.message)
+  const message = told || record.outcome === 'ready' ? '' : prose(capitalised(record.message))
   return [
-    `<details${shape.open ? ' open' : ''}><summary>${icon} <b>${html(name)}</b>: ${html(title)}</summary><br>`,
+    `<details${shape.open ? ' open' : ''}><summary>${icon} <b>${html(name)}</b>: ${html(title)}</summary>`,
+    message || '<br>', // one of the two keeps the table off the title
     ...milestoneTable(record, shape),
     ...(problems.length === 0
       ? []

@@ -76,7 +76,7 @@ export function markdown(text: string, limit = lineLimit): string {
 export function prose(text: string, limit = lineLimit): string {
   return plain(text, limit)
     .trim()
-    .split(/`([^`]+)`/)
+    .split(/(?<!`)`([^`]+)`(?!`)/)
     .map((part, index) => (index % 2 === 1 ? code(part) : markdownPart(part)))
     .join('')
 }
