@@ -1,0 +1,121 @@
+import { appendFileSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import * as core from '@actions/core'
+import { describeMistake, UserError } from './errors.ts'
+import type { EndedTimeline } from './gate/timeline.ts'
+import { inputs as inputNames, parseInputs } from './inputs.ts'
+import { parseReferences } from './plan/references.ts'
+import { buildAnnotations } from './report/annotations.ts'
+import { plain } from './report/escape.ts'
+import { renderReport } from './report/json.ts'
+import { type LogLayout, layoutLog, renderEntry, renderEvidence, renderHeader, renderVerdict } from './report/log.ts'
+import { buildOutputs } from './report/outputs.ts'
+import { renderSummary } from './report/summary.ts'
+import { gateRollout, type Listener } from './rollout.ts'
+
+/**
+ * The action: reads inputs, gates, prints, writes summary and outputs, passes or fails the job. The only place that talks
+ * to the runner, and the only one that catches everything.
+ */
+export async function runAction(): Promise<void> {
+  const startedAt = Date.now()
+  const cancelled = new AbortController()
+  const cancel = () => cancelled.abort()
+  process.on('SIGINT', cancel).on('SIGTERM', cancel)
+  try {
+    const timeline = await gate(cancelled.signal).catch((error: unknown) => misconfigured(error, startedAt))
+    publish(timeline)
+  } catch (error) {
+    core.setFailed('Rollout Gate itself failed. Please report it with the lines below.')
+    console.error(error)
+    setOutputs({ outcome: 'unknown', message: 'Rollout Gate itself failed' })
+  } finally {
+    process.off('SIGINT', cancel).off('SIGTERM', cancel)
+  }
+}
+
+async function gate(cancelled: AbortSignal): Promise<EndedTimeline> {
+  const raw = Object.fromEntries(inputNames.map(({ name }) => [name, core.getInput(name, { trimWhitespace: false })]))
+  const parsed = parseReferences(raw['resources'] ?? '')
+  const inputs = parseInputs(raw, parsed.mistakes)
+  let layout: LogLayout | undefined
+  const listener: Listener = {
+    mask: (secret) => core.setSecret(secret),
+    onHead: (head) => {
+      layout = layoutLog(head, { color: usesColor() })
+      console.log(renderHeader(head, layout))
+      for (const text of head.told) console.log(plain(text))
+    },
+    onEntry: (entry) => {
+      if (layout !== undefined) console.log(renderEntry(entry, layout))
+    },
+    onWarning: (text) => core.warning(plain(text)),
+    cancelled,
+  }
+  const timeline = await gateRollout(inputs, raw, parsed, listener)
+  const shown = layout ?? layoutLog({ ...timeline, targets: [] }, { color: usesColor() })
+  for (const line of [...renderVerdict(timeline, shown), ...renderEvidence(timeline, shown)]) console.log(line)
+  return timeline
+}
+
+/** What only the user can mend is an outcome too; anything else is a mistake of ours. */
+function misconfigured(error: unknown, startedAt: number): EndedTimeline {
+  if (!(error instanceof UserError)) throw error
+  for (const mistake of error.mistakes) core.error(plain(describeMistake(mistake)))
+  const message = error.mistakes.map(describeMistake).join('\n')
+  const verdict = { outcome: 'misconfigured', reason: error.reason, message } as const
+  return {
+    startedAt,
+    finishedAt: Date.now(),
+    context: '',
+    serverVersion: '',
+    timeoutMs: 0,
+    stallTimeoutMs: 0,
+    verdict,
+    targets: [],
+    entries: [],
+  }
+}
+
+function publish(timeline: EndedTimeline): void {
+  const folder = resultFolder()
+  const report = join(folder, 'report.json')
+  const summaryFile = join(folder, 'summary.md')
+  writeFileSync(report, renderReport(timeline))
+  const base = sourceBaseUrl()
+  const summary = renderSummary(timeline, {
+    reportPath: report,
+    ...(base === undefined ? {} : { sourceBaseUrl: base }),
+  })
+  writeFileSync(summaryFile, summary)
+  const stepSummary = process.env['GITHUB_STEP_SUMMARY']
+  if (stepSummary && core.getInput('summary').toLowerCase() !== 'false') appendFileSync(stepSummary, summary)
+  setOutputs({ ...buildOutputs(timeline), report, 'summary-file': summaryFile })
+  for (const { title, message, ...place } of buildAnnotations(timeline)) core.error(message, { title, ...place })
+  const { outcome, reason, message } = timeline.verdict
+  const isWelcome = outcome === 'superseded' && reason === 'superseded' && core.getInput('on-superseded') === 'pass'
+  if (outcome !== 'ready' && !isWelcome) core.setFailed(plain(message))
+}
+
+/** A folder of this run's own: several gates of one job must not overwrite each other's reports. */
+function resultFolder(): string {
+  const parent = process.env['RUNNER_TEMP'] || tmpdir()
+  mkdirSync(parent, { recursive: true })
+  return mkdtempSync(join(parent, 'rollout-gate-'))
+}
+
+function setOutputs(outputs: Readonly<Record<string, string>>): void {
+  // Without the file core falls back to a command that runners no longer take.
+  if (!process.env['GITHUB_OUTPUT']) return
+  for (const [name, value] of Object.entries(outputs)) core.setOutput(name, value)
+}
+
+function sourceBaseUrl(): string | undefined {
+  const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: repository, GITHUB_SHA: sha } = process.env
+  return server && repository && sha ? `${server}/${repository}/blob/${sha}/` : undefined
+}
+
+function usesColor(): boolean {
+  return !process.env['NO_COLOR']
+}

@@ -1,0 +1,220 @@
+import { type Clock, systemClock } from './cluster/clock.ts'
+import { type Cluster, connect } from './cluster/cluster.ts'
+import type { FeedEvent } from './cluster/feed.ts'
+import { explain, logsToRead } from './diagnosis/explain.ts'
+import { Follower } from './gate/follow.ts'
+import { Gate } from './gate/gate.ts'
+import type { GateSettings } from './gate/settings.ts'
+import type { EndedTimeline, Entry } from './gate/timeline.ts'
+import type { Inputs } from './inputs.ts'
+import type { ParsedReferences } from './plan/references.ts'
+import { resolveReferences } from './plan/resolve.ts'
+import type { Target } from './plan/target.ts'
+import { type Plan, resolveTargets } from './plan/targets.ts'
+import { recordingVersion } from './recording/format.ts'
+import { RecordingWriter } from './recording/write.ts'
+import { version } from './version.ts'
+
+/** What the gate is about to do, for the head of the log. */
+export interface RolloutHead {
+  readonly startedAt: number
+  readonly context: string
+  readonly timeoutMs: number
+  readonly stallTimeoutMs: number
+  readonly targets: readonly Target[]
+  /** What the user should hear of how his lines were read. Not yet escaped. */
+  readonly told: readonly string[]
+}
+
+/** How a shell hears of a rollout while it is gated. */
+export interface Listener {
+  readonly mask: (secret: string) => void
+  readonly onHead: (head: RolloutHead) => void
+  readonly onEntry: (entry: Entry) => void
+  /** Something could not be done that decides nothing, as reading a log. Not yet escaped. */
+  readonly onWarning: (text: string) => void
+  /** Aborted when the job is cancelled. */
+  readonly cancelled: AbortSignal
+}
+
+/** Evidence is collected for so long at the most; a cancelled job has little time left. */
+const evidenceMs = 5_000
+const evidenceWhenCancelledMs = 1_500
+
+/**
+ * Gates a rollout from the inputs to the verdict: connects, plans, watches, explains. What happened is the returned
+ * timeline; nothing is printed and no file is written but the recording.
+ * @throws UserError for what only the user can mend (outcome `misconfigured`)
+ */
+export async function gateRollout(
+  inputs: Inputs,
+  raw: Readonly<Record<string, string | undefined>>,
+  parsed: ParsedReferences,
+  listener: Listener,
+  clock: Clock = systemClock,
+): Promise<EndedTimeline> {
+  const startedAt = clock.now()
+  const { kubeconfig, context, namespace } = inputs
+  const cluster = connect(
+    {
+      ...(kubeconfig === undefined ? {} : { kubeconfig }),
+      ...(context === undefined ? {} : { context }),
+      ...(namespace === undefined ? {} : { namespace }),
+    },
+    { clock, mask: listener.mask, userAgent: `rollout-gate/${version}` },
+  )
+  try {
+    const plan = await unlessCancelled(planTargets(cluster, inputs, parsed), listener.cancelled)
+    const settings = gateSettings(inputs, cluster, startedAt)
+    if (plan === undefined) return cancelledTimeline(settings, clock.now())
+    listener.onHead({
+      startedAt,
+      context: cluster.context,
+      timeoutMs: inputs.timeoutMs,
+      stallTimeoutMs: inputs.stallTimeoutMs,
+      ...plan,
+    })
+    return await followPlan(plan, settings, cluster, { inputs, raw, listener, clock })
+  } finally {
+    cluster.close()
+  }
+}
+
+async function planTargets(cluster: Cluster, inputs: Inputs, parsed: ParsedReferences): Promise<Plan> {
+  const resources = await cluster.discover()
+  const milestones = Object.keys(inputs.milestoneTimeoutsMs)
+  const resolution = resolveReferences(parsed, resources, { namespace: cluster.namespace, milestones })
+  const names = new Map(
+    await Promise.all(
+      resolution.selections.map(
+        async (selection) => [selection, (await cluster.list(selection)).map(({ metadata }) => metadata.name)] as const,
+      ),
+    ),
+  )
+  return resolveTargets(resolution, (selection) => names.get(selection) ?? [])
+}
+
+function gateSettings(inputs: Inputs, cluster: Cluster, startedAt: number): GateSettings {
+  return {
+    startedAt,
+    timeoutMs: inputs.timeoutMs,
+    stallTimeoutMs: inputs.stallTimeoutMs,
+    stallIsLiteral: inputs.written.has('stall-timeout'),
+    milestoneTimeoutsMs: inputs.milestoneTimeoutsMs,
+    settleMs: inputs.settleTimeMs,
+    maxRestarts: inputs.maxRestarts,
+    failFast: inputs.failFast,
+    onSuperseded: inputs.onSuperseded,
+    context: cluster.context,
+    serverVersion: cluster.version ?? '',
+    serverOffsetMs: cluster.serverOffsetMs,
+  }
+}
+
+interface Surroundings {
+  readonly inputs: Inputs
+  readonly raw: Readonly<Record<string, string | undefined>>
+  readonly listener: Listener
+  readonly clock: Clock
+}
+
+async function followPlan(
+  plan: Plan,
+  settings: GateSettings,
+  cluster: Cluster,
+  around: Surroundings,
+): Promise<EndedTimeline> {
+  const { inputs, listener, clock } = around
+  const recording = inputs.record === undefined ? undefined : startRecording(inputs.record, plan, settings, around)
+  const onEvent = (event: FeedEvent) => recording?.write(event)
+  // Every watch that the gate asks for is started, so its first list is always to be expected.
+  const gate = new Gate(plan.targets, settings, () => true, listener.onEntry)
+  const follower = new Follower(gate, cluster, clock, settings.startedAt, onEvent)
+  const cancel = () => follower.tell({ type: 'CANCEL' })
+  if (listener.cancelled.aborted) cancel()
+  listener.cancelled.addEventListener('abort', cancel)
+  try {
+    await follower.run()
+    await readLogs(gate, follower, cluster, around)
+  } finally {
+    listener.cancelled.removeEventListener('abort', cancel)
+    await recording?.end(clock.now())
+  }
+  const timeline = explain(gate.timeline(), gate.store, settings.serverOffsetMs)
+  if (timeline.verdict === undefined) throw new Error('The gate ended without a verdict.')
+  return { ...timeline, verdict: timeline.verdict }
+}
+
+/** Reads the log tails that explain the end, all at once and for a bounded time: evidence never holds up a verdict. */
+async function readLogs(
+  gate: Gate,
+  follower: Follower,
+  cluster: Cluster,
+  { inputs, listener, clock }: Surroundings,
+): Promise<void> {
+  const isCancelled = gate.verdict?.outcome === 'cancelled'
+  const { promise: late, resolve } = Promise.withResolvers<void>()
+  const stop = clock.after(isCancelled ? evidenceWhenCancelledMs : evidenceMs, resolve)
+  const reading = logsToRead(gate.timeline(), inputs.logLines).map(async ({ tailLines, ...log }) => {
+    try {
+      const { text } = await cluster.readLog({ ...log, tailLines })
+      if (text !== undefined) follower.tell({ type: 'LOG', ...log, text })
+    } catch (error) {
+      listener.onWarning(
+        `The log of pod ${log.pod}, container ${log.container} could not be read: ${error instanceof Error ? error.message : error}`,
+      )
+    }
+  })
+  await Promise.race([Promise.all(reading), late])
+  stop()
+}
+
+function startRecording(
+  path: string,
+  { targets }: Plan,
+  settings: GateSettings,
+  { raw }: Surroundings,
+): RecordingWriter {
+  return new RecordingWriter(path, {
+    recording: recordingVersion,
+    startedAt: new Date(settings.startedAt).toISOString(),
+    server: settings.serverVersion,
+    context: settings.context,
+    serverOffsetMs: settings.serverOffsetMs,
+    inputs: recordedInputs(raw),
+    targets,
+  })
+}
+
+/** What the user wrote, but for what is secret or says nothing to a replay. */
+function recordedInputs(raw: Readonly<Record<string, string | undefined>>): Record<string, unknown> {
+  const shown = Object.entries(raw).filter(
+    ([name, value]) => value?.trim() && !['kubeconfig', 'record', 'context'].includes(name),
+  )
+  return Object.fromEntries(
+    shown.map(([name, value = '']) => [name, name === 'resources' ? value.split('\n') : value.trim()]),
+  )
+}
+
+/** The result, or undefined when the job is cancelled first. */
+async function unlessCancelled<T>(work: Promise<T>, cancelled: AbortSignal): Promise<T | undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>()
+  const stop = () => resolve(undefined)
+  cancelled.addEventListener('abort', stop)
+  if (cancelled.aborted) stop()
+  // A request that fails because it was given up is of no interest any more.
+  work.catch(() => {})
+  try {
+    return await Promise.race([work, promise])
+  } finally {
+    cancelled.removeEventListener('abort', stop)
+  }
+}
+
+function cancelledTimeline(
+  { startedAt, context, serverVersion, timeoutMs, stallTimeoutMs }: GateSettings,
+  finishedAt: number,
+): EndedTimeline {
+  const verdict = { outcome: 'cancelled', reason: 'cancelled', message: 'the job was cancelled' } as const
+  return { startedAt, finishedAt, context, serverVersion, timeoutMs, stallTimeoutMs, verdict, targets: [], entries: [] }
+}

@@ -1,0 +1,2 @@
+/** What the launchers start, in one bundle. */
+export { runAction } from './main.ts'
