@@ -478,6 +478,12 @@ describe('an access review', () => {
     expect((await ask({ verb: 'get', resource: 'pods', namespace: 'shop' })).status.allowed).toBe(true)
   })
 
+  test('in another format than JSON is refused', async () => {
+    const init = { method: 'POST', body: 'k8s\0' }
+    const answer = await getJson<Status>(await start(), `${path}/selfsubjectaccessreviews`, init)
+    expect(answer).toMatchObject({ code: 415, reason: 'UnsupportedMediaType' })
+  })
+
   test('of the rules leaves out what is denied', async () => {
     const server = await start()
     const ask = () =>

@@ -113,10 +113,24 @@ function verbOf(method: string, name: string | undefined, watches: boolean): str
 }
 
 function review({ access, discovery }: Cluster, { kind }: ApiResource, body: string): object {
-  const asked = JSON.parse(body) as Record<string, unknown>
+  const asked = parseBody(body)
   return kind === 'SelfSubjectAccessReview'
     ? access.reviewAccess(asked)
     : access.reviewRules(asked, discovery.resources)
+}
+
+/** Reads a JSON document; protobuf, which the real server takes too, is refused like any other format. */
+function parseBody(body: string): Record<string, unknown> {
+  try {
+    return JSON.parse(body) as Record<string, unknown>
+  } catch {
+    throw new ApiError(
+      415,
+      'the body of the request was in an unknown format - accepted media types include: application/json',
+      undefined,
+      'UnsupportedMediaType',
+    )
+  }
 }
 
 function notFound(resource: ApiResource, name: string): ApiError {
