@@ -1,0 +1,44 @@
+import { spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse } from 'yaml'
+
+const root = join(import.meta.dirname, '..')
+const dist = join(root, 'dist')
+const programs = ['index.js', 'cli.js']
+
+/** A module that lets the program believe that it runs on an older Node. */
+const olderNode = `data:text/javascript,${encodeURIComponent(
+  "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.11.1' } })",
+)}`
+
+describe('dist', () => {
+  it('holds what action.yml and package.json name', () => {
+    const action = parse(readFileSync(join(root, 'action.yml'), 'utf8'))
+    const { bin } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+    expect([action.runs.main, bin['rollout-gate']]).toEqual(programs.map((name) => `dist/${name}`))
+    expect(readdirSync(dist)).toEqual(expect.arrayContaining([...programs, 'licenses.txt']))
+  })
+
+  it.each(programs)('%s says which Node it needs when it runs on an older one', (program) => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', olderNode, join(dist, program)], {
+      encoding: 'utf8',
+    })
+    expect(stderr).toMatch(/^Rollout Gate needs Node 22\.19 or newer \(this is v20\.11\.1\)\. [^\n]*\n$/)
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+  })
+
+  it('loads nothing that an older Node may not know before it has said so', () => {
+    for (const name of [...programs, 'node-version.js']) {
+      const imports = [...readFileSync(join(dist, name), 'utf8').matchAll(/^import\b.*?['"](.*)['"]/gm)]
+      expect(imports.map(([, from]) => from).filter((from) => from !== './node-version.js')).toEqual([])
+    }
+  })
+
+  it('starts from a shell', () => {
+    const cli = join(dist, 'cli.js')
+    expect(readFileSync(cli, 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/)
+    // Windows has no such bit.
+    if (process.platform !== 'win32') expect(statSync(cli).mode & 0o111).toBe(0o111)
+  })
+})
