@@ -79,7 +79,11 @@ function leaveOutUndici(): void {
 }
 
 function emittedLaunchers(): Files {
-  return new Map(launchers.map((name) => [name, readFileSync(join('build/src', name))]))
+  return new Map(
+    launchers
+      .filter((name) => existsSync(join('build/src', name)))
+      .map((name) => [name, readFileSync(join('build/src', name))]),
+  )
 }
 
 async function bundle(): Promise<Files> {
@@ -107,7 +111,7 @@ function write(files: Files): void {
     writeFileSync(join('dist', name), content)
     console.log(`${(content.length / 1024).toFixed(0).padStart(6)} KiB  dist/${name}`)
   }
-  chmodSync(join('dist', executable), 0o755)
+  if (files.has(executable)) chmodSync(join('dist', executable), 0o755)
 }
 
 function check(files: Files): void {
