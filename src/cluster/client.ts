@@ -221,9 +221,7 @@ export class Client {
   }
 
   #maskForms(secret: string | undefined): void {
-    if (secret === undefined || this.#masked.has(secret)) return
-    this.#masked.add(secret)
-    formsOf(secret).forEach(this.#mask)
+    if (secret !== undefined && !this.#masked.has(secret)) formsOf(secret).forEach(this.#mask)
   }
 
   readonly #mask = (secret: string): void => {

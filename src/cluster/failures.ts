@@ -42,10 +42,11 @@ function isCertificateCode(code: string): boolean {
 /** Whatever Node throws while a request is made, as a `ConnectionError` with a message for people. */
 export function asConnectionError(error: unknown): ConnectionError {
   if (error instanceof ConnectionError) return error
-  const first = error instanceof AggregateError && error.errors.length > 0 ? error.errors[0] : error
-  if (!(first instanceof Error)) return new ConnectionError('UNKNOWN', String(first))
-  const code = 'code' in first && typeof first.code === 'string' ? first.code : 'UNKNOWN'
-  return new ConnectionError(code, first.message || code)
+  const { errors } = Object(error) as { errors?: unknown }
+  // A host with several addresses fails with one error each.
+  const { code, message } = Object(Array.isArray(errors) ? errors[0] : error) as { code?: unknown; message?: unknown }
+  const name = typeof code === 'string' ? code : 'UNKNOWN'
+  return new ConnectionError(name, typeof message === 'string' && message !== '' ? message : name)
 }
 
 /** The `code` of an `ERROR` line (DESIGN §6): the HTTP status, 0 when there was no answer. */

@@ -32,7 +32,7 @@ const shortestBackOffMs = 100
 const longestBackOffMs = 5_000
 const longestRetryAfterMs = 30_000
 /** What is refused or does not exist seldom changes, but it may: access is granted, a CRD is installed. */
-const refusedBackOffMs: Readonly<Record<number, number>> = { 401: 30_000, 403: 30_000, 404: 5_000 }
+const refusedBackOffMs: Readonly<Record<number, number>> = { 401: 20_000, 403: 20_000, 404: 5_000, 405: 20_000 }
 
 /**
  * Follows one request until it is closed: lists, watches from there, and tells the sink every change exactly once,
@@ -54,6 +54,8 @@ export class Reflector {
   /** The status that was told last in this blind spell. */
   #blind: number | undefined
   #failures = 0
+  /** The last watch found its resource version expired. */
+  #expired = false
   #pollsLeft = 0
   #refreshes: ((reached: boolean) => void)[] = []
   /** Ends the watch or the pause that goes on just now, so that a list is made at once. */
@@ -117,7 +119,7 @@ export class Reflector {
       this.#synced = true
       for (const settle of refreshes) settle(true)
     } catch (error) {
-      for (const settle of refreshes) settle([403, 404].includes(statusOf(error)))
+      for (const settle of refreshes) settle([403, 404, 405].includes(statusOf(error)))
       throw error
     }
   }
@@ -133,10 +135,9 @@ export class Reflector {
   async #watch(): Promise<void> {
     const { clock, client, path } = this.#options
     const signal = this.#renewInterrupt()
-    const startedAt = clock.now()
     // Spread, so that the watches of a gate do not all end together.
     const timeoutSeconds = 45 + Math.floor(clock.random() * 16)
-    let spoke = false
+    let healthyFrom = Number.POSITIVE_INFINITY
     let end: 'ended' | 'cut'
     try {
       const collection = await path()
@@ -154,10 +155,13 @@ export class Reflector {
         signal,
         overdueMs: timeoutSeconds * 1000 + overtimeMs,
         probe: (ended) => this.#probe(collection, ended),
-        onOpen: () => this.#alive(),
+        onOpen: () => {
+          healthyFrom = clock.now() + healthyWatchMs
+          this.#alive()
+        },
         onLine: (line) => {
           this.#take(line)
-          spoke = true
+          healthyFrom = clock.now()
         },
       })
     } catch (error) {
@@ -165,11 +169,13 @@ export class Reflector {
       this.#pollsLeft = pollsBetweenWatches
       return
     } finally {
-      if (spoke || clock.now() - startedAt >= healthyWatchMs) this.#failures = 0
+      if (clock.now() >= healthyFrom) {
+        this.#failures = 0
+        this.#expired = false
+      }
     }
     if (signal.aborted) return
-    const healthy = spoke || clock.now() - startedAt >= healthyWatchMs
-    if (end === 'cut' || !healthy) await this.#pause(this.#backOffMs())
+    if (end === 'cut' || clock.now() < healthyFrom) await this.#pause(this.#backOffMs())
   }
 
   #probe(collection: string, signal: AbortSignal): Promise<unknown> {
@@ -226,10 +232,9 @@ export class Reflector {
     const status = statusOf(error)
     if (losesPlace(error)) this.#resourceVersion = undefined
     if (status === 410) {
-      // Ordinary: the server keeps only so much history. Only a second one in a row has to wait.
-      const backOffMs = this.#failures === 0 ? 0 : this.#backOffMs()
-      this.#failures += 1
-      await this.#pause(backOffMs)
+      // Ordinary: the server keeps only so much history. Only the second in a row has to wait.
+      if (this.#expired) await this.#pause(this.#backOffMs())
+      this.#expired = true
       return
     }
     this.#tell(status, error instanceof Error ? error.message : String(error))
@@ -259,7 +264,7 @@ export class Reflector {
   }
 
   async #pause(delayMs: number): Promise<void> {
-    if (this.#refreshes.length > 0 || delayMs === 0) return
+    if (this.#refreshes.length > 0) return
     await sleep(this.#options.clock, delayMs, this.#renewInterrupt())
   }
 

@@ -147,9 +147,9 @@ export class Gate {
   }
 
   #fire(at: number): void {
+    const due = this.#tracks.filter((track) => (this.#recheckAt(track) ?? Infinity) <= at)
     this.#now = at
     const timeoutAt = this.#timeoutAt()
-    const due = this.#tracks.filter((track) => (this.#recheckAt(track) ?? Infinity) <= at)
     this.#judge(due)
     const blind =
       this.#sight.verdict(at) ??
@@ -294,18 +294,17 @@ export class Gate {
       track.fallBack(assessment, this.#now)
       this.#tell(track, 'note', `no longer ready: ${assessment.message}`)
     }
-    this.#tellProblems(track, assessment.problems)
     const { reached, moved } = track.milestones.update(assessment, track.reachedAt(this.#now))
     if (moved) track.stall.restart(this.#now)
+    const words = assessment.status === 'ready' ? '' : reachedWords(reached)
+    if (words !== '') this.#tell(track, 'progress', words)
+    this.#tellProblems(track, assessment.problems)
     if (assessment.failure !== undefined) {
       const { reason } = assessment.failure
       this.#end(track, { outcome: 'failed', reason, message: describe(assessment.failure, track.target) })
     } else if (assessment.status === 'ready' && !wasReady) {
       track.readyAt = this.#now
       this.#tell(track, 'verdict', assessment.message, 'ready')
-    } else if (assessment.status !== 'ready') {
-      const words = reachedWords(reached)
-      if (words !== '') this.#tell(track, 'progress', words)
     }
   }
 

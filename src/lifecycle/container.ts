@@ -96,10 +96,15 @@ function refusedPull(pod: Pod, at: PodContainer, reason: PullReason, refusals: R
       ...pullClass(reason, count),
       count,
       firstSeenAt: refusals.firstAt,
-      message: `cannot pull image "${image}": ${registryWords(refusals.message)}`,
+      message: pullMessage(image, refusals.message, count),
       detail: { image },
     }),
   }
+}
+
+function pullMessage(image: string, words: string, count: number): string {
+  const answer = registryWords(words)
+  return `cannot pull image "${image}"${answer === '' ? '' : `: ${answer}`}${count > 1 ? ` (${count} attempts)` : ''}`
 }
 
 /**
@@ -188,7 +193,7 @@ function deathProblem(
   return describe(pod, at, {
     reason,
     class: 'strike',
-    message: `${message}${history.deaths > 1 ? ` (${history.deaths} times)` : ''}`,
+    message: `${message}${history.deaths > 1 ? `, ${history.deaths} times now` : ''}`,
     count: history.deaths,
     firstSeenAt: history.firstDeathAt ?? view.now,
     proven,

@@ -11,6 +11,8 @@ export interface PodState {
   /** Every init container that must end has ended, sidecars run. */
   readonly initialized: boolean
   readonly pulled: boolean
+  /** How long its slowest pull took, in milliseconds, as the kubelet's event tells. */
+  readonly pullMs?: number
   /** Every container has been started, and runs or has done its work. */
   readonly started: boolean
   readonly ready: boolean
@@ -59,6 +61,7 @@ export function examinePod(pod: Pod, view: View): PodState {
     unharmed: [...history.containers.values()].every(({ deaths }) => deaths === 0),
     problems,
     ...(patience === undefined ? {} : { patience }),
+    ...slowestPull(view.events(pod)),
     ...earliest(recheck),
   }
 }
@@ -155,6 +158,16 @@ function setupProblem(subject: string, event: EventObject, view: View): Problem 
     firstSeenAt,
     proven: isMissing && view.now - firstSeenAt >= missingObjectMs,
   }
+}
+
+/** `Successfully pulled image "…" in 12.234s (12.234s including waiting).` */
+function slowestPull(events: readonly EventObject[]): { pullMs?: number } {
+  const took = events.flatMap(({ reason, message = '' }) => {
+    const [, minutes = '0', amount, unit] =
+      (reason === 'Pulled' && /" in (?:(\d+)m)?([\d.]+)(ms|s)\b/.exec(message)) || []
+    return amount === undefined ? [] : [Number(minutes) * 60_000 + Number(amount) * (unit === 's' ? 1_000 : 1)]
+  })
+  return took.length === 0 ? {} : { pullMs: Math.max(...took) }
 }
 
 function hasContainers(pod: Pod): boolean {

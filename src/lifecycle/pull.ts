@@ -30,7 +30,14 @@ const wordings: readonly (readonly [PullReason, RegExp])[] = [
 
 /** Classifies the words of a failed pull. */
 export function pullReason(message: string): PullReason {
-  return wordings.find(([, pattern]) => pattern.test(message))?.[0] ?? 'image-pull-failed'
+  const words = withoutImage(message)
+  return wordings.find(([, pattern]) => pattern.test(words))?.[0] ?? 'image-pull-failed'
+}
+
+/** The message without the image's name, which may hold any word: `registry/denied/app:404` is a valid one. */
+function withoutImage(message: string): string {
+  const quoted = [...message.matchAll(/"([^"]+)"/g)].map(([, name = '']) => name).filter((name) => name.length > 2)
+  return quoted.sort((a, b) => b.length - a.length).reduce((words, name) => words.replaceAll(name, ''), message)
 }
 
 /** The kubelet's event for one refused attempt; "Error: ErrImagePull" follows it and would count it twice. */
@@ -39,13 +46,17 @@ export function isPullRefusal(event: EventObject): boolean {
 }
 
 /**
- * The registry's own words, without the layers that the runtime wraps around them: what follows the last
- * `failed to resolve …:` or `failed to pull …:`, kept whole where nothing of the kind is found.
+ * The registry's own words, without the layers that kubelet and runtime wrap around them: what follows the last
+ * `failed to …:`, kept whole where nothing of the kind is found.
  */
 export function registryWords(message: string): string {
+  const words = withoutImage(message.replace(/^Back-off pulling image "[^"]*"(?::\s*ErrImagePull)?:?\s*/i, ''))
   const core =
-    /(?:failed to resolve reference|failed to resolve image|failed to do request|unexpected status[^:]*)\s*(?:"[^"]*")?:?\s*(.+)$/is.exec(
-      message,
-    )?.[1]
-  return (core ?? message.replace(/^Back-off pulling image "[^"]*"(?::\s*ErrImagePull:?)?\s*/i, '') ?? message).trim()
+    /^.*failed to (?:resolve reference|resolve image|do request|pull and unpack image|pull image|fetch)[^:]*:\s*(.+)$/is.exec(
+      words,
+    )?.[1] ?? words
+  return core
+    .replace(/^[\s:"]+/, '')
+    .replace(/\s+/g, ' ')
+    .trim()
 }

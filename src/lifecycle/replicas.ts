@@ -28,6 +28,8 @@ export function podMilestones(state: PodsState | undefined, replicas: number): r
     }))
   }
   const count = (has: (pod: PodsState['pods'][number]) => boolean) => state.pods.filter(has).length
+  const pulls = state.pods.flatMap(({ pullMs }) => pullMs ?? [])
+  const slowest = pulls.length === 0 ? '' : ` (slowest pull ${(Math.max(...pulls) / 1000).toFixed(1)} s)`
   return [
     countMilestone(
       'scheduled',
@@ -39,13 +41,13 @@ export function podMilestones(state: PodsState | undefined, replicas: number): r
       'pulled',
       count((pod) => pod.pulled),
       replicas,
-      'with their images',
+      'with images pulled',
     ),
     countMilestone(
       'started',
       count((pod) => pod.started),
       replicas,
-      'started',
+      `started${slowest}`,
     ),
   ]
 }

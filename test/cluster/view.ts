@@ -13,7 +13,7 @@ const groupCollections = [
 export class View {
   /** When the action was started, in milliseconds since 1970. */
   actionStarted: number | undefined
-  /** When the first container was seen to have died, in milliseconds since 1970. */
+  /** When the first container died by the API's word (whole seconds), in milliseconds since 1970. */
   firstDeath: number | undefined
   private readonly objects = new Map<string, KubeObject>()
   private readonly listeners = new Set<() => void>()
@@ -82,15 +82,16 @@ export class View {
     this.history.push({ at: new Date().toISOString(), type, object })
     if (type === 'DELETED') this.objects.delete(key)
     else this.objects.set(key, object)
-    if (object.kind === 'Pod' && !this.firstDeath && hasDied(object)) this.firstDeath = Date.now()
+    if (object.kind === 'Pod') this.firstDeath ??= deathOf(object)
     for (const listener of [...this.listeners]) listener()
   }
 }
 
-function hasDied(pod: KubeObject): boolean {
+/** When a container of a pod that is not going died first, as far as its status still says. */
+function deathOf(pod: KubeObject): number | undefined {
+  if (pod.metadata.deletionTimestamp) return undefined
   const statuses: KubeObject[] = pod['status'].containerStatuses ?? []
-  return (
-    !pod.metadata.deletionTimestamp &&
-    statuses.some((status) => status['state'].terminated || status['lastState'].terminated)
-  )
+  const deaths = statuses.flatMap(({ state, lastState }) => [lastState?.terminated, state?.terminated])
+  const finishes = deaths.flatMap((death) => (death ? [Date.parse(death.finishedAt)] : []))
+  return finishes.length === 0 ? undefined : Math.min(...finishes)
 }
