@@ -1,0 +1,220 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { type Clock, systemClock } from '../../src/cluster/clock.ts'
+import { type Cluster, connect } from '../../src/cluster/cluster.ts'
+import { UserError } from '../../src/errors.ts'
+import { type ApiServer, type ApiServerOptions, startApiServer } from '../support/api-server.ts'
+import { ManualClock } from './manual-clock.ts'
+import { Observations } from './observations.ts'
+
+const endings: (() => Promise<void> | void)[] = []
+afterEach(async () => {
+  for (const end of endings.splice(0).reverse()) await end()
+})
+
+async function start(options: ApiServerOptions = {}, token = 'sesame-open', clock: Clock = systemClock) {
+  const server = await startApiServer(options)
+  const { cluster, masked } = open(server.kubeconfig({ token, namespace: 'shop' }), clock)
+  endings.push(() => server.close())
+  return { server, cluster, masked }
+}
+
+function open(kubeconfig: string, clock: Clock = systemClock): { cluster: Cluster; masked: string[] } {
+  const masked: string[] = []
+  const places = { env: {}, home: '/nowhere', serviceAccount: '/nowhere' }
+  const cluster = connect(
+    { kubeconfig },
+    { clock, mask: (secret) => masked.push(secret), userAgent: 'rollout-gate/1', places },
+  )
+  endings.push(() => cluster.close())
+  return { cluster, masked }
+}
+
+async function userError(promise: Promise<unknown>): Promise<UserError> {
+  const error = await promise.then(
+    () => undefined,
+    (thrown) => thrown,
+  )
+  if (error instanceof UserError) return error
+  throw new Error(`not the user's mistake: ${error}`)
+}
+
+const pods = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop' }
+const pod = (name: string, server: ApiServer) =>
+  server.apply({ apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'shop' }, spec: {} })
+
+describe('connecting', () => {
+  test('asks nothing of the cluster, and masks what is secret', async () => {
+    const { server, cluster, masked } = await start()
+    expect(cluster).toMatchObject({ context: 'test', namespace: 'shop' })
+    expect(masked).toContain('sesame-open')
+    expect(cluster.secrets).toContain('sesame-open')
+    expect(server.requests).toEqual([])
+  })
+
+  test('the first contact learns resources, version and the server clock with three requests', async () => {
+    const { server, cluster } = await start({ clockOffsetMs: 60_000 })
+    const resources = await cluster.discover()
+    expect(resources.some(({ kind }) => kind === 'Deployment')).toBe(true)
+    expect(cluster.version).toBe('v1.34.4')
+    expect(Math.abs(cluster.serverOffsetMs - 60_000)).toBeLessThan(1_000)
+    expect(server.requests.map(({ path }) => path).sort()).toEqual(['/api', '/apis', '/version'])
+  })
+})
+
+describe('a first contact that fails', () => {
+  test('for refused credentials, at once after they were read again', async () => {
+    const { server, cluster } = await start({ tokens: ['another'] })
+    const error = await userError(cluster.discover())
+    expect(error.reason).toBe('credentials-expired')
+    expect(error.message).toContain('user "test" (context "test")')
+    expect(server.requests.length).toBeLessThanOrEqual(6)
+  })
+
+  test('for a bad certificate, at once', async () => {
+    const { server } = await start({ tls: true })
+    const kubeconfig = JSON.parse(server.kubeconfig({ token: 'sesame-open' }))
+    delete kubeconfig.clusters[0].cluster['certificate-authority-data']
+    const error = await userError(open(JSON.stringify(kubeconfig)).cluster.discover())
+    expect(error.reason).toBe('api-unreachable')
+    expect(error.message).toContain('certificate-authority-data')
+  })
+
+  test('for somebody who may see nothing', async () => {
+    const { server, cluster } = await start()
+    server.failNext(9, 403)
+    expect(await userError(cluster.discover())).toMatchObject({
+      reason: 'forbidden',
+      message: expect.stringContaining('system:discovery'),
+    })
+  })
+
+  test('for a server that is not there, after 30 s of trying', async () => {
+    const clock = new ManualClock()
+    const { server, cluster } = await start({}, 'sesame-open', clock)
+    await server.stop()
+    const startedAt = clock.now()
+    const failed = userError(cluster.discover())
+    for (const delayMs of [200, 400, 800, 1600, ...Array(8).fill(3000)]) {
+      await clock.untilPending(delayMs)
+      clock.advance(delayMs)
+    }
+    expect(await failed).toMatchObject({ reason: 'api-unreachable', message: expect.stringContaining('ECONNREFUSED') })
+    expect(clock.now() - startedAt).toBeGreaterThan(26_000)
+    expect(clock.now() - startedAt).toBeLessThanOrEqual(30_000)
+  })
+
+  test('not for a server that comes back in time', async () => {
+    const { server, cluster } = await start()
+    server.failNext(1, 503)
+    server.failNext(1, 0)
+    expect(await cluster.discover()).not.toHaveLength(0)
+  })
+})
+
+describe('watching', () => {
+  test('works before the discovery, and is the same watch when asked for twice', async () => {
+    const { server, cluster } = await start()
+    pod('web', server)
+    const told = new Observations()
+    cluster.watch(pods, told.sink)
+    cluster.watch({ ...pods }, told.sink)
+    await Promise.all([cluster.discover(), told.until('SYNCED Pod')])
+    expect(told.words).toEqual(['ADDED web', 'SYNCED Pod'])
+    expect(server.requests.filter(({ path }) => path === '/apis')).toHaveLength(1)
+  })
+
+  test('a kind whose CRD is installed meanwhile is found', async () => {
+    const clock = new ManualClock()
+    const { server, cluster } = await start({}, 'sesame-open', clock)
+    await cluster.discover()
+    const told = new Observations()
+    cluster.watch({ apiVersion: 'acme.example/v1', kind: 'Widget', namespace: 'shop' }, told.sink)
+    await clock.untilPending(5_000)
+    server.discovery.serve({
+      group: 'acme.example',
+      version: 'v1',
+      kind: 'Widget',
+      plural: 'widgets',
+      namespaced: true,
+      status: true,
+      verbs: ['list', 'watch'],
+    })
+    clock.advance(5_000)
+    await told.until('SYNCED Widget')
+    expect(told.words).toEqual(['ERROR 404', 'ALIVE', 'SYNCED Widget'])
+  })
+
+  test('a refresh asks for fresh lists of what is watched, and says whether the server answered', async () => {
+    const { server, cluster } = await start()
+    const told = new Observations()
+    cluster.watch(pods, told.sink)
+    await told.until('SYNCED Pod')
+    expect(await cluster.refresh([pods])).toBe(true)
+    expect(await cluster.refresh()).toBe(true)
+    await server.stop()
+    expect(await cluster.refresh()).toBe(false)
+  })
+
+  test('nothing is told after the end', async () => {
+    const { server, cluster } = await start()
+    const told = new Observations()
+    cluster.watch(pods, told.sink)
+    await told.until('SYNCED Pod')
+    cluster.close()
+    cluster.watch({ ...pods, name: 'web' }, told.sink)
+    pod('web', server)
+    await server.until(({ openWatches }) => openWatches.length === 0)
+    expect(told.words).toEqual(['SYNCED Pod'])
+  })
+})
+
+test('a list names what there is, without its secrets', async () => {
+  const { server, cluster } = await start()
+  server.apply({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 's', namespace: 'shop' },
+    data: { password: 'aHVudGVyMg==' },
+  })
+  const secrets = await cluster.list({ apiVersion: 'v1', kind: 'Secret', namespace: 'shop' })
+  expect(secrets).toMatchObject([{ kind: 'Secret', metadata: { name: 's' } }])
+  expect(JSON.stringify(secrets)).not.toContain('aHVudGVyMg==')
+  await expect(cluster.list({ apiVersion: 'v1', kind: 'Nonsense' })).rejects.toMatchObject({ status: 404 })
+})
+
+test('an access review tells what may be listed and watched', async () => {
+  const { server, cluster } = await start()
+  server.deny({ verb: 'watch', resource: 'pods' })
+  const resources = await cluster.discover()
+  const questions = ['Pod', 'Deployment'].map((wanted) => {
+    const resource = resources.find(({ kind }) => kind === wanted)
+    if (!resource) throw new Error(`no ${wanted}`)
+    return { resource, namespace: 'shop' }
+  })
+  expect(await cluster.reviewAccess(questions)).toEqual([
+    { list: true, watch: false },
+    { list: true, watch: true },
+  ])
+  server.failNext(4, 403)
+  expect(await cluster.reviewAccess(questions.slice(0, 1))).toEqual([{ list: undefined, watch: undefined }])
+})
+
+test('a closed cluster keeps no process alive', async () => {
+  const { server } = await start()
+  const module = fileURLToPath(new URL('../../src/cluster/cluster.ts', import.meta.url))
+  const script = `
+    const { connect } = await import(${JSON.stringify(module)})
+    const cluster = connect({ kubeconfig: process.env.TEST_KUBECONFIG }, { mask: () => {}, userAgent: 'test' })
+    await cluster.discover()
+    cluster.watch(${JSON.stringify(pods)}, ({ type }) => type === 'SYNCED' && setImmediate(() => cluster.close()))`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    env: { PATH: process.env['PATH'], TEST_KUBECONFIG: server.kubeconfig() },
+  })
+  const errors = text(child.stderr)
+  const [code] = await once(child, 'exit')
+  expect(await errors).toBe('')
+  expect(code).toBe(0)
+})

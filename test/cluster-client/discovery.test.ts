@@ -1,0 +1,80 @@
+import { Client } from '../../src/cluster/client.ts'
+import { systemClock } from '../../src/cluster/clock.ts'
+import { discover, serverVersion } from '../../src/cluster/discovery.ts'
+import { loadKubeconfig } from '../../src/cluster/kubeconfig.ts'
+import { type ApiServer, type ApiServerOptions, startApiServer } from '../support/api-server.ts'
+
+const endings: (() => Promise<void> | void)[] = []
+afterEach(async () => {
+  for (const end of endings.splice(0).reverse()) await end()
+})
+
+async function start(options: ApiServerOptions = {}): Promise<{ server: ApiServer; client: Client }> {
+  const server = await startApiServer(options)
+  const load = () => loadKubeconfig({ kubeconfig: server.kubeconfig() })
+  const client = new Client(load(), load, { clock: systemClock, mask: () => {}, userAgent: 'test', env: {} })
+  endings.push(
+    () => server.close(),
+    () => client.close(),
+  )
+  return { server, client }
+}
+
+const metrics = {
+  group: 'metrics.k8s.io',
+  version: 'v1beta1',
+  kind: 'PodMetrics',
+  plural: 'pods',
+  namespaced: true,
+  status: false,
+}
+
+describe.each([true, false])('with aggregated discovery %s', (aggregatedDiscovery) => {
+  test('every resource is found, the core group first', async () => {
+    const { server, client } = await start({ aggregatedDiscovery })
+    const { resources, stale } = await discover(client)
+    const serves = ({ group, version, kind, plural, namespaced, status }: (typeof resources)[number]) => ({
+      group,
+      version,
+      kind,
+      plural,
+      namespaced,
+      status,
+    })
+    expect(resources.map(serves)).toEqual(expect.arrayContaining(server.discovery.resources.map(serves)))
+    expect(resources).toHaveLength(server.discovery.resources.length)
+    expect(resources[0]?.group).toBe('')
+    expect(stale).toEqual([])
+    expect(resources.find(({ kind }) => kind === 'Deployment')).toMatchObject({
+      group: 'apps',
+      version: 'v1',
+      plural: 'deployments',
+      shortNames: ['deploy'],
+      namespaced: true,
+      status: true,
+      verbs: expect.arrayContaining(['list', 'watch']),
+    })
+  })
+
+  test('a group whose server is down is noted, and the others are found', async () => {
+    const { server, client } = await start({ aggregatedDiscovery })
+    server.discovery.serve(metrics)
+    server.discovery.markStale('metrics.k8s.io/v1beta1')
+    const { resources, stale } = await discover(client)
+    expect(stale).toEqual(['metrics.k8s.io/v1beta1'])
+    expect(resources.some(({ kind }) => kind === 'Deployment')).toBe(true)
+  })
+})
+
+test('two requests are enough on a server with aggregated discovery', async () => {
+  const { server, client } = await start()
+  await discover(client)
+  expect(server.requests.map(({ path }) => path).sort()).toEqual(['/api', '/apis'])
+})
+
+test('the version is told, and its refusal is no failure', async () => {
+  const { server, client } = await start()
+  expect(await serverVersion(client)).toBe('v1.34.4')
+  server.failNext(1, 403)
+  expect(await serverVersion(client)).toBeUndefined()
+})

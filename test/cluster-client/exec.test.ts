@@ -1,0 +1,85 @@
+import { type ExecPlugin, runExecPlugin } from '../../src/cluster/exec.ts'
+import { UserError } from '../../src/errors.ts'
+
+/** A plugin that is this JavaScript. */
+const plugin = (script: string, rest: Partial<ExecPlugin> = {}): ExecPlugin => ({
+  command: process.execPath,
+  args: ['-e', script],
+  apiVersion: 'client.authentication.k8s.io/v1beta1',
+  ...rest,
+})
+
+const run = (exec: ExecPlugin, env: NodeJS.ProcessEnv = {}) =>
+  runExecPlugin(exec, { server: 'https://api.example' }, env)
+
+async function refusal(exec: ExecPlugin): Promise<UserError> {
+  const error = await Promise.resolve()
+    .then(() => run(exec))
+    .catch((thrown) => thrown)
+  if (error instanceof UserError) return error
+  throw new Error('the plugin was believed')
+}
+
+const print = (status: object) =>
+  `console.log(JSON.stringify({kind: 'ExecCredential', status: ${JSON.stringify(status)}}))`
+
+test('a token with its expiry', async () => {
+  const status = { token: 'fresh', expirationTimestamp: '2030-01-01T00:00:00Z' }
+  expect(await run(plugin(print(status)))).toEqual({ token: 'fresh', expiresAt: Date.UTC(2030, 0, 1) })
+})
+
+test('a client certificate', async () => {
+  const status = { clientCertificateData: 'cert', clientKeyData: 'key' }
+  expect(await run(plugin(print(status)))).toEqual({ certificate: 'cert', key: 'key' })
+})
+
+test('the plugin hears its protocol version, that nobody is there, and the cluster if it wants', async () => {
+  const echo = 'console.log(JSON.stringify({status: {token: process.env.KUBERNETES_EXEC_INFO}}))'
+  const info = async (exec: ExecPlugin) => JSON.parse((await run(exec)).token ?? '')
+  expect(await info(plugin(echo))).toEqual({
+    apiVersion: 'client.authentication.k8s.io/v1beta1',
+    kind: 'ExecCredential',
+    spec: { interactive: false },
+  })
+  expect(await info(plugin(echo, { provideClusterInfo: true }))).toMatchObject({
+    spec: { cluster: { server: 'https://api.example' } },
+  })
+})
+
+test('the plugin gets the environment and its own, but not the inputs of the action', async () => {
+  const echo =
+    'console.log(JSON.stringify({status: {token: [process.env.A, process.env.B, process.env.INPUT_KUBECONFIG].join()}}))'
+  const env = { A: 'job', B: 'job', INPUT_KUBECONFIG: 'secret' }
+  expect(await run(plugin(echo, { env: [{ name: 'B', value: 'plugin' }] }), env)).toEqual({ token: 'job,plugin,' })
+})
+
+test('a plugin that asks for input finds none, instead of waiting for ever', async () => {
+  const asks = "process.stdin.on('end', () => { console.error('no answer'); process.exit(1) }).resume()"
+  expect((await refusal(plugin(asks))).message).toContain('failed with exit code 1: no answer')
+})
+
+test('a program that is not installed is named, with the hint of the kubeconfig', async () => {
+  const error = await refusal({ command: 'no-such-auth-plugin', installHint: 'Install it:\n  see the manual' })
+  expect(error.reason).toBe('input-invalid')
+  expect(error.message).toContain('"no-such-auth-plugin", which is not installed on this machine')
+  expect(error.message).toContain('The kubeconfig says: Install it: see the manual')
+})
+
+test('one that fails is told with the end of what it said', async () => {
+  const error = await refusal(
+    plugin("console.error('x'.repeat(9999)); console.error('Unable to locate credentials'); process.exit(253)"),
+  )
+  expect(error.reason).toBe('credentials-expired')
+  expect(error.message).toContain('failed with exit code 253')
+  expect(error.message).toContain('Unable to locate credentials')
+  expect(error.message.length).toBeLessThan(900)
+})
+
+test('one that needs a terminal is refused at once', async () => {
+  expect((await refusal(plugin('', { interactiveMode: 'Always' }))).message).toContain('insists on a terminal')
+})
+
+test('output that makes no sense is never quoted', async () => {
+  expect((await refusal(plugin("console.log('token: hunter2')"))).message).not.toContain('hunter2')
+  expect((await refusal(plugin(print({})))).message).toContain('neither a token nor a certificate')
+})

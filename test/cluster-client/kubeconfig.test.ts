@@ -1,0 +1,257 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { type KubeconfigInput, loadKubeconfig } from '../../src/cluster/kubeconfig.ts'
+import { UserError } from '../../src/errors.ts'
+
+const pem = Buffer.from('-----BEGIN CERTIFICATE-----\nMIIBcertificateline\n-----END CERTIFICATE-----\n').toString(
+  'base64',
+)
+
+interface Parts {
+  cluster?: object
+  user?: object
+  context?: object
+  name?: string
+  currentContext?: string
+}
+
+function kubeconfig({ cluster, user, context, name = 'prod', currentContext = name }: Parts = {}) {
+  return {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name, cluster: { server: 'https://api.example:6443', ...cluster } }],
+    users: [{ name, user: { token: 'sesame-open', ...user } }],
+    contexts: [{ name, context: { cluster: name, user: name, ...context } }],
+    'current-context': currentContext,
+  }
+}
+
+const text = (parts?: Parts) => JSON.stringify(kubeconfig(parts), null, 2)
+const base64 = (plain: string) => Buffer.from(plain).toString('base64')
+
+let home: string
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'kubeconfig-'))
+})
+afterEach(() => rmSync(home, { recursive: true }))
+
+const load = (input: KubeconfigInput = {}, env: NodeJS.ProcessEnv = {}) =>
+  loadKubeconfig(input, { env, home, serviceAccount: join(home, 'serviceaccount') })
+
+function write(path: string, content: string): string {
+  const file = join(home, path)
+  mkdirSync(join(file, '..'), { recursive: true })
+  writeFileSync(file, content)
+  return file
+}
+
+/** The user's mistake that loading ends with. */
+function mistake(input: KubeconfigInput, env: NodeJS.ProcessEnv = {}): string {
+  try {
+    load(input, env)
+  } catch (error) {
+    if (error instanceof UserError) return error.message
+    throw error
+  }
+  throw new Error('the kubeconfig was accepted')
+}
+
+describe('where the kubeconfig comes from', () => {
+  test.each([
+    ['JSON', text()],
+    [
+      'YAML',
+      `current-context: prod\n${['clusters', 'users', 'contexts'].map((list) => `${list}: ${JSON.stringify(kubeconfig()[list as 'users'])}`).join('\n')}\n`,
+    ],
+    ['base64', base64(text())],
+    ['base64 wrapped at 76 columns', base64(text()).replace(/.{76}/g, '$&\n')],
+    ['base64 wrapped by Windows', base64(text()).replace(/.{64}/g, '$&\r\n')],
+    ['base64 without padding', base64(text()).replace(/=+$/, '')],
+    ['text with a byte order mark', `\uFEFF${text()}`],
+  ])('the input holds it as %s', (_, given) => {
+    expect(load({ kubeconfig: given })).toMatchObject({
+      context: 'prod',
+      server: 'https://api.example:6443',
+      user: 'prod',
+    })
+  })
+
+  test('the input names a file', () => {
+    expect(load({ kubeconfig: write('config.yaml', text()) }).context).toBe('prod')
+  })
+
+  test('a file may be in the home folder, and hold base64', () => {
+    write('secrets/config', base64(text()))
+    expect(load({ kubeconfig: '~/secrets/config' }).context).toBe('prod')
+  })
+
+  test('$KUBECONFIG names several files: the first to say something is right, missing ones are passed over', () => {
+    const first = write('first', text({ name: 'first', cluster: { server: 'https://first' } }))
+    const second = write('second', text({ name: 'first', cluster: { server: 'https://second' } }))
+    const third = write('third', text({ name: 'third', currentContext: 'third' }))
+    const env = { KUBECONFIG: [join(home, 'missing'), first, second, third].join(delimiter) }
+    expect(load({}, env)).toMatchObject({ context: 'first', server: 'https://first' })
+    expect(load({ context: 'third' }, env).context).toBe('third')
+  })
+
+  test('without it ~/.kube/config is used', () => {
+    write('.kube/config', text({ name: 'home' }))
+    expect(load().context).toBe('home')
+  })
+
+  test('in a pod the service account is used', () => {
+    write('serviceaccount/token', 'pod-token')
+    write('serviceaccount/ca.crt', '-----BEGIN CERTIFICATE-----')
+    write('serviceaccount/namespace', 'runners\n')
+    const env = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' }
+    expect(load({}, env)).toMatchObject({
+      server: 'https://[fd00::1]:443',
+      namespace: 'runners',
+      tokenFile: join(home, 'serviceaccount/token'),
+    })
+  })
+})
+
+describe('context and namespace', () => {
+  test('the input overrides what the kubeconfig says', () => {
+    const given = text({ context: { namespace: 'shop' } })
+    expect(load({ kubeconfig: given }).namespace).toBe('shop')
+    expect(load({ kubeconfig: given, namespace: 'test' }).namespace).toBe('test')
+    expect(load({ kubeconfig: text() }).namespace).toBe('default')
+  })
+
+  test('an unknown context is answered with those that exist', () => {
+    expect(mistake({ kubeconfig: text(), context: 'pord' })).toBe(
+      'kubeconfig: The kubeconfig has no context "pord". It has: prod.',
+    )
+  })
+
+  test('a missing current-context is answered with what to set', () => {
+    expect(mistake({ kubeconfig: text({ currentContext: '' }) })).toContain('Set the input `context` to one of: prod.')
+  })
+
+  test('a missing user and a missing cluster are named', () => {
+    expect(mistake({ kubeconfig: text({ context: { user: 'bob' } }) })).toContain(
+      'names the user "bob", which is missing',
+    )
+    expect(mistake({ kubeconfig: text({ context: { cluster: 'eu' } }) })).toContain(
+      'names the cluster "eu", which is missing',
+    )
+  })
+})
+
+describe('mistakes', () => {
+  test('an empty input is an empty secret', () => {
+    expect(mistake({ kubeconfig: ' \n' })).toContain(
+      'in a pull request from a fork (and from Dependabot) secrets are not available',
+    )
+  })
+
+  test('nothing anywhere', () => {
+    expect(mistake({})).toContain('No kubeconfig was found')
+  })
+
+  test('YAML that is none, with its line and without its content', () => {
+    const message = mistake({ kubeconfig: 'users:\n- name: a\n  user:\n\ttoken: hunter2-hunter2\n' })
+    expect(message).toMatch(/^kubeconfig, line \d: The kubeconfig is neither YAML nor JSON/)
+    expect(message).not.toContain('hunter2')
+  })
+
+  test('a password that reads as YAML syntax is not quoted', () => {
+    expect(mistake({ kubeconfig: 'users:\n- password: *hunter2\n' })).not.toContain('hunter2')
+  })
+
+  test('YAML that lost its line breaks', () => {
+    expect(mistake({ kubeconfig: 'apiVersion: v1 clusters: - cluster: x' })).toContain('Its line breaks are gone')
+  })
+
+  test.each([
+    ['./missing.yaml', 'The file ./missing.yaml does not exist'],
+    ['/home/runner/config', 'The file /home/runner/config does not exist'],
+    ['missing.yaml', 'The file missing.yaml does not exist'],
+    [Buffer.from('00fffe80c1f5'.repeat(8), 'hex').toString('base64'), 'does not decode to text'],
+    [base64(base64(text())), 'encoded twice'],
+    ['swordfish', 'neither a kubeconfig (YAML or JSON), nor base64 of one, nor the path of an existing file'],
+    ['contexts: []', 'no contexts'],
+    ['clusters: 7', '`clusters` is not a list'],
+    [text({ cluster: { server: 'api.example' } }), 'has no server address'],
+    [text({ cluster: { server: 'http://api.example' } }), 'credentials would travel in the clear'],
+    [text({ cluster: { 'certificate-authority': '/nowhere/ca.crt' } }), '--flatten'],
+    [text({ cluster: { 'certificate-authority-data': 'DATA+OMITTED' } }), 'kubectl config view --raw'],
+    [text({ user: { 'client-key-data': 'bm90IHBlbQ==' } }), 'not base64 of a PEM file'],
+    [text({ user: { token: 'REDACTED' } }), 'printed without its secrets'],
+    [text({ user: { token: 'two parts' } }), 'holds blanks or line breaks'],
+    [text({ user: { exec: { args: [] } } }), 'names no command'],
+  ])('%.40s', (given, message) => {
+    expect(mistake({ kubeconfig: given })).toContain(message)
+  })
+
+  test('$KUBECONFIG that holds a secret instead of paths is not quoted', () => {
+    expect(mistake({}, { KUBECONFIG: 'hunter2hunter2' })).not.toContain('hunter2')
+    expect(mistake({}, { KUBECONFIG: '/nowhere/config' })).toContain('/nowhere/config')
+  })
+
+  test('a folder is no kubeconfig', () => {
+    expect(mistake({ kubeconfig: home })).toContain('is a folder')
+  })
+})
+
+describe('what is taken over', () => {
+  test('paths in a file are relative to it', () => {
+    write('.kube/pki/ca.crt', 'ca')
+    write('.kube/token', 'rotating')
+    const file = write(
+      '.kube/config',
+      text({ cluster: { 'certificate-authority': 'pki/ca.crt' }, user: { token: '', tokenFile: 'token' } }),
+    )
+    const loaded = load({ kubeconfig: file })
+    expect(loaded.tokenFile).toBe(join(home, '.kube/token'))
+    expect(loaded.kubeConfig.getCurrentCluster()?.caFile).toBe(join(home, '.kube/pki/ca.crt'))
+  })
+
+  test('a relative exec command is relative to the file, a bare name is looked for in the PATH', () => {
+    const user = (command: string) => ({ user: { token: '', exec: { command } } })
+    expect(load({ kubeconfig: write('a', text(user('./bin/login'))) }).exec?.command).toBe(join(home, 'bin/login'))
+    expect(load({ kubeconfig: write('b', text(user('aws'))) }).exec?.command).toBe('aws')
+  })
+
+  test('data wins over a file, and a token over a plugin, as in kubectl', () => {
+    const loaded = load({
+      kubeconfig: text({
+        cluster: { 'certificate-authority': '/nowhere', 'certificate-authority-data': pem },
+        user: { exec: { command: 'aws' } },
+      }),
+    })
+    expect(loaded.exec).toBeUndefined()
+    expect(loaded.kubeConfig.getCurrentCluster()).toMatchObject({ caData: pem, caFile: undefined })
+  })
+
+  test('groups to act for, which client-node does not know', () => {
+    const user = { as: 'ci', 'as-groups': ['deployers'], 'as-uid': '7', 'as-user-extra': { 'acme/scope': ['x'] } }
+    expect(load({ kubeconfig: text({ user }) }).impersonation).toEqual({
+      'Impersonate-User': 'ci',
+      'Impersonate-Uid': '7',
+      'Impersonate-Group': ['deployers'],
+      'Impersonate-Extra-acme%2Fscope': ['x'],
+    })
+  })
+
+  test('the proxy of the environment, unless the kubeconfig names its own', () => {
+    const env = { HTTPS_PROXY: 'http://proxy.example:3128' }
+    expect(load({ kubeconfig: text() }, env).kubeConfig.getCurrentCluster()?.proxyUrl).toBe('http://proxy.example:3128')
+    const own = load({ kubeconfig: text({ cluster: { 'proxy-url': 'socks5://own' } }) }, env)
+    expect(own.kubeConfig.getCurrentCluster()?.proxyUrl).toBe('socks5://own')
+    expect(load({ kubeconfig: text() }).proxied).toBe(false)
+  })
+
+  test('a server without TLS on this machine', () => {
+    expect(load({ kubeconfig: text({ cluster: { server: 'http://127.0.0.1:8001/' } }) }).server).toBe(
+      'http://127.0.0.1:8001',
+    )
+  })
+
+  test('a context without a user is anonymous', () => {
+    expect(load({ kubeconfig: text({ context: { user: '' } }) }).user).toBe('anonymous')
+  })
+})

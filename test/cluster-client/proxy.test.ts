@@ -1,0 +1,53 @@
+import { proxyFromEnvironment } from '../../src/cluster/proxy.ts'
+
+const proxy = 'http://proxy.example:3128'
+const through = (server: string, noProxy = '') =>
+  proxyFromEnvironment(server, { HTTPS_PROXY: proxy, NO_PROXY: noProxy })
+
+test('the proxy is chosen by the scheme of the server, in capitals or not', () => {
+  expect(proxyFromEnvironment('https://api.example', { https_proxy: proxy })).toBe(proxy)
+  expect(proxyFromEnvironment('http://api.example', { HTTP_PROXY: proxy })).toBe(proxy)
+  expect(proxyFromEnvironment('https://api.example', { HTTP_PROXY: proxy })).toBeUndefined()
+  expect(proxyFromEnvironment('https://api.example', {})).toBeUndefined()
+})
+
+test('a proxy without a scheme speaks http', () => {
+  expect(proxyFromEnvironment('https://api.example', { HTTPS_PROXY: 'proxy.example:3128' })).toBe(proxy)
+})
+
+test('this machine is never behind a proxy', () => {
+  for (const server of ['https://localhost:6443', 'https://127.0.0.1:6443', 'https://[::1]:6443']) {
+    expect(through(server)).toBeUndefined()
+  }
+})
+
+test.each([
+  'api.example',
+  '.example',
+  'example',
+  '*.example',
+  'API.example',
+  'other, api.example',
+  'api.example:6443',
+  '*',
+])('NO_PROXY %s excepts api.example:6443', (noProxy) =>
+  expect(through('https://api.example:6443', noProxy)).toBeUndefined(),
+)
+
+test.each(['pi.example', 'api.example:443', 'api', '10.0.0.0/8', ''])('NO_PROXY %s does not', (noProxy) =>
+  expect(through('https://api.example:6443', noProxy)).toBe(proxy),
+)
+
+test.each(['10.0.0.0/8', '10.1.2.3', '10.1.2.3:6443'])('NO_PROXY %s excepts the address 10.1.2.3', (noProxy) =>
+  expect(through('https://10.1.2.3:6443', noProxy)).toBeUndefined(),
+)
+
+test.each(['10.0.0.0/16', '3', '10.0.0.0/99', 'fd00::/8'])(
+  'NO_PROXY %s does not except the address 10.1.2.3',
+  (noProxy) => expect(through('https://10.1.2.3:6443', noProxy)).toBe(proxy),
+)
+
+test('ranges hold for IPv6 too', () => {
+  expect(through('https://[fd00::1]:6443', 'fd00::/8')).toBeUndefined()
+  expect(through('https://[fe80::1]:6443', 'fd00::/8')).toBe(proxy)
+})

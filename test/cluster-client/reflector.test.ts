@@ -1,0 +1,472 @@
+import { Client } from '../../src/cluster/client.ts'
+import type { WatchRequest } from '../../src/cluster/feed.ts'
+import { loadKubeconfig } from '../../src/cluster/kubeconfig.ts'
+import { Reflector } from '../../src/cluster/reflector.ts'
+import { collectionPath, findResource } from '../../src/cluster/resource-path.ts'
+import { createStrip } from '../../src/cluster/strip.ts'
+import { type ApiServer, type ApiServerOptions, startApiServer } from '../support/api-server.ts'
+import { ManualClock } from './manual-clock.ts'
+import { Observations } from './observations.ts'
+
+const pods: WatchRequest = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop' }
+const web = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop', name: 'web' }
+/** With the middle of chance: 45 s + 8 s asked for, 10 s of grace. */
+const timeoutMs = 53_000
+const overdueMs = 63_000
+const silenceMs = 30_000
+
+const endings: (() => Promise<void> | void)[] = []
+afterEach(async () => {
+  for (const end of endings.splice(0).reverse()) await end()
+})
+
+async function setUp(options: ApiServerOptions = {}) {
+  const server = await startApiServer(options)
+  endings.push(() => server.close())
+  server.apply(pod('web'))
+  return { server, clock: new ManualClock(), told: new Observations() }
+}
+
+function pod(name: string, labels: Record<string, string> = {}) {
+  return { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'shop', labels }, spec: { nodeName: '' } }
+}
+
+interface Setting {
+  server: ApiServer
+  clock: ManualClock
+  told: Observations
+}
+
+function follow({ server, clock, told }: Setting, request: WatchRequest = pods) {
+  const load = () => loadKubeconfig({ kubeconfig: server.kubeconfig({ token: 'first-token' }) })
+  const client = new Client(load(), load, { clock, mask: () => {}, userAgent: 'rollout-gate/test', env: {} })
+  const path = async () => {
+    const resource = findResource(server.discovery.resources, request)
+    return resource ? collectionPath(resource, request.namespace) : '/apis/gone.example/v1/things'
+  }
+  const reflector = new Reflector(request, { client, clock, strip: createStrip(), path, sink: told.sink })
+  const running = reflector.run()
+  endings.push(async () => {
+    reflector.close()
+    client.close()
+    await running
+  })
+  return reflector
+}
+
+/** Resolves once the watch is open on both sides, and nothing else goes on. */
+const watching = ({ clock }: Setting) => clock.untilPending(silenceMs, overdueMs)
+const lists = (server: ApiServer) =>
+  server.requests.filter(({ query, path }) => !query.has('watch') && path.endsWith('/pods'))
+const watches = (server: ApiServer) => server.requests.filter(({ query }) => query.has('watch'))
+
+describe('listing and watching', () => {
+  test('what there is comes first, then that it is complete, then what changes', async () => {
+    const setting = await setUp()
+    follow(setting)
+    await watching(setting)
+    setting.server.patch(web, { status: { phase: 'Running' } })
+    await setting.told.until('MODIFIED web')
+    setting.server.apply(pod('api'))
+    await setting.told.until('ADDED api')
+    setting.server.remove(web)
+    await setting.told.until('DELETED web')
+    expect(setting.told.words).toEqual(['ADDED web', 'SYNCED Pod', 'MODIFIED web', 'ADDED api', 'DELETED web'])
+  })
+
+  test('objects of lists know their kind, and SYNCED carries the whole request', async () => {
+    const setting = await setUp()
+    const request = { ...pods, name: 'web', labelSelector: 'app=web' }
+    setting.server.apply(pod('web', { app: 'web' }))
+    follow(setting, request)
+    await setting.told.until('SYNCED Pod')
+    expect(setting.told.all).toMatchObject([
+      { type: 'ADDED', object: { apiVersion: 'v1', kind: 'Pod' } },
+      { type: 'SYNCED', ...request },
+    ])
+  })
+
+  test('name and labels narrow the request on the server', async () => {
+    const setting = await setUp()
+    setting.server.apply(pod('api', { app: 'api' }))
+    setting.server.apply(pod('other', { app: 'api' }))
+    follow(setting, { ...pods, name: 'api', labelSelector: 'app=api' })
+    await watching(setting)
+    expect(setting.told.words).toEqual(['ADDED api', 'SYNCED Pod'])
+    const [watch] = watches(setting.server)
+    expect(watch?.query.get('fieldSelector')).toBe('metadata.name=api')
+    expect(watch?.query.get('labelSelector')).toBe('app=api')
+  })
+
+  test('a change between list and watch is not missed', async () => {
+    const setting = await setUp()
+    let changed = false
+    setting.told.until('SYNCED Pod').then(() => {
+      setting.server.patch(web, { status: { phase: 'Running' } })
+      changed = true
+    })
+    follow(setting)
+    await setting.told.until('MODIFIED web')
+    expect(changed).toBe(true)
+  })
+
+  test('long lists are read in pages, and one whose snapshot expired is read again', async () => {
+    const setting = await setUp()
+    for (let index = 0; index < 1100; index++) setting.server.apply(pod(`p${index}`))
+    setting.server.failNext(1, 410, { filter: ({ query }) => query.has('continue') })
+    follow(setting)
+    await setting.told.until('SYNCED Pod')
+    expect(setting.told.words.filter((words) => words.startsWith('ADDED'))).toHaveLength(1101)
+    expect(setting.told.words).not.toContain('ERROR 410')
+    expect(lists(setting.server).map(({ query }) => query.get('limit'))).toEqual(['500', '500', null])
+  })
+
+  test('events come through whole however the network cuts them', async () => {
+    const setting = await setUp()
+    setting.server.splitEvents(7)
+    follow(setting)
+    await watching(setting)
+    setting.server.patch(web, { metadata: { annotations: { note: 'schöne Grüße ✓' } } })
+    await setting.told.until('MODIFIED web')
+    expect(setting.told.all.at(-1)).toMatchObject({ object: { metadata: { annotations: { note: 'schöne Grüße ✓' } } } })
+  })
+
+  test('watches ask for bookmarks and end within a minute', async () => {
+    const setting = await setUp()
+    follow(setting)
+    await watching(setting)
+    const [watch] = watches(setting.server)
+    expect(watch?.query.get('allowWatchBookmarks')).toBe('true')
+    expect(watch?.query.get('timeoutSeconds')).toBe(String(timeoutMs / 1000))
+  })
+})
+
+describe('the end of a watch', () => {
+  test('after its timeout it goes on from where it was, without a list', async () => {
+    const setting = await setUp()
+    follow(setting)
+    await watching(setting)
+    setting.server.patch(web, { status: { phase: 'Running' } })
+    await setting.told.until('MODIFIED web')
+    setting.server.endWatches()
+    await setting.server.until((server) => watches(server).length === 2)
+    expect(lists(setting.server)).toHaveLength(1)
+    expect(watches(setting.server)[1]?.query.get('resourceVersion')).toBe(
+      setting.server.get(web)?.metadata.resourceVersion,
+    )
+  })
+
+  test('a bookmark moves the place from which the next one goes on', async () => {
+    const setting = await setUp()
+    follow(setting)
+    await watching(setting)
+    setting.server.apply({ ...pod('elsewhere'), metadata: { name: 'elsewhere', namespace: 'other' } })
+    setting.server.sendBookmarks()
+    setting.server.endWatches()
+    await setting.server.until((server) => watches(server).length === 2)
+    expect(Number(watches(setting.server)[1]?.query.get('resourceVersion'))).toBeGreaterThan(
+      Number(watches(setting.server)[0]?.query.get('resourceVersion')),
+    )
+  })
+
+  test('a cut in the middle of an event loses nothing and is nothing to tell', async () => {
+    const setting = await setUp()
+    follow(setting)
+    await watching(setting)
+    setting.server.cutWatches({ midEvent: true })
+    await setting.clock.untilPending(100)
+    setting.server.patch(web, { status: { phase: 'Running' } })
+    setting.clock.advance(100)
+    await setting.told.until('MODIFIED web')
+    expect(setting.told.words).toEqual(['ADDED web', 'SYNCED Pod', 'MODIFIED web'])
+  })
+
+  test('watches that end at once are not asked for again in a storm', async () => {
+    const setting = await setUp()
+    follow(setting)
+    for (const delayMs of [100, 200, 400]) {
+      await watching(setting)
+      setting.server.endWatches()
+      await setting.clock.untilPending(delayMs)
+      setting.clock.advance(delayMs)
+    }
+    await watching(setting)
+    expect(watches(setting.server)).toHaveLength(4)
+  })
+
+  test.each(['event', 'status'] as const)(
+    'an expired resource version (410 as %s) leads to a list whose differences are told',
+    async (as) => {
+      const setting = await setUp()
+      setting.server.apply(pod('goes'))
+      setting.server.apply(pod('stays'))
+      follow(setting)
+      await watching(setting)
+      setting.server.hang(true)
+      setting.server.patch(web, { status: { phase: 'Running' } })
+      const last = setting.server.get({ ...web, name: 'goes' })
+      setting.server.remove({ ...web, name: 'goes' })
+      setting.server.apply(pod('new'))
+      setting.server.compact({ as })
+      setting.server.cutWatches()
+      setting.server.hang(false)
+      await setting.clock.untilPending(100)
+      setting.clock.advance(100)
+      await setting.told.until('ADDED new')
+      await watching(setting)
+      expect(setting.told.words.slice(4).sort()).toEqual(['ADDED new', 'DELETED goes', 'MODIFIED web'])
+      expect(setting.told.all.find(({ type }) => type === 'DELETED')).toMatchObject({
+        object: { metadata: { uid: last?.metadata.uid } },
+      })
+    },
+  )
+
+  test('an object that was replaced unseen is told as deleted and added', async () => {
+    const setting = await setUp()
+    follow(setting)
+    await watching(setting)
+    setting.server.hang(true)
+    setting.server.remove(web)
+    setting.server.apply(pod('web'))
+    setting.server.compact()
+    setting.server.cutWatches()
+    setting.server.hang(false)
+    await setting.clock.untilPending(100)
+    setting.clock.advance(100)
+    await setting.told.until('ADDED web', 2)
+    expect(setting.told.words).toEqual(['ADDED web', 'SYNCED Pod', 'DELETED web', 'ADDED web'])
+  })
+
+  test('a broken line is told, and what it hid is found by a list', async () => {
+    const setting = await setUp()
+    follow(setting)
+    await watching(setting)
+    setting.server.sendBrokenLine()
+    await setting.told.until('ERROR 0')
+    expect(setting.told.all.at(-1)).toMatchObject({ message: expect.stringContaining('not JSON'), kind: 'Pod' })
+    await setting.clock.untilPending(100)
+    setting.clock.advance(100)
+    await setting.told.until('ALIVE')
+    expect(lists(setting.server)).toHaveLength(2)
+  })
+})
+
+describe('silence', () => {
+  test('30 s without a byte ask for one small list, and a server that answers is left alone', async () => {
+    const setting = await setUp()
+    follow(setting)
+    await setting.clock.untilPending(silenceMs, overdueMs)
+    setting.clock.advance(silenceMs)
+    await setting.clock.untilPending(silenceMs, overdueMs - silenceMs)
+    expect(lists(setting.server)[1]?.query.get('limit')).toBe('1')
+    expect(setting.told.words).toEqual(['ADDED web', 'SYNCED Pod'])
+    expect(setting.server.openWatches).toHaveLength(1)
+  })
+
+  test('a server that does not answer that list either is told as unreachable, once, until it is back', async () => {
+    const setting = await setUp()
+    follow(setting)
+    await setting.clock.untilPending(silenceMs, overdueMs)
+    setting.server.hang(true)
+    setting.clock.advance(silenceMs)
+    await setting.clock.untilPending(10_000, overdueMs - silenceMs)
+    setting.clock.advance(10_000)
+    for (const delayMs of [100, 200]) {
+      await setting.clock.untilPending(delayMs)
+      setting.clock.advance(delayMs)
+      await setting.clock.untilPending(30_000)
+      setting.clock.advance(30_000)
+    }
+    await setting.clock.untilPending(400)
+    setting.server.hang(false)
+    setting.clock.advance(400)
+    await setting.told.until('ALIVE')
+    expect(setting.told.words).toEqual(['ADDED web', 'SYNCED Pod', 'ERROR 0', 'ALIVE'])
+  })
+
+  test('a watch that the server does not end in time is ended and renewed', async () => {
+    const setting = await setUp()
+    follow(setting)
+    await setting.clock.untilPending(silenceMs, overdueMs)
+    setting.clock.advance(silenceMs)
+    await setting.clock.untilPending(silenceMs, overdueMs - silenceMs)
+    setting.clock.advance(silenceMs)
+    await setting.clock.untilPending(overdueMs - 2 * silenceMs, silenceMs)
+    setting.clock.advance(overdueMs - 2 * silenceMs)
+    await setting.server.until((server) => watches(server).length === 2)
+    expect(setting.told.words).toEqual(['ADDED web', 'SYNCED Pod'])
+  })
+})
+
+describe('failures', () => {
+  test('a server that is gone is told once, tried more and more slowly, and told as alive when it is back', async () => {
+    const setting = await setUp()
+    follow(setting)
+    await watching(setting)
+    await setting.server.stop()
+    for (const delayMs of [100, 200, 400, 800, 1600, 3200, 5000, 5000]) {
+      await setting.clock.untilPending(delayMs)
+      setting.clock.advance(delayMs)
+    }
+    await setting.clock.untilPending(5000)
+    await setting.server.start()
+    setting.clock.advance(5000)
+    await setting.told.until('ALIVE')
+    expect(setting.told.words).toEqual(['ADDED web', 'SYNCED Pod', 'ERROR 0', 'ALIVE'])
+  })
+
+  test('what the server asks for in Retry-After is granted', async () => {
+    const setting = await setUp()
+    setting.server.failNext(1, 429, { retryAfterSeconds: 7 })
+    follow(setting)
+    await setting.told.until('ERROR 429')
+    await setting.clock.untilPending(7_000)
+    setting.clock.advance(7_000)
+    await setting.told.until('SYNCED Pod')
+    expect(setting.told.words).toEqual(['ERROR 429', 'ALIVE', 'ADDED web', 'SYNCED Pod'])
+  })
+
+  test('an error inside a watch is told with its status', async () => {
+    const setting = await setUp()
+    follow(setting)
+    await watching(setting)
+    setting.server.errorWatches(500)
+    await setting.told.until('ERROR 500')
+    await setting.clock.untilPending(100)
+    setting.clock.advance(100)
+    await setting.told.until('ALIVE')
+  })
+
+  test('a forbidden list is told once and tried again rarely, so that granted access heals it', async () => {
+    const setting = await setUp()
+    setting.server.deny({ verb: 'list', resource: 'pods' })
+    follow(setting)
+    await setting.clock.untilPending(20_000)
+    expect(setting.told.all[0]).toMatchObject({
+      ...pods,
+      message: expect.stringContaining('cannot list resource "pods"'),
+    })
+    setting.clock.advance(20_000)
+    await setting.clock.untilPending(20_000)
+    expect(lists(setting.server)).toHaveLength(2)
+    setting.server.allowAll()
+    setting.clock.advance(20_000)
+    await setting.told.until('SYNCED Pod')
+    expect(setting.told.words).toEqual(['ERROR 403', 'ALIVE', 'ADDED web', 'SYNCED Pod'])
+  })
+
+  test('where watching is forbidden it lists every 5 s, and tries to watch again after a minute', async () => {
+    const setting = await setUp()
+    setting.server.deny({ verb: 'watch', resource: 'pods' })
+    follow(setting)
+    await setting.clock.untilPending(5_000)
+    setting.server.patch(web, { status: { phase: 'Running' } })
+    setting.clock.advance(5_000)
+    await setting.told.until('MODIFIED web')
+    setting.server.remove(web)
+    await setting.clock.untilPending(5_000)
+    setting.clock.advance(5_000)
+    await setting.told.until('DELETED web')
+    setting.server.allowAll()
+    for (let poll = 3; poll <= 12; poll++) {
+      await setting.clock.untilPending(5_000)
+      setting.clock.advance(5_000)
+    }
+    await watching(setting)
+    expect(setting.told.words).toEqual(['ADDED web', 'SYNCED Pod', 'MODIFIED web', 'DELETED web'])
+  })
+
+  test('a kind that is not there (any more) is told as 404', async () => {
+    const setting = await setUp()
+    follow(setting, { apiVersion: 'gone.example/v1', kind: 'Thing' })
+    await setting.told.until('ERROR 404')
+    await setting.clock.untilPending(5_000)
+  })
+
+  test('refused credentials are told twice, for they were read again in between', async () => {
+    const setting = await setUp({ tokens: ['first-token'] })
+    follow(setting)
+    await watching(setting)
+    setting.server.refuseTokens()
+    setting.server.endWatches()
+    await setting.clock.untilPending(100)
+    setting.clock.advance(100)
+    await setting.clock.untilPending(20_000)
+    expect(setting.told.words).toEqual(['ADDED web', 'SYNCED Pod', 'ERROR 401', 'ERROR 401'])
+    expect(watches(setting.server)).toHaveLength(3)
+  })
+})
+
+describe('a refresh', () => {
+  test('lists at once, tells the differences, and the watch goes on from there', async () => {
+    const setting = await setUp()
+    const reflector = follow(setting)
+    await watching(setting)
+    setting.server.cutWatches()
+    await setting.clock.untilPending(100)
+    setting.server.patch(web, { status: { phase: 'Running' } })
+    expect(await reflector.refresh()).toBe(true)
+    expect(setting.told.words).toEqual(['ADDED web', 'SYNCED Pod', 'MODIFIED web'])
+    await watching(setting)
+    setting.server.remove(web)
+    await setting.told.until('DELETED web')
+    expect(lists(setting.server)).toHaveLength(2)
+  })
+
+  test('during a list waits for a newer one', async () => {
+    const setting = await setUp()
+    setting.server.hang(true)
+    const reflector = follow(setting)
+    await setting.server.until((server) => lists(server).length === 1)
+    const refreshed = reflector.refresh()
+    setting.server.hang(false)
+    expect(await refreshed).toBe(true)
+    expect(lists(setting.server)).toHaveLength(2)
+  })
+
+  test('does not succeed when the server does not answer', async () => {
+    const setting = await setUp()
+    const reflector = follow(setting)
+    await watching(setting)
+    setting.server.hang(true)
+    const refreshed = reflector.refresh()
+    await setting.server.until((server) => lists(server).length === 2)
+    setting.clock.advance(10_000)
+    expect(await refreshed).toBe(false)
+  })
+
+  test('does not succeed when the server is gone, and is told', async () => {
+    const setting = await setUp()
+    const reflector = follow(setting)
+    await watching(setting)
+    await setting.server.stop()
+    expect(await reflector.refresh()).toBe(false)
+    await setting.told.until('ERROR 0')
+  })
+
+  test('of what may not be read is answered: there is nothing newer to see', async () => {
+    const setting = await setUp()
+    setting.server.deny({ verb: 'list', resource: 'pods' })
+    const reflector = follow(setting)
+    await setting.told.until('ERROR 403')
+    expect(await reflector.refresh()).toBe(true)
+  })
+
+  test('of a closed reflector does not hang', async () => {
+    const setting = await setUp()
+    const reflector = follow(setting)
+    await setting.told.until('SYNCED Pod')
+    reflector.close()
+    expect(await reflector.refresh()).toBe(false)
+  })
+})
+
+test('a closed reflector says nothing more', async () => {
+  const setting = await setUp()
+  const reflector = follow(setting)
+  await watching(setting)
+  reflector.close()
+  await setting.server.until((server) => server.openWatches.length === 0)
+  setting.server.patch(web, { status: { phase: 'Running' } })
+  expect(setting.told.words).toEqual(['ADDED web', 'SYNCED Pod'])
+})

@@ -1,0 +1,101 @@
+import { loadKubeconfig } from '../../src/cluster/kubeconfig.ts'
+import { formsOf } from '../../src/cluster/secrets.ts'
+
+const base64 = (plain: string) => Buffer.from(plain).toString('base64')
+const keyLine = 'MHcCAQEEIIrYSSNQFaA2Hwf1duRSxKtLYX5CB04f'
+const keyData = base64(`-----BEGIN EC PRIVATE KEY-----\n${keyLine}\n-----END EC PRIVATE KEY-----\n`)
+
+const yaml = `apiVersion: v1
+kind: Config
+current-context: prod
+clusters:
+- name: prod
+  cluster:
+    server: https://api.example:6443
+    proxy-url: http://me:pr%40xypass@proxy.example:3128
+contexts:
+- name: prod
+  context: {cluster: prod, user: token-user}
+users:
+- name: token-user
+  user:
+    token: eyJhbGciOi.token.value
+- name: password-user
+  user:
+    username: admin
+    password: correct horse
+- name: key-user
+  user:
+    client-key-data: ${keyData}
+- name: exec-user
+  user:
+    exec:
+      command: aws
+      args: [eks, get-token, --cluster-name, prod, --client-secret, argument-secret, --token=inline-secret]
+      env:
+      - {name: AWS_PROFILE, value: production}
+      - {name: AWS_SECRET_ACCESS_KEY, value: environment-secret}
+- name: oidc-user
+  user:
+    auth-provider:
+      name: oidc
+      config: {client-id: web-client, refresh-token: refresh-secret}
+`
+
+const secretsOf = (kubeconfig: string) =>
+  new Set(loadKubeconfig({ kubeconfig }, { env: {}, home: '/nowhere', serviceAccount: '/nowhere' }).secrets)
+
+test('every credential is a secret, of whichever user, as it stands and in base64', () => {
+  const secrets = secretsOf(yaml)
+  for (const secret of [
+    'eyJhbGciOi.token.value',
+    base64('eyJhbGciOi.token.value'),
+    'correct horse',
+    base64('admin:correct horse'),
+    keyData,
+    keyLine,
+    'argument-secret',
+    'inline-secret',
+    'environment-secret',
+    'refresh-secret',
+    'pr@xypass',
+  ]) {
+    expect(secrets).toContain(secret)
+  }
+})
+
+test('the line that holds a credential is a secret as a whole', () => {
+  expect(secretsOf(yaml)).toContain('token: eyJhbGciOi.token.value')
+})
+
+test('what is no secret stays readable', () => {
+  const secrets = secretsOf(yaml)
+  for (const word of [
+    'prod',
+    'production',
+    'kind: Config',
+    'apiVersion: v1',
+    'aws',
+    '- name: prod',
+    'web-client',
+    'get-token',
+  ]) {
+    expect(secrets).not.toContain(word)
+  }
+})
+
+test('a kubeconfig in base64 is a secret, whole and line by line', () => {
+  const wrapped = base64(yaml).replace(/.{76}/g, '$&\n')
+  const secrets = secretsOf(wrapped)
+  expect(secrets).toContain(wrapped.split('\n')[1])
+  expect(secrets).toContain(base64(yaml))
+  expect(secrets).toContain('token: eyJhbGciOi.token.value')
+})
+
+test('no secret is so short that masking it would garble the log', () => {
+  expect([...secretsOf(yaml)].every((secret) => secret.length >= 4)).toBe(true)
+})
+
+test('a multi-line secret is masked line by line, without the armour', () => {
+  expect(formsOf(`-----BEGIN KEY-----\n${keyLine}\n-----END KEY-----`)).toEqual([keyLine, base64(keyLine)])
+})

@@ -1,0 +1,123 @@
+import type { KubeObject } from '../../src/cluster/objects.ts'
+import { createStrip } from '../../src/cluster/strip.ts'
+
+const strip = createStrip(Buffer.from('key'))
+const object = (fields: object): KubeObject =>
+  ({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web' }, ...fields }) as KubeObject
+
+test('of managed fields only who, how and when remain', () => {
+  const managedFields = [
+    {
+      manager: 'kubectl',
+      operation: 'Update',
+      time: 'T',
+      subresource: 'status',
+      apiVersion: 'v1',
+      fieldsType: 'FieldsV1',
+      fieldsV1: { 'f:spec': {} },
+    },
+  ]
+  expect(strip(object({ metadata: { name: 'web', managedFields } })).metadata.managedFields).toEqual([
+    { manager: 'kubectl', operation: 'Update', time: 'T', subresource: 'status' },
+  ])
+})
+
+test('annotations that copy the whole object are dropped, others stay', () => {
+  const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': '{"data":"secret"}', note: 'kept' }
+  expect(strip(object({ metadata: { name: 'web', annotations } })).metadata.annotations).toEqual({ note: 'kept' })
+})
+
+test('values of Secrets and ConfigMaps are hashed, their keys stay', () => {
+  const secret = strip(
+    object({ kind: 'Secret', data: { password: 'aHVudGVyMg==' }, stringData: { user: 'bob' }, type: 'Opaque' }),
+  )
+  expect(secret).toMatchObject({
+    data: { password: expect.stringMatching(/^hmac:/) },
+    stringData: { user: expect.stringMatching(/^hmac:/) },
+    type: 'Opaque',
+  })
+  expect(JSON.stringify(secret)).not.toContain('aHVudGVyMg==')
+  const configMap = strip(
+    object({ kind: 'ConfigMap', data: { url: 'postgres://u:hunter2@db' }, binaryData: { a: 'AAAA' } }),
+  )
+  expect(JSON.stringify(configMap)).not.toMatch(/hunter2|AAAA/)
+})
+
+test.each([
+  [
+    'a pod',
+    {
+      spec: {
+        containers: [{ env: [{ name: 'A', value: 'hunter2' }] }],
+        initContainers: [{ env: [{ name: 'A', value: 'hunter2' }] }],
+      },
+    },
+  ],
+  [
+    'a template',
+    { kind: 'Deployment', spec: { template: { spec: { containers: [{ env: [{ name: 'A', value: 'hunter2' }] }] } } } },
+  ],
+  [
+    'a cron job',
+    {
+      kind: 'CronJob',
+      spec: {
+        jobTemplate: { spec: { template: { spec: { containers: [{ env: [{ name: 'A', value: 'hunter2' }] }] } } } },
+      },
+    },
+  ],
+  [
+    'a controller revision',
+    {
+      kind: 'ControllerRevision',
+      data: { spec: { template: { spec: { containers: [{ env: [{ name: 'A', value: 'hunter2' }] }] } } } },
+    },
+  ],
+])('environment values of %s are hashed', (_, fields) => {
+  const stripped = JSON.stringify(strip(object(fields)))
+  expect(stripped).not.toContain('hunter2')
+  expect(stripped).toContain('"name":"A","value":"hmac:')
+})
+
+test('references in the environment stay as they are', () => {
+  const env = [{ name: 'A', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }]
+  expect(strip(object({ spec: { containers: [{ env }] } }))).toMatchObject({ spec: { containers: [{ env }] } })
+})
+
+test('equal values have equal hashes, others do not, and another process has others', () => {
+  const value = (text: string, by = strip) =>
+    (by(object({ kind: 'Secret', data: { a: text } })) as unknown as { data: { a: string } }).data.a
+  expect(value('x')).toBe(value('x'))
+  expect(value('x')).not.toBe(value('y'))
+  expect(value('x', createStrip())).not.toBe(value('x', createStrip()))
+})
+
+test('an object with nothing to strip is returned as it is, and the original is never changed', () => {
+  const plain = object({ spec: { nodeName: 'n' }, status: { phase: 'Running' } })
+  expect(strip(plain)).toBe(plain)
+  const original = object({
+    spec: { containers: [{ env: [{ name: 'A', value: 'x' }] }] },
+    status: { phase: 'Running' },
+  })
+  const before = structuredClone(original)
+  expect(strip(original).status).toBe(original.status)
+  expect(original).toEqual(before)
+})
+
+test('hostile keys are taken as keys', () => {
+  const hostile = JSON.parse(
+    '{"apiVersion":"v1","kind":"Secret","metadata":{"name":"x"},"data":{"__proto__":"secret"}}',
+  )
+  expect(JSON.stringify(strip(hostile))).toMatch(/"__proto__":"hmac:/)
+})
+
+test('shapes that no server should send do not break it', () => {
+  for (const fields of [
+    { kind: 'Secret', data: 'x' },
+    { metadata: null },
+    { metadata: { managedFields: [null, 'x'] } },
+    { spec: { env: [null, 1, 'x'] } },
+  ]) {
+    expect(() => strip(object(fields))).not.toThrow()
+  }
+})
