@@ -41,11 +41,11 @@ export function eventSeen(reason: string): Fact {
   return (view) => (view.all('Event').some((event) => event['reason'] === reason) ? Date.now() : undefined)
 }
 
-/** A container has died for the given time, and 30 s have gone by since its first death. */
+/** A container has died for the given time, and 30 s have gone by since its first death, whose time the API gives in whole seconds. */
 export function containerDied(times: number): Fact {
   return (view) => {
     const died = statuses(view).some(({ restartCount, state }) => restartCount + (state.terminated ? 1 : 0) >= times)
-    return died && view.firstDeath ? Math.max(Date.now(), view.firstDeath + 30_000) : undefined
+    return died && view.firstDeath ? Math.max(Date.now(), view.firstDeath + 29_000) : undefined
   }
 }
 
