@@ -171,7 +171,7 @@ describe('requests', () => {
     await once(proxy, 'listening')
     endings.push(() => proxy.close())
     const env = { HTTPS_PROXY: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` }
-    const cluster = { server: 'https://api.example:6443', 'tls-server-name': '127.0.0.1' }
+    const cluster = { server: 'https://api.example:6443', 'tls-server-name': 'localhost' }
     expect(await connect(changed(server, { cluster }), { env }).json('/version')).toMatchObject({
       gitVersion: 'v1.34.4',
     })
