@@ -72,7 +72,7 @@ function assessDeployment(deployment: Deployment, view: View): Assessment {
       createdMilestone,
       observedMilestone(deployment),
       replicaSetMilestone(deployment, current, isUpdated, seesReplicaSets),
-      ...podMilestones(podsState, replicas),
+      ...podMilestones(podsState, wanted(current, replicas)),
       readyMilestone(deployment, podsState, replicas, settled),
       {
         ...countMilestone('available', Math.min(available, updated), replicas, 'available'),
@@ -106,6 +106,14 @@ export function newReplicaSet(deployment: Deployment, view: View): ReplicaSet | 
   if (sameTemplate !== undefined || !isObserved(deployment)) return sameTemplate
   const revision = deployment.metadata.annotations?.[revisionAnnotation]
   return revision === undefined ? undefined : owned.find((set) => revisionOf(set) === revision)
+}
+
+/**
+ * How many pods the new ReplicaSet is to have by now. A rolling update raises it wave by wave, so the first wave already
+ * shows whether pods are scheduled, their images pulled and their containers started.
+ */
+function wanted(current: ReplicaSet | undefined, replicas: number): number {
+  return Math.min(replicas, Math.max(1, current?.spec?.replicas ?? replicas))
 }
 
 function revisionOf(object: KubeObject): string {
