@@ -15,7 +15,7 @@ export async function selfSignedCertificate(): Promise<Certificate> {
   const folder = await mkdtemp(join(tmpdir(), 'api-server-'))
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
   const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '1']
-  const subject = ['-subj', '/CN=kube-apiserver', '-addext', 'subjectAltName=IP:127.0.0.1']
+  const subject = ['-subj', '/CN=kube-apiserver', '-addext', 'subjectAltName=IP:127.0.0.1,DNS:localhost']
   try {
     await promisify(execFile)('openssl', [...request, ...subject, '-keyout', key, '-out', cert])
     return { key: await readFile(key, 'utf8'), cert: await readFile(cert, 'utf8') }
