@@ -4,7 +4,7 @@ import type { FeedEvent } from './cluster/feed.ts'
 import { explain, logsToRead } from './diagnosis/explain.ts'
 import { Follower } from './gate/follow.ts'
 import { Gate } from './gate/gate.ts'
-import type { GateSettings } from './gate/settings.ts'
+import { type GateSettings, gateSettings } from './gate/settings.ts'
 import type { EndedTimeline, Entry } from './gate/timeline.ts'
 import type { Inputs } from './inputs.ts'
 import type { ParsedReferences } from './plan/references.ts'
@@ -65,7 +65,12 @@ export async function gateRollout(
   )
   try {
     const plan = await unlessCancelled(planTargets(cluster, inputs, parsed), listener.cancelled)
-    const settings = gateSettings(inputs, cluster, startedAt)
+    const settings = gateSettings(inputs, {
+      startedAt,
+      context: cluster.context,
+      serverVersion: cluster.version ?? '',
+      serverOffsetMs: cluster.serverOffsetMs,
+    })
     if (plan === undefined) return cancelledTimeline(settings, clock.now())
     listener.onHead({
       startedAt,
@@ -92,23 +97,6 @@ async function planTargets(cluster: Cluster, inputs: Inputs, parsed: ParsedRefer
     ),
   )
   return resolveTargets(resolution, (selection) => names.get(selection) ?? [])
-}
-
-function gateSettings(inputs: Inputs, cluster: Cluster, startedAt: number): GateSettings {
-  return {
-    startedAt,
-    timeoutMs: inputs.timeoutMs,
-    stallTimeoutMs: inputs.stallTimeoutMs,
-    stallIsLiteral: inputs.written.has('stall-timeout'),
-    milestoneTimeoutsMs: inputs.milestoneTimeoutsMs,
-    settleMs: inputs.settleTimeMs,
-    maxRestarts: inputs.maxRestarts,
-    failFast: inputs.failFast,
-    onSuperseded: inputs.onSuperseded,
-    context: cluster.context,
-    serverVersion: cluster.version ?? '',
-    serverOffsetMs: cluster.serverOffsetMs,
-  }
 }
 
 interface Surroundings {

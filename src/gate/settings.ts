@@ -1,3 +1,5 @@
+import type { Inputs } from '../inputs.ts'
+
 /** How the user wants to be told, and when it is over. Durations in milliseconds, 0 turns a clock off. */
 export interface GateSettings {
   /** When the gate began: milliseconds since the epoch. */
@@ -15,4 +17,22 @@ export interface GateSettings {
   readonly serverVersion: string
   /** Server's clock minus the runner's. */
   readonly serverOffsetMs: number
+}
+
+/** What only the contact with the cluster, or the header of a recording, can say. */
+export type GateSurroundings = Pick<GateSettings, 'startedAt' | 'context' | 'serverVersion' | 'serverOffsetMs'>
+
+/** What the inputs mean for the gate; of a live run and of its replay alike. */
+export function gateSettings(inputs: Inputs, surroundings: GateSurroundings): GateSettings {
+  return {
+    timeoutMs: inputs.timeoutMs,
+    stallTimeoutMs: inputs.stallTimeoutMs,
+    stallIsLiteral: inputs.written.has('stall-timeout'),
+    milestoneTimeoutsMs: inputs.milestoneTimeoutsMs,
+    settleMs: inputs.settleTimeMs,
+    maxRestarts: inputs.maxRestarts,
+    failFast: inputs.failFast,
+    onSuperseded: inputs.onSuperseded,
+    ...surroundings,
+  }
 }
