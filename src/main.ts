@@ -41,7 +41,7 @@ async function gate(cancelled: AbortSignal): Promise<EndedTimeline> {
   const inputs = parseInputs(raw, parsed.mistakes)
   let layout: LogLayout | undefined
   const listener: Listener = {
-    mask: (secret) => core.setSecret(secret),
+    mask: maskOnce(),
     onHead: (head) => {
       layout = layoutLog(head, { color: usesColor() })
       console.log(renderHeader(head, layout))
@@ -59,10 +59,20 @@ async function gate(cancelled: AbortSignal): Promise<EndedTimeline> {
   return timeline
 }
 
+/** Credentials that are read again bring the same secrets again. */
+function maskOnce(): (secret: string) => void {
+  const masked = new Set<string>()
+  return (secret) => {
+    if (!masked.has(secret)) core.setSecret(secret)
+    masked.add(secret)
+  }
+}
+
 /** What only the user can mend is an outcome too; anything else is a mistake of ours. */
 function misconfigured(error: unknown, startedAt: number): EndedTimeline {
   if (!(error instanceof UserError)) throw error
-  for (const mistake of error.mistakes) core.error(plain(describeMistake(mistake)))
+  // One mistake is told by the job's own error; of several, each gets its line.
+  if (error.mistakes.length > 1) for (const mistake of error.mistakes) core.error(plain(describeMistake(mistake)))
   const message = error.mistakes.map(describeMistake).join('\n')
   const verdict = { outcome: 'misconfigured', reason: error.reason, message } as const
   return {
@@ -95,7 +105,7 @@ function publish(timeline: EndedTimeline): void {
   for (const { title, message, ...place } of buildAnnotations(timeline)) core.error(message, { title, ...place })
   const { outcome, reason, message } = timeline.verdict
   const isWelcome = outcome === 'superseded' && reason === 'superseded' && core.getInput('on-superseded') === 'pass'
-  if (outcome !== 'ready' && !isWelcome) core.setFailed(plain(message))
+  if (outcome !== 'ready' && !isWelcome) core.setFailed(plain(message.replaceAll('\n', ' · ')))
 }
 
 /** A folder of this run's own: several gates of one job must not overwrite each other's reports. */
