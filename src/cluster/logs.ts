@@ -51,8 +51,7 @@ const refusals =
   /^(unable to retrieve container logs for \S+|failed to try resolving symlinks in path .*|failed to (open|create|find) log file .*|rpc error: code = .*)$/
 
 function isRefusal(text: string): boolean {
-  const line = text.trim()
-  return !line.includes('\n') && refusals.test(line)
+  return refusals.test(text.trim())
 }
 
 /** The last whole lines that fit; of a single longer line its end. */

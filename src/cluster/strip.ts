@@ -59,7 +59,6 @@ export function createStrip(key: Buffer = randomBytes(32)): Strip {
     const holdsValues = object.apiVersion === 'v1' && (object.kind === 'Secret' || object.kind === 'ConfigMap')
     return mapObject(object as unknown as Json, (value, name) => {
       if (name === 'metadata') return stripMetadata(value)
-      if (name === 'status') return value
       if (holdsValues && /^(data|stringData|binaryData)$/.test(name)) return hashValues(value)
       return walk(value)
     }) as unknown as KubeObject
