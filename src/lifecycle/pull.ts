@@ -30,7 +30,7 @@ const wordings: readonly (readonly [PullReason, RegExp])[] = [
 
 /** Classifies the words of a failed pull. */
 export function pullReason(message: string): PullReason {
-  const words = withoutImage(message)
+  const words = withoutNames(message)
   return wordings.find(([, pattern]) => pattern.test(words))?.[0] ?? 'image-pull-failed'
 }
 
@@ -38,6 +38,15 @@ export function pullReason(message: string): PullReason {
 function withoutImage(message: string): string {
   const quoted = [...message.matchAll(/"([^"]+)"/g)].map(([, name = '']) => name).filter((name) => name.length > 2)
   return quoted.sort((a, b) => b.length - a.length).reduce((words, name) => words.replaceAll(name, ''), message)
+}
+
+/** Where runtimes name tags, hosts and ports without quotes: they may hold any word too, and any number. */
+const unquotedNames =
+  /\[manifests [^\]]*\]|reading manifest \S+ in \S+|manifest for \S+|from host \S+|lookup \S+|(?:dial|read|write) tcp \S+/gi
+
+/** The message without all that is only a name in it. */
+function withoutNames(message: string): string {
+  return withoutImage(message).replace(unquotedNames, '')
 }
 
 /** The kubelet's event for one refused attempt; "Error: ErrImagePull" follows it and would count it twice. */

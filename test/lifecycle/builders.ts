@@ -1,0 +1,302 @@
+import type { WatchRequest } from '../../src/cluster/feed.ts'
+import type {
+  Condition,
+  Container,
+  ContainerState,
+  ContainerStateTerminated,
+  ContainerStatus,
+  Deployment,
+  DeploymentSpec,
+  DeploymentStatus,
+  EventObject,
+  KubeObject,
+  ObjectMeta,
+  OwnerReference,
+  Pod,
+  PodSpec,
+  PodStatus,
+  PodTemplate,
+  ReplicaSet,
+  ReplicaSetSpec,
+  ReplicaSetStatus,
+} from '../../src/cluster/objects.ts'
+import { Store } from '../../src/cluster/store.ts'
+import {
+  observePod,
+  observePodEvents,
+  observeTarget,
+  type PodHistory,
+  type Surroundings,
+  type TargetHistory,
+} from '../../src/lifecycle/history.ts'
+import type { LifecycleSettings, View } from '../../src/lifecycle/view.ts'
+
+/** When every gate of these tests begins; all other moments are seconds since then. */
+export const start = Date.UTC(2025, 0, 15, 12, 0, 0)
+
+export function moment(seconds: number): number {
+  return start + seconds * 1_000
+}
+
+/** A timestamp as the API writes it, to the second where it is a whole one. */
+export function iso(seconds: number): string {
+  return new Date(moment(seconds)).toISOString().replace('.000Z', 'Z')
+}
+
+export const minute = 60
+
+/** What of an object a test says; the rest is a healthy default. */
+export interface Overrides<Spec, Status> {
+  readonly metadata?: Partial<ObjectMeta>
+  readonly spec?: Partial<Spec>
+  readonly status?: Status
+}
+
+export function createContainer(overrides: Partial<Container> = {}): Container {
+  return { name: 'app', image: 'acme/web:v1', ...overrides }
+}
+
+export function createTemplate(overrides: Partial<PodSpec> = {}, labels: Record<string, string> = {}): PodTemplate {
+  return { metadata: { labels: { app: 'web', ...labels } }, spec: { containers: [createContainer()], ...overrides } }
+}
+
+/** `web`, one replica, generation 1, without a status. */
+export function createDeployment({ metadata, spec, status }: Overrides<DeploymentSpec, DeploymentStatus> = {}) {
+  const deployment: Deployment = {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'web', namespace: 'shop', uid: 'web-uid', generation: 1, ...metadata },
+    spec: { replicas: 1, selector: { matchLabels: { app: 'web' } }, template: createTemplate(), ...spec },
+  }
+  return status === undefined ? deployment : { ...deployment, status }
+}
+
+/** Numbers of a Deployment whose every replica is new and available. */
+export function complete(replicas = 1, rest: Partial<DeploymentStatus> = {}): DeploymentStatus {
+  return {
+    observedGeneration: 1,
+    replicas,
+    updatedReplicas: replicas,
+    readyReplicas: replicas,
+    availableReplicas: replicas,
+    ...rest,
+  }
+}
+
+export function ownedBy({ apiVersion, kind, metadata }: KubeObject): OwnerReference[] {
+  return [{ apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '', controller: true }]
+}
+
+/** `web-1` of the Deployment `web`, with the Deployment's template and the controller's hash label. */
+export function createReplicaSet(
+  { metadata, spec, status }: Overrides<ReplicaSetSpec, ReplicaSetStatus> = {},
+  owner: KubeObject | undefined = createDeployment(),
+) {
+  const name = metadata?.name ?? 'web-1'
+  const template = (owner?.spec as DeploymentSpec | undefined)?.template ?? createTemplate()
+  const labels = { ...template.metadata?.labels, 'pod-template-hash': name }
+  const set: ReplicaSet = {
+    apiVersion: 'apps/v1',
+    kind: 'ReplicaSet',
+    metadata: {
+      name,
+      namespace: 'shop',
+      uid: `${name}-uid`,
+      generation: 1,
+      creationTimestamp: iso(0),
+      annotations: { 'deployment.kubernetes.io/revision': '1' },
+      ...(owner === undefined ? {} : { ownerReferences: ownedBy(owner) }),
+      ...metadata,
+    },
+    spec: {
+      replicas: 1,
+      selector: { matchLabels: { app: 'web' } },
+      template: { ...template, metadata: { ...template.metadata, labels } },
+      ...spec,
+    },
+  }
+  return status === undefined ? set : { ...set, status }
+}
+
+/** `web-1-a` of the ReplicaSet `web-1`, scheduled, without statuses of its containers. */
+export function createPod(
+  { metadata, spec, status }: Overrides<PodSpec, PodStatus> = {},
+  owner: KubeObject | undefined = createReplicaSet(),
+): Pod {
+  const name = metadata?.name ?? 'web-1-a'
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name,
+      namespace: 'shop',
+      uid: `${name}-uid`,
+      creationTimestamp: iso(0),
+      labels: { app: 'web' },
+      ...(owner === undefined ? {} : { ownerReferences: ownedBy(owner) }),
+      ...metadata,
+    },
+    spec: { nodeName: 'node-1', containers: [createContainer()], ...spec },
+    status: { phase: 'Pending', ...status },
+  }
+}
+
+/** A pod of the user's own. */
+export function createBarePod({ metadata, ...rest }: Overrides<PodSpec, PodStatus> = {}): Pod {
+  const { ownerReferences: _, ...own } = createPod().metadata
+  return { ...createPod(rest), metadata: { ...own, name: 'once', uid: 'once-uid', ...metadata } }
+}
+
+export function condition(type: string, status: string, rest: Partial<Condition> = {}): Condition {
+  return { type, status, ...rest }
+}
+
+export function running(startedAt = 1): ContainerState {
+  return { running: { startedAt: iso(startedAt) } }
+}
+
+export function waiting(reason: string, message?: string): ContainerState {
+  return { waiting: { reason, ...(message === undefined ? {} : { message }) } }
+}
+
+export function terminated(exitCode: number, finishedAt: number, rest: Partial<ContainerStateTerminated> = {}) {
+  const startedAt = iso(finishedAt - 1)
+  const reason = exitCode === 0 ? 'Completed' : 'Error'
+  return { terminated: { exitCode, reason, startedAt, finishedAt: iso(finishedAt), ...rest } } satisfies ContainerState
+}
+
+export function createStatus(overrides: Partial<ContainerStatus> = {}): ContainerStatus {
+  return { name: 'app', ready: false, restartCount: 0, state: waiting('ContainerCreating'), ...overrides }
+}
+
+/** The status of a pod whose containers run and are ready since `startedAt`. */
+export function readyStatus(startedAt = 1, rest: Partial<ContainerStatus> = {}): PodStatus {
+  return {
+    phase: 'Running',
+    conditions: [condition('Initialized', 'True'), condition('Ready', 'True', { lastTransitionTime: iso(startedAt) })],
+    containerStatuses: [createStatus({ ready: true, started: true, state: running(startedAt), ...rest })],
+  }
+}
+
+/** The status of a pod with one container that is not ready. */
+export function podStatus(container: Partial<ContainerStatus>, rest: Partial<PodStatus> = {}): PodStatus {
+  return {
+    phase: 'Running',
+    conditions: [condition('Initialized', 'True'), condition('Ready', 'False')],
+    containerStatuses: [createStatus(container)],
+    ...rest,
+  }
+}
+
+/** The status of a pod whose container died for the nth time at `finishedAt` and is not yet restarted. */
+export function deadStatus(nth: number, finishedAt: number, rest: Partial<ContainerStateTerminated> = {}): PodStatus {
+  return podStatus({ restartCount: nth - 1, state: terminated(3, finishedAt, rest) })
+}
+
+/** The status of a pod whose container died for the nth time at `finishedAt` and waits for its restart. */
+export function crashLoopStatus(nth: number, finishedAt: number, exitCode = 3): PodStatus {
+  return podStatus({
+    restartCount: nth - 1,
+    state: waiting('CrashLoopBackOff', 'back-off restarting failed container'),
+    lastState: terminated(exitCode, finishedAt),
+  })
+}
+
+/** An event about an object, or about one of its containers. */
+export function createEvent(
+  about: KubeObject,
+  { container, ...overrides }: Partial<EventObject> & { container?: string; reason: string },
+): EventObject {
+  const { name, namespace = '', uid = '' } = about.metadata
+  return {
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { name: `${name}.${overrides.reason}.${container ?? ''}`, namespace },
+    involvedObject: {
+      apiVersion: about.apiVersion,
+      kind: about.kind,
+      namespace,
+      name,
+      uid,
+      ...(container === undefined ? {} : { fieldPath: `spec.containers{${container}}` }),
+    },
+    type: 'Warning',
+    count: 1,
+    firstTimestamp: iso(0),
+    lastTimestamp: iso(0),
+    ...overrides,
+  }
+}
+
+export interface ViewOptions {
+  /** Seconds since the gate began. */
+  readonly now?: number
+  readonly objects?: readonly KubeObject[]
+  /** Kinds that may not be read, or nobody listed. */
+  readonly unseen?: readonly string[]
+  readonly settings?: Partial<LifecycleSettings>
+  readonly othersProgress?: boolean
+  /** What was seen of the target. By default it is seen for the first time, and now. */
+  readonly history?: TargetHistory
+  /** What was seen of pods, by uid. By default each is seen for the first time, and now. */
+  readonly podHistories?: ReadonlyMap<string, PodHistory>
+  /** Server's clock minus the runner's. */
+  readonly serverOffsetMs?: number
+  /** Which pods belong to the revision of a gated workload; by default none belongs to any. */
+  readonly isOfGatedRevision?: (pod: Pod) => boolean | undefined
+}
+
+export function surroundings({ serverOffsetMs = 0, settleMs = 10_000 } = {}): Surroundings {
+  return {
+    startedAt: start,
+    settleMs,
+    time: (timestamp) => (timestamp ? Date.parse(timestamp) - serverOffsetMs : undefined),
+  }
+}
+
+/** What a rule may know, from the objects that exist. */
+export function view(options: ViewOptions = {}): View {
+  const { objects = [], unseen = [], podHistories = new Map(), othersProgress = false } = options
+  const now = moment(options.now ?? 0)
+  const settings = { settleMs: 10_000, maxRestarts: 2, ...options.settings }
+  const around = surroundings({ serverOffsetMs: options.serverOffsetMs ?? 0, settleMs: settings.settleMs })
+  const store = new Store(() => false)
+  for (const object of objects) store.apply({ at: now, type: 'ADDED', object })
+  const isSeen = ({ kind }: WatchRequest) => !unseen.includes(kind)
+  return {
+    now,
+    startedAt: start,
+    settings,
+    history: options.history ?? observeTarget(undefined, createDeployment(), now),
+    othersProgress,
+    time: around.time,
+    owned: (uid, kind) => store.ownedBy(uid, kind),
+    list: (kind, namespace) => store.list(kind, namespace),
+    isOfGatedRevision: options.isOfGatedRevision ?? (() => undefined),
+    events: (object) => store.eventsOf(object),
+    podHistory: (pod) =>
+      podHistories.get(pod.metadata.uid ?? '') ??
+      observePodEvents(observePod(undefined, pod, now, around), store.eventsOf(pod), now, around),
+    knowledge: (request) => (isSeen(request) ? 'complete' : 'unknown'),
+  }
+}
+
+/** The history of a pod whose versions were seen at these seconds. */
+export function seenPod(...versions: readonly (readonly [seconds: number, pod: Pod])[]): PodHistory {
+  const seen = versions.reduce<PodHistory | undefined>(
+    (history, [seconds, pod]) => observePod(history, pod, moment(seconds), surroundings()),
+    undefined,
+  )
+  if (seen === undefined) throw new Error('A pod that was never seen has no history.')
+  return seen
+}
+
+/** The history of a target whose versions were seen at these seconds. */
+export function seenTarget(...versions: readonly (readonly [seconds: number, object: KubeObject])[]): TargetHistory {
+  const seen = versions.reduce<TargetHistory | undefined>(
+    (history, [seconds, object]) => observeTarget(history, object, moment(seconds)),
+    undefined,
+  )
+  if (seen === undefined) throw new Error('A target that was never seen has no history.')
+  return seen
+}

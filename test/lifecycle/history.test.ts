@@ -1,0 +1,397 @@
+import type { Pod } from '../../src/cluster/objects.ts'
+import {
+  containersOf,
+  eventCount,
+  observePod,
+  observePodEvents,
+  observeTarget,
+  type PodHistory,
+} from '../../src/lifecycle/history.ts'
+import {
+  complete,
+  crashLoopStatus,
+  createContainer,
+  createDeployment,
+  createEvent,
+  createPod,
+  createStatus,
+  deadStatus,
+  iso,
+  minute,
+  moment,
+  podStatus,
+  readyStatus,
+  running,
+  seenPod,
+  seenTarget,
+  surroundings,
+  terminated,
+  waiting,
+} from './builders.ts'
+
+type Seen = readonly [seconds: number, pod: Pod]
+
+function deathsOf(...versions: readonly Seen[]): number | undefined {
+  return seenPod(...versions).containers.get('app')?.deaths
+}
+
+function app(...versions: readonly Seen[]) {
+  return seenPod(...versions).containers.get('app')
+}
+
+describe('deaths of a container', () => {
+  const probed = { containers: [createContainer({ readinessProbe: {} })] }
+
+  it.each<[string, number, readonly Seen[]]>([
+    ['a container that never died has none', 0, [[1, createPod({ status: readyStatus() })]]],
+    ['one that lies dead for the first time has one', 1, [[2, createPod({ status: deadStatus(1, 2) })]]],
+    ['one that waits for its second restart has two', 2, [[15, createPod({ status: crashLoopStatus(2, 14) })]]],
+    ['one that runs again keeps its deaths', 2, [[15, createPod({ status: readyStatus(15, { restartCount: 2 }) })]]],
+    [
+      'the same death is counted once however often it is seen',
+      1,
+      [
+        [2, createPod({ status: deadStatus(1, 2) })],
+        [3, createPod({ status: crashLoopStatus(1, 2) })],
+        [4, createPod({ status: podStatus({ restartCount: 1, state: running(4), lastState: terminated(3, 2) }) })],
+      ],
+    ],
+    [
+      'a watch that was cut for a while loses none',
+      6,
+      [
+        [2, createPod({ status: deadStatus(1, 2) })],
+        [200, createPod({ status: crashLoopStatus(6, 199) })],
+      ],
+    ],
+    [
+      'three deaths seen count as three although the restart count lags behind',
+      3,
+      [
+        [2, createPod({ status: deadStatus(1, 2) })],
+        [
+          4,
+          createPod({ status: podStatus({ restartCount: 1, state: terminated(3, 4), lastState: terminated(3, 2) }) }),
+        ],
+        [
+          6,
+          createPod({ status: podStatus({ restartCount: 1, state: terminated(3, 6), lastState: terminated(3, 4) }) }),
+        ],
+      ],
+    ],
+    [
+      'exit code 0 is a death where the container must run for ever',
+      1,
+      [[2, createPod({ status: podStatus({ state: terminated(0, 2) }) })]],
+    ],
+    [
+      'exit code 0 is no death where the container may end',
+      0,
+      [[2, createPod({ spec: { restartPolicy: 'OnFailure' }, status: podStatus({ state: terminated(0, 2) }) })]],
+    ],
+    [
+      'being ready and settled forgives the deaths before',
+      1,
+      [
+        [5, createPod({ status: crashLoopStatus(2, 4) })],
+        [20, createPod({ status: readyStatus(15, { restartCount: 2 }) })],
+        [40, createPod({ status: deadStatus(3, 40) })],
+      ],
+    ],
+    [
+      'being ready for less than the settle time forgives nothing',
+      3,
+      [
+        [5, createPod({ status: crashLoopStatus(2, 4) })],
+        [20, createPod({ status: readyStatus(15, { restartCount: 2 }) })],
+        [24, createPod({ status: deadStatus(3, 24) })],
+      ],
+    ],
+    [
+      'a readiness probe that was passed forgives at once',
+      1,
+      [
+        [5, createPod({ spec: probed, status: crashLoopStatus(2, 4) })],
+        [20, createPod({ spec: probed, status: readyStatus(15, { restartCount: 2 }) })],
+        [24, createPod({ spec: probed, status: deadStatus(3, 24) })],
+      ],
+    ],
+    [
+      "ten minutes' run forgives the deaths before, without having been seen",
+      1,
+      [
+        [
+          800,
+          createPod({ status: podStatus({ restartCount: 4, state: terminated(3, 800, { startedAt: iso(200) }) }) }),
+        ],
+      ],
+    ],
+    [
+      'a run of less than ten minutes forgives nothing, unless it was seen to be ready',
+      5,
+      [
+        [
+          800,
+          createPod({ status: podStatus({ restartCount: 4, state: terminated(3, 800, { startedAt: iso(201) }) }) }),
+        ],
+      ],
+    ],
+    [
+      'a start error of 1970 is no long run',
+      3,
+      [
+        [
+          20,
+          createPod({
+            status: podStatus({
+              restartCount: 2,
+              state: terminated(128, 20, { reason: 'StartError', startedAt: '1970-01-01T00:00:00Z' }),
+            }),
+          }),
+        ],
+      ],
+    ],
+  ])('%s', (_, deaths, versions) => {
+    expect(deathsOf(...versions)).toBe(deaths)
+  })
+
+  it('of a pod that is older than the rollout count from its restarts at first sight', () => {
+    const old = { creationTimestamp: iso(-11 * minute) }
+    const first = createPod({ metadata: old, status: readyStatus(-600, { restartCount: 7 }) })
+    const later = createPod({ metadata: old, status: readyStatus(30, { restartCount: 9 }) })
+    expect(deathsOf([0, first])).toBe(0)
+    expect(deathsOf([0, first], [31, later])).toBe(2)
+  })
+
+  it('of an old pod that lies dead at first sight count that death', () => {
+    const old = { creationTimestamp: iso(-11 * minute) }
+    expect(deathsOf([0, createPod({ metadata: old, status: crashLoopStatus(8, -1) })])).toBe(1)
+  })
+
+  it('of a pod made shortly before the gate began all count', () => {
+    const recent = { creationTimestamp: iso(-9 * minute) }
+    expect(deathsOf([0, createPod({ metadata: recent, status: crashLoopStatus(3, -1) })])).toBe(3)
+  })
+
+  it('of an old pod are still forgiven when an event of it came before its status', () => {
+    const pod = createPod({ metadata: { creationTimestamp: iso(-11 * minute) }, status: crashLoopStatus(8, -1) })
+    const event = createEvent(pod, { container: 'app', reason: 'BackOff', message: 'Back-off restarting failed' })
+    const before = observePodEvents(undefined, [event], moment(0), surroundings())
+    expect(observePod(before, pod, moment(0), surroundings()).containers.get('app')?.deaths).toBe(1)
+  })
+})
+
+describe('the first death', () => {
+  it('is the finish of the last instance where nothing older is known', () => {
+    expect(app([20, createPod({ status: crashLoopStatus(2, 14) })])?.firstDeathAt).toBe(moment(14))
+  })
+
+  it('stays the earliest that was seen', () => {
+    const seen = app([2, createPod({ status: deadStatus(1, 2) })], [15, createPod({ status: crashLoopStatus(2, 14) })])
+    expect(seen?.firstDeathAt).toBe(moment(2))
+  })
+
+  it('is first sight where the kubelet gives it no time', () => {
+    const pod = createPod({ status: podStatus({ restartCount: 2, state: running(5) }) })
+    expect(app([7, pod])?.firstDeathAt).toBe(moment(7))
+  })
+
+  it('is never in the future, whatever the clock of the node says', () => {
+    expect(app([20, createPod({ status: crashLoopStatus(1, 300) })])?.firstDeathAt).toBe(moment(20))
+  })
+
+  it("is the back-off's beginning where the event is older than the state", () => {
+    const pod = createPod({ status: crashLoopStatus(3, 14) })
+    const event = createEvent(pod, {
+      container: 'app',
+      reason: 'BackOff',
+      message: 'Back-off restarting failed container app in pod web-1-a',
+      firstTimestamp: iso(3),
+    })
+    const seen = observePodEvents(seenPod([20, pod]), [event], moment(20), surroundings())
+    expect(seen.containers.get('app')?.firstDeathAt).toBe(moment(3))
+  })
+
+  it('begins anew when deaths were forgiven', () => {
+    const seen = app(
+      [2, createPod({ status: deadStatus(1, 2) })],
+      [20, createPod({ status: readyStatus(5, { restartCount: 1 }) })],
+      [40, createPod({ status: deadStatus(2, 40) })],
+    )
+    expect(seen).toMatchObject({ deaths: 1, firstDeathAt: moment(40) })
+  })
+
+  it("is on the runner's clock where the server's is ahead", () => {
+    const around = surroundings({ serverOffsetMs: 5_000 })
+    const seen = observePod(undefined, createPod({ status: deadStatus(1, 12) }), moment(8), around)
+    expect(seen.containers.get('app')?.firstDeathAt).toBe(moment(7))
+  })
+})
+
+describe('refusals of a pull', () => {
+  const notFound = 'failed to pull and unpack image "acme/web:v1": acme/web:v1: not found'
+  const refused = (message = notFound) => createPod({ status: podStatus({ state: waiting('ErrImagePull', message) }) })
+  const backOff = (message = `Back-off pulling image "acme/web:v1": ErrImagePull: ${notFound}`) =>
+    createPod({ status: podStatus({ state: waiting('ImagePullBackOff', message) }) })
+  const failed = (count: number) =>
+    createEvent(createPod(), {
+      container: 'app',
+      reason: 'Failed',
+      message: `Failed to pull image "acme/web:v1": ${notFound}`,
+      count,
+    })
+
+  it.each<[string, number, readonly Seen[]]>([
+    ['one refusal is one attempt', 1, [[1, refused()]]],
+    [
+      'its back-off is no further attempt',
+      1,
+      [
+        [1, refused()],
+        [14, backOff()],
+      ],
+    ],
+    [
+      'the next refusal is the second attempt',
+      2,
+      [
+        [1, refused()],
+        [14, backOff()],
+        [27, refused()],
+      ],
+    ],
+    [
+      'the same refusal seen twice is one attempt',
+      1,
+      [
+        [1, refused()],
+        [2, refused()],
+      ],
+    ],
+    ['a back-off at first sight stands for one attempt', 1, [[14, backOff()]]],
+    [
+      'a back-off seen twice is still one',
+      1,
+      [
+        [14, backOff()],
+        [15, backOff()],
+      ],
+    ],
+  ])('%s', (_, attempts, versions) => {
+    expect(app(...versions)?.refusals).toMatchObject({ 'image-not-found': { attempts } })
+  })
+
+  it('of one kind do not count for another', () => {
+    const seen = app([1, refused('connection refused')], [14, backOff('')], [27, refused()])
+    expect(seen?.refusals).toMatchObject({
+      'image-registry-unreachable': { attempts: 1 },
+      'image-not-found': { attempts: 1 },
+    })
+  })
+
+  it('are as many as the event says', () => {
+    const seen = observePodEvents(seenPod([1, refused()]), [failed(2)], moment(14), surroundings())
+    expect(seen.containers.get('app')?.refusals).toMatchObject({ 'image-not-found': { attempts: 1, events: 2 } })
+  })
+
+  it('of several events add up', () => {
+    const other = { ...failed(3), metadata: { name: 'other' } }
+    const seen = observePodEvents(undefined, [failed(2), other], moment(14), surroundings())
+    expect(seen.containers.get('app')?.refusals).toMatchObject({ 'image-not-found': { events: 5 } })
+  })
+
+  it('are not taken from events about the whole pod', () => {
+    const { fieldPath: _, ...pod } = failed(3).involvedObject ?? {}
+    const seen = observePodEvents(undefined, [{ ...failed(3), involvedObject: pod }], moment(1), surroundings())
+    expect(seen.containers.size).toBe(0)
+  })
+})
+
+describe('what a container waits for', () => {
+  it('has stood since it was first seen', () => {
+    const versions = [3, 9].map(
+      (seconds): Seen => [
+        seconds,
+        createPod({ status: podStatus({ state: waiting('CreateContainerConfigError', `seen at ${seconds}`) }) }),
+      ],
+    )
+    expect(app(...versions)?.waiting).toEqual({ reason: 'CreateContainerConfigError', since: moment(3) })
+  })
+
+  it('is forgotten when it runs', () => {
+    const waits = createPod({ status: podStatus({ state: waiting('CreateContainerConfigError') }) })
+    expect(app([3, waits], [9, createPod({ status: readyStatus(9) })])).not.toHaveProperty('waiting')
+  })
+})
+
+describe('the numbers of a target', () => {
+  it('moved when one of them changed', () => {
+    const history = seenTarget(
+      [0, createDeployment({ status: complete(1) })],
+      [7, createDeployment({ status: complete(2) })],
+    )
+    expect(history.countersMovedAt).toBe(moment(7))
+  })
+
+  it('did not move when only the observed generation or a condition did', () => {
+    const next = createDeployment({
+      status: complete(1, { observedGeneration: 2, conditions: [{ type: 'Progressing', status: 'False' }] }),
+    })
+    expect(seenTarget([0, createDeployment({ status: complete(1) })], [7, next]).countersMovedAt).toBe(moment(0))
+  })
+
+  it('are seen for the first time with the object', () => {
+    const object = createDeployment()
+    expect(observeTarget(undefined, object, moment(3))).toMatchObject({ firstSeenAt: moment(3), first: object })
+  })
+})
+
+describe('the containers of a pod', () => {
+  const names = (pod: Pod) =>
+    containersOf(pod).map(({ container, isInit, runsOnce }) => [container.name, isInit, runsOnce])
+
+  it('are init containers, sidecars and the others, told apart by what their end means', () => {
+    const spec = {
+      initContainers: [
+        createContainer({ name: 'migrate' }),
+        createContainer({ name: 'proxy', restartPolicy: 'Always' }),
+      ],
+    }
+    expect(names(createPod({ spec }))).toEqual([
+      ['migrate', true, true],
+      ['proxy', false, false],
+      ['app', false, false],
+    ])
+  })
+
+  it('may end, all but the sidecars, where the pod is not restarted always', () => {
+    const spec = {
+      restartPolicy: 'Never',
+      initContainers: [createContainer({ name: 'proxy', restartPolicy: 'Always' })],
+    }
+    expect(names(createPod({ spec }))).toEqual([
+      ['proxy', false, false],
+      ['app', false, true],
+    ])
+  })
+
+  it('have their own statuses', () => {
+    const status = { containerStatuses: [createStatus({ name: 'other' }), createStatus()] }
+    expect(containersOf(createPod({ status })).map((at) => at.status?.name)).toEqual(['app'])
+  })
+})
+
+test.each([
+  [1, {}],
+  [4, { count: 4 }],
+  [6, { series: { count: 6 } }],
+  [1, { count: 0, series: null }],
+])('an event stands for %d with %j', (count, fields) => {
+  const { count: _, ...event } = createEvent(createPod(), { reason: 'Failed' })
+  expect(eventCount({ ...event, ...fields })).toBe(count)
+})
+
+test('a pod that is seen again keeps its first sight', () => {
+  const history: PodHistory = seenPod([3, createPod()], [9, createPod()])
+  expect(history.firstSeenAt).toBe(moment(3))
+})
