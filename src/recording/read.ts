@@ -1,27 +1,29 @@
 import { createReadStream } from 'node:fs'
-import { createInterface } from 'node:readline'
-import { createGunzip } from 'node:zlib'
+import { StringDecoder } from 'node:string_decoder'
 import type { FeedEvent, WatchRequest } from '../cluster/feed.ts'
 import { UserError } from '../errors.ts'
 import { type RecordingHeader, recordingVersion } from './format.ts'
+import { unpack } from './unpack.ts'
 
 /**
  * Reads the header of a recording.
- * @throws UserError where the file is no recording
+ * @throws UserError where the file cannot be read, or is no recording
  */
 export async function readHeader(path: string): Promise<RecordingHeader> {
-  for await (const line of lines(path)) {
-    const header = parse(line) as RecordingHeader | undefined
-    if (header?.recording === recordingVersion) return header
-    break
+  const header = parse(await firstLine(path)) as RecordingHeader | undefined | null
+  if (header?.recording === recordingVersion) return header
+  const message = `This is no recording: its first line does not say "recording":"${recordingVersion}".`
+  throw new UserError([{ input: path, line: 1, message }])
+}
+
+async function firstLine(path: string): Promise<string> {
+  try {
+    for await (const line of lines(path)) return line
+    return ''
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new UserError([{ input: path, message: `The recording cannot be read: ${why}` }])
   }
-  throw new UserError([
-    {
-      input: path,
-      line: 1,
-      message: `This is no recording: its first line does not say "recording":"${recordingVersion}".`,
-    },
-  ])
 }
 
 /**
@@ -53,38 +55,31 @@ export async function* readEvents(
   }
 }
 
-/** The requests whose first list the recording completes: anything else was not readable, and stays unknown. */
-export async function readSynced(path: string): Promise<readonly WatchRequest[]> {
-  const synced: WatchRequest[] = []
-  try {
-    for await (const line of lines(path)) {
-      if (!line.includes('"SYNCED"')) continue
-      const event = parse(line) as (WatchRequest & { type?: string }) | undefined
-      if (event?.type === 'SYNCED') synced.push(event)
-    }
-  } catch {
-    // A damaged file is complained of once, by whoever reads its events.
+/**
+ * The requests that the recording says the server answered: completed first lists, and refusals. Of anything else nothing
+ * is to be expected: it was not readable, and stays unknown from the beginning.
+ */
+export async function readAnswered(path: string): Promise<readonly WatchRequest[]> {
+  const answered: WatchRequest[] = []
+  // A damaged file is complained of once, by whoever reads its events.
+  for await (const event of readEvents(path, () => {})) {
+    const { type, kind, apiVersion, code } = event as Partial<WatchRequest> & { type: string; code?: number }
+    if (kind === undefined || apiVersion === undefined) continue
+    if (type === 'SYNCED' || (type === 'ERROR' && code === 403)) answered.push({ ...event, kind, apiVersion })
   }
-  return synced
+  return answered
 }
 
-/**
- * The lines of a file, unpacked by its name. readline does not forward the errors of its input, so they are kept until the
- * lines before the damage are read: without that, a damaged file would read as a short one.
- */
+/** The lines of a file, unpacked by its name. All that can be read come before the error of a damage. */
 async function* lines(path: string): AsyncGenerator<string> {
-  const file = createReadStream(path)
-  const text = path.endsWith('.gz') ? file.pipe(createGunzip()) : file
-  const reader = createInterface({ input: text, crlfDelay: Number.POSITIVE_INFINITY })
-  let failure: Error | undefined
-  for (const stream of new Set([file, text])) {
-    stream.once('error', (error: Error) => {
-      failure ??= error
-      reader.close()
-    })
+  const decoder = new StringDecoder()
+  let rest = ''
+  for await (const bytes of path.endsWith('.gz') ? unpack(path) : (createReadStream(path) as AsyncIterable<Buffer>)) {
+    const parts = (rest + decoder.write(bytes)).split('\n')
+    rest = parts.pop() ?? ''
+    yield* parts
   }
-  yield* reader
-  if (failure !== undefined) throw failure
+  if (rest !== '') yield rest
 }
 
 function parse(line: string): unknown {

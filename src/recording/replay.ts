@@ -3,7 +3,7 @@ import { Gate } from '../gate/gate.ts'
 import type { GateSettings } from '../gate/settings.ts'
 import type { Entry } from '../gate/timeline.ts'
 import type { Target } from '../plan/target.ts'
-import { readEvents, readSynced } from './read.ts'
+import { readAnswered, readEvents } from './read.ts'
 
 /**
  * Plays a recording through the gate on a virtual clock: the verdict is that of the live run. After the last line
@@ -15,8 +15,8 @@ export async function replay(
   settings: GateSettings,
   hooks: { readonly onEntry?: (entry: Entry) => void; readonly onDamage: (line: number, why: string) => void },
 ): Promise<Gate> {
-  const synced = await readSynced(path)
-  const gate = new Gate(targets, settings, (request) => synced.some((known) => covers(known, request)), hooks.onEntry)
+  const answered = await readAnswered(path)
+  const gate = new Gate(targets, settings, (request) => answered.some((known) => covers(known, request)), hooks.onEntry)
   for await (const event of readEvents(path, hooks.onDamage)) gate.handle(event)
   for (let clock = gate.nextClock(); clock !== undefined; clock = gate.nextClock()) gate.advance(clock.at)
   return gate

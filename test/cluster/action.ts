@@ -20,11 +20,19 @@ export interface ActionRun {
   endedAt: number
 }
 
+/** The action as it runs. */
+export interface StartedAction {
+  process: ChildProcess
+  /** It has told something of a target, or has ended: what happens from now on happens during the wait. */
+  watching: Promise<void>
+  ended: Promise<ActionRun>
+}
+
+/** A line of the log that begins with the elapsed time, perhaps in colour. */
+const tellsOfTarget = /^\S{0,5} *\d+:\d\d/m
+
 /** Starts the action as GitHub's runner does, in a folder of its own where its log and files stay. */
-export function startAction(
-  folder: string,
-  inputs: Record<string, string>,
-): { process: ChildProcess; ended: Promise<ActionRun> } {
+export function startAction(folder: string, inputs: Record<string, string>): StartedAction {
   const files = {
     output: join(folder, 'outputs.txt'),
     summary: join(folder, 'summary.md'),
@@ -52,11 +60,13 @@ export function startAction(
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const file = createWriteStream(files.log)
+  const watching = Promise.withResolvers<void>()
   let log = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
       log += text
       file.write(text)
+      if (tellsOfTarget.test(log)) watching.resolve()
     })
   }
   let endedAt = 0
@@ -67,11 +77,12 @@ export function startAction(
     child.once('error', reject)
     child.once('close', (exitCode) => {
       file.end()
+      watching.resolve()
       const outputs = parseOutputs(readFileSync(files.output, 'utf8'))
       resolve({ exitCode, log, outputs, summary: readFileSync(files.summary, 'utf8'), startedAt, endedAt })
     })
   })
-  return { process: child, ended }
+  return { process: child, watching: watching.promise, ended }
 }
 
 /** The runner sets a variable for every input that action.yml declares, empty where there is no default. */

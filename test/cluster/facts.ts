@@ -44,9 +44,14 @@ export function eventSeen(reason: string): Fact {
 /** A container has died for the given time, and 30 s have gone by since its first death, whose time the API gives in whole seconds. */
 export function containerDied(times: number): Fact {
   return (view) => {
-    const died = statuses(view).some(({ restartCount, state }) => restartCount + (state.terminated ? 1 : 0) >= times)
+    const died = statuses(view).some((container) => deathsOf(container) >= times)
     return died && view.firstDeath ? Math.max(Date.now(), view.firstDeath + 29_000) : undefined
   }
+}
+
+/** Every restart follows a death; one that waits for its restart has died once more. */
+function deathsOf({ restartCount, state, lastState }: ContainerStatus): number {
+  return restartCount + (state.terminated || (state.waiting && lastState.terminated) ? 1 : 0)
 }
 
 /** A condition of an object has this reason. */
@@ -95,6 +100,7 @@ function isPodReady(pod: KubeObject): boolean {
 interface ContainerStatus {
   restartCount: number
   state: { running?: { startedAt: string }; terminated?: { finishedAt: string }; waiting?: { reason: string } }
+  lastState: { terminated?: { finishedAt: string } }
 }
 
 function statuses(view: View): ContainerStatus[] {

@@ -28,5 +28,5 @@ export interface Scenario {
   /** Roughly how long it takes, so that the longest can start first. */
   takesSeconds: number
   /** Further demands: one sentence for each that is not met. */
-  check?(run: ActionRun, stage: Stage): string[]
+  check?(run: ActionRun, stage: Stage): string[] | Promise<string[]>
 }

@@ -7,3 +7,12 @@ import { shell } from './shell.ts'
 
 /** Every scenario, in the order of the table. */
 export const scenarios: readonly Scenario[] = [...healthy, ...failing, ...clocks, ...overtaken, ...shell]
+
+/** The scenarios of these names, all of them when there is none. */
+export function choose(names: readonly string[]): readonly Scenario[] {
+  const unknown = names.filter((name) => !scenarios.some((scenario) => scenario.name === name))
+  if (unknown.length > 0) {
+    throw new Error(`no scenario ${unknown.join(', ')}; there are: ${scenarios.map(({ name }) => name).join(', ')}`)
+  }
+  return names.length === 0 ? scenarios : scenarios.filter(({ name }) => names.includes(name))
+}

@@ -1,0 +1,151 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import type { FeedEvent } from '../../src/cluster/feed.ts'
+import { UserError } from '../../src/errors.ts'
+import { readEvents, readHeader } from '../../src/recording/read.ts'
+import { RecordingWriter } from '../../src/recording/write.ts'
+import { buildReport, renderReport } from '../../src/report/json.ts'
+import { renderLog } from '../../src/report/log.ts'
+import { renderSummary } from '../../src/report/summary.ts'
+import {
+  expectationOf,
+  type Replayed,
+  readExpectations,
+  recordingPath,
+  recordingsFolder,
+  replayRecording,
+} from '../support/recordings.ts'
+
+const expectations = readExpectations()
+let folder: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'replay-'))
+})
+
+afterEach(() => rmSync(folder, { recursive: true }))
+
+/** The lines of a recording, the header among them. */
+function linesOf(name: string): string[] {
+  return gunzipSync(readFileSync(recordingPath(name)))
+    .toString()
+    .trimEnd()
+    .split('\n')
+}
+
+function written(text: string | Uint8Array, name = 'recording.ndjson'): string {
+  const path = join(folder, name)
+  writeFileSync(path, text)
+  return path
+}
+
+/** Everything that people and machines get to see of a replay. */
+function shown({ timeline }: Replayed): string {
+  return [renderReport(timeline), ...renderLog(timeline), renderSummary(timeline, {})].join('\n')
+}
+
+describe('a recording of a real rollout', () => {
+  test('has an expectation, and no expectation lacks its recording', () => {
+    const recordings = readdirSync(recordingsFolder).filter((name) => name.endsWith('.ndjson.gz'))
+    expect(recordings.map((name) => name.replace('.ndjson.gz', '')).sort()).toEqual(Object.keys(expectations).sort())
+  })
+
+  test.each(Object.entries(expectations))('replays as it was lived through: %s', async (name, expected) => {
+    const { timeline, damage } = await replayRecording(recordingPath(name))
+    // As text, so that the order of the milestones counts too.
+    expect(JSON.stringify(expectationOf(buildReport(timeline)), null, 2)).toBe(JSON.stringify(expected, null, 2))
+    expect(damage).toEqual([])
+  })
+
+  test.each(Object.keys(expectations))('replayed twice gives the same bytes: %s', async (name) => {
+    const first = shown(await replayRecording(recordingPath(name)))
+    expect(shown(await replayRecording(recordingPath(name)))).toBe(first)
+  })
+
+  test.each(Object.keys(expectations))('names nobody and nothing of where it was made: %s', (name) => {
+    const text = linesOf(name).join('\n')
+    const hosts = [...text.matchAll(/"(?:host|nodeName)":"([^"]*)"/g)].map(([, host]) => host)
+    expect(new Set(hosts.filter((host) => host !== ''))).toEqual(new Set(hosts.length > 0 ? ['localhost'] : []))
+    expect(text).not.toMatch(/"default-scheduler-(?!localhost")/)
+    expect(text).not.toMatch(
+      /"kubeconfig"|"managedFields":\[[^\]]*fieldsV1|last-applied-configuration|"\/(root|home|tmp)\//,
+    )
+  })
+})
+
+describe('a recording that ends in silence', () => {
+  test('ends by the clocks, which run on although nothing changes any more', async () => {
+    const lines = linesOf('update')
+    const middle = lines.findIndex((line) => line.includes('"type":"SYNCED"') && line.includes('"Pod"'))
+    const { timeline } = await replayRecording(written(lines.slice(0, middle + 1).join('\n')))
+    expect(timeline.verdict).toMatchObject({ outcome: 'stalled' })
+    expect(timeline.finishedAt - timeline.startedAt).toBeGreaterThanOrEqual(5 * 60_000)
+  })
+})
+
+describe('a damaged recording', () => {
+  const name = 'image-not-found'
+
+  test('replays up to the damage, whose line it names', async () => {
+    const lines = linesOf(name)
+    const before = await replayRecording(written(lines.slice(0, 20).join('\n'), 'before.ndjson'))
+    const damaged = await replayRecording(written([...lines.slice(0, 20), '{"at":"202', ...lines.slice(20)].join('\n')))
+    expect(damaged.damage).toEqual([{ line: 21, why: 'it is no event of a recording' }])
+    expect(shown(damaged)).toBe(shown(before))
+  })
+
+  test('is one too when a line is JSON but no event', async () => {
+    const lines = linesOf(name)
+    for (const line of [
+      '{}',
+      '[1]',
+      'null',
+      '7',
+      '{"at":"yesterday","type":"ALIVE"}',
+      '{"at":"2026-01-01T00:00:00Z"}',
+    ]) {
+      const { damage } = await replayRecording(written([...lines.slice(0, 5), line].join('\n')))
+      expect(damage).toEqual([{ line: 6, why: 'it is no event of a recording' }])
+    }
+  })
+
+  test('that was cut off in the middle of a line replays all lines before it', async () => {
+    const lines = linesOf(name)
+    const whole = await replayRecording(written(lines.slice(0, -1).join('\n'), 'whole.ndjson'))
+    const cut = await replayRecording(written(lines.join('\n').slice(0, -10)))
+    expect(cut.damage).toEqual([{ line: lines.length, why: 'it is no event of a recording' }])
+    expect(shown(cut)).toBe(shown(whole))
+  })
+
+  test('that is not packed whole gives every line that its writer had flushed', async () => {
+    const header = await readHeader(recordingPath(name))
+    const events = await eventsOf(recordingPath(name))
+    const path = join(folder, 'killed.ndjson.gz')
+    const writer = new RecordingWriter(path, header)
+    for (const event of events.slice(0, 12)) writer.write(event)
+    await writer.end(events[12]?.at ?? 0)
+    const bytes = readFileSync(path)
+    for (const share of [0.5, 0.7, 0.95]) {
+      const damage: number[] = []
+      const cut = written(bytes.subarray(0, Math.floor(bytes.length * share)), `cut-${share}.ndjson.gz`)
+      const read = await eventsOf(cut, (line) => damage.push(line))
+      expect(read.length).toBeGreaterThan(0)
+      expect(read).toEqual(events.slice(0, read.length))
+      expect(damage).toEqual([read.length + 2])
+    }
+  })
+
+  test('of which not even the header can be read is refused, with the reason', async () => {
+    for (const path of [written(''), written('{"kind":"List"}\n', 'list'), written('not packed', 'broken.ndjson.gz')]) {
+      await expect(readHeader(path)).rejects.toThrow(UserError)
+    }
+  })
+})
+
+async function eventsOf(path: string, onDamage: (line: number) => void = () => {}): Promise<FeedEvent[]> {
+  const events: FeedEvent[] = []
+  for await (const event of readEvents(path, onDamage)) events.push(event)
+  return events
+}
