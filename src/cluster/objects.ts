@@ -219,3 +219,130 @@ export interface EventObject extends KubeObject {
   source?: { component?: string; host?: string }
   reportingComponent?: string
 }
+
+export interface StatefulSetSpec {
+  replicas?: number
+  minReadySeconds?: number
+  selector?: LabelSelector
+  template?: PodTemplate
+  podManagementPolicy?: string
+  updateStrategy?: { type?: string; rollingUpdate?: { partition?: number; maxUnavailable?: number | string } }
+}
+
+export interface StatefulSetStatus {
+  observedGeneration?: number
+  replicas?: number
+  readyReplicas?: number
+  currentReplicas?: number
+  updatedReplicas?: number
+  availableReplicas?: number
+  currentRevision?: string
+  updateRevision?: string
+  conditions?: Condition[]
+}
+
+export interface StatefulSet extends KubeObject {
+  spec?: StatefulSetSpec
+  status?: StatefulSetStatus
+}
+
+export interface DaemonSetSpec {
+  minReadySeconds?: number
+  selector?: LabelSelector
+  template?: PodTemplate
+  updateStrategy?: { type?: string; rollingUpdate?: { maxUnavailable?: number | string; maxSurge?: number | string } }
+}
+
+export interface DaemonSetStatus {
+  observedGeneration?: number
+  desiredNumberScheduled?: number
+  currentNumberScheduled?: number
+  updatedNumberScheduled?: number
+  numberReady?: number
+  numberAvailable?: number
+  numberMisscheduled?: number
+  conditions?: Condition[]
+}
+
+export interface DaemonSet extends KubeObject {
+  spec?: DaemonSetSpec
+  status?: DaemonSetStatus
+}
+
+export interface JobSpec {
+  parallelism?: number
+  completions?: number
+  completionMode?: string
+  backoffLimit?: number
+  activeDeadlineSeconds?: number
+  suspend?: boolean
+  selector?: LabelSelector
+  template?: PodTemplate
+}
+
+export interface JobStatus {
+  active?: number
+  ready?: number
+  succeeded?: number
+  failed?: number
+  startTime?: string
+  completionTime?: string
+  conditions?: Condition[]
+}
+
+export interface Job extends KubeObject {
+  spec?: JobSpec
+  status?: JobStatus
+}
+
+export interface ServicePort {
+  name?: string
+  port?: number
+  targetPort?: number | string
+  protocol?: string
+}
+
+export interface ServiceSpec {
+  type?: string
+  clusterIP?: string
+  selector?: Record<string, string>
+  ports?: ServicePort[]
+  externalName?: string
+  externalIPs?: string[]
+}
+
+export interface Service extends KubeObject {
+  spec?: ServiceSpec
+  status?: { loadBalancer?: { ingress?: { ip?: string; hostname?: string }[] }; conditions?: Condition[] }
+}
+
+export interface EndpointSlice extends KubeObject {
+  endpoints?: {
+    addresses?: string[]
+    conditions?: { ready?: boolean; serving?: boolean; terminating?: boolean }
+    targetRef?: { kind?: string; name?: string; uid?: string }
+  }[]
+  ports?: { name?: string; port?: number; protocol?: string }[]
+}
+
+export interface PersistentVolumeClaim extends KubeObject {
+  spec?: { storageClassName?: string; volumeName?: string }
+  status?: { phase?: string; conditions?: Condition[] }
+}
+
+export interface Node extends KubeObject {
+  spec?: { unschedulable?: boolean }
+  status?: { conditions?: Condition[] }
+}
+
+export interface Ingress extends KubeObject {
+  spec?: {
+    defaultBackend?: IngressBackend
+    rules?: { host?: string; http?: { paths?: { path?: string; backend?: IngressBackend }[] } }[]
+  }
+  status?: { loadBalancer?: { ingress?: { ip?: string; hostname?: string }[] } }
+}
+
+export interface IngressBackend {
+  service?: { name?: string; port?: { name?: string; number?: number } }
+}

@@ -31,6 +31,7 @@ export interface Change {
 export class Store {
   readonly #objects = new Map<string, KubeObject>()
   readonly #owned = new Map<string, Map<string, KubeObject>>()
+  readonly #byKind = new Map<string, Map<string, KubeObject>>()
   readonly #events = new Map<string, Map<string, EventObject>>()
   readonly #synced: WatchRequest[] = []
   readonly #refused: Partial<WatchRequest>[] = []
@@ -70,6 +71,11 @@ export class Store {
   /** The object of that group, kind, namespace and name, whatever its version. */
   get(reference: { apiVersion: string; kind: string; namespace?: string; name: string }): KubeObject | undefined {
     return this.#objects.get(objectKey(reference))
+  }
+
+  /** All objects of a kind in a namespace (undefined: those without one), in the order in which they were first seen. */
+  list(kind: string, namespace: string | undefined): readonly KubeObject[] {
+    return [...(this.#byKind.get(kindKey(kind, namespace))?.values() ?? [])]
   }
 
   /** All objects of a kind whose owner references name this uid, in the order in which they were first seen. */
@@ -141,6 +147,9 @@ export class Store {
 
   #insert(key: string, object: KubeObject): void {
     this.#objects.set(key, object)
+    const kind = kindKey(object.kind, object.metadata.namespace)
+    const same = this.#byKind.get(kind) ?? new Map<string, KubeObject>()
+    this.#byKind.set(kind, same.set(key, object))
     for (const owner of object.metadata.ownerReferences ?? []) {
       const owned = this.#owned.get(owner.uid) ?? new Map<string, KubeObject>()
       owned.set(key, object)
@@ -150,6 +159,7 @@ export class Store {
 
   #remove(key: string, object: KubeObject): void {
     this.#objects.delete(key)
+    this.#byKind.get(kindKey(object.kind, object.metadata.namespace))?.delete(key)
     this.#disown(key, object)
   }
 
@@ -192,6 +202,10 @@ function identify(object: KubeObject): { apiVersion: string; kind: string; names
 
 function objectKey(reference: { apiVersion: string; kind: string; namespace?: string; name: string }): string {
   return `${groupOf(reference.apiVersion)}|${reference.kind}|${reference.namespace ?? ''}|${reference.name}`
+}
+
+function kindKey(kind: string, namespace: string | undefined): string {
+  return `${kind}|${namespace ?? ''}`
 }
 
 /** Events name their subject by uid; the few that do not, by kind and name. */

@@ -181,6 +181,7 @@ export class Gate {
       return concerned
     }
     if (object.kind === 'Pod' && after !== undefined) this.#observePod(after as Pod)
+    for (const track of this.#tracks) if (isConcerned(track, object)) concerned.add(track)
     for (const track of this.#byName.get(nameKey(nameOf(object))) ?? []) {
       this.#takeTarget(track, after)
       concerned.add(track)
@@ -343,11 +344,21 @@ export class Gate {
       othersProgress: this.#tracks.some((other) => other !== track && other.isHealthyProgress),
       time: this.#around.time,
       owned: (uid, kind) => store.ownedBy(uid, kind),
+      list: (kind, namespace) => store.list(kind, namespace),
+      isOfGatedRevision: (pod) => this.#isOfGatedRevision(pod),
       events: (object) => store.eventsOf(object),
       podHistory: (pod) =>
         this.#podHistories.get(pod.metadata.uid ?? '') ?? observePod(undefined, pod, this.#now, this.#around),
       knowledge: (request) => store.knowledge(request),
     }
+  }
+
+  #isOfGatedRevision(pod: Pod): boolean | undefined {
+    const uid = pod.metadata.uid ?? ''
+    const workloads = [...this.#family.concernedBy(pod, this.store)].filter(
+      ({ assessment }) => assessment?.pods !== undefined,
+    )
+    return workloads.length === 0 ? undefined : workloads.some(({ assessment }) => assessment?.pods?.has(uid))
   }
 
   #end(track: Track, verdict: Verdict<TargetOutcome>): void {
@@ -403,6 +414,12 @@ export class Gate {
     this.#heartbeatAt = this.#now + heartbeatMs
     this.#onEntry(entry)
   }
+}
+
+/** Whether an object that the target does not own has a say in its lifecycle. */
+function isConcerned({ rule, target }: Track, { kind, metadata }: KubeObject): boolean {
+  if (!rule.concernedBy?.includes(kind)) return false
+  return metadata.namespace === undefined || metadata.namespace === target.namespace
 }
 
 function record(track: Track): TargetRecord {

@@ -9,6 +9,8 @@ export interface Rule {
   readonly milestones: readonly string[]
   /** What must be watched besides the object itself to judge it. Events are watched for every kind. */
   relatives(object: KubeObject): readonly WatchRequest[]
+  /** Kinds whose objects concern it although it does not own them, in its namespace or without one. */
+  readonly concernedBy?: readonly string[]
   /** Where the object stands now. Only asked once the first lists of its relatives are complete or refused. */
   assess(object: KubeObject, view: View): Assessment
 }

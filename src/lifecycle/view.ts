@@ -20,6 +20,10 @@ export interface View {
   time(timestamp: string | null | undefined): number | undefined
   /** The objects of a kind owned by this uid. */
   owned(uid: string | undefined, kind: string): readonly KubeObject[]
+  /** The objects of a kind in a namespace; undefined for kinds without namespaces. */
+  list(kind: string, namespace: string | undefined): readonly KubeObject[]
+  /** Whether a pod of a gated workload belongs to the revision that is being gated; undefined for all other pods. */
+  isOfGatedRevision(pod: Pod): boolean | undefined
   /** The events about an object. */
   events(object: KubeObject): readonly EventObject[]
   /** What was seen of a pod since it was first seen. */

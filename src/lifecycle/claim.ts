@@ -1,0 +1,89 @@
+import type { KubeObject, PersistentVolumeClaim, Pod } from '../cluster/objects.ts'
+import { milestonesOf } from '../plan/milestones.ts'
+import type { Assessment, Problem } from './assessment.ts'
+import { conclude, createdMilestone, type Rule } from './rule.ts'
+import type { View } from './view.ts'
+
+/**
+ * A PersistentVolumeClaim: https://kubernetes.io/docs/concepts/storage/persistent-volumes/
+ *
+ * Ready when Bound, or when nothing uses it and its class binds only for its first consumer (WaitForFirstConsumer): then
+ * nobody can wait for it. Terminal: Lost, its volume is gone.
+ */
+export const claimRule: Rule = {
+  milestones: milestonesOf({ apiVersion: 'v1', kind: 'PersistentVolumeClaim' }),
+  concernedBy: ['Pod', 'StorageClass'],
+  relatives: ({ metadata: { namespace } }) => [
+    { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass' },
+    { apiVersion: 'v1', kind: 'Pod', ...(namespace === undefined ? {} : { namespace }) },
+  ],
+  assess: (object, view) => assessClaim(object as PersistentVolumeClaim, view),
+}
+
+function assessClaim(claim: PersistentVolumeClaim, view: View): Assessment {
+  const phase = claim.status?.phase ?? 'Pending'
+  const isBound = phase === 'Bound'
+  const isWaiting = phase === 'Pending' && waitsForConsumer(claim, view) && !hasConsumer(claim, view)
+  const volume = claim.spec?.volumeName ?? ''
+  const problems = isBound || isWaiting ? [] : [problemOf(claim, phase, view)]
+  const failure = problems.find(({ proven }) => proven)
+  return conclude(claim, view, {
+    ready: isBound || isWaiting,
+    readyMessage: isBound
+      ? `bound to ${volume === '' ? 'its volume' : volume}`
+      : 'waits for its first consumer, and nothing uses it yet',
+    milestones: [
+      createdMilestone,
+      isWaiting
+        ? { name: 'provisioned', state: 'skipped', message: 'provisioned for its first consumer' }
+        : {
+            name: 'provisioned',
+            state: isBound || volume !== '' ? 'done' : 'open',
+            message: volume === '' ? 'waiting for a volume' : `volume ${volume}`,
+          },
+      isWaiting
+        ? { name: 'bound', state: 'skipped', message: 'bound for its first consumer' }
+        : { name: 'bound', state: isBound ? 'done' : 'open', message: isBound ? 'bound' : `phase ${phase}` },
+    ],
+    problems,
+    ...(failure === undefined ? {} : { failure }),
+    notes: [],
+  })
+}
+
+function problemOf(claim: PersistentVolumeClaim, phase: string, view: View): Problem {
+  const isLost = phase === 'Lost'
+  // FailedBinding is a Normal event; the provisioner's failures are warnings.
+  const said = view
+    .events(claim)
+    .findLast(({ reason }) => reason === 'FailedBinding' || reason === 'ProvisioningFailed')?.message
+  return {
+    reason: isLost ? 'claim-lost' : 'claim-pending',
+    class: isLost ? 'terminal' : 'slow',
+    subject: `persistentvolumeclaim/${claim.metadata.name}`,
+    message: isLost ? 'has lost its volume' : `is not bound${said === undefined ? '' : `: ${said}`}`,
+    count: 1,
+    firstSeenAt: view.history.firstSeenAt,
+    proven: isLost,
+  }
+}
+
+/** By its class, or, where classes may not be read, by the event that the binder writes. */
+function waitsForConsumer(claim: PersistentVolumeClaim, view: View): boolean {
+  const classes = view.list('StorageClass', undefined) as readonly (KubeObject & { volumeBindingMode?: string })[]
+  const storageClass = classes.find(({ metadata }) => metadata.name === claim.spec?.storageClassName)
+  if (storageClass !== undefined) return storageClass.volumeBindingMode === 'WaitForFirstConsumer'
+  return view.events(claim).some(({ reason }) => reason === 'WaitForFirstConsumer' || reason === 'WaitForPodScheduled')
+}
+
+function hasConsumer(claim: PersistentVolumeClaim, view: View): boolean {
+  type Volumes = { volumes?: { persistentVolumeClaim?: { claimName?: string }; name?: string; ephemeral?: object }[] }
+  return (view.list('Pod', claim.metadata.namespace) as readonly Pod[]).some(
+    (pod) =>
+      ((pod.spec ?? {}) as Volumes).volumes?.some(
+        ({ persistentVolumeClaim, ephemeral, name }) =>
+          persistentVolumeClaim?.claimName === claim.metadata.name ||
+          (ephemeral !== undefined && `${pod.metadata.name}-${name}` === claim.metadata.name),
+      ) ?? false,
+  )
+}

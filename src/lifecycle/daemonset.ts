@@ -1,0 +1,147 @@
+import type { DaemonSet, KubeObject, Node, Pod } from '../cluster/objects.ts'
+import { milestonesOf } from '../plan/milestones.ts'
+import type { Assessment } from './assessment.ts'
+import { condition, earliest, isReplaced } from './pod-state.ts'
+import { byImportance, examinePods, type PodsState } from './pods.ts'
+import { creationProblem } from './replica-failure.ts'
+import { countMilestone, podMilestones, pods, terminatingUntil } from './replicas.ts'
+import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from './rule.ts'
+import { podRequest, selectedRequest } from './selector.ts'
+import type { View } from './view.ts'
+
+const hashLabel = 'controller-revision-hash'
+const generationLabel = 'pod-template-generation'
+const generationAnnotation = 'deprecated.daemonset.template.generation'
+
+/**
+ * A DaemonSet: https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/
+ *
+ * Ready as `kubectl rollout status` has it: the present generation observed, the pods of all its nodes updated and
+ * available; and settled. Nodes that are not ready, cordoned, gone or newly joined are told and not waited for, once one
+ * new pod is ready elsewhere. With OnDelete all existing pods must be ready, and old ones are told.
+ */
+export const daemonSetRule: Rule = {
+  milestones: milestonesOf({ apiVersion: 'apps/v1', kind: 'DaemonSet' }),
+  concernedBy: ['Node'],
+  relatives: (object) => [
+    podRequest(object as DaemonSet),
+    selectedRequest('apps/v1', 'ControllerRevision', object as DaemonSet),
+    { apiVersion: 'v1', kind: 'Node' },
+  ],
+  assess: (object, view) => assessDaemonSet(object as DaemonSet, view),
+}
+
+function assessDaemonSet(set: DaemonSet, view: View): Assessment {
+  const { status = {} } = set
+  const observed = isObserved(set)
+  const isOnDelete = set.spec?.updateStrategy?.type === 'OnDelete'
+  const desired = status.desiredNumberScheduled ?? 0
+  const isNew = revisionTest(set, view)
+  const owned = view.owned(set.metadata.uid, 'Pod') as readonly Pod[]
+  const excused = excusedNodes(view)
+  const gated = owned.filter((pod) => (isOnDelete || isNew(pod)) && !excused.has(nodeOf(pod)))
+  const state = view.knowledge(podRequest(set)) === 'complete' ? examinePods(gated, view) : undefined
+
+  const passed = state?.pods.filter((pod) => pod.settled).length ?? 0
+  const unfinished = state === undefined || passed === 0 ? 0 : excusedCount(owned, excused, isNew, view)
+  const awaited = Math.max(0, desired - unfinished)
+  const updated = isOnDelete ? desired : (status.updatedNumberScheduled ?? 0)
+  const available = (isOnDelete ? status.numberReady : status.numberAvailable) ?? 0
+  const isUpdated = observed && updated >= awaited
+  const isAvailable = isUpdated && available >= awaited
+  const isSettled = state === undefined || (state.pods.every((pod) => pod.settled) && passed >= awaited)
+  const old = owned.filter((pod) => !isReplaced(pod) && !isNew(pod)).length
+  const problems = [...(state?.problems ?? []), ...creationProblem(set, view)].toSorted(byImportance)
+  const failure = state?.failure ?? problems.find((problem) => problem.proven && !problem.subject.startsWith('pod/'))
+  const terminating = terminatingUntil(owned, view.time, view.now)
+  const patience = state?.patience ?? (terminating === undefined ? undefined : 'a pod is within its grace period')
+  const created = Math.max(desired === 0 ? 0 : 1, gated.length)
+
+  return conclude(set, view, {
+    ready: isAvailable && isSettled,
+    readyMessage:
+      desired === 0
+        ? 'no node takes its pods'
+        : `${available} of ${pods(desired)} ${isOnDelete ? 'ready' : 'available'}`,
+    milestones: [
+      createdMilestone,
+      observedMilestone(set),
+      ...podMilestones(state, observed ? Math.min(awaited, created) : created),
+      readyMilestone(state, observed ? available : 0, awaited, isAvailable && isSettled, observed),
+      { ...countMilestone('updated', updated, awaited, 'updated'), state: isUpdated ? 'done' : 'open' },
+    ],
+    problems,
+    ...(failure === undefined ? {} : { failure }),
+    ...(patience === undefined ? {} : { patience }),
+    ...earliest([state?.recheckAt, terminating]),
+    pods: new Set(gated.flatMap((pod) => pod.metadata.uid ?? [])),
+    notes: [
+      ...(isOnDelete && old > 0
+        ? [`${pods(old)} of an older revision: updateStrategy OnDelete replaces a pod only when it is deleted`]
+        : []),
+      ...(unfinished > 0
+        ? [`not waiting for ${[...excused].slice(0, 5).join(', ')}: not ready, cordoned, gone or just joined`]
+        : []),
+    ],
+  })
+}
+
+function readyMilestone(
+  state: PodsState | undefined,
+  available: number,
+  awaited: number,
+  isDone: boolean,
+  observed: boolean,
+) {
+  const ready = state === undefined ? available : state.pods.filter((pod) => pod.settled).length
+  const milestone = countMilestone('ready', ready, awaited, 'ready')
+  return { ...milestone, state: isDone ? ('done' as const) : observed ? milestone.state : ('open' as const) }
+}
+
+/**
+ * Whether a pod is of the present template: by the hash of the newest ControllerRevision, or by the template generation,
+ * either of which satisfies the controller (IsPodUpdated, pkg/controller/daemon/util).
+ */
+function revisionTest(set: DaemonSet, view: View): (pod: Pod) => boolean {
+  const revisions = view.owned(set.metadata.uid, 'ControllerRevision') as readonly (KubeObject & {
+    revision?: number
+  })[]
+  const newest = revisions.toSorted((a, b) => (b.revision ?? 0) - (a.revision ?? 0))[0]?.metadata.labels?.[hashLabel]
+  const generation = set.metadata.annotations?.[generationAnnotation]
+  if (newest === undefined && generation === undefined) return () => true
+  return ({ metadata: { labels = {} } }) =>
+    (newest !== undefined && labels[hashLabel] === newest) ||
+    (generation !== undefined && labels[generationLabel] === generation)
+}
+
+/** Names of the nodes that nobody should wait for: not ready, cordoned, or joined since the gate began. */
+function excusedNodes(view: View): ReadonlySet<string> {
+  const nodes = view.list('Node', undefined) as readonly Node[]
+  const excused = nodes.filter(
+    (node) =>
+      node.spec?.unschedulable === true ||
+      condition(node, 'Ready')?.status !== 'True' ||
+      (view.time(node.metadata.creationTimestamp) ?? 0) > view.startedAt,
+  )
+  return new Set(excused.map(({ metadata }) => metadata.name))
+}
+
+/** How many pods of excused nodes, or of nodes that are gone, are not finished and so hold nothing up. */
+function excusedCount(
+  owned: readonly Pod[],
+  excused: ReadonlySet<string>,
+  isNew: (pod: Pod) => boolean,
+  view: View,
+): number {
+  const nodes = new Set(view.list('Node', undefined).map(({ metadata }) => metadata.name))
+  const isExcused = (node: string) => excused.has(node) || (nodes.size > 0 && node !== '' && !nodes.has(node))
+  const finished = new Set(
+    owned.filter((pod) => isNew(pod) && !isReplaced(pod) && condition(pod, 'Ready')?.status === 'True').map(nodeOf),
+  )
+  const waiting = new Set([...owned.map(nodeOf).filter(isExcused), ...excused])
+  return [...waiting].filter((node) => !finished.has(node)).length
+}
+
+function nodeOf(pod: Pod): string {
+  return pod.spec?.nodeName ?? ''
+}

@@ -1,0 +1,143 @@
+import type { Job, Pod } from '../cluster/objects.ts'
+import { milestonesOf } from '../plan/milestones.ts'
+import type { Assessment, Milestone, Problem } from './assessment.ts'
+import { containersOf } from './history.ts'
+import { condition, earliest } from './pod-state.ts'
+import { byImportance, examinePods } from './pods.ts'
+import type { ReasonCode } from './reasons.ts'
+import { conclude, createdMilestone, type Rule } from './rule.ts'
+import { podRequest } from './selector.ts'
+import type { View } from './view.ts'
+
+/** Deaths in a Job's pods prove nothing: backoffLimit and podFailurePolicy decide (DESIGN §2). They are shown. */
+const deaths: ReadonlySet<ReasonCode> = new Set([
+  'crash-loop',
+  'out-of-memory',
+  'bad-command',
+  'exec-format',
+  'init-container-failed',
+  'liveness-failing',
+  'startup-failing',
+])
+
+/**
+ * A Job: https://kubernetes.io/docs/concepts/workloads/controllers/job/
+ *
+ * Ready when Complete, failed when Failed, both by the controller's word: retries, deadlines, failure and success policies
+ * and per-index limits are its business. While a container runs, the stall clock stands still.
+ */
+export const jobRule: Rule = {
+  milestones: milestonesOf({ apiVersion: 'batch/v1', kind: 'Job' }),
+  relatives: (object) => [podRequest(object as Job)],
+  assess: (object, view) => assessJob(object as Job, view),
+}
+
+function assessJob(job: Job, view: View): Assessment {
+  const { status = {}, spec = {} } = job
+  const owned = view.owned(job.metadata.uid, 'Pod') as readonly Pod[]
+  const state = view.knowledge(podRequest(job)) === 'complete' ? examinePods(owned, view) : undefined
+  const isComplete = condition(job, 'Complete')?.status === 'True'
+  const succeeded = status.succeeded ?? 0
+  const wanted = spec.completions ?? 1
+  const hasStarted = isComplete || succeeded > 0 || (status.active ?? 0) > 0 || (status.failed ?? 0) > 0
+  const ended = failedProblem(job, owned, view)
+  const podProblems = (state?.problems ?? []).map(softened)
+  const problems = [...(ended === undefined ? [] : [ended]), ...suspendedProblem(job, view), ...podProblems].toSorted(
+    byImportance,
+  )
+  const failure =
+    ended ?? (state?.failure !== undefined && !deaths.has(state.failure.reason) ? state.failure : undefined)
+  const patience = state?.pods.some((pod) => pod.started) ? 'its containers are running' : state?.patience
+  const milestones: readonly Milestone[] = [
+    createdMilestone,
+    hasStarted
+      ? { name: 'started', state: 'done', message: `started, ${status.active ?? 0} active` }
+      : { name: 'started', state: 'open', message: 'waiting for its first pod' },
+    {
+      name: 'succeeded',
+      state: isComplete || (spec.completions !== undefined && succeeded >= wanted) ? 'done' : 'open',
+      count: { done: Math.min(succeeded, wanted), total: wanted },
+      message: progressWords(job),
+    },
+    {
+      name: 'complete',
+      state: isComplete ? 'done' : 'open',
+      message: isComplete ? 'complete' : 'waiting for the controller to say Complete',
+    },
+  ]
+  return conclude(job, view, {
+    ready: isComplete,
+    readyMessage: `complete, ${succeeded} succeeded`,
+    milestones,
+    problems,
+    ...(failure === undefined ? {} : { failure }),
+    ...(patience === undefined ? {} : { patience }),
+    ...(isComplete ? { completed: true } : {}),
+    ...earliest([state?.recheckAt]),
+    pods: new Set(owned.flatMap((pod) => pod.metadata.uid ?? [])),
+    notes: (status.failed ?? 0) > 0 && isComplete ? [`${status.failed} failed before it completed`] : [],
+  })
+}
+
+function progressWords({ status = {}, spec = {} }: Job): string {
+  const failed = (status.failed ?? 0) > 0 ? `, ${status.failed} failed` : ''
+  return `${status.succeeded ?? 0} of ${spec.completions ?? 1} succeeded${failed}`
+}
+
+function softened(problem: Problem): Problem {
+  return deaths.has(problem.reason) ? { ...problem, class: 'slow', proven: false } : problem
+}
+
+/**
+ * Terminal: the controller's Failed is final, and FailureTarget precedes it by seconds while the pods are taken down. The
+ * reasons are those of pkg/controller/job: BackoffLimitExceeded, DeadlineExceeded, PodFailurePolicy, FailedIndexes …
+ */
+function failedProblem(job: Job, owned: readonly Pod[], view: View): Problem | undefined {
+  const failed = [condition(job, 'Failed'), condition(job, 'FailureTarget')].find((each) => each?.status === 'True')
+  if (failed === undefined) return undefined
+  const isDeadline = failed.reason === 'DeadlineExceeded'
+  const death = isDeadline ? undefined : lastDeath(owned)
+  const words = [failed.reason, failed.message].filter(Boolean).join(': ')
+  return {
+    reason: isDeadline ? 'job-deadline-exceeded' : 'job-failed',
+    class: 'terminal',
+    subject: death === undefined ? `job/${job.metadata.name}` : `pod/${death.pod}`,
+    ...(death === undefined ? {} : { container: death.container, detail: { exitCode: death.exitCode } }),
+    message: `${death === undefined ? '' : `ends with exit code ${death.exitCode}; `}the Job failed${words === '' ? '' : `, ${words}`}`,
+    count: Math.max(1, job.status?.failed ?? 1),
+    firstSeenAt: view.time(failed.lastTransitionTime) ?? view.now,
+    proven: true,
+  }
+}
+
+/** The container whose failure came last: its log is the evidence. */
+function lastDeath(owned: readonly Pod[]): { pod: string; container: string; exitCode: number } | undefined {
+  return owned
+    .flatMap((pod) =>
+      containersOf(pod).flatMap(({ container, status }) => {
+        const death = status?.state?.terminated ?? status?.lastState?.terminated
+        const exitCode = death?.exitCode ?? 0
+        return exitCode === 0
+          ? []
+          : [{ pod: pod.metadata.name, container: container.name, exitCode, at: death?.finishedAt ?? '' }]
+      }),
+    )
+    .toSorted((a, b) => a.at.localeCompare(b.at))
+    .at(-1)
+}
+
+/** Slow: a suspended Job does nothing until somebody resumes it. */
+function suspendedProblem(job: Job, view: View): readonly Problem[] {
+  if (!job.spec?.suspend) return []
+  return [
+    {
+      reason: 'suspended',
+      class: 'slow',
+      subject: `job/${job.metadata.name}`,
+      message: 'is suspended, so it does not run',
+      count: 1,
+      firstSeenAt: view.history.firstSeenAt,
+      proven: false,
+    },
+  ]
+}

@@ -1,0 +1,246 @@
+import type { WatchRequest } from '../cluster/feed.ts'
+import type { EndpointSlice, KubeObject, Pod, PodTemplate, Service, ServicePort } from '../cluster/objects.ts'
+import { milestonesOf } from '../plan/milestones.ts'
+import type { Assessment, Milestone, Problem } from './assessment.ts'
+import { examinePod, isReplaced } from './pod-state.ts'
+import { pods as podCount } from './replicas.ts'
+import { conclude, createdMilestone, type Rule } from './rule.ts'
+import type { View } from './view.ts'
+
+/**
+ * A Service: https://kubernetes.io/docs/concepts/services-networking/service/
+ *
+ * Ready when one endpoint is ready that its pod still earns: the pod matches the present selector, the port is the present
+ * targetPort, and, where a gated workload is behind it, the pod belongs to the revision that is gated. A LoadBalancer
+ * needs its address too. Headless, ExternalName and selectorless Services have nothing to wait for.
+ */
+export const serviceRule: Rule = {
+  milestones: milestonesOf({ apiVersion: 'v1', kind: 'Service' }),
+  concernedBy: ['EndpointSlice', 'Pod', 'Deployment', 'StatefulSet', 'ReplicaSet'],
+  relatives: (object) =>
+    hasEndpoints(object as Service)
+      ? [sliceRequest(object), podRequest(object as Service), ...workloadRequests(object)]
+      : [],
+  assess: (object, view) => assessService(object as Service, view),
+}
+
+function assessService(service: Service, view: View): Assessment {
+  const { spec = {}, metadata } = service
+  const addresses = (service.status?.loadBalancer?.ingress ?? []).flatMap(({ ip, hostname }) => ip ?? hostname ?? [])
+  const needsAddress = spec.type === 'LoadBalancer'
+  const hasAddress = !needsAddress || addresses.length > 0
+  const isAllocated = spec.type === 'ExternalName' || (spec.clusterIP ?? '') !== ''
+  const address: Milestone = needsAddress
+    ? {
+        name: 'address',
+        state: hasAddress ? 'done' : 'open',
+        message: hasAddress ? `address ${addresses.join(', ')}` : 'waiting for the load balancer’s address',
+      }
+    : { name: 'address', state: 'skipped', message: 'no load balancer' }
+  const behind = hasEndpoints(service) ? examineEndpoints(service, view) : undefined
+  const problems: readonly Problem[] = [
+    ...(behind?.problems ?? []),
+    ...(hasAddress ? [] : [slow(service, view, 'address-pending', 'has no load balancer address yet')]),
+  ]
+  return conclude(service, view, {
+    ready: isAllocated && hasAddress && (behind?.ready ?? true),
+    readyMessage: [
+      behind?.message ?? quietWords(service),
+      ...(needsAddress ? [`address ${addresses.join(', ')}`] : []),
+    ].join(', '),
+    milestones: [createdMilestone, ...(behind?.milestones ?? withoutEndpoints), address],
+    problems,
+    notes: metadata.deletionTimestamp === undefined ? (behind?.notes ?? []) : [],
+  })
+}
+
+const withoutEndpoints: readonly Milestone[] = ['endpoints', 'ready'].map((name) => ({
+  name,
+  state: 'skipped',
+  message: 'has no endpoints to wait for',
+}))
+
+interface Behind {
+  readonly ready: boolean
+  readonly message: string
+  readonly milestones: readonly Milestone[]
+  readonly problems: readonly Problem[]
+  readonly notes: readonly string[]
+}
+
+function examineEndpoints(service: Service, view: View): Behind {
+  const slices = view
+    .list('EndpointSlice', service.metadata.namespace)
+    .filter((slice) => belongsTo(slice, service)) as readonly EndpointSlice[]
+  if (view.knowledge(sliceRequest(service)) !== 'complete') return unseen
+  const seesPods = view.knowledge(podRequest(service)) === 'complete'
+  const selected = (view.list('Pod', service.metadata.namespace) as readonly Pod[]).filter(
+    (pod) => matches(service.spec?.selector, pod.metadata.labels) && !isReplaced(pod),
+  )
+  const podByName = new Map(selected.map((pod) => [pod.metadata.name, pod]))
+  const endpoints = slices.flatMap((slice) => (slice.endpoints ?? []).map((endpoint) => ({ slice, endpoint })))
+  const earned = endpoints.filter(({ slice, endpoint }) => {
+    if (endpoint.conditions?.ready === false) return false
+    if (!seesPods || endpoint.targetRef?.kind !== 'Pod') return true
+    const pod = podByName.get(endpoint.targetRef.name ?? '')
+    return pod !== undefined && carriesPorts(service, slice, pod) && view.isOfGatedRevision(pod) !== false
+  })
+  if (earned.length === 0 && isScaledToZero(service, view)) {
+    const message = 'every workload behind it is scaled to zero'
+    return { ready: true, message, milestones: withoutEndpoints, problems: [], notes: [message] }
+  }
+  const ready = earned.length > 0
+  const count = earned.length === 1 ? '1 endpoint ready' : `${earned.length} endpoints ready`
+  return {
+    ready,
+    message: count,
+    milestones: [
+      endpoints.length > 0 || ready
+        ? { name: 'endpoints', state: 'done', message: `${endpoints.length} endpoints created` }
+        : { name: 'endpoints', state: 'open', message: 'waiting for endpoints' },
+      {
+        name: 'ready',
+        state: ready ? 'done' : 'open',
+        count: { done: earned.length, total: Math.max(1, endpoints.length) },
+        message: ready ? count : `0 of ${endpoints.length} endpoints ready`,
+      },
+    ],
+    problems: ready ? [] : [explain(service, selected, seesPods, endpoints.length, view)],
+    notes: [],
+  }
+}
+
+/** Nobody may look at the endpoints: the Service exists, and that is all that can be said. */
+const unseen: Behind = {
+  ready: true,
+  message: 'exists; its endpoints cannot be seen',
+  milestones: withoutEndpoints,
+  problems: [],
+  notes: ['its endpoints cannot be seen: only that it exists is known'],
+}
+
+/** Why no endpoint is ready, as people ask it: nothing selected, no such port, or the pods themselves. */
+function explain(
+  service: Service,
+  selected: readonly Pod[],
+  seesPods: boolean,
+  endpoints: number,
+  view: View,
+): Problem {
+  if (!seesPods) return slow(service, view, 'no-endpoints', `has ${endpoints} endpoints, none of them ready`)
+  if (selected.length === 0) {
+    const selector = Object.entries(service.spec?.selector ?? {}).map(([key, value]) => `${key}=${value}`)
+    return slow(service, view, 'selector-matches-nothing', `its selector ${selector.join(',')} matches no pod`)
+  }
+  const missing = (service.spec?.ports ?? []).find(
+    (port) => typeof port.targetPort === 'string' && selected.every((pod) => portOf(pod, port) === undefined),
+  )
+  if (missing !== undefined) {
+    return slow(
+      service,
+      view,
+      'no-endpoints',
+      `no container of the pods that it selects has a port named "${missing.targetPort}"`,
+    )
+  }
+  const ill = selected.map((pod) => examinePod(pod, view)).find(({ problems }) => problems.length > 0)?.problems[0]
+  const why =
+    ill === undefined
+      ? ''
+      : `: ${ill.subject}${ill.container === undefined ? '' : `, container ${ill.container}`}: ${ill.message}`
+  const old = selected.filter((pod) => view.isOfGatedRevision(pod) === false).length
+  const stale = old > 0 ? `, ${podCount(old)} of them of an older revision` : ''
+  return slow(service, view, 'no-endpoints', `selects ${podCount(selected.length)}${stale}, none of them ready${why}`)
+}
+
+function slow(service: Service, view: View, reason: Problem['reason'], message: string): Problem {
+  return {
+    reason,
+    class: 'slow',
+    subject: `service/${service.metadata.name}`,
+    message,
+    count: 1,
+    firstSeenAt: view.history.firstSeenAt,
+    proven: false,
+  }
+}
+
+function hasEndpoints({ spec = {} }: Service): boolean {
+  return spec.type !== 'ExternalName' && spec.clusterIP !== 'None' && Object.keys(spec.selector ?? {}).length > 0
+}
+
+function quietWords({ spec = {} }: Service): string {
+  if (spec.type === 'ExternalName') return `stands for ${spec.externalName ?? 'a name outside'}`
+  return spec.clusterIP === 'None' ? 'headless' : 'has no selector'
+}
+
+function sliceRequest({ metadata }: KubeObject): WatchRequest {
+  return {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    ...namespaced(metadata.namespace),
+    labelSelector: `kubernetes.io/service-name=${metadata.name}`,
+  }
+}
+
+function podRequest({ metadata, spec }: Service): WatchRequest {
+  const selector = Object.entries(spec?.selector ?? {})
+    .map(([key, value]) => `${key}=${value}`)
+    .sort()
+  return { apiVersion: 'v1', kind: 'Pod', ...namespaced(metadata.namespace), labelSelector: selector.join(',') }
+}
+
+/** The workloads that may be behind it: whether all of them are scaled to zero. */
+function workloadRequests({ metadata }: KubeObject): readonly WatchRequest[] {
+  return ['Deployment', 'StatefulSet'].map((kind) => ({
+    apiVersion: 'apps/v1',
+    kind,
+    ...namespaced(metadata.namespace),
+  }))
+}
+
+function namespaced(namespace: string | undefined) {
+  return namespace === undefined ? {} : { namespace }
+}
+
+function isScaledToZero(service: Service, view: View): boolean {
+  if (workloadRequests(service).some((request) => view.knowledge(request) !== 'complete')) return false
+  const behind = ['Deployment', 'StatefulSet']
+    .flatMap(
+      (kind) =>
+        view.list(kind, service.metadata.namespace) as readonly (KubeObject & {
+          spec?: { replicas?: number; template?: PodTemplate }
+        })[],
+    )
+    .filter(({ spec }) => matches(service.spec?.selector, spec?.template?.metadata?.labels))
+  return behind.length > 0 && behind.every(({ spec }) => spec?.replicas === 0)
+}
+
+function belongsTo(slice: KubeObject, service: Service): boolean {
+  return slice.metadata.labels?.['kubernetes.io/service-name'] === service.metadata.name
+}
+
+function matches(
+  selector: Readonly<Record<string, string>> | undefined,
+  labels: Readonly<Record<string, string>> | undefined,
+): boolean {
+  return Object.entries(selector ?? {}).every(([key, value]) => labels?.[key] === value)
+}
+
+/** Whether a slice carries the ports that the Service asks for today: a slice lags behind a change of the Service. */
+function carriesPorts(service: Service, slice: EndpointSlice, pod: Pod): boolean {
+  return (service.spec?.ports ?? []).every((port) => {
+    const wanted = portOf(pod, port)
+    return (
+      wanted !== undefined &&
+      (slice.ports ?? []).some((each) => (each.name ?? '') === (port.name ?? '') && each.port === wanted)
+    )
+  })
+}
+
+/** The number of a Service's target port in a pod; undefined where no container declares a port of that name. */
+function portOf(pod: Pod, { port, targetPort = port }: ServicePort): number | undefined {
+  if (typeof targetPort === 'number' || targetPort === undefined) return targetPort
+  const containers = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])]
+  return containers.flatMap(({ ports = [] }) => ports).find(({ name }) => name === targetPort)?.containerPort
+}

@@ -1,0 +1,113 @@
+import type { Pod, StatefulSet } from '../cluster/objects.ts'
+import { milestonesOf } from '../plan/milestones.ts'
+import type { Assessment, Problem } from './assessment.ts'
+import { earliest, isReplaced } from './pod-state.ts'
+import { byImportance, examinePods, type PodsState, settledByPods } from './pods.ts'
+import { creationProblem } from './replica-failure.ts'
+import { countMilestone, podMilestones, pods, terminatingUntil } from './replicas.ts'
+import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from './rule.ts'
+import { podRequest, selectedRequest } from './selector.ts'
+import type { View } from './view.ts'
+
+const hashLabel = 'controller-revision-hash'
+
+/**
+ * A StatefulSet: https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/
+ *
+ * Ready as `kubectl rollout status` has it: the present generation observed, all replicas ready, and as many updated as
+ * the partition lets through; beyond it, the pods of the new revision available and settled. With OnDelete nothing is
+ * rolled out: all existing pods must be ready, and old ones are told.
+ */
+export const statefulSetRule: Rule = {
+  milestones: milestonesOf({ apiVersion: 'apps/v1', kind: 'StatefulSet' }),
+  relatives: (object) => [
+    podRequest(object as StatefulSet),
+    selectedRequest('apps/v1', 'ControllerRevision', object as StatefulSet),
+  ],
+  assess: (object, view) => assessStatefulSet(object as StatefulSet, view),
+}
+
+function assessStatefulSet(set: StatefulSet, view: View): Assessment {
+  const { spec = {}, status = {} } = set
+  const replicas = spec.replicas ?? 1
+  const isOnDelete = spec.updateStrategy?.type === 'OnDelete'
+  const toUpdate = isOnDelete ? 0 : Math.max(0, replicas - (spec.updateStrategy?.rollingUpdate?.partition ?? 0))
+  const observed = isObserved(set)
+  const owned = view.owned(set.metadata.uid, 'Pod') as readonly Pod[]
+  const isNew = (pod: Pod) =>
+    status.updateRevision === undefined || pod.metadata.labels?.[hashLabel] === status.updateRevision
+  const gated = observed ? owned.filter((pod) => isOnDelete || isNew(pod)) : []
+  const seesPods = view.knowledge(podRequest(set)) === 'complete'
+  const state = seesPods ? examinePods(gated, view) : undefined
+
+  const isReady = observed && (status.readyReplicas ?? 0) >= replicas && (status.replicas ?? 0) === replicas
+  const isUpdated = observed && (isOnDelete || (status.updatedReplicas ?? 0) >= toUpdate)
+  const isAvailable = (spec.minReadySeconds ?? 0) === 0 || (status.availableReplicas ?? 0) >= replicas
+  const settled = state === undefined ? { done: true } : settledByPods(state, isOnDelete ? replicas : toUpdate)
+  const old = owned.filter((pod) => !isReplaced(pod) && !isNew(pod))
+  const problems = [
+    ...(state?.problems ?? []),
+    ...(isOnDelete || isUpdated ? [] : blockingProblems(old, view)),
+    ...creationProblem(set, view),
+  ].toSorted(byImportance)
+  const failure =
+    failureOf(set, state) ?? problems.find((problem) => problem.proven && !problem.subject.startsWith('pod/'))
+  const terminating = terminatingUntil(owned, view.time, view.now)
+  const patience = state?.patience ?? (terminating === undefined ? undefined : 'a pod is within its grace period')
+  const total = isOnDelete ? replicas : toUpdate
+  const settledCount =
+    state === undefined ? (observed ? (status.readyReplicas ?? 0) : 0) : state.pods.filter((pod) => pod.settled).length
+
+  return conclude(set, view, {
+    ready: isReady && isUpdated && isAvailable && settled.done,
+    readyMessage: `${status.readyReplicas ?? 0} of ${pods(replicas)} ready`,
+    milestones: [
+      createdMilestone,
+      observedMilestone(set),
+      // An ordered rollout makes its pods one after another: those that are there show how far each one comes.
+      ...podMilestones(state, Math.min(total, Math.max(1, gated.length))),
+      {
+        ...countMilestone('ready', settledCount, total, 'ready'),
+        ...(isReady && settled.done ? { state: 'done' as const } : {}),
+      },
+      {
+        ...countMilestone('updated', status.updatedReplicas ?? 0, toUpdate, 'updated'),
+        state: isUpdated ? 'done' : 'open',
+      },
+    ],
+    problems,
+    ...(failure === undefined ? {} : { failure }),
+    ...(patience === undefined ? {} : { patience }),
+    ...earliest([state?.recheckAt, settled.done ? undefined : (settled as { at?: number }).at, terminating]),
+    pods: new Set(gated.flatMap((pod) => pod.metadata.uid ?? [])),
+    notes: notesOf(set, old.length, isOnDelete),
+  })
+}
+
+/** In an ordered rollout the next pod waits for the one before it, so the pod that has a problem decides alone. */
+function failureOf(set: StatefulSet, state: PodsState | undefined): Problem | undefined {
+  if (set.spec?.podManagementPolicy === 'Parallel') return state?.failure
+  return state?.problems.find(({ proven }) => proven)
+}
+
+/**
+ * Slow: the controller waits for every pod to be ready before it updates the next, so a broken pod of the old revision
+ * holds the rollout up until somebody deletes it (https://github.com/kubernetes/kubernetes/issues/67250).
+ */
+function blockingProblems(old: readonly Pod[], view: View): readonly Problem[] {
+  return examinePods(old, view).problems.map((problem) => ({
+    ...problem,
+    class: 'slow',
+    proven: false,
+    message: `an old pod holds up the update until it is deleted (kubectl delete ${problem.subject}): ${problem.message}`,
+  }))
+}
+
+function notesOf({ spec }: StatefulSet, old: number, isOnDelete: boolean): readonly string[] {
+  if (old === 0) return []
+  if (isOnDelete)
+    return [`${pods(old)} of an older revision: updateStrategy OnDelete replaces a pod only when it is deleted`]
+  return (spec?.updateStrategy?.rollingUpdate?.partition ?? 0) > 0
+    ? [`${pods(old)} below the partition stay on the older revision`]
+    : []
+}

@@ -1,0 +1,113 @@
+import type { FeedEvent, Observation } from '../../src/cluster/feed.ts'
+import type { KubeObject } from '../../src/cluster/objects.ts'
+import { covers } from '../../src/cluster/store.ts'
+import { Gate } from '../../src/gate/gate.ts'
+import type { Target } from '../../src/plan/target.ts'
+
+/** One line of the verdict cases: see the README beside them. */
+export interface VerdictCase {
+  readonly id: string
+  readonly apiVersion: string
+  readonly kind: string
+  readonly expected: string
+  readonly tier: 'consensus' | 'majority' | 'disputed' | 'single' | 'no-verdict'
+  readonly note: string
+  readonly object?: KubeObject
+  readonly events?: readonly { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: KubeObject }[]
+  readonly target?: { readonly apiVersion: string; readonly kind: string; readonly namespace?: string; readonly name: string }
+  readonly targets?: readonly { readonly apiVersion: string; readonly kind: string; readonly namespace?: string; readonly name: string }[]
+  readonly objects?: readonly KubeObject[]
+  readonly related?: readonly KubeObject[]
+  readonly alsoAcceptable?: readonly string[]
+  readonly apiDefaults?: object
+  readonly verdicts?: Readonly<Record<string, string>>
+}
+
+/** What the gate says of a case, in the words of the cases. */
+export function judge(verdictCase: VerdictCase): string {
+  const targets = targetsOf(verdictCase)
+  const observations = observationsOf(verdictCase, targets)
+  const startedAt = latestTime(verdictCase) + 60_000
+  const synced = observations.filter((each) => each.type === 'SYNCED')
+  const settings = {
+    startedAt,
+    timeoutMs: 600_000,
+    stallTimeoutMs: 300_000,
+    stallIsLiteral: false,
+    milestoneTimeoutsMs: { created: 30_000 },
+    settleMs: 10_000,
+    maxRestarts: 2,
+    failFast: true,
+    onSuperseded: 'fail',
+    context: '',
+    serverVersion: '',
+    serverOffsetMs: 0,
+  } as const
+  const gate = new Gate(targets, settings, (request) => synced.some((known) => covers(known, request)))
+  observations.forEach((observation, index) => {
+    gate.handle({ ...observation, at: startedAt + index } as FeedEvent)
+  })
+  for (let clock = gate.nextClock(); clock !== undefined; clock = gate.nextClock()) gate.advance(clock.at)
+  const { outcome = '', reason = '' } = gate.verdict ?? {}
+  if (reason === 'suspended' || reason === 'paused') return 'suspended'
+  if (reason === 'not-found') return 'missing'
+  if (reason === 'terminating') return 'terminating'
+  return outcome === 'stalled' || outcome === 'timed-out' ? 'progressing' : outcome
+}
+
+function targetsOf({ object, target, targets }: VerdictCase): readonly Target[] {
+  const named = targets ?? [target ?? nameOf(object as KubeObject)]
+  return named.map((each) => ({ ...each, clocks: {} }))
+}
+
+function nameOf({ apiVersion, kind, metadata }: KubeObject) {
+  return { apiVersion, kind, name: metadata.name, namespace: metadata.namespace ?? 'default' }
+}
+
+/** The lists first, each said to be complete once it is; then the events, in their order. */
+function observationsOf(verdictCase: VerdictCase, targets: readonly Target[]): readonly Observation[] {
+  const { object, objects, events = [], related = [], apiDefaults } = verdictCase
+  const listed = [...(objects ?? (object === undefined ? [] : [merge(object, apiDefaults)])), ...related].map(complete)
+  const kinds = new Map([...targets, ...listed, ...events.map((event) => event.object)].map(({ apiVersion, kind }) => [`${apiVersion}/${kind}`, { apiVersion, kind }]))
+  return [
+    ...listed.map((each) => ({ type: 'ADDED' as const, object: each })),
+    ...[...kinds.values()].map((kind) => ({ type: 'SYNCED' as const, ...kind })),
+    ...events.map((event) => ({ type: event.type, object: complete(event.object) })),
+  ]
+}
+
+/** Objects without a namespace live in `default`; an Endpoints object stands for an EndpointSlice. */
+function complete(object: KubeObject): KubeObject {
+  const { metadata } = object
+  const namespaced = { ...object, metadata: { namespace: 'default', ...metadata } }
+  return object.kind === 'Endpoints' ? toSlice(namespaced) : namespaced
+}
+
+function toSlice(endpoints: KubeObject & { subsets?: { addresses?: object[]; notReadyAddresses?: object[]; ports?: object[] }[] }): KubeObject {
+  const { name, namespace } = endpoints.metadata
+  const subsets = endpoints.subsets ?? []
+  const slice = {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: { name: `${name}-1`, ...(namespace === undefined ? {} : { namespace }), labels: { 'kubernetes.io/service-name': name } },
+    ports: subsets.flatMap(({ ports = [] }) => ports),
+    endpoints: subsets.flatMap(({ addresses = [], notReadyAddresses = [] }) => [
+      ...addresses.map((address) => ({ ...address, conditions: { ready: true } })),
+      ...notReadyAddresses.map((address) => ({ ...address, conditions: { ready: false } })),
+    ]),
+  }
+  return slice
+}
+
+function merge<T>(value: T, patch: unknown): T {
+  if (typeof patch !== 'object' || patch === null || typeof value !== 'object' || value === null) return (patch as T) ?? value
+  const merged: Record<string, unknown> = { ...(value as object) }
+  for (const [key, item] of Object.entries(patch)) merged[key] = key in merged ? merge(merged[key], item) : item
+  return merged as T
+}
+
+/** The gate begins a minute after anything that the objects tell of. */
+function latestTime(verdictCase: VerdictCase): number {
+  const times = JSON.stringify(verdictCase).match(/\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g) ?? []
+  return Math.max(Date.UTC(2025, 0, 1), ...times.map((time) => Date.parse(time)))
+}
