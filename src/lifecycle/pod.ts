@@ -21,7 +21,10 @@ export const podRule: Rule = {
 function assessPod(pod: Pod, view: View): Assessment {
   const state = examinePod(pod, view)
   const succeeded = pod.status?.phase === 'Succeeded'
-  const problems = pod.status?.phase === 'Failed' ? [failedPhase(pod, view), ...state.problems] : state.problems
+  // A pod that is being deleted ends as Failed or Succeeded, whichever its program does on SIGTERM: neither is its own end.
+  const isLeaving = pod.metadata.deletionTimestamp !== undefined
+  const ended = pod.status?.phase === 'Failed' ? [failedPhase(pod, view)] : []
+  const problems = isLeaving ? [] : [...ended, ...state.problems]
   const failure = problems.find(({ proven }) => proven)
   return conclude(pod, view, {
     ready: succeeded || state.settled,
@@ -31,7 +34,7 @@ function assessPod(pod: Pod, view: View): Assessment {
     ...(failure === undefined ? {} : { failure }),
     ...(state.patience === undefined ? {} : { patience: state.patience }),
     ...(state.recheckAt === undefined ? {} : { recheckAt: state.recheckAt }),
-    ...(succeeded ? { completed: true } : {}),
+    ...(succeeded && !isLeaving ? { completed: true } : {}),
     notes: [],
   })
 }
