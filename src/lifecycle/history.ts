@@ -21,6 +21,8 @@ export interface ContainerHistory {
   /** The earliest death known of those. */
   readonly firstDeathAt?: number
   readonly refusals: Readonly<Partial<Record<PullReason, Refusals>>>
+  /** The start of the instance that runs now, as the kubelet wrote it, and when it was first seen. */
+  readonly running?: { readonly startedAt: string | undefined; readonly seenAt: number }
   /** The waiting reason that stands now, and since when it was seen. */
   readonly waiting?: { readonly reason: string; readonly since: number }
   /** The finish of each death seen since the last forgiveness: distinct ones are distinct deaths. */
@@ -77,7 +79,8 @@ export function observePod(before: PodHistory | undefined, pod: Pod, now: number
     // Events may have come first: until a status was seen, the restarts of an old pod are still to be forgiven.
     const start = known?.status ? known : { ...nothing, ...known, forgiven: isOld ? (status.restartCount ?? 0) : 0 }
     const withDeaths = observeDeaths(start, { container, status, runsOnce }, created ?? 0, now, around)
-    containers.set(container.name, { ...observeWaiting(withDeaths, status, now), status })
+    const withRunning = observeRunning(withDeaths, status, now)
+    containers.set(container.name, { ...observeWaiting(withRunning, status, now), status })
   }
   return { firstSeenAt: before?.firstSeenAt ?? now, containers }
 }
@@ -230,6 +233,13 @@ function observeDeaths(
       ? {}
       : earliest(isForgivenAnew ? undefined : firstDeathAt, ...(moments.length === 0 ? [now] : moments))),
   }
+}
+
+function observeRunning(seen: ContainerHistory, { state }: ContainerStatus, now: number): ContainerHistory {
+  const { running: before, ...rest } = seen
+  if (state?.running === undefined) return rest
+  const { startedAt } = state.running
+  return { ...rest, running: before?.startedAt === startedAt && before ? before : { startedAt, seenAt: now } }
 }
 
 function observeWaiting(seen: ContainerHistory, status: ContainerStatus, now: number): ContainerHistory {

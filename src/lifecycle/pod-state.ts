@@ -1,7 +1,7 @@
 import type { Condition, EventObject, Pod } from '../cluster/objects.ts'
 import type { Problem } from './assessment.ts'
 import { examineContainer, missingObjectMs, probesDueAt } from './container.ts'
-import { containersOf, eventCount, type PodContainer } from './history.ts'
+import { type ContainerHistory, containersOf, eventCount, type PodContainer } from './history.ts'
 import type { View } from './view.ts'
 
 /** How far a pod has come, what is wrong with it, and when that may change by time alone. */
@@ -32,7 +32,10 @@ export function examinePod(pod: Pod, view: View): PodState {
   const history = view.podHistory(pod)
   const findings = containers.map((at) => examineContainer(pod, at, history.containers.get(at.container.name), view))
   const ready = condition(pod, 'Ready')?.status === 'True' && pod.status?.phase === 'Running'
-  const settledAt = Math.max(0, ...containers.map((at) => settledFrom(at, history.firstSeenAt, view)))
+  const settledAt = Math.max(
+    0,
+    ...containers.map((at) => settledFrom(at, history.containers.get(at.container.name), view)),
+  )
   const isPulling = containers.some((at) => isBeingPulled(pod, at, view))
   const problems = [...podProblems(pod, view), ...findings.flatMap(({ problem }) => problem ?? [])]
   const recheck = [
@@ -83,13 +86,17 @@ export function earliest(moments: readonly (number | undefined)[]): { recheckAt?
 
 /**
  * When a running container counts as settled: with a readiness probe at once (Ready is the probe's word), without one
- * when it has run for the settle time. A start in the future (skewed clocks) counts from first sight.
+ * when it has run for the settle time. A start in the future (skewed clocks) counts from the first sight of it.
  */
-function settledFrom({ container, status, isInit }: PodContainer, firstSeenAt: number, view: View): number {
+function settledFrom(
+  { container, status, isInit }: PodContainer,
+  history: ContainerHistory | undefined,
+  view: View,
+): number {
   if (isInit || container.readinessProbe !== undefined) return 0
   const startedAt = view.time(status?.state?.running?.startedAt)
   if (startedAt === undefined) return 0
-  return (startedAt > view.now ? firstSeenAt : startedAt) + view.settings.settleMs
+  return Math.min(startedAt, history?.running?.seenAt ?? view.now) + view.settings.settleMs
 }
 
 function hasStarted(status: PodContainer['status']): boolean {
