@@ -1,7 +1,7 @@
 import type { Condition, EventObject, Pod } from '../cluster/objects.ts'
 import type { Problem } from './assessment.ts'
 import { examineContainer, missingObjectMs, probesDueAt } from './container.ts'
-import { type ContainerHistory, containersOf, eventCount, type PodContainer } from './history.ts'
+import { type ContainerHistory, containerOfEvent, containersOf, eventCount, type PodContainer } from './history.ts'
 import type { View } from './view.ts'
 
 /** How far a pod has come, what is wrong with it, and when that may change by time alone. */
@@ -141,7 +141,7 @@ function podProblems(pod: Pod, view: View): Problem[] {
       ({ reason }) =>
         reason === 'FailedMount' || reason === 'FailedAttachVolume' || reason === 'FailedCreatePodSandBox',
     )
-  return last === undefined || hasContainers(pod) ? [] : [setupProblem(subject, last, view)]
+  return last === undefined || isSetUp(pod, view) ? [] : [setupProblem(subject, last, view)]
 }
 
 /**
@@ -177,6 +177,14 @@ function slowestPull(events: readonly EventObject[]): { pullMs?: number } {
   return took.length === 0 ? {} : { pullMs: Math.max(...took) }
 }
 
-function hasContainers(pod: Pod): boolean {
-  return containersOf(pod).some(({ status }) => hasStarted(status))
+/** Volumes and sandbox come before images: once the kubelet speaks of a container, they are there (syncPod, pkg/kubelet). */
+function isSetUp(pod: Pod, view: View): boolean {
+  return (
+    containersOf(pod).some(({ status }) => hasStarted(status) || isPastCreating(status?.state?.waiting?.reason)) ||
+    view.events(pod).some((event) => containerOfEvent(event) !== undefined)
+  )
+}
+
+function isPastCreating(waiting: string | undefined): boolean {
+  return waiting !== undefined && waiting !== 'ContainerCreating' && waiting !== 'PodInitializing'
 }
