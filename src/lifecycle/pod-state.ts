@@ -4,6 +4,8 @@ import { examineContainer, missingObjectMs, probesDueAt } from './container.ts'
 import { type ContainerHistory, containerOfEvent, containersOf, eventCount, type PodContainer } from './history.ts'
 import type { View } from './view.ts'
 
+const autoscalerReasons: readonly string[] = ['TriggeredScaleUp', 'Nominated', 'NotTriggerScaleUp']
+
 /** How far a pod has come, what is wrong with it, and when that may change by time alone. */
 export interface PodState {
   readonly pod: Pod
@@ -50,7 +52,7 @@ export function examinePod(pod: Pod, view: View): PodState {
     ? 'an image is being pulled'
     : isProbed
       ? 'probes are within the time they ask for'
-      : undefined
+      : autoscalerPatience(pod, view)
   return {
     pod,
     scheduled: pod.spec?.nodeName !== undefined && pod.spec.nodeName !== '',
@@ -115,6 +117,13 @@ function isBeingPulled(pod: Pod, { container, status }: PodContainer, view: View
     last?.reason === 'Pulling' &&
     Object.keys(view.podHistory(pod).containers.get(container.name)?.refusals ?? {}).length === 0
   )
+}
+
+/** An autoscaler has promised a node: cluster-autoscaler's TriggeredScaleUp, Karpenter's Nominated. */
+function autoscalerPatience(pod: Pod, view: View): string | undefined {
+  if (condition(pod, 'PodScheduled')?.status !== 'False') return undefined
+  const last = view.events(pod).findLast(({ reason }) => reason !== undefined && autoscalerReasons.includes(reason))
+  return last === undefined || last.reason === 'NotTriggerScaleUp' ? undefined : 'an autoscaler is adding a node'
 }
 
 /** What is wrong with the pod as a whole: before its containers exist, only its conditions and events tell. */
