@@ -223,6 +223,8 @@ function examineRunning(pod: Pod, at: PodContainer, history: ContainerHistory, v
     }
   }
   const isStarting = status.started === false && container.startupProbe !== undefined
+  // Without a probe it is ready as soon as the kubelet writes it down.
+  if (!isStarting && container.readinessProbe === undefined) return {}
   const probe = isStarting ? 'Startup' : 'Readiness'
   const words = view.events(pod).findLast((e) => e.reason === 'Unhealthy' && e.message?.startsWith(probe))?.message
   const problem = describe(pod, at, {
