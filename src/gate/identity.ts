@@ -28,6 +28,11 @@ export function compareIdentity(identity: Identity, object: KubeObject, older: r
   return older.some((revision) => isSameTemplate(templateOf(revision), template)) ? 'rolled-back' : 'superseded'
 }
 
+/** A ControllerRevision keeps the template as the patch that brings it back (pkg/controller/history). */
 function templateOf(object: KubeObject): PodTemplate | undefined {
-  return (object.spec as { template?: PodTemplate } | undefined)?.template
+  if (object.kind !== 'ControllerRevision') return (object.spec as { template?: PodTemplate } | undefined)?.template
+  const { data } = object as { data?: { spec?: { template?: PodTemplate & { $patch?: string } } } }
+  if (data?.spec?.template === undefined) return undefined
+  const { $patch: _directive, ...template } = data.spec.template
+  return template
 }

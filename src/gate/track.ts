@@ -161,11 +161,10 @@ export class Track {
     return this.assessment?.message ?? 'looking'
   }
 
-  /** The ReplicaSets that were there before the gated change was first seen: a second apply makes newer ones. */
+  /** The revisions that were there before the gated change was first seen: a second apply makes newer ones. */
   #olderRevisions({ uid, since }: Identity, store: Store, { time }: Surroundings): readonly KubeObject[] {
-    return store
-      .ownedBy(uid, 'ReplicaSet')
-      .filter(({ metadata }) => (time(metadata.creationTimestamp) ?? since) < since - 1_000)
+    const revisions = ['ReplicaSet', 'ControllerRevision'].flatMap((kind) => store.ownedBy(uid, kind))
+    return revisions.filter(({ metadata }) => (time(metadata.creationTimestamp) ?? since) < since - 1_000)
   }
 
   #deletedClock() {
