@@ -1,0 +1,301 @@
+import type { EventObject, Pod } from '../../src/cluster/objects.ts'
+import { type ContainerFinding, examineContainer, probesDueAt } from '../../src/lifecycle/container.ts'
+import { containersOf, observePodEvents, type PodHistory } from '../../src/lifecycle/history.ts'
+import {
+  crashLoopStatus,
+  createContainer,
+  createEvent,
+  createPod,
+  createStatus,
+  deadStatus,
+  iso,
+  moment,
+  podStatus,
+  readyStatus,
+  running,
+  seenPod,
+  surroundings,
+  terminated,
+  type ViewOptions,
+  view,
+  waiting,
+} from './builders.ts'
+
+interface Look extends ViewOptions {
+  readonly events?: readonly EventObject[]
+  readonly container?: string
+  readonly history?: never
+  readonly seen?: PodHistory
+}
+
+/** What is wrong with the container `app` of a pod, `now` seconds after the gate began. */
+function examine(pod: Pod, { events = [], container = 'app', seen, ...options }: Look): ContainerFinding {
+  const now = moment(options.now ?? 0)
+  const history = observePodEvents(seen ?? seenPod([options.now ?? 0, pod]), events, now, surroundings())
+  const podHistories = new Map([[pod.metadata.uid ?? '', history]])
+  const at = containersOf(pod).find((each) => each.container.name === container)
+  if (at === undefined) throw new Error(`The pod has no container ${container}.`)
+  const objects = [pod, ...events]
+  return examineContainer(pod, at, history.containers.get(container), view({ ...options, objects, podHistories }))
+}
+
+const words = {
+  notFound: 'failed to pull and unpack image "acme/web:v1": acme/web:v1: not found',
+  unauthorized: 'pulling from host acme failed with status code [manifests v1]: 401 Unauthorized',
+  rateLimited: 'pulling from host acme failed with status code [manifests v1]: 429 Too Many Requests',
+  refused: 'dial tcp 127.0.0.1:5996: connect: connection refused',
+  noHost: 'dial tcp: lookup acme on 10.0.0.2:53: no such host',
+}
+
+function refusedTimes(message: string, count: number, firstAt = 1): EventObject {
+  return createEvent(createPod(), {
+    container: 'app',
+    reason: 'Failed',
+    message: `Failed to pull image "acme/web:v1": ${message}`,
+    count,
+    firstTimestamp: iso(firstAt),
+  })
+}
+
+describe('a pull that is refused', () => {
+  it.each([
+    ['not found, once: a push may be racing', words.notFound, 1, 'image-not-found', 'terminal', false],
+    ['not found, twice: fails', words.notFound, 2, 'image-not-found', 'terminal', true],
+    ['unauthorised, twice: goes on', words.unauthorized, 2, 'image-unauthorized', 'strike', false],
+    ['unauthorised, three times: fails', words.unauthorized, 3, 'image-unauthorized', 'strike', true],
+    ['rate limited: never fails', words.rateLimited, 20, 'image-rate-limited', 'slow', false],
+    ['no connection: never fails', words.refused, 20, 'image-registry-unreachable', 'slow', false],
+    ['no such host: never fails', words.noHost, 20, 'image-registry-unreachable', 'slow', false],
+    ['for reasons unknown: never fails', 'the dog ate it', 20, 'image-pull-failed', 'slow', false],
+  ])('%s', (_, message, count, reason, problemClass, proven) => {
+    const pod = createPod({ status: podStatus({ state: waiting('ErrImagePull', message) }) })
+    const { problem } = examine(pod, { now: 50, events: [refusedTimes(message, count)] })
+    expect(problem).toMatchObject({
+      reason,
+      class: problemClass,
+      count,
+      proven,
+      subject: 'pod/web-1-a',
+      container: 'app',
+    })
+  })
+
+  it('is known by its event while the status still says that the container is being created', () => {
+    const pod = createPod({ status: podStatus({}, { phase: 'Pending' }) })
+    const { problem } = examine(pod, { now: 15, events: [refusedTimes(words.notFound, 2)] })
+    expect(problem).toMatchObject({ reason: 'image-not-found', proven: true, firstSeenAt: moment(1) })
+  })
+
+  it('is known by its states where events may not be read', () => {
+    const state = (reason: string) => createPod({ status: podStatus({ state: waiting(reason, words.notFound) }) })
+    const seen = seenPod([1, state('ErrImagePull')], [14, state('ImagePullBackOff')], [27, state('ErrImagePull')])
+    expect(examine(state('ErrImagePull'), { now: 27, seen }).problem).toMatchObject({ count: 2, proven: true })
+  })
+
+  it("says which image, and the registry's own words", () => {
+    const pod = createPod({ status: podStatus({ state: waiting('ErrImagePull', words.notFound) }) })
+    expect(examine(pod, { now: 15, events: [refusedTimes(words.notFound, 2)] }).problem?.message).toBe(
+      'cannot pull image "acme/web:v1": not found (2 attempts)',
+    )
+  })
+
+  it('is forgotten once the container runs', () => {
+    const pod = createPod({ status: readyStatus(30) })
+    expect(examine(pod, { now: 31, events: [refusedTimes(words.unauthorized, 2)] }).problem).toBeUndefined()
+  })
+})
+
+describe('an image that cannot be used', () => {
+  it.each([
+    ['InvalidImageName', 'image-name-invalid'],
+    ['ErrImageNeverPull', 'image-never-pull'],
+  ])('%s fails at once', (state, reason) => {
+    const pod = createPod({ status: podStatus({ state: waiting(state) }) })
+    expect(examine(pod, { now: 2 }).problem).toMatchObject({ reason, class: 'terminal', proven: true })
+  })
+})
+
+describe('a Secret or ConfigMap that the environment needs and that is missing', () => {
+  const message = 'secret "nope" not found'
+  const pod = createPod({ status: podStatus({ state: waiting('CreateContainerConfigError', message) }) })
+  const seen = seenPod([2, pod])
+
+  it.each([
+    [2, false],
+    [61.999, false],
+    [62, true],
+  ])('at %d s, seen since 2 s: proven is %s', (now, proven) => {
+    expect(examine(pod, { now, seen })).toMatchObject({
+      problem: { reason: 'config-missing', class: 'strike', proven, message: `cannot be created: ${message}` },
+      recheckAt: moment(62),
+    })
+  })
+
+  it('is not confused with a container that the runtime cannot create', () => {
+    const broken = createPod({ status: podStatus({ state: waiting('CreateContainerError', 'no command specified') }) })
+    expect(examine(broken, { now: 2 }).problem).toMatchObject({ reason: 'container-create-failed', class: 'strike' })
+  })
+})
+
+describe('a container that dies', () => {
+  it.each([
+    ['the first death proves nothing', deadStatus(1, 1), 60, false],
+    ['nor does the second', crashLoopStatus(2, 15), 60, false],
+    ['the third does, 30 s after the first', crashLoopStatus(3, 15), 45, true],
+    ['but not sooner', crashLoopStatus(3, 15), 44.999, false],
+  ])('%s', (_, status, now, proven) => {
+    const pod = createPod({ status })
+    expect(examine(pod, { now, seen: seenPod([20, pod]) }).problem).toMatchObject({ reason: 'crash-loop', proven })
+  })
+
+  it('asks for another look when the 30 s are over', () => {
+    const pod = createPod({ status: crashLoopStatus(3, 15) })
+    expect(examine(pod, { now: 20 }).recheckAt).toBe(moment(45))
+  })
+
+  it.each([
+    [45, false],
+    [104.999, false],
+    [105, true],
+  ])('while another target progresses has 90 s: at %d s of a first death at 15 s proven is %s', (now, proven) => {
+    const pod = createPod({ status: crashLoopStatus(5, 15) })
+    const seen = seenPod([20, pod])
+    expect(examine(pod, { now, seen, othersProgress: true }).problem?.proven).toBe(proven)
+  })
+
+  it.each([
+    [0, 1, true],
+    [0, 0, undefined],
+    [3, 3, false],
+    [3, 4, true],
+  ])('of %d restarts forgiven and %d deaths: proven is %s', (maxRestarts, nth, proven) => {
+    const pod = createPod({ status: nth === 0 ? readyStatus(1) : crashLoopStatus(nth, 1) })
+    const finding = examine(pod, { now: 60, settings: { maxRestarts } })
+    expect(finding.problem?.proven).toBe(proven)
+  })
+
+  it('proves nothing while its next instance runs', () => {
+    const status = podStatus({ restartCount: 5, state: running(50), lastState: terminated(3, 40) })
+    const pod = createPod({ spec: { containers: [createContainer({ readinessProbe: {} })] }, status })
+    expect(examine(pod, { now: 60 }).problem).toMatchObject({ reason: 'crash-loop', count: 5, proven: false })
+  })
+
+  it('with exit code 0 has died where it must run for ever', () => {
+    const pod = createPod({ status: crashLoopStatus(3, 15, 0) })
+    expect(examine(pod, { now: 60 }).problem).toMatchObject({ reason: 'crash-loop', proven: true })
+  })
+
+  it('with exit code 0 has done its work where it may end', () => {
+    const pod = createPod({
+      spec: { restartPolicy: 'OnFailure' },
+      status: podStatus({ restartCount: 0, state: terminated(0, 15) }),
+    })
+    expect(examine(pod, { now: 60 }).problem).toBeUndefined()
+  })
+
+  it.each([
+    ['out-of-memory', { reason: 'OOMKilled', exitCode: 137 }],
+    ['bad-command', { reason: 'StartError', exitCode: 128, message: 'exec: "/no/such": no such file or directory' }],
+    ['bad-command', { exitCode: 127 }],
+    ['bad-command', { exitCode: 126 }],
+    ['exec-format', { reason: 'StartError', exitCode: 128, message: 'exec /app: exec format error' }],
+    ['exec-format', { exitCode: 1, message: 'exec /app: exec format error' }],
+    ['crash-loop', { exitCode: 1 }],
+    ['crash-loop', { exitCode: 0, signal: 11 }],
+  ] as const)('has reason %s for %j', (reason, death) => {
+    const pod = createPod({ status: deadStatus(1, 2, death) })
+    expect(examine(pod, { now: 5 }).problem).toMatchObject({ reason, class: 'strike' })
+  })
+
+  it.each([
+    ['liveness', 'liveness-failing'],
+    ['startup', 'startup-failing'],
+  ])('because its %s probe failed has the reason %s, although it ended well', (probe, reason) => {
+    const pod = createPod({ status: crashLoopStatus(1, 4, 0) })
+    const message = `Container app failed ${probe} probe, will be restarted`
+    const killing = createEvent(pod, { container: 'app', reason: 'Killing', message })
+    expect(examine(pod, { now: 5, events: [killing] }).problem?.reason).toBe(reason)
+  })
+
+  it("is not blamed for another container's probe", () => {
+    const pod = createPod({ status: crashLoopStatus(1, 4) })
+    const message = 'Container sidecar failed liveness probe, will be restarted'
+    const killing = createEvent(pod, { container: 'sidecar', reason: 'Killing', message })
+    expect(examine(pod, { now: 5, events: [killing] }).problem?.reason).toBe('crash-loop')
+  })
+
+  it('says how, and how often', () => {
+    const pod = createPod({ status: crashLoopStatus(3, 4, 137) })
+    expect(examine(pod, { now: 60 }).problem).toMatchObject({
+      message: 'ends with exit code 137, 3 times now',
+      detail: { exitCode: 137 },
+    })
+  })
+
+  it('before its main container ever starts, is an init container that fails', () => {
+    const pod = createPod({
+      spec: { initContainers: [createContainer({ name: 'migrate' })] },
+      status: {
+        initContainerStatuses: [createStatus({ name: 'migrate', restartCount: 2, state: terminated(4, 39) })],
+        containerStatuses: [createStatus({ state: waiting('PodInitializing') })],
+      },
+    })
+    expect(examine(pod, { now: 70, container: 'migrate' }).problem).toMatchObject({
+      reason: 'init-container-failed',
+      proven: true,
+    })
+    expect(examine(pod, { now: 70 }).problem).toBeUndefined()
+  })
+
+  it('is none when an init container ends with 0', () => {
+    const pod = createPod({
+      spec: { initContainers: [createContainer({ name: 'migrate' })] },
+      status: { initContainerStatuses: [createStatus({ name: 'migrate', state: terminated(0, 3) })] },
+    })
+    expect(examine(pod, { now: 70, container: 'migrate' }).problem).toBeUndefined()
+  })
+})
+
+describe('a container that runs and is not ready', () => {
+  const probed = (probes: object) => ({ containers: [createContainer(probes)] })
+  const notReady = (probes: object, rest: object = {}) =>
+    createPod({ spec: probed(probes), status: podStatus({ state: running(10), started: true, ...rest }) })
+
+  it('is no problem inside its probe arithmetic', () => {
+    const pod = notReady({ readinessProbe: { initialDelaySeconds: 60, periodSeconds: 10, failureThreshold: 3 } })
+    expect(examine(pod, { now: 10 + 60 + 30 })).toEqual({ recheckAt: moment(10 + 60 + 30 + 1) })
+  })
+
+  it('is slow beyond it, in the words of the probe', () => {
+    const pod = notReady({ readinessProbe: {} })
+    const message = 'Readiness probe failed: HTTP probe failed with statuscode: 503'
+    const unhealthy = createEvent(pod, { container: 'app', reason: 'Unhealthy', message })
+    expect(examine(pod, { now: 41, events: [unhealthy] }).problem).toMatchObject({
+      reason: 'readiness-failing',
+      class: 'slow',
+      proven: false,
+      message,
+    })
+  })
+
+  it('is slow without words where the events stopped', () => {
+    expect(examine(notReady({ readinessProbe: {} }), { now: 41 }).problem?.message).toBe(
+      'runs, but its readiness probe has not succeeded',
+    )
+  })
+
+  it('has the time of both probes while its startup probe has not succeeded', () => {
+    const pod = notReady(
+      { startupProbe: { periodSeconds: 5, failureThreshold: 20 }, readinessProbe: {} },
+      { started: false },
+    )
+    expect(examine(pod, { now: 141 })).toEqual({ recheckAt: moment(10 + 101 + 31) })
+    expect(examine(pod, { now: 142 }).problem).toMatchObject({ reason: 'startup-failing', class: 'slow' })
+  })
+
+  it('has until then what its server said, on the clock of the runner', () => {
+    const [at] = containersOf(notReady({ readinessProbe: {} }))
+    if (at === undefined) throw new Error('The pod has no container.')
+    expect(probesDueAt(at, view({ serverOffsetMs: 3_000 }))).toBe(moment(38))
+  })
+})

@@ -1,0 +1,346 @@
+import type { EventObject, Pod } from '../../src/cluster/objects.ts'
+import { podRule } from '../../src/lifecycle/pod.ts'
+import {
+  condition,
+  crashLoopStatus,
+  createBarePod,
+  createContainer,
+  createEvent,
+  createStatus,
+  iso,
+  moment,
+  podStatus,
+  readyStatus,
+  running,
+  seenPod,
+  terminated,
+  type ViewOptions,
+  view,
+  waiting,
+} from './builders.ts'
+
+function assess(pod: Pod, { events = [], objects = [], ...options }: ViewOptions & { events?: EventObject[] } = {}) {
+  return podRule.assess(pod, view({ ...options, objects: [pod, ...objects, ...events] }))
+}
+
+const going = { deletionTimestamp: iso(30) }
+
+describe('a pod of its own', () => {
+  it.each<[string, Pod, number, string]>([
+    ['runs and has settled: ready', createBarePod({ status: readyStatus(1) }), 11, 'ready'],
+    ['runs for less than the settle time: not yet', createBarePod({ status: readyStatus(1) }), 10.999, 'progressing'],
+    ['finished starting long ago: ready at first sight', createBarePod({ status: readyStatus(-60) }), 0, 'ready'],
+    [
+      'runs whatever its restart policy: ready',
+      createBarePod({ spec: { restartPolicy: 'Never' }, status: readyStatus(1) }),
+      11,
+      'ready',
+    ],
+    ['succeeded: ready', createBarePod({ status: { phase: 'Succeeded' } }), 0, 'ready'],
+    ['failed: failed at once', createBarePod({ status: { phase: 'Failed' } }), 0, 'failed'],
+    [
+      'runs and is ready, but is being deleted: not ready',
+      createBarePod({ metadata: going, status: readyStatus(1) }),
+      20,
+      'progressing',
+    ],
+    [
+      'ended well because it was deleted: not ready',
+      createBarePod({ metadata: going, status: { phase: 'Succeeded' } }),
+      20,
+      'progressing',
+    ],
+    [
+      'was killed because it was deleted: not failed by that',
+      createBarePod({
+        metadata: going,
+        status: { phase: 'Failed', containerStatuses: [createStatus({ state: terminated(137, 19) })] },
+      }),
+      20,
+      'progressing',
+    ],
+    ['has not been seen by a kubelet: not ready', createBarePod(), 20, 'progressing'],
+    [
+      'is ready by its condition while its phase is not Running: not ready',
+      createBarePod({ status: { ...readyStatus(1), phase: 'Unknown' } }),
+      20,
+      'progressing',
+    ],
+  ])('%s', (_, pod, now, status) => {
+    expect(assess(pod, { now }).status).toBe(status)
+  })
+
+  it('that completed is done for good, unless it ended because it was deleted', () => {
+    expect(assess(createBarePod({ status: { phase: 'Succeeded' } })).completed).toBe(true)
+    expect(assess(createBarePod({ metadata: going, status: { phase: 'Succeeded' } })).completed).toBeUndefined()
+    expect(assess(createBarePod({ status: readyStatus(-60) })).completed).toBeUndefined()
+  })
+
+  it('says why it failed', () => {
+    const status = { phase: 'Failed', containerStatuses: [createStatus({ state: terminated(3, 5) })] }
+    expect(assess(createBarePod({ status })).failure).toMatchObject({
+      reason: 'pod-failed',
+      class: 'terminal',
+      container: 'app',
+      message: 'failed: ends with exit code 3',
+      detail: { exitCode: 3 },
+    })
+  })
+
+  it('says that it was evicted', () => {
+    const status = { phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory.' }
+    expect(assess(createBarePod({ status })).failure).toMatchObject({
+      reason: 'evicted',
+      message: 'failed: Evicted: The node was low on resource: memory.',
+    })
+  })
+
+  it('fails by the third death of a container', () => {
+    const pod = createBarePod({ status: crashLoopStatus(3, 5) })
+    expect(assess(pod, { now: 40 })).toMatchObject({ status: 'failed', failure: { reason: 'crash-loop' } })
+  })
+
+  it('asks for another look when it settles', () => {
+    expect(assess(createBarePod({ status: readyStatus(1) }), { now: 2 }).recheckAt).toBe(moment(11))
+  })
+})
+
+describe('settling', () => {
+  const settle = (pod: Pod, options: ViewOptions) => assess(pod, options).status === 'ready'
+
+  it('is not asked of a container with a readiness probe', () => {
+    const spec = { containers: [createContainer({ readinessProbe: {} })] }
+    expect(settle(createBarePod({ spec, status: readyStatus(1) }), { now: 1 })).toBe(true)
+  })
+
+  it('is asked of a sidecar without one', () => {
+    const spec = {
+      initContainers: [createContainer({ name: 'proxy', restartPolicy: 'Always' })],
+      containers: [createContainer({ readinessProbe: {} })],
+    }
+    const proxy = createStatus({ name: 'proxy', ready: true, started: true, state: running(5) })
+    const pod = createBarePod({ spec, status: { ...readyStatus(6), initContainerStatuses: [proxy] } })
+    expect(settle(pod, { now: 14.999 })).toBe(false)
+    expect(settle(pod, { now: 15 })).toBe(true)
+  })
+
+  it('is asked of every container', () => {
+    const spec = { containers: [createContainer(), createContainer({ name: 'late' })] }
+    const status = readyStatus(1)
+    const late = createStatus({ name: 'late', ready: true, started: true, state: running(8) })
+    const pod = createBarePod({
+      spec,
+      status: { ...status, containerStatuses: [...(status.containerStatuses ?? []), late] },
+    })
+    expect(settle(pod, { now: 17.999 })).toBe(false)
+    expect(settle(pod, { now: 18 })).toBe(true)
+  })
+
+  it('goes by the time that the user gave', () => {
+    expect(settle(createBarePod({ status: readyStatus(1) }), { now: 1, settings: { settleMs: 0 } })).toBe(true)
+  })
+
+  it("runs on the server's clock", () => {
+    const pod = createBarePod({ status: readyStatus(61) })
+    expect(settle(pod, { now: 10.999, serverOffsetMs: 60_000 })).toBe(false)
+    expect(settle(pod, { now: 11, serverOffsetMs: 60_000 })).toBe(true)
+  })
+
+  describe('of a start in the future', () => {
+    const before = createBarePod()
+    const future = createBarePod({ status: readyStatus(100) })
+    const podHistories = new Map([['once-uid', seenPod([0, before], [40, future])]])
+
+    it('counts from the first sight of that start, not of the pod', () => {
+      expect(settle(future, { now: 49.999, podHistories })).toBe(false)
+      expect(settle(future, { now: 50, podHistories })).toBe(true)
+    })
+
+    it('does not begin anew when that moment comes', () => {
+      expect(settle(future, { now: 101, podHistories })).toBe(true)
+    })
+
+    it('begins anew with the next instance', () => {
+      const next = createBarePod({ status: readyStatus(120, { restartCount: 1 }) })
+      const histories = new Map([['once-uid', seenPod([0, before], [40, future], [55, next])]])
+      expect(settle(next, { now: 60, podHistories: histories })).toBe(false)
+      expect(settle(next, { now: 65, podHistories: histories })).toBe(true)
+    })
+  })
+})
+
+describe('the milestones of a pod', () => {
+  const done = (pod: Pod, now = 20) =>
+    assess(pod, { now })
+      .milestones.filter(({ state }) => state === 'done')
+      .map(({ name }) => name)
+
+  it.each<[string, Pod, string[]]>([
+    ['nothing but created', createBarePod({ spec: { nodeName: '' } }), ['created']],
+    ['a node', createBarePod(), ['created', 'scheduled']],
+    [
+      'images',
+      createBarePod({ status: podStatus({ imageID: 'sha256:1' }, { phase: 'Pending' }) }),
+      ['created', 'scheduled', 'pulled'],
+    ],
+    [
+      'running containers',
+      createBarePod({ status: podStatus({ state: running(15), started: true }) }),
+      ['created', 'scheduled', 'pulled', 'started', 'running'],
+    ],
+    [
+      'readiness',
+      createBarePod({ status: readyStatus(1) }),
+      ['created', 'scheduled', 'pulled', 'started', 'running', 'ready'],
+    ],
+  ])('with %s', (_, pod, milestones) => {
+    expect(done(pod)).toEqual(milestones)
+  })
+
+  it('skip the initialisation of a pod without init containers', () => {
+    expect(assess(createBarePod()).milestones).toContainEqual(
+      expect.objectContaining({ name: 'initialized', state: 'skipped' }),
+    )
+  })
+
+  it('tell how far the init containers are', () => {
+    const spec = { initContainers: [createContainer({ name: 'a' }), createContainer({ name: 'b' })] }
+    const status = { initContainerStatuses: [createStatus({ name: 'a', state: terminated(0, 3) })] }
+    expect(assess(createBarePod({ spec, status })).milestones).toContainEqual({
+      name: 'initialized',
+      state: 'open',
+      message: 'init containers: 1 of 2 done, b is next',
+    })
+  })
+
+  it('are all done when it succeeded', () => {
+    expect(done(createBarePod({ status: { phase: 'Succeeded' } }))).toContain('ready')
+  })
+})
+
+describe('what is wrong with a pod before its containers exist', () => {
+  const pending = (rest: object = {}) => createBarePod({ status: { phase: 'Pending', ...rest } })
+  const problems = (pod: Pod, now: number, ...events: EventObject[]) => assess(pod, { now, events }).problems
+  const noNode = condition('PodScheduled', 'False', {
+    reason: 'Unschedulable',
+    message: '0/1 nodes are available',
+    lastTransitionTime: iso(1),
+  })
+  const mount = (message: string, rest: object = {}) =>
+    createEvent(pending(), { reason: 'FailedMount', message, firstTimestamp: iso(1), lastTimestamp: iso(40), ...rest })
+  const missing = 'MountVolume.SetUp failed for volume "v" : secret "nope" not found'
+
+  it('is slow when no node fits', () => {
+    expect(problems(pending({ conditions: [noNode] }), 500)).toEqual([
+      {
+        reason: 'unschedulable',
+        class: 'slow',
+        subject: 'pod/once',
+        message: 'cannot be scheduled: 0/1 nodes are available',
+        count: 1,
+        firstSeenAt: moment(1),
+        proven: false,
+      },
+    ])
+  })
+
+  it.each([
+    [60.999, false],
+    [61, true],
+  ])(
+    'is a strike when a volume needs a Secret that is missing: at %d s of an event at 1 s proven is %s',
+    (now, proven) => {
+      expect(problems(pending(), now, mount(missing, { count: 7 }))).toMatchObject([
+        {
+          reason: 'config-missing',
+          class: 'strike',
+          proven,
+          count: 7,
+          message: 'a volume cannot be mounted: secret "nope" not found',
+        },
+      ])
+    },
+  )
+
+  it('asks for another look when the minute is over', () => {
+    expect(assess(pending(), { now: 20, events: [mount(missing)] }).recheckAt).toBe(moment(61))
+  })
+
+  it.each([
+    ['MountVolume.SetUp failed for volume "v" : configmap "nope" not found', 'config-missing', 'strike'],
+    [
+      'MountVolume.SetUp failed for volume "v" : configmap references non-existent config key: k',
+      'config-missing',
+      'strike',
+    ],
+    ['MountVolume.MountDevice failed: timed out', 'volume-not-mounted', 'slow'],
+  ])('%s is %s', (message, reason, problemClass) => {
+    expect(problems(pending(), 5, mount(message))).toMatchObject([{ reason, class: problemClass }])
+  })
+
+  it('is slow when it has no network sandbox', () => {
+    const sandbox = createEvent(pending(), { reason: 'FailedCreatePodSandBox', message: 'cni plugin not initialized' })
+    expect(problems(pending(), 500, sandbox)).toMatchObject([
+      { reason: 'sandbox-failed', class: 'slow', proven: false },
+    ])
+  })
+
+  it('is over when a container has started', () => {
+    const pod = createBarePod({ status: podStatus({ state: running(15) }, { phase: 'Pending' }) })
+    expect(problems(pod, 16, mount(missing))).toEqual([])
+  })
+
+  it('is over when the kubelet has begun to pull an image: it mounts volumes before', () => {
+    const pulling = createEvent(pending(), { container: 'app', reason: 'Pulling', lastTimestamp: iso(45) })
+    expect(problems(pending({ containerStatuses: [createStatus()] }), 100, mount(missing), pulling)).toEqual([])
+  })
+
+  it('is over when a container waits for its image', () => {
+    const status = { containerStatuses: [createStatus({ state: waiting('ImagePullBackOff', 'connection refused') })] }
+    expect(problems(pending(status), 100, mount(missing)).map(({ reason }) => reason)).toEqual([
+      'image-registry-unreachable',
+    ])
+  })
+})
+
+describe('a pod is given time', () => {
+  const patience = (pod: Pod, now: number, ...events: EventObject[]) => assess(pod, { now, events }).patience
+  const creating = createBarePod({ status: { phase: 'Pending', containerStatuses: [createStatus()] } })
+  const pulling = createEvent(creating, { container: 'app', reason: 'Pulling', type: 'Normal' })
+
+  it('while an image is being pulled', () => {
+    expect(patience(creating, 300, pulling)).toBe('an image is being pulled')
+  })
+
+  it('but not once the pull was refused', () => {
+    const refused = createEvent(creating, {
+      container: 'app',
+      reason: 'Failed',
+      message: 'Failed to pull image "x": no',
+    })
+    expect(patience(creating, 300, pulling, refused)).toBeUndefined()
+  })
+
+  it('nor once it was pulled', () => {
+    expect(
+      patience(creating, 300, pulling, createEvent(creating, { container: 'app', reason: 'Pulled' })),
+    ).toBeUndefined()
+  })
+
+  it('while it is inside its probe arithmetic, and not beyond', () => {
+    const spec = { containers: [createContainer({ readinessProbe: {} })] }
+    const pod = createBarePod({ spec, status: podStatus({ state: running(10), started: true }) })
+    expect(patience(pod, 40)).toBe('probes are within the time they ask for')
+    expect(patience(pod, 41)).toBeUndefined()
+  })
+
+  it.each([
+    ['TriggeredScaleUp', true],
+    ['Nominated', true],
+    ['NotTriggerScaleUp', false],
+  ])('when an autoscaler says %s: %s', (reason, given) => {
+    const unschedulable = condition('PodScheduled', 'False', { reason: 'Unschedulable' })
+    const pod = createBarePod({ spec: { nodeName: '' }, status: { phase: 'Pending', conditions: [unschedulable] } })
+    expect(patience(pod, 300, createEvent(pod, { reason, type: 'Normal' })) !== undefined).toBe(given)
+  })
+})
