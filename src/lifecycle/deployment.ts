@@ -120,12 +120,17 @@ function revisionOf(object: KubeObject): string {
   return object.metadata.annotations?.[revisionAnnotation] ?? '?'
 }
 
-/** Without pods to look at, the Deployment must have stood complete for the settle time by its own conditions. */
+/**
+ * Without pods to look at, the Deployment must have stood complete for the settle time: since its numbers moved last, and
+ * where they have not moved since first sight, since its conditions changed.
+ */
 function settledByConditions(deployment: Deployment, view: View): Settled {
-  const since = (deployment.status?.conditions ?? [])
+  const { firstSeenAt, countersMovedAt } = view.history
+  const changed = (deployment.status?.conditions ?? [])
     .filter(({ type }) => type === 'Available' || type === 'Progressing')
     .map((each) => view.time(each.lastUpdateTime ?? each.lastTransitionTime) ?? 0)
-  const at = Math.min(Math.max(0, ...since), view.history.firstSeenAt) + view.settings.settleMs
+  const since = countersMovedAt > firstSeenAt ? countersMovedAt : Math.min(Math.max(0, ...changed), firstSeenAt)
+  const at = since + view.settings.settleMs
   return { done: view.now >= at, at }
 }
 
