@@ -89,7 +89,10 @@ function assessDeployment(deployment: Deployment, view: View): Assessment {
       ),
     ),
     pods: new Set(revisionPods.flatMap((pod) => pod.metadata.uid ?? [])),
-    notes: draining === 0 ? [] : [`${draining} old ${draining === 1 ? 'pod' : 'pods'} still draining`],
+    notes: [
+      ...(podsState?.notes ?? []),
+      ...(draining === 0 ? [] : [`${draining} old ${draining === 1 ? 'pod' : 'pods'} still draining`]),
+    ],
   })
 }
 

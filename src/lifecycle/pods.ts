@@ -13,6 +13,8 @@ export interface PodsState {
   readonly failure?: Problem
   readonly patience?: string
   readonly recheckAt?: number
+  /** Pods that were lost: evicted, preempted, failed. Their controller makes others, so they decide nothing. */
+  readonly notes: readonly string[]
 }
 
 /**
@@ -32,7 +34,18 @@ export function examinePods(all: readonly Pod[], view: View): PodsState {
     ...(failure === undefined ? {} : { failure }),
     ...(patience === undefined ? {} : { patience }),
     ...earliest(pods.map(({ recheckAt }) => recheckAt)),
+    notes: lostNotes(all),
   }
+}
+
+function lostNotes(all: readonly Pod[]): readonly string[] {
+  const lost = all.filter(
+    ({ metadata, status }) => status?.phase === 'Failed' && metadata.deletionTimestamp === undefined,
+  )
+  if (lost.length === 0) return []
+  const reasons = [...new Set(lost.flatMap(({ status }) => status?.reason ?? []))]
+  const why = reasons.length === 0 ? '' : ` (${reasons.join(', ')})`
+  return [`${lost.length === 1 ? '1 pod failed and is' : `${lost.length} pods failed and are`} replaced${why}`]
 }
 
 export interface Settled {

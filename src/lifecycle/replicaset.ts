@@ -57,6 +57,6 @@ function assessReplicaSet(set: ReplicaSet, view: View): Assessment {
     ...(state?.patience === undefined ? {} : { patience: state.patience }),
     ...earliest([state?.recheckAt, settled.at]),
     pods: new Set(owned.flatMap((pod) => pod.metadata.uid ?? [])),
-    notes: [],
+    notes: state?.notes ?? [],
   })
 }
