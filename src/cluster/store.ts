@@ -33,7 +33,8 @@ export class Store {
   readonly #owned = new Map<string, Map<string, KubeObject>>()
   readonly #byKind = new Map<string, Map<string, KubeObject>>()
   readonly #events = new Map<string, Map<string, EventObject>>()
-  readonly #synced: WatchRequest[] = []
+  /** By kind: there are many requests, and the question is asked often. */
+  readonly #synced = new Map<string, WatchRequest[]>()
   readonly #refused: Partial<WatchRequest>[] = []
   readonly #willSync: (request: WatchRequest) => boolean
   readonly #logs = new Map<string, LogText>()
@@ -55,7 +56,7 @@ export class Store {
       case 'DELETED':
         return this.#delete(event.object)
       case 'SYNCED':
-        this.#synced.push(event)
+        this.#synced.set(event.kind, [...(this.#synced.get(event.kind) ?? []), event])
         return []
       case 'ERROR':
         if (event.code === 403 && event.kind !== undefined) this.#refused.push(event)
@@ -102,7 +103,7 @@ export class Store {
   /** Whether the absence of an object that this request would list proves anything. */
   knowledge(request: WatchRequest): Knowledge {
     if (this.#refused.some((refused) => covers(refused, request))) return 'unknown'
-    if (this.#synced.some((synced) => covers(synced, request))) return 'complete'
+    if (this.#synced.get(request.kind)?.some((synced) => covers(synced, request))) return 'complete'
     return this.#willSync(request) ? 'pending' : 'unknown'
   }
 

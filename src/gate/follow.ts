@@ -28,6 +28,8 @@ export class Follower {
   #last: number
   #frozenAt: number | undefined
   #cancelTimer = () => {}
+  #watched: readonly WatchRequest[] = []
+  #isPlanned = false
 
   constructor(
     gate: Gate,
@@ -55,7 +57,13 @@ export class Follower {
       const event = { ...observation, at: this.#now() }
       this.#onEvent(event)
       this.#gate.handle(event)
-      this.#next()
+      // A list brings many events at once: what follows from them is done once.
+      if (this.#isPlanned) return
+      this.#isPlanned = true
+      queueMicrotask(() => {
+        this.#isPlanned = false
+        this.#guard(() => this.#next())
+      })
     })
   }
 
@@ -66,10 +74,13 @@ export class Follower {
       this.#done.resolve()
       return
     }
-    for (const request of this.#gate.requests) {
-      this.#cluster.watch(request, (observation) => {
-        if (this.#gate.verdict === undefined) this.tell(observation)
-      })
+    if (this.#gate.requests !== this.#watched) {
+      this.#watched = this.#gate.requests
+      for (const request of this.#watched) {
+        this.#cluster.watch(request, (observation) => {
+          if (this.#gate.verdict === undefined) this.tell(observation)
+        })
+      }
     }
     const clock = this.#gate.nextClock()
     if (clock === undefined || this.#frozenAt !== undefined) return

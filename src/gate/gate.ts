@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { FeedEvent, WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject, Pod } from '../cluster/objects.ts'
 import { type Change, covers, groupOf, Store } from '../cluster/store.ts'
@@ -5,6 +6,7 @@ import type { Assessment, Problem } from '../lifecycle/assessment.ts'
 import { observePod, observePodEvents, type PodHistory, type Surroundings } from '../lifecycle/history.ts'
 import type { View } from '../lifecycle/view.ts'
 import { displayName, type Target, targetWatch } from '../plan/target.ts'
+import { consolidate } from './consolidate.ts'
 import { Family } from './family.ts'
 import { decide, endsGate, failFastMs } from './outcome.ts'
 import type { GateSettings } from './settings.ts'
@@ -41,8 +43,14 @@ export class Gate {
   #now: number
   #heartbeatAt: number
   #over: { readonly verdict: Verdict; readonly at: number } | undefined
-  /** Who progresses without a problem: a change of it changes the patience with the others. */
-  #healthy = ''
+  /** Who progresses without a problem, and so is a reason to be patient with the others. */
+  readonly #healthy = new Set<Track>()
+  /** When each track is to be looked at again, or ended, by time alone; Infinity when never. */
+  readonly #lookAt: number[]
+  readonly #endAt: number[]
+  #requests: readonly WatchRequest[] | undefined
+  #wasBlind = false
+  #firstBadEnd: number | undefined
 
   /**
    * `willSync` says whether the first list of a request is to be expected (see Store); `onEntry` hears of everything that
@@ -63,6 +71,8 @@ export class Gate {
     this.#around = { startedAt: settings.startedAt, settleMs: settings.settleMs, time }
     this.#tracks = targets.map((target, index) => new Track(target, index, settings))
     this.#byName = Map.groupBy(this.#tracks, ({ target }) => nameKey(target))
+    this.#lookAt = this.#tracks.map(() => Infinity)
+    this.#endAt = this.#tracks.map(() => Infinity)
     for (const track of this.#tracks.filter(({ target }) => target.selector !== undefined)) {
       this.#end(track, {
         outcome: 'failed',
@@ -70,6 +80,7 @@ export class Gate {
         message: `nothing matches the selector ${track.target.selector}`,
       })
     }
+    this.#schedule(this.#tracks)
     this.#conclude()
   }
 
@@ -78,29 +89,26 @@ export class Gate {
     return this.#over?.verdict
   }
 
-  /** The watches that judging the targets takes, as far as they are known by now: more become known as objects are seen. */
+  /**
+   * The watches that judging the targets takes, as far as they are known by now: more become known as objects are seen.
+   * The same array as long as nothing changes.
+   */
   get requests(): readonly WatchRequest[] {
-    const tracks = this.#tracks.filter(({ target }) => target.selector === undefined)
-    const namespaces = new Set(tracks.map(({ target }) => target.namespace ?? 'default'))
-    const events = [...namespaces].map((namespace) => ({ apiVersion: 'v1', kind: 'Event', namespace }))
-    return [...tracks.flatMap((track) => track.requests), ...events]
+    if (this.#requests === undefined) {
+      const tracks = this.#tracks.filter(({ target }) => target.selector === undefined)
+      const namespaces = new Set(tracks.map(({ target }) => target.namespace ?? 'default'))
+      const events = [...namespaces].map((namespace) => ({ apiVersion: 'v1', kind: 'Event', namespace }))
+      this.#requests = consolidate([...tracks.flatMap((track) => track.requests), ...events])
+    }
+    return this.#requests
   }
 
   /** When to look again; undefined when it is over. */
   nextClock(): Clock | undefined {
     if (this.#over !== undefined) return undefined
-    const ending = earliest([
-      this.#timeoutAt(),
-      ...this.#tracks.map((track) => track.nextClock(this.#sight.isBlind)?.at),
-    ])
-    const looking = earliest([
-      this.#sight.dueAt,
-      this.#failFastAt(),
-      this.#heartbeatAt,
-      ...this.#tracks.map((track) => this.#recheckAt(track)),
-    ])
-    const at = Math.min(ending, looking)
-    return { at: Math.max(at, this.#now), endsTarget: ending <= looking }
+    const ending = Math.min(this.#timeoutAt(), least(this.#endAt))
+    const looking = Math.min(this.#sight.dueAt ?? Infinity, this.#failFastAt(), this.#heartbeatAt, least(this.#lookAt))
+    return { at: Math.max(Math.min(ending, looking), this.#now), endsTarget: ending <= looking }
   }
 
   /** Takes one line of the feed. Clocks that ran out before it fire first; at the same moment, the event comes first. */
@@ -120,7 +128,9 @@ export class Gate {
     const affected = new Set<Track>()
     for (const change of this.store.apply(event)) for (const track of this.#take(change)) affected.add(track)
     const isAboutAll = event.type === 'SYNCED' || event.type === 'ERROR' || event.type === 'ALIVE'
-    this.#judge(isAboutAll ? this.#tracks : [...affected])
+    const wasBlind = this.#wasBlind
+    this.#wasBlind = this.#sight.isBlind
+    this.#judge(isAboutAll || wasBlind !== this.#wasBlind ? this.#tracks : [...affected])
     this.#conclude()
   }
 
@@ -147,26 +157,21 @@ export class Gate {
   }
 
   #fire(at: number): void {
-    const due = this.#tracks.filter((track) => (this.#recheckAt(track) ?? Infinity) <= at)
     this.#now = at
-    const timeoutAt = this.#timeoutAt()
-    this.#judge(due)
-    const blind =
-      this.#sight.verdict(at) ??
-      (timeoutAt !== undefined && timeoutAt <= at ? this.#sight.verdictAtTimeout(at) : undefined)
+    this.#judge(this.#tracks.filter(({ index }) => (this.#lookAt[index] ?? Infinity) <= at))
+    const isTimeout = this.#timeoutAt() <= at
+    const blind = this.#sight.verdict(at) ?? (isTimeout ? this.#sight.verdictAtTimeout(at) : undefined)
     if (blind !== undefined) {
       this.#finish(blind)
       return
     }
-    for (const track of this.#tracks) {
+    for (const track of this.#tracks.filter(({ index }) => (this.#endAt[index] ?? Infinity) <= at)) {
       const clock = track.nextClock(this.#sight.isBlind)
-      if (clock !== undefined && clock.at <= at) this.#end(track, clock.verdict)
+      if (clock !== undefined && clock.at <= at) this.#end(track, clock.verdict())
     }
-    if (timeoutAt !== undefined && timeoutAt <= at) {
-      for (const track of this.#tracks.filter(({ isOpen }) => isOpen)) {
-        const message = `was not ready after ${Math.round(this.#settings.timeoutMs / 1000)} s: ${track.standing}`
-        this.#end(track, track.overdue('timed-out', { reason: 'still-running', message }))
-      }
+    for (const track of isTimeout ? this.#tracks.filter(({ isOpen }) => isOpen) : []) {
+      const message = `was not ready after ${Math.round(this.#settings.timeoutMs / 1000)} s: ${track.standing}`
+      this.#end(track, track.overdue('timed-out', { reason: 'still-running', message }))
     }
     this.#conclude()
     if (this.#over === undefined && at >= this.#heartbeatAt) this.#heartbeat()
@@ -201,8 +206,10 @@ export class Gate {
     }
     const generation = track.object?.metadata.generation
     const isFirstSight = this.store.knowledge(targetWatch(track.target)) !== 'complete'
+    const before = track.requests
     const change = track.see(after, this.#now, isFirstSight, this.store, this.#around)
     this.#family.adopt(after.metadata.uid, track, this.store)
+    if (!isDeepStrictEqual(before, track.requests)) this.#requests = undefined
     if (change === 'replaced')
       this.#tell(
         track,
@@ -268,20 +275,37 @@ export class Gate {
 
   /** Judges targets anew, and all of them once more when that changes how patient the others may be. */
   #judge(tracks: readonly Track[]): void {
+    const before = this.#patienceKey()
     for (const track of tracks) this.#assess(track)
-    const healthy = this.#tracks
-      .filter((track) => track.isHealthyProgress)
-      .map(({ index }) => index)
-      .join()
-    if (healthy !== this.#healthy) {
-      this.#healthy = healthy
-      for (const track of this.#tracks) this.#assess(track)
-    }
+    const changesAll = this.#patienceKey() !== before
+    if (changesAll) for (const track of this.#tracks) this.#assess(track)
+    this.#schedule(changesAll ? this.#tracks : tracks)
+  }
+
+  /** Sets the clocks of tracks after whatever may have moved them. */
+  #schedule(tracks: readonly Track[]): void {
     const isBlind = this.#sight.isBlind
-    for (const track of tracks) if (track.isOpen) track.stall.hold(isBlind || track.isPatient, this.#now)
+    for (const track of tracks) {
+      if (track.isOpen) track.stall.hold(isBlind || track.isPatient, this.#now)
+      const recheckAt = track.ended === undefined ? (track.assessment?.recheckAt ?? 0) : 0
+      this.#lookAt[track.index] = recheckAt > this.#now ? recheckAt : Infinity
+      this.#endAt[track.index] = track.nextClock(isBlind)?.at ?? Infinity
+    }
+  }
+
+  /** Whoever progresses is a reason for patience with all others; only whether there is none, one or several matters. */
+  #patienceKey(): number {
+    const [first] = this.#healthy
+    return first === undefined ? -1 : this.#healthy.size > 1 ? Infinity : first.index
   }
 
   #assess(track: Track): void {
+    this.#reassess(track)
+    if (track.isHealthyProgress) this.#healthy.add(track)
+    else this.#healthy.delete(track)
+  }
+
+  #reassess(track: Track): void {
     if (track.ended !== undefined || track.assessment?.completed || this.#over !== undefined) return
     if (track.object === undefined) {
       this.#assessAbsent(track)
@@ -341,7 +365,7 @@ export class Gate {
       startedAt,
       settings: { settleMs, maxRestarts },
       history: track.history,
-      othersProgress: this.#tracks.some((other) => other !== track && other.isHealthyProgress),
+      othersProgress: this.#healthy.size > (this.#healthy.has(track) ? 1 : 0),
       time: this.#around.time,
       owned: (uid, kind) => store.ownedBy(uid, kind),
       list: (kind, namespace) => store.list(kind, namespace),
@@ -364,6 +388,9 @@ export class Gate {
   #end(track: Track, verdict: Verdict<TargetOutcome>): void {
     track.ended = { at: this.#now, verdict }
     track.readyAt = undefined
+    this.#healthy.delete(track)
+    if (endsGate(track, this.#settings)) this.#firstBadEnd ??= this.#now
+    this.#schedule([track])
     this.#tell(track, 'verdict', `${verdict.reason}: ${verdict.message}`, verdict.outcome)
   }
 
@@ -372,7 +399,7 @@ export class Gate {
     if (this.#over !== undefined) return
     const refused = this.#sight.verdict(this.#now)
     const isDone = this.#tracks.every(({ isOpen }) => !isOpen)
-    if (isDone || this.#now >= (this.#failFastAt() ?? Infinity)) this.#finish(decide(this.#tracks))
+    if (isDone || this.#now >= this.#failFastAt()) this.#finish(decide(this.#tracks))
     else if (refused !== undefined) this.#finish(refused)
   }
 
@@ -380,21 +407,12 @@ export class Gate {
     this.#over = { verdict, at: this.#now }
   }
 
-  #timeoutAt(): number | undefined {
-    return this.#settings.timeoutMs === 0 ? undefined : this.#settings.startedAt + this.#settings.timeoutMs
+  #timeoutAt(): number {
+    return this.#settings.timeoutMs === 0 ? Infinity : this.#settings.startedAt + this.#settings.timeoutMs
   }
 
-  #failFastAt(): number | undefined {
-    if (!this.#settings.failFast) return undefined
-    const ends = this.#tracks
-      .filter((track) => endsGate(track, this.#settings))
-      .map(({ ended }) => ended?.at ?? Infinity)
-    return ends.length === 0 ? undefined : Math.min(...ends) + failFastMs
-  }
-
-  #recheckAt({ ended, assessment }: Track): number | undefined {
-    const at = ended === undefined ? assessment?.recheckAt : undefined
-    return at !== undefined && at > this.#now ? at : undefined
+  #failFastAt(): number {
+    return this.#settings.failFast && this.#firstBadEnd !== undefined ? this.#firstBadEnd + failFastMs : Infinity
   }
 
   #heartbeat(): void {
@@ -455,8 +473,10 @@ function localTime(timestamp: string | null | undefined, serverOffsetMs: number)
   return Number.isNaN(parsed) ? undefined : parsed - serverOffsetMs
 }
 
-function earliest(moments: readonly (number | undefined)[]): number {
-  return Math.min(...moments.filter((moment) => moment !== undefined))
+function least(moments: readonly number[]): number {
+  let first = Infinity
+  for (const moment of moments) if (moment < first) first = moment
+  return first
 }
 
 function nameOf({

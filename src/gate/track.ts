@@ -16,6 +16,12 @@ import type { MilestoneRecord, TargetOutcome, Verdict } from './timeline.ts'
 /** A deleted object has this long to come back under its name: `kubectl replace` and hooks delete and create. */
 export const deletedMs = 5_000
 
+/** A moment at which a target ends unless something happens before, and the verdict that it gets then. */
+export interface TargetClock {
+  readonly at: number
+  readonly verdict: () => Verdict<TargetOutcome>
+}
+
 /** What became of one target so far: its object, its milestones, its clocks, its verdict. */
 export class Track {
   readonly target: Target
@@ -47,6 +53,7 @@ export class Track {
     this.milestones = new Milestones(this.rule.milestones)
     this.stall = new StallClock(settings.startedAt)
     this.missingSince = settings.startedAt
+    this.requests = [targetWatch(target)]
     this.#settings = settings
   }
 
@@ -65,9 +72,7 @@ export class Track {
   }
 
   /** The watches that judging it takes, as far as they are known by now. */
-  get requests(): readonly WatchRequest[] {
-    return [targetWatch(this.target), ...(this.object === undefined ? [] : this.rule.relatives(this.object))]
-  }
+  requests: readonly WatchRequest[]
 
   /**
    * Takes a new version of the object; `isFirstSight` until the first list of the target is complete. Says what it means
@@ -91,6 +96,7 @@ export class Track {
       this.stall.restart(now)
     }
     this.object = object
+    this.requests = [targetWatch(this.target), ...this.rule.relatives(object)]
     this.history = observeTarget(this.history, object, now)
     this.missingSince = undefined
     this.wasDeleted = false
@@ -117,7 +123,7 @@ export class Track {
   }
 
   /** The clock that ends this target next, and how; undefined while it is ready, over, or nothing ticks. */
-  nextClock(isBlind: boolean): { at: number; verdict: Verdict<TargetOutcome> } | undefined {
+  nextClock(isBlind: boolean): TargetClock | undefined {
     if (!this.isOpen) return undefined
     const clocks = [
       this.#deletedClock(),
@@ -125,7 +131,10 @@ export class Track {
       this.#stallClock(),
       this.#timeoutClock(),
     ]
-    return clocks.filter((clock) => clock !== undefined).sort((a, b) => a.at - b.at)[0]
+    return clocks.reduce(
+      (first, clock) => (clock !== undefined && clock.at < (first?.at ?? Infinity) ? clock : first),
+      undefined,
+    )
   }
 
   /** Whether it still waits for something that it itself says takes time; a stall timeout of the user's own is literal. */
@@ -167,51 +176,54 @@ export class Track {
     return revisions.filter(({ metadata }) => (time(metadata.creationTimestamp) ?? since) < since - 1_000)
   }
 
-  #deletedClock() {
+  #deletedClock(): TargetClock | undefined {
     if (!this.wasDeleted || this.missingSince === undefined) return undefined
-    const verdict: Verdict<TargetOutcome> = {
-      outcome: 'failed',
-      reason: 'deleted',
-      message: 'was deleted during the wait',
+    return {
+      at: this.missingSince + deletedMs,
+      verdict: () => ({ outcome: 'failed', reason: 'deleted', message: 'was deleted during the wait' }),
     }
-    return { at: this.missingSince + deletedMs, verdict }
   }
 
-  #milestoneClock() {
+  #milestoneClock(): TargetClock | undefined {
     const { current } = this.milestones
-    if (current === undefined) return undefined
-    if (this.object === undefined && this.wasDeleted) return undefined
-    const timeouts = { ...this.#settings.milestoneTimeoutsMs, ...this.target.clocks.milestoneTimeoutsMs }
+    if (current === undefined || (this.object === undefined && this.wasDeleted)) return undefined
+    if (current === 'created' && this.object !== undefined) return undefined
+    const own = this.target.clocks.milestoneTimeoutsMs ?? {}
+    const timeouts = Object.hasOwn(own, current) ? own : this.#settings.milestoneTimeoutsMs
     const timeoutMs = Object.hasOwn(timeouts, current) ? (timeouts[current] ?? 0) : 0
-    if (timeoutMs === 0 || (current === 'created' && this.object !== undefined)) return undefined
-    const at = (this.milestones.lastReachedAt ?? this.#settings.startedAt) + timeoutMs
+    if (timeoutMs === 0) return undefined
     const seconds = Math.round(timeoutMs / 1000)
-    const verdict: Verdict<TargetOutcome> =
-      current === 'created'
-        ? { outcome: 'failed', reason: 'not-found', message: `does not exist, ${seconds} s after the gate began` }
-        : this.overdue('timed-out', {
-            reason: 'still-running',
-            message: `did not reach "${current}" in ${seconds} s: ${this.standing}`,
-          })
-    return { at, verdict }
+    return {
+      at: (this.milestones.lastReachedAt ?? this.#settings.startedAt) + timeoutMs,
+      verdict: () =>
+        current === 'created'
+          ? { outcome: 'failed', reason: 'not-found', message: `does not exist, ${seconds} s after the gate began` }
+          : this.overdue('timed-out', {
+              reason: 'still-running',
+              message: `did not reach "${current}" in ${seconds} s: ${this.standing}`,
+            }),
+    }
   }
 
-  #stallClock() {
+  #stallClock(): TargetClock | undefined {
     const timeoutMs = this.target.clocks.stallTimeoutMs ?? this.#settings.stallTimeoutMs
     const at = this.stall.dueAt(timeoutMs)
     if (at === undefined) return undefined
-    const message = `made no progress for ${Math.round(timeoutMs / 1000)} s: ${this.standing}`
-    return { at, verdict: this.overdue('stalled', { reason: 'no-progress', message }) }
+    const verdict = () => {
+      const message = `made no progress for ${Math.round(timeoutMs / 1000)} s: ${this.standing}`
+      return this.overdue('stalled', { reason: 'no-progress', message })
+    }
+    return { at, verdict }
   }
 
-  #timeoutClock() {
+  #timeoutClock(): TargetClock | undefined {
     const { timeoutMs } = this.target.clocks
     if (timeoutMs === undefined || timeoutMs === 0) return undefined
-    const message = `was not ready after ${Math.round(timeoutMs / 1000)} s: ${this.standing}`
-    return {
-      at: this.#settings.startedAt + timeoutMs,
-      verdict: this.overdue('timed-out', { reason: 'still-running', message }),
+    const verdict = () => {
+      const message = `was not ready after ${Math.round(timeoutMs / 1000)} s: ${this.standing}`
+      return this.overdue('timed-out', { reason: 'still-running', message })
     }
+    return { at: this.#settings.startedAt + timeoutMs, verdict }
   }
 }
 
