@@ -1,0 +1,433 @@
+import type { Deployment, KubeObject, PodStatus } from '../../src/cluster/objects.ts'
+import { deploymentRule } from '../../src/lifecycle/deployment.ts'
+import {
+  complete,
+  condition,
+  crashLoopStatus,
+  createDeployment,
+  createEvent,
+  createPod,
+  createReplicaSet,
+  createStatus,
+  createTemplate,
+  iso,
+  minute,
+  moment,
+  podStatus,
+  readyStatus,
+  seenTarget,
+  terminated,
+  type ViewOptions,
+  view,
+  waiting,
+} from './builders.ts'
+
+function assess(deployment: Deployment, objects: readonly KubeObject[], options: ViewOptions = {}) {
+  const history = seenTarget([0, deployment])
+  return deploymentRule.assess(deployment, view({ now: 60, history, ...options, objects: [deployment, ...objects] }))
+}
+
+const replicaSet = createReplicaSet()
+const oldSet = createReplicaSet(
+  { metadata: { name: 'web-0', creationTimestamp: iso(-3600) } },
+  createDeployment({ spec: { template: createTemplate({ serviceAccountName: 'old' }) } }),
+)
+
+function newPod(name: string, status: PodStatus, metadata: object = {}) {
+  return createPod({ metadata: { name, ...metadata }, status }, replicaSet)
+}
+
+function oldPod(name: string, status: PodStatus, metadata: object = {}) {
+  return createPod({ metadata: { name, ...metadata }, status }, oldSet)
+}
+
+const settled = newPod('a', readyStatus(1))
+const deadline = condition('Progressing', 'False', {
+  reason: 'ProgressDeadlineExceeded',
+  message: 'ReplicaSet "web-1" has timed out progressing.',
+  lastTransitionTime: iso(30),
+})
+
+describe('a Deployment is ready', () => {
+  it('when its new revision is complete and has settled', () => {
+    const assessment = assess(createDeployment({ status: complete() }), [replicaSet, settled])
+    expect(assessment).toMatchObject({ status: 'ready', message: 'revision 1, 1 of 1 pod available' })
+  })
+
+  it('at first sight when it was complete long ago', () => {
+    const pod = newPod('a', readyStatus(-60))
+    expect(assess(createDeployment({ status: complete() }), [replicaSet, pod], { now: 0 }).status).toBe('ready')
+  })
+
+  it('when it wants no pods and has none', () => {
+    const deployment = createDeployment({ spec: { replicas: 0 }, status: { observedGeneration: 1 } })
+    expect(assess(deployment, [replicaSet]).status).toBe('ready')
+  })
+
+  it('while old pods that are terminating are still there, and tells them', () => {
+    const leaving = { deletionTimestamp: iso(90) }
+    const olds = [oldPod('o1', readyStatus(-60), leaving), oldPod('o2', { phase: 'Failed' }, leaving)]
+    const assessment = assess(createDeployment({ status: complete() }), [oldSet, replicaSet, settled, ...olds])
+    expect(assessment).toMatchObject({ status: 'ready', notes: ['2 old pods still draining'] })
+  })
+
+  it('although a deadline that was exceeded before still stands', () => {
+    const deployment = createDeployment({ status: complete(1, { conditions: [deadline] }) })
+    expect(assess(deployment, [replicaSet, settled]).status).toBe('ready')
+  })
+
+  it.each<[string, Deployment]>([
+    ['without a status', createDeployment()],
+    [
+      'while its status has no observed generation',
+      createDeployment({ status: { replicas: 1, availableReplicas: 1 } }),
+    ],
+    ['while an older generation was observed', createDeployment({ metadata: { generation: 2 }, status: complete() })],
+    [
+      'while the counts of the new revision are those of none',
+      createDeployment({ status: complete(1, { updatedReplicas: 0 }) }),
+    ],
+    [
+      'while some replicas are not updated',
+      createDeployment({ spec: { replicas: 2 }, status: complete(2, { updatedReplicas: 1 }) }),
+    ],
+    ['while old replicas are left', createDeployment({ status: complete(1, { replicas: 2 }) })],
+    ['while replicas are not available', createDeployment({ status: complete(1, { availableReplicas: 0 }) })],
+    ['while it is being deleted', createDeployment({ metadata: { deletionTimestamp: iso(10) }, status: complete() })],
+  ])('not %s', (_, deployment) => {
+    expect(assess(deployment, [replicaSet, settled, newPod('b', readyStatus(1))]).status).toBe('progressing')
+  })
+
+  it('not before its pods have settled', () => {
+    const deployment = createDeployment({ status: complete() })
+    const objects = [replicaSet, newPod('a', readyStatus(51))]
+    expect(assess(deployment, objects)).toMatchObject({
+      status: 'progressing',
+      message: '1 pod ready, settling',
+      recheckAt: moment(61),
+    })
+    expect(assess(deployment, objects, { now: 61 }).status).toBe('ready')
+  })
+
+  it('not while its pods are not yet in sight, whatever it counts', () => {
+    expect(assess(createDeployment({ status: complete() }), [replicaSet]).status).toBe('progressing')
+  })
+})
+
+describe('a Deployment whose pods may not be read', () => {
+  const unseen = ['Pod']
+  const available = (at: number) => [
+    condition('Available', 'True', { lastUpdateTime: iso(at), lastTransitionTime: iso(at) }),
+  ]
+
+  it('goes by the counts, and says what could not be seen', () => {
+    const deployment = createDeployment({ status: complete(1, { conditions: available(-600) }) })
+    const assessment = assess(deployment, [replicaSet], { now: 0, unseen })
+    expect(assessment.status).toBe('ready')
+    expect(assessment.milestones).toContainEqual({ name: 'started', state: 'skipped', message: 'pods cannot be seen' })
+  })
+
+  it('has settled the settle time after its numbers moved last', () => {
+    const before = createDeployment({ status: complete(1, { availableReplicas: 0 }) })
+    const after = createDeployment({ status: complete(1, { conditions: available(58) }) })
+    const history = seenTarget([0, before], [58, after])
+    expect(assess(after, [replicaSet], { now: 67.999, unseen, history }).status).toBe('progressing')
+    expect(assess(after, [replicaSet], { now: 68, unseen, history }).status).toBe('ready')
+  })
+
+  it('has settled the settle time after first sight at the latest, whatever the clock of the server says', () => {
+    const deployment = createDeployment({ status: complete(1, { conditions: available(300) }) })
+    expect(assess(deployment, [replicaSet], { now: 9.999, unseen }).status).toBe('progressing')
+    expect(assess(deployment, [replicaSet], { now: 10, unseen }).status).toBe('ready')
+  })
+
+  it('is not judged by pods that it owns no more', () => {
+    const deployment = createDeployment({ status: complete(1, { availableReplicas: 0 }) })
+    expect(assess(deployment, [replicaSet, newPod('a', crashLoopStatus(4, 5))], { unseen }).status).toBe('progressing')
+  })
+
+  it('still says which ReplicaSet is new, unless that cannot be seen either', () => {
+    const deployment = createDeployment({ status: complete(1, { updatedReplicas: 0 }) })
+    const state = (options: ViewOptions, objects: KubeObject[]) =>
+      assess(deployment, objects, options).milestones.find(({ name }) => name === 'replicaset')
+    expect(state({ unseen }, [replicaSet])).toMatchObject({ state: 'done', message: 'revision 1 → ReplicaSet web-1' })
+    expect(state({ unseen: ['ReplicaSet', 'Pod'] }, [])).toMatchObject({ state: 'skipped' })
+  })
+})
+
+describe('a Deployment fails', () => {
+  const deployment = createDeployment({ status: complete(1, { availableReplicas: 0, readyReplicas: 0 }) })
+  const crashing = newPod('a', crashLoopStatus(3, 5))
+
+  it('by a proven problem of a new pod', () => {
+    expect(assess(deployment, [replicaSet, crashing])).toMatchObject({
+      status: 'failed',
+      failure: { reason: 'crash-loop', subject: 'pod/a' },
+    })
+  })
+
+  it('never by pods of an older revision', () => {
+    const objects = [oldSet, replicaSet, oldPod('o', crashLoopStatus(9, 5)), newPod('a', { phase: 'Pending' })]
+    expect(assess(deployment, objects)).toMatchObject({ status: 'progressing', problems: [] })
+  })
+
+  it('not when its own revision is not yet known', () => {
+    const next = createDeployment({
+      metadata: { generation: 2 },
+      spec: { template: createTemplate({ serviceAccountName: 'x' }) },
+      status: complete(),
+    })
+    expect(assess(next, [replicaSet, crashing])).toMatchObject({ status: 'progressing', problems: [] })
+  })
+
+  it('not when it is ready at the same time', () => {
+    const ready = createDeployment({ status: complete(1) })
+    const objects = [
+      replicaSet,
+      settled,
+      newPod('b', { phase: 'Pending', containerStatuses: [] }, { deletionTimestamp: iso(90) }),
+    ]
+    expect(assess(ready, objects).failure).toBeUndefined()
+  })
+
+  it('not by what a policy denied once, but twice', () => {
+    const denial = 'admission webhook "policy" denied the request: no'
+    const refused = createReplicaSet({
+      status: { conditions: [condition('ReplicaFailure', 'True', { message: denial })] },
+    })
+    const event = (count: number) => createEvent(refused, { reason: 'FailedCreate', message: denial, count })
+    expect(assess(deployment, [refused, event(1)]).status).toBe('progressing')
+    expect(assess(deployment, [refused, event(2)])).toMatchObject({
+      status: 'failed',
+      failure: { reason: 'admission-denied' },
+    })
+  })
+})
+
+describe('the progress deadline', () => {
+  const numbers = complete(1, { availableReplicas: 0, readyReplicas: 0 })
+  const fine = createDeployment({ status: { ...numbers, conditions: [condition('Progressing', 'True')] } })
+  const exceeded = createDeployment({ status: { ...numbers, conditions: [deadline] } })
+  const creating = newPod('a', { phase: 'Pending', containerStatuses: [createStatus()] })
+
+  it('fails at once when it turned while watched', () => {
+    const history = seenTarget([0, fine], [60, exceeded])
+    expect(assess(exceeded, [replicaSet, creating], { history })).toMatchObject({
+      status: 'failed',
+      failure: { reason: 'progress-deadline-exceeded', class: 'terminal', subject: 'deployment/web' },
+    })
+  })
+
+  it('that stood at first sight fails after 10 s without a number moving', () => {
+    const history = seenTarget([0, exceeded])
+    const look = (now: number) => assess(exceeded, [replicaSet, creating], { history, now })
+    expect(look(9.999)).toMatchObject({ status: 'progressing', recheckAt: moment(10) })
+    expect(look(10).status).toBe('failed')
+  })
+
+  it('that stood at first sight waits on while numbers move', () => {
+    const moved = createDeployment({ status: { ...numbers, readyReplicas: 1, conditions: [deadline] } })
+    const history = seenTarget([0, exceeded], [8, moved])
+    expect(assess(moved, [replicaSet, creating], { history, now: 17.999 }).status).toBe('progressing')
+    expect(assess(moved, [replicaSet, creating], { history, now: 18 }).status).toBe('failed')
+  })
+
+  it('of an older generation says nothing', () => {
+    const next = createDeployment({ metadata: { generation: 2 }, status: { ...numbers, conditions: [deadline] } })
+    const history = seenTarget([0, fine], [5, next])
+    expect(assess(next, [replicaSet, creating], { history })).toMatchObject({ status: 'progressing', problems: [] })
+  })
+
+  it.each<[string, PodStatus, string]>([
+    ['gives way to a strike of a pod that explains it', crashLoopStatus(2, 5), 'crash-loop'],
+    [
+      'gives way to a terminal problem of a pod',
+      podStatus({ state: waiting('InvalidImageName') }),
+      'image-name-invalid',
+    ],
+    [
+      'does not give way to what is only slow',
+      podStatus({ state: waiting('ErrImagePull', 'connection refused') }),
+      'progress-deadline-exceeded',
+    ],
+  ])('%s', (_, status, reason) => {
+    const history = seenTarget([0, fine], [60, exceeded])
+    expect(assess(exceeded, [replicaSet, newPod('a', status)], { history }).failure?.reason).toBe(reason)
+  })
+
+  it('gives way to a problem that a better pod holds back', () => {
+    const history = seenTarget([0, fine], [60, exceeded])
+    const objects = [replicaSet, newPod('a', crashLoopStatus(4, 5)), newPod('b', readyStatus(1))]
+    expect(assess(exceeded, objects, { history }).failure?.reason).toBe('crash-loop')
+  })
+
+  it('says how long the controller waited', () => {
+    const history = seenTarget([0, fine], [60, exceeded])
+    expect(assess(exceeded, [replicaSet], { history }).failure?.message).toBe(
+      'made no progress for 600 s: ReplicaSet "web-1" has timed out progressing.',
+    )
+  })
+})
+
+describe('the new ReplicaSet', () => {
+  const message = (deployment: Deployment, ...sets: KubeObject[]) =>
+    assess(deployment, sets).milestones.find(({ name }) => name === 'replicaset')?.message
+
+  it('is the oldest that carries the template', () => {
+    const twin = createReplicaSet({ metadata: { name: 'web-9', creationTimestamp: iso(30) } })
+    expect(message(createDeployment(), twin, replicaSet)).toBe('revision 1 → ReplicaSet web-1')
+  })
+
+  it('is found by its revision where the templates cannot be compared', () => {
+    const deployment = createDeployment({
+      metadata: { annotations: { 'deployment.kubernetes.io/revision': '1' } },
+      spec: { template: createTemplate({ serviceAccountName: 'defaulted' }) },
+      status: { observedGeneration: 1 },
+    })
+    expect(message(deployment, replicaSet)).toBe('revision 1 → ReplicaSet web-1')
+  })
+
+  it('is not found by a revision that belongs to the generation before', () => {
+    const deployment = createDeployment({
+      metadata: { generation: 2, annotations: { 'deployment.kubernetes.io/revision': '1' } },
+      spec: { template: createTemplate({ serviceAccountName: 'next' }) },
+      status: { observedGeneration: 1 },
+    })
+    expect(message(deployment, replicaSet)).toBe('waiting for the new ReplicaSet')
+  })
+
+  it('of another owner is not taken', () => {
+    const other = createDeployment({ metadata: { name: 'other', uid: 'other-uid' } })
+    expect(message(createDeployment(), createReplicaSet({}, other))).toBe('waiting for the new ReplicaSet')
+  })
+})
+
+describe('the milestones of a Deployment', () => {
+  const state = (deployment: Deployment, objects: KubeObject[]) =>
+    Object.fromEntries(
+      assess(deployment, objects).milestones.map(({ name, state, count }) => [
+        name,
+        count ? `${count.done}/${count.total}` : state,
+      ]),
+    )
+
+  it('are all that the contract names, in its order', () => {
+    expect(assess(createDeployment(), []).milestones.map(({ name }) => name)).toEqual([...deploymentRule.milestones])
+  })
+
+  it('count the pods of the new revision alone', () => {
+    const deployment = createDeployment({
+      spec: { replicas: 2 },
+      status: { observedGeneration: 1, replicas: 3, updatedReplicas: 2, readyReplicas: 2, availableReplicas: 2 },
+    })
+    const set = createReplicaSet({ spec: { replicas: 2 } }, deployment)
+    const objects = [
+      oldSet,
+      set,
+      oldPod('o', readyStatus(-60)),
+      newPod('a', readyStatus(1)),
+      newPod('b', podStatus({ state: waiting('ErrImagePull', 'x') }, { phase: 'Pending' })),
+    ]
+    expect(state(deployment, objects)).toEqual({
+      created: 'done',
+      observed: 'done',
+      replicaset: 'done',
+      scheduled: '2/2',
+      pulled: '1/2',
+      started: '1/2',
+      ready: '1/2',
+      available: '2/2',
+      drained: 'open',
+    })
+  })
+
+  it('tell the slowest pull', () => {
+    const event = createEvent(settled, {
+      container: 'app',
+      reason: 'Pulled',
+      message: 'Successfully pulled image "acme/web:v1" in 1m2.5s (1m2.5s including waiting).',
+    })
+    const { milestones } = assess(createDeployment({ status: complete() }), [replicaSet, settled, event])
+    expect(milestones.find(({ name }) => name === 'started')?.message).toBe('1 pod started (slowest pull 62.5 s)')
+  })
+})
+
+describe('a Deployment is slow and not failed', () => {
+  it('while it is paused before its change', () => {
+    const deployment = createDeployment({ spec: { paused: true }, status: complete(1, { updatedReplicas: 0 }) })
+    expect(assess(deployment, [])).toMatchObject({
+      status: 'progressing',
+      problems: [{ reason: 'paused', class: 'slow', proven: false }],
+    })
+  })
+
+  it('but ready when it was paused after its change', () => {
+    const deployment = createDeployment({ spec: { paused: true }, status: complete() })
+    expect(assess(deployment, [replicaSet, settled]).status).toBe('ready')
+  })
+
+  it('while it is being deleted, and says what holds it', () => {
+    const metadata = { deletionTimestamp: iso(10), finalizers: ['foregroundDeletion'] }
+    expect(assess(createDeployment({ metadata, status: complete() }), [replicaSet, settled])).toMatchObject({
+      status: 'progressing',
+      message: 'is being deleted and waits for its finalizers: foregroundDeletion',
+      problems: [{ reason: 'terminating', class: 'slow' }],
+    })
+  })
+})
+
+describe('a Deployment is given time', () => {
+  const deployment = (spec: object = {}) =>
+    createDeployment({ spec, status: complete(1, { availableReplicas: 0, replicas: 2 }) })
+
+  it('while its pods wait out minReadySeconds', () => {
+    expect(assess(deployment({ minReadySeconds: 120 }), [replicaSet, settled]).patience).toMatch('minReadySeconds')
+    expect(assess(deployment(), [replicaSet, settled]).patience).toBeUndefined()
+  })
+
+  it('while old pods are within their grace period, and not beyond', () => {
+    const old = oldPod('o', readyStatus(-60), { deletionTimestamp: iso(90) })
+    const look = (now: number) => assess(deployment(), [oldSet, replicaSet, settled, old], { now })
+    expect(look(60)).toMatchObject({ patience: 'old pods are within their grace period', recheckAt: moment(90) })
+    expect(look(90).patience).toBeUndefined()
+  })
+})
+
+test('a Deployment tells pods of its revision that were lost and are replaced', () => {
+  const evicted = newPod('b', { phase: 'Failed', reason: 'Evicted' })
+  const assessment = assess(createDeployment({ status: complete() }), [replicaSet, settled, evicted])
+  expect(assessment).toMatchObject({ status: 'ready', notes: ['1 pod failed and is replaced (Evicted)'] })
+})
+
+test('a Deployment whose terminating pods look failed goes on', () => {
+  const killed = newPod(
+    'b',
+    { phase: 'Failed', containerStatuses: [createStatus({ restartCount: 5, state: terminated(137, 50) })] },
+    { deletionTimestamp: iso(50) },
+  )
+  const deployment = createDeployment({ status: complete(1, { availableReplicas: 0 }) })
+  expect(assess(deployment, [replicaSet, killed, newPod('a', { phase: 'Pending' })])).toMatchObject({
+    status: 'progressing',
+    problems: [],
+  })
+})
+
+test('a Deployment names the pods of the revision that is gated', () => {
+  const objects = [oldSet, replicaSet, oldPod('o', readyStatus(-60)), settled]
+  expect(assess(createDeployment({ status: complete() }), objects).pods).toEqual(new Set(['a-uid']))
+})
+
+test('a Deployment asks for its ReplicaSets and pods by its selector', () => {
+  expect(deploymentRule.relatives(createDeployment())).toEqual([
+    { apiVersion: 'apps/v1', kind: 'ReplicaSet', namespace: 'shop', labelSelector: 'app=web' },
+    { apiVersion: 'v1', kind: 'Pod', namespace: 'shop', labelSelector: 'app=web' },
+  ])
+})
+
+test('old pods of a rollout that began eleven minutes ago keep their restarts', () => {
+  const old = newPod('a', { ...crashLoopStatus(5, -30) }, { creationTimestamp: iso(-11 * minute) })
+  const deployment = createDeployment({ status: complete(1, { availableReplicas: 0 }) })
+  expect(assess(deployment, [replicaSet, old]).problems).toMatchObject([
+    { reason: 'crash-loop', count: 1, proven: false },
+  ])
+})

@@ -1,0 +1,193 @@
+import type { Pod, PodStatus } from '../../src/cluster/objects.ts'
+import type { Problem } from '../../src/lifecycle/assessment.ts'
+import { byImportance, examinePods, settledByPods } from '../../src/lifecycle/pods.ts'
+import {
+  condition,
+  crashLoopStatus,
+  createContainer,
+  createPod,
+  createStatus,
+  deadStatus,
+  iso,
+  moment,
+  podStatus,
+  readyStatus,
+  running,
+  terminated,
+  type ViewOptions,
+  view,
+  waiting,
+} from './builders.ts'
+
+function pod(name: string, status: PodStatus = {}, metadata: object = {}): Pod {
+  return createPod({ metadata: { name, ...metadata }, status })
+}
+
+function examine(pods: readonly Pod[], options: ViewOptions = {}) {
+  return examinePods(pods, view({ now: 60, ...options, objects: pods }))
+}
+
+const neverPull = podStatus({ state: waiting('ErrImageNeverPull') }, { phase: 'Pending' })
+const pending: PodStatus = { phase: 'Pending', containerStatuses: [createStatus()] }
+const leaving = { deletionTimestamp: iso(90) }
+
+describe('a problem of a pod fails its workload', () => {
+  it.each<[string, readonly Pod[], Problem['reason'] | undefined]>([
+    ['when it is proven and the pod is alone', [pod('a', crashLoopStatus(3, 5))], 'crash-loop'],
+    ['not when it is not proven', [pod('a', crashLoopStatus(2, 5))], undefined],
+    [
+      'not when another pod is ready and settled',
+      [pod('a', crashLoopStatus(3, 5)), pod('b', readyStatus(1))],
+      undefined,
+    ],
+    [
+      'not when another pod is ready and settled although it has died before',
+      [pod('a', crashLoopStatus(3, 5)), pod('b', readyStatus(40, { restartCount: 2 }))],
+      undefined,
+    ],
+    [
+      'not when all containers of another pod run and none has died',
+      [pod('a', crashLoopStatus(3, 5)), pod('b', podStatus({ state: running(55), started: true }))],
+      undefined,
+    ],
+    [
+      'but does when the other pod runs only until it dies again',
+      [pod('a', crashLoopStatus(3, 5)), pod('b', podStatus({ state: running(55), started: true, restartCount: 2 }))],
+      'crash-loop',
+    ],
+    ['but does when the other pods are pending', [pod('a', neverPull), pod('b', pending)], 'image-never-pull'],
+    ['not of a terminal class either', [pod('a', neverPull), pod('b', readyStatus(1))], undefined],
+    [
+      'but does when the better pod is being deleted',
+      [pod('a', neverPull), pod('b', readyStatus(1), leaving)],
+      'image-never-pull',
+    ],
+    ['not when the pod is being deleted', [pod('a', crashLoopStatus(3, 5), leaving)], undefined],
+    [
+      'not when it was killed by its deletion',
+      [
+        pod('a', { phase: 'Failed', containerStatuses: [createStatus({ state: terminated(137, 50) })] }, leaving),
+        pod('b', pending),
+      ],
+      undefined,
+    ],
+    [
+      'not when the pod was evicted',
+      [pod('a', { ...crashLoopStatus(3, 5), phase: 'Failed', reason: 'Evicted' })],
+      undefined,
+    ],
+    ['not when there are no pods', [], undefined],
+  ])('%s', (_, pods, reason) => {
+    expect(examine(pods).failure?.reason).toBe(reason)
+  })
+
+  it('not when only some containers of the other pod run', () => {
+    const containers = [createContainer(), createContainer({ name: 'late' })]
+    const half: PodStatus = {
+      phase: 'Running',
+      containerStatuses: [createStatus({ state: running(55), started: true }), createStatus({ name: 'late' })],
+    }
+    const other = createPod({ metadata: { name: 'b' }, spec: { containers }, status: half })
+    expect(examine([pod('a', crashLoopStatus(3, 5)), other]).failure?.reason).toBe('crash-loop')
+  })
+})
+
+describe('pods that are replaced', () => {
+  it('do not count, whether they are being deleted or have failed', () => {
+    const pods = [
+      pod('a', readyStatus(1)),
+      pod('b', readyStatus(1), leaving),
+      pod('c', { phase: 'Failed', reason: 'Evicted' }),
+    ]
+    expect(examine(pods).pods.map((state) => state.pod.metadata.name)).toEqual(['a'])
+  })
+
+  it('are told where they were lost, with why', () => {
+    const pods = [
+      pod('a', readyStatus(1)),
+      pod('b', { phase: 'Failed', reason: 'Evicted' }),
+      pod('c', { phase: 'Failed', reason: 'Evicted' }),
+      pod('d', { phase: 'Failed', reason: 'Preempting' }),
+      pod('e', { phase: 'Failed' }, leaving),
+    ]
+    expect(examine(pods).notes).toEqual(['3 pods failed and are replaced (Evicted, Preempting)'])
+  })
+})
+
+describe('all pods have settled', () => {
+  it.each([
+    ['when each has and they are enough', [readyStatus(1), readyStatus(2)], 2, true],
+    ['not when one has not', [readyStatus(1), readyStatus(55)], 2, false],
+    ['not when one is missing', [readyStatus(1)], 2, false],
+    ['when none is wanted and none is there', [], 0, true],
+  ])('%s', (_, statuses, replicas, done) => {
+    const state = examine(statuses.map((status, index) => pod(`p${index}`, status)))
+    expect(settledByPods(state, replicas).done).toBe(done)
+  })
+
+  it('at the moment when the first of them may have', () => {
+    const state = examine([pod('a', readyStatus(58)), pod('b', readyStatus(55))])
+    expect(settledByPods(state, 2)).toEqual({ done: false, at: moment(65) })
+  })
+})
+
+describe('problems', () => {
+  it('of several pods are one that says of how many', () => {
+    const state = examine([pod('a', deadStatus(1, 40)), pod('b', crashLoopStatus(2, 30))])
+    expect(state.problems).toMatchObject([
+      { reason: 'crash-loop', subject: 'pod/b', count: 2, pods: 2, firstSeenAt: moment(30) },
+    ])
+  })
+
+  it('are told apart by container and reason', () => {
+    const state = examine([pod('a', deadStatus(1, 40)), pod('b', deadStatus(1, 40, { reason: 'OOMKilled' }))])
+    expect(state.problems.map(({ reason }) => reason).toSorted()).toEqual(['crash-loop', 'out-of-memory'])
+  })
+
+  it('are kept for people although a better pod stands against them', () => {
+    expect(examine([pod('a', neverPull), pod('b', readyStatus(1))]).problems).toHaveLength(1)
+  })
+
+  const problem = (overrides: Partial<Problem>): Problem => ({
+    reason: 'crash-loop',
+    class: 'strike',
+    subject: 'pod/a',
+    container: 'app',
+    message: '',
+    count: 1,
+    firstSeenAt: 0,
+    proven: false,
+    ...overrides,
+  })
+  const { container: _, ...ofPod } = problem({})
+
+  it.each<[string, Problem, Problem]>([
+    ['terminal before strike', problem({ class: 'terminal' }), problem({ pods: 9 })],
+    ['strike before slow', problem({}), problem({ class: 'slow' })],
+    ['what is proven before what is not', problem({ proven: true }), problem({})],
+    ['the container before its pod', problem({}), ofPod],
+    ['the pod before its controller', ofPod, { ...ofPod, subject: 'deployment/web' }],
+    ['that of more pods', problem({ pods: 3 }), problem({ pods: 2 })],
+    ['the earlier one', problem({ firstSeenAt: 1 }), problem({ firstSeenAt: 2 })],
+  ])('are ordered: %s', (_, first, second) => {
+    expect([second, first].sort(byImportance)).toEqual([first, second])
+    expect([first, second].sort(byImportance)).toEqual([first, second])
+  })
+})
+
+test('pods are given time as long as one of them has a reason to take it', () => {
+  const probed = { containers: [createContainer({ readinessProbe: {} })] }
+  const slow = createPod({
+    metadata: { name: 'b' },
+    spec: probed,
+    status: podStatus({ state: running(50), started: true }),
+  })
+  expect(examine([pod('a', readyStatus(1)), slow]).patience).toBeDefined()
+  expect(examine([pod('a', readyStatus(1))]).patience).toBeUndefined()
+})
+
+test('an unschedulable pod has passed no milestone', () => {
+  const conditions = [condition('PodScheduled', 'False', { reason: 'Unschedulable' })]
+  const [state] = examine([createPod({ spec: { nodeName: '' }, status: { phase: 'Pending', conditions } })]).pods
+  expect(state).toMatchObject({ scheduled: false, pulled: false, started: false, ready: false, settled: false })
+})
