@@ -2,7 +2,7 @@ import type { Deployment, KubeObject, Pod, ReplicaSet } from '../cluster/objects
 import { milestonesOf } from '../plan/milestones.ts'
 import type { Assessment, Milestone, Problem } from './assessment.ts'
 import { condition, earliest } from './pod-state.ts'
-import { byImportance, examinePods, type PodsState, type Settled, settledByPods } from './pods.ts'
+import { byImportance, examinePods, type PodsState, type Settled, settledByPods, settledUnseen } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
 import { countMilestone, podMilestones, pods, terminatingUntil } from './replicas.ts'
 import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from './rule.ts'
@@ -123,18 +123,12 @@ function revisionOf(object: KubeObject): string {
   return object.metadata.annotations?.[revisionAnnotation] ?? '?'
 }
 
-/**
- * Without pods to look at, the Deployment must have stood complete for the settle time: since its numbers moved last, and
- * where they have not moved since first sight, since its conditions changed.
- */
+/** Without pods to look at, the conditions tell since when the Deployment has stood as it stands. */
 function settledByConditions(deployment: Deployment, view: View): Settled {
-  const { firstSeenAt, countersMovedAt } = view.history
   const changed = (deployment.status?.conditions ?? [])
     .filter(({ type }) => type === 'Available' || type === 'Progressing')
     .map((each) => view.time(each.lastUpdateTime ?? each.lastTransitionTime) ?? 0)
-  const since = countersMovedAt > firstSeenAt ? countersMovedAt : Math.min(Math.max(0, ...changed), firstSeenAt)
-  const at = since + view.settings.settleMs
-  return { done: view.now >= at, at }
+  return settledUnseen(view, Math.max(0, ...changed))
 }
 
 function replicaSetMilestone(

@@ -60,6 +60,17 @@ export function settledByPods(state: PodsState, replicas: number): Settled {
   return { done, ...(state.recheckAt === undefined ? {} : { at: state.recheckAt }) }
 }
 
+/**
+ * Whether a workload whose pods cannot be seen has stood for the settle time: since its numbers moved last, and where they
+ * have not moved since first sight, since the moment that it says itself.
+ */
+export function settledUnseen(view: View, changedAt = view.history.firstSeenAt): Settled {
+  const { firstSeenAt, countersMovedAt } = view.history
+  const since = countersMovedAt > firstSeenAt ? countersMovedAt : Math.min(changedAt, firstSeenAt)
+  const at = since + view.settings.settleMs
+  return { done: view.now >= at, at }
+}
+
 const classes: readonly ProblemClass[] = ['terminal', 'strike', 'slow']
 
 /** DESIGN §4: terminal before strike before slow, then the deepest in the chain pod → container, then that of most pods. */

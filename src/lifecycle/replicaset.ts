@@ -2,7 +2,7 @@ import type { Pod, ReplicaSet } from '../cluster/objects.ts'
 import { milestonesOf } from '../plan/milestones.ts'
 import type { Assessment, Problem } from './assessment.ts'
 import { condition, earliest } from './pod-state.ts'
-import { byImportance, examinePods, settledByPods } from './pods.ts'
+import { byImportance, examinePods, settledByPods, settledUnseen } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
 import { countMilestone, podMilestones, pods } from './replicas.ts'
 import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from './rule.ts'
@@ -32,7 +32,7 @@ function assessReplicaSet(set: ReplicaSet, view: View): Assessment {
     (set.status?.replicas ?? 0) === replicas &&
     available >= replicas &&
     condition(set, 'ReplicaFailure')?.status !== 'True'
-  const settled = state === undefined ? { done: true } : settledByPods(state, replicas)
+  const settled = state === undefined ? settledUnseen(view) : settledByPods(state, replicas)
   const problems: readonly Problem[] = [...(state?.problems ?? []), ...creationProblem(set, view)].sort(byImportance)
   const failure = state?.failure ?? problems.find((problem) => problem.proven && !problem.subject.startsWith('pod/'))
   const ready = isObserved(set)
