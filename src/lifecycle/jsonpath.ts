@@ -29,7 +29,7 @@ export function compileJsonPath(expression: string): ((object: unknown) => reado
 function toStep([, field, quoted, index, star, filterPath, ...literals]: RegExpExecArray): Step {
   const name = field?.replaceAll('\\.', '.') ?? quoted
   if (name !== undefined) return (value) => property(value, name)
-  if (index !== undefined) return (value) => (Array.isArray(value) && value.length > 0 ? [value.at(Number(index))] : [])
+  if (index !== undefined) return (value) => (Array.isArray(value) ? element(value, Number(index)) : [])
   if (star !== undefined) return (value) => (typeof value === 'object' && value !== null ? Object.values(value) : [])
   const fields = (filterPath ?? '').split('.').slice(1)
   const wanted = literals.find((literal) => literal !== undefined)
@@ -47,4 +47,10 @@ function property(value: unknown, name: string): readonly unknown[] {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
     ? [(value as Record<string, unknown>)[name]]
     : []
+}
+
+/** The element at an index, counted from the end where it is negative; beyond either end there is none. */
+function element(list: readonly unknown[], index: number): readonly unknown[] {
+  const at = index < 0 ? list.length + index : index
+  return at in list ? [list[at]] : []
 }
