@@ -1,0 +1,74 @@
+import { creationProblem } from '../../src/lifecycle/replica-failure.ts'
+import { condition, createEvent, createReplicaSet, iso, moment, view } from './builders.ts'
+
+function problem(message: string, counts: readonly number[] = [], status = 'True') {
+  const failed = condition('ReplicaFailure', status, { message, lastTransitionTime: iso(3) })
+  const set = createReplicaSet({ status: { conditions: [failed] } })
+  const events = counts.map((count, index) =>
+    createEvent(set, { reason: 'FailedCreate', message, count, metadata: { name: `e${index}` } }),
+  )
+  return creationProblem(set, view({ now: 5, objects: [set, ...events] }))
+}
+
+describe('what keeps a controller from creating pods', () => {
+  it.each([
+    [
+      'pods "web-1-x" is forbidden: exceeded quota: small, requested: pods=1, used: pods=0, limited: pods=0',
+      'quota-exceeded',
+      'slow',
+    ],
+    ['pods "web-1-x" is forbidden: failed quota: small: must specify limits.cpu', 'quota-exceeded', 'slow'],
+    [
+      'pods "web-1-" is forbidden: error looking up service account shop/nope: serviceaccount "nope" not found',
+      'service-account-missing',
+      'slow',
+    ],
+    ['pods "web-1-" is forbidden: no PriorityClass with name nope was found', 'replica-failure', 'slow'],
+    [
+      'Internal error occurred: failed calling webhook "policy.example.com": connection refused',
+      'webhook-unavailable',
+      'slow',
+    ],
+    ['admission webhook "policy.example.com" denied the request: no', 'admission-denied', 'terminal'],
+    [
+      'pods "web-1-x" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false',
+      'admission-denied',
+      'terminal',
+    ],
+    [
+      "pods \"web-1-x\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no",
+      'admission-denied',
+      'terminal',
+    ],
+    ['something else', 'replica-failure', 'slow'],
+  ])('%s → %s, %s', (message, reason, problemClass) => {
+    expect(problem(message)).toEqual([
+      {
+        reason,
+        class: problemClass,
+        subject: 'replicaset/web-1',
+        message: `pods cannot be created: ${message}`,
+        count: 1,
+        firstSeenAt: moment(3),
+        proven: false,
+      },
+    ])
+  })
+
+  const denied = 'admission webhook "policy.example.com" denied the request: no'
+
+  it.each([
+    ['a denial is proven at its second attempt', denied, [2], true],
+    ['by two events as by one', denied, [1, 1], true],
+    ['and not at its first', denied, [1], false],
+    ['quota is never proven', 'exceeded quota: small', [20], false],
+    ['nor is an unreachable webhook', 'failed calling webhook "x": timeout', [20], false],
+  ])('%s', (_, message, counts, proven) => {
+    expect(problem(message, counts)).toMatchObject([{ proven }])
+  })
+
+  it('is nothing when the condition does not hold', () => {
+    expect(problem(denied, [5], 'False')).toEqual([])
+    expect(creationProblem(createReplicaSet(), view())).toEqual([])
+  })
+})

@@ -1,0 +1,99 @@
+import type { KubeObject, ReplicaSet } from '../../src/cluster/objects.ts'
+import { replicaSetRule } from '../../src/lifecycle/replicaset.ts'
+import {
+  condition,
+  crashLoopStatus,
+  createPod,
+  createReplicaSet,
+  iso,
+  moment,
+  readyStatus,
+  seenTarget,
+  type ViewOptions,
+  view,
+} from './builders.ts'
+
+const numbers = { observedGeneration: 1, replicas: 1, readyReplicas: 1, availableReplicas: 1 }
+const own = createReplicaSet({ status: numbers }, undefined)
+const settled = createPod({ status: readyStatus(1) }, own)
+
+function assess(set: ReplicaSet, objects: readonly KubeObject[] = [settled], options: ViewOptions = {}) {
+  return replicaSetRule.assess(
+    set,
+    view({ now: 60, history: seenTarget([0, set]), ...options, objects: [set, ...objects] }),
+  )
+}
+
+function withStatus(status: object, metadata: object = {}) {
+  return createReplicaSet({ metadata, status: { ...numbers, ...status } }, undefined)
+}
+
+describe('a ReplicaSet of its own is ready', () => {
+  it('when all replicas are available and have settled', () => {
+    expect(assess(own)).toMatchObject({ status: 'ready', message: '1 of 1 pod available' })
+  })
+
+  it('when none is wanted and none is left', () => {
+    const none = createReplicaSet({ spec: { replicas: 0 }, status: { observedGeneration: 1, replicas: 0 } }, undefined)
+    expect(assess(none, []).status).toBe('ready')
+  })
+
+  it.each<[string, ReplicaSet]>([
+    ['without a status', createReplicaSet({}, undefined)],
+    ['while an older generation was observed', withStatus({}, { generation: 2 })],
+    ['while replicas are missing', withStatus({ availableReplicas: 0 })],
+    ['while there are more than are wanted', withStatus({ replicas: 2 })],
+    [
+      'while pods cannot be created',
+      withStatus({ conditions: [condition('ReplicaFailure', 'True', { message: 'no' })] }),
+    ],
+    ['while it is being deleted', withStatus({}, { deletionTimestamp: iso(10) })],
+  ])('not %s', (_, set) => {
+    expect(assess(set).status).toBe('progressing')
+  })
+
+  it('not before its pods have settled', () => {
+    const pod = createPod({ status: readyStatus(51) }, own)
+    expect(assess(own, [pod])).toMatchObject({ status: 'progressing', recheckAt: moment(61) })
+  })
+
+  it('not by the flicker of a crash loop whose pods may not be read', () => {
+    const flicker = seenTarget([0, withStatus({ availableReplicas: 0 })], [55, own])
+    expect(assess(own, [], { unseen: ['Pod'], history: flicker, now: 64.999 }).status).toBe('progressing')
+    expect(assess(own, [], { unseen: ['Pod'], history: flicker, now: 65 }).status).toBe('ready')
+  })
+
+  it('at first sight when its pods may not be read and it gives no sign of having moved', () => {
+    expect(assess(own, [], { unseen: ['Pod'], now: 10 }).status).toBe('ready')
+  })
+})
+
+describe('a ReplicaSet of its own fails', () => {
+  it('by a proven problem of its pod', () => {
+    const crashing = createPod({ status: crashLoopStatus(3, 5) }, own)
+    const assessment = assess(withStatus({ availableReplicas: 0 }), [crashing])
+    expect(assessment).toMatchObject({ status: 'failed', failure: { reason: 'crash-loop' } })
+  })
+
+  it('not by pods of others that its selector matches', () => {
+    const other = createPod({ metadata: { ownerReferences: [] }, status: crashLoopStatus(3, 5) })
+    expect(assess(withStatus({ availableReplicas: 0 }), [other]).status).toBe('progressing')
+  })
+})
+
+test('a ReplicationController is judged alike, by its bare selector', () => {
+  const controller: KubeObject = {
+    ...own,
+    apiVersion: 'v1',
+    kind: 'ReplicationController',
+    spec: { ...own.spec, selector: { app: 'web', tier: 'front' } },
+  }
+  expect(replicaSetRule.relatives(controller)).toEqual([
+    { apiVersion: 'v1', kind: 'Pod', namespace: 'shop', labelSelector: 'app=web,tier=front' },
+  ])
+  expect(assess(controller as ReplicaSet).status).toBe('ready')
+})
+
+test('the milestones of a ReplicaSet are all that the contract names, in its order', () => {
+  expect(assess(own).milestones.map(({ name }) => name)).toEqual([...replicaSetRule.milestones])
+})

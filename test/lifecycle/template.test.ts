@@ -1,0 +1,94 @@
+import type { PodTemplate } from '../../src/cluster/objects.ts'
+import { isFollowedChange, isSameTemplate } from '../../src/lifecycle/template.ts'
+import { createContainer, createTemplate } from './builders.ts'
+
+function withApp(container: object, rest: object = {}): PodTemplate {
+  return createTemplate({ containers: [createContainer(container)], ...rest })
+}
+
+const web = createTemplate()
+
+describe('two templates are the same', () => {
+  it.each<[string, unknown, boolean]>([
+    ['but for the hash label of the controller', createTemplate({}, { 'pod-template-hash': '68889' }), true],
+    ['where one says empty and the other nothing', withApp({ env: [], resources: {}, command: null }), true],
+    [
+      'whatever the order of their fields',
+      { spec: web.spec, metadata: { creationTimestamp: null, labels: web.metadata?.labels } },
+      true,
+    ],
+    ['but not with another label', createTemplate({}, { tier: 'front' }), false],
+    ['but not with another image', withApp({ image: 'acme/web:v2' }), false],
+    [
+      'but not with one container more',
+      createTemplate({ containers: [createContainer(), createContainer({ name: 'b' })] }),
+      false,
+    ],
+    ['but not with the elements of a list in another order', withApp({ args: ['b', 'a'] }), false],
+  ])('%s', (_, other, same) => {
+    expect(isSameTemplate(web, other as PodTemplate)).toBe(same)
+    expect(isSameTemplate(other as PodTemplate, web)).toBe(same)
+  })
+
+  it('where an element of a list is empty, only with as many elements', () => {
+    expect(isSameTemplate(withApp({ args: [''] }), withApp({ args: [] }))).toBe(false)
+  })
+
+  it('where both are absent', () => {
+    expect(isSameTemplate(undefined, {})).toBe(true)
+  })
+})
+
+describe('a later template is followed', () => {
+  const before = withApp({ env: [{ name: 'A', value: '1' }] })
+  const annotated = (annotations: Record<string, string>) => ({
+    ...before,
+    metadata: { ...before.metadata, annotations },
+  })
+
+  it.each<[string, PodTemplate, boolean]>([
+    ['with an annotation (rollout restart)', annotated({ 'kubectl.kubernetes.io/restartedAt': 'now' }), true],
+    ['with another label', createTemplate(before.spec, { stage: 'b' }), true],
+    [
+      'with an added variable (Reloader)',
+      withApp({
+        env: [
+          { name: 'A', value: '1' },
+          { name: 'HASH', value: 'x' },
+        ],
+      }),
+      true,
+    ],
+    [
+      'with the variables in another order',
+      withApp({
+        env: [
+          { name: 'HASH', value: 'x' },
+          { name: 'A', value: '1' },
+        ],
+      }),
+      true,
+    ],
+    ['not with a changed variable', withApp({ env: [{ name: 'A', value: '2' }] }), false],
+    ['not without a variable', withApp({}), false],
+    ['not with another image', withApp({ env: [{ name: 'A', value: '1' }], image: 'acme/web:v2' }), false],
+    [
+      'not with another setting of the pod',
+      withApp({ env: [{ name: 'A', value: '1' }] }, { serviceAccountName: 'x' }),
+      false,
+    ],
+    [
+      'not with another container',
+      createTemplate({ ...before.spec, initContainers: [createContainer({ name: 'i' })] }),
+      false,
+    ],
+  ])('%s', (_, after, followed) => {
+    expect(isFollowedChange(before, after)).toBe(followed)
+  })
+
+  it('also with an added variable of an init container', () => {
+    const init = (env: object[]) =>
+      createTemplate({ initContainers: [createContainer({ name: 'i', env: env as never })] })
+    expect(isFollowedChange(init([]), init([{ name: 'HASH', value: 'x' }]))).toBe(true)
+  })
+})

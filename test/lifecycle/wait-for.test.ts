@@ -1,0 +1,85 @@
+import type { KubeObject } from '../../src/cluster/objects.ts'
+import { waitForRule } from '../../src/lifecycle/wait-for.ts'
+import type { WaitFor } from '../../src/plan/target.ts'
+import { condition, iso, view } from './builders.ts'
+
+function certificate(status: object = {}, metadata: object = {}): KubeObject {
+  return {
+    apiVersion: 'cert-manager.io/v1',
+    kind: 'Certificate',
+    metadata: { name: 'tls', namespace: 'shop', uid: 'tls-uid', generation: 2, ...metadata },
+    status,
+  }
+}
+
+function assess(waitFor: WaitFor, object: KubeObject) {
+  return waitForRule(waitFor).assess(object, view({ now: 60 }))
+}
+
+const ready: WaitFor = { type: 'condition', condition: 'ready', status: 'true' }
+const phase: WaitFor = { type: 'jsonpath', path: '{.status.phase}', value: 'Issued' }
+const anyPhase: WaitFor = { type: 'jsonpath', path: '{.status.phase}' }
+
+describe('the wish of a reference', () => {
+  it.each<[string, WaitFor, KubeObject, 'ready' | 'progressing']>([
+    ['a condition that holds', ready, certificate({ conditions: [condition('Ready', 'True')] }), 'ready'],
+    ['a condition that does not', ready, certificate({ conditions: [condition('Ready', 'False')] }), 'progressing'],
+    ['a condition that nobody reports', ready, certificate(), 'progressing'],
+    [
+      'a condition that was observed of an older generation',
+      ready,
+      certificate({ conditions: [condition('Ready', 'True', { observedGeneration: 1 })] }),
+      'progressing',
+    ],
+    [
+      'a condition of a status that observed an older generation',
+      ready,
+      certificate({ observedGeneration: '1', conditions: [condition('Ready', 'True')] }),
+      'progressing',
+    ],
+    [
+      'a condition of the present generation, written as a string',
+      ready,
+      certificate({ conditions: [condition('Ready', 'True', { observedGeneration: '2' })] }),
+      'ready',
+    ],
+    [
+      'a condition that is to be false',
+      { type: 'condition', condition: 'Ready', status: 'False' },
+      certificate({ conditions: [condition('Ready', 'False')] }),
+      'ready',
+    ],
+    ['a value that is there', phase, certificate({ phase: 'Issued' }), 'ready'],
+    ['a value that is another', phase, certificate({ phase: 'Pending' }), 'progressing'],
+    ['a value that is no plain one', phase, certificate({ phase: ['Issued'] }), 'progressing'],
+    ['any value', anyPhase, certificate({ phase: '' }), 'ready'],
+    ['any value of a field that is missing', anyPhase, certificate(), 'progressing'],
+    ['existence', { type: 'create' }, certificate(), 'ready'],
+    ['absence, while it exists', { type: 'delete' }, certificate(), 'progressing'],
+    [
+      'existence of something that is being deleted',
+      { type: 'create' },
+      certificate({}, { deletionTimestamp: iso(1) }),
+      'progressing',
+    ],
+    [
+      'a condition of something that is being deleted',
+      ready,
+      certificate({ conditions: [condition('Ready', 'True')] }, { deletionTimestamp: iso(1) }),
+      'progressing',
+    ],
+  ])('%s: %#', (_, waitFor, object, status) => {
+    expect(assess(waitFor, object).status).toBe(status)
+  })
+
+  it('says where it stands', () => {
+    const object = certificate({ conditions: [condition('Ready', 'False', { message: 'no issuer' })] })
+    expect(assess(ready, object).message).toBe('condition ready is False: no issuer')
+    expect(assess(phase, certificate()).message).toBe('{.status.phase} is not there yet')
+  })
+
+  it('for absence finds nothing wrong with a deletion', () => {
+    const assessment = assess({ type: 'delete' }, certificate({}, { deletionTimestamp: iso(1) }))
+    expect(assessment).toMatchObject({ problems: [], message: 'still exists, waiting for its deletion' })
+  })
+})
