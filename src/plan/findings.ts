@@ -7,10 +7,13 @@ export type Finding = Mistake & { readonly reason: ReasonCode }
 /**
  * Does nothing when nothing was found.
  *
- * @throws UserError with all that was found, in the order of the lines; the reason is that of the first
+ * @throws UserError with all that was found, input by input and file by file, each in the order of its lines; the reason
+ *   is that of the first
  */
 export function throwAll(found: readonly Finding[]): void {
-  const sorted = [...found].sort((a, b) => (a.line ?? Number.POSITIVE_INFINITY) - (b.line ?? Number.POSITIVE_INFINITY))
+  const lineOf = ({ line = Number.POSITIVE_INFINITY }: Finding) => line
+  const byInput = Map.groupBy(found, ({ input }) => input)
+  const sorted = [...byInput.values()].flatMap((findings) => findings.sort((a, b) => lineOf(a) - lineOf(b)))
   const [first] = sorted
   if (first === undefined) return
   throw new UserError(

@@ -59,6 +59,16 @@ export function explainUnknownKind(word: string, resources: readonly ApiResource
   return `The server has no kind ${quote(word)}.${hint} "kubectl api-resources" lists all kinds; a custom kind exists once its CustomResourceDefinition is applied.`
 }
 
+/** Why a kind that a manifest names exactly is not served, and in which version it is. */
+export function explainUnservedKind(apiVersion: string, kind: string, resources: readonly ApiResource[]): string {
+  const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : ''
+  const served = resources.filter((it) => it.kind === kind && it.group === group && !it.plural.includes('/'))
+  const versions = [...new Set(served.map(apiVersionOf))]
+  const named = `${quote(kind)} in ${apiVersion}`
+  if (versions.length > 0) return `The server has no kind ${named}, but in ${versions.join(' and ')}. Write that.`
+  return `The server has no kind ${named}. Is its CustomResourceDefinition applied? "kubectl api-resources" lists all kinds.`
+}
+
 function nearestKinds(name: string, resources: readonly ApiResource[]): ApiResource[] {
   const byName = new Map<string, ApiResource>()
   for (const resource of resources) {

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import type { Mistake } from '../errors.ts'
 import { type Complain, quote } from './complain.ts'
 import { parseDuration } from './duration.ts'
+import type { Manifest } from './manifests/manifest.ts'
 import { parseMilestoneTimeouts } from './milestones.ts'
 import { checkNamespace, checkSelector } from './names.ts'
 import { didYouMean } from './nearest.ts'
@@ -12,7 +13,7 @@ import { splitWords } from './words.ts'
 
 /** One kind with one name, or with a selector, as the user wrote it: nothing is known of the cluster yet. */
 export interface Reference {
-  /** Line within the input, counted from 1. */
+  /** Line within the input, or within the manifest's file; counted from 1. */
   readonly line: number
   /** `!`: what this names is no target, whoever else names it. */
   readonly exclude: boolean
@@ -25,10 +26,14 @@ export interface Reference {
   readonly namespace?: string
   readonly clocks: TargetClocks
   readonly waitFor?: WaitFor
+  /** The object that stands for this reference; its `apiVersion` and `kind` are meant exactly. */
+  readonly manifest?: Manifest
 }
 
 /** A line that names nothing to gate. */
 export interface SkippedLine {
+  /** The file that holds it, where it is not the input itself. */
+  readonly file?: string
   readonly line: number
   readonly text: string
   /** Why: `deleted`, `dry run`. */
@@ -52,8 +57,9 @@ const mostReferences = 5_000
  *
  * @param text the whole input, untrimmed, so that line numbers are the user's
  * @param input the name of the input or file, for messages
+ * @param options.alone whether nothing else names resources: then at least one must be named here
  */
-export function parseReferences(text: string, input = 'resources'): ParsedReferences {
+export function parseReferences(text: string, input = 'resources', { alone = true } = {}): ParsedReferences {
   const references: Reference[] = []
   const skipped: SkippedLine[] = []
   const mistakes: Mistake[] = []
@@ -77,7 +83,7 @@ export function parseReferences(text: string, input = 'resources'): ParsedRefere
     }
   }
 
-  if (references.every(({ exclude }) => exclude) && skipped.length === 0 && mistakes.length === 0) {
+  if (alone && references.every(({ exclude }) => exclude) && skipped.length === 0 && mistakes.length === 0) {
     const message =
       references.length === 0
         ? 'Nothing is named. Write one reference a line, like deployment/web, or hand over what kubectl apply printed.'

@@ -1,8 +1,10 @@
 import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
+import { findResource } from '../cluster/resource-path.ts'
 import type { ReasonCode } from '../lifecycle/reasons.ts'
 import { quote } from './complain.ts'
 import { type Finding, throwAll } from './findings.ts'
-import { apiVersionOf, explainUnknownKind, findKind } from './kinds.ts'
+import { apiVersionOf, explainUnknownKind, explainUnservedKind, findKind } from './kinds.ts'
+import { definedKinds } from './manifests/defined-kinds.ts'
 import { milestonesOf } from './milestones.ts'
 import { checkName, checkNamespace } from './names.ts'
 import { didYouMean } from './nearest.ts'
@@ -32,7 +34,8 @@ export interface Resolution {
 }
 
 /**
- * Finds each reference's kind among those that the server serves.
+ * Finds each reference's kind among those that the server serves, or will serve once a CustomResourceDefinition of the
+ * manifests is established.
  *
  * @param resources what discovery lists, in its order
  * @throws UserError with every mistake of the lines and of their kinds, names and milestones
@@ -45,20 +48,23 @@ export function resolveReferences(
   const { input, references } = parsed
   const found: Finding[] = parsed.mistakes.map((mistake) => ({ ...mistake, reason: 'input-invalid' }))
   const resolved: Resolved[] = []
-  const kindOf = rememberKinds(resources)
+  const kindOf = rememberKinds([...resources, ...definedKinds(references)])
 
   for (const reference of references) {
-    const { line, kind, name } = reference
+    const { name, manifest } = reference
+    const place = { input: manifest?.file ?? input, line: manifest?.lineOf(['kind']) ?? reference.line }
     const note = (message: string, reason: ReasonCode = 'input-invalid') => {
       // One mistake of a line with many names is told once.
-      if (!found.some((it) => it.line === line && it.message === message)) found.push({ input, line, message, reason })
+      const isTold = found.some((it) => it.input === place.input && it.line === place.line && it.message === message)
+      if (!isTold) found.push({ ...place, message, reason })
     }
-    const answer = kindOf(kind)
+    const answer = kindOf(reference)
     if (typeof answer === 'string') {
       note(answer, 'kind-unknown')
       continue
     }
-    if (name !== undefined) checkName(name, answer.group, note)
+    // The name in a manifest was checked where it stands.
+    if (name !== undefined && manifest === undefined) checkName(name, answer.group, note)
     checkMilestones(Object.keys(reference.clocks.milestoneTimeoutsMs ?? {}), [answer], note)
     const namespace = answer.namespaced ? (reference.namespace ?? defaults.namespace) : undefined
     resolved.push({ reference, resource: answer, namespace })
@@ -87,18 +93,26 @@ export function resolveReferences(
 }
 
 /** Looks a word up once, however many lines use it; a sentence when there is no such kind to gate. */
-function rememberKinds(resources: readonly ApiResource[]): (word: string) => ApiResource | string {
+function rememberKinds(resources: readonly ApiResource[]): (reference: Reference) => ApiResource | string {
   const known = new Map<string, ApiResource | string>()
-  return (word) => {
-    const answer = known.get(word) ?? lookUp(word, resources)
-    known.set(word, answer)
+  return ({ kind, manifest }) => {
+    const apiVersion = manifest?.object.apiVersion
+    const key = `${apiVersion ?? ''} ${kind}`
+    const answer = known.get(key) ?? lookUp(kind, apiVersion, resources)
+    known.set(key, answer)
     return answer
   }
 }
 
-function lookUp(word: string, resources: readonly ApiResource[]): ApiResource | string {
-  const resource = findKind(word, resources)
-  if (resource === undefined) return explainUnknownKind(word, resources)
+/** @param apiVersion set when the kind is meant exactly, as a manifest means it */
+function lookUp(word: string, apiVersion: string | undefined, resources: readonly ApiResource[]): ApiResource | string {
+  const resource =
+    apiVersion === undefined ? findKind(word, resources) : findResource(resources, { apiVersion, kind: word })
+  if (resource === undefined) {
+    return apiVersion === undefined
+      ? explainUnknownKind(word, resources)
+      : explainUnservedKind(apiVersion, word, resources)
+  }
   if (resource.verbs?.includes('list') === false) {
     return `Objects of kind ${quote(word)} cannot be listed, so there is nothing to watch. Leave the line out.`
   }

@@ -1,8 +1,9 @@
 import type { WatchRequest } from '../cluster/feed.ts'
 import { type Finding, throwAll } from './findings.ts'
 import { apiVersionOf } from './kinds.ts'
+import { duplicateOf, type Manifest } from './manifests/manifest.ts'
 import { type Resolution, type Resolved, requestOf } from './resolve.ts'
-import type { Target, TargetClocks } from './target.ts'
+import type { Source, Target, TargetClocks } from './target.ts'
 
 /** What the gate is to watch. */
 export interface Plan {
@@ -10,6 +11,12 @@ export interface Plan {
   readonly targets: readonly Target[]
   /** What the user should hear of how his lines were read, one sentence each. */
   readonly told: readonly string[]
+}
+
+/** A plan with what stands behind its targets. */
+export interface ResolvedPlan extends Plan {
+  /** The manifest of each target that has one. */
+  readonly manifests: ReadonlyMap<Target, Manifest>
 }
 
 /**
@@ -22,9 +29,11 @@ export interface Plan {
 export function resolveTargets(
   { parsed, resolved, selections }: Resolution,
   namesOf: (selection: WatchRequest) => readonly string[],
-): Plan {
+): ResolvedPlan {
   const { input } = parsed
-  const told = parsed.skipped.map(({ line, why, text }) => `${input}, line ${line} is skipped (${why}): ${text}`)
+  const told = parsed.skipped.map(
+    ({ file = input, line, why, text }) => `${file}, line ${line} is skipped (${why}): ${text}`,
+  )
   const found: Finding[] = []
   const listed = new Map(selections.map((selection) => [JSON.stringify(selection), [...namesOf(selection)].sort()]))
   const drafts = new Map<string, Draft>()
@@ -32,9 +41,10 @@ export function resolveTargets(
 
   for (const entry of resolved) {
     const { reference, resource } = entry
-    const { line, selector } = reference
+    const { line, selector, manifest } = reference
+    const place = `${manifest?.file ?? input}, line ${line}`
     if (reference.namespace !== undefined && !resource.namespaced) {
-      told.push(`${input}, line ${line}: ${resource.plural} have no namespace, so ${reference.namespace} is not used.`)
+      told.push(`${place}: ${resource.plural} have no namespace, so ${reference.namespace} is not used.`)
     }
 
     const names = selector === undefined ? [reference.name ?? ''] : (listed.get(JSON.stringify(requestOf(entry))) ?? [])
@@ -43,7 +53,7 @@ export function resolveTargets(
     } else if (names.length > 0) {
       for (const name of names) addDraft(drafts, draftOf(entry, input, name), found)
     } else if (reference.waitFor?.type === 'delete') {
-      told.push(`${input}, line ${line}: nothing matches, so nothing is left to be deleted.`)
+      told.push(`${place}: nothing matches, so nothing is left to be deleted.`)
     } else {
       addDraft(drafts, draftOf(entry, input, ''), found)
     }
@@ -56,8 +66,11 @@ export function resolveTargets(
       told.push(`${input}, line ${reference.line}: excludes ${reference.kind}/${reference.name}, which no line names.`)
     }
   }
-  const targets = [...drafts].filter(([key]) => !excluded.has(key)).map(([, { target }]) => target)
-  return { targets, told }
+  const kept = [...drafts].filter(([key]) => !excluded.has(key)).map(([, draft]) => draft)
+  const manifests = new Map(
+    kept.flatMap(({ target, manifest }) => (manifest === undefined ? [] : [[target, manifest]])),
+  )
+  return { targets: kept.map(({ target }) => target), told, manifests }
 }
 
 /** What makes two names the same target: the version is none of it. A selector without a match is its own target. */
@@ -70,17 +83,20 @@ function keyOf({ reference, resource, namespace }: Resolved, name: string): stri
 interface Draft {
   readonly key: string
   readonly target: Target
-  readonly line: number
+  readonly source: Source
   readonly byName: boolean
+  readonly manifest: Manifest | undefined
 }
 
 function draftOf(entry: Resolved, input: string, name: string): Draft {
   const { reference, resource, namespace } = entry
-  const { line, selector, clocks, waitFor } = reference
+  const { line, selector, clocks, waitFor, manifest } = reference
+  const source = { file: manifest?.file ?? input, line }
   return {
     key: keyOf(entry, name),
-    line,
+    source,
     byName: selector === undefined,
+    manifest,
     target: {
       apiVersion: apiVersionOf(resource),
       kind: resource.kind,
@@ -89,7 +105,7 @@ function draftOf(entry: Resolved, input: string, name: string): Draft {
       ...(name === '' && selector !== undefined ? { selector } : {}),
       clocks,
       ...(waitFor === undefined ? {} : { waitFor }),
-      source: { file: input, line },
+      source,
     },
   }
 }
@@ -100,25 +116,34 @@ function addDraft(drafts: Map<string, Draft>, draft: Draft, found: Finding[]): v
     drafts.set(draft.key, draft)
     return
   }
+  const complain = (message: string) =>
+    found.push({ input: draft.source.file, line: draft.source.line, message, reason: 'input-invalid' })
+  if (draft.manifest !== undefined && earlier.manifest !== undefined) {
+    complain(duplicateOf(draft.manifest, earlier.manifest))
+    return
+  }
   const [winner, other] = draft.byName && !earlier.byName ? [draft, earlier] : [earlier, draft]
   const difference = winner.byName === other.byName ? contradiction(earlier.target, draft.target) : undefined
   if (difference !== undefined) {
     const { kind, name } = draft.target
-    found.push({
-      input: draft.target.source?.file ?? '',
-      line: draft.line,
-      message: `${kind.toLowerCase()}/${name} is named in line ${earlier.line} too, with another ${difference}. Keep one of them.`,
-      reason: 'input-invalid',
-    })
+    const before = earlier.source.file === draft.source.file ? '' : `${earlier.source.file}, `
+    complain(
+      `${kind.toLowerCase()}/${name} is named in ${before}line ${earlier.source.line} too, with another ${difference}. Keep one of them.`,
+    )
     return
   }
   const waitFor = winner.target.waitFor ?? other.target.waitFor
+  // A manifest's line says more than that of the input.
+  const { manifest, source } = draft.manifest === undefined ? earlier : draft
   drafts.set(draft.key, {
     ...winner,
+    manifest,
+    source,
     target: {
       ...earlier.target,
       clocks: mergeClocks(winner.target.clocks, other.target.clocks),
       ...(waitFor === undefined ? {} : { waitFor }),
+      source,
     },
   })
 }

@@ -109,7 +109,7 @@ describe('selectors', () => {
   })
 
   it('that match nothing are done when they wait for a deletion', () => {
-    expect(plan('pods -l app=x --for=delete')).toEqual({
+    expect(plan('pods -l app=x --for=delete')).toMatchObject({
       targets: [],
       told: ['resources, line 1: nothing matches, so nothing is left to be deleted.'],
     })
@@ -192,7 +192,7 @@ describe('a target that is named twice', () => {
 
 describe('nothing to gate', () => {
   it('is an empty plan when every line was skipped, and all are told', () => {
-    expect(plan('deployment.apps "web" deleted\nWarning: x')).toEqual({
+    expect(plan('deployment.apps "web" deleted\nWarning: x')).toMatchObject({
       targets: [],
       told: [
         'resources, line 1 is skipped (deleted): deployment.apps "web" deleted',

@@ -1,0 +1,203 @@
+import type { KubeObject } from '../../cluster/objects.ts'
+import { describePath, type ManifestObject, type Step } from './manifest.ts'
+import { isSameScalar } from './values.ts'
+
+/** A field that the manifest has and the live object has not, or not with that value. */
+export interface Difference {
+  readonly path: readonly Step[]
+  readonly manifest: unknown
+  /** Undefined where the live object does not have the field. */
+  readonly live: unknown
+}
+
+/**
+ * What a live object does not carry of its manifest. Only fields of the manifest count: what the server, a controller or
+ * a webhook added is no difference, nor is a value that means the same written otherwise, an empty value where there is
+ * none, or another order of elements that have names. `status` and the identity (`apiVersion`, name, namespace) are not
+ * compared.
+ *
+ * Values of environment variables, Secrets and ConfigMaps must be hashed on both sides by the same `strip`.
+ *
+ * @param manifest as {@link comparable} makes it
+ */
+export function differences(manifest: ManifestObject, live: KubeObject): readonly Difference[] {
+  const found: Difference[] = []
+  const { apiVersion, kind, metadata, status, ...rest } = manifest
+  const { labels, annotations } = metadata
+  compare({ metadata: { labels, annotations }, ...rest }, live, [], found)
+  return found
+}
+
+/**
+ * The manifest as the server would store what it says: without empty values, and the text of a Secret in base64
+ * (`stringData` is written, never read: v1 `Secret`).
+ */
+export function comparable(manifest: ManifestObject): ManifestObject {
+  const filled = withoutEmpty(manifest) as ManifestObject
+  if (filled.apiVersion !== 'v1') return filled
+  if (filled.kind === 'ConfigMap') return { ...filled, ...base64Of(filled, 'binaryData') }
+  if (filled.kind !== 'Secret') return filled
+  const { stringData, ...secret } = filled
+  const texts = mapStrings(stringData, (text) => Buffer.from(text).toString('base64'))
+  const { data } = base64Of(secret, 'data')
+  return { ...(secret as ManifestObject), data: { ...data, ...texts } }
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+/** Annotations that tools keep for themselves, and that change from one apply to the next. */
+const ownAnnotations = /^(kubectl\.kubernetes\.io\/|deployment\.kubernetes\.io\/|rollout-gate\/)/
+/** Maps whose values are words of the user: `1.0` and `1` are two. */
+const wordMaps = new Set(['labels', 'annotations', 'matchLabels', 'nodeSelector', 'selector', 'args', 'command'])
+
+function compare(ours: unknown, theirs: unknown, path: readonly Step[], found: Difference[]): void {
+  if (ours === null || ours === undefined || ours === '') return
+  if (isObject(ours)) {
+    if (isObject(theirs)) {
+      for (const [name, value] of Object.entries(ours)) {
+        if (!isOthers(path, name))
+          compare(value, Object.hasOwn(theirs, name) ? theirs[name] : undefined, [...path, name], found)
+      }
+    } else if (!isZero(ours)) {
+      found.push({ path, manifest: ours, live: theirs })
+    }
+  } else if (Array.isArray(ours)) {
+    if (Array.isArray(theirs)) compareLists(ours, theirs, path, found)
+    else if (!isZero(ours)) found.push({ path, manifest: ours, live: theirs })
+  } else if (theirs === undefined || theirs === null) {
+    if (!isZero(ours)) found.push({ path, manifest: ours, live: undefined })
+  } else if (isObject(theirs) || Array.isArray(theirs) || !isSame(ours, theirs, path)) {
+    found.push({ path, manifest: ours, live: theirs })
+  }
+}
+
+/** Fields that are not the manifest's to say, whatever it says. */
+function isOthers(path: readonly Step[], name: string): boolean {
+  const last = path.at(-1)
+  if (last === 'annotations') return ownAnnotations.test(name)
+  // Filled in by whoever issues the certificate.
+  if (name === 'caBundle') return true
+  return last === 'metadata' && name === 'creationTimestamp'
+}
+
+/** What the server leaves out where it stores objects: an absent field means the same. */
+function isZero(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length === 0
+  if (isObject(value)) return Object.values(value).every(isZero)
+  return value === undefined || value === null || value === '' || value === false || value === 0
+}
+
+function isSame(ours: unknown, theirs: unknown, path: readonly Step[]): boolean {
+  // 0 asks the server to choose.
+  if (path.at(-1) === 'nodePort' && ours === 0) return true
+  return path.some((step) => typeof step === 'string' && wordMaps.has(step))
+    ? String(ours) === String(theirs)
+    : isSameScalar(ours, theirs)
+}
+
+/** What names the elements of a list, in the words of the API's own list map keys; the first that fits both is meant. */
+const elementKeys: readonly (readonly string[])[] = [
+  ['name'],
+  ['mountPath'],
+  ['devicePath'],
+  ['containerPort', 'protocol'],
+  ['port', 'protocol'],
+  ['ip'],
+]
+
+function compareLists(
+  ours: readonly unknown[],
+  theirs: readonly unknown[],
+  path: readonly Step[],
+  found: Difference[],
+) {
+  const keys = elementKeys.find((keys) => areNamed(ours, keys) && areNamed(theirs, keys))
+  if (keys !== undefined) {
+    const byName = new Map(theirs.map((element) => [nameOf(element, keys), element]))
+    for (const element of ours)
+      compare(element, byName.get(nameOf(element, keys)), [...path, stepTo(element, keys)], found)
+  } else if (ours.length === theirs.length) {
+    for (const [index, element] of ours.entries()) compare(element, theirs[index], [...path, index], found)
+  } else if (ours.every(isObject)) {
+    // Admission adds elements, as tolerations: ours must be among them.
+    for (const [index, element] of ours.entries()) {
+      if (!theirs.some((other) => carries(element, other, [...path, index])))
+        found.push({ path: [...path, index], manifest: element, live: undefined })
+    }
+  } else {
+    found.push({ path, manifest: ours, live: theirs })
+  }
+}
+
+function carries(ours: unknown, theirs: unknown, path: readonly Step[]): boolean {
+  const found: Difference[] = []
+  compare(ours, theirs, path, found)
+  return found.length === 0
+}
+
+/** Whether all elements have these fields, and no two the same values. */
+function areNamed(elements: readonly unknown[], keys: readonly string[]): boolean {
+  const [first = ''] = keys
+  if (!elements.every((element) => isObject(element) && /^(string|number)$/.test(typeof element[first]))) return false
+  return new Set(elements.map((element) => nameOf(element, keys))).size === elements.length
+}
+
+function nameOf(element: unknown, keys: readonly string[]): string {
+  return JSON.stringify(Object.values(stepTo(element, keys)))
+}
+
+function stepTo(element: unknown, keys: readonly string[]): Readonly<Record<string, string>> {
+  const fields = element as Json
+  return Object.fromEntries(
+    keys.flatMap((key) => {
+      const value = fields[key]
+      if (key === 'protocol' && (value === undefined || value === 'TCP')) return []
+      return [[key, String(value)]]
+    }),
+  )
+}
+
+/** One sentence's part for people: `spec.replicas is 5, not 3`. Values that are hashed are not shown. */
+export function describeDifference({ path, manifest, live }: Difference): string {
+  const field = describePath(path)
+  if (live === undefined) return `${field} is missing`
+  const [ours, theirs] = [shown(manifest), shown(live)]
+  return ours === undefined || theirs === undefined ? `${field} differs` : `${field} is ${theirs}, not ${ours}`
+}
+
+const longestValue = 120
+
+function shown(value: unknown): string | undefined {
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
+  if (typeof value !== 'string' || value.startsWith('hmac:') || value.includes('\n')) return undefined
+  if (value === '') return 'empty'
+  return value.length > longestValue ? `${value.slice(0, longestValue)}…` : value
+}
+
+/** Without fields that are empty; elements of lists keep their places. */
+function withoutEmpty(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutEmpty)
+  if (!isObject(value)) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, field]) => field !== null && field !== undefined && field !== '')
+      .map(([name, field]) => [name, withoutEmpty(field)]),
+  )
+}
+
+/** The field with the base64 of its values as the server writes it: without line breaks, and padded. */
+function base64Of(object: Json, name: string): Readonly<Record<string, Readonly<Record<string, string>>>> {
+  const values = mapStrings(object[name], (text) => Buffer.from(text, 'base64').toString('base64'))
+  return Object.keys(values).length === 0 ? {} : { [name]: values }
+}
+
+function mapStrings(values: unknown, map: (text: string) => string): Readonly<Record<string, string>> {
+  if (!isObject(values)) return {}
+  return Object.fromEntries(
+    Object.entries(values).flatMap(([key, text]) => (typeof text === 'string' ? [[key, map(text)]] : [])),
+  )
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,204 @@
+import { globSync, lstatSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import type { Mistake } from '../../errors.ts'
+import { quote } from '../complain.ts'
+import { didYouMean } from '../nearest.ts'
+
+/** A file that holds manifests, read. */
+export interface ManifestFile {
+  /** For people: relative to the workspace, with slashes; absolute where the file lies outside. */
+  readonly name: string
+  readonly text: string
+}
+
+export interface FoundFiles {
+  readonly files: readonly ManifestFile[]
+  /** Excludes that exclude nothing: their lines and texts. */
+  readonly idle: readonly { readonly line: number; readonly text: string }[]
+  readonly mistakes: readonly Mistake[]
+}
+
+/** An object of Kubernetes is at most 1.5 MiB, and the syntax tree takes seventy times the memory of its text. */
+const largestFile = 8 * 1024 * 1024
+const mostFiles = 5_000
+
+/**
+ * Reads the files that the lines name: files, folders with all that is below them, globs; `!` excludes, `#` comments.
+ * Never throws for what the user wrote or what lies in the workspace: mistakes are collected with their lines.
+ *
+ * A symbolic link may lead anywhere within the workspace but not out of it: whoever may write into the workspace, as a
+ * pull request does, must not make the gate read (and quote) other files of the machine. A path outside that the user
+ * himself names is read.
+ */
+export function readManifestFiles(lines: string, workspace: string, input: string): FoundFiles {
+  const mistakes: Mistake[] = []
+  const found = new Map<string, Found>()
+  const excludes: { readonly line: number; readonly text: string; readonly paths: ReadonlySet<string> }[] = []
+
+  for (const [index, raw] of lines.split(/\r\n|\r|\n/).entries()) {
+    const line = index + 1
+    const text = raw.trim()
+    if (text === '' || text.startsWith('#')) continue
+    const complain = (message: string) => mistakes.push({ input, line, message })
+    const exclude = text.startsWith('!')
+    const pattern = exclude ? text.slice(1).trim() : text
+    const files = findFiles(pattern, workspace, exclude ? () => {} : complain)
+    if (exclude) excludes.push({ line, text, paths: new Set(files.map(({ real }) => real)) })
+    else for (const file of files) if (!found.has(file.real)) found.set(file.real, { ...file, line })
+    if (found.size > mostFiles) {
+      complain(`More than ${mostFiles} files are named. Name fewer, or render them into one.`)
+      return { files: [], idle: [], mistakes }
+    }
+  }
+
+  const kept = [...found.values()].filter(({ real }) => !excludes.some(({ paths }) => paths.has(real)))
+  if (kept.length === 0 && mistakes.length === 0) {
+    const message =
+      found.size === 0
+        ? 'No manifest is named. Write one file, folder or glob a line, like k8s/ or k8s/*.yaml.'
+        : 'Every file that is named is excluded with "!" too. Leave one of them in.'
+    mistakes.push({ input, message })
+  }
+  const files = kept.flatMap((file): ManifestFile[] => {
+    const name = nameOf(file.path, workspace)
+    const text = readText(file.real, (message) => mistakes.push({ input: name, message }))
+    return text === undefined ? [] : [{ name, text }]
+  })
+  const idle = excludes.filter(({ paths }) => ![...paths].some((path) => found.has(path)))
+  return { files, idle: idle.map(({ line, text }) => ({ line, text })), mistakes }
+}
+
+interface Place {
+  /** As it was named or found. */
+  readonly path: string
+  /** Without symbolic links. */
+  readonly real: string
+}
+
+type Found = Place & { readonly line: number }
+type Complain = (message: string) => void
+
+/** The files of one line. */
+function findFiles(pattern: string, workspace: string, complain: Complain): Place[] {
+  const named = resolve(workspace, pattern)
+  const isGlob = !exists(named) && /[*?[{]/.test(pattern)
+  const matches = isGlob
+    ? globSync(pattern, { cwd: workspace })
+        .map((match) => resolve(workspace, match))
+        .sort()
+    : [named]
+  if (matches.length === 0) {
+    complain(`Nothing matches ${quote(pattern)} in the workspace.`)
+    return []
+  }
+  const places: Place[] = []
+  for (const path of matches) {
+    if (exists(path)) walk(path, boundaryOf(path, workspace), true, { places, folders: new Set(), complain, workspace })
+    else complain(missing(pattern, path))
+  }
+  if (places.length === 0 && matches.every(isFolder)) {
+    complain(`${quote(pattern)} holds no file that ends in .yaml, .yml or .json.`)
+  }
+  return places
+}
+
+interface Walk {
+  readonly places: Place[]
+  /** Visited, so that links which lead in a circle end. */
+  readonly folders: Set<string>
+  readonly complain: Complain
+  readonly workspace: string
+}
+
+function walk(path: string, boundary: string, isNamed: boolean, state: Walk): void {
+  const { places, folders, complain, workspace } = state
+  const name = nameOf(path, workspace)
+  try {
+    const real = realpathSync(path)
+    if (!isInside(boundary, real)) {
+      complain(`${quote(name)} is a symbolic link that leads out of the workspace. Name the file itself, or copy it.`)
+      return
+    }
+    const stats = statSync(real)
+    if (stats.isDirectory()) {
+      if (folders.has(real) || places.length > mostFiles) return
+      folders.add(real)
+      const entries = readdirSync(path).filter((entry) => !entry.startsWith('.'))
+      for (const entry of entries.sort()) walk(join(path, entry), boundary, false, state)
+    } else if (stats.isFile()) {
+      if (isNamed || /\.(ya?ml|json)$/i.test(path)) places.push({ path, real })
+    } else if (isNamed) {
+      complain(`${quote(name)} is neither a file nor a folder.`)
+    }
+  } catch (error) {
+    complain(`${quote(name)} cannot be read: ${reasonOf(error)}.`)
+  }
+}
+
+/** The folder that links must not lead out of: the workspace, else the place that the user named. */
+function boundaryOf(path: string, workspace: string): string {
+  if (isInside(workspace, path)) return realpathSync(workspace)
+  return realpathSync(isFolder(path) ? path : dirname(path))
+}
+
+function isInside(folder: string, path: string): boolean {
+  const way = relative(folder, path)
+  return way === '' || !(way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way))
+}
+
+function nameOf(path: string, workspace: string): string {
+  return isInside(workspace, path) ? relative(workspace, path).split(sep).join('/') || '.' : path
+}
+
+function missing(pattern: string, path: string): string {
+  const folder = dirname(path)
+  const siblings = exists(folder) && isFolder(folder) ? readdirSync(folder) : []
+  const hint =
+    didYouMean(basename(path), siblings) ||
+    (siblings.length > 0 ? '' : ' Is the repository checked out, and is the path relative to it?')
+  return `There is no file or folder ${quote(pattern)} in the workspace.${hint}`
+}
+
+function readText(path: string, complain: Complain): string | undefined {
+  try {
+    const { size } = statSync(path)
+    if (size > largestFile) {
+      complain(`The file is larger than ${largestFile / 1024 / 1024} MiB. Split it, or name fewer objects.`)
+      return undefined
+    }
+    return decode(readFileSync(path), complain)
+  } catch (error) {
+    complain(`The file cannot be read: ${reasonOf(error)}.`)
+    return undefined
+  }
+}
+
+function decode(bytes: Buffer, complain: Complain): string | undefined {
+  const message = 'The file is no text in UTF-8 (it is binary, or UTF-16 as the > of PowerShell writes it).'
+  if (bytes.includes(0)) {
+    complain(message)
+    return undefined
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    complain(message)
+    return undefined
+  }
+}
+
+function exists(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+}
+
+function reasonOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException
+  if (code === 'EACCES') return 'permission is denied'
+  if (code === 'ENOENT') return 'it leads nowhere'
+  if (code === 'ELOOP') return 'its links lead in a circle'
+  return message
+}

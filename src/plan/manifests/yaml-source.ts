@@ -1,0 +1,124 @@
+import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseAllDocuments } from 'yaml'
+import type { Step } from './manifest.ts'
+
+/** One document of a file: its value, or why it has none. */
+export type YamlDocument =
+  | { readonly value: unknown; readonly error?: undefined }
+  | { readonly error: { readonly line: number; readonly message: string } }
+
+type Parsed = { readonly documents: ReturnType<typeof parseAllDocuments>; readonly lines: LineCounter }
+
+/** Aliases may repeat what they name so often; more is an attack on the reader's memory, or a mistake. */
+const mostAliases = 1_000
+const mostNodes = 1_000_000
+const deepest = 200
+
+/**
+ * The text of a file, with its documents and the lines of their fields. The syntax tree takes seventy times the memory
+ * of the text, so it is dropped when the file is read, and made again when somebody asks for a line.
+ */
+export class YamlSource {
+  readonly #text: string
+  #parsed: Parsed | undefined
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  /** The documents in their order; those that are empty have the value null. */
+  documents(): readonly YamlDocument[] {
+    const { documents, lines } = this.#parse()
+    return documents.map((document) => {
+      const [error] = document.errors
+      const at = (offset: number) => lines.linePos(offset).line || 1
+      if (error !== undefined) return { error: { line: at(error.pos[0]), message: sentence(error.message) } }
+      try {
+        const value: unknown = document.toJS({ maxAliasCount: mostAliases })
+        measure(value)
+        return { value }
+      } catch (error) {
+        // An alias without its anchor, one that names itself, or too many of them.
+        const message = sentence(error instanceof Error ? error.message : String(error))
+        return { error: { line: at(document.range?.[0] ?? 0), message } }
+      }
+    })
+  }
+
+  /** The line of a field of a document, or of the nearest one around it that is written. */
+  lineOf(index: number, path: readonly Step[]): number {
+    const { documents, lines } = this.#parse()
+    const document = documents[index]
+    if (document === undefined) return 1
+    let node = document.contents as Node | null | undefined
+    let offset = node?.range?.[0] ?? document.range?.[0] ?? 0
+    for (const step of path) {
+      if (isAlias(node)) node = node.resolve(document)
+      const child = childOf(node, step)
+      if (child === undefined) break
+      offset = child.offset
+      node = child.node
+    }
+    return lines.linePos(offset).line || 1
+  }
+
+  /** Forgets the syntax tree. */
+  release(): void {
+    this.#parsed = undefined
+  }
+
+  #parse(): Parsed {
+    if (this.#parsed !== undefined) return this.#parsed
+    const lines = new LineCounter()
+    const documents = parseAllDocuments(this.#text, {
+      lineCounter: lines,
+      prettyErrors: false,
+      logLevel: 'error',
+      // As kubectl reads YAML (sigs.k8s.io/yaml): 0644 is octal, yes and on are booleans, the last of equal keys holds,
+      // and neither times nor numbers of base 60 are values of their own.
+      version: '1.1',
+      uniqueKeys: false,
+      customTags: (tags) =>
+        tags.filter(
+          (tag) => typeof tag === 'string' || (tag.format !== 'TIME' && !/(timestamp|omap|pairs|set)$/.test(tag.tag)),
+        ),
+    })
+    this.#parsed = { documents: 'empty' in documents ? [] : documents, lines }
+    return this.#parsed
+  }
+}
+
+function childOf(
+  node: Node | null | undefined,
+  step: Step,
+): { readonly offset: number; readonly node: Node | null } | undefined {
+  if (isMap(node) && typeof step === 'string') {
+    const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === step) as
+      | Pair<Node, Node | null>
+      | undefined
+    return pair === undefined ? undefined : { offset: pair.key.range?.[0] ?? 0, node: pair.value }
+  }
+  if (!isSeq(node) || typeof step === 'string') return undefined
+  const item = (
+    typeof step === 'number' ? node.items[step] : node.items.find((item) => isMap(item) && hasFields(item, step))
+  ) as Node | undefined
+  return item === undefined ? undefined : { offset: item.range?.[0] ?? 0, node: item }
+}
+
+function hasFields(map: { get(key: string): unknown }, fields: Readonly<Record<string, string>>): boolean {
+  return Object.entries(fields).every(([name, value]) => String(map.get(name)) === value)
+}
+
+/** What aliases make of a small file may be endless: it is counted before anybody walks it. */
+function measure(root: unknown): void {
+  let nodes = 0
+  const walk = (value: unknown, depth: number): void => {
+    if (++nodes > mostNodes) throw new Error(`Its aliases expand to more than ${mostNodes} values`)
+    if (depth > deepest) throw new Error(`It is nested more than ${deepest} deep, or an alias names what it stands in`)
+    if (typeof value === 'object' && value !== null) for (const child of Object.values(value)) walk(child, depth + 1)
+  }
+  walk(root, 0)
+}
+
+function sentence(message: string): string {
+  return /[.!?]$/.test(message) ? message : `${message}.`
+}

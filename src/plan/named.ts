@@ -1,0 +1,31 @@
+import { type ParsedReferences, parseReferences } from './references.ts'
+
+/** The inputs that name what to gate, as they are written. */
+export interface NamingInputs {
+  readonly resources?: string | undefined
+  readonly manifests?: string | undefined
+}
+
+/**
+ * Reads all that the user named, in `resources` and in `manifests`: their union.
+ * Never throws for what he wrote: mistakes are collected.
+ *
+ * @param workspace what the paths of `manifests` are relative to
+ */
+export async function readNamed({ resources = '', manifests = '' }: NamingInputs, workspace: string) {
+  if (manifests.trim() === '') return parseReferences(resources)
+  // The parser of YAML costs start-up time that a gate without manifests need not pay.
+  const { readManifests } = await import('./manifests/read.ts')
+  return unite(parseReferences(resources, 'resources', { alone: false }), readManifests(manifests, workspace))
+}
+
+/** What two sources name together; the order of the targets is theirs. */
+export function unite(first: ParsedReferences, second: ParsedReferences): ParsedReferences {
+  const ofSecond = second.skipped.map((line) => ({ file: second.input, ...line }))
+  return {
+    input: first.input,
+    references: [...first.references, ...second.references],
+    skipped: [...first.skipped, ...ofSecond],
+    mistakes: [...first.mistakes, ...second.mistakes],
+  }
+}
