@@ -1,0 +1,176 @@
+import type { FeedEvent, Observation, WatchRequest } from '../../src/cluster/feed.ts'
+import type { DeploymentSpec, DeploymentStatus, KubeObject, ObjectMeta, PodStatus } from '../../src/cluster/objects.ts'
+import { covers } from '../../src/cluster/store.ts'
+import { Gate } from '../../src/gate/gate.ts'
+import type { GateSettings } from '../../src/gate/settings.ts'
+import type { Outcome, TargetOutcome, Timeline } from '../../src/gate/timeline.ts'
+import type { Target } from '../../src/plan/target.ts'
+import {
+  complete,
+  createDeployment,
+  createPod,
+  createReplicaSet,
+  createStatus,
+  moment,
+  type Overrides,
+  readyStatus,
+  start,
+} from '../lifecycle/builders.ts'
+
+export function createTarget(overrides: Partial<Target> = {}): Target {
+  return { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop', name: 'web', clocks: {}, ...overrides }
+}
+
+export function createPodTarget(overrides: Partial<Target> = {}): Target {
+  return createTarget({ apiVersion: 'v1', kind: 'Pod', name: 'once', ...overrides })
+}
+
+/** The contract's defaults. */
+export function createSettings(overrides: Partial<GateSettings> = {}): GateSettings {
+  return {
+    startedAt: start,
+    timeoutMs: 600_000,
+    stallTimeoutMs: 300_000,
+    stallIsLiteral: false,
+    milestoneTimeoutsMs: { created: 30_000 },
+    settleMs: 10_000,
+    maxRestarts: 2,
+    failFast: true,
+    onSuperseded: 'fail',
+    context: 'test',
+    serverVersion: 'v1.34.4',
+    serverOffsetMs: 0,
+    ...overrides,
+  }
+}
+
+/** Moments at which something is heard: the same for each observation. */
+export function at(seconds: number, ...observations: readonly (Observation | readonly Observation[])[]): FeedEvent[] {
+  return observations.flat().map((observation) => ({ ...observation, at: moment(seconds) }))
+}
+
+export function added(...objects: readonly KubeObject[]): Observation[] {
+  return objects.map((object) => ({ type: 'ADDED', object }))
+}
+
+export function modified(...objects: readonly KubeObject[]): Observation[] {
+  return objects.map((object) => ({ type: 'MODIFIED', object }))
+}
+
+export function deleted(...objects: readonly KubeObject[]): Observation[] {
+  return objects.map((object) => ({ type: 'DELETED', object }))
+}
+
+const apiVersions: Readonly<Record<string, string>> = { Deployment: 'apps/v1', ReplicaSet: 'apps/v1' }
+
+/** The first lists of these kinds are complete. */
+export function synced(...kinds: readonly string[]): Observation[] {
+  return kinds.map((kind) => ({ type: 'SYNCED', apiVersion: apiVersions[kind] ?? 'v1', kind, namespace: 'shop' }))
+}
+
+/** The first lists of all that a Deployment takes are complete. */
+export const allSynced: Observation[] = synced('Deployment', 'ReplicaSet', 'Pod', 'Event')
+
+export function failed(code: number, kind?: string, message = `status ${code}`): Observation {
+  const request = kind === undefined ? {} : { apiVersion: apiVersions[kind] ?? 'v1', kind, namespace: 'shop' }
+  return { type: 'ERROR', code, message, ...request }
+}
+
+export const alive: Observation = { type: 'ALIVE' }
+
+export interface RunOptions {
+  readonly targets?: readonly Target[]
+  readonly settings?: Partial<GateSettings>
+  /** Live, every watch is started, so every first list is still to come; a recording knows which ones came. */
+  readonly live?: boolean
+}
+
+/** What a reader wants to know of a run; `seconds` are since the gate began. */
+export interface Run {
+  readonly outcome: Outcome | undefined
+  readonly reason: string | undefined
+  readonly message: string | undefined
+  readonly seconds: number
+  readonly targets: readonly { outcome: TargetOutcome; reason: string; message: string; seconds: number | undefined }[]
+  /** `12 problem pod/web-1-a: …` */
+  readonly entries: readonly string[]
+  readonly timeline: Timeline
+}
+
+/** Feeds a gate, then lets time run until it is over. */
+export function run(steps: readonly (readonly FeedEvent[])[], options: RunOptions = {}): Run {
+  const gate = createGate(steps, options)
+  feed(gate, steps)
+  for (let clock = gate.nextClock(); clock !== undefined; clock = gate.nextClock()) gate.advance(clock.at)
+  return report(gate)
+}
+
+/** Feeds a gate, then lets time run until `seconds`. */
+export function runUntil(seconds: number, steps: readonly (readonly FeedEvent[])[], options: RunOptions = {}): Run {
+  const gate = createGate(steps, options)
+  feed(gate, steps)
+  gate.advance(moment(seconds))
+  return report(gate, moment(seconds))
+}
+
+export function createGate(
+  steps: readonly (readonly FeedEvent[])[],
+  { targets = [createTarget()], settings = {}, live = false }: RunOptions = {},
+): Gate {
+  const lists = steps.flat().filter((event) => event.type === 'SYNCED')
+  const willSync = (request: WatchRequest) => live || lists.some((list) => covers(list, request))
+  return new Gate(targets, createSettings(settings), willSync)
+}
+
+function feed(gate: Gate, steps: readonly (readonly FeedEvent[])[]): void {
+  for (const event of steps.flat()) gate.handle(event)
+}
+
+export function report(gate: Gate, now?: number): Run {
+  const timeline = gate.timeline(now)
+  const since = (at: number) => (at - start) / 1_000
+  return {
+    outcome: timeline.verdict?.outcome,
+    reason: timeline.verdict?.reason,
+    message: timeline.verdict?.message,
+    seconds: since(timeline.finishedAt),
+    targets: timeline.targets.map(({ outcome, reason, message, endedAt }) => ({
+      outcome,
+      reason,
+      message,
+      seconds: endedAt === undefined ? undefined : since(endedAt),
+    })),
+    entries: timeline.entries.map(({ at, kind, text }) => `${since(at)} ${kind} ${text}`),
+    timeline,
+  }
+}
+
+/** A Deployment of one replica with all that is behind it. */
+export function createWorkload(name: string) {
+  const selector = { matchLabels: { app: name } }
+  const deployment = (status?: DeploymentStatus, overrides: Overrides<DeploymentSpec, never> = {}) =>
+    createDeployment({
+      metadata: { name, uid: `${name}-uid`, ...overrides.metadata },
+      spec: { selector, ...overrides.spec },
+      ...(status === undefined ? {} : { status }),
+    })
+  const replicaSet = createReplicaSet({ metadata: { name: `${name}-1` }, spec: { selector } }, deployment())
+  const pod = (status: PodStatus = {}, metadata: Partial<ObjectMeta> = {}) =>
+    createPod({ metadata: { name: `${name}-1-a`, ...metadata }, status }, replicaSet)
+  return {
+    target: createTarget({ name }),
+    deployment,
+    replicaSet,
+    pod,
+    /** It was ready long before the gate began. */
+    done: added(deployment(complete()), replicaSet, pod(readyStatus(-60))),
+    /** Its pod is there, and nothing is wrong or ready yet. */
+    creating: added(deployment(progressing), replicaSet, pod(creating)),
+  }
+}
+
+/** Numbers of a Deployment whose only replica is not available. */
+export const progressing: DeploymentStatus = complete(1, { readyReplicas: 0, availableReplicas: 0 })
+
+/** A pod of which the kubelet has only said that it creates its containers. */
+export const creating: PodStatus = { phase: 'Pending', containerStatuses: [createStatus()] }

@@ -1,0 +1,703 @@
+import type { FeedEvent } from '../../src/cluster/feed.ts'
+import {
+  complete,
+  condition,
+  crashLoopStatus,
+  createBarePod,
+  createDeployment,
+  createEvent,
+  createReplicaSet,
+  createStatus,
+  createTemplate,
+  deadStatus,
+  iso,
+  moment,
+  podStatus,
+  readyStatus,
+  running,
+  terminated,
+  waiting,
+} from '../lifecycle/builders.ts'
+import {
+  added,
+  alive,
+  allSynced,
+  at,
+  createGate,
+  createPodTarget,
+  createTarget,
+  createWorkload,
+  creating,
+  deleted,
+  failed,
+  modified,
+  progressing,
+  type RunOptions,
+  report,
+  run,
+  runUntil,
+  synced,
+} from './builders.ts'
+
+const web = createWorkload('web')
+const api = createWorkload('api')
+const both = [web.target, api.target]
+const neverPull = podStatus({ state: waiting('ErrImageNeverPull') }, { phase: 'Pending' })
+
+describe('the gate is ready', () => {
+  it('at once for a rollout that finished long ago', () => {
+    expect(run([at(0.2, web.done, allSynced)])).toMatchObject({ outcome: 'ready', reason: '', seconds: 0.2 })
+  })
+
+  it('when a rollout that is watched has settled', () => {
+    const steps = [
+      at(0, added(web.deployment()), allSynced),
+      at(1, added(web.replicaSet, web.pod(creating)), modified(web.deployment(progressing))),
+      at(3, modified(web.pod(readyStatus(3)), web.deployment(complete()))),
+    ]
+    expect(run(steps)).toMatchObject({ outcome: 'ready', seconds: 13, message: 'deployment/web is ready' })
+  })
+
+  it('only when all targets are ready', () => {
+    const steps = [
+      at(0, web.done, api.creating, allSynced),
+      at(40, modified(api.pod(readyStatus(25)), api.deployment(complete()))),
+    ]
+    expect(run(steps, { targets: both })).toMatchObject({
+      outcome: 'ready',
+      seconds: 40,
+      message: 'all 2 targets are ready',
+      targets: [
+        { outcome: 'ready', seconds: 0 },
+        { outcome: 'ready', seconds: 40 },
+      ],
+    })
+  })
+
+  it('only when all targets are ready at the same time', () => {
+    const steps = [
+      at(0, web.done, api.creating, allSynced),
+      at(20, modified(web.deployment(progressing), web.pod(podStatus({ state: running(-60) })))),
+      at(40, modified(api.pod(readyStatus(25)), api.deployment(complete()))),
+    ]
+    const still = runUntil(60, steps, { targets: both })
+    expect(still).toMatchObject({ outcome: undefined, targets: [{ outcome: 'progressing' }, { outcome: 'ready' }] })
+    expect(still.entries).toContainEqual(expect.stringMatching(/^20 note no longer ready: /))
+    const healed = [...steps, at(70, modified(web.pod(readyStatus(-60)), web.deployment(complete())))]
+    expect(run(healed, { targets: both })).toMatchObject({ outcome: 'ready', seconds: 70 })
+  })
+
+  it('when there is nothing to wait for', () => {
+    expect(run([], { targets: [] })).toMatchObject({ outcome: 'ready', message: 'nothing to wait for', seconds: 0 })
+  })
+
+  it('not before the lists of what is behind a target are complete', () => {
+    const steps = [at(0, web.done, synced('Deployment', 'ReplicaSet')), at(5, synced('Pod'))]
+    expect(run(steps, { live: true })).toMatchObject({ outcome: 'ready', seconds: 5 })
+  })
+
+  it('not by a 404', () => {
+    expect(run([at(0, allSynced)])).toMatchObject({ outcome: 'failed', reason: 'not-found', seconds: 30 })
+  })
+
+  it('not by something that is being deleted', () => {
+    const leaving = web.deployment(complete(), { metadata: { deletionTimestamp: iso(0) } })
+    const steps = [at(0, added(leaving, web.replicaSet, web.pod(readyStatus(-60))), allSynced)]
+    expect(run(steps)).toMatchObject({ outcome: 'stalled', reason: 'terminating', seconds: 300 })
+  })
+
+  it('not by the counts of an older generation', () => {
+    const steps = [
+      at(
+        0,
+        added(web.deployment(complete(), { metadata: { generation: 2 } }), web.replicaSet, web.pod(readyStatus(-60))),
+        allSynced,
+      ),
+    ]
+    expect(run(steps).outcome).toBe('stalled')
+  })
+})
+
+describe('a crash loop without a readiness probe', () => {
+  /** As OOM after 1 s: ready in between, dead for good after 17 s. */
+  const beats: readonly FeedEvent[][] = [
+    at(0, added(web.deployment(progressing), web.replicaSet, web.pod(creating)), allSynced),
+    ...[2, 4, 16].flatMap((second, restarts) => [
+      at(second, modified(web.pod(readyStatus(second, { restartCount: restarts })), web.deployment(complete()))),
+      at(second + 1, modified(web.pod(deadStatus(restarts + 1, second + 1)), web.deployment(progressing))),
+    ]),
+  ]
+
+  it('never passes, and fails 30 s after its first death', () => {
+    expect(run(beats)).toMatchObject({
+      outcome: 'failed',
+      reason: 'crash-loop',
+      seconds: 33,
+      message: 'deployment/web: pod/web-1-a, container app: ends with exit code 3, 3 times now',
+    })
+  })
+
+  it('never passes when it lives for just less than the settle time', () => {
+    const slow = [0, 1, 2, 3, 4, 5].flatMap((restarts) => [
+      at(
+        restarts * 20 + 1,
+        modified(web.pod(readyStatus(restarts * 20 + 1, { restartCount: restarts })), web.deployment(complete())),
+      ),
+      at(
+        restarts * 20 + 10,
+        modified(web.pod(crashLoopStatus(restarts + 1, restarts * 20 + 10)), web.deployment(progressing)),
+      ),
+    ])
+    expect(run([at(0, web.creating, allSynced), ...slow])).toMatchObject({
+      outcome: 'failed',
+      reason: 'crash-loop',
+      seconds: 50,
+    })
+  })
+
+  it('may be waiting for another target that still progresses: it has 90 s', () => {
+    const quiet = [at(0, api.creating), at(100, modified(api.pod(podStatus({ imageID: 'x' }, { phase: 'Pending' }))))]
+    expect(
+      run([...beats.slice(0, 1), ...quiet.slice(0, 1), ...beats.slice(1), ...quiet.slice(1)], { targets: both }),
+    ).toMatchObject({
+      outcome: 'failed',
+      reason: 'crash-loop',
+      targets: [{ seconds: 93 }, { outcome: 'progressing' }],
+      seconds: 98,
+    })
+  })
+
+  it('has no more than 30 s when the other target has a problem of its own', () => {
+    const stuck = podStatus({ state: waiting('ErrImagePull', 'connection refused') }, { phase: 'Pending' })
+    const steps = [at(0, added(api.deployment(progressing), api.replicaSet, api.pod(stuck))), ...beats]
+    expect(run(steps, { targets: both }).targets[0]).toMatchObject({ reason: 'crash-loop', seconds: 33 })
+  })
+
+  it('has no more than 30 s when the other target is ready by then', () => {
+    const steps = [
+      at(0, api.creating),
+      ...beats,
+      at(50, modified(api.pod(readyStatus(35)), api.deployment(complete()))),
+    ]
+    expect(run(steps, { targets: both }).targets[0]).toMatchObject({ reason: 'crash-loop', seconds: 50 })
+  })
+
+  it('is forgiven as many restarts as the user says', () => {
+    expect(run(beats, { settings: { maxRestarts: 3 } }).reason).toBe('crash-loop')
+    expect(run(beats, { settings: { maxRestarts: 3 } }).outcome).toBe('stalled')
+    expect(run(beats, { settings: { maxRestarts: 1 } })).toMatchObject({ outcome: 'failed', seconds: 33 })
+  })
+})
+
+describe('pods that leave do not fail the gate', () => {
+  const first = at(0, web.done, api.creating, allSynced)
+  const next = { name: 'web-1-b' }
+  const options: RunOptions = { targets: both }
+  const after = [
+    at(30, added(web.pod(creating, next)), modified(web.deployment(progressing))),
+    at(32, modified(web.pod(readyStatus(32), next), web.deployment(complete()))),
+    at(50, modified(api.pod(readyStatus(35)), api.deployment(complete()))),
+  ]
+  const leaving = { deletionTimestamp: iso(60) }
+
+  it.each<[string, FeedEvent[][], RegExp]>([
+    [
+      'a pod that is killed and comes back',
+      [
+        at(30, modified(web.pod(readyStatus(-60), leaving))),
+        at(
+          31,
+          modified(
+            web.pod({ phase: 'Failed', containerStatuses: [createStatus({ state: terminated(137, 31) })] }, leaving),
+          ),
+          deleted(web.pod({ phase: 'Failed' }, leaving)),
+        ),
+      ],
+      /^30 note pod web-1-a is being deleted$/,
+    ],
+    [
+      'a pod that is relabelled and leaves the watch',
+      [at(30, deleted(web.pod(readyStatus(-60))))],
+      /^30 note pod web-1-a left its ReplicaSet: its labels no longer match$/,
+    ],
+    [
+      'a pod that is released by its ReplicaSet',
+      [at(30, modified(web.pod(readyStatus(-60), { labels: {}, ownerReferences: [] })))],
+      /^30 note pod web-1-a left its ReplicaSet: its labels no longer match$/,
+    ],
+    [
+      'a pod that is evicted',
+      [
+        at(
+          30,
+          modified(
+            web.pod({
+              phase: 'Failed',
+              reason: 'Evicted',
+              containerStatuses: [createStatus({ state: terminated(137, 30) })],
+            }),
+          ),
+        ),
+      ],
+      /^30 note no longer ready/,
+    ],
+  ])('%s', (_, leave, told) => {
+    const { outcome, seconds, entries } = run([first, ...leave, ...after], options)
+    expect({ outcome, seconds }).toEqual({ outcome: 'ready', seconds: 50 })
+    expect(entries).toContainEqual(expect.stringMatching(told))
+  })
+
+  it('old pods of a rolling update that look failed while they terminate', () => {
+    const old = createReplicaSet(
+      { metadata: { name: 'web-0', creationTimestamp: iso(-3600) } },
+      createDeployment({ spec: { template: createTemplate({ serviceAccountName: 'old' }) } }),
+    )
+    const oldPod = (status: object, metadata: object = {}) => ({
+      ...web.pod(status, { name: 'web-0-a', ...metadata }),
+      metadata: {
+        ...web.pod().metadata,
+        name: 'web-0-a',
+        uid: 'old',
+        ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web-0', uid: 'web-0-uid' }],
+        ...metadata,
+      },
+    })
+    const steps = [
+      at(
+        0,
+        added(
+          web.deployment(complete(1, { replicas: 2, availableReplicas: 2 })),
+          old,
+          web.replicaSet,
+          web.pod(readyStatus(0)),
+          oldPod(readyStatus(-600)),
+        ),
+        allSynced,
+      ),
+      at(
+        5,
+        modified(
+          oldPod(
+            { phase: 'Failed', containerStatuses: [createStatus({ restartCount: 4, state: terminated(137, 5) })] },
+            { deletionTimestamp: iso(5) },
+          ),
+          web.deployment(complete()),
+        ),
+      ),
+    ]
+    expect(run(steps)).toMatchObject({ outcome: 'ready', seconds: 10 })
+  })
+})
+
+describe('a failed target', () => {
+  const broken = added(web.deployment(progressing), web.replicaSet, web.pod(neverPull))
+
+  it('ends the gate at once when no other is open', () => {
+    expect(run([at(2, broken, allSynced)])).toMatchObject({ outcome: 'failed', reason: 'image-never-pull', seconds: 2 })
+    expect(run([at(2, broken, api.done, allSynced)], { targets: both })).toMatchObject({
+      outcome: 'failed',
+      seconds: 2,
+    })
+  })
+
+  it('ends it 5 s later when another is open', () => {
+    expect(run([at(2, broken, api.creating, allSynced)], { targets: both })).toMatchObject({
+      outcome: 'failed',
+      seconds: 7,
+      targets: [
+        { outcome: 'failed', seconds: 2 },
+        { outcome: 'progressing', reason: '' },
+      ],
+    })
+  })
+
+  it('ends it as soon as the others are ready within those 5 s', () => {
+    const steps = [
+      at(2, broken, api.creating, allSynced),
+      at(4, modified(api.pod(readyStatus(-10)), api.deployment(complete()))),
+    ]
+    expect(run(steps, { targets: both })).toMatchObject({
+      outcome: 'failed',
+      seconds: 4,
+      targets: [{}, { outcome: 'ready' }],
+    })
+  })
+
+  it('lets the others finish where the user says so', () => {
+    const steps = [
+      at(2, broken, api.creating, allSynced),
+      at(60, modified(api.pod(readyStatus(40)), api.deployment(complete()))),
+    ]
+    expect(run(steps, { targets: both, settings: { failFast: false } })).toMatchObject({
+      outcome: 'failed',
+      seconds: 60,
+      targets: [
+        { outcome: 'failed', seconds: 2 },
+        { outcome: 'ready', seconds: 60 },
+      ],
+    })
+  })
+
+  it('stays failed whatever comes', () => {
+    const steps = [
+      at(2, broken, api.creating, allSynced),
+      at(3, modified(web.pod(readyStatus(-60)), web.deployment(complete()))),
+    ]
+    expect(run(steps, { targets: both }).targets[0]).toMatchObject({ outcome: 'failed', seconds: 2 })
+  })
+
+  it('may have been ready before', () => {
+    const steps = [
+      at(0, web.done, api.creating, allSynced),
+      at(20, modified(web.pod(neverPull), web.deployment(progressing))),
+    ]
+    expect(run(steps, { targets: both })).toMatchObject({
+      outcome: 'failed',
+      seconds: 25,
+      targets: [{ outcome: 'failed', seconds: 20 }, {}],
+    })
+  })
+})
+
+describe("the gate's outcome", () => {
+  const names = ['a', 'b', 'c'] as const
+  const works = names.map(createWorkload)
+  const [a, b, c] = works as [typeof web, typeof web, typeof web]
+  const changed = { spec: { template: createTemplate({ serviceAccountName: 'next' }) }, metadata: { generation: 2 } }
+  const fails = (each: typeof web) => modified(each.deployment(progressing), each.pod(neverPull))
+  const superseded = (each: typeof web) => modified(each.deployment(progressing, changed))
+
+  it.each<[string, FeedEvent[][], RunOptions, object]>([
+    [
+      'failed before superseded',
+      [at(1, superseded(a)), at(2, fails(b))],
+      {},
+      { outcome: 'failed', reason: 'image-never-pull' },
+    ],
+    [
+      'superseded before stalled',
+      [at(299, superseded(b))],
+      { settings: { failFast: false } },
+      { outcome: 'superseded' },
+    ],
+    [
+      'stalled before timed out',
+      [],
+      { targets: [{ ...a.target, clocks: { timeoutMs: 60_000 } }, b.target, c.target], settings: { failFast: false } },
+      { outcome: 'stalled', seconds: 300 },
+    ],
+    [
+      'the earliest of the same',
+      [at(1, fails(c)), at(2, fails(a))],
+      {},
+      { message: expect.stringMatching(/^deployment\/c: .* \(and 1 more\)$/) },
+    ],
+    [
+      'the first in the order of input of the same moment',
+      [at(1, fails(c), fails(a))],
+      {},
+      { message: expect.stringMatching(/^deployment\/a: /) },
+    ],
+    [
+      'cancelled before failed',
+      [at(1, fails(a)), at(3, { type: 'CANCEL' })],
+      {},
+      { outcome: 'cancelled', reason: 'cancelled', seconds: 3 },
+    ],
+    [
+      'unknown before failed',
+      [at(1, fails(a)), at(3, failed(401), failed(401))],
+      {},
+      { outcome: 'unknown', reason: 'credentials-expired' },
+    ],
+  ])('is %s', (_, steps, options, expected) => {
+    const first = at(
+      0,
+      works.flatMap((each) => each.creating),
+      allSynced,
+    )
+    expect(run([first, ...steps], { targets: works.map(({ target }) => target), ...options })).toMatchObject(expected)
+  })
+})
+
+describe('after the verdict', () => {
+  it('nothing changes any more', () => {
+    const steps = [at(0, web.done, allSynced)]
+    const gate = createGate(steps)
+    for (const event of steps.flat()) gate.handle(event)
+    const before = report(gate)
+    const later = [
+      ...at(1, modified(web.pod(neverPull), web.deployment(progressing)), { type: 'CANCEL' } as const),
+      ...at(2, deleted(web.deployment())),
+      ...at(900, failed(0), alive),
+    ]
+    for (const event of later) gate.handle(event)
+    gate.advance(moment(5_000))
+    expect(report(gate)).toEqual(before)
+    expect(gate.nextClock()).toBeUndefined()
+  })
+
+  it('logs are still taken, as evidence', () => {
+    const gate = createGate([])
+    gate.advance(moment(30))
+    const log = { namespace: 'shop', pod: 'web-1-a', container: 'app', previous: false, text: 'boom' }
+    gate.handle({ at: moment(31), type: 'LOG', ...log })
+    expect(gate.store.log('shop', 'web-1-a', 'app', false)?.text).toBe('boom')
+  })
+})
+
+describe('the whole timeout', () => {
+  it('ends every open target, with the problem that stands in its way', () => {
+    const stuck = podStatus({ state: waiting('ErrImagePull', 'connection refused') }, { phase: 'Pending' })
+    const steps = [at(0, web.done, added(api.deployment(progressing), api.replicaSet, api.pod(stuck)), allSynced)]
+    expect(run(steps, { targets: both, settings: { timeoutMs: 60_000 } })).toMatchObject({
+      outcome: 'timed-out',
+      reason: 'image-registry-unreachable',
+      seconds: 60,
+      targets: [{ outcome: 'ready' }, { outcome: 'timed-out' }],
+    })
+  })
+
+  it('without a problem is still-running', () => {
+    expect(run([at(0, web.creating, allSynced)], { settings: { timeoutMs: 60_000 } })).toMatchObject({
+      outcome: 'timed-out',
+      reason: 'still-running',
+      message: 'deployment/web: was not ready after 60 s: 0 of 1 pod with images pulled',
+    })
+  })
+
+  it('of 0 is off, and so is every other clock of 0', () => {
+    const settings = { timeoutMs: 0, stallTimeoutMs: 0, milestoneTimeoutsMs: { created: 0 } }
+    expect(runUntil(100_000, [at(0, allSynced)], { settings }).outcome).toBeUndefined()
+    expect(runUntil(100_000, [at(0, web.creating, allSynced)], { settings }).outcome).toBeUndefined()
+  })
+
+  it('lets an event of the same moment come first', () => {
+    const steps = [
+      at(0, web.creating, allSynced),
+      at(60, modified(web.pod(readyStatus(-60)), web.deployment(complete()))),
+    ]
+    expect(run(steps, { settings: { timeoutMs: 60_000 } })).toMatchObject({ outcome: 'ready', seconds: 60 })
+  })
+})
+
+describe('a bare pod', () => {
+  const options: RunOptions = { targets: [createPodTarget(), api.target] }
+  const rest = [at(50, modified(api.pod(readyStatus(35)), api.deployment(complete())))]
+
+  it('that completed stays ready when it is deleted', () => {
+    const pod = createBarePod({ status: { phase: 'Succeeded' } })
+    const leaving = createBarePod({ status: { phase: 'Succeeded' }, metadata: { deletionTimestamp: iso(20) } })
+    const steps = [
+      at(0, added(pod), api.creating, allSynced),
+      at(20, modified(leaving)),
+      at(21, deleted(leaving)),
+      ...rest,
+    ]
+    expect(run(steps, options)).toMatchObject({ outcome: 'ready', seconds: 50 })
+  })
+
+  it.each(['Succeeded', 'Failed'])('that is deleted while it runs, and ends as %s, is deleted', (phase) => {
+    const pod = createBarePod({ status: readyStatus(-60) })
+    const leaving = { deletionTimestamp: iso(20) }
+    const dying = createBarePod({ status: { ...podStatus({ state: terminated(137, 20) }), phase }, metadata: leaving })
+    const steps = [
+      at(0, added(pod), api.creating, allSynced),
+      at(20, modified(createBarePod({ status: readyStatus(-60), metadata: leaving }))),
+      at(20.5, modified(dying)),
+      at(21, deleted(dying)),
+      ...rest,
+    ]
+    expect(run(steps, options)).toMatchObject({ outcome: 'failed', reason: 'deleted', targets: [{ seconds: 26 }, {}] })
+  })
+
+  it('that failed is failed at once', () => {
+    const steps = [at(3, added(createBarePod({ status: { phase: 'Failed' } })), synced('Pod'))]
+    expect(run(steps, { targets: [createPodTarget()] })).toMatchObject({
+      outcome: 'failed',
+      reason: 'pod-failed',
+      seconds: 3,
+    })
+  })
+})
+
+describe('proof by time alone', () => {
+  const pendingSecret = podStatus({ state: waiting('CreateContainerConfigError', 'secret "nope" not found') })
+
+  it('a missing Secret fails after 60 s without another word', () => {
+    const steps = [at(0, web.creating, allSynced), at(2, modified(web.pod(pendingSecret)))]
+    expect(run(steps)).toMatchObject({ outcome: 'failed', reason: 'config-missing', seconds: 62 })
+  })
+
+  it('a missing Secret of a volume fails 60 s after the first event', () => {
+    const event = createEvent(web.pod(), {
+      reason: 'FailedMount',
+      message: 'MountVolume.SetUp failed for volume "v" : secret "nope" not found',
+      firstTimestamp: iso(1),
+    })
+    expect(run([at(0, web.creating, allSynced), at(1.3, added(event))])).toMatchObject({
+      reason: 'config-missing',
+      seconds: 61,
+    })
+  })
+
+  it('a Secret that comes late is waited for', () => {
+    const steps = [
+      at(0, web.creating, allSynced),
+      at(2, modified(web.pod(pendingSecret))),
+      at(55, modified(web.pod(readyStatus(55)), web.deployment(complete()))),
+    ]
+    expect(run(steps)).toMatchObject({ outcome: 'ready', seconds: 65 })
+  })
+
+  it('an image that is pulled after its mount failed at first is waited for', () => {
+    const pod = web.pod(creating)
+    const mount = createEvent(pod, {
+      reason: 'FailedMount',
+      message: 'secret "late" not found',
+      firstTimestamp: iso(1),
+    })
+    const pulling = createEvent(pod, { container: 'app', reason: 'Pulling', firstTimestamp: iso(20) })
+    const steps = [
+      at(0, web.creating, allSynced),
+      at(1, added(mount)),
+      at(20, added(pulling)),
+      at(400, modified(web.pod(readyStatus(400)), web.deployment(complete()))),
+    ]
+    expect(run(steps)).toMatchObject({ outcome: 'ready', seconds: 410 })
+  })
+
+  it('an image that is not found fails at the second refusal, known by its event', () => {
+    const refused = (count: number) =>
+      createEvent(web.pod(), {
+        container: 'app',
+        reason: 'Failed',
+        message: 'Failed to pull image "acme/web:v1": acme/web:v1: not found',
+        count,
+        firstTimestamp: iso(1),
+      })
+    const steps = [at(0, web.creating, allSynced), at(1, added(refused(1))), at(14.6, modified(refused(2)))]
+    expect(run(steps)).toMatchObject({ outcome: 'failed', reason: 'image-not-found', seconds: 14.6 })
+  })
+
+  it('a deadline that is exceeded while watched fails at once', () => {
+    const exceeded = condition('Progressing', 'False', { reason: 'ProgressDeadlineExceeded' })
+    const steps = [
+      at(0, web.creating, allSynced),
+      at(70, modified(web.deployment({ ...progressing, conditions: [exceeded] }))),
+    ]
+    expect(run(steps)).toMatchObject({ outcome: 'failed', reason: 'progress-deadline-exceeded', seconds: 70 })
+  })
+
+  it('a deadline that stood at first sight fails 10 s later', () => {
+    const exceeded = condition('Progressing', 'False', { reason: 'ProgressDeadlineExceeded' })
+    const steps = [at(0, added(web.deployment({ ...progressing, conditions: [exceeded] }), web.replicaSet), allSynced)]
+    expect(run(steps)).toMatchObject({ outcome: 'failed', reason: 'progress-deadline-exceeded', seconds: 10 })
+  })
+})
+
+describe('what people hear', () => {
+  it('is one line for each milestone that is reached, problem and verdict', () => {
+    const dead = web.pod(deadStatus(1, 4))
+    const steps = [
+      at(0, added(web.deployment()), allSynced),
+      at(1, added(web.replicaSet, web.pod(creating)), modified(web.deployment(progressing))),
+      at(3, modified(web.pod(readyStatus(3)))),
+      at(4, modified(dead)),
+      at(5, modified(dead)),
+      at(6, modified(web.pod(readyStatus(6, { restartCount: 1 })), web.deployment(complete()))),
+    ]
+    expect(run(steps).entries).toEqual([
+      '0 progress created',
+      '1 progress revision 1 → ReplicaSet web-1',
+      '1 progress 1 pod scheduled',
+      '1 progress generation 1 observed',
+      '3 progress 1 pod started',
+      '4 problem pod/web-1-a, container app: ends with exit code 3',
+      '16 verdict 1 of 1 pod available'.replace('1 of', 'revision 1, 1 of'),
+    ])
+  })
+
+  it('is a heartbeat after 30 s of silence that says what is waited for', () => {
+    const entries = runUntil(70, [
+      at(0, web.creating, allSynced),
+      at(20, modified(web.pod(podStatus({ imageID: 'x' })))),
+    ]).entries
+    expect(entries.filter((entry) => entry.includes('heartbeat'))).toEqual([
+      '50 heartbeat still waiting for deployment/web (0 of 1 pod started)',
+    ])
+  })
+
+  it('names five targets in a heartbeat, and how many more', () => {
+    const targets = Array.from({ length: 7 }, (_, index) => createTarget({ name: `t${index}` }))
+    const { entries } = runUntil(31, [at(0, allSynced)], { targets, settings: { milestoneTimeoutsMs: {} } })
+    expect(entries[0]).toMatch(
+      /^30 heartbeat still waiting for deployment\/t0 .*deployment\/t4 \(waiting for it to be created\) and 2 more$/,
+    )
+  })
+})
+
+describe('a selector that matched nothing', () => {
+  const nothing = createTarget({ name: '', selector: 'app=shop' })
+
+  it('fails its target at once', () => {
+    expect(run([], { targets: [nothing] })).toMatchObject({
+      outcome: 'failed',
+      reason: 'not-found',
+      seconds: 0,
+      message: 'deployment -l app=shop: nothing matches the selector app=shop',
+    })
+  })
+
+  it('ends the gate 5 s later when other targets are open', () => {
+    expect(run([at(1, web.creating, allSynced)], { targets: [nothing, web.target] })).toMatchObject({
+      reason: 'not-found',
+      seconds: 5,
+    })
+  })
+})
+
+describe('a wish for absence', () => {
+  const gone = createTarget({ waitFor: { type: 'delete' } })
+  const options: RunOptions = { targets: [gone] }
+
+  it('is granted when there is nothing', () => {
+    expect(run([at(1, allSynced)], options)).toMatchObject({ outcome: 'ready', seconds: 1 })
+  })
+
+  it('is granted when it goes', () => {
+    expect(run([at(1, web.done, allSynced), at(40, deleted(web.deployment()))], options)).toMatchObject({
+      outcome: 'ready',
+      seconds: 40,
+    })
+  })
+
+  it('is granted when it goes before its list is complete', () => {
+    const steps = [at(1, web.done), at(2, deleted(web.deployment())), at(30, synced('Deployment'))]
+    expect(run(steps, { ...options, live: true })).toMatchObject({ outcome: 'ready', seconds: 2 })
+  })
+
+  it('is not granted by a list that nobody saw', () => {
+    expect(run([at(1, synced('Pod'))], options).outcome).not.toBe('ready')
+    expect(run([at(1, synced('Pod'))], options).outcome).not.toBe('failed')
+  })
+})
+
+test('a kind that was never listed is unknown, not empty', () => {
+  const steps = [
+    at(
+      0,
+      added(
+        web.deployment(complete(1, { conditions: [condition('Available', 'True', { lastUpdateTime: iso(-60) })] })),
+      ),
+      synced('Deployment'),
+    ),
+  ]
+  const { outcome, timeline } = run(steps)
+  expect(outcome).toBe('ready')
+  expect(timeline.targets[0]?.milestones).toContainEqual({
+    name: 'scheduled',
+    state: 'skipped',
+    message: 'pods cannot be seen',
+  })
+})
