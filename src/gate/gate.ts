@@ -334,7 +334,7 @@ export class Gate {
   }
 
   #assessAbsent(track: Track): void {
-    const isKnown = this.store.knowledge(targetWatch(track.target)) === 'complete'
+    const isKnown = track.wasDeleted || this.store.knowledge(targetWatch(track.target)) === 'complete'
     if (track.target.waitFor?.type === 'delete') {
       if (!isKnown || track.isReady) return
       track.readyAt = this.#now

@@ -186,7 +186,8 @@ export class Track {
 
   #milestoneClock(): TargetClock | undefined {
     const { current } = this.milestones
-    if (current === undefined || (this.object === undefined && this.wasDeleted)) return undefined
+    const isAbsenceFine = this.wasDeleted || this.target.waitFor?.type === 'delete'
+    if (current === undefined || (this.object === undefined && isAbsenceFine)) return undefined
     if (current === 'created' && this.object !== undefined) return undefined
     const own = this.target.clocks.milestoneTimeoutsMs ?? {}
     const timeouts = Object.hasOwn(own, current) ? own : this.#settings.milestoneTimeoutsMs
