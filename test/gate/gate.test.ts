@@ -609,9 +609,7 @@ describe('what people hear', () => {
     ]
     expect(run(steps).entries).toEqual([
       '0 progress created',
-      '1 progress revision 1 → ReplicaSet web-1',
-      '1 progress 1 pod scheduled',
-      '1 progress generation 1 observed',
+      '1 progress generation 1 observed · revision 1 → ReplicaSet web-1 · 1 pod scheduled',
       '3 progress 1 pod started',
       '4 problem pod/web-1-a, container app: ends with exit code 3',
       '16 verdict 1 of 1 pod available'.replace('1 of', 'revision 1, 1 of'),
