@@ -13,6 +13,7 @@ export interface Inputs {
   readonly namespace: string | undefined
   /** The lines as they were written, so that their numbers are the user's. */
   readonly resources: string
+  readonly manifests: string
   /** Of the clocks, 0 is off. */
   readonly timeoutMs: number
   readonly stallTimeoutMs: number
@@ -97,6 +98,7 @@ const schema = z.object({
     'The resources to gate, one reference a line, written like the arguments of `kubectl wait`.',
     text,
   ),
+  manifests: input('', 'Manifest files whose objects are gated: files, folders and globs, one a line.', text),
   timeout: input('10m', 'How long the whole gate may take.', parseDuration),
   'stall-timeout': input('5m', 'How long a resource may go without any progress.', parseDuration),
   'settle-time': input(
@@ -150,8 +152,9 @@ export function parseInputs(
 ): Inputs {
   const written = new Map<string, string>()
   for (const [name, value] of Object.entries(raw)) {
-    // The lines of `resources` keep their numbers only when nothing is trimmed off.
-    if (value?.trim()) written.set(name, name === 'resources' ? value : value.trim())
+    // Lines keep their numbers only when nothing is trimmed off.
+    const isLines = name === 'resources' || name === 'manifests'
+    if (value?.trim()) written.set(name, isLines ? value : value.trim())
   }
   const unknown = [...written.keys()].filter((name) => !Object.hasOwn(schema.shape, name)).map(unknownInput)
   const result = z.safeParse(schema, Object.fromEntries(written))
@@ -164,6 +167,7 @@ export function parseInputs(
     context: data.context,
     namespace: data.namespace,
     resources: data.resources,
+    manifests: data.manifests,
     timeoutMs: data.timeout,
     stallTimeoutMs: data['stall-timeout'],
     settleTimeMs: data['settle-time'],

@@ -5,8 +5,9 @@ import * as core from '@actions/core'
 import { describeMistake, UserError } from './errors.ts'
 import type { EndedTimeline } from './gate/timeline.ts'
 import { inputs as inputNames, parseInputs } from './inputs.ts'
-import { parseReferences } from './plan/references.ts'
+import { readNamed } from './plan/named.ts'
 import { buildAnnotations } from './report/annotations.ts'
+import { isManifest } from './report/details.ts'
 import { plain } from './report/escape.ts'
 import { renderReport } from './report/json.ts'
 import { type LogLayout, layoutLog, renderEntry, renderEvidence, renderHeader, renderVerdict } from './report/log.ts'
@@ -37,7 +38,8 @@ export async function runAction(): Promise<void> {
 
 async function gate(cancelled: AbortSignal): Promise<EndedTimeline> {
   const raw = Object.fromEntries(inputNames.map(({ name }) => [name, core.getInput(name, { trimWhitespace: false })]))
-  const parsed = parseReferences(raw['resources'] ?? '')
+  const workspace = process.env['GITHUB_WORKSPACE'] || process.cwd()
+  const parsed = await readNamed({ resources: raw['resources'], manifests: raw['manifests'] }, workspace)
   const inputs = parseInputs(raw, parsed.mistakes)
   let layout: LogLayout | undefined
   const listener: Listener = {
@@ -50,7 +52,8 @@ async function gate(cancelled: AbortSignal): Promise<EndedTimeline> {
     onEntry: (entry) => {
       if (layout !== undefined) console.log(renderEntry(entry, layout))
     },
-    onWarning: (text) => core.warning(plain(text)),
+    onWarning: (text, source) =>
+      core.warning(plain(text), isManifest(source) ? { file: source.file, startLine: source.line } : {}),
     cancelled,
   }
   const timeline = await gateRollout(inputs, raw, parsed, listener)

@@ -1,16 +1,20 @@
 import { type Clock, systemClock } from './cluster/clock.ts'
 import { type Cluster, connect } from './cluster/cluster.ts'
 import type { FeedEvent } from './cluster/feed.ts'
+import type { KubeObject } from './cluster/objects.ts'
+import { Drift } from './diagnosis/drift.ts'
 import { explain, logsToRead } from './diagnosis/explain.ts'
+import { consolidate } from './gate/consolidate.ts'
 import { Follower } from './gate/follow.ts'
 import { Gate } from './gate/gate.ts'
 import { type GateSettings, gateSettings } from './gate/settings.ts'
 import type { EndedTimeline, Entry } from './gate/timeline.ts'
 import type { Inputs } from './inputs.ts'
+import { applyLiveAnnotations } from './plan/manifests/live.ts'
 import type { ParsedReferences } from './plan/references.ts'
 import { resolveReferences } from './plan/resolve.ts'
-import type { Target } from './plan/target.ts'
-import { type Plan, resolveTargets } from './plan/targets.ts'
+import { nameKey, type Source, type Target, targetWatch } from './plan/target.ts'
+import { type Plan, type ResolvedPlan, resolveTargets } from './plan/targets.ts'
 import { recordingVersion } from './recording/format.ts'
 import { RecordingWriter } from './recording/write.ts'
 import { version } from './version.ts'
@@ -31,8 +35,11 @@ export interface Listener {
   readonly mask: (secret: string) => void
   readonly onHead: (head: RolloutHead) => void
   readonly onEntry: (entry: Entry) => void
-  /** Something could not be done that decides nothing, as reading a log. Not yet escaped. */
-  readonly onWarning: (text: string) => void
+  /**
+   * Something that decides nothing and that the user should know: a log that could not be read, a live object that is not
+   * as its manifest, which `source` then points to. Not yet escaped.
+   */
+  readonly onWarning: (text: string, source?: Source) => void
   /** Aborted when the job is cancelled. */
   readonly cancelled: AbortSignal
 }
@@ -85,7 +92,7 @@ export async function gateRollout(
   }
 }
 
-async function planTargets(cluster: Cluster, inputs: Inputs, parsed: ParsedReferences): Promise<Plan> {
+async function planTargets(cluster: Cluster, inputs: Inputs, parsed: ParsedReferences): Promise<ResolvedPlan> {
   const resources = await cluster.discover()
   const milestones = Object.keys(inputs.milestoneTimeoutsMs)
   const resolution = resolveReferences(parsed, resources, { namespace: cluster.namespace, milestones })
@@ -96,7 +103,20 @@ async function planTargets(cluster: Cluster, inputs: Inputs, parsed: ParsedRefer
       ),
     ),
   )
-  return resolveTargets(resolution, (selection) => names.get(selection) ?? [])
+  const plan = resolveTargets(resolution, (selection) => names.get(selection) ?? [])
+  return applyLiveAnnotations(plan, await lookUpLive(cluster, [...plan.manifests.keys()]))
+}
+
+/** The targets as they stand now. One that cannot be read is left to the gate, which says what it means. */
+async function lookUpLive(
+  cluster: Cluster,
+  targets: readonly Target[],
+): Promise<(target: Target) => KubeObject | undefined> {
+  const lists = await Promise.all(
+    consolidate(targets.map(targetWatch)).map((request) => cluster.list(request).catch(() => [])),
+  )
+  const live = new Map(lists.flat().map((object) => [nameKey({ ...object, ...object.metadata }), object]))
+  return (target) => live.get(nameKey(target))
 }
 
 interface Surroundings {
@@ -107,14 +127,21 @@ interface Surroundings {
 }
 
 async function followPlan(
-  plan: Plan,
+  plan: ResolvedPlan,
   settings: GateSettings,
   cluster: Cluster,
   around: Surroundings,
 ): Promise<EndedTimeline> {
   const { inputs, listener, clock } = around
   const recording = inputs.record === undefined ? undefined : startRecording(inputs.record, plan, settings, around)
-  const onEvent = (event: FeedEvent) => recording?.write(event)
+  const drift = new Drift(plan, cluster.strip)
+  const onEvent = (event: FeedEvent) => {
+    recording?.write(event)
+    for (const { entry, warning } of drift.observe(event)) {
+      if (warning === undefined) listener.onEntry(entry)
+      else listener.onWarning(warning.text, warning.source)
+    }
+  }
   // Every watch that the gate asks for is started, so its first list is always to be expected.
   const gate = new Gate(plan.targets, settings, () => true, listener.onEntry)
   const follower = new Follower(gate, cluster, clock, settings.startedAt, onEvent)
@@ -128,7 +155,7 @@ async function followPlan(
     listener.cancelled.removeEventListener('abort', cancel)
     await recording?.end(clock.now())
   }
-  const timeline = explain(gate.timeline(), gate.store, settings.serverOffsetMs)
+  const timeline = explain(drift.addTo(gate.timeline()), gate.store, settings.serverOffsetMs)
   if (timeline.verdict === undefined) throw new Error('The gate ended without a verdict.')
   return { ...timeline, verdict: timeline.verdict }
 }
@@ -180,7 +207,7 @@ function recordedInputs(raw: Readonly<Record<string, string | undefined>>): Reco
     ([name, value]) => value?.trim() && !['kubeconfig', 'record', 'context'].includes(name),
   )
   return Object.fromEntries(
-    shown.map(([name, value = '']) => [name, name === 'resources' ? value.split('\n') : value.trim()]),
+    shown.map(([name, value = '']) => [name, ['resources', 'manifests'].includes(name) ? value.split('\n') : value.trim()]),
   )
 }
 

@@ -20,6 +20,7 @@ describe('parseInputs', () => {
       context: undefined,
       namespace: undefined,
       resources: '',
+      manifests: '',
       timeoutMs: 600_000,
       stallTimeoutMs: 300_000,
       settleTimeMs: 10_000,
@@ -41,6 +42,7 @@ describe('parseInputs', () => {
         context: 'prod',
         namespace: 'shop',
         resources: 'deployment/web\nservice/web',
+        manifests: 'k8s/\n!k8s/job.yaml',
         timeout: '1h',
         'stall-timeout': '0',
         'settle-time': '500ms',
@@ -57,6 +59,7 @@ describe('parseInputs', () => {
       context: 'prod',
       namespace: 'shop',
       resources: 'deployment/web\nservice/web',
+      manifests: 'k8s/\n!k8s/job.yaml',
       timeoutMs: 3_600_000,
       stallTimeoutMs: 0,
       settleTimeMs: 500,
@@ -80,9 +83,10 @@ describe('parseInputs', () => {
     expect(parseInputs({ timeout: '', 'fail-fast': ' ', context: undefined })).toEqual(parseInputs({}))
   })
 
-  it('trims values but keeps the lines of resources where they are', () => {
+  it('trims values but keeps the lines of resources and manifests where they are', () => {
     expect(parseInputs({ timeout: ' 5m\n' }).timeoutMs).toBe(300_000)
     expect(parseInputs({ resources: '\n\ndeployment/web\n' }).resources).toBe('\n\ndeployment/web\n')
+    expect(parseInputs({ manifests: '\nk8s/\n' }).manifests).toBe('\nk8s/\n')
   })
 
   it('lets the user change and turn off the default of created', () => {

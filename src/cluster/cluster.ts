@@ -12,7 +12,7 @@ import { type LogRequest, type LogTail, readLog } from './logs.ts'
 import type { KubeObject } from './objects.ts'
 import { Reflector, type Sink } from './reflector.ts'
 import { collectionPath, findResource } from './resource-path.ts'
-import { createStrip } from './strip.ts'
+import { createStrip, type Strip } from './strip.ts'
 
 export interface ConnectOptions {
   readonly clock?: Clock
@@ -47,10 +47,11 @@ export class Cluster {
   readonly namespace: string
   /** Every secret of the kubeconfig, already masked. */
   readonly secrets: readonly string[]
+  /** What every object goes through that comes from here; an object of the user's own can be compared after it. */
+  readonly strip: Strip = createStrip()
   readonly #kubeconfig: Kubeconfig
   readonly #client: Client
   readonly #clock: Clock
-  readonly #strip = createStrip()
   readonly #reflectors = new Map<string, Reflector>()
   #discovered: { readonly resources: readonly ApiResource[]; readonly at: number } | undefined
   #discovering: Promise<readonly ApiResource[]> | undefined
@@ -99,7 +100,7 @@ export class Cluster {
 
   /** The objects that a request names now. `ApiError` 404 when the server does not know the kind. */
   async list(request: WatchRequest): Promise<readonly KubeObject[]> {
-    return (await listAll(this.#client, await this.#path(request), request, this.#strip)).items
+    return (await listAll(this.#client, await this.#path(request), request, this.strip)).items
   }
 
   /** Follows a request from now on and tells the sink; a request that is already followed goes on as it is. */
@@ -110,7 +111,7 @@ export class Cluster {
     const reflector = new Reflector(request, {
       client: this.#client,
       clock: this.#clock,
-      strip: this.#strip,
+      strip: this.strip,
       path,
       sink,
     })

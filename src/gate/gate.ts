@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { FeedEvent, WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject, Pod } from '../cluster/objects.ts'
-import { type Change, covers, groupOf, Store } from '../cluster/store.ts'
+import { type Change, covers, Store } from '../cluster/store.ts'
 import type { Assessment, Problem } from '../lifecycle/assessment.ts'
 import { observePod, observePodEvents, type PodHistory, type Surroundings } from '../lifecycle/history.ts'
 import type { View } from '../lifecycle/view.ts'
-import { displayName, type Target, targetWatch } from '../plan/target.ts'
+import { displayName, nameKey, type Target, targetWatch } from '../plan/target.ts'
 import { consolidate } from './consolidate.ts'
 import { Family } from './family.ts'
 import { decide, endsGate, failFastMs } from './outcome.ts'
@@ -486,13 +486,4 @@ function nameOf({
 }: KubeObject): Pick<Target, 'apiVersion' | 'kind' | 'namespace' | 'name'> {
   const { name, namespace } = metadata
   return { apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) }
-}
-
-function nameKey({
-  apiVersion,
-  kind,
-  namespace = '',
-  name,
-}: Pick<Target, 'apiVersion' | 'kind' | 'namespace' | 'name'>): string {
-  return `${groupOf(apiVersion)}/${kind}/${namespace}/${name}`
 }

@@ -29,3 +29,11 @@ export function unite(first: ParsedReferences, second: ParsedReferences): Parsed
     mistakes: [...first.mistakes, ...second.mistakes],
   }
 }
+
+/**
+ * Whether a text that came by standard input is manifests, and not what kubectl printed about them: kubectl's lines begin
+ * with a resource, manifests hold an `apiVersion`.
+ */
+export function isManifestText(text: string): boolean {
+  return /^\s*[{[]/.test(text) || /^(?:- |\s)*["']?apiVersion["']?\s*:/m.test(text)
+}

@@ -1,4 +1,5 @@
 import type { WatchRequest } from '../cluster/feed.ts'
+import { groupOf } from '../cluster/store.ts'
 
 /** Where the user named a target: a line of an input, or of a manifest file. */
 export interface Source {
@@ -59,4 +60,14 @@ type NamedTarget = Pick<Target, 'apiVersion' | 'kind' | 'name' | 'selector'>
 /** The watch that sees the target itself. */
 export function targetWatch({ apiVersion, kind, namespace, name }: Target): WatchRequest {
   return { apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) }
+}
+
+/** What makes a live object and a target the same, whatever version of its group either is in. */
+export function nameKey({
+  apiVersion,
+  kind,
+  namespace = '',
+  name,
+}: Pick<Target, 'apiVersion' | 'kind' | 'name'> & { readonly namespace?: string | undefined }): string {
+  return JSON.stringify([groupOf(apiVersion), kind, namespace, name])
 }

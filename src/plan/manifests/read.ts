@@ -1,6 +1,6 @@
-import { groupOf } from '../../cluster/store.ts'
 import type { Mistake } from '../../errors.ts'
 import type { ParsedReferences, Reference, SkippedLine } from '../references.ts'
+import { nameKey } from '../target.ts'
 import { readGateAnnotations } from './annotations.ts'
 import { readManifestFiles } from './files.ts'
 import { duplicateOf, type Manifest, nameOf } from './manifest.ts'
@@ -46,12 +46,14 @@ function parseFiles(files: readonly { readonly name: string; readonly text: stri
     for (const { line, text } of unnamed)
       skipped.push({ file, line, text, why: 'the server makes up its name: hand over what kubectl create printed' })
     for (const manifest of manifests) {
-      const earlier = places.get(keyOf(manifest))
+      // As far as is known without the cluster: where a namespace is missing, another one may turn out to be meant.
+      const key = nameKey({ ...manifest.object, ...manifest.object.metadata })
+      const earlier = places.get(key)
       if (earlier !== undefined) {
         complain(manifest.line, duplicateOf(manifest, earlier))
         continue
       }
-      places.set(keyOf(manifest), manifest)
+      places.set(key, manifest)
       const { skip, ...said } = readGateAnnotations(manifest.object.metadata['annotations'], (key, message) =>
         complain(manifest.lineOf(['metadata', 'annotations', key]), message),
       )
@@ -81,9 +83,4 @@ function referenceTo(manifest: Manifest, said: Pick<Reference, 'clocks' | 'waitF
     ...said,
     manifest,
   }
-}
-
-/** What makes two manifests the same object, as far as is known without the cluster. */
-function keyOf({ object: { apiVersion, kind, metadata } }: Manifest): string {
-  return JSON.stringify([groupOf(apiVersion), kind, metadata.namespace ?? '', metadata.name])
 }

@@ -1,0 +1,125 @@
+import type { FeedEvent } from '../cluster/feed.ts'
+import type { KubeObject } from '../cluster/objects.ts'
+import type { Strip } from '../cluster/strip.ts'
+import type { Entry, Timeline } from '../gate/timeline.ts'
+import { comparable, type Difference, describeDifference, differences } from '../plan/manifests/differences.ts'
+import type { Manifest } from '../plan/manifests/manifest.ts'
+import { displayName, nameKey, type Source, type Target } from '../plan/target.ts'
+import type { ResolvedPlan } from '../plan/targets.ts'
+
+/** What is told of a live object that does not carry what its manifest says. Texts are not yet escaped. */
+export interface DriftNote {
+  /** For the log and the summary. */
+  readonly entry: Entry & { readonly target: number }
+  /** Nobody is known to change it in the ordinary course of things: the user is to be warned, at this place. */
+  readonly warning?: { readonly text: string; readonly source: Source }
+}
+
+const mostDifferences = 5
+
+/**
+ * Compares each live object with its manifest when it is first seen, and tells the differences once. They decide nothing:
+ * a webhook or a controller may have good reasons. A number of replicas that something scales is told softly.
+ */
+export class Drift {
+  readonly #awaited: Map<string, { readonly index: number; readonly target: Target; readonly manifest: Manifest }>
+  readonly #scaled: ReadonlySet<string>
+  readonly #strip: Strip
+  readonly #notes: DriftNote[] = []
+
+  /** `strip`: the one that the live objects went through, so that hashed values can be compared. */
+  constructor({ targets, manifests }: ResolvedPlan, strip: Strip) {
+    this.#awaited = new Map(
+      targets.flatMap((target, index) => {
+        const manifest = manifests.get(target)
+        return manifest === undefined ? [] : [[nameKey(target), { index, target, manifest }]]
+      }),
+    )
+    this.#scaled = new Set([...manifests].flatMap(([target, manifest]) => scaledBy(target, manifest)))
+    this.#strip = strip
+  }
+
+  /** Takes one line of the feed; what there is to tell of the object in it, when it is first seen. */
+  observe(event: FeedEvent): readonly DriftNote[] {
+    if (event.type !== 'ADDED' && event.type !== 'MODIFIED') return []
+    const { object } = event
+    const key = nameKey({ ...object, ...object.metadata })
+    const awaited = this.#awaited.get(key)
+    if (awaited === undefined) return []
+    this.#awaited.delete(key)
+    const { index, target, manifest } = awaited
+    const ours = this.#strip(comparable(manifest.object) as unknown as KubeObject)
+    const all = differences(ours as unknown as Manifest['object'], object)
+    const isScaled = this.#scaled.has(scaleKey(target.namespace, target.kind, target.name)) || hasScaleWriter(object)
+    const isSoft = ({ path }: Difference) => isScaled && path.join('.') === 'spec.replicas'
+    const notes = [
+      ...softNotes(all.filter(isSoft), manifest),
+      ...hardNotes(
+        all.filter((difference) => !isSoft(difference)),
+        manifest,
+      ),
+    ].map(({ text, line }): DriftNote => {
+      const entry = { at: event.at, target: index, kind: 'note', text } as const
+      if (line === undefined) return { entry }
+      return { entry, warning: { text: `${displayName(target)}: ${text}`, source: { file: manifest.file, line } } }
+    })
+    this.#notes.push(...notes)
+    return notes
+  }
+
+  /** The timeline with all that was told, in the log's order and with its targets. */
+  addTo(timeline: Timeline): Timeline {
+    if (this.#notes.length === 0) return timeline
+    const entries = this.#notes.map(({ entry }) => entry)
+    const notes = Map.groupBy(entries, ({ target }) => target)
+    return {
+      ...timeline,
+      entries: [...entries, ...timeline.entries].toSorted((a, b) => a.at - b.at),
+      targets: timeline.targets.map((record, index) => {
+        const told = notes.get(index)?.map(({ text }) => text) ?? []
+        return told.length === 0 ? record : { ...record, notes: [...record.notes, ...told] }
+      }),
+    }
+  }
+}
+
+/** `line` is set where the user is to be warned. */
+interface Words {
+  readonly text: string
+  readonly line?: number
+}
+
+function softNotes(found: readonly Difference[], { file, lineOf }: Manifest): readonly Words[] {
+  return found.map((difference) => ({
+    text: `${describeDifference(difference)} as ${file}:${lineOf(difference.path)} says: something scales it`,
+  }))
+}
+
+function hardNotes(found: readonly Difference[], { file, line, lineOf }: Manifest): readonly Words[] {
+  const [first] = found
+  if (first === undefined) return []
+  const firstLine = lineOf(first.path)
+  const shown = found.slice(0, mostDifferences).map((difference) => {
+    const at = lineOf(difference.path)
+    return `${describeDifference(difference)}${at === line ? '' : ` (line ${at})`}`
+  })
+  const more = found.length > shown.length ? ` and ${found.length - shown.length} more` : ''
+  const text = `the live object does not carry what ${file}:${line} says: ${shown.join('; ')}${more}`
+  return [{ text, line: firstLine }]
+}
+
+/** What an autoscaler among the manifests scales: HorizontalPodAutoscaler, or a kind of its own that refers alike. */
+function scaledBy({ namespace }: Target, { object }: Manifest): readonly string[] {
+  const { scaleTargetRef } = (object['spec'] ?? {}) as { scaleTargetRef?: { kind?: unknown; name?: unknown } | null }
+  if (!scaleTargetRef) return []
+  return [scaleKey(namespace, String(scaleTargetRef.kind ?? 'Deployment'), String(scaleTargetRef.name))]
+}
+
+function scaleKey(namespace: string | undefined, kind: string, name: string): string {
+  return `${namespace ?? ''}/${kind}/${name}`
+}
+
+/** Autoscalers, and `kubectl scale`, write through the scale subresource, and managedFields remembers it. */
+function hasScaleWriter({ metadata }: KubeObject): boolean {
+  return metadata.managedFields?.some(({ subresource }) => subresource === 'scale') === true
+}
