@@ -1,14 +1,15 @@
 import { type Clock, systemClock } from './cluster/clock.ts'
 import { type Cluster, connect } from './cluster/cluster.ts'
-import type { FeedEvent } from './cluster/feed.ts'
+import type { FeedEvent, Observation } from './cluster/feed.ts'
 import type { KubeObject } from './cluster/objects.ts'
 import { Drift } from './diagnosis/drift.ts'
 import { explain, logsToRead } from './diagnosis/explain.ts'
+import { UserError } from './errors.ts'
 import { consolidate } from './gate/consolidate.ts'
 import { Follower } from './gate/follow.ts'
 import { Gate } from './gate/gate.ts'
 import { type GateSettings, gateSettings } from './gate/settings.ts'
-import type { EndedTimeline, Entry } from './gate/timeline.ts'
+import type { EndedTimeline, Entry, Timeline } from './gate/timeline.ts'
 import type { Inputs } from './inputs.ts'
 import { applyLiveAnnotations } from './plan/manifests/live.ts'
 import type { ParsedReferences } from './plan/references.ts'
@@ -35,6 +36,8 @@ export interface Listener {
   readonly mask: (secret: string) => void
   readonly onHead: (head: RolloutHead) => void
   readonly onEntry: (entry: Entry) => void
+  /** The gate begins; `look` gives its present state at any time, for those who show it. */
+  readonly onStart?: (look: (now: number) => Timeline) => void
   /**
    * Something that decides nothing and that the user should know: a log that could not be read, a live object that is not
    * as its manifest, which `source` then points to. Not yet escaped.
@@ -61,6 +64,33 @@ export async function gateRollout(
   clock: Clock = systemClock,
 ): Promise<EndedTimeline> {
   const startedAt = clock.now()
+  const around = { inputs, raw, listener, clock }
+  const timeline = await onCluster(parsed, around, startedAt, (plan, settings, cluster) =>
+    followPlan(plan, settings, cluster, around),
+  )
+  return timeline ?? cancelledTimeline(inputs, startedAt, clock.now())
+}
+
+/** What a rollout is watched with and for. */
+export interface Surroundings {
+  readonly inputs: Inputs
+  /** The texts of the inputs, as they go into a recording. */
+  readonly raw: Readonly<Record<string, string | undefined>>
+  readonly listener: Listener
+  readonly clock: Clock
+}
+
+/**
+ * Connects, names the targets, tells the listener of them, and then works with the cluster, which is closed afterwards.
+ * Nothing when it was cancelled before the targets were known.
+ * @throws UserError for what only the user can mend
+ */
+export async function onCluster<T>(
+  parsed: ParsedReferences,
+  { inputs, listener, clock }: Surroundings,
+  startedAt: number,
+  work: (plan: ResolvedPlan, settings: GateSettings, cluster: Cluster) => Promise<T>,
+): Promise<T | undefined> {
   const { kubeconfig, context, namespace } = inputs
   const cluster = connect(
     {
@@ -72,13 +102,13 @@ export async function gateRollout(
   )
   try {
     const plan = await unlessCancelled(planTargets(cluster, inputs, parsed), listener.cancelled)
+    if (plan === undefined) return undefined
     const settings = gateSettings(inputs, {
       startedAt,
       context: cluster.context,
       serverVersion: cluster.version ?? '',
       serverOffsetMs: cluster.serverOffsetMs,
     })
-    if (plan === undefined) return cancelledTimeline(settings, clock.now())
     listener.onHead({
       startedAt,
       context: cluster.context,
@@ -86,7 +116,7 @@ export async function gateRollout(
       stallTimeoutMs: inputs.stallTimeoutMs,
       ...plan,
     })
-    return await followPlan(plan, settings, cluster, { inputs, raw, listener, clock })
+    return await work(plan, settings, cluster)
   } finally {
     cluster.close()
   }
@@ -119,13 +149,6 @@ async function lookUpLive(
   return (target) => live.get(nameKey(target))
 }
 
-interface Surroundings {
-  readonly inputs: Inputs
-  readonly raw: Readonly<Record<string, string | undefined>>
-  readonly listener: Listener
-  readonly clock: Clock
-}
-
 async function followPlan(
   plan: ResolvedPlan,
   settings: GateSettings,
@@ -133,7 +156,7 @@ async function followPlan(
   around: Surroundings,
 ): Promise<EndedTimeline> {
   const { inputs, listener, clock } = around
-  const recording = inputs.record === undefined ? undefined : startRecording(inputs.record, plan, settings, around)
+  const recording = inputs.record === undefined ? undefined : startRecording(inputs.record, plan, settings, around.raw)
   const drift = new Drift(plan, cluster.strip)
   const onEvent = (event: FeedEvent) => {
     recording?.write(event)
@@ -148,12 +171,14 @@ async function followPlan(
   const cancel = () => follower.tell({ type: 'CANCEL' })
   if (listener.cancelled.aborted) cancel()
   listener.cancelled.addEventListener('abort', cancel)
+  listener.onStart?.((now) => gate.timeline(now))
   try {
     await follower.run()
-    await readLogs(gate, follower, cluster, around)
+    await readLogs(gate, (log) => follower.tell(log), cluster, around)
   } finally {
     listener.cancelled.removeEventListener('abort', cancel)
-    await recording?.end(clock.now())
+    // The rollout is judged, whatever became of its recording.
+    await recording?.end(clock.now()).catch((error: unknown) => listener.onWarning(whyUnwritten(inputs.record, error)))
   }
   const timeline = explain(drift.addTo(gate.timeline()), gate.store, settings.serverOffsetMs)
   if (timeline.verdict === undefined) throw new Error('The gate ended without a verdict.')
@@ -161,19 +186,19 @@ async function followPlan(
 }
 
 /** Reads the log tails that explain the end, all at once and for a bounded time: evidence never holds up a verdict. */
-async function readLogs(
+export async function readLogs(
   gate: Gate,
-  follower: Follower,
+  tell: (log: Observation) => void,
   cluster: Cluster,
   { inputs, listener, clock }: Surroundings,
 ): Promise<void> {
-  const isCancelled = gate.verdict?.outcome === 'cancelled'
+  const isCancelled = listener.cancelled.aborted
   const { promise: late, resolve } = Promise.withResolvers<void>()
   const stop = clock.after(isCancelled ? evidenceWhenCancelledMs : evidenceMs, resolve)
   const reading = logsToRead(gate.timeline(), inputs.logLines).map(async ({ tailLines, ...log }) => {
     try {
       const { text } = await cluster.readLog({ ...log, tailLines })
-      if (text !== undefined) follower.tell({ type: 'LOG', ...log, text })
+      if (text !== undefined) tell({ type: 'LOG', ...log, text })
     } catch (error) {
       listener.onWarning(
         `The log of pod ${log.pod}, container ${log.container} could not be read: ${error instanceof Error ? error.message : error}`,
@@ -184,21 +209,35 @@ async function readLogs(
   stop()
 }
 
-function startRecording(
+/**
+ * Begins the recording of a gate.
+ * @param raw what the user wrote, as texts by the names of the inputs
+ * @throws UserError where the file cannot be written
+ */
+export function startRecording(
   path: string,
   { targets }: Plan,
   settings: GateSettings,
-  { raw }: Surroundings,
+  raw: Readonly<Record<string, string | undefined>>,
 ): RecordingWriter {
-  return new RecordingWriter(path, {
-    recording: recordingVersion,
-    startedAt: new Date(settings.startedAt).toISOString(),
-    server: settings.serverVersion,
-    context: settings.context,
-    serverOffsetMs: settings.serverOffsetMs,
-    inputs: recordedInputs(raw),
-    targets,
-  })
+  try {
+    return new RecordingWriter(path, {
+      recording: recordingVersion,
+      startedAt: new Date(settings.startedAt).toISOString(),
+      server: settings.serverVersion,
+      context: settings.context,
+      serverOffsetMs: settings.serverOffsetMs,
+      inputs: recordedInputs(raw),
+      targets,
+    })
+  } catch (error) {
+    throw new UserError([{ input: 'record', message: whyUnwritten(path, error) }])
+  }
+}
+
+/** Not yet escaped. */
+export function whyUnwritten(path: string | undefined, error: unknown): string {
+  return `The recording ${path} could not be written: ${error instanceof Error ? error.message : error}`
 }
 
 /** What the user wrote, but for what is secret or says nothing to a replay. */
@@ -207,7 +246,10 @@ function recordedInputs(raw: Readonly<Record<string, string | undefined>>): Reco
     ([name, value]) => value?.trim() && !['kubeconfig', 'record', 'context'].includes(name),
   )
   return Object.fromEntries(
-    shown.map(([name, value = '']) => [name, ['resources', 'manifests'].includes(name) ? value.split('\n') : value.trim()]),
+    shown.map(([name, value = '']) => [
+      name,
+      ['resources', 'manifests'].includes(name) ? value.split('\n') : value.trim(),
+    ]),
   )
 }
 
@@ -226,10 +268,9 @@ async function unlessCancelled<T>(work: Promise<T>, cancelled: AbortSignal): Pro
   }
 }
 
-function cancelledTimeline(
-  { startedAt, context, serverVersion, timeoutMs, stallTimeoutMs }: GateSettings,
-  finishedAt: number,
-): EndedTimeline {
+function cancelledTimeline(inputs: Inputs, startedAt: number, finishedAt: number): EndedTimeline {
+  const { timeoutMs, stallTimeoutMs } = inputs
   const verdict = { outcome: 'cancelled', reason: 'cancelled', message: 'the job was cancelled' } as const
-  return { startedAt, finishedAt, context, serverVersion, timeoutMs, stallTimeoutMs, verdict, targets: [], entries: [] }
+  const unknown = { context: '', serverVersion: '', targets: [], entries: [] }
+  return { startedAt, finishedAt, timeoutMs, stallTimeoutMs, verdict, ...unknown }
 }

@@ -15,6 +15,8 @@ export interface LogLayout {
   readonly elapsedWidth: number
   readonly nameWidth: number
   readonly color: boolean
+  /** Evidence stands in groups that the job log folds; elsewhere in paragraphs. */
+  readonly groups: boolean
 }
 
 /** What the header says: a timeline, or what is known of it when the gate starts. */
@@ -28,9 +30,13 @@ const evidenceLines = 200
 
 /**
  * Measures the columns once, so that lines align although they are printed as they come.
- * @param color ANSI colours, which the runner and terminals show
+ * @param options.color ANSI colours, which the runner and terminals show
+ * @param options.groups the runner's commands for groups, which only its log folds
  */
-export function layoutLog({ startedAt, targets, timeoutMs }: LogHead, { color = true } = {}): LogLayout {
+export function layoutLog(
+  { startedAt, targets, timeoutMs }: LogHead,
+  { color = true, groups = true }: Partial<Pick<LogLayout, 'color' | 'groups'>> = {},
+): LogLayout {
   const names = nameTargets(targets).map((name) => shorten(fullName(name), widestName))
   return {
     startedAt,
@@ -38,6 +44,7 @@ export function layoutLog({ startedAt, targets, timeoutMs }: LogHead, { color = 
     nameWidth: Math.max(0, ...names.map((name) => name.length)),
     elapsedWidth: clock(timeoutMs).length > 5 ? 7 : 5,
     color,
+    groups,
   }
 }
 
@@ -87,7 +94,9 @@ export function renderVerdict(timeline: Timeline, { color }: LogLayout): string[
 /** A folded group a target that is not ready: where it stands, its problems, events and logs, what to do. */
 export function renderEvidence(timeline: Timeline, layout: LogLayout): string[] {
   const groups = timeline.targets.flatMap((record, index) => {
-    return record.outcome === 'ready' ? [] : [renderGroup(record, layout.names[index] ?? '', timeline.startedAt)]
+    return record.outcome === 'ready'
+      ? []
+      : [renderGroup(record, layout.names[index] ?? '', timeline.startedAt, layout)]
   })
   const rest = groups.length - groupLimit
   return [
@@ -114,7 +123,7 @@ function verdictWords({ at, outcome = 'progressing' }: Entry, text: string, { st
   return text === '' ? words : `${words}: ${text}`
 }
 
-function renderGroup(record: TargetRecord, name: string, startedAt: number): string[] {
+function renderGroup(record: TargetRecord, name: string, startedAt: number, { color, groups }: LogLayout): string[] {
   const { mark } = outcomeWords[record.outcome]
   const why = record.reason === '' ? '' : `: ${reasonPhrases[record.reason]}`
   const lines = [
@@ -129,9 +138,11 @@ function renderGroup(record: TargetRecord, name: string, startedAt: number): str
     ...record.notes.map((note) => plain(note)),
     ...(record.hint === undefined ? [] : [`What to do: ${plain(record.hint)}`]),
   ]
+  const title = `${mark} ${name}${why}`
+  const body = lines.map((line) => `  ${line}`)
+  if (!groups) return ['', paint('bold', title, color), ...body]
   // The title is data of a command, which the runner decodes.
-  const title = `${mark} ${name}${why}`.replaceAll('%', '%25')
-  return [`::group::${title}`, ...lines.map((line) => `  ${line}`), '::endgroup::']
+  return [`::group::${title.replaceAll('%', '%25')}`, ...body, '::endgroup::']
 }
 
 function tally(targets: readonly TargetRecord[]): string {

@@ -1,0 +1,95 @@
+import type { Arguments, Grammar } from './arguments.ts'
+import { type Flag, inputFlags, judgingFlags, outputFlags } from './flags.ts'
+import type { Surface } from './output.ts'
+
+/** A command of the program: what it takes, what its help says, and what it does. */
+export interface Command extends Grammar {
+  readonly name: string
+  /** What stands behind the name: `REFERENCE…`. */
+  readonly usage: string
+  /** One line for the list of commands. */
+  readonly summary: string
+  /** A paragraph or more for its own help. */
+  readonly description: string
+  /** What is typed behind the program's name, and what that does. */
+  readonly examples: readonly (readonly [typed: string, does: string])[]
+  /** Loaded only when it is called for. Resolves to the exit code. */
+  readonly run: (args: Arguments, surface: Surface) => Promise<number>
+}
+
+const [json, color] = outputFlags as readonly [Flag, Flag]
+
+/** In the order of the help. */
+export const commands: readonly Command[] = [
+  {
+    name: 'wait',
+    usage: 'REFERENCE…',
+    summary: 'wait for a rollout: is it ready, and if not, why',
+    description:
+      'Watches resources through the milestones of their lifecycle until all are ready, one has failed or a clock runs out, and says which and why.\n\n' +
+      'A REFERENCE is written as for kubectl wait: deployment/web, deploy web api, sts -l app=shop, !job/old to leave one out, or - for what kubectl apply printed, on stdin. ' +
+      'Exit codes: 0 ready, 1 not ready, 2 a mistake of yours, 130 cancelled.',
+    examples: [
+      ['wait deployment/web', 'until the Deployment has rolled out, at most 10 minutes'],
+      ['wait -n shop deployment/web job/migrate --timeout=20m', 'both in shop; the Job may take 20 minutes'],
+      ['wait deploy,sts -l app=shop --json', 'all with that label; the report as JSON'],
+      ['wait certificate/tls --for=condition=Ready', 'until a condition is true, as kubectl wait'],
+      ['wait -', 'what kubectl printed: kubectl apply -f k8s/ | rollout-gate wait -'],
+    ],
+    takes: 'references',
+    flags: [...inputFlags, json, color],
+    run: async (args, surface) => (await import('./wait.ts')).wait(args, surface),
+  },
+  {
+    name: 'replay',
+    usage: 'FILE…',
+    summary: 'judge recordings again: the verdict and the log as they were',
+    description:
+      'Plays recordings through the gate on a virtual clock, without a cluster. Flags go before the recorded inputs, to ask what would have been. ' +
+      'Also reads what kubespy record and kubectl get -w -o json write; such versions of one object are taken to have come at the latest moment that each tells of itself. ' +
+      'The exit code is the worst of the files, as of wait.',
+    examples: [
+      ['replay incident.ndjson.gz', 'the log and the verdict of that gate'],
+      ['replay incident.ndjson.gz --stall-timeout=2m', 'what if the stall timeout had been 2 minutes?'],
+      ['replay incident.ndjson.gz --speed=1', 'as it was lived through, in real time'],
+      ['replay --json *.ndjson', 'one report a line, in the order of the files'],
+    ],
+    takes: 'files',
+    flags: [
+      { name: 'speed', value: 'FACTOR', description: 'Let time pass: 1 is real time, 10 ten times as fast.' },
+      ...judgingFlags,
+      json,
+      color,
+    ],
+    run: async (args, surface) => (await import('./replay.ts')).replay(args, surface),
+  },
+  {
+    name: 'record',
+    usage: 'REFERENCE… -o FILE',
+    summary: 'record all that a gate would watch, to replay it later',
+    description:
+      'Writes everything that the gate would watch to a file, line by line: the resources, what is behind them, their events. Values of Secrets, ConfigMaps and environment variables are not in it. ' +
+      'It ends with Ctrl-C, after --for=DURATION, or with --until-ready when the gate is over (exit codes as of wait).\n\n' +
+      'A --for that begins with a digit says how long to record, wherever it stands; any other belongs to a reference.',
+    examples: [
+      ['record deployment/web -o web.ndjson', 'until Ctrl-C'],
+      ['record deployment/web -o web.ndjson.gz --for=2m', 'two minutes, compressed'],
+      ['record -n shop deploy --all -o shop.ndjson --until-ready', 'until all have rolled out, or one has failed'],
+    ],
+    takes: 'references',
+    flags: [
+      {
+        name: 'output',
+        short: 'o',
+        value: 'FILE',
+        description: 'The file to write; a name that ends in .gz is compressed.',
+      },
+      { name: 'for', value: 'DURATION', description: 'How long to record: 2m.' },
+      { name: 'until-ready', description: 'End when the gate is over.' },
+      ...inputFlags.filter(({ name }) => name !== 'record'),
+      color,
+    ],
+    claims: (name, value) => name === 'for' && /^[-\d.]/.test(value),
+    run: async (args, surface) => (await import('./record.ts')).record(args, surface),
+  },
+]

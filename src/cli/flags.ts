@@ -1,0 +1,74 @@
+import { inputs } from '../inputs.ts'
+
+/** A flag of the command line. */
+export interface Flag {
+  readonly name: string
+  readonly short?: string
+  /** What its value is called in the help; a flag without one is a switch. */
+  readonly value?: string
+  /** A switch that also takes one of these, `--color=never`. */
+  readonly choices?: readonly string[]
+  readonly description: string
+  readonly default?: string
+  /** Left out of the help. */
+  readonly hidden?: boolean
+}
+
+/** What a flag says where it stands: to one reference, or to the gate. */
+export const referenceFlags: readonly Flag[] = [
+  { name: 'namespace', short: 'n', value: 'NAMESPACE', description: 'Where it lies; by default the context says.' },
+  { name: 'selector', short: 'l', value: 'LABELS', description: 'Every object of a kind with these labels: app=shop.' },
+  { name: 'all', description: 'Every object of a kind.' },
+  {
+    name: 'for',
+    value: 'WHAT',
+    description: "What it must come to: condition=Ready, jsonpath='{.status.phase}'=Running, create, delete.",
+  },
+  { name: 'timeout', value: 'DURATION', description: 'How long it may take.' },
+  { name: 'stall-timeout', value: 'DURATION', description: 'How long it may go without any progress.' },
+  { name: 'milestone-timeouts', value: 'LIST', description: 'How long single milestones may take: ready=5m.' },
+]
+
+/** Of the reference flags, those that are inputs of the gate when they stand before the first reference. */
+export const sharedFlags: ReadonlySet<string> = new Set(['namespace', 'timeout', 'stall-timeout', 'milestone-timeouts'])
+
+/** Inputs that the command line takes like any other but does not show: references are arguments here, and it writes no summary. */
+const hidden = new Set(['resources', 'summary'])
+
+/** Every input, as a flag of the same name. */
+export const inputFlags: readonly Flag[] = inputs.map(({ name, default: fallback, description }) => {
+  const isSwitch = fallback === 'true' || fallback === 'false'
+  return {
+    name,
+    ...(name === 'namespace' ? { short: 'n' } : {}),
+    ...(isSwitch ? { choices: ['true', 'false'] } : { value: valueName(name, fallback) }),
+    description,
+    default: fallback,
+    ...(hidden.has(name) ? { hidden: true } : {}),
+  }
+})
+
+/** The inputs that say which cluster to ask, and what to do with it beside the gate: a replay needs none. */
+const clusterInputs = new Set(['kubeconfig', 'context', 'manifests', 'record', 'summary', 'log-lines'])
+
+/** The inputs that say how a gate judges. */
+export const judgingFlags: readonly Flag[] = inputFlags.filter(({ name }) => !clusterInputs.has(name))
+
+export const helpFlag: Flag = { name: 'help', short: 'h', description: 'Show this help.' }
+
+export const outputFlags: readonly Flag[] = [
+  { name: 'json', description: 'Print the report as one line of JSON, and everything else to stderr.' },
+  {
+    name: 'color',
+    choices: ['auto', 'always', 'never'],
+    description: 'Colours: always, never, or auto, which a terminal without NO_COLOR gets.',
+  },
+]
+
+function valueName(name: string, fallback: string): string {
+  if (name === 'milestone-timeouts') return 'LIST'
+  if (/^\d+(h|m|s)$/.test(fallback) || /-?timeout$/.test(name)) return 'DURATION'
+  if (/^\d+$/.test(fallback)) return 'NUMBER'
+  if (name === 'record') return 'FILE'
+  return name === 'on-superseded' ? 'fail|pass' : name.toUpperCase()
+}

@@ -1,0 +1,77 @@
+import { plain } from '../report/escape.ts'
+
+/** A stream that is printed to: stdout, stderr, or what a test makes of them. */
+export interface Output {
+  write(text: string): unknown
+  readonly isTTY?: boolean
+  readonly columns?: number
+  readonly rows?: number
+  hasColors?(): boolean
+  on?(event: 'resize', listener: () => void): unknown
+  off?(event: 'resize', listener: () => void): unknown
+}
+
+/** What a command works with besides its arguments. */
+export interface Surface {
+  readonly stdout: Output
+  readonly stderr: Output
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** How the program was called: `rollout-gate`, `kubectl rollout-gate`. */
+  readonly program: string
+  /** Takes every secret out of a text; told of them as they turn up. */
+  readonly secrets: Secrets
+  /** Aborted at the first Ctrl-C. */
+  readonly cancelled: AbortSignal
+  readStdin(): Promise<string>
+}
+
+/** Whether to print in colour; `--color` goes before what the stream and its environment say. */
+export function usesColor(output: Output, flag: string | undefined): boolean {
+  if (flag === 'always' || flag === 'never') return flag === 'always'
+  return output.isTTY === true && output.hasColors?.() === true
+}
+
+/** Whether the output is a terminal on which lines can be drawn anew. */
+export function isLive({ isTTY }: Output, env: Surface['env']): boolean {
+  return isTTY === true && !env['CI'] && env['TERM'] !== 'dumb'
+}
+
+/** Prints one line of words for people. */
+export function tell(output: Output, text: string): void {
+  output.write(`${plain(text)}\n`)
+}
+
+/** Secrets that must not be printed, wherever they come from. */
+export class Secrets {
+  readonly #known = new Set<string>()
+
+  readonly add = (secret: string): void => {
+    if (secret !== '') this.#known.add(secret)
+  }
+
+  /** The text with stars for every secret in it. */
+  hide(text: string): string {
+    let hidden = text
+    for (const secret of this.#known) hidden = hidden.replaceAll(secret, '***')
+    return hidden
+  }
+
+  /** The same output, without secrets. */
+  guard(output: NodeJS.WriteStream): Output {
+    return {
+      write: (text) => output.write(this.hide(text)),
+      get isTTY() {
+        return output.isTTY
+      },
+      get columns() {
+        return output.columns
+      },
+      get rows() {
+        return output.rows
+      },
+      hasColors: () => output.hasColors?.() === true,
+      on: (event, listener) => output.on(event, listener),
+      off: (event, listener) => output.off(event, listener),
+    }
+  }
+}

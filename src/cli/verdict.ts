@@ -1,0 +1,49 @@
+import { describeMistake, type UserError } from '../errors.ts'
+import type { EndedTimeline } from '../gate/timeline.ts'
+import { plain } from '../report/escape.ts'
+import { buildReport } from '../report/json.ts'
+import type { Output } from './output.ts'
+
+export const cancelledCode = 130
+
+/**
+ * The exit code of a gate (DESIGN §4): 0 ready, 1 not ready, 2 misconfigured, 130 cancelled.
+ * @param onSuperseded what the input of that name says
+ */
+export function exitCodeOf({ verdict, targets }: EndedTimeline, onSuperseded: 'fail' | 'pass' = 'fail'): number {
+  switch (verdict.outcome) {
+    case 'ready':
+      return 0
+    case 'misconfigured':
+      return 2
+    case 'cancelled':
+      return cancelledCode
+    case 'superseded': {
+      const areWelcome = targets.every(({ outcome, reason }) => outcome === 'ready' || reason === 'superseded')
+      return onSuperseded === 'pass' && areWelcome ? 0 : 1
+    }
+    default:
+      return 1
+  }
+}
+
+/** The report of a gate as one line. */
+export function reportLine(timeline: EndedTimeline): string {
+  return `${JSON.stringify(buildReport(timeline))}\n`
+}
+
+/** What only the user can mend, as the end of a gate that never began. */
+export function misconfigured(
+  { reason, mistakes }: UserError,
+  startedAt: number,
+  finishedAt = startedAt,
+): EndedTimeline {
+  const message = mistakes.map(describeMistake).join('\n')
+  const nothing = { context: '', serverVersion: '', timeoutMs: 0, stallTimeoutMs: 0, targets: [], entries: [] }
+  return { startedAt, finishedAt, ...nothing, verdict: { outcome: 'misconfigured', reason, message } }
+}
+
+/** Tells the user of his mistakes, one a line. */
+export function complain(output: Output, error: UserError): void {
+  for (const mistake of error.mistakes) output.write(`${plain(describeMistake(mistake))}\n`)
+}
