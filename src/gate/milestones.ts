@@ -12,6 +12,7 @@ export class Milestones {
   #present: ReadonlyMap<string, Milestone> = new Map()
   /** The most that each counter showed: only beyond it is progress. */
   readonly #most = new Map<string, number>()
+  #restartedAt: number | undefined
 
   constructor(names: readonly string[]) {
     this.#names = names
@@ -25,6 +26,11 @@ export class Milestones {
   /** When the last milestone was reached; undefined when none was. */
   get lastReachedAt(): number | undefined {
     return this.#reachedAt.at(-1)
+  }
+
+  /** Since when the current milestone is waited for; undefined when that is the gate's start. */
+  get waitingSince(): number | undefined {
+    return this.#restartedAt === undefined ? this.lastReachedAt : Math.max(this.#restartedAt, this.lastReachedAt ?? 0)
   }
 
   /**
@@ -49,8 +55,15 @@ export class Milestones {
     return { reached: reached.filter(({ state }) => state === 'done'), moved }
   }
 
+  /** What was counted so far is to be reached again: from now on, what is counted anew is progress. */
+  restart(now: number): void {
+    this.#most.clear()
+    this.#restartedAt = now
+  }
+
   /** A target that was ready is no longer: the milestones that it lost are to be reached again. */
-  fallBack(assessment: Assessment): void {
+  fallBack(assessment: Assessment, now: number): void {
+    this.restart(now)
     const open = this.#names.findIndex(
       (name) => assessment.milestones.find((each) => each.name === name)?.state === 'open',
     )
@@ -62,6 +75,7 @@ export class Milestones {
     this.#reachedAt.length = 0
     this.#present = new Map()
     this.#most.clear()
+    this.#restartedAt = undefined
   }
 
   /** `over`: how the target stands or ended, which decides how the current milestone is shown. */

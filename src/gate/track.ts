@@ -86,6 +86,11 @@ export class Track {
     if (this.identity === undefined) this.#wasThere = isFirstSight
     if (this.identity === undefined || change === 'followed')
       this.identity = identify(object, this.identity?.since ?? now)
+    if (change === 'followed') {
+      // New pods take the place of all that were counted.
+      this.milestones.restart(now)
+      this.stall.restart(now)
+    }
     if (change === 'replaced') {
       this.identity = identify(object, now)
       this.#wasThere = false
@@ -112,7 +117,7 @@ export class Track {
   /** A target that was ready is no longer. */
   fallBack(assessment: Assessment, now: number): void {
     this.readyAt = undefined
-    this.milestones.fallBack(assessment)
+    this.milestones.fallBack(assessment, now)
     this.stall.restart(now)
   }
 
@@ -195,7 +200,7 @@ export class Track {
     if (timeoutMs === 0) return undefined
     const seconds = Math.round(timeoutMs / 1000)
     return {
-      at: (this.milestones.lastReachedAt ?? this.#settings.startedAt) + timeoutMs,
+      at: (this.milestones.waitingSince ?? this.#settings.startedAt) + timeoutMs,
       verdict: () =>
         current === 'created'
           ? { outcome: 'failed', reason: 'not-found', message: `does not exist, ${seconds} s after the gate began` }
