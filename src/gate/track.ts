@@ -131,7 +131,7 @@ export class Track {
   nextClock(isBlind: boolean): TargetClock | undefined {
     if (!this.isOpen) return undefined
     const clocks = [
-      this.#deletedClock(),
+      isBlind ? undefined : this.#deletedClock(),
       isBlind ? undefined : this.#milestoneClock(),
       this.#stallClock(),
       this.#timeoutClock(),
