@@ -1,0 +1,220 @@
+import { Milestones } from '../../src/gate/milestones.ts'
+import type { Assessment, Milestone } from '../../src/lifecycle/assessment.ts'
+import { complete, crashLoopStatus, podStatus, readyStatus, running, start, waiting } from '../lifecycle/builders.ts'
+import {
+  added,
+  allSynced,
+  at,
+  createTarget,
+  createWorkload,
+  modified,
+  progressing,
+  type RunOptions,
+  run,
+  synced,
+} from './builders.ts'
+
+const names = ['created', 'scheduled', 'ready']
+
+function assessed(
+  ...milestones: readonly (readonly [name: string, state: Milestone['state'], done?: number])[]
+): Assessment {
+  return {
+    status: 'progressing',
+    message: '',
+    problems: [],
+    notes: [],
+    milestones: milestones.map(([name, state, done]) => ({
+      name,
+      state,
+      message: name,
+      ...(done === undefined ? {} : { count: { done, total: 3 } }),
+    })),
+  }
+}
+
+describe('milestones', () => {
+  it('are reached in their order', () => {
+    const milestones = new Milestones(names)
+    const { reached } = milestones.update(assessed(['created', 'done'], ['scheduled', 'open'], ['ready', 'done']), 5)
+    expect(reached.map(({ name }) => name)).toEqual(['created'])
+    expect(milestones.current).toBe('scheduled')
+    expect(milestones.lastReachedAt).toBe(5)
+  })
+
+  it('stay reached while their target is on its way', () => {
+    const milestones = new Milestones(names)
+    milestones.update(assessed(['created', 'done'], ['scheduled', 'done'], ['ready', 'open']), 5)
+    const again = milestones.update(assessed(['created', 'done'], ['scheduled', 'open'], ['ready', 'open']), 9)
+    expect(again).toEqual({ reached: [], moved: false })
+    expect(milestones.records('open')[1]).toEqual({ name: 'scheduled', state: 'done', at: 5, message: '' })
+  })
+
+  it('that are skipped are passed, and no news', () => {
+    const milestones = new Milestones(names)
+    const { reached } = milestones.update(assessed(['created', 'done'], ['scheduled', 'skipped'], ['ready', 'done']), 5)
+    expect(reached.map(({ name }) => name)).toEqual(['created', 'ready'])
+    expect(milestones.records('ready')[1]).toEqual({ name: 'scheduled', state: 'skipped', message: 'scheduled' })
+  })
+
+  it('move with a counter that goes beyond its highest mark, and only then', () => {
+    const milestones = new Milestones(names)
+    const count = (done: number) =>
+      milestones.update(assessed(['created', 'open'], ['scheduled', 'open', done]), 5).moved
+    expect([1, 1, 0, 1, 2].map(count)).toEqual([true, false, false, false, true])
+  })
+
+  it('are lost from the first that is open when their target falls back', () => {
+    const milestones = new Milestones(names)
+    milestones.update(assessed(['created', 'done'], ['scheduled', 'done'], ['ready', 'done', 3]), 5)
+    const fallen = assessed(['created', 'done'], ['scheduled', 'done'], ['ready', 'open', 2])
+    milestones.fallBack(fallen, 9)
+    milestones.update(fallen, 9)
+    expect(milestones.current).toBe('ready')
+    expect(
+      milestones.update(assessed(['created', 'done'], ['scheduled', 'done'], ['ready', 'open', 3]), 12).moved,
+    ).toBe(true)
+  })
+
+  it.each([
+    ['open', 'current'],
+    ['failed', 'failed'],
+  ] as const)('of a target that is %s show the present one as %s', (over, state) => {
+    const milestones = new Milestones(names)
+    milestones.update(assessed(['created', 'done'], ['scheduled', 'open'], ['ready', 'open']), 5)
+    expect(milestones.records(over)).toEqual([
+      { name: 'created', state: 'done', at: 5, message: 'created' },
+      { name: 'scheduled', state, message: 'scheduled' },
+      { name: 'ready', state: 'pending', message: '' },
+    ])
+  })
+
+  it('begin anew with another object', () => {
+    const milestones = new Milestones(names)
+    milestones.update(assessed(['created', 'done'], ['scheduled', 'open', 2]), 5)
+    milestones.reset()
+    expect(milestones.current).toBe('created')
+    expect(milestones.update(assessed(['created', 'open'], ['scheduled', 'open', 1]), 9).moved).toBe(true)
+  })
+})
+
+const web = createWorkload('web')
+
+describe('the moment of a milestone', () => {
+  it("is the gate's start for what stood at first sight", () => {
+    const [created, observed] = run([at(2.5, web.done, allSynced)]).timeline.targets[0]?.milestones ?? []
+    expect([created?.at, observed?.at]).toEqual([start, start])
+  })
+
+  it('is when it was reached for all else', () => {
+    const steps = [
+      at(0.3, allSynced),
+      at(2.5, added(web.deployment())),
+      at(3, modified(web.deployment(progressing)), added(web.replicaSet)),
+    ]
+    const moments = run(steps).timeline.targets[0]?.milestones.map((each) => [
+      each.name,
+      each.at && (each.at - start) / 1000,
+    ])
+    expect(moments?.slice(0, 4)).toEqual([
+      ['created', 2.5],
+      ['observed', 3],
+      ['replicaset', 3],
+      ['scheduled', undefined],
+    ])
+  })
+})
+
+describe('milestone-timeouts', () => {
+  const limits = (milestoneTimeoutsMs: Record<string, number>, rest: RunOptions = {}): RunOptions => ({
+    ...rest,
+    settings: { milestoneTimeoutsMs },
+  })
+
+  it('of created is a name that does not exist: failed', () => {
+    expect(run([at(0, allSynced)])).toMatchObject({
+      outcome: 'failed',
+      reason: 'not-found',
+      seconds: 30,
+      message: 'deployment/web: does not exist, 30 s after the gate began',
+    })
+  })
+
+  it('of created is not asked of what exists and cannot be judged yet', () => {
+    const steps = [
+      at(1, added(web.deployment()), synced('Deployment')),
+      at(60, added(web.replicaSet, web.pod(readyStatus(40))), modified(web.deployment(complete())), allSynced),
+    ]
+    expect(run(steps, { live: true })).toMatchObject({ outcome: 'ready', seconds: 60 })
+  })
+
+  it('run from the moment at which the one before was done, and end as timed out', () => {
+    const steps = [
+      at(0, added(web.deployment()), allSynced),
+      at(40, modified(web.deployment(progressing)), added(web.replicaSet)),
+    ]
+    expect(run(steps, limits({ scheduled: 20_000 }))).toMatchObject({
+      outcome: 'timed-out',
+      reason: 'still-running',
+      seconds: 60,
+      message: 'deployment/web: did not reach "scheduled" in 20 s: 0 of 1 pod scheduled',
+    })
+  })
+
+  it('have the problem that stands in the way as their reason', () => {
+    const stuck = podStatus({ state: waiting('ErrImagePull', 'connection refused') }, { phase: 'Pending' })
+    const steps = [at(0, added(web.deployment(progressing), web.replicaSet, web.pod(stuck)), allSynced)]
+    expect(run(steps, limits({ pulled: 20_000 }))).toMatchObject({
+      outcome: 'timed-out',
+      reason: 'image-registry-unreachable',
+      seconds: 20,
+    })
+  })
+
+  it('do not end a milestone that was reached in time', () => {
+    const steps = [
+      at(0, web.creating, allSynced),
+      at(19, modified(web.pod(podStatus({ imageID: 'x' }, { phase: 'Pending' })))),
+      at(50, modified(web.pod(readyStatus(50)), web.deployment(complete()))),
+    ]
+    expect(run(steps, limits({ pulled: 20_000 }))).toMatchObject({ outcome: 'ready', seconds: 60 })
+  })
+
+  it('of 0 are off', () => {
+    expect(run([at(0, allSynced)], limits({ created: 0 }))).toMatchObject({ outcome: 'stalled', seconds: 300 })
+  })
+
+  it("of a reference go before the gate's", () => {
+    const targets = [createTarget({ clocks: { milestoneTimeoutsMs: { created: 50_000 } } })]
+    expect(run([at(0, allSynced)], { targets })).toMatchObject({ reason: 'not-found', seconds: 50 })
+  })
+
+  it("of a reference leave the gate's others as they are", () => {
+    const targets = [createTarget({ clocks: { milestoneTimeoutsMs: { ready: 50_000 } } })]
+    expect(run([at(0, allSynced)], { targets })).toMatchObject({ reason: 'not-found', seconds: 30 })
+  })
+
+  it('run again for a milestone that was lost, from the moment of the loss', () => {
+    const api = createWorkload('api')
+    const lost = podStatus({ state: running(-60) })
+    const steps = [
+      at(0, web.done, api.creating, allSynced),
+      at(40, modified(web.pod(lost), web.deployment(progressing))),
+    ]
+    const { targets } = run(steps, limits({ ready: 20_000 }, { targets: [web.target, api.target] }))
+    expect(targets[0]).toMatchObject({ outcome: 'timed-out', reason: 'still-running', seconds: 60 })
+  })
+})
+
+describe("a reference's own timeout", () => {
+  it('ends this target, with its problem', () => {
+    const targets = [createTarget({ clocks: { timeoutMs: 20_000 } })]
+    const steps = [at(0, web.creating, allSynced), at(5, modified(web.pod(crashLoopStatus(1, 4))))]
+    expect(run(steps, { targets })).toMatchObject({ outcome: 'timed-out', reason: 'crash-loop', seconds: 20 })
+  })
+
+  it('of 0 is off', () => {
+    const targets = [createTarget({ clocks: { timeoutMs: 0 } })]
+    expect(run([at(0, web.creating, allSynced)], { targets })).toMatchObject({ outcome: 'stalled', seconds: 300 })
+  })
+})

@@ -1,0 +1,210 @@
+import type { FeedEvent } from '../../src/cluster/feed.ts'
+import { Sight } from '../../src/gate/sight.ts'
+import { complete, createDeployment, moment, podStatus, readyStatus, waiting } from '../lifecycle/builders.ts'
+import {
+  added,
+  alive,
+  allSynced,
+  at,
+  createWorkload,
+  creating,
+  deleted,
+  failed,
+  modified,
+  type Run,
+  type RunOptions,
+  run,
+  runUntil,
+  synced,
+} from './builders.ts'
+
+const web = createWorkload('web')
+const api = createWorkload('api')
+const first = at(0, web.creating, allSynced)
+
+function sightOf(...steps: readonly FeedEvent[][]): Sight {
+  const sight = new Sight()
+  for (const event of steps.flat()) sight.observe(event)
+  return sight
+}
+
+describe('the API cannot be seen', () => {
+  it.each([0, 401, 429, 500, 503])('after an error %d', (code) => {
+    expect(sightOf(at(0, synced('Pod')), at(1, failed(code))).isBlind).toBe(true)
+  })
+
+  it.each([403, 404, 410])('but can after an error %d, which is an answer', (code) => {
+    expect(sightOf(at(0, synced('Pod')), at(1, failed(code))).isBlind).toBe(false)
+  })
+
+  it.each<[string, FeedEvent[]]>([
+    ['a sign of life', at(2, alive)],
+    ['an object', at(2, added(createDeployment()))],
+    ['a deletion', at(2, deleted(createDeployment()))],
+    ['a list', at(2, synced('Pod'))],
+  ])('until %s', (_, event) => {
+    expect(sightOf(at(0, synced('Pod')), at(1, failed(0)), event).isBlind).toBe(false)
+  })
+
+  it.each<[string, FeedEvent[]]>([
+    [
+      'a log that was read before',
+      at(2, { type: 'LOG', namespace: 'shop', pod: 'p', container: 'c', previous: false, text: '' }),
+    ],
+    ['the end of a recording', at(2, { type: 'END' })],
+    ['another error', at(2, failed(500))],
+    ['an answer that says no', at(2, failed(403))],
+  ])('and not until %s', (_, event) => {
+    expect(sightOf(at(0, synced('Pod')), at(1, failed(0)), event).isBlind).toBe(true)
+  })
+
+  it('since the first error of the spell', () => {
+    expect(sightOf(at(0, synced('Pod')), at(1, failed(0)), at(60, failed(500))).dueAt).toBe(moment(121))
+  })
+})
+
+describe('a gate that loses sight', () => {
+  it.each<[string, FeedEvent[][], Partial<Run>]>([
+    [
+      'is unknown after 2 m',
+      [first, at(10, failed(0, 'Pod', 'connection refused'))],
+      {
+        outcome: 'unknown',
+        reason: 'api-unreachable',
+        seconds: 130,
+        message: 'the API server has not answered for 120 s: connection refused',
+      },
+    ],
+    [
+      'is misconfigured after 30 s when it never saw anything',
+      [at(1, failed(0))],
+      { outcome: 'misconfigured', reason: 'api-unreachable', seconds: 31 },
+    ],
+    [
+      'is unknown as soon as credentials are refused twice',
+      [first, at(10, failed(401)), at(11, failed(401))],
+      { outcome: 'unknown', reason: 'credentials-expired', seconds: 11 },
+    ],
+    [
+      'is misconfigured when they never were good',
+      [at(1, failed(401)), at(1, failed(401))],
+      { outcome: 'misconfigured', reason: 'credentials-expired', seconds: 1 },
+    ],
+    [
+      'is unknown 2 m after credentials were refused once',
+      [first, at(10, failed(401))],
+      { outcome: 'unknown', reason: 'credentials-expired', seconds: 130 },
+    ],
+    [
+      'is unknown when the target may be read no longer',
+      [first, at(10, failed(403, 'Deployment', 'no'))],
+      { outcome: 'unknown', reason: 'forbidden', seconds: 10, message: 'deployment/web may no longer be read: no' },
+    ],
+    [
+      'is misconfigured when the target may not be read at all',
+      [at(1, failed(403, 'Deployment', 'no'))],
+      { outcome: 'misconfigured', reason: 'forbidden', seconds: 1, message: 'deployment/web may not be read: no' },
+    ],
+  ])('%s', (_, steps, expected) => {
+    expect(run(steps)).toMatchObject(expected)
+  })
+
+  it('goes on when credentials are good again after their first refusal', () => {
+    const steps = [first, at(10, failed(401)), at(12, alive), at(50, failed(401)), at(51, alive)]
+    expect(runUntil(60, steps).outcome).toBeUndefined()
+  })
+
+  it('goes on when the server answers before 2 m are over', () => {
+    const back = at(129, modified(web.pod(readyStatus(100)), web.deployment(complete())))
+    expect(run([first, at(10, failed(0)), back])).toMatchObject({ outcome: 'ready', seconds: 129 })
+  })
+
+  it('is ready by what comes at the very moment', () => {
+    const back = at(130, modified(web.pod(readyStatus(100)), web.deployment(complete())))
+    expect(run([first, at(10, failed(0)), back])).toMatchObject({ outcome: 'ready', seconds: 130 })
+  })
+})
+
+describe('a kind that may not be read', () => {
+  it('is done without where it is not the target, and that is told', () => {
+    const steps = [
+      at(
+        0,
+        added(web.deployment(complete(1, { conditions: [] })), web.replicaSet),
+        synced('Deployment', 'ReplicaSet', 'Event'),
+      ),
+      at(1, failed(403, 'Pod', 'pods is forbidden')),
+    ]
+    const { outcome, seconds, entries } = run(steps, { live: true })
+    expect({ outcome, seconds }).toEqual({ outcome: 'ready', seconds: 1 })
+    expect(entries[0]).toBe('1 note Pods may not be read: going on with what the controllers say (pods is forbidden)')
+  })
+})
+
+describe('clocks while the API cannot be seen', () => {
+  const blind = (from: number, to: number) => [at(from, failed(0)), at(to, alive)]
+
+  it('the stall clock stands still', () => {
+    expect(run([first, ...blind(100, 200)])).toMatchObject({ outcome: 'stalled', seconds: 400 })
+  })
+
+  it('the stall clock stands still, also one that the user wrote', () => {
+    expect(
+      run([first, ...blind(10, 60)], { settings: { stallTimeoutMs: 60_000, stallIsLiteral: true } }),
+    ).toMatchObject({ outcome: 'stalled', seconds: 110 })
+  })
+
+  it('the stall clock of every target goes on when an object of another breaks the silence', () => {
+    const steps = [
+      at(0, web.creating, api.creating, allSynced),
+      at(100, failed(0)),
+      at(200, modified(api.pod(podStatus({}, { phase: 'Pending' })))),
+    ]
+    const { targets } = run(steps, { targets: [web.target, api.target], settings: { failFast: false } })
+    expect(targets.map(({ seconds }) => seconds)).toEqual([400, 400])
+  })
+
+  it('nothing is called missing', () => {
+    expect(run([at(0, failed(0)), at(29, alive), at(29.5, failed(0)), at(100, web.done, allSynced)])).toMatchObject({
+      outcome: 'ready',
+      seconds: 100,
+    })
+  })
+
+  it('nothing is called deleted', () => {
+    const steps = [first, at(10, deleted(web.deployment())), at(11, failed(0)), at(40, web.done)]
+    expect(run(steps)).toMatchObject({ outcome: 'ready', seconds: 40 })
+  })
+
+  it.each<[string, number, RunOptions, Partial<Run>]>([
+    [
+      'the timeout is unknown after 30 s of blindness',
+      30,
+      {},
+      { outcome: 'unknown', reason: 'api-unreachable', seconds: 60 },
+    ],
+    ['the timeout is a timeout before', 30.001, {}, { outcome: 'timed-out', seconds: 60 }],
+  ])('%s', (_, from, options, expected) => {
+    expect(run([first, at(from, failed(0))], { ...options, settings: { timeoutMs: 60_000 } })).toMatchObject(expected)
+  })
+})
+
+it.each([404, 410])('an error %d neither blinds nor ends anything', (code) => {
+  const steps = [
+    first,
+    at(10, failed(code, 'Pod')),
+    at(200, modified(web.pod(readyStatus(200)), web.deployment(complete()))),
+  ]
+  expect(run(steps)).toMatchObject({ outcome: 'ready', seconds: 210 })
+})
+
+it('a proven problem is still proven while the API cannot be seen, by what was seen before', () => {
+  const secret = podStatus({ state: waiting('CreateContainerConfigError', 'secret "nope" not found') })
+  const steps = [
+    at(0, added(web.deployment(complete(1, { availableReplicas: 0 })), web.replicaSet, web.pod(creating)), allSynced),
+    at(2, modified(web.pod(secret))),
+    at(30, failed(0)),
+    at(61, modified(web.pod(readyStatus(45)), web.deployment(complete()))),
+  ]
+  expect(run(steps)).toMatchObject({ outcome: 'ready', seconds: 61 })
+})

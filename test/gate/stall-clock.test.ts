@@ -1,0 +1,270 @@
+import { StallClock } from '../../src/gate/stall-clock.ts'
+import {
+  complete,
+  condition,
+  crashLoopStatus,
+  createContainer,
+  createEvent,
+  createPod,
+  createReplicaSet,
+  iso,
+  podStatus,
+  readyStatus,
+  running,
+  waiting,
+} from '../lifecycle/builders.ts'
+import {
+  added,
+  allSynced,
+  at,
+  createTarget,
+  createWorkload,
+  creating,
+  modified,
+  progressing,
+  type RunOptions,
+  run,
+  synced,
+} from './builders.ts'
+
+describe('the stall clock', () => {
+  it('is due when nothing moved for so long', () => {
+    expect(new StallClock(100).dueAt(50)).toBe(150)
+  })
+
+  it('is off at 0', () => {
+    expect(new StallClock(100).dueAt(0)).toBeUndefined()
+  })
+
+  it('begins anew when something moved', () => {
+    const clock = new StallClock(100)
+    clock.restart(120)
+    expect(clock.dueAt(50)).toBe(170)
+  })
+
+  it('stands still while it is held, and counts on from there', () => {
+    const clock = new StallClock(100)
+    clock.hold(true, 110)
+    clock.hold(true, 115)
+    expect(clock.dueAt(50)).toBeUndefined()
+    clock.hold(false, 130)
+    clock.hold(false, 140)
+    expect(clock.dueAt(50)).toBe(170)
+  })
+
+  it('that is held when something moves begins anew with its release', () => {
+    const clock = new StallClock(100)
+    clock.hold(true, 110)
+    clock.restart(120)
+    clock.hold(false, 130)
+    expect(clock.dueAt(50)).toBe(180)
+  })
+})
+
+const web = createWorkload('web')
+const first = at(0, web.creating, allSynced)
+const pulled = podStatus({ imageID: 'sha256:1' }, { phase: 'Pending' })
+
+describe('what is progress', () => {
+  it('is a milestone', () => {
+    expect(run([first, at(200, modified(web.pod(pulled)))])).toMatchObject({ outcome: 'stalled', seconds: 500 })
+  })
+
+  it('is a counter', () => {
+    const two = { spec: { replicas: 2 } }
+    const numbers = complete(2, { availableReplicas: 0, readyReplicas: 0 })
+    const set = createReplicaSet({ metadata: { name: 'web-1' }, spec: { replicas: 2 } }, web.deployment())
+    const other = createPod({ metadata: { name: 'web-1-b' }, status: creating }, set)
+    const steps = [
+      at(0, added(web.deployment(numbers, two), set, web.pod(creating), other), allSynced),
+      at(200, modified(web.pod(pulled))),
+    ]
+    expect(run(steps)).toMatchObject({ outcome: 'stalled', seconds: 500 })
+  })
+
+  it.each([
+    [
+      'is not a restart',
+      [at(200, modified(web.pod(crashLoopStatus(1, 199)))), at(250, modified(web.pod(crashLoopStatus(2, 249))))],
+      500,
+    ],
+    ['is not another state of the same pod', [at(200, modified(web.pod(podStatus({}, { phase: 'Pending' }))))], 300],
+    ['is not an event', [at(200, added(createEvent(web.pod(), { reason: 'Scheduled' })))], 300],
+    [
+      'is not a new replica in place of one that went',
+      [
+        at(
+          200,
+          modified(web.pod(creating, { deletionTimestamp: iso(200) })),
+          added(web.pod(creating, { name: 'web-1-b' })),
+        ),
+      ],
+      300,
+    ],
+  ])('%s', (_, steps, seconds) => {
+    // A container that has died was pulled and started once: that much is progress.
+    expect(run([first, ...steps])).toMatchObject({ outcome: 'stalled', seconds })
+  })
+
+  it('is what a pod of a followed change reaches, although one before it came as far', () => {
+    const template = {
+      ...web.deployment().spec?.template,
+      metadata: { labels: { app: 'web' }, annotations: { restartedAt: 'now' } },
+    }
+    const change = { metadata: { generation: 2 }, spec: { template } }
+    const next = createReplicaSet(
+      { metadata: { name: 'web-2', creationTimestamp: iso(100) } },
+      web.deployment(undefined, change),
+    )
+    const pod = (status: object) => createPod({ metadata: { name: 'web-2-a' }, status }, next)
+    const numbers = complete(1, { observedGeneration: 2, availableReplicas: 0, readyReplicas: 0 })
+    const steps = [
+      first,
+      at(
+        50,
+        modified(
+          web.pod(
+            podStatus({ state: waiting('CrashLoopBackOff'), lastState: { terminated: { exitCode: 1 } }, imageID: 'x' }),
+          ),
+        ),
+      ),
+      at(100, modified(web.deployment(numbers, change)), added(next, pod(creating))),
+      at(300, modified(pod(pulled))),
+    ]
+    expect(run(steps, { settings: { maxRestarts: 99 } })).toMatchObject({ outcome: 'stalled', seconds: 600 })
+  })
+})
+
+describe('a stalled target', () => {
+  it('without a problem made no progress', () => {
+    expect(run([first])).toMatchObject({
+      outcome: 'stalled',
+      reason: 'no-progress',
+      seconds: 300,
+      message: 'deployment/web: made no progress for 300 s: 0 of 1 pod with images pulled',
+    })
+  })
+
+  it('has the reason of the problem that stands in its way', () => {
+    const conditions = [condition('PodScheduled', 'False', { reason: 'Unschedulable', message: 'no node' })]
+    const pod = createPod({ spec: { nodeName: '' }, status: { phase: 'Pending', conditions } }, web.replicaSet)
+    const steps = [at(0, added(web.deployment(progressing), web.replicaSet, pod), allSynced)]
+    expect(run(steps)).toMatchObject({ outcome: 'stalled', reason: 'unschedulable', seconds: 300 })
+  })
+
+  it('that does not exist is not found', () => {
+    expect(run([at(0, allSynced)], { settings: { milestoneTimeoutsMs: {} } })).toMatchObject({
+      outcome: 'stalled',
+      reason: 'not-found',
+      seconds: 300,
+    })
+  })
+
+  it('that was ready and fell back has the whole time again', () => {
+    const other = createWorkload('api')
+    const steps = [
+      at(0, web.done, other.creating, allSynced),
+      at(
+        250,
+        modified(web.deployment(progressing), web.pod(podStatus({ state: running(-60) }))),
+        modified(other.pod(pulled)),
+      ),
+    ]
+    const { targets } = run(steps, { targets: [web.target, other.target], settings: { failFast: false } })
+    expect(targets.map(({ outcome, seconds }) => [outcome, seconds])).toEqual([
+      ['stalled', 550],
+      ['stalled', 550],
+    ])
+  })
+})
+
+describe('the stall clock stands still', () => {
+  const probed = (probe: object) => ({ containers: [createContainer({ readinessProbe: probe })] })
+  const slowProbe = createPod(
+    { spec: probed({ initialDelaySeconds: 400 }), status: podStatus({ state: running(0), started: true }) },
+    web.replicaSet,
+  )
+  const probing = at(0, added(web.deployment(progressing), web.replicaSet, slowProbe), allSynced)
+  const pulling = createEvent(web.pod(), { container: 'app', reason: 'Pulling' })
+
+  it('inside the probe arithmetic, and says readiness-failing beyond', () => {
+    expect(run([probing], { settings: { timeoutMs: 0 } })).toMatchObject({
+      outcome: 'stalled',
+      reason: 'readiness-failing',
+      seconds: 431 + 300,
+    })
+  })
+
+  it('while an image is pulled', () => {
+    const steps = [
+      first,
+      at(0, added(pulling)),
+      at(500, modified(web.pod(readyStatus(500)), web.deployment(complete()))),
+    ]
+    expect(run(steps)).toMatchObject({ outcome: 'ready', seconds: 510 })
+  })
+
+  it('during minReadySeconds', () => {
+    const slow = { spec: { minReadySeconds: 400 } }
+    const waits = complete(1, { availableReplicas: 0 })
+    const steps = [
+      at(0, added(web.deployment(waits, slow), web.replicaSet, web.pod(readyStatus(0))), allSynced),
+      at(400, modified(web.deployment(complete(), slow))),
+    ]
+    expect(run(steps)).toMatchObject({ outcome: 'ready', seconds: 400 })
+  })
+
+  it('while a pod terminates within its grace period', () => {
+    const leaving = web.pod(readyStatus(-60), { name: 'web-1-b', deletionTimestamp: iso(200) })
+    const steps = [first, at(0, added(leaving))]
+    expect(run(steps)).toMatchObject({ outcome: 'stalled', seconds: 500 })
+  })
+
+  it('while a resource says that it reconciles', () => {
+    const widget = (conditions: object[]) => ({
+      apiVersion: 'example.com/v1',
+      kind: 'Widget',
+      metadata: { name: 'w', namespace: 'shop', uid: 'w' },
+      status: { conditions },
+    })
+    const target = createTarget({ apiVersion: 'example.com/v1', kind: 'Widget', name: 'w' })
+    const steps = [
+      at(0, added(widget([condition('Reconciling', 'True')])), {
+        type: 'SYNCED',
+        apiVersion: 'example.com/v1',
+        kind: 'Widget',
+        namespace: 'shop',
+      } as const),
+      at(500, modified(widget([condition('Ready', 'True')]))),
+    ]
+    expect(run(steps, { targets: [target] })).toMatchObject({ outcome: 'ready', seconds: 500 })
+  })
+
+  it.each<[string, RunOptions]>([
+    ['but not where the user wrote it for all', { settings: { stallIsLiteral: true } }],
+    ['nor where he wrote it for this one', { targets: [createTarget({ clocks: { stallTimeoutMs: 300_000 } })] }],
+  ])('%s', (_, options) => {
+    expect(run([probing], options)).toMatchObject({ outcome: 'stalled', reason: 'no-progress', seconds: 300 })
+  })
+})
+
+describe("a reference's own stall timeout", () => {
+  const api = createWorkload('api')
+  const steps = [at(0, web.creating, api.creating, synced('Deployment', 'ReplicaSet', 'Pod'))]
+  const options = (stallTimeoutMs: number, timeoutMs = 600_000): RunOptions => ({
+    targets: [createTarget({ clocks: { stallTimeoutMs } }), api.target],
+    settings: { failFast: false, timeoutMs },
+  })
+
+  it('ends this target alone', () => {
+    expect(run(steps, options(60_000)).targets.map(({ seconds }) => seconds)).toEqual([60, 300])
+  })
+
+  it('of 0 is off for this target alone', () => {
+    const { targets } = run(steps, options(0))
+    expect(targets.map(({ outcome, seconds }) => [outcome, seconds])).toEqual([
+      ['timed-out', 600],
+      ['stalled', 300],
+    ])
+  })
+})
