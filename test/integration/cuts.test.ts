@@ -1,0 +1,152 @@
+import { connect } from '../../src/cluster/cluster.ts'
+import type { FeedEvent } from '../../src/cluster/feed.ts'
+import { Follower } from '../../src/gate/follow.ts'
+import { Gate } from '../../src/gate/gate.ts'
+import type { RecordingHeader } from '../../src/recording/format.ts'
+import { readEvents, readHeader } from '../../src/recording/read.ts'
+import { settingsOf } from '../../src/recording/settings.ts'
+import { type ApiServer, startApiServer } from '../support/api-server.ts'
+import { FlowingClock } from '../support/flowing-clock.ts'
+import { openRecording } from '../support/play-recording.ts'
+import { readExpectations, recordingPath } from '../support/recordings.ts'
+
+const expectations = readExpectations()
+
+/** A request takes some ten turns of the event loop, so about 0.2 s: as over a slow network. */
+const msPerTurn = 20
+
+/** What a cut may cost: its detection, a pause of 0.1 s, the lists. */
+const latestSeconds = 3
+
+/** The first lists of the live run took a moment, too. */
+const earliestSeconds = 0.2
+
+type Cut = (server: ApiServer) => void | Promise<void>
+
+const cuts: Readonly<Record<string, Cut>> = {
+  'a reset of all connections': (server) => server.cutWatches(),
+  'connections that break within an event': (server) => server.cutWatches({ midEvent: true }),
+  'a reset after which all resource versions have expired': (server) => {
+    server.compact()
+    server.cutWatches()
+  },
+  'watches that the server ends and refuses to go on with': (server) => {
+    server.compact({ as: 'status' })
+    server.endWatches()
+  },
+  'a restart of the server': async (server) => {
+    await server.stop()
+    await server.start()
+  },
+}
+
+interface Ending {
+  readonly outcome: string
+  readonly reason: string
+  readonly seconds: number
+}
+
+/** A recording in memory: what was there when the gate began, and what happened then. */
+async function read(name: string): Promise<{ header: RecordingHeader; first: number; later: readonly FeedEvent[] }> {
+  const header = await readHeader(recordingPath(name))
+  const events: FeedEvent[] = []
+  for await (const event of readEvents(recordingPath(name), () => {})) events.push(event)
+  const first = events.findLastIndex(({ type }) => type === 'SYNCED') + 1
+  return { header, first, later: events.slice(first) }
+}
+
+interface Interference {
+  /** Before the client's first request. */
+  readonly prepare?: Cut
+  /** Before each event behind the first lists; those after the verdict are not played. */
+  readonly before?: (event: number, server: ApiServer) => void | Promise<void>
+}
+
+/**
+ * Plays a recording to the real client through a server, in the recording's own time, and says how the gate ends.
+ */
+async function play(name: string, { prepare = () => {}, before = () => {} }: Interference = {}): Promise<Ending> {
+  const { header, first, later } = await read(name)
+  const settings = settingsOf(header)
+  const server = await startApiServer()
+  const clock = new FlowingClock(settings.startedAt, msPerTurn, (now) => {
+    server.clockOffsetMs = now + header.serverOffsetMs - Date.now()
+  })
+  const cluster = connect({ kubeconfig: server.kubeconfig() }, { clock, mask: () => {}, userAgent: 'test' })
+  try {
+    const player = await openRecording(server, recordingPath(name))
+    for (let index = 0; index < first; index++) await player.step()
+    await prepare(server)
+    const gate = new Gate(header.targets ?? [], settings, () => true)
+    const isOver = () => gate.verdict !== undefined
+    const ended = new Follower(gate, cluster, clock, settings.startedAt, () => {}).run()
+    // Who has listed a thing has asked for all that follows from it, so once all watches are open, all lists are done.
+    const isWatching = () => server.openWatches.length === gate.requests.length || isOver()
+    await clock.flow(Number.POSITIVE_INFINITY, isWatching, 1)
+    for (const [index, { at }] of later.entries()) {
+      if (await clock.flow(at, isOver)) break
+      await before(index, server)
+      await player.step()
+    }
+    await clock.flow(Number.POSITIVE_INFINITY, isOver)
+    await ended
+    const { verdict, startedAt, finishedAt } = gate.timeline()
+    if (verdict === undefined) throw new Error('the gate ended without a verdict')
+    return { outcome: verdict.outcome, reason: verdict.reason, seconds: (finishedAt - startedAt) / 1000 }
+  } finally {
+    cluster.close()
+    await server.close()
+  }
+}
+
+/** What differs from the live run, if anything. */
+function difference(name: string, { outcome, reason, seconds }: Ending): string | undefined {
+  const live = expectations[name]
+  const isSame = outcome === live?.outcome && reason === live.reason
+  if (isSame && seconds > live.seconds - earliestSeconds && seconds < live.seconds + latestSeconds) return undefined
+  return `${outcome} ${reason} after ${seconds} s, not ${live?.outcome} ${live?.reason} after ${live?.seconds} s`
+}
+
+// What was cancelled there was the action, not what it watched.
+const names = Object.keys(expectations).filter((name) => expectations[name]?.outcome !== 'cancelled')
+
+test.each(names)('a recording played through a server ends as it was lived through: %s', async (name) => {
+  expect(difference(name, await play(name))).toBeUndefined()
+})
+
+/** Every outcome; longer recordings of the same would only take longer. */
+const cutNames = names.filter(
+  (name) => !['pod-killed', 'pod-relabelled', 'scaled', 'slow-start', 'timeout'].includes(name),
+)
+
+describe.each(Object.entries(cuts))('no verdict is changed by %s', (_, cut) => {
+  test.each(cutNames)('at any moment of %s', async (name) => {
+    const { later } = await read(name)
+    const differences: string[] = []
+    for (const moment of later.keys()) {
+      const ending = await play(name, { before: (event, server) => (event === moment ? cut(server) : undefined) })
+      const found = difference(name, ending)
+      if (found !== undefined) differences.push(`cut before event ${moment}: ${found}`)
+    }
+    expect(differences).toEqual([])
+  })
+})
+
+describe.each([
+  ['is reset', 0],
+  ['is refused with 410 Gone', 410],
+  ['is refused with 429 Too Many Requests', 429],
+  ['is refused with 503 Service Unavailable', 503],
+])('no verdict is changed when a request %s', (_, code) => {
+  test.each(['update', 'image-not-found', 'no-readiness-probe'])('whichever it is: %s', async (name) => {
+    const differences: string[] = []
+    for (let nth = 0, reached = true; reached; nth++) {
+      let seen = 0
+      const prepare = (server: ApiServer) => server.failNext(1, code, { filter: () => seen++ === nth })
+      const found = difference(name, await play(name, { prepare }))
+      if (found !== undefined) differences.push(`request ${nth}: ${found}`)
+      reached = seen > nth
+    }
+    expect(differences).toEqual([])
+  })
+})
