@@ -26,6 +26,8 @@ export interface Arguments {
 export interface Grammar {
   readonly takes: 'references' | 'files'
   readonly flags: readonly Flag[]
+  /** The flags of a reference that mean nothing to it. */
+  readonly without?: readonly string[]
   /** Whether a flag with this value is the command's own although references have one of the same name. */
   readonly claims?: (name: string, value: string) => boolean
 }
@@ -53,7 +55,8 @@ class ArgumentReader {
   constructor(argv: readonly string[], grammar: Grammar) {
     this.#argv = argv
     this.#grammar = grammar
-    const flags = [...(grammar.takes === 'references' ? referenceFlags : []), ...grammar.flags, helpFlag]
+    const ofReferences = referenceFlags.filter(({ name }) => !grammar.without?.includes(name))
+    const flags = [...(grammar.takes === 'references' ? ofReferences : []), ...grammar.flags, helpFlag]
     this.#flags = new Map(flags.map((flag) => [flag.name, flag]))
   }
 

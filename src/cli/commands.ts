@@ -19,6 +19,27 @@ export interface Command extends Grammar {
 
 const [json, color] = outputFlags as readonly [Flag, Flag]
 
+/** The inputs that say which cluster a view looks at, and where. */
+const placeFlags = inputFlags.filter(({ name }) => ['kubeconfig', 'context', 'namespace'].includes(name))
+
+const changeFlags: readonly Flag[] = [
+  {
+    name: 'output',
+    short: 'o',
+    value: 'FORMAT',
+    description: 'text: YAML and coloured differences. json: one line of JSON a change.',
+    default: 'text',
+  },
+  ...placeFlags,
+  color,
+]
+
+const changeWords =
+  'A REFERENCE names one object, several, or those of a selector, also such as are made later. Each change says when it came and, where managedFields tell, who made it. ' +
+  'Values of Secrets, ConfigMaps and environment variables are hidden; that one changed is seen.\n\n' +
+  'With -o json each change is one line: {"at", "elapsedSeconds", "target", "namespace", "by", "type", "patch"}. The type is ADDED, MODIFIED or DELETED; the patch (RFC 6902) makes the present state of the one before, which is null at first. ' +
+  'It runs until Ctrl-C (130).'
+
 /** In the order of the help. */
 export const commands: readonly Command[] = [
   {
@@ -91,5 +112,57 @@ export const commands: readonly Command[] = [
     ],
     claims: (name, value) => name === 'for' && /^[-\d.]/.test(value),
     run: async (args, surface) => (await import('./record.ts')).record(args, surface),
+  },
+  {
+    name: 'trace',
+    usage: 'REFERENCE',
+    summary: 'see a resource and everything behind it, live',
+    description:
+      'Draws where a resource stands, what is wrong with it, the milestones of its lifecycle, and what is behind it: the containers of a pod, the ReplicaSets and pods of a Deployment, the addresses and endpoints of a Service with the reason why a pod gets no traffic, what any other resource owns; and the latest events. ' +
+      'On a terminal the picture is drawn anew in place; elsewhere each one that brings news is printed. What does not exist yet is waited for.\n\n' +
+      'It runs until Ctrl-C (130), or with --until-ready until the resource is ready (0); with a --timeout at most so long (1).',
+    examples: [
+      ['trace service/web', 'which pods get its traffic, and why the others do not'],
+      ['trace deploy/web -n shop', 'the ReplicaSets and pods of a Deployment, as it rolls out'],
+      ['trace pod/web-0 --until-ready', 'until the pod is ready'],
+    ],
+    takes: 'references',
+    without: ['selector', 'all', 'stall-timeout', 'milestone-timeouts'],
+    flags: [
+      { name: 'until-ready', description: 'End when the resource is ready.' },
+      ...inputFlags.filter(({ name }) => ['settle-time', 'max-restarts', 'timeout'].includes(name)),
+      ...placeFlags,
+      color,
+    ],
+    run: async (args, surface) => (await import('./trace.ts')).trace(args, surface),
+  },
+  {
+    name: 'status',
+    usage: 'REFERENCE…',
+    summary: 'see what changes in the status of objects, and who changes it',
+    description: `Prints the .status of objects as YAML, then what differs at each change. ${changeWords}`,
+    examples: [
+      ['status pod/web-0', 'how a pod comes up'],
+      ['status certificate/tls issuer/main -n shop', 'two objects'],
+      ['status pods -l app=web -o json', 'those with a label, also new ones, for a program'],
+    ],
+    takes: 'references',
+    without: ['for', 'timeout', 'stall-timeout', 'milestone-timeouts'],
+    flags: changeFlags,
+    run: async (args, surface) => (await import('./changes.ts')).status(args, surface),
+  },
+  {
+    name: 'changes',
+    usage: 'REFERENCE…',
+    summary: 'see what changes in whole objects, and who changes it',
+    description: `Prints objects as YAML, then what differs at each change. ${changeWords}`,
+    examples: [
+      ['changes deployment/web', 'who touches it, and where'],
+      ['changes endpointslices -l kubernetes.io/service-name=web', 'how the endpoints of a Service form'],
+    ],
+    takes: 'references',
+    without: ['for', 'timeout', 'stall-timeout', 'milestone-timeouts'],
+    flags: changeFlags,
+    run: async (args, surface) => (await import('./changes.ts')).changes(args, surface),
   },
 ]

@@ -22,9 +22,10 @@ export function renderHelp(program: string, commands: readonly Command[]): strin
 /** The help of one command. */
 export function renderCommandHelp(program: string, command: Command): string {
   const takesReferences = command.takes === 'references'
+  const ofReferences = referenceFlags.filter(({ name }) => !command.without?.includes(name))
   // A flag that means the same in both places is told once, where its place is explained.
   const isElsewhere = ({ name }: Flag) =>
-    takesReferences && command.claims?.(name, '0') !== true && referenceFlags.some((flag) => flag.name === name)
+    takesReferences && command.claims?.(name, '0') !== true && ofReferences.some((flag) => flag.name === name)
   const flags = [...command.flags.filter((flag) => !flag.hidden && !isElsewhere(flag)), helpFlag]
   return lines(
     `Usage: ${program} ${command.name} ${command.usage} [flags]`,
@@ -37,11 +38,11 @@ export function renderCommandHelp(program: string, command: Command): string {
       ? [
           '',
           'Flags of a reference: behind it they belong to it, before the first one to all.',
-          ...table(referenceFlags.map((flag) => [flagNames(flag), flag.description])),
+          ...table(ofReferences.map((flag) => [flagNames(flag), flag.description])),
         ]
       : []),
     '',
-    takesReferences ? 'Flags of the gate, wherever they stand:' : 'Flags:',
+    takesReferences ? 'Other flags, wherever they stand:' : 'Flags:',
     ...table(flags.map((flag) => [flagNames(flag), describe(flag)])),
   )
 }

@@ -1,0 +1,61 @@
+import { systemClock } from '../cluster/clock.ts'
+import { type Cluster, connect } from '../cluster/cluster.ts'
+import type { ApiResource } from '../cluster/feed.ts'
+import { type Mistake, UserError } from '../errors.ts'
+import { version } from '../version.ts'
+import type { Arguments } from './arguments.ts'
+import type { Surface } from './output.ts'
+import { type Prepared, prepare } from './prepare.ts'
+import { cancelledCode, complain } from './verdict.ts'
+
+/** What a view begins with. */
+export interface Opened extends Prepared {
+  readonly cluster: Cluster
+  readonly resources: readonly ApiResource[]
+}
+
+/**
+ * Opens the cluster for a view and shows it until it is over or cancelled. What only the user can mend goes to stderr.
+ *
+ * @param what what the references are for, to ask for one: `trace`
+ * @param further mistakes found elsewhere
+ * @param show returns the exit code; it is over when `surface.cancelled` is aborted
+ */
+export async function runView(
+  args: Arguments,
+  surface: Surface,
+  what: string,
+  further: readonly Mistake[],
+  show: (opened: Opened) => Promise<number>,
+): Promise<number> {
+  const { cancelled, secrets, stderr } = surface
+  let close = () => {}
+  try {
+    const prepared = await prepare(args, surface, what, further)
+    if (prepared === undefined) return cancelledCode
+    const { kubeconfig, context, namespace } = prepared.inputs
+    const cluster = connect(
+      {
+        ...(kubeconfig === undefined ? {} : { kubeconfig }),
+        ...(context === undefined ? {} : { context }),
+        ...(namespace === undefined ? {} : { namespace }),
+      },
+      { clock: systemClock, mask: secrets.add, userAgent: `rollout-gate/${version}` },
+    )
+    close = () => cluster.close()
+    cancelled.addEventListener('abort', close)
+    const resources = await cluster.discover()
+    return await show({ ...prepared, cluster, resources }).catch((error: unknown) => {
+      throw prepared.place(error)
+    })
+  } catch (error) {
+    // Requests that fail because they were given up are of no interest.
+    if (cancelled.aborted) return cancelledCode
+    if (!(error instanceof UserError)) throw error
+    complain(stderr, error)
+    return 2
+  } finally {
+    cancelled.removeEventListener('abort', close)
+    close()
+  }
+}

@@ -1,0 +1,54 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { KubeObject, ManagedFields, Pod } from '../../cluster/objects.ts'
+
+/**
+ * Who changed an object, as far as its `managedFields` tell: `kubelet (status)`, `kubectl-client-side-apply`.
+ *
+ * A write that changes fields gives its manager's entry the time of the write, in whole seconds
+ * (https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers). Where the second was the same before, only
+ * a change of nothing but the status with one possible writer is told. Binding a pod to its node leaves no entry, and a
+ * deletion neither.
+ */
+export function authorOf(before: KubeObject | undefined, after: KubeObject): string | undefined {
+  const entries = after.metadata.managedFields ?? []
+  if (before === undefined) return entries.length === 1 ? nameOf(entries[0]) : undefined
+  const isBound = nodeOf(before) === undefined && nodeOf(after) !== undefined
+  if (isBound) return `${schedulerOf(after)} (binding)`
+
+  const known = new Map((before.metadata.managedFields ?? []).map((entry) => [keyOf(entry), entry.time]))
+  const written = entries.filter((entry) => known.get(keyOf(entry)) !== entry.time)
+  if (written.length > 0) return [...new Set(written.map(nameOf))].join(', ')
+
+  if (!isOnlyStatus(before, after)) return undefined
+  const latest = entries
+    .map(({ time = '' }) => time)
+    .sort()
+    .at(-1)
+  const possible = entries.filter(({ subresource, time }) => subresource === 'status' && time === latest)
+  return possible.length === 1 ? nameOf(possible[0]) : undefined
+}
+
+function nameOf({ manager = 'somebody', operation, subresource }: ManagedFields = {}): string {
+  const how = [...(operation === 'Apply' ? ['server-side apply'] : []), ...(subresource ? [subresource] : [])]
+  return how.length === 0 ? manager : `${manager} (${how.join(', ')})`
+}
+
+function keyOf({ manager, operation, subresource }: ManagedFields): string {
+  return JSON.stringify([manager, operation, subresource])
+}
+
+function isOnlyStatus(before: KubeObject, after: KubeObject): boolean {
+  const rest = ({ status: _status, metadata, ...object }: KubeObject) => {
+    const { resourceVersion: _version, managedFields: _fields, ...others } = metadata
+    return { ...object, metadata: others }
+  }
+  return isDeepStrictEqual(rest(before), rest(after))
+}
+
+function nodeOf(object: KubeObject): string | undefined {
+  return object.kind === 'Pod' ? (object as Pod).spec?.nodeName : undefined
+}
+
+function schedulerOf(pod: KubeObject): string {
+  return (pod.spec as { schedulerName?: string } | undefined)?.schedulerName ?? 'a scheduler'
+}

@@ -1,0 +1,60 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { FeedEvent, WatchRequest } from '../../cluster/feed.ts'
+import type { KubeObject } from '../../cluster/objects.ts'
+import { Store, type Change as StoreChange } from '../../cluster/store.ts'
+import { authorOf } from './author.ts'
+import { type Part, partOf } from './part.ts'
+
+/** One change of the part of an object that is followed. */
+export interface ObjectChange {
+  /** Milliseconds since the epoch on this machine's clock. */
+  readonly at: number
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
+  readonly object: KubeObject
+  /** It was there before we looked. */
+  readonly wasThere: boolean
+  /** Who did it, where that is known. */
+  readonly by?: string
+  /** The part before and after; absent where there is none. */
+  readonly before?: unknown
+  readonly after?: unknown
+}
+
+/** Turns what the cluster says into the changes that people asked for: of a part of some objects, without noise. */
+export class Changes {
+  readonly #part: Part
+  readonly #isExcluded: (object: KubeObject) => boolean
+  readonly #store = new Store(() => true)
+
+  constructor(part: Part, isExcluded: (object: KubeObject) => boolean = () => false) {
+    this.#part = part
+    this.#isExcluded = isExcluded
+  }
+
+  /** Takes one line of the feed; says what of it is news. `request` is the watch that it came from. */
+  handle(event: FeedEvent, request: WatchRequest): readonly ObjectChange[] {
+    const wasThere = this.#store.knowledge(request) !== 'complete'
+    return this.#store.apply(event).flatMap((change) => this.#read(change, event.at, wasThere))
+  }
+
+  #read({ before, after }: StoreChange, at: number, isFirstList: boolean): readonly ObjectChange[] {
+    const object = after ?? before
+    if (object === undefined || this.#isExcluded(object)) return []
+    const from = before === undefined ? undefined : partOf(before, this.#part)
+    const to = after === undefined ? undefined : partOf(after, this.#part)
+    if (from !== undefined && to !== undefined && isDeepStrictEqual(from, to)) return []
+    const wasThere = isFirstList && before === undefined
+    const by = after === undefined || wasThere ? undefined : authorOf(before, after)
+    return [
+      {
+        at,
+        object,
+        wasThere,
+        type: before === undefined ? 'ADDED' : after === undefined ? 'DELETED' : 'MODIFIED',
+        ...(by === undefined ? {} : { by }),
+        ...(from === undefined ? {} : { before: from }),
+        ...(to === undefined ? {} : { after: to }),
+      },
+    ]
+  }
+}

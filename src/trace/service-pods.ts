@@ -1,0 +1,116 @@
+import type { Container, EndpointSlice, KubeObject, Pod, Service, ServicePort } from '../cluster/objects.ts'
+
+/** Where one pod stands on its way into a Service. */
+export interface Candidate {
+  readonly pod: Pod
+  /** `10.1.2.3:8080`, of the endpoint if there is one, else of the pod as far as it is known. */
+  readonly address: string
+  readonly endpoint?: Endpoint
+  /** Target ports that are named, and that no container of this pod declares. */
+  readonly missingPorts: readonly string[]
+}
+
+type Endpoint = NonNullable<EndpointSlice['endpoints']>[number]
+
+/** Whether a Service's selector selects an object; an empty selector selects nothing. */
+export function isSelectedBy({ spec }: Service, { metadata }: KubeObject): boolean {
+  const wanted = Object.entries(spec?.selector ?? {})
+  return wanted.length > 0 && wanted.every(([key, value]) => metadata.labels?.[key] === value)
+}
+
+/** The pods that a Service selects, with the endpoint that was made of each, if any. */
+export function candidatesOf(
+  service: Service,
+  pods: readonly Pod[],
+  slices: readonly EndpointSlice[],
+): readonly Candidate[] {
+  return pods
+    .filter((pod) => isSelectedBy(service, pod))
+    .map((pod) => {
+      const found = endpointOf(pod, slices)
+      const ip = found?.endpoint.addresses?.[0] ?? (pod.status as { podIP?: string } | undefined)?.podIP ?? ''
+      const port = found?.slice.ports?.[0]?.port
+      return {
+        pod,
+        address: ip !== '' && port !== undefined ? `${bracketed(ip)}:${port}` : ip,
+        ...(found === undefined ? {} : { endpoint: found.endpoint }),
+        missingPorts: namedPorts(service).filter((name) => portNamed(pod, name) === undefined),
+      }
+    })
+}
+
+/** Endpoints that stand for no pod: made by hand, or by another controller. */
+export function foreignEndpoints(slices: readonly EndpointSlice[]): readonly string[] {
+  return slices.flatMap((slice) =>
+    (slice.endpoints ?? [])
+      .filter(({ targetRef }) => targetRef?.kind !== 'Pod')
+      .flatMap(({ addresses = [] }) => addresses)
+      .map((address) => {
+        const port = slice.ports?.[0]?.port
+        return port === undefined ? address : `${bracketed(address)}:${port}`
+      }),
+  )
+}
+
+/** The EndpointSlices of a Service: https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/#ownership */
+export function slicesOf({ metadata }: Service, slices: readonly KubeObject[]): readonly EndpointSlice[] {
+  return slices.filter(({ metadata: { labels } }) => labels?.['kubernetes.io/service-name'] === metadata.name)
+}
+
+/** What the pods around a selector that matches nothing carry instead: `app=web2 (3 pods)`, for each key asked for. */
+export function nearMisses({ spec }: Service, pods: readonly Pod[]): readonly string[] {
+  const most = 3
+  return Object.keys(spec?.selector ?? {}).map((key) => {
+    const values = Map.groupBy(pods, ({ metadata }) => metadata.labels?.[key])
+    const named = [...values].filter(([value]) => value !== undefined).sort(([, a], [, b]) => b.length - a.length)
+    if (named.length === 0) return `no pod has a label ${key}`
+    const shown = named.slice(0, most).map(([value, { length }]) => `${key}=${value} (${length})`)
+    return `pods have ${shown.join(', ')}${named.length > most ? ' …' : ''}`
+  })
+}
+
+/** A target port as it is written, with the number that a pod gives to its name. */
+export function targetOf({ port, targetPort = port }: ServicePort, pods: readonly Pod[]): string {
+  if (typeof targetPort !== 'string') return String(targetPort ?? '?')
+  const numbers = new Set(pods.flatMap((pod) => portNamed(pod, targetPort) ?? []))
+  return numbers.size === 0 ? `"${targetPort}"` : `${[...numbers].join(' or ')} ("${targetPort}")`
+}
+
+/** What ports the containers of a pod declare: `8080 (http), 9090`. */
+export function declaredPorts(pod: Pod): string {
+  const ports = containersOf(pod).flatMap((container) => container.ports ?? [])
+  return ports.map(({ name, containerPort }) => `${containerPort}${name ? ` ("${name}")` : ''}`).join(', ')
+}
+
+function endpointOf(
+  { metadata }: Pod,
+  slices: readonly EndpointSlice[],
+): { slice: EndpointSlice; endpoint: Endpoint } | undefined {
+  for (const slice of slices) {
+    const endpoint = slice.endpoints?.find(
+      ({ targetRef }) =>
+        targetRef?.kind === 'Pod' &&
+        (targetRef.uid === undefined ? targetRef.name === metadata.name : targetRef.uid === metadata.uid),
+    )
+    if (endpoint !== undefined) return { slice, endpoint }
+  }
+  return undefined
+}
+
+function namedPorts({ spec }: Service): readonly string[] {
+  return (spec?.ports ?? []).flatMap(({ targetPort }) => (typeof targetPort === 'string' ? targetPort : []))
+}
+
+function portNamed(pod: Pod, wanted: string): number | undefined {
+  return containersOf(pod)
+    .flatMap(({ ports = [] }) => ports)
+    .find(({ name }) => name === wanted)?.containerPort
+}
+
+function containersOf({ spec }: Pod): readonly Container[] {
+  return [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]
+}
+
+function bracketed(address: string): string {
+  return address.includes(':') ? `[${address}]` : address
+}

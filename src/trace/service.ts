@@ -1,0 +1,211 @@
+import type { EndpointSlice, Pod, Service } from '../cluster/objects.ts'
+import { emptyLine, type Line, line } from './line.ts'
+import { age, dim, heading, type Mark, mark, marked, ticking } from './marks.ts'
+import { podWords } from './pod-words.ts'
+import type { Present } from './scene.ts'
+import {
+  type Candidate,
+  candidatesOf,
+  declaredPorts,
+  foreignEndpoints,
+  isSelectedBy,
+  nearMisses,
+  slicesOf,
+  targetOf,
+} from './service-pods.ts'
+
+/** How a Service is reached, and which pods get its traffic, or why they do not. */
+export function serviceLines(service: Service, present: Present): readonly Line[] {
+  const { namespace } = service.metadata
+  const pods = present.view.list('Pod', namespace) as readonly Pod[]
+  const slices = slicesOf(service, present.view.list('EndpointSlice', namespace))
+  return [
+    emptyLine,
+    line(0, heading('reached at')),
+    ...addressLines(service, pods),
+    ...(isAlias(service) ? [] : endpointLines(service, pods, slices, present)),
+  ]
+}
+
+/** The pods that a Service selects now. */
+export function selectedPods(service: Service, { view }: Present): readonly Pod[] {
+  const pods = view.list('Pod', service.metadata.namespace) as readonly Pod[]
+  return pods.filter((pod) => isSelectedBy(service, pod))
+}
+
+/** `ClusterIP 10.0.0.12`, `headless`, `ExternalName`: what kind of Service it is. */
+export function serviceType({ spec = {} }: Service): string {
+  const { type = 'ClusterIP', clusterIP } = spec
+  if (type === 'ExternalName') return 'ExternalName'
+  if (clusterIP === 'None') return 'headless'
+  return clusterIP ? `${type} ${clusterIP}` : type
+}
+
+function addressLines(service: Service, pods: readonly Pod[]): readonly Line[] {
+  const { spec = {}, metadata, status } = service
+  const name = `${metadata.name}.${metadata.namespace ?? 'default'}.svc`
+  if (isAlias(service)) {
+    return [line(2, mark('✓'), name, dim('→'), spec.externalName ?? '?', dim('(a DNS alias: no ports, no endpoints)'))]
+  }
+  const ports = spec.ports ?? []
+  const selected = pods.filter((pod) => isSelectedBy(service, pod))
+  const target = (port: (typeof ports)[number]) =>
+    dim(`→ port ${targetOf(port, selected)} of ${spec.selector ? 'the pods' : 'the endpoints'}`)
+  const isHeadless = spec.clusterIP === 'None'
+  const all = ports.map((port) => {
+    const label = `${port.port}/${port.protocol ?? 'TCP'}${port.name ? ` (${port.name})` : ''}`
+    return { port, label, nodePort: (port as { nodePort?: number }).nodePort }
+  })
+  const external = (status?.loadBalancer?.ingress ?? []).flatMap(({ ip, hostname }) => ip ?? hostname ?? [])
+  return [
+    ...all.map(({ port, label }) =>
+      line(2, mark('·'), name, label, target(port), isHeadless ? dim('· DNS names the pods themselves') : undefined),
+    ),
+    ...(ports.length === 0
+      ? [line(2, mark('·'), name, dim(isHeadless ? 'DNS names the pods themselves' : 'no ports'))]
+      : []),
+    ...all.flatMap(({ port, label, nodePort }) =>
+      nodePort === undefined
+        ? []
+        : [line(2, mark('·'), 'every node', `${nodePort}/${port.protocol ?? 'TCP'}`, dim(`→ ${label}`))],
+    ),
+    ...[...(spec.externalIPs ?? []), ...external].map((address) =>
+      line(2, mark('✓'), 'outside', { text: address, style: 'bold' }, dim(all.map(({ label }) => label).join(', '))),
+    ),
+    ...(spec.type === 'LoadBalancer' && external.length === 0
+      ? [line(2, mark('…'), 'outside', marked('no address yet: a load balancer controller has to assign one', '…'))]
+      : []),
+  ]
+}
+
+function endpointLines(
+  service: Service,
+  pods: readonly Pod[],
+  slices: readonly EndpointSlice[],
+  present: Present,
+): readonly Line[] {
+  const candidates = candidatesOf(service, pods, slices)
+  const foreign = foreignEndpoints(slices)
+  const width = {
+    name: Math.max(0, ...candidates.map(({ pod }) => pod.metadata.name.length)),
+    address: Math.max(0, ...candidates.map(({ address }) => address.length)),
+  }
+  return [
+    emptyLine,
+    line(0, heading('endpoints')),
+    ...selectorLines(service, candidates, pods, slices),
+    ...candidates.map((candidate) => candidateLine(service, candidate, width, present)),
+    ...foreign.map((address) => line(4, mark('✓'), address, dim('· no pod of this selector'))),
+    ...present.partings
+      .filter(({ from }) => from === service.metadata.uid)
+      .map(({ object, at, how }) =>
+        line(
+          4,
+          mark('·'),
+          dim(object.metadata.name),
+          dim(how === 'gone' ? 'gone: it was deleted' : 'left: the selector no longer matches its labels'),
+          ticking(`· ${age(present.view.now - at)} ago`),
+        ),
+      ),
+  ]
+}
+
+function selectorLines(
+  service: Service,
+  candidates: readonly Candidate[],
+  pods: readonly Pod[],
+  slices: readonly EndpointSlice[],
+): readonly Line[] {
+  const labels = Object.entries(service.spec?.selector ?? {}).map(([key, value]) => `${key}=${value}`)
+  if (labels.length === 0) {
+    const words = slices.length === 0 ? 'and nobody has made endpoints for it' : 'its endpoints are made by others'
+    return [line(2, mark(slices.length === 0 ? '!' : '·'), 'no selector:', words)]
+  }
+  const selector: Parameters<typeof line>[1] = { text: labels.join(','), style: 'bold' }
+  if (candidates.length === 0) {
+    const all = pods.length === 1 ? 'the only pod' : `any of the ${pods.length} pods`
+    const words = pods.length === 0 ? 'matches nothing: there is no pod' : `does not match ${all}`
+    return [
+      line(2, mark('✗'), 'selector', selector, marked(`${words} in ${service.metadata.namespace ?? 'default'}`, '✗')),
+      ...(pods.length === 0 ? [] : nearMisses(service, pods).map((words) => line(4, dim(words)))),
+    ]
+  }
+  const taking = candidates.filter(takesTraffic).length
+  const as: Mark = taking === 0 ? '✗' : taking < candidates.length ? '…' : '✓'
+  const matched = candidates.length === 1 ? 'matches 1 pod' : `matches ${candidates.length} pods`
+  return [
+    line(
+      2,
+      mark(as),
+      'selector',
+      selector,
+      `${matched},`,
+      marked(`${taking} of them ${taking === 1 ? 'gets' : 'get'} traffic`, as),
+    ),
+  ]
+}
+
+function candidateLine(
+  service: Service,
+  candidate: Candidate,
+  width: { readonly name: number; readonly address: number },
+  present: Present,
+): Line {
+  const { pod, address } = candidate
+  const { mark: as, words, ticking: ticks } = candidateWords(service, candidate, present)
+  return line(
+    4,
+    mark(as),
+    { text: pod.metadata.name, width: width.name },
+    width.address === 0 ? undefined : { text: address, width: width.address, style: 'dim' },
+    marked(words, as),
+    ticks === undefined ? undefined : ticking(`· ${ticks}`),
+  )
+}
+
+function takesTraffic({ endpoint }: Candidate): boolean {
+  // A missing condition counts as true: https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/#ready
+  return endpoint !== undefined && endpoint.conditions?.ready !== false
+}
+
+/** Whether a pod gets traffic, and why not. */
+function candidateWords(
+  service: Service,
+  { pod, endpoint, missingPorts }: Candidate,
+  { view }: Present,
+): { mark: Mark; words: string; ticking?: string } {
+  const words = podWords(pod, view)
+  const isLeaving = pod.metadata.deletionTimestamp !== undefined
+  if (endpoint !== undefined && endpoint.conditions?.ready !== false) {
+    return words.mark === '✓'
+      ? { mark: '✓', words: `gets traffic${undeclared(service, pod)}` }
+      : { ...words, words: `still gets traffic: ${words.words}` }
+  }
+  if (pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed') return { ...words, mark: '·' }
+  if (missingPorts.length > 0 && !isLeaving) {
+    const declared = declaredPorts(pod)
+    const has = declared === '' ? 'they declare none' : `they declare ${declared}`
+    return { mark: '✗', words: `gets none: no container declares a port named "${missingPorts[0]}" (${has})` }
+  }
+  if (isLeaving) return endpoint?.conditions?.serving ? { ...words, words: 'terminating, serves to the end' } : words
+  if (words.mark !== '✓') return { ...words, words: `gets none yet: ${words.words}` }
+  return { mark: '…', words: 'ready, but there is no ready endpoint of it yet' }
+}
+
+/** Traffic to a number that no container declares may still arrive: declaring a port only informs. */
+function undeclared({ spec }: Service, pod: Pod): string {
+  const declared = declaredPorts(pod)
+  const missing = (spec?.ports ?? []).find(
+    ({ port, targetPort = port }) =>
+      typeof targetPort === 'number' &&
+      declared !== '' &&
+      !declared.split(', ').some((each) => each.split(' ')[0] === String(targetPort)),
+  )
+  return missing === undefined
+    ? ''
+    : `, at port ${missing.targetPort ?? missing.port}, which no container declares (they declare ${declared})`
+}
+
+function isAlias({ spec }: Service): boolean {
+  return spec?.type === 'ExternalName'
+}

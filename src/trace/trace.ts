@@ -1,0 +1,240 @@
+import type { FeedEvent, WatchRequest } from '../cluster/feed.ts'
+import type { KubeObject, Pod, Service } from '../cluster/objects.ts'
+import { type Change, covers, groupOf, Store } from '../cluster/store.ts'
+import { Family } from '../gate/family.ts'
+import {
+  observePod,
+  observePodEvents,
+  observeTarget,
+  type PodHistory,
+  type Surroundings,
+  type TargetHistory,
+} from '../lifecycle/history.ts'
+import type { Rule } from '../lifecycle/rule.ts'
+import { ruleOf } from '../lifecycle/rules.ts'
+import type { LifecycleSettings, View } from '../lifecycle/view.ts'
+import { waitForRule } from '../lifecycle/wait-for.ts'
+import { displayName, type Target, targetWatch } from '../plan/target.ts'
+import { companions } from './companions.ts'
+import type { Parting, Present, Scene } from './scene.ts'
+import { isSelectedBy } from './service-pods.ts'
+
+/** How long an object that left is still shown. */
+export const partingMs = 15_000
+
+export interface TraceSettings extends LifecycleSettings {
+  /** When the view began: milliseconds since the epoch on this machine's clock. */
+  readonly startedAt: number
+  /** Server's clock minus this machine's. */
+  readonly serverOffsetMs: number
+}
+
+/**
+ * What is known of one resource and of everything behind it, from what the cluster says. Judged by the same lifecycle
+ * rules as the gate, but never over: a failure may heal, a deleted resource may come back. It has no clock of its own.
+ */
+export class Trace {
+  readonly #target: Target
+  readonly #rule: Rule
+  readonly #settings: TraceSettings
+  readonly #around: Surroundings
+  // Every watch that is asked for is started, so its first list is always to be expected.
+  readonly #store = new Store(() => true)
+  readonly #family = new Family<Target>()
+  readonly #podHistories = new Map<string, PodHistory>()
+  readonly #unreadable = new Map<string, { readonly request: Partial<WatchRequest>; readonly words: string }>()
+  #partings: Parting[] = []
+  #history: TargetHistory | undefined
+  #object: KubeObject | undefined
+  #deletedAt: number | undefined
+  #recreatedAt: number | undefined
+  #trouble: string | undefined
+
+  constructor(target: Target, settings: TraceSettings) {
+    this.#target = target
+    this.#rule = target.waitFor === undefined ? ruleOf(target) : waitForRule(target.waitFor)
+    this.#settings = settings
+    const time = (timestamp: string | null | undefined) => {
+      const parsed = timestamp ? Date.parse(timestamp) : Number.NaN
+      return Number.isNaN(parsed) ? undefined : parsed - settings.serverOffsetMs
+    }
+    this.#around = { startedAt: settings.startedAt, settleMs: settings.settleMs, time }
+  }
+
+  /** The watches that the picture takes, as far as they are known by now. */
+  get requests(): readonly WatchRequest[] {
+    const { namespace } = this.#target
+    const wide = companions(this.#target)
+    const relatives = this.#object === undefined ? [] : this.#rule.relatives(this.#object)
+    const events: WatchRequest = { apiVersion: 'v1', kind: 'Event', ...(namespace === undefined ? {} : { namespace }) }
+    return [
+      targetWatch(this.#target),
+      ...wide,
+      ...relatives.filter((request) => !wide.some((each) => covers(each, request))),
+      events,
+    ]
+  }
+
+  /** Takes one line of the feed. */
+  handle(event: FeedEvent): void {
+    this.#trouble = undefined
+    if (event.type === 'ERROR') this.#fail(event)
+    for (const change of this.#store.apply(event)) this.#take(change, event.at)
+  }
+
+  /** Everything that the picture is drawn from. */
+  scene(now: number): Scene {
+    const isLooking = this.requests.some((request) => this.#knowledge(request) === 'pending')
+    const present = this.#object === undefined || isLooking ? undefined : this.#present(this.#object, now)
+    return {
+      target: this.#target,
+      startedAt: this.#settings.startedAt,
+      now,
+      isLooking,
+      ...(present === undefined ? {} : { present }),
+      ...(this.#deletedAt === undefined ? {} : { deletedAt: this.#deletedAt }),
+      ...(this.#recreatedAt === undefined ? {} : { recreatedAt: this.#recreatedAt }),
+      remains: this.#object === undefined && this.#deletedAt !== undefined ? this.#remains() : [],
+      unreadable: [...this.#unreadable.values()].map(({ words }) => words),
+      ...(this.#trouble === undefined ? {} : { trouble: this.#trouble }),
+    }
+  }
+
+  #fail({ code, kind = 'object', message, ...request }: FeedEvent & { type: 'ERROR' }): void {
+    if (code === 403 || code === 404 || code === 405) {
+      const words = `${kind}s cannot be read: ${message}`
+      this.#unreadable.set(words, { request: { ...request, kind }, words })
+    } else {
+      this.#trouble = message
+    }
+  }
+
+  #take({ before, after }: Change, now: number): void {
+    const object = (after ?? before) as KubeObject
+    if (object.kind === 'Event') {
+      this.#observeEvents(object, now)
+      return
+    }
+    this.#forgiveReadable(object)
+    if (before !== undefined) this.#notePartings(before, after, now)
+    if (this.#isTarget(object)) this.#takeTarget(after, now)
+    if (after === undefined) return
+    if (object.kind === 'Pod') this.#observePod(after as Pod, now)
+    this.#family.concernedBy(after, this.#store)
+  }
+
+  #takeTarget(after: KubeObject | undefined, now: number): void {
+    if (after === undefined) {
+      this.#deletedAt = now
+      this.#object = undefined
+      this.#history = undefined
+      return
+    }
+    if (this.#deletedAt !== undefined) this.#recreatedAt = now
+    this.#deletedAt = undefined
+    this.#object = after
+    this.#history = observeTarget(this.#history, after, now)
+    this.#family.adopt(after.metadata.uid, this.#target, this.#store)
+  }
+
+  /** What belonged here by its owner, or by the Service's selector, and does so no more. */
+  #notePartings(before: KubeObject, after: KubeObject | undefined, now: number): void {
+    this.#partings = this.#partings.filter(({ at }) => now - at < partingMs)
+    const ownersNow = new Set(after?.metadata.ownerReferences?.map(({ uid }) => uid))
+    const lost = (before.metadata.ownerReferences ?? []).filter(({ uid }) => !ownersNow.has(uid))
+    const isOurs = this.#family.concernedBy(before, this.#store).size > 0
+    const from = isOurs ? lost[0]?.uid : this.#deselected(before, after)
+    if (from === undefined) return
+    this.#partings.push({ object: after ?? before, from, at: now, how: after === undefined ? 'gone' : 'released' })
+  }
+
+  /** The Service's uid when the change takes a pod out of its selection. */
+  #deselected(before: KubeObject, after: KubeObject | undefined): string | undefined {
+    const service = this.#object
+    if (before.kind !== 'Pod' || service === undefined || !isService(service)) return undefined
+    const wasSelected = isSelectedBy(service as Service, before)
+    const isSelected = after !== undefined && isSelectedBy(service as Service, after)
+    return wasSelected && !isSelected ? service.metadata.uid : undefined
+  }
+
+  #observePod(pod: Pod, now: number): void {
+    const { uid } = pod.metadata
+    if (uid === undefined) return
+    this.#podHistories.set(uid, observePod(this.#podHistories.get(uid), pod, now, this.#around))
+  }
+
+  #observeEvents(event: KubeObject, now: number): void {
+    const { uid, kind } = (event as { involvedObject?: { uid?: string; kind?: string } }).involvedObject ?? {}
+    if (kind !== 'Pod' || uid === undefined) return
+    const events = this.#store.eventsOf({ apiVersion: 'v1', kind: 'Pod', metadata: { name: '', uid } })
+    this.#podHistories.set(uid, observePodEvents(this.#podHistories.get(uid), events, now, this.#around))
+  }
+
+  /** A kind of which something was seen can be read again. */
+  #forgiveReadable({ kind }: KubeObject): void {
+    for (const [key, { request }] of this.#unreadable) if (request.kind === kind) this.#unreadable.delete(key)
+  }
+
+  #isTarget({ apiVersion, kind, metadata }: KubeObject): boolean {
+    const { name, namespace } = this.#target
+    return (
+      kind === this.#target.kind &&
+      groupOf(apiVersion) === groupOf(this.#target.apiVersion) &&
+      metadata.name === name &&
+      metadata.namespace === namespace
+    )
+  }
+
+  #knowledge(request: WatchRequest) {
+    const isUnreadable = [...this.#unreadable.values()].some((each) => covers(each.request, request))
+    return isUnreadable ? 'unknown' : this.#store.knowledge(request)
+  }
+
+  #present(object: KubeObject, now: number): Present {
+    const view = this.#view(object, now)
+    return {
+      object,
+      view,
+      assessment: this.#rule.assess(object, view),
+      partings: this.#partings.filter(({ at }) => now - at < partingMs),
+      owned: (uid) => (uid === undefined ? [] : this.#store.allOwnedBy(uid)),
+      events: (about) => this.#store.eventsOf(about),
+    }
+  }
+
+  #view(object: KubeObject, now: number): View {
+    const store = this.#store
+    return {
+      now,
+      startedAt: this.#settings.startedAt,
+      settings: this.#settings,
+      history: this.#history ?? observeTarget(undefined, object, now),
+      othersProgress: false,
+      time: this.#around.time,
+      owned: (uid, kind) => store.ownedBy(uid, kind),
+      list: (kind, namespace) => store.list(kind, namespace),
+      // A view gates nothing, so no revision goes before another.
+      isOfGatedRevision: () => undefined,
+      events: (about) => store.eventsOf(about),
+      podHistory: (pod) =>
+        this.#podHistories.get(pod.metadata.uid ?? '') ?? observePod(undefined, pod, now, this.#around),
+      knowledge: (request) => this.#knowledge(request),
+    }
+  }
+
+  /** Pods that the deleted resource left behind. */
+  #remains(): readonly KubeObject[] {
+    return this.#store
+      .list('Pod', this.#target.namespace)
+      .filter((pod) => this.#family.concernedBy(pod, this.#store).size > 0)
+  }
+}
+
+function isService({ apiVersion, kind }: KubeObject): boolean {
+  return kind === 'Service' && groupOf(apiVersion) === ''
+}
+
+/** `deployment/web in shop`. */
+export function nameOf(target: Target): string {
+  return `${displayName(target)}${target.namespace === undefined ? '' : ` in ${target.namespace}`}`
+}
