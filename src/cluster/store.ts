@@ -38,6 +38,8 @@ export class Store {
   readonly #refused: Partial<WatchRequest>[] = []
   readonly #willSync: (request: WatchRequest) => boolean
   readonly #logs = new Map<string, LogText>()
+  /** By group and kind: whether discovery lists a status subresource. */
+  readonly #statuses = new Map<string, boolean>()
 
   /** `willSync` says whether the first list of a request is still to be expected: it was started, or the recording holds it. */
   constructor(willSync: (request: WatchRequest) => boolean) {
@@ -105,6 +107,11 @@ export class Store {
     if (this.#refused.some((refused) => covers(refused, request))) return 'unknown'
     if (this.#synced.get(request.kind)?.some((synced) => covers(synced, request))) return 'complete'
     return this.#willSync(request) ? 'pending' : 'unknown'
+  }
+
+  /** Whether objects of this kind have a status subresource; undefined where discovery said nothing of it. */
+  declaresStatus({ apiVersion, kind }: { apiVersion: string; kind: string }): boolean | undefined {
+    return this.#statuses.get(`${groupOf(apiVersion)}/${kind}`)
   }
 
   #put(object: KubeObject): readonly Change[] {

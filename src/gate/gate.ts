@@ -373,6 +373,7 @@ export class Gate {
       events: (object) => store.eventsOf(object),
       podHistory: (pod) =>
         this.#podHistories.get(pod.metadata.uid ?? '') ?? observePod(undefined, pod, this.#now, this.#around),
+      declaresStatus: (kind) => store.declaresStatus(kind),
       knowledge: (request) => store.knowledge(request),
     }
   }

@@ -1,106 +1,154 @@
-import type { Condition, KubeObject } from '../cluster/objects.ts'
+import type { KubeObject } from '../cluster/objects.ts'
+import { groupOf } from '../cluster/store.ts'
 import type { Assessment, Milestone, Problem } from './assessment.ts'
+import { conditionProblem, isStale, notReconciled, ownProblem } from './conditions.ts'
 import { conclude, createdMilestone, type Rule } from './rule.ts'
+import { isSchedule, isSilent, isUnobserved, type Say, saysOf } from './says.ts'
+import { type Standing, weigh } from './standing.ts'
 import type { View } from './view.ts'
 
-/** Conditions that say of an object whether it is ready, the most telling first. */
-const positive = [
-  'Ready',
-  'Available',
-  'Established',
-  'Complete',
-  'Succeeded',
-  'Healthy',
-  'Programmed',
-  'Accepted',
-  'Synced',
-]
 /** How long a resource's own word of failure must stand before it is believed. */
 const reportedMs = 10_000
+/** A controller tries again what it writes an error about: as long as a missing object may take to appear. */
+const errorMs = 60_000
 
 /**
- * Any kind without a rule of its own, by what it says of itself: the observed generation and the conditions that kstatus
- * and the API conventions name (https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties).
- * An object that says nothing is ready once it exists, and the message says that nothing could be known.
+ * Any kind without a rule of its own, by what it says of itself: the observed generation, conditions, `phase`, `state` and
+ * `health` words, flags, errors and counts. The conventions are those of the Kubernetes API
+ * (https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties)
+ * and of kstatus; `polarity.ts` and `words.ts` say what is understood, `standing.ts` what weighs more.
+ *
+ * An object that says nothing is ready once it exists, and its notes say that nothing could be known; unless its status is
+ * still to be written.
  */
 export const genericRule: Rule = {
   milestones: ['created', 'observed', 'ready'],
   relatives: () => [],
-  assess: (object, view) => assessGeneric(object, view),
+  assess: assessGeneric,
 }
 
 function assessGeneric(object: KubeObject, view: View): Assessment {
-  const { generation = 0 } = object.metadata
-  const status = (object.status ?? {}) as { observedGeneration?: number | string; conditions?: unknown }
-  const conditions = (Array.isArray(status.conditions) ? status.conditions : []) as Condition[]
-  const isObserved = status.observedGeneration === undefined || Number(status.observedGeneration) >= generation
-  const present = conditions.filter(
-    (each) => each.observedGeneration === undefined || Number(each.observedGeneration) >= generation,
-  )
-  const holds = (type: string) => present.find((each) => each.type === type)
-  const stalled = present.find((each) => (each.type === 'Stalled' || each.type === 'Failed') && each.status === 'True')
-  const reconciling = holds('Reconciling')?.status === 'True' || holds('Progressing')?.status === 'True'
-  const telling = positive.map(holds).find((each) => each !== undefined)
-  const isSilent = conditions.length === 0
-  const ready =
-    isObserved &&
-    stalled === undefined &&
-    holds('Reconciling')?.status !== 'True' &&
-    (isSilent || telling === undefined || telling.status === 'True')
-  const problems = isObserved ? problemsOf(object, stalled, telling, view) : []
+  const observed = !isUnobserved(object)
+  const standing: Standing = observed ? weigh(saysOf(object)) : { meaning: 'progressing', because: [] }
+  const isAwaited = observed && standing.meaning === undefined && isStatusAwaited(object, view)
+  const ready = !isAwaited && (standing.meaning ?? 'ready') === 'ready'
+  const words = standing.because.map(({ text }) => text).join(', ')
+  const problems = isAwaited ? [notReconciled(object, view)] : ready ? [] : problemsOf(object, standing, view)
   const failure = problems.find(({ proven }) => proven)
+  const due = problems
+    .filter((problem) => problem.class === 'strike' && !problem.proven)
+    .map((problem) => problem.firstSeenAt + standsFor(standing))
   return conclude(object, view, {
     ready,
-    readyMessage:
-      telling === undefined ? 'exists; it publishes no readiness signal' : `${telling.type} is ${telling.status}`,
-    milestones: [createdMilestone, observed(isObserved, generation), readiness(ready, telling)],
+    readyMessage: words === '' ? 'exists; it publishes no readiness signal' : words,
+    milestones: [
+      createdMilestone,
+      observedMilestone(object, observed && !isAwaited),
+      { name: 'ready', state: ready ? 'done' : 'open', message: words === '' ? readinessWords(ready) : words },
+    ],
     problems,
     ...(failure === undefined ? {} : { failure }),
-    ...(reconciling ? { patience: 'its controller is reconciling it' } : {}),
-    ...(stalled === undefined
-      ? {}
-      : { recheckAt: (view.time(stalled.lastTransitionTime) ?? view.history.firstSeenAt) + reportedMs }),
-    notes: telling === undefined ? ['no readiness signal: it exists, nothing more can be known'] : [],
+    ...(standing.isReconciling ? { patience: 'its controller is reconciling it' } : {}),
+    ...(due.length === 0 ? {} : { recheckAt: Math.min(...due) }),
+    notes: ready && standing.meaning === undefined ? ['no readiness signal: it exists, nothing more can be known'] : [],
   })
 }
 
-function observed(isObserved: boolean, generation: number): Milestone {
-  return isObserved
-    ? { name: 'observed', state: 'done', message: generation === 0 ? 'observed' : `generation ${generation} observed` }
-    : { name: 'observed', state: 'open', message: `waiting for its controller to observe generation ${generation}` }
-}
-
-function readiness(ready: boolean, telling: Condition | undefined): Milestone {
-  const words =
-    telling === undefined
-      ? 'exists'
-      : `${telling.type} is ${telling.status}${telling.message ? `: ${telling.message}` : ''}`
-  return { name: 'ready', state: ready ? 'done' : 'open', message: words }
+function readinessWords(ready: boolean): string {
+  return ready ? 'exists' : 'waiting for its controller to say how it is'
 }
 
 /**
- * Strike: a resource's own word of failure that has stood for ten seconds. Slow: a bare False, which many controllers set
- * while they are still at work.
+ * Whether its controller has yet to write a status, as far as anyone can know: discovery says whether the kind has the
+ * status subresource. Without discovery (a recording of a few lines), a custom object with a `spec` is taken to have a
+ * controller that answers it, for a false "ready" costs more than the wait; a status that is there but empty proves that
+ * the kind has one. Schedules may stay without a status until they first run.
  */
-function problemsOf(
-  object: KubeObject,
-  stalled: Condition | undefined,
-  telling: Condition | undefined,
-  view: View,
-): readonly Problem[] {
-  const subject = `${object.kind.toLowerCase()}/${object.metadata.name}`
-  const describe = (about: Condition): Pick<Problem, 'subject' | 'message' | 'count' | 'firstSeenAt'> => ({
-    subject,
-    message: `${about.type} is ${about.status}${about.reason ? ` (${about.reason})` : ''}${about.message ? `: ${about.message}` : ''}`,
-    count: 1,
-    firstSeenAt: Math.min(view.time(about.lastTransitionTime) ?? view.history.firstSeenAt, view.now),
-  })
-  if (stalled !== undefined) {
-    const problem = describe(stalled)
-    return [
-      { ...problem, reason: 'reported-failed', class: 'strike', proven: view.now >= problem.firstSeenAt + reportedMs },
-    ]
+function isStatusAwaited(object: KubeObject, view: View): boolean {
+  if (!isSilent(object) || isSchedule(object) || isBuiltIn(object.apiVersion)) return false
+  return view.declaresStatus(object) ?? (object.spec !== undefined || object.status !== undefined)
+}
+
+/**
+ * Kubernetes' own groups: no dot, or one of the names under k8s.io that are no custom resources' (those need an approval
+ * annotation, and some have it: gateway.networking.k8s.io, snapshot.storage.k8s.io).
+ */
+function isBuiltIn(apiVersion: string): boolean {
+  const group = groupOf(apiVersion)
+  return !group.includes('.') || builtInGroups.has(group.replace(/\.k8s\.io$/, ''))
+}
+
+const builtInGroups = new Set([
+  'admissionregistration',
+  'apiextensions',
+  'apiregistration',
+  'authentication',
+  'authorization',
+  'certificates',
+  'coordination',
+  'discovery',
+  'events',
+  'flowcontrol.apiserver',
+  'internal.apiserver',
+  'networking',
+  'node',
+  'rbac.authorization',
+  'resource',
+  'scheduling',
+  'storage',
+  'storagemigration',
+])
+
+function observedMilestone({ metadata: { generation } }: KubeObject, observed: boolean): Milestone {
+  const name = generation === undefined ? 'it' : `generation ${generation}`
+  return observed
+    ? { name: 'observed', state: 'done', message: generation === undefined ? 'observed' : `${name} observed` }
+    : { name: 'observed', state: 'open', message: `waiting for its controller to observe ${name}` }
+}
+
+/**
+ * Strike: a resource's own word of failure, when it has stood for a while. Slow: that it is suspended, and a bare False,
+ * which many controllers set while they are still at work.
+ */
+function problemsOf(object: KubeObject, standing: Standing, view: View): readonly Problem[] {
+  const [say] = standing.because
+  if (say === undefined) return []
+  const message = standing.because.map(({ text }) => text).join(', ')
+  switch (standing.meaning) {
+    case 'failed': {
+      const since = saidSince(object, say, view)
+      const proven = view.now >= since + standsFor(standing)
+      return [{ ...ownProblem(object, since), class: 'strike', reason: 'reported-failed', message, proven }]
+    }
+    case 'suspended':
+      return [{ ...ownProblem(object, view.history.firstSeenAt), reason: suspensionReason(say), message }]
+    default:
+      return say.condition === undefined
+        ? [{ ...ownProblem(object, view.history.firstSeenAt), reason: 'condition-false', message }]
+        : [{ ...conditionProblem(object, say.condition, view), message }]
   }
-  if (telling === undefined || telling.status === 'True') return []
-  return [{ ...describe(telling), reason: 'condition-false', class: 'slow', proven: false }]
+}
+
+function suspensionReason({ key, text }: Say): 'paused' | 'suspended' {
+  return /pause/i.test(key) || /pause/i.test(text) ? 'paused' : 'suspended'
+}
+
+function standsFor({ because: [say] }: Standing): number {
+  return say?.weight === 'error' ? errorMs : reportedMs
+}
+
+/**
+ * Since when it is said. A condition's own time counts where the object names the generation that it speaks of; else the
+ * word may be left from the spec before, and counts from the first sight of it.
+ */
+function saidSince(object: KubeObject, { key, condition }: Say, view: View): number {
+  const seenAt = view.history.failures.get(key) ?? view.now
+  const changedAt = view.time(condition?.lastTransitionTime)
+  if (changedAt === undefined) return seenAt
+  const { observedGeneration } = (object.status ?? {}) as { observedGeneration?: unknown }
+  const isDated = (condition?.observedGeneration ?? observedGeneration) !== undefined
+  return Math.min(
+    view.now,
+    isDated && !isStale(observedGeneration, object.metadata.generation) ? changedAt : Math.max(changedAt, seenAt),
+  )
 }

@@ -1,5 +1,6 @@
 import type { Container, ContainerStatus, EventObject, KubeObject, Pod } from '../cluster/objects.ts'
 import { isPullRefusal, type PullReason, pullReason } from './pull.ts'
+import { saysOf } from './says.ts'
 
 /** Refusals of a pull for one reason. How many there were is the larger of the two counts. */
 export interface Refusals {
@@ -44,6 +45,8 @@ export interface TargetHistory {
   /** The numbers in its status, and when one of them last changed (the first sight counts as a change). */
   readonly counters: string
   readonly countersMovedAt: number
+  /** Its own words of failure that stand now, by their keys, and since when each was seen. */
+  readonly failures: ReadonlyMap<string, number>
 }
 
 /** What a history needs to know of its surroundings. */
@@ -126,8 +129,10 @@ export function observeTarget(before: TargetHistory | undefined, object: KubeObj
       ([name, value]) => typeof value === 'number' && name !== 'observedGeneration',
     ),
   )
-  if (before === undefined) return { firstSeenAt: now, first: object, counters, countersMovedAt: now }
-  return counters === before.counters ? before : { ...before, counters, countersMovedAt: now }
+  const failed = saysOf(object).filter(({ meaning }) => meaning === 'failed')
+  const failures = new Map(failed.map(({ key }) => [key, before?.failures.get(key) ?? now]))
+  if (before === undefined) return { firstSeenAt: now, first: object, counters, countersMovedAt: now, failures }
+  return { ...before, failures, ...(counters === before.counters ? {} : { counters, countersMovedAt: now }) }
 }
 
 /** How often an event stands for what it says. */

@@ -28,6 +28,8 @@ export interface View {
   events(object: KubeObject): readonly EventObject[]
   /** What was seen of a pod since it was first seen. */
   podHistory(pod: Pod): PodHistory
+  /** Whether a kind has a status subresource, as discovery says; undefined where nobody asked. */
+  declaresStatus(kind: { readonly apiVersion: string; readonly kind: string }): boolean | undefined
   /** Whether the absence of what this request lists proves anything. */
   knowledge(request: WatchRequest): Knowledge
 }

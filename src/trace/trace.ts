@@ -218,6 +218,7 @@ export class Trace {
       events: (about) => store.eventsOf(about),
       podHistory: (pod) =>
         this.#podHistories.get(pod.metadata.uid ?? '') ?? observePod(undefined, pod, now, this.#around),
+      declaresStatus: (kind) => store.declaresStatus(kind),
       knowledge: (request) => this.#knowledge(request),
     }
   }

@@ -236,6 +236,8 @@ export interface ViewOptions {
   readonly unseen?: readonly string[]
   readonly settings?: Partial<LifecycleSettings>
   readonly othersProgress?: boolean
+  /** Whether discovery lists a status subresource for the kind; by default it says nothing. */
+  readonly declaresStatus?: boolean
   /** What was seen of the target. By default it is seen for the first time, and now. */
   readonly history?: TargetHistory
   /** What was seen of pods, by uid. By default each is seen for the first time, and now. */
@@ -277,6 +279,7 @@ export function view(options: ViewOptions = {}): View {
     podHistory: (pod) =>
       podHistories.get(pod.metadata.uid ?? '') ??
       observePodEvents(observePod(undefined, pod, now, around), store.eventsOf(pod), now, around),
+    declaresStatus: () => options.declaresStatus,
     knowledge: (request) => (isSeen(request) ? 'complete' : 'unknown'),
   }
 }
