@@ -28,6 +28,7 @@ export class Follower {
   #last: number
   #frozenAt: number | undefined
   #cancelTimer = () => {}
+  #cancelConfirm = () => {}
   #watched: readonly WatchRequest[] = []
   #isPlanned = false
 
@@ -71,6 +72,7 @@ export class Follower {
   #next(): void {
     this.#cancelTimer()
     if (this.#gate.verdict !== undefined) {
+      this.#cancelConfirm()
       this.#done.resolve()
       return
     }
@@ -101,9 +103,9 @@ export class Follower {
   #confirm(at: number): void {
     this.#frozenAt = at
     const isSlow = Promise.withResolvers<boolean>()
-    const cancel = this.#clock.after(confirmMs, () => isSlow.resolve(false))
+    this.#cancelConfirm = this.#clock.after(confirmMs, () => isSlow.resolve(false))
     const confirmed = () => {
-      cancel()
+      this.#cancelConfirm()
       this.#frozenAt = undefined
       this.#pass(at)
     }
