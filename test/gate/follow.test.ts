@@ -1,0 +1,182 @@
+import { setImmediate as settled } from 'node:timers/promises'
+import type { FeedEvent, Observation, WatchRequest } from '../../src/cluster/feed.ts'
+import { Follower, type Watched } from '../../src/gate/follow.ts'
+import { Gate } from '../../src/gate/gate.ts'
+import { ManualClock } from '../cluster-client/manual-clock.ts'
+import { complete, readyStatus, start } from '../lifecycle/builders.ts'
+import {
+  added,
+  allSynced,
+  createSettings,
+  createWorkload,
+  failed,
+  modified,
+  type RunOptions,
+  report,
+  synced,
+} from './builders.ts'
+
+const web = createWorkload('web')
+
+/** A cluster that says what a test lets it say, and is asked afresh when the gate asks. */
+class FakeCluster implements Watched {
+  readonly watched: string[] = []
+  readonly refreshes: ((reached: boolean) => void)[] = []
+  #sink: (observation: Observation) => void = () => {}
+
+  watch({ kind, name, labelSelector }: WatchRequest, sink: (observation: Observation) => void): void {
+    this.watched.push([kind, name ?? labelSelector].filter((word) => word !== undefined).join(' '))
+    this.#sink = sink
+  }
+
+  refresh(): Promise<boolean> {
+    return new Promise((resolve) => this.refreshes.push(resolve))
+  }
+
+  say(...observations: readonly (Observation | readonly Observation[])[]): void {
+    for (const observation of observations.flat()) this.#sink(observation)
+  }
+}
+
+function follow({ targets = [web.target], settings = {} }: RunOptions = {}) {
+  const clock = new ManualClock(start)
+  const cluster = new FakeCluster()
+  const gate = new Gate(targets, createSettings(settings), () => true)
+  const events: FeedEvent[] = []
+  const follower = new Follower(gate, cluster, clock, start, (event) => events.push(event))
+  let isOver = false
+  const over = follower.run().then(() => {
+    isOver = true
+  })
+  /** Lets time pass in steps of a second, so that what follows from each moment is done in it. */
+  const pass = async (seconds: number) => {
+    for (let left = seconds; left > 0; left -= 1) {
+      clock.advance(Math.min(left, 1) * 1_000)
+      await settled()
+    }
+  }
+  return { clock, cluster, gate, events, follower, over, pass, isOver: () => isOver }
+}
+
+describe('what is watched', () => {
+  it('is the target and the events at first, and what is behind the target once that is known', async () => {
+    const { cluster } = follow()
+    expect(cluster.watched).toEqual(['Deployment web', 'Event'])
+    cluster.say(added(web.deployment()))
+    await settled()
+    expect(new Set(cluster.watched.slice(2))).toEqual(
+      new Set(['Deployment web', 'ReplicaSet app=web', 'Pod app=web', 'Event']),
+    )
+  })
+})
+
+describe('the gate is followed', () => {
+  it('to its verdict, and leaves no timer behind', async () => {
+    const { cluster, gate, over, clock } = follow()
+    cluster.say(web.done, allSynced)
+    await over
+    expect(gate.verdict?.outcome).toBe('ready')
+    expect(clock.pending).toEqual([])
+  })
+
+  it('to what time alone decides', async () => {
+    const { cluster, gate, pass } = follow()
+    cluster.say(allSynced, added(web.deployment(complete()), web.replicaSet, web.pod(readyStatus(0))))
+    await pass(10)
+    expect(report(gate)).toMatchObject({ outcome: 'ready', seconds: 10 })
+    expect(cluster.refreshes).toHaveLength(0)
+  })
+
+  it('to its cancellation, whatever it waits for', async () => {
+    const { follower, gate, over, clock, pass, cluster } = follow()
+    cluster.say(synced('Deployment'))
+    await pass(31)
+    expect(cluster.refreshes).toHaveLength(1)
+    follower.tell({ type: 'CANCEL' })
+    await over
+    expect(gate.verdict?.outcome).toBe('cancelled')
+    expect(clock.pending).toEqual([])
+  })
+
+  it('and each event is told with its moment before the gate has it', async () => {
+    const { cluster, events, pass } = follow()
+    await pass(2)
+    cluster.say(added(web.deployment()))
+    expect(events.map(({ type, at }) => [type, at - start])).toEqual([['ADDED', 2_000]])
+  })
+
+  it('and nothing is told after the verdict', async () => {
+    const { cluster, events, over } = follow()
+    cluster.say(web.done, allSynced)
+    await over
+    const before = events.length
+    cluster.say(modified(web.deployment()))
+    expect(events).toHaveLength(before)
+  })
+
+  it('and a mistake of ours ends it as a rejection', async () => {
+    const { follower, gate, over } = follow()
+    gate.handle = () => {
+      throw new Error('ours')
+    }
+    follower.tell({ type: 'ALIVE' })
+    await expect(over).rejects.toThrow('ours')
+  })
+})
+
+describe('before a clock ends a target', () => {
+  it('the server is asked afresh, and time stands still until it answers', async () => {
+    const { cluster, gate, pass } = follow()
+    cluster.say(synced('Deployment'))
+    await pass(33)
+    expect(cluster.refreshes).toHaveLength(1)
+    expect(gate.verdict).toBeUndefined()
+    cluster.refreshes[0]?.(true)
+    await settled()
+    expect(report(gate)).toMatchObject({ outcome: 'failed', reason: 'not-found', seconds: 30 })
+  })
+
+  it('what the answer brings counts as in time', async () => {
+    const { cluster, gate, pass, events } = follow()
+    cluster.say(allSynced)
+    await pass(33)
+    cluster.say(web.done)
+    cluster.refreshes[0]?.(true)
+    await settled()
+    expect(report(gate)).toMatchObject({ outcome: 'ready', seconds: 30 })
+    expect(events.at(-1)?.at).toBe(start + 30_000)
+  })
+
+  it('an answer that does not come is waited for no longer than 5 s', async () => {
+    const { cluster, gate, pass } = follow()
+    cluster.say(synced('Deployment'))
+    await pass(34)
+    expect(gate.verdict).toBeUndefined()
+    await pass(1)
+    expect(report(gate)).toMatchObject({ outcome: 'failed', reason: 'not-found', seconds: 30 })
+  })
+
+  it('a server that cannot be reached then makes it blind, and ends nothing', async () => {
+    const { cluster, gate, pass } = follow()
+    cluster.say(synced('Deployment'))
+    await pass(31)
+    cluster.say(failed(0))
+    cluster.refreshes[0]?.(false)
+    await pass(60)
+    expect(gate.verdict).toBeUndefined()
+    await pass(60)
+    expect(report(gate)).toMatchObject({ outcome: 'unknown', reason: 'api-unreachable', seconds: 150 })
+  })
+
+  it('time goes on where it really is once the answer has come', async () => {
+    const { cluster, events, pass, isOver } = follow()
+    cluster.say(allSynced)
+    await pass(33)
+    cluster.say(added(web.deployment()))
+    cluster.refreshes[0]?.(true)
+    await settled()
+    cluster.say(modified(web.deployment()))
+    expect(events.slice(-2).map(({ at }) => at - start)).toEqual([30_000, 33_000])
+    expect(isOver()).toBe(false)
+  })
+})
