@@ -18,6 +18,7 @@ export interface KubeObject {
     deletionTimestamp?: string
     labels?: Record<string, string>
     annotations?: Record<string, string>
+    finalizers?: string[]
     ownerReferences?: { kind: string; name: string; uid: string }[]
   }
   // biome-ignore lint/suspicious/noExplicitAny: tests read many kinds, each by its own documentation

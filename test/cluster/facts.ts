@@ -41,6 +41,23 @@ export function eventSeen(reason: string): Fact {
   return (view) => (view.all('Event').some((event) => event['reason'] === reason) ? Date.now() : undefined)
 }
 
+/** So many seconds have gone by since the first event whose words contain these. */
+export function secondsAfterEvent(words: string, seconds: number): Fact {
+  return (view) => {
+    const event = view.all('Event').find((candidate) => candidate['message'].includes(words))
+    return event && Date.parse(event['firstTimestamp'] ?? event['eventTime']) + seconds * 1000
+  }
+}
+
+/** A controller has been refused a pod by words that contain these for the given time. */
+export function creationRefused(words: string, times: number): Fact {
+  return (view) => {
+    const events = view.all('Event').filter(({ reason }) => reason === 'FailedCreate')
+    const counts = events.map((event) => (event['message'].includes(words) ? (event['count'] ?? 1) : 0))
+    return counts.reduce((sum, count) => sum + count, 0) >= times ? Date.now() : undefined
+  }
+}
+
 /** A container has died for the given time, and 30 s have gone by since its first death, whose time the API gives in whole seconds. */
 export function containerDied(times: number): Fact {
   return (view) => {
@@ -52,6 +69,35 @@ export function containerDied(times: number): Fact {
 /** Every restart follows a death; one that waits for its restart has died once more. */
 function deathsOf({ restartCount, state, lastState }: ContainerStatus): number {
   return restartCount + (state.terminated || (state.waiting && lastState.terminated) ? 1 : 0)
+}
+
+/** A condition of an object is true. */
+export function conditionTrue(kind: string, name: string, type: string): Fact {
+  return (view) => {
+    const conditions: { type: string; status: string }[] = view.get(kind, name)?.['status']?.conditions ?? []
+    return conditions.some((each) => each.type === type && each.status === 'True') ? Date.now() : undefined
+  }
+}
+
+/** All pods of a StatefulSet or DaemonSet are ready, and so many of them updated. */
+export function setComplete(kind: 'StatefulSet' | 'DaemonSet', name: string, updated: number): Fact {
+  return (view) => {
+    const set = view.get(kind, name)
+    const { status = {}, spec } = set ?? ({} as Partial<KubeObject>)
+    const wanted = kind === 'StatefulSet' ? spec?.replicas : status.desiredNumberScheduled
+    const ready = kind === 'StatefulSet' ? status.readyReplicas : status.numberReady
+    const news = kind === 'StatefulSet' ? status.updatedReplicas : status.updatedNumberScheduled
+    const isObserved = set !== undefined && status.observedGeneration === set.metadata.generation
+    return isObserved && (ready ?? 0) >= wanted && (news ?? 0) >= updated ? Date.now() : undefined
+  }
+}
+
+/** All of these facts have come about: the last of them decides. */
+export function all(...facts: Fact[]): Fact {
+  return (view) => {
+    const moments = facts.map((fact) => fact(view))
+    return moments.includes(undefined) ? undefined : Math.max(...(moments as number[]))
+  }
 }
 
 /** A condition of an object has this reason. */
@@ -107,5 +153,5 @@ function statuses(view: View): ContainerStatus[] {
   return view
     .all('Pod')
     .filter((pod) => !pod.metadata.deletionTimestamp)
-    .flatMap((pod) => pod['status'].containerStatuses ?? [])
+    .flatMap(({ status }) => [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])])
 }

@@ -52,6 +52,47 @@ export function pod(name: string, options: ContainerOptions = {}, spec: object =
   return { apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec: { ...podSpec(options), ...spec } }
 }
 
+/** A StatefulSet of two pods. */
+export function statefulSet(name: string, options: ContainerOptions = {}, spec: object = {}): KubeObject {
+  return workload('StatefulSet', name, options, { replicas: 2, serviceName: name, ...spec })
+}
+
+/** A DaemonSet: a pod on every node that it tolerates. */
+export function daemonSet(name: string, options: ContainerOptions = {}, spec: object = {}): KubeObject {
+  return workload('DaemonSet', name, options, spec)
+}
+
+/** A Job of one pod whose container runs a script; `pod` are further fields of its pods. */
+export function job(name: string, script: string, spec: object = {}, pod: object = {}): KubeObject {
+  const template = { spec: { restartPolicy: 'Never', ...podSpec({ script, readiness: 'none' }), ...pod } }
+  return { apiVersion: 'batch/v1', kind: 'Job', metadata: { name }, spec: { template, ...spec } }
+}
+
+/** A Service on port 80 of the pods labelled `app: name`, further fields of its `spec` as given. */
+export function service(name: string, spec: object = {}): KubeObject {
+  const ports = [{ port: 80, targetPort: 8080 }]
+  return { apiVersion: 'v1', kind: 'Service', metadata: { name }, spec: { selector: { app: name }, ports, ...spec } }
+}
+
+/** An object of the core group that is little more than its name. */
+export function plain(kind: string, name: string, fields: object = {}): KubeObject {
+  return { apiVersion: 'v1', kind, metadata: { name }, ...fields }
+}
+
+/** The fields of a pod's `spec` for a Deployment whose pods differ in more than their container. */
+export function template(name: string, options: ContainerOptions, pod: object): object {
+  return { template: { metadata: { labels: { app: name } }, spec: { ...podSpec(options), ...pod } } }
+}
+
+/** A script that dies as often as said, by the count that it keeps in a volume, and then does `then`. */
+export function diesFirst(times: number, then: string): { script: string; volumeMounts: object[] } {
+  const script = `echo >> /state/starts; [ $(wc -l < /state/starts) -gt ${times} ] || exit 1; ${then}`
+  return { script, volumeMounts: [{ name: 'state', mountPath: '/state' }] }
+}
+
+/** The volume that `diesFirst` counts in: it outlives the container, not the pod. */
+export const stateVolume = { volumes: [{ name: 'state', emptyDir: {} }] }
+
 function workload(kind: string, name: string, options: ContainerOptions, spec: object): KubeObject {
   return {
     apiVersion: 'apps/v1',

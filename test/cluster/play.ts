@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -75,7 +76,8 @@ export async function play(scenario: Scenario, theatre: Theatre): Promise<Verdic
   } finally {
     view.close()
     writeFileSync(join(folder, 'watched.ndjson'), view.history.map((event) => `${JSON.stringify(event)}\n`).join(''))
-    await api.delete(`/api/v1/namespaces/${namespace}`)
+    // A scenario may have done that itself.
+    if (await api.find(`/api/v1/namespaces/${namespace}`)) await api.delete(`/api/v1/namespaces/${namespace}`)
   }
 }
 
@@ -87,8 +89,7 @@ async function playIn(
   folder: string,
   complaints: string[],
 ): Promise<Verdict> {
-  let decidedAt: number | undefined
-  let isTold = false
+  const moment: Moment = {}
   let send: (signal: NodeJS.Signals) => void = () => {}
   const stage = new Stage(
     theatre.api,
@@ -96,20 +97,48 @@ async function playIn(
     view,
     (signal) => send(signal),
     (at) => {
-      decidedAt = at
-      isTold = true
+      moment.told = at
     },
   )
-  await scenario.setup?.(stage)
+  try {
+    await scenario.setup?.(stage)
+    const onStart = (process: ChildProcess) => {
+      send = (signal) => process.kill(signal)
+    }
+    return await playOn(stage, scenario, theatre, { folder, complaints, moment, onStart })
+  } finally {
+    await scenario.after?.(stage)
+  }
+}
 
+/** When the outcome could be known: what the scenario told goes before what the API showed. */
+interface Moment {
+  told?: number
+  seen?: number | undefined
+}
+
+interface Backstage {
+  folder: string
+  complaints: string[]
+  moment: Moment
+  onStart: (process: ChildProcess) => void
+}
+
+async function playOn(
+  stage: Stage,
+  scenario: Scenario,
+  theatre: Theatre,
+  { folder, complaints, moment, onStart }: Backstage,
+): Promise<Verdict> {
+  const { view, namespace } = stage
   const kubeconfig = scenario.kubeconfig?.(theatre.kubeconfig) ?? theatre.kubeconfig
   const action = startAction(folder, { kubeconfig, namespace, ...scenario.inputs })
-  send = (signal) => action.process.kill(signal)
+  onStart(action.process)
   view.actionStarted = Date.now()
   view.onChange(() => {
     // A fact that does not last decides nothing: what counts is since when it has stood.
     const since = scenario.decidedBy?.(view)
-    if (!isTold) decidedAt = since && (decidedAt ?? since)
+    moment.seen = since && (moment.seen ?? since)
   })
   const limit = setTimeout(() => {
     complaints.push(`still running after ${limitSeconds} s`)
@@ -129,7 +158,8 @@ async function playIn(
   ])
   clearTimeout(limit)
   // The action may have seen the fact a moment before the tests' own watch.
-  await view.until('the deciding fact', 1, () => decidedAt !== undefined).catch(() => {})
+  await view.until('the deciding fact', 1, () => (moment.told ?? moment.seen) !== undefined).catch(() => {})
+  const decidedAt = moment.told ?? moment.seen
   const answer = await answerOf(kubectl)
 
   complaints.push(...judge(scenario, run, decidedAt, answer))
@@ -170,7 +200,7 @@ function judge(
     // Facts that lie ahead are computed from times that the kubelet rounds down to whole seconds.
     if (after < -1) complaints.push(`ended ${(-after).toFixed(1)} s before the deciding fact`)
   }
-  if (outcome === 'ready' && kubectl && kubectl.exitCode !== 0) {
+  if (outcome === 'ready' && kubectl && kubectl.exitCode !== 0 && !scenario.kubectlWaitsBecause) {
     complaints.push(`ready while kubectl rollout status said: ${kubectl.text}`)
   }
   return complaints

@@ -12,6 +12,8 @@ export interface Scenario {
   setup?(stage: Stage): Promise<void>
   /** What happens while the action waits. */
   during?(stage: Stage): Promise<void>
+  /** Takes away what does not go with the namespace, however it went. */
+  after?(stage: Stage): Promise<void>
   /** Changes the kubeconfig that the action gets. */
   kubeconfig?(content: string): string
   expect: {
@@ -25,6 +27,8 @@ export interface Scenario {
   withinSeconds?: number
   /** What `kubectl rollout status` is asked in parallel. */
   kubectl?: string
+  /** Why kubectl waits on where the action is right to be ready. */
+  kubectlWaitsBecause?: string
   /** Roughly how long it takes, so that the longest can start first. */
   takesSeconds: number
   /** Further demands: one sentence for each that is not met. */

@@ -1,11 +1,19 @@
+import { setTimeout } from 'node:timers/promises'
 import type { Api, KubeObject } from './api.ts'
 import { isComplete } from './facts.ts'
-import type { View } from './view.ts'
+import { isWatched, type View } from './view.ts'
 
 const resources: Record<string, string> = {
   Pod: '/api/v1/namespaces/{}/pods',
   Service: '/api/v1/namespaces/{}/services',
   PersistentVolumeClaim: '/api/v1/namespaces/{}/persistentvolumeclaims',
+  Secret: '/api/v1/namespaces/{}/secrets',
+  ConfigMap: '/api/v1/namespaces/{}/configmaps',
+  ServiceAccount: '/api/v1/namespaces/{}/serviceaccounts',
+  ResourceQuota: '/api/v1/namespaces/{}/resourcequotas',
+  Node: '/api/v1/nodes',
+  ValidatingAdmissionPolicy: '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies',
+  ValidatingAdmissionPolicyBinding: '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings',
   Deployment: '/apis/apps/v1/namespaces/{}/deployments',
   ReplicaSet: '/apis/apps/v1/namespaces/{}/replicasets',
   StatefulSet: '/apis/apps/v1/namespaces/{}/statefulsets',
@@ -39,7 +47,7 @@ export class Stage {
     this.onDecided = onDecided
   }
 
-  /** The API's path of an object in the namespace. */
+  /** The API's path of an object, in the stage's namespace where its kind has one. */
   path(kind: string, name: string): string {
     const collection = resources[kind]
     if (!collection) throw new Error(`the stage knows no path for ${kind}: add it`)
@@ -51,6 +59,7 @@ export class Stage {
     for (const object of objects) {
       const { kind = '', metadata } = object
       const applied = (await this.api.apply(this.path(kind, metadata.name), object)).metadata
+      if (!isWatched(kind)) continue
       await this.view.until(`the watch shows ${kind} ${metadata.name}`, 10, (view) => {
         const seen = view.get(kind, metadata.name)?.metadata
         return seen?.uid === applied.uid && (seen?.generation ?? 0) >= (applied.generation ?? 0)
@@ -74,6 +83,16 @@ export class Stage {
 
   delete(kind: string, name: string, options: object = {}): Promise<KubeObject> {
     return this.api.delete(this.path(kind, name), options)
+  }
+
+  /** Lets time pass, where the lateness of something is what is tested. */
+  pass(seconds: number): Promise<void> {
+    return setTimeout(seconds * 1000)
+  }
+
+  /** Waits until a pod, or whatever else the view shows, is as asked for. */
+  until<T>(what: string, look: (view: View) => T | undefined | false): Promise<T> {
+    return this.view.until(what, 60, look)
   }
 
   /** Waits for a running pod with this image, so for one of the new revision. */

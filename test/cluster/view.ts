@@ -1,6 +1,6 @@
 import type { Api, KubeObject, WatchEvent } from './api.ts'
 
-const collections = ['pods', 'events', 'services', 'persistentvolumeclaims']
+const collections = ['pods', 'events', 'services', 'persistentvolumeclaims', 'resourcequotas']
 const groupCollections = [
   'apps/v1/deployments',
   'apps/v1/replicasets',
@@ -8,6 +8,11 @@ const groupCollections = [
   'apps/v1/daemonsets',
   'batch/v1/jobs',
 ]
+
+/** Whether the view shows objects of this kind. */
+export function isWatched(kind: string): boolean {
+  return [...collections, ...groupCollections].some((name) => name.split('/').at(-1) === `${kind.toLowerCase()}s`)
+}
 
 /** What the API shows of one namespace, kept up to date by the tests' own watches. */
 export class View {
@@ -90,7 +95,8 @@ export class View {
 /** When a container of a pod that is not going died first, as far as its status still says. */
 function deathOf(pod: KubeObject): number | undefined {
   if (pod.metadata.deletionTimestamp) return undefined
-  const statuses: KubeObject[] = pod['status'].containerStatuses ?? []
+  const { initContainerStatuses = [], containerStatuses = [] } = pod['status']
+  const statuses: KubeObject[] = [...initContainerStatuses, ...containerStatuses]
   const deaths = statuses.flatMap(({ state, lastState }) => [lastState?.terminated, state?.terminated])
   const finishes = deaths.flatMap((death) => (death ? [Date.parse(death.finishedAt)] : []))
   return finishes.length === 0 ? undefined : Math.min(...finishes)

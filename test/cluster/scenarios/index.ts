@@ -1,12 +1,32 @@
 import type { Scenario } from '../scenario.ts'
+import { accidents } from './accidents.ts'
 import { clocks } from './clocks.ts'
+import { deaths } from './deaths.ts'
 import { failing } from './failing.ts'
 import { healthy } from './healthy.ts'
+import { jobs } from './jobs.ts'
+import { missing } from './missing.ts'
 import { overtaken } from './overtaken.ts'
+import { placement } from './placement.ts'
+import { services } from './services.ts'
+import { sets } from './sets.ts'
 import { shell } from './shell.ts'
 
 /** Every scenario, in the order of the table. */
-export const scenarios: readonly Scenario[] = [...healthy, ...failing, ...clocks, ...overtaken, ...shell]
+export const scenarios: readonly Scenario[] = [
+  ...healthy,
+  ...accidents,
+  ...sets,
+  ...jobs,
+  ...failing,
+  ...deaths,
+  ...missing,
+  ...placement,
+  ...services,
+  ...clocks,
+  ...overtaken,
+  ...shell,
+]
 
 /** The scenarios of these names, all of them when there is none. */
 export function choose(names: readonly string[]): readonly Scenario[] {

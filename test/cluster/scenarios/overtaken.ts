@@ -33,6 +33,25 @@ export const overtaken: Scenario[] = [
     },
     expect: { outcome: 'superseded', reason: 'rolled-back' },
   },
+  {
+    ...web,
+    name: 'namespace-terminating',
+    inputs: { ...web.inputs, 'stall-timeout': '5s' },
+    setup: async (stage) => {
+      const { metadata, ...rest } = deployment('web', { readiness: 'never' })
+      await stage.apply({ ...rest, metadata: { ...metadata, finalizers: ['tests/hold'] } })
+    },
+    during: async (stage) => {
+      await stage.runningPod(imageName('v1'))
+      await stage.api.delete(`/api/v1/namespaces/${stage.namespace}`)
+      stage.decide(5)
+    },
+    after: async (stage) => {
+      await stage.patch('Deployment', 'web', { metadata: { finalizers: null } })
+    },
+    expect: { outcome: 'stalled', reason: 'terminating' },
+    takesSeconds: 10,
+  },
 ]
 
 /** What `kubectl rollout undo` sends: the template of the revision's ReplicaSet without its hash. */

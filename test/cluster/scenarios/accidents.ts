@@ -1,0 +1,79 @@
+import { all, deploymentComplete } from '../facts.ts'
+import { deployment, diesFirst, imageName, service, slowStart, stateVolume, template } from '../objects.ts'
+import type { Scenario } from '../scenario.ts'
+
+const web = {
+  inputs: { resources: 'deployment/web' },
+  kubectl: 'deployment/web',
+  expect: { outcome: 'ready', reason: '' },
+}
+
+/** Rollouts that look broken for a while and heal. */
+export const accidents: Scenario[] = [
+  {
+    ...web,
+    name: 'crashes-twice-then-fine',
+    setup: (stage) => stage.apply(deployment('web', {}, template('web', diesFirst(2, 'exec serve'), stateVolume))),
+    decidedBy: deploymentComplete('web'),
+    takesSeconds: 20,
+  },
+  {
+    ...web,
+    name: 'crashes-until-dependency-is-ready',
+    inputs: { resources: 'deployment/web\ndeployment/database' },
+    setup: (stage) =>
+      stage.apply(
+        deployment('web', {}, template('web', diesFirst(3, 'exec serve'), stateVolume)),
+        deployment('database', { script: slowStart(33) }),
+      ),
+    decidedBy: all(deploymentComplete('web'), deploymentComplete('database')),
+    takesSeconds: 48,
+  },
+  {
+    ...web,
+    name: 'old-restarts-and-a-blink',
+    inputs: { resources: 'deployment/web\nservice/late', 'max-restarts': '1' },
+    setup: async (stage) => {
+      const then = '[ $(wc -l < /state/starts) -gt 2 ] && exec serve; serve & sleep 32; exit 1'
+      const pods = template('web', diesFirst(1, then), stateVolume)
+      await stage.rollOut(deployment('web', {}, { replicas: 1, ...pods }))
+      await stage.apply(service('late'))
+    },
+    during: async (stage) => {
+      await stage.until('the pod is ready again', (view) =>
+        view
+          .all('Pod')
+          .some(({ status }) => status.containerStatuses?.[0].restartCount === 2 && status.containerStatuses[0].ready),
+      )
+      await stage.patch('Service', 'late', { spec: { selector: { app: 'web' } } })
+      stage.decide()
+    },
+    takesSeconds: 48,
+  },
+  {
+    ...web,
+    name: 'old-revision-crashes',
+    setup: async (stage) => {
+      const rolling = { strategy: { rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } } }
+      await stage.apply(deployment('web', { script: 'exit 3' }, rolling))
+      await stage.until('the old pods crash', (view) =>
+        view.all('Pod').some(({ status }) => status.containerStatuses?.[0].restartCount > 1),
+      )
+      await stage.apply(deployment('web', { image: 'v2', script: slowStart(2) }, rolling))
+    },
+    decidedBy: deploymentComplete('web'),
+    takesSeconds: 26,
+  },
+  {
+    ...web,
+    name: 'annotation-followed',
+    setup: (stage) => stage.apply(deployment('web', { script: slowStart(4) })),
+    during: async (stage) => {
+      await stage.runningPod(imageName('v1'))
+      const annotations = { 'reloader/last-reload': 'now' }
+      await stage.patch('Deployment', 'web', { spec: { template: { metadata: { annotations } } } })
+    },
+    decidedBy: deploymentComplete('web'),
+    takesSeconds: 12,
+  },
+]

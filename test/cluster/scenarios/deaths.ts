@@ -1,0 +1,93 @@
+import { containerDied } from '../facts.ts'
+import { container, daemonSet, deployment, statefulSet, template } from '../objects.ts'
+import type { Scenario } from '../scenario.ts'
+
+const web = { inputs: { resources: 'deployment/web' }, kubectl: 'deployment/web', takesSeconds: 35 }
+const dies = { script: 'echo cannot reach the database; exit 3' }
+
+/** Containers that die again and again, each for a reason of its own. */
+export const deaths: Scenario[] = [
+  {
+    ...web,
+    name: 'crash-loop-with-probe',
+    setup: (stage) => stage.apply(deployment('web', dies)),
+    expect: { outcome: 'failed', reason: 'crash-loop' },
+    decidedBy: containerDied(3),
+  },
+  {
+    ...web,
+    name: 'out-of-memory',
+    setup: (stage) =>
+      stage.apply(
+        deployment('web', {
+          script: 'sleep 1; tail /dev/zero',
+          readiness: 'none',
+          resources: { limits: { memory: '20Mi' } },
+        }),
+      ),
+    expect: { outcome: 'failed', reason: 'out-of-memory' },
+    decidedBy: containerDied(3),
+  },
+  {
+    ...web,
+    name: 'command-missing',
+    setup: (stage) => stage.apply(deployment('web', { command: ['/no/such/program'] })),
+    expect: { outcome: 'failed', reason: 'bad-command' },
+    decidedBy: containerDied(3),
+  },
+  {
+    ...web,
+    name: 'command-missing-in-shell',
+    setup: (stage) => stage.apply(deployment('web', { script: 'no-such-program', readiness: 'none' })),
+    expect: { outcome: 'failed', reason: 'bad-command' },
+    decidedBy: containerDied(3),
+  },
+  {
+    ...web,
+    name: 'init-container-crash',
+    setup: (stage) => {
+      const init = { ...container({ script: 'exit 4', readiness: 'none' }), name: 'migrate' }
+      return stage.apply(deployment('web', {}, template('web', {}, { initContainers: [init] })))
+    },
+    expect: { outcome: 'failed', reason: 'init-container-failed' },
+    decidedBy: containerDied(3),
+  },
+  {
+    ...web,
+    name: 'liveness-kills',
+    setup: (stage) => {
+      const livenessProbe = { exec: { command: ['false'] }, periodSeconds: 2, failureThreshold: 2 }
+      return stage.apply(deployment('web', { readiness: 'none', livenessProbe }))
+    },
+    expect: { outcome: 'failed', reason: 'liveness-failing' },
+    decidedBy: containerDied(3),
+  },
+  {
+    ...web,
+    name: 'startup-probe-kills',
+    setup: (stage) => {
+      const startupProbe = { exec: { command: ['false'] }, periodSeconds: 1, failureThreshold: 2 }
+      return stage.apply(deployment('web', { startupProbe }))
+    },
+    expect: { outcome: 'failed', reason: 'startup-failing' },
+    decidedBy: containerDied(3),
+  },
+  {
+    name: 'statefulset-crash',
+    inputs: { resources: 'statefulset/web' },
+    kubectl: 'statefulset/web',
+    setup: (stage) => stage.apply(statefulSet('web', dies)),
+    expect: { outcome: 'failed', reason: 'crash-loop' },
+    decidedBy: containerDied(3),
+    takesSeconds: 35,
+  },
+  {
+    name: 'daemonset-crash',
+    inputs: { resources: 'daemonset/web' },
+    kubectl: 'daemonset/web',
+    setup: (stage) => stage.apply(daemonSet('web', dies)),
+    expect: { outcome: 'failed', reason: 'crash-loop' },
+    decidedBy: containerDied(3),
+    takesSeconds: 35,
+  },
+]

@@ -1,0 +1,87 @@
+import { conditionTrue, deploymentComplete, secondsAfterStart } from '../facts.ts'
+import { deployment, diesFirst, job, plain, slowStart, stateVolume } from '../objects.ts'
+import type { Scenario } from '../scenario.ts'
+
+const migrate = { inputs: { resources: 'job/migrate' } }
+const isReady = { outcome: 'ready', reason: '' }
+
+/** Jobs: their own limits decide, and their retries are theirs. */
+export const jobs: Scenario[] = [
+  {
+    ...migrate,
+    name: 'job-fails',
+    setup: (stage) => stage.apply(job('migrate', 'echo no such table; exit 3', { backoffLimit: 0 })),
+    expect: { outcome: 'failed', reason: 'job-failed' },
+    decidedBy: conditionTrue('Job', 'migrate', 'FailureTarget'),
+    takesSeconds: 6,
+    check: ({ summary }) => (summary.includes('no such table') ? [] : ["the summary lacks the Job's last words"]),
+  },
+  {
+    ...migrate,
+    name: 'job-deadline',
+    setup: (stage) => stage.apply(job('migrate', 'sleep 60', { activeDeadlineSeconds: 4 })),
+    expect: { outcome: 'failed', reason: 'job-deadline-exceeded' },
+    decidedBy: conditionTrue('Job', 'migrate', 'FailureTarget'),
+    takesSeconds: 8,
+  },
+  {
+    ...migrate,
+    name: 'job-retries',
+    setup: async (stage) => {
+      const envFrom = [{ configMapRef: { name: 'database', optional: true } }]
+      const { spec, ...rest } = job('migrate', '[ "$DATABASE" = up ]', { backoffLimit: 2 })
+      spec.template.spec.containers[0].envFrom = envFrom
+      await stage.apply({ ...rest, spec })
+    },
+    during: async (stage) => {
+      await stage.until('the first pod failed', (view) => view.get('Job', 'migrate')?.['status']?.failed)
+      await stage.apply(plain('ConfigMap', 'database', { data: { DATABASE: 'up' } }))
+    },
+    expect: isReady,
+    decidedBy: conditionTrue('Job', 'migrate', 'Complete'),
+    takesSeconds: 17,
+  },
+  {
+    ...migrate,
+    name: 'job-restarts-its-container',
+    setup: async (stage) => {
+      const { script, volumeMounts } = diesFirst(2, 'echo done')
+      const { spec, ...rest } = job('migrate', script, {}, { restartPolicy: 'OnFailure', ...stateVolume })
+      spec.template.spec.containers[0].volumeMounts = volumeMounts
+      await stage.apply({ ...rest, spec })
+    },
+    expect: isReady,
+    decidedBy: conditionTrue('Job', 'migrate', 'Complete'),
+    takesSeconds: 20,
+  },
+  {
+    name: 'job-removed-after-success',
+    inputs: { resources: 'job/migrate\ndeployment/web' },
+    setup: (stage) =>
+      stage.apply(
+        job('migrate', 'echo done', { ttlSecondsAfterFinished: 1 }),
+        deployment('web', { script: slowStart(8) }),
+      ),
+    kubectl: 'deployment/web',
+    expect: isReady,
+    decidedBy: deploymentComplete('web'),
+    takesSeconds: 11,
+    check: (_, stage) => (stage.view.get('Job', 'migrate') ? ['the Job was not removed while the gate waited'] : []),
+  },
+  {
+    name: 'job-longer-than-a-literal-stall-timeout',
+    inputs: { resources: 'job/migrate', 'stall-timeout': '6s' },
+    setup: (stage) => stage.apply(job('migrate', 'sleep 20')),
+    expect: { outcome: 'stalled', reason: 'no-progress' },
+    decidedBy: secondsAfterStart(6),
+    takesSeconds: 9,
+  },
+  {
+    name: 'job-of-many',
+    inputs: { resources: 'job/migrate' },
+    setup: (stage) => stage.apply(job('migrate', 'sleep 1', { completions: 4, parallelism: 2 })),
+    expect: isReady,
+    decidedBy: conditionTrue('Job', 'migrate', 'Complete'),
+    takesSeconds: 10,
+  },
+]
