@@ -1,7 +1,6 @@
-import type { Complain } from '../complain.ts'
-import { quote } from '../complain.ts'
+import { type Complain, quote } from '../complain.ts'
 import { parseDuration } from '../duration.ts'
-import { didYouMean } from '../nearest.ts'
+import { nearest } from '../nearest.ts'
 import type { TargetClocks, WaitFor } from '../target.ts'
 import { parseWaitFor } from '../wait-for.ts'
 
@@ -14,7 +13,8 @@ export interface GateAnnotations {
 }
 
 const prefix = 'rollout-gate/'
-const known = ['timeout', 'stall-timeout', 'for', 'skip'].map((name) => `${prefix}${name}`)
+const names = ['timeout', 'stall-timeout', 'for', 'skip']
+const known = names.map((name) => `${prefix}${name}`)
 
 /**
  * Reads the annotations that speak to the gate; those of others are left alone.
@@ -31,10 +31,9 @@ export function readGateAnnotations(
   for (const [key, value] of Object.entries(annotations)) {
     if (!key.startsWith(prefix)) continue
     if (!known.includes(key)) {
-      complain(
-        key,
-        `There is no annotation ${quote(key)}.${didYouMean(key, known) || ` There are ${known.join(', ')}.`}`,
-      )
+      const [near] = nearest(key.slice(prefix.length), names, 1)
+      const hint = near === undefined ? `There are ${known.join(', ')}.` : `Did you mean ${prefix}${near}?`
+      complain(key, `There is no annotation ${quote(key)}. ${hint}`)
     } else if (typeof value !== 'string') {
       complain(key, `${key} is no string. Write its value in quotes: "${value}".`)
     } else {

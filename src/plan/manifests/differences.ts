@@ -24,7 +24,8 @@ export function differences(manifest: ManifestObject, live: KubeObject): readonl
   const found: Difference[] = []
   const { apiVersion, kind, metadata, status, ...rest } = manifest
   const { labels, annotations } = metadata
-  compare({ metadata: { labels, annotations }, ...rest }, live, [], found)
+  const theirs = { labels: {}, annotations: {}, ...live.metadata }
+  compare({ metadata: { labels, annotations }, ...rest }, { ...live, metadata: theirs }, [], found)
   return found
 }
 

@@ -91,14 +91,18 @@ function findFiles(pattern: string, workspace: string, complain: Complain): Plac
     complain(`Nothing matches ${quote(pattern)} in the workspace.`)
     return []
   }
+  let isClean = true
+  const note: Complain = (message) => {
+    isClean = false
+    complain(message)
+  }
   const places: Place[] = []
+  const folders = new Set<string>()
   for (const path of matches) {
-    if (exists(path)) walk(path, boundaryOf(path, workspace), true, { places, folders: new Set(), complain, workspace })
-    else complain(missing(pattern, path))
+    if (exists(path)) walk(path, boundaryOf(path, workspace), true, { places, folders, complain: note, workspace })
+    else note(missing(pattern, path))
   }
-  if (places.length === 0 && matches.every(isFolder)) {
-    complain(`${quote(pattern)} holds no file that ends in .yaml, .yml or .json.`)
-  }
+  if (places.length === 0 && isClean) complain(`${quote(pattern)} holds no file that ends in .yaml, .yml or .json.`)
   return places
 }
 
@@ -187,12 +191,24 @@ function decode(bytes: Buffer, complain: Complain): string | undefined {
   }
 }
 
+/** Whether there is something at a path, be it a link that leads nowhere. */
 function exists(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) !== undefined
+  try {
+    lstatSync(path)
+    return true
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    return !['ENOENT', 'ENOTDIR'].includes(code)
+  }
 }
 
 function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    // Whoever goes on to read it learns why it cannot be read.
+    return false
+  }
 }
 
 function reasonOf(error: unknown): string {

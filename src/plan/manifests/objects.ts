@@ -39,7 +39,7 @@ export function readObjects(text: string, file: string, complain: ComplainAt): F
     }
     const template = text.search(/\{\{|\{%|<%/)
     if (template < 0) {
-      complain(document.error.line, `This is no valid YAML: ${document.error.message}`)
+      complain(document.error.line, document.error.message)
     } else if (!isTemplateTold) {
       isTemplateTold = true
       complain(
@@ -157,7 +157,7 @@ function checkObject(
   const namespace = metadata['namespace'] ? read(['metadata', 'namespace'], metadata['namespace']) : undefined
 
   if (missing.length > 0) {
-    const fields = missing.join(' and ')
+    const fields = missing.join(', ').replace(/, ([^,]*)$/, ' and $1')
     note([], `This object has no ${fields}. If the file is no manifest, exclude it: !${file}`)
   }
   if (namespace !== undefined) checkNamespace(namespace, (message) => note(['metadata', 'namespace'], message))

@@ -1,7 +1,7 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseAllDocuments } from 'yaml'
 import type { Step } from './manifest.ts'
 
-/** One document of a file: its value, or why it has none. */
+/** One document of a file: its value, or why it has none, in a sentence. */
 export type YamlDocument =
   | { readonly value: unknown; readonly error?: undefined }
   | { readonly error: { readonly line: number; readonly message: string } }
@@ -31,7 +31,8 @@ export class YamlSource {
     return documents.map((document) => {
       const [error] = document.errors
       const at = (offset: number) => lines.linePos(offset).line || 1
-      if (error !== undefined) return { error: { line: at(error.pos[0]), message: sentence(error.message) } }
+      if (error !== undefined)
+        return { error: { line: at(error.pos[0]), message: `This is no valid YAML: ${sentence(error.message)}` } }
       try {
         const value: unknown = document.toJS({ maxAliasCount: mostAliases })
         measure(value)

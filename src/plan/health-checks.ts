@@ -1,0 +1,136 @@
+import type { Environment } from '@marcbachmann/cel-js'
+import type { KubeObject } from '../cluster/objects.ts'
+import { type Mistake, UserError } from '../errors.ts'
+
+/**
+ * The user's own health check of a kind, as Flux writes them in `healthCheckExprs`: CEL over the object's fields. An
+ * expression that reaches for a field that is not there says nothing, and so is not true.
+ */
+export interface HealthCheck {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly current: Expression
+  readonly failed?: Expression
+  readonly inProgress?: Expression
+}
+
+/** Whether an expression holds of an object, or why it could not be evaluated. */
+export type Expression = (object: KubeObject) => { readonly holds: boolean; readonly error?: string }
+
+interface Written {
+  readonly apiVersion?: unknown
+  readonly kind?: unknown
+  readonly current?: unknown
+  readonly failed?: unknown
+  readonly inProgress?: unknown
+}
+
+const fields = ['apiVersion', 'kind', 'current', 'failed', 'inProgress']
+
+/**
+ * Reads a YAML list of health checks and compiles their expressions.
+ * @param path names the file in messages
+ * @throws UserError with every mistake
+ */
+export async function parseHealthChecks(text: string, path: string): Promise<readonly HealthCheck[]> {
+  // Both libraries are loaded by those alone who write health checks.
+  const [{ load }, { Environment: CelEnvironment }] = await Promise.all([
+    import('js-yaml'),
+    import('@marcbachmann/cel-js'),
+  ])
+  const environment = new CelEnvironment({ unlistedVariablesAreDyn: true, enableOptionalTypes: true })
+  const mistakes: Mistake[] = []
+  const complain = (message: string) => mistakes.push({ input: path, message })
+  const list = parseYaml(text, load, complain)
+  const checks = list.flatMap((entry, index) => compile(entry, `Entry ${index + 1}`, environment, complain) ?? [])
+  const names = checks.map(({ apiVersion, kind }) => `${apiVersion} ${kind}`)
+  for (const name of new Set(names.filter((name, index) => names.indexOf(name) !== index)))
+    complain(`${name} is written twice. Put its expressions into one entry.`)
+  if (mistakes.length > 0) throw new UserError(mistakes)
+  return checks
+}
+
+function parseYaml(
+  text: string,
+  load: (text: string) => unknown,
+  complain: (message: string) => void,
+): readonly Written[] {
+  try {
+    const list = load(text)
+    if (Array.isArray(list)) return list as readonly Written[]
+    complain('This is no list. Write a YAML list of {apiVersion, kind, current, failed, inProgress}.')
+  } catch (error) {
+    complain(`This is no YAML: ${error instanceof Error ? error.message.split('\n')[0] : error}`)
+  }
+  return []
+}
+
+function compile(
+  entry: Written,
+  where: string,
+  environment: Environment,
+  complain: (message: string) => void,
+): HealthCheck | undefined {
+  if (typeof entry !== 'object' || entry === null) {
+    complain(`${where} is no mapping. Write apiVersion, kind and current.`)
+    return undefined
+  }
+  for (const name of Object.keys(entry))
+    if (!fields.includes(name))
+      complain(`${where} has a field "${name}", which means nothing here. There are ${fields.join(', ')}.`)
+  const { apiVersion, kind } = entry
+  if (typeof apiVersion !== 'string' || typeof kind !== 'string') {
+    complain(`${where} lacks ${typeof apiVersion === 'string' ? 'kind' : 'apiVersion'}.`)
+    return undefined
+  }
+  const expression = (name: 'current' | 'failed' | 'inProgress'): Expression | undefined => {
+    const source = entry[name]
+    if (source === undefined && name !== 'current') return undefined
+    if (typeof source === 'string' && source.trim() !== '')
+      return toExpression(source, `${where}, ${name}`, environment, complain)
+    complain(`${where} (${kind}) lacks ${name}: an expression in CEL, like status.phase == 'Running'.`)
+    return undefined
+  }
+  const [current, failed, inProgress] = [expression('current'), expression('failed'), expression('inProgress')]
+  if (current === undefined) return undefined
+  return {
+    apiVersion,
+    kind,
+    current,
+    ...(failed === undefined ? {} : { failed }),
+    ...(inProgress === undefined ? {} : { inProgress }),
+  }
+}
+
+function toExpression(
+  source: string,
+  where: string,
+  environment: Environment,
+  complain: (message: string) => void,
+): Expression | undefined {
+  try {
+    const evaluate = environment.parse(source)
+    return (object) => {
+      try {
+        return { holds: evaluate(toCel(object) as Record<string, unknown>) === true }
+      } catch (error) {
+        return { holds: false, error: firstLine(error) }
+      }
+    }
+  } catch (error) {
+    complain(`${where}: ${firstLine(error)}`)
+    return undefined
+  }
+}
+
+function firstLine(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? ''
+}
+
+/** Whole numbers of JSON are CEL's int, as they are to the API server. */
+function toCel(value: unknown): unknown {
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value
+  if (Array.isArray(value)) return value.map(toCel)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toCel(item)]))
+}

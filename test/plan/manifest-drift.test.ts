@@ -1,0 +1,151 @@
+import type { FeedEvent } from '../../src/cluster/feed.ts'
+import type { KubeObject, ManagedFields } from '../../src/cluster/objects.ts'
+import { createStrip } from '../../src/cluster/strip.ts'
+import { Drift } from '../../src/diagnosis/drift.ts'
+import type { TargetRecord, Timeline } from '../../src/gate/timeline.ts'
+import { parseManifests } from '../../src/plan/manifests/read.ts'
+import { resolveReferences } from '../../src/plan/resolve.ts'
+import { resolveTargets } from '../../src/plan/targets.ts'
+import { buildAnnotations } from '../../src/report/annotations.ts'
+import { resources } from './discovery.ts'
+
+const web = `# web
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  replicas: 3
+  template:
+    spec:
+      containers:
+        - name: app
+          image: app:v2
+          env:
+            - { name: TOKEN, value: hunter2 }
+`
+const autoscaler = `---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: { name: web }
+spec: { scaleTargetRef: { apiVersion: apps/v1, kind: Deployment, name: web } }
+`
+
+const strip = createStrip()
+
+function driftOf(text: string) {
+  const parsed = parseManifests(text, 'k8s/web.yaml')
+  const plan = resolveTargets(resolveReferences(parsed, resources, { namespace: 'shop', milestones: [] }), () => [])
+  return { drift: new Drift(plan, strip), plan }
+}
+
+interface Live {
+  readonly replicas?: number
+  readonly image?: string
+  readonly token?: string
+  readonly managedFields?: ManagedFields[]
+}
+
+function seen({ replicas = 3, image = 'app:v2', token = 'hunter2', managedFields = [] }: Live, at = 5): FeedEvent {
+  const env = [{ name: 'TOKEN', value: token }]
+  const object = {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'web', namespace: 'shop', managedFields },
+    spec: { replicas, template: { spec: { containers: [{ name: 'app', image, env }] } } },
+  }
+  return { at, type: 'ADDED', object: strip(object as KubeObject) }
+}
+
+describe('a live object that is not as its manifest', () => {
+  it('is told when it is first seen, as a warning at the line of the first difference', () => {
+    const text =
+      'the live object does not carry what k8s/web.yaml:2 says: spec.replicas is 5, not 3 (line 7); spec.template.spec.containers[app].image is app:v1, not app:v2 (line 12)'
+    expect(driftOf(web).drift.observe(seen({ replicas: 5, image: 'app:v1' }))).toEqual([
+      {
+        entry: { at: 5, target: 0, kind: 'note', text },
+        warning: { text: `deployment/web: ${text}`, source: { file: 'k8s/web.yaml', line: 7 } },
+      },
+    ])
+  })
+
+  it('is told once, and only when it was not as its manifest at first', () => {
+    const { drift } = driftOf(web)
+    expect(drift.observe(seen({}))).toEqual([])
+    expect(drift.observe(seen({ replicas: 5 }))).toEqual([])
+  })
+
+  it('keeps the values of its environment to itself', () => {
+    const [note] = driftOf(web).drift.observe(seen({ token: 'hunter3' }))
+    expect(note?.entry.text).toContain('env[TOKEN].value differs (line 14)')
+    expect(JSON.stringify(note)).not.toMatch(/hunter|hmac/)
+  })
+
+  it('is told of softly when something scales it', () => {
+    const soft = [
+      {
+        entry: {
+          at: 5,
+          target: 0,
+          kind: 'note',
+          text: 'spec.replicas is 5, not 3 as k8s/web.yaml:7 says: something scales it',
+        },
+      },
+    ]
+    const managedFields = [{ manager: 'kube-controller-manager', operation: 'Update', subresource: 'scale' }]
+    expect(driftOf(web).drift.observe(seen({ replicas: 5, managedFields }))).toEqual(soft)
+    expect(driftOf(`${web}${autoscaler}`).drift.observe(seen({ replicas: 5 }))).toEqual(soft)
+  })
+
+  it('names no more than five differences', () => {
+    const labels = Array.from({ length: 8 }, (_, index) => `l${index}: x`).join(', ')
+    const [note] = driftOf(web.replace('  name: web', `  name: web\n  labels: {${labels}}`)).drift.observe(seen({}))
+    expect(note?.entry.text).toMatch(/l4 is missing \(line 6\) and 3 more$/)
+  })
+
+  it('is not told of when another object is seen, or none', () => {
+    const { drift } = driftOf(web)
+    const other = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web', namespace: 'other' } }
+    expect(drift.observe({ at: 1, type: 'ADDED', object: other })).toEqual([])
+    expect(drift.observe({ at: 2, type: 'SYNCED', apiVersion: 'apps/v1', kind: 'Deployment' })).toEqual([])
+    expect(drift.observe(seen({ replicas: 5 }))).toHaveLength(1)
+  })
+})
+
+describe('the report', () => {
+  const { drift, plan } = driftOf(web)
+  const record: TargetRecord = {
+    target: plan.targets[0] as TargetRecord['target'],
+    outcome: 'failed',
+    reason: 'image-not-found',
+    message: 'the registry has no image app:v2',
+    milestones: [],
+    problems: [],
+    notes: ['1 old pod still draining'],
+  }
+  const timeline: Timeline = {
+    startedAt: 0,
+    finishedAt: 9,
+    context: '',
+    serverVersion: '',
+    timeoutMs: 0,
+    stallTimeoutMs: 0,
+    targets: [record],
+    entries: [
+      { at: 4, kind: 'note', text: 'before' },
+      { at: 9, kind: 'note', text: 'after' },
+    ],
+  }
+
+  it('has the differences among its entries and the notes of their target', () => {
+    expect(drift.addTo(timeline)).toBe(timeline)
+    const [note] = drift.observe(seen({ replicas: 5 }))
+    const { entries, targets } = drift.addTo(timeline)
+    expect(entries.map(({ text }) => text)).toEqual(['before', note?.entry.text, 'after'])
+    expect(targets[0]?.notes).toEqual(['1 old pod still draining', note?.entry.text])
+  })
+
+  it('annotates the line of the manifest', () => {
+    expect(buildAnnotations(timeline)).toMatchObject([{ file: 'k8s/web.yaml', startLine: 2 }])
+  })
+})

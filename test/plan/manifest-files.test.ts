@@ -1,0 +1,150 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { readManifestFiles } from '../../src/plan/manifests/files.ts'
+
+let root: string
+let workspace: string
+
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), 'manifests-')))
+  workspace = join(root, 'workspace')
+  mkdirSync(workspace)
+})
+afterEach(() => rmSync(root, { recursive: true, force: true }))
+
+function write(...names: string[]) {
+  for (const name of names) {
+    const path = join(workspace, name)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, `# ${name}\n`)
+  }
+}
+
+const read = (lines: string) => readManifestFiles(lines, workspace, 'manifests')
+const namesOf = (lines: string) => read(lines).files.map(({ name }) => name)
+const messagesOf = (lines: string) =>
+  read(lines).mistakes.map(({ input, line, message }) => `${input}${line === undefined ? '' : `:${line}`}: ${message}`)
+
+describe('lines name', () => {
+  beforeEach(() => {
+    write('k8s/web.yaml', 'k8s/db/sts.yml', 'k8s/db/list.json', 'k8s/readme.md', 'k8s/.hidden/x.yaml', 'rendered.txt')
+  })
+
+  const cases: [what: string, lines: string, files: string[]][] = [
+    ['a file', 'k8s/web.yaml', ['k8s/web.yaml']],
+    ['a file of any ending', 'rendered.txt', ['rendered.txt']],
+    [
+      'a folder with all below it, but for other files and hidden folders',
+      'k8s/',
+      ['k8s/db/list.json', 'k8s/db/sts.yml', 'k8s/web.yaml'],
+    ],
+    ['the workspace itself', '.', ['k8s/db/list.json', 'k8s/db/sts.yml', 'k8s/web.yaml']],
+    ['a glob', 'k8s/*.yaml', ['k8s/web.yaml']],
+    ['a glob over folders', 'k8s/**/*.y*ml', ['k8s/db/sts.yml', 'k8s/web.yaml']],
+    ['the folders that a glob matches', 'k8s/d*', ['k8s/db/list.json', 'k8s/db/sts.yml']],
+    ['several, each file once', 'k8s/web.yaml\nk8s', ['k8s/web.yaml', 'k8s/db/list.json', 'k8s/db/sts.yml']],
+    ['nothing with comments and blank lines', '# all\n\n  k8s/web.yaml  \r\n', ['k8s/web.yaml']],
+    ['nothing that another line excludes', '!k8s/db\nk8s', ['k8s/web.yaml']],
+    ['nothing that a glob excludes', 'k8s\n!**/*.json', ['k8s/db/sts.yml', 'k8s/web.yaml']],
+  ]
+  it.each(cases)('%s', (_, lines, files) => {
+    expect(read(lines).mistakes).toEqual([])
+    expect(namesOf(lines)).toEqual(files)
+  })
+
+  it('a file whose name looks like a glob', () => {
+    write('k8s/[web].yaml')
+    expect(namesOf('k8s/[web].yaml')).toEqual(['k8s/[web].yaml'])
+  })
+
+  it('a file outside of the workspace, by its whole path', () => {
+    writeFileSync(join(root, 'rendered.yaml'), 'a: 1')
+    expect(read(join(root, 'rendered.yaml')).files).toEqual([{ name: join(root, 'rendered.yaml'), text: 'a: 1' }])
+  })
+
+  it('an exclude that excludes nothing, which is told', () => {
+    expect(read('k8s/web.yaml\n!k8s/job.yaml').idle).toEqual([{ line: 2, text: '!k8s/job.yaml' }])
+  })
+})
+
+describe('mistakes', () => {
+  beforeEach(() => write('k8s/web.yaml', 'docs/readme.md'))
+
+  const cases: [what: string, lines: string, messages: (string | RegExp)[]][] = [
+    [
+      'a misspelt file, with what may be meant',
+      '\nk8s/wbe.yaml',
+      ['manifests:2: There is no file or folder "k8s/wbe.yaml" in the workspace. Did you mean web.yaml?'],
+    ],
+    [
+      'a folder that is not there',
+      'deploy/x',
+      [/There is no file or folder "deploy\/x".* Is the repository checked out/],
+    ],
+    ['a way through a file', 'k8s/web.yaml/x', [/There is no file or folder/]],
+    ['a glob that matches nothing', 'k8s/*.yml', ['manifests:1: Nothing matches "k8s/*.yml" in the workspace.']],
+    ['a folder without manifests', 'docs', ['manifests:1: "docs" holds no file that ends in .yaml, .yml or .json.']],
+    [
+      'excludes alone',
+      '!k8s',
+      ['manifests: No manifest is named. Write one file, folder or glob a line, like k8s/ or k8s/*.yaml.'],
+    ],
+    [
+      'an exclude of all',
+      'k8s\n!k8s/*',
+      ['manifests: Every file that is named is excluded with "!" too. Leave one of them in.'],
+    ],
+    ['several at once', 'a.yaml\nb/*.yaml', [/^manifests:1: There is no/, /^manifests:2: Nothing matches/]],
+  ]
+  it.each(cases)('%s', (_, lines, messages) => {
+    const found = messagesOf(lines)
+    expect(found).toHaveLength(messages.length)
+    for (const [index, message] of messages.entries()) {
+      if (typeof message === 'string') expect(found[index]).toBe(message)
+      else expect(found[index]).toMatch(message)
+    }
+  })
+
+  it('a file that is binary, or UTF-16', () => {
+    writeFileSync(join(workspace, 'a.yaml'), Buffer.from('a: 1', 'utf16le'))
+    writeFileSync(join(workspace, 'b.yaml'), Buffer.from([0x61, 0xff, 0xfe]))
+    expect(messagesOf('a.yaml\nb.yaml')).toEqual([
+      'a.yaml: The file is no text in UTF-8 (it is binary, or UTF-16 as the > of PowerShell writes it).',
+      'b.yaml: The file is no text in UTF-8 (it is binary, or UTF-16 as the > of PowerShell writes it).',
+    ])
+  })
+
+  it('a file that is too large for any apply', () => {
+    writeFileSync(join(workspace, 'big.yaml'), Buffer.alloc(8 * 1024 * 1024 + 1, 'a'))
+    expect(messagesOf('big.yaml')).toEqual([
+      'big.yaml: The file is larger than 8 MiB. Split it, or name fewer objects.',
+    ])
+  })
+})
+
+describe('symbolic links', () => {
+  it('are followed within the workspace, and a file is read once', () => {
+    write('base/web.yaml')
+    symlinkSync('../base', join(workspace, 'base/again'))
+    symlinkSync('base/web.yaml', join(workspace, 'link.yaml'))
+    expect(namesOf('.')).toEqual(['base/web.yaml'])
+    expect(namesOf('link.yaml')).toEqual(['link.yaml'])
+  })
+
+  it('are refused when they lead out of the workspace', () => {
+    writeFileSync(join(root, 'secret.yaml'), 'a: 1')
+    mkdirSync(join(workspace, 'k8s'))
+    symlinkSync(join(root, 'secret.yaml'), join(workspace, 'k8s/a.yaml'))
+    symlinkSync(root, join(workspace, 'k8s/b'))
+    const refused = 'is a symbolic link that leads out of the workspace. Name the file itself, or copy it.'
+    expect(messagesOf('k8s')).toEqual([`manifests:1: "k8s/a.yaml" ${refused}`, `manifests:1: "k8s/b" ${refused}`])
+    expect(messagesOf('k8s/a.yaml')).toEqual([`manifests:1: "k8s/a.yaml" ${refused}`])
+    expect(messagesOf('k8s/*/*.yaml')).toEqual([expect.stringMatching(/Nothing matches|leads out/)])
+  })
+
+  it('that lead nowhere are told', () => {
+    symlinkSync('gone.yaml', join(workspace, 'link.yaml'))
+    expect(messagesOf('link.yaml')).toEqual(['manifests:1: "link.yaml" cannot be read: it leads nowhere.'])
+  })
+})

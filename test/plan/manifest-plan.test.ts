@@ -1,0 +1,255 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import type { KubeObject } from '../../src/cluster/objects.ts'
+import { UserError } from '../../src/errors.ts'
+import { applyLiveAnnotations } from '../../src/plan/manifests/live.ts'
+import { parseManifests } from '../../src/plan/manifests/read.ts'
+import { readNamed, unite } from '../../src/plan/named.ts'
+import { parseReferences } from '../../src/plan/references.ts'
+import { resolveReferences } from '../../src/plan/resolve.ts'
+import { targetId } from '../../src/plan/target.ts'
+import { type ResolvedPlan, resolveTargets } from '../../src/plan/targets.ts'
+import { resources } from './discovery.ts'
+
+const web = (more = '') => `apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n${more}`
+const timeout = (text: string) => web(`  annotations: {rollout-gate/timeout: ${text}}\n`)
+
+/** The plan for lines and for manifests by their file names. */
+function plan(lines: string, manifests: Record<string, string> = {}, matches: string[] = []): ResolvedPlan {
+  let parsed = parseReferences(lines, 'resources', { alone: Object.keys(manifests).length === 0 })
+  for (const [file, text] of Object.entries(manifests)) parsed = unite(parsed, parseManifests(text, file))
+  const resolution = resolveReferences(parsed, resources, { namespace: 'shop', milestones: [] })
+  return resolveTargets(resolution, () => matches)
+}
+
+function mistakesOf(run: () => unknown): string[] {
+  try {
+    run()
+  } catch (error) {
+    if (error instanceof UserError) return [...error.message.split('\n'), error.reason]
+    throw error
+  }
+  return []
+}
+
+describe('manifests', () => {
+  it('are targets at their lines, in the order of their files, in their own namespace or the default one', () => {
+    const { targets, manifests } = plan('', {
+      'a.yaml': `# two\n${web('  namespace: other\n')}---\napiVersion: v1\nkind: Namespace\nmetadata: {name: x}`,
+      'b.yaml': 'apiVersion: v1\nkind: Service\nmetadata: {name: web}',
+    })
+    expect(targets).toEqual([
+      {
+        apiVersion: 'apps/v1',
+        kind: 'Deployment',
+        namespace: 'other',
+        name: 'web',
+        clocks: {},
+        source: { file: 'a.yaml', line: 2 },
+      },
+      { apiVersion: 'v1', kind: 'Namespace', name: 'x', clocks: {}, source: { file: 'a.yaml', line: 8 } },
+      {
+        apiVersion: 'v1',
+        kind: 'Service',
+        namespace: 'shop',
+        name: 'web',
+        clocks: {},
+        source: { file: 'b.yaml', line: 1 },
+      },
+    ])
+    expect([...manifests.keys()]).toEqual(targets)
+  })
+
+  it('mean their kind exactly, whatever else has that name', () => {
+    const text = 'apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: web}'
+    expect(plan('', { 'a.yaml': text }).targets.map(targetId)).toEqual(['service.serving.knative.dev/web'])
+  })
+
+  it('of a cluster-wide kind have no namespace, and a written one is told', () => {
+    const text = 'apiVersion: v1\nkind: Namespace\nmetadata: {name: x, namespace: shop}'
+    expect(plan('', { 'a.yaml': text })).toMatchObject({
+      targets: [{ name: 'x' }],
+      told: ['a.yaml, line 1: namespaces have no namespace, so shop is not used.'],
+    })
+  })
+
+  it('that are skipped are told with their places', () => {
+    const text = web('  annotations: {rollout-gate/skip: "true"}\n')
+    expect(plan('', { 'a.yaml': text })).toMatchObject({
+      targets: [],
+      told: ['a.yaml, line 1 is skipped (rollout-gate/skip): deployment/web'],
+    })
+  })
+
+  it('of kinds that the server does not know are told with file and line, all at once', () => {
+    const text =
+      'apiVersion: acme.io/v1\nkind: Widget\nmetadata: {name: a}\n---\napiVersion: apps/v1beta1\nkind: Deployment\nmetadata: {name: b}'
+    expect(mistakesOf(() => plan('wdiget/x', { 'a.yaml': text }))).toEqual([
+      expect.stringMatching(/^resources, line 1: The server has no kind "wdiget"/),
+      'a.yaml, line 2: The server has no kind "Widget" in acme.io/v1. Is its CustomResourceDefinition applied? "kubectl api-resources" lists all kinds.',
+      'a.yaml, line 6: The server has no kind "Deployment" in apps/v1beta1, but in apps/v1. Write that.',
+      'kind-unknown',
+    ])
+  })
+
+  it('of a kind that a CustomResourceDefinition among them brings are planned for', () => {
+    const definition = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.acme.io}
+spec:
+  group: acme.io
+  scope: Cluster
+  names: {kind: Widget, plural: widgets}
+  versions: [{name: v1, served: true, storage: true}, {name: v1alpha1, served: false}]`
+    const known = [
+      ...resources,
+      {
+        ...resources[0],
+        group: 'apiextensions.k8s.io',
+        kind: 'CustomResourceDefinition',
+        plural: 'customresourcedefinitions',
+        namespaced: false,
+      } as (typeof resources)[0],
+    ]
+    const widget = (version: string) => `---\napiVersion: acme.io/${version}\nkind: Widget\nmetadata: {name: a}`
+    const resolve = (text: string) =>
+      resolveTargets(
+        resolveReferences(parseManifests(text, 'a.yaml'), known, { namespace: 'shop', milestones: [] }),
+        () => [],
+      ).targets
+    expect(resolve(`${definition}\n${widget('v1')}`)).toMatchObject([
+      { kind: 'CustomResourceDefinition' },
+      { apiVersion: 'acme.io/v1', kind: 'Widget', name: 'a' },
+    ])
+    expect(resolve(`${definition}\n${widget('v1')}`)[1]).not.toHaveProperty('namespace')
+    expect(mistakesOf(() => resolve(`${definition}\n${widget('v1alpha1')}`))).toContain('kind-unknown')
+  })
+
+  it('that hold the same object are a mistake that names both places, also through the default namespace', () => {
+    const service = 'apiVersion: v1\nkind: Service\nmetadata: {name: web}'
+    expect(
+      mistakesOf(() => plan('', { 'a.yaml': web(), 'b.yaml': `${service}\n---\n${web('  namespace: shop\n')}` })),
+    ).toEqual([
+      'b.yaml, line 5: deployment/web is in a.yaml, line 1 too. Keep one of them, or exclude a file with "!".',
+      'input-invalid',
+    ])
+  })
+})
+
+describe('resources and manifests together', () => {
+  it('are gated all, each once, at the line of its manifest', () => {
+    const { targets, manifests } = plan('deploy/web --stall-timeout=1m\npod/x', { 'a.yaml': timeout('5m') })
+    expect(targets).toMatchObject([
+      {
+        kind: 'Deployment',
+        clocks: { timeoutMs: 300_000, stallTimeoutMs: 60_000 },
+        source: { file: 'a.yaml', line: 1 },
+      },
+      { kind: 'Pod', source: { file: 'resources', line: 2 } },
+    ])
+    expect(manifests.get(targets[0] as never)?.file).toBe('a.yaml')
+  })
+
+  it('may not contradict each other', () => {
+    expect(mistakesOf(() => plan('deploy/web --timeout=1m', { 'a.yaml': timeout('5m') }))).toEqual([
+      'a.yaml, line 1: deployment/web is named in resources, line 1 too, with another --timeout. Keep one of them.',
+      'input-invalid',
+    ])
+  })
+
+  it('let a manifest go before a selector', () => {
+    const { targets } = plan('deploy -l app=web --timeout=1m', { 'a.yaml': timeout('5m') }, ['web'])
+    expect(targets).toMatchObject([{ name: 'web', clocks: { timeoutMs: 300_000 }, source: { file: 'a.yaml' } }])
+  })
+
+  it('let a line exclude what a manifest holds', () => {
+    const service = '---\napiVersion: v1\nkind: Service\nmetadata: {name: web}'
+    expect(plan('!svc/web', { 'a.yaml': `${web()}${service}` }).targets.map(targetId)).toEqual(['deployment.apps/web'])
+  })
+})
+
+describe('annotations of live objects', () => {
+  const live = (annotations: Record<string, string>): KubeObject => ({
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'web', namespace: 'shop', annotations },
+  })
+  const apply = (text: string, annotations: Record<string, string>, lines = '') =>
+    applyLiveAnnotations(plan(lines, { 'a.yaml': text }), () => live(annotations))
+
+  it('hold where the manifest and the lines say nothing', () => {
+    const annotations = {
+      'rollout-gate/timeout': '1m',
+      'rollout-gate/stall-timeout': '2m',
+      'rollout-gate/for': 'create',
+    }
+    const { targets, manifests } = apply(timeout('5m'), annotations, 'deploy/web --stall-timeout=30s')
+    expect(targets).toMatchObject([
+      { clocks: { timeoutMs: 300_000, stallTimeoutMs: 30_000 }, waitFor: { type: 'create' } },
+    ])
+    expect([...manifests.keys()]).toEqual(targets)
+  })
+
+  it('leave an object out unless its manifest says otherwise', () => {
+    const skip = { 'rollout-gate/skip': 'true' }
+    expect(apply(web(), skip)).toMatchObject({
+      targets: [],
+      told: ['a.yaml, line 1 is skipped (rollout-gate/skip of the live object): deployment/web'],
+    })
+    expect(apply(web('  annotations: {rollout-gate/skip: "false"}\n'), skip).targets).toHaveLength(1)
+  })
+
+  it('are mistakes at the line of their manifest', () => {
+    expect(mistakesOf(() => apply(web(), { 'rollout-gate/timeout': '5' }))).toEqual([
+      'a.yaml, line 1: Of the live deployment/web: rollout-gate/timeout: "5" has no unit. Write 5s for seconds or 5m for minutes.',
+      'input-invalid',
+    ])
+  })
+
+  it('do not speak for targets without a manifest', () => {
+    const found = applyLiveAnnotations(plan('deploy/web'), () => live({ 'rollout-gate/skip': 'true' }))
+    expect(found.targets).toHaveLength(1)
+  })
+})
+
+describe('the inputs', () => {
+  let workspace: string
+  beforeEach(() => {
+    workspace = mkdtempSync(join(tmpdir(), 'workspace-'))
+    for (const [name, text] of Object.entries({
+      'k8s/web.yaml': web(),
+      'k8s/bad.yaml': 'kind: [',
+      'k8s/values.yaml': 'a: 1',
+    })) {
+      mkdirSync(dirname(join(workspace, name)), { recursive: true })
+      writeFileSync(join(workspace, name), text)
+    }
+  })
+  afterEach(() => rmSync(workspace, { recursive: true, force: true }))
+
+  it('may name manifests alone, with lines that only exclude', async () => {
+    const { references, mistakes } = await readNamed({ resources: '!pod/x', manifests: 'k8s/web.yaml' }, workspace)
+    expect(mistakes).toEqual([])
+    expect(references).toMatchObject([{ exclude: true }, { kind: 'Deployment', name: 'web', line: 1 }])
+  })
+
+  it('must name something', async () => {
+    expect((await readNamed({ manifests: ' \n' }, workspace)).mistakes).toMatchObject([{ input: 'resources' }])
+  })
+
+  it('tell all their mistakes at once', async () => {
+    const { mistakes } = await readNamed({ resources: 'web', manifests: 'k8s/\n*.json\n!x.yaml' }, workspace)
+    expect(mistakes.map(({ input, line }) => `${input}:${line}`)).toEqual([
+      'resources:1',
+      'manifests:2',
+      'k8s/bad.yaml:1',
+      'k8s/values.yaml:1',
+    ])
+  })
+
+  it('tell an exclude that excludes nothing', async () => {
+    const { skipped } = await readNamed({ manifests: 'k8s/web.yaml\n!x.yaml' }, workspace)
+    expect(skipped).toEqual([{ file: 'manifests', line: 2, text: '!x.yaml', why: 'it excludes nothing' }])
+  })
+})
