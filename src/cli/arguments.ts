@@ -137,7 +137,10 @@ class ArgumentReader {
 
   #put(name: string, rawName: string, value: string): void {
     const flags = this.#owner(name, value)
-    if (flags.has(name)) this.#mistakes.push({ input: rawName, message: 'It is given twice. Keep one of them.' })
+    const before = flags.get(name)
+    if (before !== undefined && this.#flags.get(name)?.repeats) flags.set(name, `${before}\n${value}`)
+    else if (before !== undefined)
+      this.#mistakes.push({ input: rawName, message: 'It is given twice. Keep one of them.' })
     else flags.set(name, value)
   }
 

@@ -1,5 +1,5 @@
 import type { Arguments, Grammar } from './arguments.ts'
-import { type Flag, inputFlags, judgingFlags, outputFlags } from './flags.ts'
+import { type Flag, filenameFlag, inputFlags, judgingFlags, outputFlags } from './flags.ts'
 import type { Surface } from './output.ts'
 
 /** A command of the program: what it takes, what its help says, and what it does. */
@@ -48,17 +48,18 @@ export const commands: readonly Command[] = [
     summary: 'wait for a rollout: is it ready, and if not, why',
     description:
       'Watches resources through the milestones of their lifecycle until all are ready, one has failed or a clock runs out, and says which and why.\n\n' +
-      'A REFERENCE is written as for kubectl wait: deployment/web, deploy web api, sts -l app=shop, !job/old to leave one out, or - for what kubectl apply printed, on stdin. ' +
+      'A REFERENCE is written as for kubectl wait: deployment/web, deploy web api, sts -l app=shop, !job/old to leave one out, or - for stdin: what kubectl apply printed, or manifests. ' +
       'Exit codes: 0 ready, 1 not ready, 2 a mistake of yours, 130 cancelled.',
     examples: [
       ['wait deployment/web', 'until the Deployment has rolled out, at most 10 minutes'],
       ['wait -n shop deployment/web job/migrate --timeout=20m', 'both in shop; the Job may take 20 minutes'],
       ['wait deploy,sts -l app=shop --json', 'all with that label; the report as JSON'],
       ['wait certificate/tls --for=condition=Ready', 'until a condition is true, as kubectl wait'],
-      ['wait -', 'what kubectl printed: kubectl apply -f k8s/ | rollout-gate wait -'],
+      ['wait -', 'behind kubectl apply -f k8s/ |: all that was applied'],
+      ['wait -f k8s/', 'all that the manifests name; problems point to their lines'],
     ],
     takes: 'references',
-    flags: [...inputFlags, json, color],
+    flags: [filenameFlag, ...inputFlags, json, color],
     run: async (args, surface) => (await import('./wait.ts')).wait(args, surface),
   },
   {
@@ -107,6 +108,7 @@ export const commands: readonly Command[] = [
       },
       { name: 'for', value: 'DURATION', description: 'How long to record: 2m.' },
       { name: 'until-ready', description: 'End when the gate is over.' },
+      filenameFlag,
       ...inputFlags.filter(({ name }) => name !== 'record'),
       color,
     ],

@@ -10,6 +10,8 @@ export interface Flag {
   readonly choices?: readonly string[]
   readonly description: string
   readonly default?: string
+  /** May be given more than once: its values are lines. */
+  readonly repeats?: boolean
   /** Left out of the help. */
   readonly hidden?: boolean
 }
@@ -32,8 +34,20 @@ export const referenceFlags: readonly Flag[] = [
 /** Of the reference flags, those that are inputs of the gate when they stand before the first reference. */
 export const sharedFlags: ReadonlySet<string> = new Set(['namespace', 'timeout', 'stall-timeout', 'milestone-timeouts'])
 
-/** Inputs that the command line takes like any other but does not show: references are arguments here, and it writes no summary. */
-const hidden = new Set(['resources', 'summary'])
+/** Manifests are named as for kubectl. */
+export const filenameFlag: Flag = {
+  name: 'filename',
+  short: 'f',
+  value: 'FILE',
+  description: 'Manifests whose objects are waited for: a file, a folder, a glob, or - for stdin. May be repeated.',
+  repeats: true,
+}
+
+/**
+ * Inputs that the command line takes like any other but does not show: it has arguments for `resources`, -f for
+ * `manifests`, and writes no summary.
+ */
+const hidden = new Set(['manifests', 'resources', 'summary'])
 
 /** Every input, as a flag of the same name. */
 export const inputFlags: readonly Flag[] = inputs.map(({ name, default: fallback, description }) => {

@@ -1,8 +1,9 @@
 import { type Mistake, UserError } from '../errors.ts'
 import { type Inputs, inputs as inputNames, parseInputs } from '../inputs.ts'
+import { isManifestText, unite } from '../plan/named.ts'
 import type { ParsedReferences } from '../plan/references.ts'
-import type { Arguments } from './arguments.ts'
-import { inputFlags } from './flags.ts'
+import type { Arguments, WrittenReference } from './arguments.ts'
+import { inputFlags, sharedFlags } from './flags.ts'
 import type { Surface } from './output.ts'
 import { readReferences } from './references.ts'
 
@@ -30,11 +31,23 @@ export async function prepare(
   what: string,
   further: readonly Mistake[] = [],
 ): Promise<Prepared | undefined> {
-  const readsStdin = args.references.some(({ words }) => words[0] === '-')
-  const stdin = readsStdin ? await readStdin() : ''
+  const files = (args.given.get('filename') ?? '').split('\n').filter((file) => file !== '')
+  const stdinFile = files.includes('-') ? [{ words: ['-'], flags: new Map<string, string>() }] : []
+  const references = [...args.references, ...stdinFile]
+  const stdin = references.some(isStdin) ? await readStdin() : ''
   if (cancelled.aborted) return undefined
-  const { text, parsed, placeOf } = readReferences(args, stdin)
-  const raw = { ...inputsAmong(args.given), resources: text }
+
+  const holdsManifests = isManifestText(stdin)
+  const manifests = [args.given.get('manifests') ?? '', ...files.filter((file) => file !== '-')].join('\n').trim()
+  const alone = manifests === '' && !holdsManifests
+  const { text, parsed, placeOf } = readReferences({ ...args, references }, holdsManifests ? '' : stdin, { alone })
+  const raw = {
+    ...inputsAmong(args.given),
+    ...(holdsManifests ? flagsOfStdin(references) : {}),
+    resources: text,
+    ...(manifests === '' ? {} : { manifests }),
+  }
+  const named = await withManifests(parsed, manifests, holdsManifests ? stdin : '')
   const place = (error: unknown) => {
     return error instanceof UserError
       ? new UserError(
@@ -43,16 +56,49 @@ export async function prepare(
         )
       : error
   }
+  const misplaced =
+    holdsManifests && areMisplaced(references, args.common)
+      ? [{ input: '-', message: 'Manifests take no flags of their own. Put -n and clocks before it, to hold for all.' }]
+      : []
   const nothing =
-    args.references.length === 0 && text === ''
+    references.length === 0 && text === '' && manifests === ''
       ? [{ input: 'REFERENCE', message: `Say what to ${what}, like ${program} ${what.split(' ')[0]} deployment/web.` }]
-      : parsed.mistakes
+      : named.mistakes
   try {
-    const inputs = parseInputs(raw, [...args.mistakes, ...further, ...nothing])
-    return { inputs, raw, parsed, place }
+    const inputs = parseInputs(raw, [...args.mistakes, ...further, ...misplaced, ...nothing])
+    return { inputs, raw, parsed: named, place }
   } catch (error) {
     throw place(error)
   }
+}
+
+/** The references and the objects of manifests; reading YAML is loaded only when there are some. */
+async function withManifests(parsed: ParsedReferences, files: string, stdin: string): Promise<ParsedReferences> {
+  if (files === '' && stdin === '') return parsed
+  const { parseManifests, readManifests } = await import('../plan/manifests/read.ts')
+  return [
+    ...(files === '' ? [] : [readManifests(files, process.cwd(), '--filename')]),
+    ...(stdin === '' ? [] : [parseManifests(stdin, 'stdin')]),
+  ].reduce(unite, parsed)
+}
+
+function isStdin({ words }: WrittenReference): boolean {
+  return words[0] === '-'
+}
+
+/** Behind a lone `-` that turns out to be manifests, flags hold for all that there is: the gate. */
+function flagsOfStdin(references: readonly WrittenReference[]): Record<string, string> {
+  const [only, ...more] = references
+  return only === undefined || more.length > 0 ? {} : Object.fromEntries([...only.flags].filter(isShared))
+}
+
+function areMisplaced(references: readonly WrittenReference[], common: ReadonlyMap<string, string>): boolean {
+  const flags = references.filter(isStdin).flatMap((reference) => [...reference.flags])
+  return common.size > 0 || (references.length > 1 ? flags.length > 0 : !flags.every(isShared))
+}
+
+function isShared([name]: readonly [string, string]): boolean {
+  return sharedFlags.has(name)
 }
 
 /** Of the flags, those that are inputs. */

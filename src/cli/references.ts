@@ -24,8 +24,13 @@ interface Line {
  * and a recording holds them as they are. `-` stands for the lines of stdin, which kubectl printed or somebody wrote.
  *
  * @param stdin the text of stdin, when a `-` is among the references
+ * @param options.alone whether nothing else names resources: then at least one must be named here
  */
-export function readReferences({ references, common, given }: Arguments, stdin: string): References {
+export function readReferences(
+  { references, common, given }: Pick<Arguments, 'references' | 'common' | 'given'>,
+  stdin: string,
+  { alone = true } = {},
+): References {
   const lines = [
     ...references.flatMap((reference): Line[] =>
       reference.words[0] === '-' ? stdinLines(stdin, reference, common) : [argumentLine(reference, common)],
@@ -34,8 +39,8 @@ export function readReferences({ references, common, given }: Arguments, stdin: 
   ]
   const broken = references.filter(({ words, flags }) => [...words, ...flags.values()].some((it) => /[\r\n]/.test(it)))
   const text = lines.map((line) => line.text).join('\n')
-  const input = lines.every(({ place }) => place.input === 'stdin') ? 'stdin' : 'arguments'
-  const parsed = parseReferences(broken.length > 0 ? '' : text, input)
+  const input = lines.length > 0 && lines.every(({ place }) => place.input === 'stdin') ? 'stdin' : 'arguments'
+  const parsed = parseReferences(broken.length > 0 ? '' : text, input, { alone })
   const mistakes = broken.map(({ words }) => ({
     input: words.join(' ').split(/[\r\n]/, 1)[0] ?? '',
     message: 'A line break is in the argument. Hand lines over on stdin: kubectl apply -f k8s/ | rollout-gate wait -',

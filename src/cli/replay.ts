@@ -86,8 +86,8 @@ async function judge(
   for (const name of unknown)
     tell(stderr, `${file}, line 1: this version knows no input ${name}; it has no effect here.`)
   const settings = settingsOf(header, inputs)
-  const survey = await surveyRecording(file)
   const resources = overrides['resources']
+  const survey = await surveyRecording(file)
   const plan = planReplay(survey, header, inputs, resources === undefined ? undefined : parseReferences(resources))
   const { startedAt, context, timeoutMs, stallTimeoutMs, serverOffsetMs } = settings
 
@@ -150,7 +150,8 @@ class ReplayTime {
   async passTo(at: number): Promise<number> {
     const signal = this.#cancelled
     // Timers of Node.js end at 24 days, and a wait that is aborted is over.
-    await sleep(Math.min((at - this.now) / this.#speed, 2 ** 31 - 1), undefined, { signal }).catch(() => {})
+    const waitMs = Math.min((at - this.now) / this.#speed, 2 ** 31 - 1)
+    if (waitMs > 0) await sleep(waitMs, undefined, { signal }).catch(() => {})
     return signal.aborted ? Math.min(at, this.now) : at
   }
 }

@@ -6,7 +6,18 @@ import type { Container, EnvVar, PodSpec, PodTemplate } from '../cluster/objects
  * (EqualIgnoreHash, pkg/controller/deployment/util). Absent, null and empty mean the same, as in its semantic comparison.
  */
 export function isSameTemplate(a: PodTemplate | undefined, b: PodTemplate | undefined): boolean {
-  return isDeepStrictEqual(withoutHash(normalise(a)), withoutHash(normalise(b)))
+  return isDeepStrictEqual(comparable(a), comparable(b))
+}
+
+/** Every change of a pod has its workload judged again, whose templates stay the same objects. */
+const comparables = new WeakMap<PodTemplate, unknown>()
+
+function comparable(template: PodTemplate | undefined): unknown {
+  const known = template && comparables.get(template)
+  if (known !== undefined) return known
+  const made = withoutHash(normalise(template))
+  if (template) comparables.set(template, made)
+  return made
 }
 
 /**
