@@ -1,0 +1,174 @@
+import fc from 'fast-check'
+import type { FeedEvent } from '../../src/cluster/feed.ts'
+import type { Deployment } from '../../src/cluster/objects.ts'
+import type { Gate } from '../../src/gate/gate.ts'
+import { start } from '../lifecycle/builders.ts'
+import { createGate, createTarget, type RunOptions } from './builders.ts'
+import { happenings, ModelCluster, type Step } from './model-cluster.ts'
+
+const names = ['web', 'api'] as const
+
+/** The usual first steps of a rollout, so that many sequences come far; then anything. */
+const rollout: readonly Step[] = names.flatMap((_, which) =>
+  (['sync', 'grow', 'start', 'ready', 'sync'] as const).map((what) => ({ after: 1, what, which, pod: 0 })),
+)
+
+const anything = fc.record<Step>({
+  after: fc.oneof(fc.constantFrom(0, 0.5, 1, 3), fc.integer({ min: 0, max: 60 })),
+  what: fc.constantFrom(...happenings),
+  which: fc.nat({ max: names.length - 1 }),
+  pod: fc.nat({ max: 3 }),
+})
+
+const sequences = fc
+  .record({ isRollout: fc.boolean(), steps: fc.array(anything, { maxLength: 25 }) })
+  .map(({ isRollout, steps }) => {
+    const cluster = new ModelCluster(names)
+    for (const step of [...(isRollout ? rollout : []), ...steps]) cluster.step(step)
+    return cluster.events
+  })
+
+const settings = fc.record({
+  failFast: fc.boolean(),
+  maxRestarts: fc.nat({ max: 3 }),
+  settleMs: fc.constantFrom(0, 10_000),
+  timeoutMs: fc.constantFrom(60_000, 600_000),
+  onSuperseded: fc.constantFrom('fail' as const, 'pass' as const),
+})
+
+const parameters = { seed: 20_250_115, numRuns: 600 }
+
+function gateOf(events: readonly FeedEvent[], options: RunOptions['settings'] = {}): Gate {
+  return createGate([events], { targets: names.map((name) => createTarget({ name })), settings: options })
+}
+
+function feed(gate: Gate, events: readonly FeedEvent[]): Gate {
+  for (const event of events) gate.handle(event)
+  for (let clock = gate.nextClock(); clock !== undefined; clock = gate.nextClock()) gate.advance(clock.at)
+  return gate
+}
+
+/** What a gate heard before its verdict, and with it. */
+function heard(gate: Gate, events: readonly FeedEvent[]): readonly FeedEvent[] {
+  const last = events.findIndex((event) => {
+    gate.handle(event)
+    return gate.verdict !== undefined
+  })
+  if (last < 0) return events
+  // A clock that ran out before an event fires first.
+  return events.slice(0, last + 1).filter(({ at }) => at <= gate.timeline().finishedAt)
+}
+
+/** The last version of each Deployment that was told; undefined for those that are gone. */
+function lastTold(events: readonly FeedEvent[]): ReadonlyMap<string, Deployment | undefined> {
+  const told = new Map<string, Deployment | undefined>()
+  for (const event of events) {
+    if (!('object' in event) || event.object.kind !== 'Deployment') continue
+    told.set(event.object.metadata.name, event.type === 'DELETED' ? undefined : (event.object as Deployment))
+  }
+  return told
+}
+
+function isCompleteByItsCounts(deployment: Deployment | undefined): boolean {
+  const { replicas = 0, updatedReplicas = 0, availableReplicas = 0, observedGeneration = 0 } = deployment?.status ?? {}
+  const wanted = deployment?.spec?.replicas ?? 1
+  return (
+    deployment !== undefined &&
+    deployment.metadata.deletionTimestamp === undefined &&
+    observedGeneration >= (deployment.metadata.generation ?? 0) &&
+    updatedReplicas >= wanted &&
+    availableReplicas >= wanted &&
+    replicas <= updatedReplicas
+  )
+}
+
+describe('whatever happens in a cluster', () => {
+  it('the gate is never ready while a controller counts otherwise', () => {
+    let readies = 0
+    fc.assert(
+      fc.property(sequences, settings, (events, options) => {
+        const gate = gateOf(events, options)
+        const told = lastTold(heard(gate, events))
+        if (feed(gate, []).verdict?.outcome !== 'ready') return
+        readies += 1
+        for (const name of names) expect(isCompleteByItsCounts(told.get(name))).toBe(true)
+      }),
+      parameters,
+    )
+    // Else the property would hold for want of cases.
+    expect(readies).toBeGreaterThan(50)
+  })
+
+  it('the gate ends, no later than by its timeout', () => {
+    const outcomes = new Set<string | undefined>()
+    fc.assert(
+      fc.property(sequences, settings, (events, options) => {
+        const { verdict, finishedAt } = feed(gateOf(events, options), events).timeline()
+        outcomes.add(verdict?.outcome)
+        expect(verdict).toBeDefined()
+        expect(finishedAt).toBeLessThanOrEqual(start + options.timeoutMs)
+      }),
+      parameters,
+    )
+    expect([...outcomes].toSorted()).toEqual(['failed', 'ready', 'stalled', 'superseded', 'timed-out', 'unknown'])
+  })
+
+  it('a verdict that was given stays, of the gate and of each target that did not end ready', () => {
+    fc.assert(
+      fc.property(sequences, settings, (events, options) => {
+        const gate = gateOf(events, options)
+        const ended = new Map<number, string>()
+        let final: string | undefined
+        for (const event of events) {
+          gate.handle(event)
+          const timeline = gate.timeline()
+          if (timeline.verdict !== undefined) {
+            const now = JSON.stringify(timeline)
+            expect(now).toBe(final ?? now)
+            final = now
+          }
+          timeline.targets.forEach(({ outcome, reason, message, endedAt }, index) => {
+            const verdict = JSON.stringify({ outcome, reason, message, endedAt })
+            expect(verdict).toBe(ended.get(index) ?? verdict)
+            if (outcome !== 'progressing' && outcome !== 'ready') ended.set(index, verdict)
+          })
+        }
+      }),
+      parameters,
+    )
+  })
+
+  it('the same sequence gives the same timeline, however often time is looked at in between', () => {
+    fc.assert(
+      fc.property(sequences, settings, (events, options) => {
+        const once = feed(gateOf(events, options), events).timeline()
+        const again = feed(gateOf(events, options), events).timeline()
+        expect(JSON.stringify(again)).toBe(JSON.stringify(once))
+        const watched = gateOf(events, options)
+        for (const event of events) {
+          watched.advance((event.at + start) / 2)
+          watched.advance(event.at - 1)
+          watched.handle(event)
+        }
+        expect(JSON.stringify(feed(watched, []).timeline())).toBe(JSON.stringify(once))
+      }),
+      parameters,
+    )
+  })
+
+  it('a target is told to be ready, not ready and ended in this order alone', () => {
+    fc.assert(
+      fc.property(sequences, settings, (events, options) => {
+        const { entries } = feed(gateOf(events, options), events).timeline()
+        expect(entries.map(({ at }) => at)).toEqual(entries.map(({ at }) => at).toSorted((a, b) => a - b))
+        names.forEach((_, index) => {
+          const own = entries.filter(({ target }) => target === index)
+          const ends = own.filter(({ kind, outcome }) => kind === 'verdict' && outcome !== 'ready')
+          expect(ends.length).toBeLessThanOrEqual(1)
+          if (ends[0] !== undefined) expect(own.at(-1)).toBe(ends[0])
+        })
+      }),
+      parameters,
+    )
+  })
+})
