@@ -14,6 +14,8 @@ export interface Inputs {
   /** The lines as they were written, so that their numbers are the user's. */
   readonly resources: string
   readonly manifests: string
+  /** Path of the user's own health checks. */
+  readonly healthChecks: string | undefined
   /** Of the clocks, 0 is off. */
   readonly timeoutMs: number
   readonly stallTimeoutMs: number
@@ -118,6 +120,11 @@ const schema = z.object({
     'What becomes of the job when somebody else changed a resource while it was watched: `fail` or `pass`.',
     oneOf('fail', 'pass'),
   ),
+  'health-checks': input(
+    '',
+    'The path of a YAML list of `{apiVersion, kind, current, failed, inProgress}` in CEL, as Flux writes its `healthCheckExprs`.',
+    optional,
+  ),
   'log-lines': input(
     '25',
     'How many of the last log lines of each failing container to show, of its current and of its previous run.',
@@ -168,6 +175,7 @@ export function parseInputs(
     namespace: data.namespace,
     resources: data.resources,
     manifests: data.manifests,
+    healthChecks: data['health-checks'],
     timeoutMs: data.timeout,
     stallTimeoutMs: data['stall-timeout'],
     settleTimeMs: data['settle-time'],

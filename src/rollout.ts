@@ -11,6 +11,7 @@ import { Gate } from './gate/gate.ts'
 import { type GateSettings, gateSettings } from './gate/settings.ts'
 import type { EndedTimeline, Entry, Timeline } from './gate/timeline.ts'
 import type { Inputs } from './inputs.ts'
+import { readHealthChecks } from './plan/health-checks.ts'
 import { applyLiveAnnotations } from './plan/manifests/live.ts'
 import type { ParsedReferences } from './plan/references.ts'
 import { resolveReferences } from './plan/resolve.ts'
@@ -92,6 +93,7 @@ export async function onCluster<T>(
   work: (plan: ResolvedPlan, settings: GateSettings, cluster: Cluster) => Promise<T>,
 ): Promise<T | undefined> {
   const { kubeconfig, context, namespace } = inputs
+  const healthChecks = await readHealthChecks(inputs.healthChecks)
   const cluster = connect(
     {
       ...(kubeconfig === undefined ? {} : { kubeconfig }),
@@ -108,6 +110,7 @@ export async function onCluster<T>(
       context: cluster.context,
       serverVersion: cluster.version ?? '',
       serverOffsetMs: cluster.serverOffsetMs,
+      healthChecks,
     })
     listener.onHead({
       startedAt,

@@ -43,6 +43,8 @@ describe('parseInputs', () => {
         namespace: 'shop',
         resources: 'deployment/web\nservice/web',
         manifests: 'k8s/\n!k8s/job.yaml',
+      healthChecks: 'checks.yaml',
+        'health-checks': 'checks.yaml',
         timeout: '1h',
         'stall-timeout': '0',
         'settle-time': '500ms',

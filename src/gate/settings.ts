@@ -1,4 +1,5 @@
 import type { Inputs } from '../inputs.ts'
+import type { HealthCheck } from '../plan/health-checks.ts'
 
 /** How the user wants to be told, and when it is over. Durations in milliseconds, 0 turns a clock off. */
 export interface GateSettings {
@@ -13,14 +14,19 @@ export interface GateSettings {
   readonly maxRestarts: number
   readonly failFast: boolean
   readonly onSuperseded: 'fail' | 'pass'
+  /** The user's own rules, which go before the kinds'. */
+  readonly healthChecks?: readonly HealthCheck[]
   readonly context: string
   readonly serverVersion: string
   /** Server's clock minus the runner's. */
   readonly serverOffsetMs: number
 }
 
-/** What only the contact with the cluster, or the header of a recording, can say. */
-export type GateSurroundings = Pick<GateSettings, 'startedAt' | 'context' | 'serverVersion' | 'serverOffsetMs'>
+/** What only files, the contact with the cluster, or the header of a recording can say. */
+export type GateSurroundings = Pick<
+  GateSettings,
+  'startedAt' | 'context' | 'serverVersion' | 'serverOffsetMs' | 'healthChecks'
+>
 
 /** What the inputs mean for the gate; of a live run and of its replay alike. */
 export function gateSettings(inputs: Inputs, surroundings: GateSurroundings): GateSettings {

@@ -1,11 +1,13 @@
 import type { WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
-import type { Store } from '../cluster/store.ts'
+import { groupOf, type Store } from '../cluster/store.ts'
 import type { Assessment, Problem } from '../lifecycle/assessment.ts'
+import { healthCheckRule } from '../lifecycle/health-check.ts'
 import { observeTarget, type Surroundings, type TargetHistory } from '../lifecycle/history.ts'
 import type { Rule } from '../lifecycle/rule.ts'
 import { ruleOf } from '../lifecycle/rules.ts'
 import { waitForRule } from '../lifecycle/wait-for.ts'
+import type { HealthCheck } from '../plan/health-checks.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
 import { compareIdentity, type Identity, type IdentityChange, identify } from './identity.ts'
 import { Milestones } from './milestones.ts'
@@ -49,7 +51,7 @@ export class Track {
   constructor(target: Target, index: number, settings: GateSettings) {
     this.target = target
     this.index = index
-    this.rule = target.waitFor === undefined ? ruleOf(target) : waitForRule(target.waitFor)
+    this.rule = chooseRule(target, settings.healthChecks ?? [])
     this.milestones = new Milestones(this.rule.milestones)
     this.stall = new StallClock(settings.startedAt)
     this.missingSince = settings.startedAt
@@ -231,6 +233,15 @@ export class Track {
     }
     return { at: this.#settings.startedAt + timeoutMs, verdict }
   }
+}
+
+/** What the user says of a reference goes before what he says of its kind, and that before what we know of the kind. */
+function chooseRule(target: Target, healthChecks: readonly HealthCheck[]): Rule {
+  if (target.waitFor !== undefined) return waitForRule(target.waitFor)
+  const check = healthChecks.find(
+    ({ apiVersion, kind }) => kind === target.kind && groupOf(apiVersion) === groupOf(target.apiVersion),
+  )
+  return check === undefined ? ruleOf(target) : healthCheckRule(check)
 }
 
 /** A problem in one line; the target's own name is not repeated. */

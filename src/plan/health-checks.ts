@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import type { Environment } from '@marcbachmann/cel-js'
 import type { KubeObject } from '../cluster/objects.ts'
 import { type Mistake, UserError } from '../errors.ts'
@@ -133,4 +134,22 @@ function toCel(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(toCel)
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toCel(item)]))
+}
+
+/**
+ * The health checks of a file; none without a path.
+ * @throws UserError where it cannot be read, or with every mistake in it
+ */
+export async function readHealthChecks(path: string | undefined): Promise<readonly HealthCheck[]> {
+  if (path === undefined) return []
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    const why = (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'There is no such file' : firstLine(error)
+    throw new UserError([
+      { input: 'health-checks', message: `${path} cannot be read: ${why}. Give a path from the workspace.` },
+    ])
+  }
+  return parseHealthChecks(text, path)
 }

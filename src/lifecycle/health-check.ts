@@ -1,0 +1,68 @@
+import type { KubeObject } from '../cluster/objects.ts'
+import type { HealthCheck } from '../plan/health-checks.ts'
+import type { Assessment, Problem } from './assessment.ts'
+import { conclude, createdMilestone, type Rule } from './rule.ts'
+import type { View } from './view.ts'
+
+/** A resource's failure by the user's expression is believed when it has stood for this long. */
+const failedMs = 10_000
+
+/**
+ * The user's own health check, with the meaning that Flux gives it (https://fluxcd.io/flux/components/kustomize/kustomizations/#health-check-expressions):
+ * an older generation is in progress, then `inProgress`, then `failed`, then `current` decide; none of them: in progress.
+ */
+export function healthCheckRule(check: HealthCheck): Rule {
+  return {
+    milestones: ['created', 'observed', 'ready'],
+    relatives: () => [],
+    assess: (object, view) => assessHealthCheck(object, check, view),
+  }
+}
+
+function assessHealthCheck(object: KubeObject, check: HealthCheck, view: View): Assessment {
+  const { observedGeneration } = (object.status ?? {}) as { observedGeneration?: number | string }
+  const isObserved = observedGeneration === undefined || Number(observedGeneration) >= (object.metadata.generation ?? 0)
+  const isInProgress = check.inProgress?.(object).holds === true
+  const hasFailed = isObserved && !isInProgress && check.failed?.(object).holds === true
+  const current = check.current(object)
+  const ready = isObserved && !isInProgress && !hasFailed && current.holds
+  const problems: readonly Problem[] = hasFailed ? [failedProblem(object, view)] : []
+  const failure = problems.find(({ proven }) => proven)
+  const words =
+    current.error === undefined
+      ? 'its health check is not met yet'
+      : `its health check cannot be evaluated yet: ${current.error}`
+  return conclude(object, view, {
+    ready,
+    readyMessage: 'its health check is met',
+    milestones: [
+      createdMilestone,
+      isObserved
+        ? { name: 'observed', state: 'done', message: 'observed' }
+        : {
+            name: 'observed',
+            state: 'open',
+            message: `waiting for its controller to observe generation ${object.metadata.generation}`,
+          },
+      { name: 'ready', state: ready ? 'done' : 'open', message: ready ? 'its health check is met' : words },
+    ],
+    problems,
+    ...(failure === undefined ? {} : { failure }),
+    ...(hasFailed ? { recheckAt: view.history.countersMovedAt + failedMs } : {}),
+    notes: [],
+  })
+}
+
+/** Strike: the user's word of failure, once it has stood for ten seconds since the object last moved. */
+function failedProblem(object: KubeObject, view: View): Problem {
+  const since = view.history.countersMovedAt
+  return {
+    reason: 'reported-failed',
+    class: 'strike',
+    subject: `${object.kind.toLowerCase()}/${object.metadata.name}`,
+    message: 'has failed by its health check',
+    count: 1,
+    firstSeenAt: since,
+    proven: view.now >= since + failedMs,
+  }
+}
