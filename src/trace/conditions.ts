@@ -9,9 +9,19 @@ const badWhenTrue =
   /(?:failure|failed|failing|stalled|degraded|pressure|unavailable|deadline|terminating|disruption|suspended|conflict|dangling|lost|paused)/i
 const busyWhenTrue = /^(?:Reconciling|Progressing|Pending|Issuing|Upgrading|Updating|Resizing|FileSystemResizePending)$/
 
-/** The conditions of its status, each with what it says. Those of a pod that hold are told by its milestones. */
+/** Conditions of a pod that its milestones and containers tell. */
+const toldOtherwise: ReadonlySet<string> = new Set([
+  'PodScheduled',
+  'PodReadyToStartContainers',
+  'Initialized',
+  'ContainersReady',
+])
+
+/** The conditions of its status, each with what it says. */
 export function conditionLines(object: KubeObject, { view }: Present): readonly Line[] {
-  const shown = presentConditions(object).filter(({ status }) => object.kind !== 'Pod' || status !== 'True')
+  const shown = presentConditions(object).filter(
+    ({ type, status }) => object.kind !== 'Pod' || (status !== 'True' && !toldOtherwise.has(type)),
+  )
   if (shown.length === 0) return []
   const width = Math.max(...shown.map(({ type }) => type.length))
   return [

@@ -30,10 +30,10 @@ function containerLine(at: PodContainer, width: number, { view }: Present): Line
     { text: container.name, width, style: 'bold' },
     role === undefined ? undefined : dim(role),
     marked(words, as),
-    startedAt === undefined ? undefined : ticking(`for ${age(view.now - startedAt)}`),
+    startedAt === undefined ? undefined : ticking(`· started ${age(view.now - startedAt)} ago`),
     restarts === 0 ? undefined : marked(`· ${restarts} ${restarts === 1 ? 'restart' : 'restarts'}`, '!'),
     last === undefined ? undefined : dim(`· last exit code ${last.exitCode ?? '?'}${reasonWords(last.reason)}`),
-    last === undefined || lastAt === undefined ? undefined : ticking(`${age(view.now - lastAt)} ago`),
+    last === undefined || lastAt === undefined ? undefined : ticking(`(${age(view.now - lastAt)} ago)`),
     dim(`· ${container.image ?? 'no image'}`),
   )
 }

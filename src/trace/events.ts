@@ -10,7 +10,8 @@ export function eventLines(objects: readonly KubeObject[], most: number, present
   const events = objects
     .flatMap((object) => present.events(object))
     .map((event) => ({ event, at: lastSeen(event, present) }))
-    .sort((a, b) => a.at - b.at)
+    // Most components stamp whole seconds; within one, the order in which events came is the better one.
+    .sort((a, b) => Math.floor(a.at / 1_000) - Math.floor(b.at / 1_000))
     .slice(-most)
   if (most === 0 || events.length === 0) return []
   return [

@@ -98,15 +98,16 @@ function standingLines({ target, present, now, deletedAt, recreatedAt, isLooking
       line(0, mark('…'), `waiting for ${name} to be created again`),
     ]
   }
-  const { status, message } = present.assessment
+  const { status, message, problems } = present.assessment
+  const going = problems.find(({ reason }) => reason === 'terminating')
   const as: Mark = status === 'ready' ? '✓' : status === 'failed' ? '✗' : '…'
   const isNew = recreatedAt !== undefined && now - recreatedAt < recreatedMs
   return [
     line(
       0,
       mark(as),
-      { text: standing[status], style: 'bold' },
-      message === standing[status] ? undefined : `· ${message}`,
+      { text: going?.message ?? standing[status], style: 'bold' },
+      message === standing[status] || message === going?.message ? undefined : `· ${message}`,
     ),
     ...(isNew
       ? [line(0, mark('·'), 'made anew: a new object of the same name', ticking(`${age(now - recreatedAt)} ago`))]
@@ -116,8 +117,10 @@ function standingLines({ target, present, now, deletedAt, recreatedAt, isLooking
 
 const standing = { ready: 'ready', progressing: 'in progress', failed: 'failing' } as const
 
-/** Everything wrong, and what to do about the first of it. */
-function problemLines(target: Target, { assessment: { problems, notes } }: Present): readonly Line[] {
+/** Everything wrong, and what to do about the first of it. That it is being deleted stands above. */
+function problemLines(target: Target, { assessment }: Present): readonly Line[] {
+  const { notes } = assessment
+  const problems = assessment.problems.filter(({ reason }) => reason !== 'terminating')
   const [first] = problems
   if (first === undefined) return notes.map((note) => line(2, mark('·'), note))
   return [
@@ -147,12 +150,16 @@ function milestoneLines({ object, assessment, view }: Present): readonly Line[] 
   const shown = assessment.milestones.filter(({ state }) => state !== 'skipped')
   const width = Math.max(0, ...shown.map(({ name }) => name.length))
   const createdAt = view.time(object.metadata.creationTimestamp)
+  const current = shown.find(({ state }) => state === 'open')
   return [
     emptyLine,
     line(0, heading('milestones')),
-    ...shown.map(({ name, state, message }) => {
-      const as: Mark = state === 'done' ? '✓' : '…'
-      const words = name === 'created' || message === name ? undefined : marked(message, as)
+    ...shown.map((milestone) => {
+      const { name, state, message, count } = milestone
+      // What comes after the current one has not begun, but where pods are counted some are ahead of others.
+      const isAhead = state === 'open' && milestone !== current && (count?.done ?? 0) === 0
+      const as: Mark = state === 'done' ? '✓' : isAhead ? '·' : '…'
+      const words = name === 'created' || message === name || isAhead ? undefined : marked(message, as)
       const isAge = name === 'created' && createdAt !== undefined
       const since = isAge ? ticking(`${age(view.now - createdAt)} ago`) : undefined
       return line(2, mark(as), { text: name, width }, words, since)

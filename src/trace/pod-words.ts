@@ -30,7 +30,7 @@ export function podWords(pod: Pod, view: View): PodWords {
     return { mark: problem.class === 'slow' ? '!' : '✗', words: `${container}${problem.message}` }
   }
   if (!state.scheduled) return { mark: '…', words: 'waiting for a node' }
-  if (state.started) return { mark: '…', words: notReadyWords(pod) }
+  if (state.started) return { mark: '…', words: notReadyWords(pod, view) }
   if (state.patience === 'an image is being pulled') return { mark: '…', words: 'pulling its image' }
   return { mark: '…', words: initWords(pod) ?? 'starting' }
 }
@@ -51,8 +51,8 @@ export function reasonWords(reason: string | undefined): string {
   return reason === undefined || reason === 'Error' || reason === 'Completed' ? '' : ` (${reason})`
 }
 
-/** Why a pod whose containers run is not ready: its readiness gates, else its probes. */
-export function notReadyWords(pod: Pod): string {
+/** Why a pod whose containers run is not ready: its readiness gates, else what its probes say. */
+function notReadyWords(pod: Pod, view: View): string {
   const gate = (pod.spec?.readinessGates ?? []).find(
     ({ conditionType }) => condition(pod, conditionType)?.status !== 'True',
   )
@@ -61,10 +61,10 @@ export function notReadyWords(pod: Pod): string {
     const words = found === undefined ? 'is not set' : `is ${found.status}${found.message ? `: ${found.message}` : ''}`
     return `running, not ready: its readiness gate ${gate.conditionType} ${words}`
   }
-  const unready = containersOf(pod)
-    .filter(({ status, isInit }) => !isInit && status?.ready !== true)
-    .map(({ container }) => container.name)
-  return unready.length === 0 ? 'running, not ready yet' : `running, not ready yet: ${unready.join(', ')}`
+  const refusal = view
+    .events(pod)
+    .findLast(({ reason, message }) => reason === 'Unhealthy' && !/^Liveness/.test(message ?? ''))
+  return refusal?.message === undefined ? 'running, not ready yet' : `running, not ready yet: ${refusal.message}`
 }
 
 function terminating(deadline: number | undefined, now: number): PodWords {

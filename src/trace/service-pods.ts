@@ -6,6 +6,8 @@ export interface Candidate {
   /** `10.1.2.3:8080`, of the endpoint if there is one, else of the pod as far as it is known. */
   readonly address: string
   readonly endpoint?: Endpoint
+  /** The Service's traffic goes to it, by its EndpointSlice. */
+  readonly getsTraffic: boolean
   /** Target ports that are named, and that no container of this pod declares. */
   readonly missingPorts: readonly string[]
 }
@@ -34,6 +36,7 @@ export function candidatesOf(
         pod,
         address: ip !== '' && port !== undefined ? `${bracketed(ip)}:${port}` : ip,
         ...(found === undefined ? {} : { endpoint: found.endpoint }),
+        getsTraffic: found !== undefined && carriesTraffic(service, found),
         missingPorts: namedPorts(service).filter((name) => portNamed(pod, name) === undefined),
       }
     })
@@ -76,10 +79,30 @@ export function targetOf({ port, targetPort = port }: ServicePort, pods: readonl
   return numbers.size === 0 ? `"${targetPort}"` : `${[...numbers].join(' or ')} ("${targetPort}")`
 }
 
+/**
+ * Whether a target port is a number that no container of these pods declares although they declare others. Traffic may
+ * still arrive: declaring a port only informs.
+ */
+export function isUndeclared({ port, targetPort = port }: ServicePort, pods: readonly Pod[]): boolean {
+  const declared = pods
+    .flatMap(containersOf)
+    .flatMap(({ ports = [] }) => ports.map(({ containerPort }) => containerPort))
+  return typeof targetPort === 'number' && declared.length > 0 && !declared.includes(targetPort)
+}
+
 /** What ports the containers of a pod declare: `8080 (http), 9090`. */
 export function declaredPorts(pod: Pod): string {
   const ports = containersOf(pod).flatMap((container) => container.ports ?? [])
   return ports.map(({ name, containerPort }) => `${containerPort}${name ? ` ("${name}")` : ''}`).join(', ')
+}
+
+/**
+ * A missing condition counts as true (https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/#ready). A
+ * pod without the named target ports stands in a slice without ports.
+ */
+function carriesTraffic({ spec }: Service, { slice, endpoint }: { slice: EndpointSlice; endpoint: Endpoint }): boolean {
+  const needsPorts = (spec?.ports ?? []).length > 0
+  return endpoint.conditions?.ready !== false && (!needsPorts || (slice.ports ?? []).length > 0)
 }
 
 function endpointOf(

@@ -9,6 +9,7 @@ import {
   declaredPorts,
   foreignEndpoints,
   isSelectedBy,
+  isUndeclared,
   nearMisses,
   slicesOf,
   targetOf,
@@ -59,7 +60,15 @@ function addressLines(service: Service, pods: readonly Pod[]): readonly Line[] {
   const external = (status?.loadBalancer?.ingress ?? []).flatMap(({ ip, hostname }) => ip ?? hostname ?? [])
   return [
     ...all.map(({ port, label }) =>
-      line(2, mark('·'), name, label, target(port), isHeadless ? dim('· DNS names the pods themselves') : undefined),
+      line(
+        2,
+        mark('·'),
+        name,
+        label,
+        target(port),
+        isUndeclared(port, selected) ? marked('· which none of their containers declares', '!') : undefined,
+        isHeadless ? dim('· DNS names the pods themselves') : undefined,
+      ),
     ),
     ...(ports.length === 0
       ? [line(2, mark('·'), name, dim(isHeadless ? 'DNS names the pods themselves' : 'no ports'))]
@@ -94,7 +103,7 @@ function endpointLines(
     emptyLine,
     line(0, heading('endpoints')),
     ...selectorLines(service, candidates, pods, slices),
-    ...candidates.map((candidate) => candidateLine(service, candidate, width, present)),
+    ...candidates.map((candidate) => candidateLine(candidate, width, present)),
     ...foreign.map((address) => line(4, mark('✓'), address, dim('· no pod of this selector'))),
     ...present.partings
       .filter(({ from }) => from === service.metadata.uid)
@@ -130,29 +139,25 @@ function selectorLines(
       ...(pods.length === 0 ? [] : nearMisses(service, pods).map((words) => line(4, dim(words)))),
     ]
   }
-  const taking = candidates.filter(takesTraffic).length
+  const taking = candidates.filter(({ getsTraffic }) => getsTraffic).length
   const as: Mark = taking === 0 ? '✗' : taking < candidates.length ? '…' : '✓'
-  const matched = candidates.length === 1 ? 'matches 1 pod' : `matches ${candidates.length} pods`
-  return [
-    line(
-      2,
-      mark(as),
-      'selector',
-      selector,
-      `${matched},`,
-      marked(`${taking} of them ${taking === 1 ? 'gets' : 'get'} traffic`, as),
-    ),
-  ]
+  const matched = candidates.length === 1 ? 'matches 1 pod,' : `matches ${candidates.length} pods,`
+  return [line(2, mark(as), 'selector', selector, matched, marked(shareWords(taking, candidates.length), as))]
+}
+
+function shareWords(taking: number, all: number): string {
+  if (all === 1) return taking === 1 ? 'which gets traffic' : 'which gets no traffic'
+  if (taking === all) return 'all of them get traffic'
+  return taking === 0 ? 'none of them gets traffic' : `${taking} of them ${taking === 1 ? 'gets' : 'get'} traffic`
 }
 
 function candidateLine(
-  service: Service,
   candidate: Candidate,
   width: { readonly name: number; readonly address: number },
   present: Present,
 ): Line {
   const { pod, address } = candidate
-  const { mark: as, words, ticking: ticks } = candidateWords(service, candidate, present)
+  const { mark: as, words, ticking: ticks } = candidateWords(candidate, present)
   return line(
     4,
     mark(as),
@@ -163,22 +168,16 @@ function candidateLine(
   )
 }
 
-function takesTraffic({ endpoint }: Candidate): boolean {
-  // A missing condition counts as true: https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/#ready
-  return endpoint !== undefined && endpoint.conditions?.ready !== false
-}
-
 /** Whether a pod gets traffic, and why not. */
 function candidateWords(
-  service: Service,
-  { pod, endpoint, missingPorts }: Candidate,
+  { pod, endpoint, getsTraffic, missingPorts }: Candidate,
   { view }: Present,
 ): { mark: Mark; words: string; ticking?: string } {
   const words = podWords(pod, view)
   const isLeaving = pod.metadata.deletionTimestamp !== undefined
-  if (endpoint !== undefined && endpoint.conditions?.ready !== false) {
+  if (getsTraffic) {
     return words.mark === '✓'
-      ? { mark: '✓', words: `gets traffic${undeclared(service, pod)}` }
+      ? { mark: '✓', words: 'gets traffic' }
       : { ...words, words: `still gets traffic: ${words.words}` }
   }
   if (pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed') return { ...words, mark: '·' }
@@ -190,20 +189,6 @@ function candidateWords(
   if (isLeaving) return endpoint?.conditions?.serving ? { ...words, words: 'terminating, serves to the end' } : words
   if (words.mark !== '✓') return { ...words, words: `gets none yet: ${words.words}` }
   return { mark: '…', words: 'ready, but there is no ready endpoint of it yet' }
-}
-
-/** Traffic to a number that no container declares may still arrive: declaring a port only informs. */
-function undeclared({ spec }: Service, pod: Pod): string {
-  const declared = declaredPorts(pod)
-  const missing = (spec?.ports ?? []).find(
-    ({ port, targetPort = port }) =>
-      typeof targetPort === 'number' &&
-      declared !== '' &&
-      !declared.split(', ').some((each) => each.split(' ')[0] === String(targetPort)),
-  )
-  return missing === undefined
-    ? ''
-    : `, at port ${missing.targetPort ?? missing.port}, which no container declares (they declare ${declared})`
 }
 
 function isAlias({ spec }: Service): boolean {
