@@ -1,0 +1,318 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { EventObject } from '../../src/cluster/objects.ts'
+import { readHeader } from '../../src/recording/read.ts'
+import { buildReport } from '../../src/report/json.ts'
+import { reportSchema } from '../../src/report/report-schema.ts'
+import { breachesOf } from '../cluster/contract.ts'
+import { type ApiServer, type ApiServerOptions, startApiServer } from '../support/api-server.ts'
+import { openRecording, playRecording } from '../support/play-recording.ts'
+import { recordingPath, replayRecording } from '../support/recordings.ts'
+import { type ActionRun, type StartedAction, startAction } from '../support/runner.ts'
+
+/** A process of Node that reads TypeScript starts in about a second, on a busy machine in a few. */
+const limitMs = 30_000
+
+const token = 'sesame-open-0123456789'
+let folder: string
+let server: ApiServer
+
+async function serve(options: ApiServerOptions = {}): Promise<void> {
+  await server?.close()
+  server = await startApiServer(options)
+}
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'action-'))
+  await serve()
+})
+
+afterEach(async () => {
+  await server.close()
+  rmSync(folder, { recursive: true })
+})
+
+/** Puts everything that a recording ever saw into the server. Returns the namespace. */
+async function playAll(name: string): Promise<string> {
+  await playRecording(server, recordingPath(name), { speed: Number.POSITIVE_INFINITY, shiftTimes: true })
+  return namespaceOf(name)
+}
+
+async function namespaceOf(name: string): Promise<string> {
+  return String((await readHeader(recordingPath(name))).inputs['namespace'])
+}
+
+function start(inputs: Record<string, string>, env: NodeJS.ProcessEnv = {}): StartedAction {
+  const defaults = { kubeconfig: server.kubeconfig({ token }), resources: 'deployment/web' }
+  return startAction('src/index.ts', folder, { ...defaults, ...inputs }, { env: { NO_COLOR: '1', ...env } })
+}
+
+/** Runs the action to its end; what holds for every run must hold for this one. */
+async function run(inputs: Record<string, string>): Promise<ActionRun> {
+  return checked(await start(inputs).ended)
+}
+
+function checked(ended: ActionRun): ActionRun {
+  expect(breachesOf(ended, [token, Buffer.from(token).toString('base64')])).toEqual([])
+  const commands = ended.log.split('\n').flatMap((line) => /^\s*::([\w-]+)/.exec(line)?.[1] ?? [])
+  const known = ['add-mask', 'group', 'endgroup', 'error', 'warning']
+  expect(commands.filter((command) => !known.includes(command))).toEqual([])
+  expect(ended.log).not.toContain('##[')
+  reportSchema.parse(reportOf(ended))
+  return ended
+}
+
+function reportOf({ outputs }: ActionRun): unknown {
+  return JSON.parse(readFileSync(outputs['report'] ?? '', 'utf8'))
+}
+
+/** The log without masks. */
+function told({ log }: ActionRun): string {
+  return log.replaceAll(/^::add-mask::.*\n/gm, '')
+}
+
+function errorsOf({ log }: ActionRun): string[] {
+  return [...log.matchAll(/^::error[^:]*::(.*)$/gm)].map(([, message]) => message ?? '')
+}
+
+describe('a rollout that becomes ready', () => {
+  test(
+    'passes the job, with its story in the log and the summary',
+    async () => {
+      const namespace = await namespaceOf('update')
+      const player = await openRecording(server, recordingPath('update'), { shiftTimes: true })
+      await player.stepUntil(({ type }) => type === 'SYNCED')
+      for (let rest = 3; rest > 0; rest--) await player.stepUntil(({ type }) => type === 'SYNCED')
+      const action = start({ namespace })
+      await action.watching
+      await player.play({ speed: Number.POSITIVE_INFINITY })
+      const ended = checked(await action.ended)
+      expect(ended.exitCode).toBe(0)
+      expect(ended.outputs).toMatchObject({ outcome: 'ready', reason: '', 'failed-resources': '[]' })
+      expect(ended.outputs['slowest-milestone']).toMatch(/^deployment\.apps\/web \w+ [\d.]+s$/)
+      const lines = told(ended).split('\n')
+      expect(lines[0]).toMatch(/^Rollout Gate · context test · 1 target in gate-update-\w+ · timeout 10m · stall 5m$/)
+      const order = ['generation 2 observed', 'available', '✓ ready in'].map((words) =>
+        lines.findIndex((line) => line.includes(words)),
+      )
+      expect(order).toEqual([...order].sort((a, b) => a - b))
+      expect(order).not.toContain(-1)
+      expect(errorsOf(ended)).toEqual([])
+      expect(ended.summary).toBe(readFileSync(ended.outputs['summary-file'] ?? '', 'utf8'))
+      expect(ended.summary).toContain('Rollout ready')
+    },
+    limitMs,
+  )
+
+  test(
+    'passes with the kubeconfig as base64, and where the runner wants neither outputs nor a summary',
+    async () => {
+      const namespace = await playAll('already-finished')
+      const kubeconfig = Buffer.from(server.kubeconfig({ token })).toString('base64')
+      const env = { GITHUB_OUTPUT: undefined, GITHUB_STEP_SUMMARY: undefined }
+      const ended = await start({ namespace, kubeconfig }, env).ended
+      expect(ended.exitCode).toBe(0)
+      expect(told(ended)).not.toMatch(/^::/m)
+      expect(told(ended)).not.toContain(token)
+      expect(told(ended)).not.toContain(kubeconfig)
+    },
+    limitMs,
+  )
+
+  test(
+    'leaves the job summary alone when that is wished',
+    async () => {
+      const namespace = await playAll('already-finished')
+      const ended = await start({ namespace, summary: 'false' }).ended
+      expect(ended).toMatchObject({ exitCode: 0, summary: '', outputs: { outcome: 'ready' } })
+      expect(readFileSync(ended.outputs['summary-file'] ?? '', 'utf8')).toContain('Rollout ready')
+    },
+    limitMs,
+  )
+
+  test(
+    'goes on without what may not be read, and says so',
+    async () => {
+      const namespace = await playAll('already-finished')
+      server.deny({ verb: '*', resource: 'pods' })
+      server.deny({ verb: '*', resource: 'events' })
+      const ended = await run({ namespace, 'settle-time': '1s' })
+      expect(ended.outputs['outcome']).toBe('ready')
+      expect(told(ended)).toMatch(/Pods may not be read: going on with what the controllers say/)
+      expect(told(ended)).toMatch(/Events may not be read/)
+    },
+    limitMs,
+  )
+
+  test(
+    'is recorded so that the replay gives the same report, byte for byte',
+    async () => {
+      const namespace = await namespaceOf('pod-killed')
+      const player = await openRecording(server, recordingPath('pod-killed'), { shiftTimes: true })
+      for (let rest = 4; rest > 0; rest--) await player.stepUntil(({ type }) => type === 'SYNCED')
+      const record = join(folder, 'recording.ndjson.gz')
+      const action = start({ namespace, record })
+      await action.watching
+      for (let moment = 0; (await player.step()) !== undefined; moment++) if (moment % 20 === 0) server.cutWatches()
+      const ended = checked(await action.ended)
+      const { timeline, damage } = await replayRecording(record)
+      expect(damage).toEqual([])
+      expect(buildReport(timeline)).toEqual(reportOf(ended))
+      expect(readFileSync(record).includes(token)).toBe(false)
+    },
+    limitMs,
+  )
+})
+
+describe('a rollout that fails', () => {
+  test(
+    'fails the job with the reason and the evidence',
+    async () => {
+      const namespace = await playAll('image-not-found')
+      const ended = await run({ namespace })
+      expect(ended.exitCode).toBe(1)
+      expect(ended.outputs).toMatchObject({ outcome: 'failed', reason: 'image-not-found' })
+      expect(JSON.parse(ended.outputs['failed-resources'] ?? '')).toMatchObject([
+        { target: 'deployment.apps/web', outcome: 'failed', reason: 'image-not-found' },
+      ])
+      expect(errorsOf(ended).join('\n')).toContain('127.0.0.1:5995/app:v9')
+      expect(told(ended)).toMatch(/^::group::✗ deployment\/web: image not found$/m)
+      expect(told(ended)).toMatch(/│ .*Failed to pull image/)
+    },
+    limitMs,
+  )
+
+  test(
+    'of a name that does not exist is not found',
+    async () => {
+      const ended = await run({ resources: 'deployment/wbe', 'milestone-timeouts': 'created=1s' })
+      expect(ended.outputs).toMatchObject({ outcome: 'failed', reason: 'not-found' })
+      expect(errorsOf(ended).join('\n')).toContain('deployment/wbe')
+    },
+    limitMs,
+  )
+
+  test(
+    'speaks through hostile logs and messages, and none of them becomes a command',
+    async () => {
+      const namespace = await playAll('crash-loop')
+      // All of it is over for a minute, so that its clocks have run out.
+      server.clockOffsetMs += 60_000
+      const attack =
+        'first\n::error::pwned\r::set-output name=outcome::ready\n  ::add-mask::web\n##[error]pwned\n%0A::stop-commands::x\n'
+      const pods = server.store.list({ group: '', plural: 'pods' }) ?? []
+      for (const { metadata } of pods) {
+        const log = { namespace, pod: metadata.name, container: 'app' }
+        server.setLog(log, attack)
+        server.setLog({ ...log, previous: true }, attack)
+      }
+      for (const event of (server.store.list({ group: '', plural: 'events' }) ?? []) as EventObject[]) {
+        const ref = { apiVersion: 'v1', kind: 'Event', namespace, name: event.metadata.name }
+        server.patch(ref, { message: `${event.message}${attack}` })
+      }
+      const ended = await run({ namespace })
+      expect(ended.outputs).toMatchObject({ outcome: 'failed', reason: 'crash-loop' })
+      expect(told(ended)).toMatch(/│ : :error::pwned/)
+      expect(errorsOf(ended)).not.toContain('pwned')
+      expect(told(ended)).not.toMatch(/^\s*::add-mask::web/m)
+    },
+    limitMs,
+  )
+})
+
+describe('what only the user can mend', () => {
+  test(
+    'is told all at once, before anything is asked of the cluster',
+    async () => {
+      const ended = await run({
+        timeout: 'soon',
+        'max-restarts': '-1',
+        resources: 'deployment/web\ndeployment/web/x y',
+      })
+      expect(ended.exitCode).toBe(1)
+      expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'input-invalid' })
+      const errors = errorsOf(ended).join('\n')
+      for (const words of ['timeout', '"soon"', 'max-restarts', '"-1"', 'resources, line 2'])
+        expect(errors).toContain(words)
+      expect(server.requests).toEqual([])
+    },
+    limitMs,
+  )
+
+  test(
+    'is a kind that the server does not know, and the nearest that it knows',
+    async () => {
+      const ended = await run({ resources: 'deploymnet/web' })
+      expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'kind-unknown' })
+      expect(errorsOf(ended).join('\n')).toMatch(/deploymnet.*deployment/)
+    },
+    limitMs,
+  )
+
+  test(
+    'is a token that the server refuses',
+    async () => {
+      await serve({ tokens: ['another'] })
+      const ended = await run({})
+      expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'credentials-expired' })
+    },
+    limitMs,
+  )
+
+  test(
+    'is a certificate that nobody trusts',
+    async () => {
+      await serve({ tls: true })
+      const kubeconfig = JSON.parse(server.kubeconfig({ token }))
+      delete kubeconfig.clusters[0].cluster['certificate-authority-data']
+      const ended = await run({ kubeconfig: JSON.stringify(kubeconfig) })
+      expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'api-unreachable' })
+      expect(errorsOf(ended).join('\n')).toContain('certificate-authority-data')
+    },
+    limitMs,
+  )
+
+  test(
+    'is a target that may not be read',
+    async () => {
+      const namespace = await playAll('already-finished')
+      server.deny({ verb: '*', group: 'apps', resource: 'deployments' })
+      const ended = await run({ namespace })
+      expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'forbidden' })
+    },
+    limitMs,
+  )
+})
+
+describe('a job that is cancelled', () => {
+  test.each(['SIGINT', 'SIGTERM'] as const)(
+    'by %s ends within 5 s, with outputs and summary',
+    async (signal) => {
+      const namespace = await playAll('cancelled')
+      const action = start({ namespace })
+      await action.watching
+      const sentAt = Date.now()
+      action.process.kill(signal)
+      const ended = checked(await action.ended)
+      expect(ended.endedAt - sentAt).toBeLessThan(5_000)
+      expect(ended.outputs).toMatchObject({ outcome: 'cancelled', reason: 'cancelled' })
+      expect(ended.exitCode).toBe(1)
+      expect(ended.summary).toContain('cancelled')
+    },
+    limitMs,
+  )
+
+  test(
+    'before it has seen anything ends as well',
+    async () => {
+      const namespace = await playAll('cancelled')
+      server.hang(true)
+      const action = start({ namespace })
+      await server.until(({ requests }) => requests.length > 0)
+      action.process.kill('SIGINT')
+      expect(checked(await action.ended).outputs).toMatchObject({ outcome: 'cancelled' })
+    },
+    limitMs,
+  )
+})

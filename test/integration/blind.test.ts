@@ -1,0 +1,135 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { UserError } from '../../src/errors.ts'
+import type { EndedTimeline } from '../../src/gate/timeline.ts'
+import { parseInputs } from '../../src/inputs.ts'
+import { parseReferences } from '../../src/plan/references.ts'
+import { readHeader } from '../../src/recording/read.ts'
+import { buildReport } from '../../src/report/json.ts'
+import { gateRollout } from '../../src/rollout.ts'
+import { type ApiServer, startApiServer } from '../support/api-server.ts'
+import { FlowingClock } from '../support/flowing-clock.ts'
+import { playRecording } from '../support/play-recording.ts'
+import { recordingPath, replayRecording } from '../support/recordings.ts'
+
+const token = 'sesame-open-0123456789'
+/** A rollout that waits for a readiness that never comes. */
+const name = 'stalled'
+let folder: string
+let server: ApiServer
+let clock: FlowingClock
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'blind-'))
+  server = await startApiServer()
+  await playRecording(server, recordingPath(name), { speed: Number.POSITIVE_INFINITY })
+  const { startedAt, serverOffsetMs } = await readHeader(recordingPath(name))
+  clock = new FlowingClock(Date.parse(startedAt), 20, (now) => {
+    server.clockOffsetMs = now + serverOffsetMs - Date.now()
+  })
+})
+
+afterEach(async () => {
+  await server.close()
+  rmSync(folder, { recursive: true })
+})
+
+/** Gates the rollout in virtual time; `onWatching` is called once something of the target was told. */
+async function gate(written: Record<string, string>, onWatching: () => void = () => {}): Promise<EndedTimeline> {
+  const { inputs } = await readHeader(recordingPath(name))
+  const raw = { resources: 'deployment/web', namespace: String(inputs['namespace']), ...written }
+  const parsed = parseReferences(raw.resources)
+  const kubeconfig = server.kubeconfig({ token })
+  let hasToldOf = false
+  const listener = {
+    mask: () => {},
+    onHead: () => {},
+    onEntry: ({ target }: { target?: number }) => {
+      if (hasToldOf || target === undefined) return
+      hasToldOf = true
+      onWatching()
+    },
+    onWarning: () => {},
+    cancelled: new AbortController().signal,
+  }
+  let isOver = false
+  const ended = gateRollout(parseInputs({ ...raw, kubeconfig }), raw, parsed, listener, clock).finally(() => {
+    isOver = true
+  })
+  ended.catch(() => {})
+  await clock.flow(Number.POSITIVE_INFINITY, () => isOver)
+  return await ended
+}
+
+function secondsOf({ startedAt, finishedAt }: EndedTimeline): number {
+  return (finishedAt - startedAt) / 1000
+}
+
+test('an API that is gone for two minutes leaves the outcome unknown', async () => {
+  const timeline = await gate({}, () => void server.stop())
+  expect(timeline.verdict).toMatchObject({ outcome: 'unknown', reason: 'api-unreachable' })
+  expect(secondsOf(timeline)).toBeGreaterThan(119)
+  expect(secondsOf(timeline)).toBeLessThan(125)
+})
+
+test('an API that falls silent for two minutes leaves the outcome unknown', async () => {
+  const timeline = await gate({}, () => server.hang(true))
+  expect(timeline.verdict).toMatchObject({ outcome: 'unknown', reason: 'api-unreachable' })
+  // Silence is noticed after 30 s, by a small list that is given 10 s.
+  expect(secondsOf(timeline)).toBeGreaterThan(150)
+  expect(secondsOf(timeline)).toBeLessThan(170)
+})
+
+test('an API that comes back within two minutes decides nothing, and the stall clock stood still meanwhile', async () => {
+  const back = Promise.withResolvers<void>()
+  const timeline = await gate({}, () => {
+    void server.stop()
+    clock.after(100_000, () => void server.start().then(back.resolve))
+  })
+  await back.promise
+  expect(timeline.verdict).toMatchObject({ outcome: 'stalled', reason: 'readiness-failing' })
+  expect(secondsOf(timeline)).toBeGreaterThan(399)
+})
+
+test('credentials that are refused later, also after they were read again, leave the outcome unknown', async () => {
+  const timeline = await gate({}, () => {
+    server.refuseTokens()
+    server.cutWatches()
+  })
+  expect(timeline.verdict).toMatchObject({ outcome: 'unknown', reason: 'credentials-expired' })
+})
+
+test('access that is withdrawn leaves the outcome unknown', async () => {
+  const timeline = await gate({}, () => {
+    server.deny({ verb: '*', group: 'apps', resource: 'deployments' })
+    server.cutWatches()
+  })
+  expect(timeline.verdict).toMatchObject({ outcome: 'unknown', reason: 'forbidden' })
+})
+
+test('a timeout that runs out while nothing has been seen for 30 s is no verdict on the rollout', async () => {
+  const timeline = await gate({ timeout: '40s' }, () => void server.stop())
+  expect(timeline.verdict).toMatchObject({ outcome: 'unknown', reason: 'api-unreachable' })
+  expect(secondsOf(timeline)).toBe(40)
+})
+
+test("a server that is not there at the start is the user's to mend, after 30 s of trying", async () => {
+  await server.stop()
+  const startedAt = clock.now()
+  await expect(gate({})).rejects.toThrow(UserError)
+  await expect(gate({})).rejects.toMatchObject({ reason: 'api-unreachable' })
+  expect(clock.now() - startedAt).toBeGreaterThan(50_000)
+})
+
+test('the recording of a blind spell replays to the same report', async () => {
+  const record = join(folder, 'recording.ndjson')
+  const timeline = await gate({ record, 'stall-timeout': '2m' }, () => {
+    void server.stop()
+    clock.after(60_000, () => void server.start())
+  })
+  expect(timeline.verdict.outcome).toBe('stalled')
+  const replayed = await replayRecording(record)
+  expect(buildReport(replayed.timeline)).toEqual(buildReport(timeline))
+  expect(replayed.timeline.entries).toEqual(timeline.entries)
+})
