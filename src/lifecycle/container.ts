@@ -1,8 +1,9 @@
-import type { ContainerStateTerminated, EventObject, Pod, Probe } from '../cluster/objects.ts'
+import type { ContainerStateTerminated, Pod, Probe } from '../cluster/objects.ts'
 import type { Problem } from './assessment.ts'
-import { type ContainerHistory, type PodContainer, presentDeath, type Refusals } from './history.ts'
+import { explainDeath, runtimeWords } from './death.ts'
+import { type ContainerHistory, containerOfEvent, type PodContainer, presentDeath, type Refusals } from './history.ts'
+import { missingObject } from './missing.ts'
 import { type PullReason, registryWords } from './pull.ts'
-import type { ReasonCode } from './reasons.ts'
 import type { View } from './view.ts'
 
 /** A third death proves a crash loop, but not within this time of the first. */
@@ -65,7 +66,10 @@ function unusableImage(pod: Pod, at: PodContainer, waiting: string, history: Con
   })
 }
 
-/** Strike: what the container needs is missing; whoever creates it may be late, so it has a minute to appear. */
+/**
+ * Strike: what the container needs is missing, or the runtime cannot create it. Whoever creates the missing may be late, so
+ * the same refusal has to stand for a minute; the kubelet tries again every 10 to 15 s and says so.
+ */
 function examineConfig(
   pod: Pod,
   at: PodContainer,
@@ -74,17 +78,31 @@ function examineConfig(
   history: ContainerHistory,
   view: View,
 ): ContainerFinding {
-  const since = history.waiting?.since ?? view.now
-  const proven = view.now - since >= missingObjectMs
+  const since = Math.min(history.waiting?.since ?? view.now, refusedSince(pod, at, message, view) ?? Infinity)
+  const missing = waiting === 'CreateContainerConfigError' ? missingObject(message) : undefined
   const problem = describe(pod, at, {
-    reason: waiting === 'CreateContainerError' ? 'container-create-failed' : 'config-missing',
+    // A container that may not run as root cannot be created either, and nothing is missing.
+    reason:
+      waiting === 'CreateContainerError' || /runAsNonRoot/i.test(message)
+        ? 'container-create-failed'
+        : 'config-missing',
     class: 'strike',
-    proven,
+    proven: view.now - since >= missingObjectMs,
     count: 1,
     firstSeenAt: since,
-    message: `cannot be created: ${message === '' ? waiting : message}`,
+    message: `cannot be created: ${message === '' ? waiting : runtimeWords(message)}`,
+    ...(missing === undefined ? {} : { detail: missing }),
   })
   return { problem, recheckAt: since + missingObjectMs }
+}
+
+/** When the kubelet refused for this very reason first, as its event says; the status lags behind. Not before the gate began. */
+function refusedSince(pod: Pod, { container }: PodContainer, message: string, view: View): number | undefined {
+  const event = view
+    .events(pod)
+    .find((each) => containerOfEvent(each) === container.name && each.message === `Error: ${message}`)
+  const first = view.time(event?.firstTimestamp ?? event?.eventTime)
+  return first === undefined ? undefined : Math.max(first, view.startedAt)
 }
 
 function refusedPull(pod: Pod, at: PodContainer, reason: PullReason, refusals: Refusals): ContainerFinding {
@@ -127,58 +145,22 @@ function lastRefusal(history: ContainerHistory): readonly [PullReason, Refusals]
   return all.sort(([, a], [, b]) => b.firstAt - a.firstAt)[0]
 }
 
-/** Strike: a container that died and is not running, proven by its third death. */
+/**
+ * Strike: a container that died and is not running, proven by its third death. While another target progresses it may be
+ * waiting for that one, and so may the instance that died before that one was ready: only the next shows whether it was.
+ */
 function examineDeath(pod: Pod, at: PodContainer, history: ContainerHistory, view: View): ContainerFinding {
   const death = at.status === undefined ? undefined : presentDeath(at.status, at.runsOnce)
   if (death === undefined || history.deaths === 0) return {}
   const firstDeathAt = history.firstDeathAt ?? view.now
-  const patience = view.othersProgress ? strikeWhileOthersProgressMs : strikeMs
+  const mayHaveWaited = view.othersProgress || (view.othersProgressedAt ?? 0) > (view.time(death.startedAt) ?? Infinity)
+  const patience = mayHaveWaited ? strikeWhileOthersProgressMs : strikeMs
   const isEnough = history.deaths > view.settings.maxRestarts
   const proven = isEnough && view.now - firstDeathAt >= patience
   return {
     problem: deathProblem(pod, at, death, history, proven, view),
     ...(isEnough && !proven ? { recheckAt: firstDeathAt + patience } : {}),
   }
-}
-
-/** Why a container died, from the runtime's reason, its exit code and the kubelet's events about its probes. */
-function deathReason(
-  at: PodContainer,
-  death: ContainerStateTerminated,
-  events: readonly EventObject[],
-): { reason: ReasonCode; message: string } {
-  const words = death.message?.trim() ?? ''
-  if (death.reason === 'OOMKilled') {
-    const limit = at.container.resources?.limits?.['memory']
-    return {
-      reason: 'out-of-memory',
-      message: `was killed for using more memory than ${limit === undefined ? 'the node has' : `its limit of ${limit}`}`,
-    }
-  }
-  // The runtime could not start it: StartError carries exit code 128 and the runtime's words.
-  if (/exec format error/i.test(words))
-    return { reason: 'exec-format', message: `cannot run on this node's architecture: ${words}` }
-  if (
-    death.reason === 'StartError' ||
-    death.reason === 'ContainerCannotRun' ||
-    death.exitCode === 126 ||
-    death.exitCode === 127
-  ) {
-    return { reason: 'bad-command', message: `cannot start: ${words === '' ? exitWords(death) : words}` }
-  }
-  const killedBy = (probe: string) =>
-    events.some(
-      (e) =>
-        e.reason === 'Killing' && e.message?.includes(`failed ${probe} probe`) && e.message.includes(at.container.name),
-    )
-  if (killedBy('liveness')) return { reason: 'liveness-failing', message: 'is killed because its liveness probe fails' }
-  if (killedBy('startup')) return { reason: 'startup-failing', message: 'is killed because its startup probe fails' }
-  if (at.isInit) return { reason: 'init-container-failed', message: `ends with ${exitWords(death)}` }
-  return { reason: 'crash-loop', message: `ends with ${exitWords(death)}` }
-}
-
-function exitWords({ exitCode, signal }: { exitCode?: number; signal?: number }): string {
-  return signal === undefined || signal === 0 ? `exit code ${exitCode ?? 'unknown'}` : `signal ${signal}`
 }
 
 function deathProblem(
@@ -189,7 +171,7 @@ function deathProblem(
   proven: boolean,
   view: View,
 ): Problem {
-  const { reason, message } = deathReason(at, death, view.events(pod))
+  const { reason, message } = explainDeath(at, death, view.events(pod))
   return describe(pod, at, {
     reason,
     class: 'strike',

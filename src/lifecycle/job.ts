@@ -5,6 +5,7 @@ import { containersOf } from './history.ts'
 import { condition, earliest } from './pod-state.ts'
 import { byImportance, examinePods } from './pods.ts'
 import type { ReasonCode } from './reasons.ts'
+import { creationProblem } from './replica-failure.ts'
 import { conclude, createdMilestone, type Rule } from './rule.ts'
 import { podRequest } from './selector.ts'
 import type { View } from './view.ts'
@@ -41,12 +42,17 @@ function assessJob(job: Job, view: View): Assessment {
   const wanted = spec.completions ?? 1
   const hasStarted = isComplete || succeeded > 0 || (status.active ?? 0) > 0 || (status.failed ?? 0) > 0
   const ended = failedProblem(job, owned, view)
+  const hasEnded = isComplete || ended !== undefined
   const podProblems = (state?.problems ?? []).map(softened)
-  const problems = [...(ended === undefined ? [] : [ended]), ...suspendedProblem(job, view), ...podProblems].toSorted(
-    byImportance,
-  )
+  const problems = [
+    ...(ended === undefined ? [] : [ended]),
+    ...suspendedProblem(job, view),
+    ...creationProblem(job, view, !hasEnded && (status.active ?? 0) === 0),
+    ...podProblems,
+  ].toSorted(byImportance)
+  const refused = problems.find(({ proven, subject }) => proven && !subject.startsWith('pod/'))
   const failure =
-    ended ?? (state?.failure !== undefined && !deaths.has(state.failure.reason) ? state.failure : undefined)
+    ended ?? refused ?? (state?.failure !== undefined && !deaths.has(state.failure.reason) ? state.failure : undefined)
   const patience = state?.pods.some((pod) => pod.started) ? 'its containers are running' : state?.patience
   const milestones: readonly Milestone[] = [
     createdMilestone,

@@ -2,6 +2,8 @@ import type { Condition, EventObject, Pod } from '../cluster/objects.ts'
 import type { Problem } from './assessment.ts'
 import { examineContainer, missingObjectMs, probesDueAt } from './container.ts'
 import { type ContainerHistory, containerOfEvent, containersOf, eventCount, type PodContainer } from './history.ts'
+import { missingObject } from './missing.ts'
+import { schedulerWords } from './scheduling.ts'
 import type { View } from './view.ts'
 
 const autoscalerReasons: readonly string[] = ['TriggeredScaleUp', 'Nominated', 'NotTriggerScaleUp']
@@ -44,7 +46,7 @@ export function examinePod(pod: Pod, view: View): PodState {
     ...findings.map((finding) => finding.recheckAt),
     ready && view.now < settledAt ? settledAt : undefined,
     ...problems.map(({ reason, firstSeenAt }) =>
-      reason === 'config-missing' ? firstSeenAt + missingObjectMs : undefined,
+      reason === 'config-missing' ? Math.max(firstSeenAt, view.startedAt) + missingObjectMs : undefined,
     ),
   ].filter((moment) => moment !== undefined && moment > view.now)
   const isProbed = containers.some((at) => (probesDueAt(at, view) ?? 0) > view.now)
@@ -136,7 +138,7 @@ function podProblems(pod: Pod, view: View): Problem[] {
         reason: 'unschedulable',
         class: 'slow',
         subject,
-        message: `cannot be scheduled: ${scheduling.message ?? scheduling.reason ?? 'no node fits'}`,
+        message: `cannot be scheduled: ${schedulerWords(scheduling.message ?? scheduling.reason ?? 'no node fits')}`,
         count: 1,
         firstSeenAt: view.time(scheduling.lastTransitionTime) ?? view.now,
         proven: false,
@@ -144,36 +146,56 @@ function podProblems(pod: Pod, view: View): Problem[] {
     ]
   }
   if (pod.status?.phase !== 'Pending') return []
-  const last = view
-    .events(pod)
-    .findLast(
-      ({ reason }) =>
-        reason === 'FailedMount' || reason === 'FailedAttachVolume' || reason === 'FailedCreatePodSandBox',
-    )
+  const failures = view.events(pod).filter(({ reason }) => reason !== undefined && setupFailures.includes(reason))
+  // The kubelet sums up every two minutes which volumes are not mounted; the event before that says why.
+  const last =
+    failures.findLast(({ message }) => !/^Unable to attach or mount volumes/.test(message ?? '')) ?? failures.at(-1)
   return last === undefined || isSetUp(pod, view) ? [] : [setupProblem(subject, last, view)]
 }
 
+/** The kubelet's and the attach controller's events about what a pod needs before its containers (pkg/kubelet/events). */
+const setupFailures: readonly string[] = [
+  'FailedMount',
+  'FailedAttachVolume',
+  'FailedMapVolume',
+  'FailedCreatePodSandBox',
+  'NetworkNotReady',
+]
+const sandboxFailures: readonly (string | undefined)[] = ['FailedCreatePodSandBox', 'NetworkNotReady']
+
 /**
- * Strike: a Secret or ConfigMap that a volume needs and that does not exist (it has a minute to appear). Slow: other
- * volumes and the network sandbox, which the kubelet tries again for ever.
+ * Strike: a Secret or ConfigMap that a volume needs and that does not exist. It has a minute to appear since the first
+ * refusal, or since the gate began, whichever is later; and the kubelet, which looks ever more rarely (every 2 minutes at
+ * the end), must have looked again since then. Slow: other volumes and the network sandbox, which are tried for ever.
  */
 function setupProblem(subject: string, event: EventObject, view: View): Problem {
-  const firstSeenAt = view.time(event.firstTimestamp ?? event.eventTime) ?? view.now
+  const first = view.time(event.firstTimestamp ?? event.eventTime) ?? view.now
+  const last = view.time(event.lastTimestamp ?? event.series?.lastObservedTime) ?? first
   const message = event.message ?? ''
-  const isSandbox = event.reason === 'FailedCreatePodSandBox'
-  const missing = /(?:secret|configmap) "[^"]+" not found|references non-existent (?:secret|config) key/i.exec(message)
-  const isMissing = missing !== null && !isSandbox
+  const isSandbox = sandboxFailures.includes(event.reason)
+  const missing = isSandbox ? undefined : missingObject(message)
+  const dueAt = Math.max(first, view.startedAt) + missingObjectMs
   return {
-    reason: isSandbox ? 'sandbox-failed' : isMissing ? 'config-missing' : 'volume-not-mounted',
-    class: isMissing ? 'strike' : 'slow',
+    reason: isSandbox ? 'sandbox-failed' : missing === undefined ? 'volume-not-mounted' : 'config-missing',
+    class: missing === undefined ? 'slow' : 'strike',
     subject,
-    message: isSandbox
-      ? `no network sandbox: ${message}`
-      : `a volume cannot be mounted: ${isMissing ? missing[0] : message}`,
+    message: isSandbox ? `no network sandbox: ${runtimeError(message)}` : mountWords(message),
     count: eventCount(event),
-    firstSeenAt,
-    proven: isMissing && view.now - firstSeenAt >= missingObjectMs,
+    firstSeenAt: first,
+    // Timestamps of events are whole seconds.
+    proven: missing !== undefined && view.now >= dueAt && last >= view.startedAt - 1_000,
+    ...(missing === undefined ? {} : { detail: missing }),
   }
+}
+
+/** `MountVolume.SetUp failed for volume "v" : secret "nope" not found` → `volume "v" cannot be mounted: secret …`. */
+function mountWords(message: string): string {
+  const [, volume = 'a volume', why = message] = /^\w+\.\w+ failed for (volume "[^"]+") ?:\s*(.+)$/s.exec(message) ?? []
+  return `${volume} cannot be mounted: ${runtimeError(why)}`
+}
+
+function runtimeError(message: string): string {
+  return message.replace(/^Failed to create pod sandbox:\s*/i, '').replace(/rpc error: code = \w+ desc = /g, '')
 }
 
 /** `Successfully pulled image "…" in 12.234s (12.234s including waiting).` */

@@ -16,7 +16,7 @@ const wordings: readonly (readonly [PullReason, RegExp])[] = [
   ['image-rate-limited', /\b429\b|too many requests|toomanyrequests|rate limit|RegistryUnavailable.*429/i],
   [
     'image-unauthorized',
-    /\b401\b|\b403\b|unauthorized|forbidden|authentication required|authorization failed|access denied|denied:|no basic auth credentials|SignatureValidationFailed/i,
+    /\b401\b|\b403\b|unauthorized|forbidden|authentication required|authorization failed|access denied|\bis denied\b|denied:|no basic auth credentials|authorization token has expired|SignatureValidationFailed/i,
   ],
   [
     'image-not-found',
@@ -24,7 +24,7 @@ const wordings: readonly (readonly [PullReason, RegExp])[] = [
   ],
   [
     'image-registry-unreachable',
-    /connection refused|no such host|i\/o timeout|TLS handshake|x509|certificate|deadline exceeded|connection reset|network is unreachable|no route to host|server misbehaving|\b50[0234]\b|\bEOF\b|RegistryUnavailable/i,
+    /connection refused|no such host|i\/o timeout|TLS handshake|x509|certificate|HTTP response to HTTPS client|deadline exceeded|Client\.Timeout|connection timed out|name resolution|connection reset|network is unreachable|no route to host|server misbehaving|\b50[0234]\b|\bEOF\b|RegistryUnavailable/i,
   ],
 ]
 
@@ -42,7 +42,7 @@ function withoutImage(message: string): string {
 
 /** Where runtimes name tags, hosts and ports without quotes: they may hold any word too, and any number. */
 const unquotedNames =
-  /\[manifests [^\]]*\]|reading manifest \S+ in \S+|manifest for \S+|from host \S+|lookup \S+|(?:dial|read|write) tcp \S+/gi
+  /\[manifests [^\]]*\]|reading manifest \S+ in \S+|manifest for \S+|from host \S+|lookup \S+|pinging (?:container|docker) registry \S+|(?:https?|docker):\/\/\S+|(?:dial|read|write) tcp \S+/gi
 
 /** The message without all that is only a name in it. */
 function withoutNames(message: string): string {

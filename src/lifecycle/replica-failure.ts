@@ -1,4 +1,4 @@
-import type { Condition, KubeObject } from '../cluster/objects.ts'
+import type { Condition, EventObject, KubeObject } from '../cluster/objects.ts'
 import type { Problem } from './assessment.ts'
 import { eventCount } from './history.ts'
 import { condition } from './pod-state.ts'
@@ -6,47 +6,71 @@ import type { ReasonCode } from './reasons.ts'
 import type { View } from './view.ts'
 
 /**
- * Why a controller cannot create pods, from the API server's words in its ReplicaFailure condition or FailedCreate
- * event (pkg/controller/controller_utils.go). The order matters: a quota's refusal is a "forbidden" too.
+ * Why a controller cannot create pods, from the API server's words. The order matters: most of them are a "forbidden".
+ * A LimitRange's refusal is a policy's denial: neither it nor the pods change by themselves.
  */
 const wordings: readonly (readonly [ReasonCode, RegExp])[] = [
-  ['quota-exceeded', /exceeded quota|must specify limits|insufficient quota/i],
+  ['quota-exceeded', /exceeded quota|must specify (?:limits|requests|\w+ for)|insufficient quota/i],
+  ['terminating', /because it is being terminated/i],
   ['service-account-missing', /error looking up service account|serviceaccount "[^"]*" not found/i],
   ['webhook-unavailable', /failed calling webhook|failed to call webhook/i],
   [
     'admission-denied',
-    /admission webhook "[^"]*" denied|violates PodSecurity|ValidatingAdmissionPolicy .* denied|denied the request/i,
+    /admission webhook "[^"]*" denied|violates PodSecurity|ValidatingAdmissionPolicy .* denied|denied the request|(?:maximum|minimum) (?:\w+ )?[\w./-]+ (?:usage )?per (?:Pod|Container) is|max limit to request ratio per (?:Pod|Container)/i,
   ],
 ]
 
 /**
- * What keeps a controller from creating pods, from its ReplicaFailure condition. Terminal: an explicit denial by a policy
- * at its second attempt, since only another apply (or policy) changes its answer. Slow: everything that others may mend,
- * as quota, a missing ServiceAccount or an unreachable webhook.
+ * What keeps a controller from creating pods, from its ReplicaFailure condition; those of StatefulSets, DaemonSets and Jobs
+ * write none, so there it is the event of their last attempt, while they have fewer pods than they want (`isShort`).
+ *
+ * Terminal: an explicit denial by a policy at its second attempt, since only another apply (or policy) changes its answer,
+ * and a pod that the API server finds invalid. Slow: everything that others may mend, as quota, a missing ServiceAccount or
+ * PriorityClass, or an unreachable webhook.
  */
 export function creationProblem(
   controller: KubeObject & { status?: { conditions?: Condition[] } },
   view: View,
+  isShort = false,
 ): readonly Problem[] {
+  const attempts = view
+    .events(controller)
+    .filter(({ reason }) => reason === 'FailedCreate' || reason === 'SuccessfulCreate')
+    .toSorted((a, b) => lastTime(a, view) - lastTime(b, view))
   const failed = condition(controller, 'ReplicaFailure')
-  if (failed?.status !== 'True') return []
-  const message = failed.message ?? ''
+  const last = isShort ? attempts.at(-1) : undefined
+  const refusal = failed?.status === 'True' ? failed : last?.reason === 'FailedCreate' ? last : undefined
+  if (refusal === undefined) return []
+  const message = refusal.message ?? ''
   const reason = wordings.find(([, pattern]) => pattern.test(message))?.[0] ?? 'replica-failure'
-  const refusals = view.events(controller).filter((event) => event.reason === 'FailedCreate')
+  const refusals = attempts.filter((event) => event.reason === 'FailedCreate')
   const count = Math.max(
     1,
     refusals.reduce((sum, event) => sum + eventCount(event), 0),
   )
-  const isDenied = reason === 'admission-denied'
+  const isDenied = reason === 'admission-denied' || /\bis invalid: /.test(message)
+  const since = failed?.status === 'True' ? failed.lastTransitionTime : last?.firstTimestamp
   return [
     {
       reason,
       class: isDenied ? 'terminal' : 'slow',
       subject: `${controller.kind.toLowerCase()}/${controller.metadata.name}`,
-      message: `pods cannot be created: ${message}`,
+      message: `pods cannot be created: ${withoutPreamble(message)}`,
       count,
-      firstSeenAt: view.time(failed.lastTransitionTime) ?? view.now,
+      firstSeenAt: view.time(since) ?? view.now,
       proven: isDenied && count >= 2,
     },
   ]
+}
+
+function lastTime(event: EventObject, view: View): number {
+  return view.time(event.series?.lastObservedTime ?? event.lastTimestamp ?? event.eventTime) ?? 0
+}
+
+/** Events begin with what was tried: `Error creating: …`, `create Pod web-0 in StatefulSet web failed error: …`. */
+function withoutPreamble(message: string): string {
+  return message.replace(
+    /^(?:\(combined from similar events\):\s*)?(?:Error creating: |create Pod \S+ in StatefulSet \S+ failed error: )/,
+    '',
+  )
 }

@@ -51,7 +51,8 @@ export function conclude(
 ): Assessment {
   const { ready, readyMessage, ...rest } = found
   const terminating = terminatingProblem(object, view)
-  const problems = terminating === undefined ? rest.problems : [...rest.problems, terminating]
+  // What is wrong with its pods is of no interest any more.
+  const problems = terminating === undefined ? rest.problems : [terminating, ...rest.problems]
   const assessment = { ...rest, problems }
   // Ready beats failed when both arrive together (DESIGN §2).
   if (ready && terminating === undefined) return omitFailure({ ...assessment, status: 'ready', message: readyMessage })

@@ -227,7 +227,7 @@ describe('a container that dies', () => {
   it('says how, and how often', () => {
     const pod = createPod({ status: crashLoopStatus(3, 4, 137) })
     expect(examine(pod, { now: 60 }).problem).toMatchObject({
-      message: 'ends with exit code 137, 3 times now',
+      message: 'ends with exit code 137 (killed), 3 times now',
       detail: { exitCode: 137 },
     })
   })

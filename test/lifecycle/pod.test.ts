@@ -256,7 +256,7 @@ describe('what is wrong with a pod before its containers exist', () => {
           class: 'strike',
           proven,
           count: 7,
-          message: 'a volume cannot be mounted: secret "nope" not found',
+          message: 'volume "v" cannot be mounted: secret "nope" not found',
         },
       ])
     },
