@@ -51,7 +51,10 @@ function assessDaemonSet(set: DaemonSet, view: View): Assessment {
   const isAvailable = isUpdated && available >= awaited
   const isSettled = state === undefined || (state.pods.every((pod) => pod.settled) && passed >= awaited)
   const old = owned.filter((pod) => !isReplaced(pod) && !isNew(pod)).length
-  const problems = [...(state?.problems ?? []), ...creationProblem(set, view)].toSorted(byImportance)
+  const problems = [
+    ...(state?.problems ?? []),
+    ...creationProblem(set, view, (status.currentNumberScheduled ?? 0) < desired),
+  ].toSorted(byImportance)
   const failure = state?.failure ?? problems.find((problem) => problem.proven && !problem.subject.startsWith('pod/'))
   const terminating = terminatingUntil(owned, view.time, view.now)
   const patience = state?.patience ?? (terminating === undefined ? undefined : 'a pod is within its grace period')
