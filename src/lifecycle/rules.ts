@@ -17,27 +17,116 @@ import { seenRule } from './seen.ts'
 import { serviceRule } from './service.ts'
 import { statefulSetRule } from './statefulset.ts'
 
-/** Kinds with rules of their own, by group and kind. */
-const rules: ReadonlyMap<string, Rule> = new Map([
-  ['apps/Deployment', deploymentRule],
-  ['apps/ReplicaSet', replicaSetRule],
-  ['/ReplicationController', replicaSetRule],
-  ['apps/StatefulSet', statefulSetRule],
-  ['apps/DaemonSet', daemonSetRule],
-  ['/Pod', podRule],
-  ['batch/Job', jobRule],
-  ['/Service', serviceRule],
-  ['/PersistentVolumeClaim', claimRule],
-  ['networking.k8s.io/Ingress', ingressRule],
-  ['autoscaling/HorizontalPodAutoscaler', autoscalerRule],
-  ['policy/PodDisruptionBudget', disruptionBudgetRule],
-  ['apiextensions.k8s.io/CustomResourceDefinition', definitionRule],
-  ['apiregistration.k8s.io/APIService', apiServiceRule],
-  ['/Namespace', namespaceRule],
-])
+/** A kind with a rule of its own, and that rule in one sentence, for the documentation. */
+export interface KnownKind {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly rule: Rule
+  /** The end of "It is ready when …". */
+  readonly readyWhen: string
+}
 
-/** Built-in kinds that are ready once they are seen. */
-const seen: ReadonlySet<string> = new Set([
+export const knownKinds: readonly KnownKind[] = [
+  {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    rule: deploymentRule,
+    readyWhen:
+      'the present generation is observed, all replicas are of the new revision and available, none of an older one is left, and its pods have settled',
+  },
+  {
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    rule: statefulSetRule,
+    readyWhen:
+      'the present generation is observed, all replicas are ready, as many as the partition lets through are updated, and they have settled; with OnDelete, all existing pods are ready',
+  },
+  {
+    apiVersion: 'apps/v1',
+    kind: 'DaemonSet',
+    rule: daemonSetRule,
+    readyWhen:
+      'the present generation is observed and the pods of all its nodes are updated, available and settled; nodes that are not ready, cordoned, gone or just joined are told, not waited for; with OnDelete, all existing pods are ready',
+  },
+  {
+    apiVersion: 'apps/v1',
+    kind: 'ReplicaSet',
+    rule: replicaSetRule,
+    readyWhen: 'the present generation is observed, and all replicas are available and settled',
+  },
+  {
+    apiVersion: 'v1',
+    kind: 'ReplicationController',
+    rule: replicaSetRule,
+    readyWhen: 'the present generation is observed, and all replicas are available and settled',
+  },
+  {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    rule: podRule,
+    readyWhen: 'it runs, is Ready and has settled, or it has succeeded',
+  },
+  {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    rule: jobRule,
+    readyWhen: 'the controller says Complete',
+  },
+  {
+    apiVersion: 'v1',
+    kind: 'Service',
+    rule: serviceRule,
+    readyWhen:
+      'one endpoint is ready whose pod matches the present selector and port and, of a gated workload, is of its new revision; a LoadBalancer has its address too; headless, ExternalName and selectorless ones are ready at once',
+  },
+  {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    rule: claimRule,
+    readyWhen: 'it is Bound, or waits for its first consumer (WaitForFirstConsumer) and nothing uses it',
+  },
+  {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'Ingress',
+    rule: ingressRule,
+    readyWhen: 'the Services and ports of its backends exist; a missing address is told, not waited for',
+  },
+  {
+    apiVersion: 'autoscaling/v2',
+    kind: 'HorizontalPodAutoscaler',
+    rule: autoscalerRule,
+    readyWhen: 'it is able to scale and reads its metric, or is disabled by zero replicas',
+  },
+  {
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
+    rule: disruptionBudgetRule,
+    readyWhen: 'its controller has observed the present generation',
+  },
+  {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    rule: definitionRule,
+    readyWhen: 'it is Established',
+  },
+  {
+    apiVersion: 'apiregistration.k8s.io/v1',
+    kind: 'APIService',
+    rule: apiServiceRule,
+    readyWhen: 'it is Available',
+  },
+  {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    rule: namespaceRule,
+    readyWhen: 'it is Active',
+  },
+]
+
+const rules: ReadonlyMap<string, Rule> = new Map(knownKinds.map((known) => [keyOf(known), known.rule]))
+
+/** Built-in kinds that are ready once they are seen, by group and kind. */
+export const seenKinds: ReadonlySet<string> = new Set([
   'batch/CronJob',
   '/ConfigMap',
   '/Secret',
@@ -56,7 +145,11 @@ const seen: ReadonlySet<string> = new Set([
 ])
 
 /** The rule of a kind, whatever its version; the generic one for kinds without a rule of their own. */
-export function ruleOf({ apiVersion, kind }: { apiVersion: string; kind: string }): Rule {
-  const key = `${groupOf(apiVersion)}/${kind}`
-  return rules.get(key) ?? (seen.has(key) ? seenRule : genericRule)
+export function ruleOf(kind: { apiVersion: string; kind: string }): Rule {
+  const key = keyOf(kind)
+  return rules.get(key) ?? (seenKinds.has(key) ? seenRule : genericRule)
+}
+
+function keyOf({ apiVersion, kind }: { apiVersion: string; kind: string }): string {
+  return `${groupOf(apiVersion)}/${kind}`
 }

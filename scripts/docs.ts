@@ -1,0 +1,68 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { hintFor } from '../src/diagnosis/hints.ts'
+import { reasonCodes, reasons } from '../src/lifecycle/reasons.ts'
+import { knownKinds, seenKinds } from '../src/lifecycle/rules.ts'
+
+/**
+ * Makes `docs/reference.md` from the code: every kind with its milestones and rule, every reason with its class, what
+ * proves it, and the fix.
+ *
+ *     node scripts/docs.ts           write it
+ *     node scripts/docs.ts --check   fail when it is not what the code gives
+ */
+
+const path = join(import.meta.dirname, '../docs/reference.md')
+const text = reference()
+if (!process.argv.includes('--check')) writeFileSync(path, text)
+else if (readFileSync(path, 'utf8') !== text) {
+  console.error('docs/reference.md is not what the code gives: run npm run docs, and commit it.')
+  process.exitCode = 1
+}
+
+function reference(): string {
+  const kinds = knownKinds.map(({ apiVersion, kind, rule, readyWhen }) => [
+    `${kind} (\`${apiVersion}\`)`,
+    rule.milestones.map((name) => `\`${name}\``).join(' '),
+    readyWhen,
+  ])
+  const target = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop', name: 'web', clocks: {} }
+  const codes = reasonCodes.map((code) => [
+    `\`${code}\``,
+    reasons[code].class,
+    reasons[code].proof,
+    hintFor(target, code, undefined),
+  ])
+  return [
+    '# Kinds and reasons',
+    '',
+    'Made from the code by `npm run docs`.',
+    '',
+    '## Kinds',
+    '',
+    'An object that is being deleted is never ready. A milestone is reached when those before it are.',
+    '',
+    ...table(['kind', 'milestones', 'ready when'], kinds),
+    '',
+    `Ready once they exist: ${[...seenKinds].map((key) => key.replace(/^.*\//, '')).join(', ')}.`,
+    '',
+    'Every other kind is judged by what it says of itself: observed generation, conditions of either polarity, the words of its',
+    'phase, state or health. One that says nothing is ready once it exists, and the report says that nothing more could be known.',
+    'Milestones: `created` `observed` `ready`.',
+    '',
+    '## Reasons',
+    '',
+    '- **terminal**: nothing but a new apply can fix it. It fails its target as soon as it is proven.',
+    '- **strike**: only repetition or time proves it; then it fails its target.',
+    '- **slow**: it may heal. It is shown at once, and only a clock ends it, with this reason.',
+    '- **clock**, **identity**, **sight**, **input**: no problem of an object, but the end of the wait itself.',
+    '',
+    ...table(['reason', 'class', 'what proves it', 'what to do'], codes),
+    '',
+  ].join('\n')
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
+  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)]
+}
