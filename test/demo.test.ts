@@ -1,0 +1,36 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { showRollout } from '../scripts/show-rollout.ts'
+
+let folder: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'demo-'))
+})
+
+afterEach(() => rmSync(folder, { recursive: true }))
+
+test('the demo shows a rollout that becomes ready and one whose image is missing, and no command to the runner', async () => {
+  const lines: string[] = []
+  const show = (name: string) =>
+    showRollout({
+      name,
+      entry: 'src/index.ts',
+      folder,
+      summaryFile: join(folder, 'summary.md'),
+      speed: 10,
+      print: (line) => lines.push(line),
+      env: { NO_COLOR: '1' },
+    })
+  expect((await show('update')).exitCode).toBe(0)
+  expect((await show('image-not-found')).exitCode).toBe(1)
+  const log = lines.join('\n')
+  expect(log).toMatch(/deployment\/web {2}✓ ready in/)
+  expect(log).toMatch(/deployment\/web {2}✗ failed after .*image-not-found/)
+  expect(log).toContain('▾ ✗ deployment/web: image not found')
+  expect(log).not.toMatch(/^::/m)
+  const summary = readFileSync(join(folder, 'summary.md'), 'utf8')
+  expect(summary).toContain('Rollout ready')
+  expect(summary).toContain('Rollout failed')
+}, 30_000)
