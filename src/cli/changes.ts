@@ -52,7 +52,10 @@ async function showChanges(part: Part, args: Arguments, surface: Surface): Promi
             name: name ?? '',
             ...(name === undefined ? { selector: labelSelector ?? '' } : {}),
           })
-          tell(stderr, `Waiting for ${what} to be created.`)
+          tell(
+            stderr,
+            `Waiting for ${what}${request.namespace === undefined ? '' : ` in ${request.namespace}`} to be created.`,
+          )
         },
         onTrouble: (words) =>
           tell(

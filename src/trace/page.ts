@@ -167,15 +167,19 @@ function milestoneLines({ object, assessment, view }: Present): readonly Line[] 
   ]
 }
 
-/** The milestones on one line. */
+/** The milestones on one line: how many are reached, and which are not. */
 function milestoneTrail({ assessment }: Present): Line {
   const shown = assessment.milestones.filter(({ state }) => state !== 'skipped')
+  const open = shown.filter(({ state }) => state === 'open')
+  const reached =
+    open.length === 0 ? 'all milestones reached' : `${shown.length - open.length} of ${shown.length} milestones`
   return line(
     2,
-    ...shown.flatMap(({ name, state, count }) => {
-      const as: Mark = state === 'done' ? '✓' : '…'
-      const words = count === undefined || state === 'done' ? name : `${name} ${count.done}/${count.total}`
-      return [mark(as), marked(words, as)]
+    mark(open.length === 0 ? '✓' : '…'),
+    reached,
+    ...open.map(({ name, count }, index) => {
+      const words = count === undefined ? name : `${name} ${count.done}/${count.total}`
+      return marked(`${index === 0 ? '· ' : ''}${words}`, '…')
     }),
   )
 }

@@ -46,7 +46,7 @@ function childrenLines(object: KubeObject, indent: number, present: Present, dep
   const owned = present.owned(object.metadata.uid)
   const pods = owned.filter(({ kind }) => kind === 'Pod') as readonly Pod[]
   const sets = owned.filter(({ kind }) => kind === 'ReplicaSet') as readonly ReplicaSet[]
-  const others = owned.filter(({ kind }) => kind !== 'Pod' && kind !== 'ReplicaSet')
+  const others = owned.filter(({ kind }) => !['Pod', 'ReplicaSet', 'ControllerRevision'].includes(kind))
   return [
     ...replicaSetLines(object, sets, indent, present, depth),
     ...others.flatMap((child) => [

@@ -6,8 +6,8 @@ import type { KubeObject, ManagedFields, Pod } from '../../cluster/objects.ts'
  *
  * A write that changes fields gives its manager's entry the time of the write, in whole seconds
  * (https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers). Where the second was the same before, only
- * a change of nothing but the status with one possible writer is told. Binding a pod to its node leaves no entry, and a
- * deletion neither.
+ * a change of nothing but the status with one possible writer is told. Entries of the subresource `scale` have no time, so
+ * such a one is told by what it can change. Binding a pod to its node leaves no entry, and a deletion neither.
  */
 export function authorOf(before: KubeObject | undefined, after: KubeObject): string | undefined {
   const entries = after.metadata.managedFields ?? []
@@ -16,9 +16,11 @@ export function authorOf(before: KubeObject | undefined, after: KubeObject): str
   if (isBound) return `${schedulerOf(after)} (binding)`
 
   const known = new Map((before.metadata.managedFields ?? []).map((entry) => [keyOf(entry), entry.time]))
-  const written = entries.filter((entry) => known.get(keyOf(entry)) !== entry.time)
+  const written = entries.filter((entry) => !known.has(keyOf(entry)) || known.get(keyOf(entry)) !== entry.time)
   if (written.length > 0) return [...new Set(written.map(nameOf))].join(', ')
 
+  const scalers = entries.filter(({ subresource, time }) => subresource === 'scale' && time === undefined)
+  if (replicasOf(before) !== replicasOf(after)) return scalers.length === 1 ? nameOf(scalers[0]) : undefined
   if (!isOnlyStatus(before, after)) return undefined
   const latest = entries
     .map(({ time = '' }) => time)
@@ -51,4 +53,8 @@ function nodeOf(object: KubeObject): string | undefined {
 
 function schedulerOf(pod: KubeObject): string {
   return (pod.spec as { schedulerName?: string } | undefined)?.schedulerName ?? 'a scheduler'
+}
+
+function replicasOf(object: KubeObject): number | undefined {
+  return (object.spec as { replicas?: number } | undefined)?.replicas
 }
