@@ -1,6 +1,11 @@
 import type { Arguments, Grammar } from './arguments.ts'
+import { changes, status } from './changes.ts'
 import { type Flag, filenameFlag, inputFlags, judgingFlags, outputFlags } from './flags.ts'
 import type { Surface } from './output.ts'
+import { record } from './record.ts'
+import { replay } from './replay.ts'
+import { trace } from './trace.ts'
+import { wait } from './wait.ts'
 
 /** A command of the program: what it takes, what its help says, and what it does. */
 export interface Command extends Grammar {
@@ -13,7 +18,7 @@ export interface Command extends Grammar {
   readonly description: string
   /** What is typed behind the program's name, and what that does. */
   readonly examples: readonly (readonly [typed: string, does: string])[]
-  /** Loaded only when it is called for. Resolves to the exit code. */
+  /** Resolves to the exit code. */
   readonly run: (args: Arguments, surface: Surface) => Promise<number>
 }
 
@@ -60,7 +65,7 @@ export const commands: readonly Command[] = [
     ],
     takes: 'references',
     flags: [filenameFlag, ...inputFlags, json, color],
-    run: async (args, surface) => (await import('./wait.ts')).wait(args, surface),
+    run: wait,
   },
   {
     name: 'replay',
@@ -83,7 +88,7 @@ export const commands: readonly Command[] = [
       json,
       color,
     ],
-    run: async (args, surface) => (await import('./replay.ts')).replay(args, surface),
+    run: replay,
   },
   {
     name: 'record',
@@ -113,7 +118,7 @@ export const commands: readonly Command[] = [
       color,
     ],
     claims: (name, value) => name === 'for' && /^[-\d.]/.test(value),
-    run: async (args, surface) => (await import('./record.ts')).record(args, surface),
+    run: record,
   },
   {
     name: 'trace',
@@ -136,7 +141,7 @@ export const commands: readonly Command[] = [
       ...placeFlags,
       color,
     ],
-    run: async (args, surface) => (await import('./trace.ts')).trace(args, surface),
+    run: trace,
   },
   {
     name: 'status',
@@ -151,7 +156,7 @@ export const commands: readonly Command[] = [
     takes: 'references',
     without: ['for', 'timeout', 'stall-timeout', 'milestone-timeouts'],
     flags: changeFlags,
-    run: async (args, surface) => (await import('./changes.ts')).status(args, surface),
+    run: status,
   },
   {
     name: 'changes',
@@ -165,6 +170,6 @@ export const commands: readonly Command[] = [
     takes: 'references',
     without: ['for', 'timeout', 'stall-timeout', 'milestone-timeouts'],
     flags: changeFlags,
-    run: async (args, surface) => (await import('./changes.ts')).changes(args, surface),
+    run: changes,
   },
 ]
