@@ -45,6 +45,8 @@ export class Gate {
   #over: { readonly verdict: Verdict; readonly at: number } | undefined
   /** Who progresses without a problem, and so is a reason to be patient with the others. */
   readonly #healthy = new Set<Track>()
+  /** The two that became ready last, the latest first: enough to know of the last one but any. */
+  #latestReady: readonly Track[] = []
   /** When each track is to be looked at again, or ended, by time alone; Infinity when never. */
   readonly #lookAt: number[]
   readonly #endAt: number[]
@@ -328,8 +330,7 @@ export class Gate {
       const { reason } = assessment.failure
       this.#end(track, { outcome: 'failed', reason, message: describe(assessment.failure, track.target) })
     } else if (assessment.status === 'ready' && !wasReady) {
-      track.readyAt = this.#now
-      this.#tell(track, 'verdict', assessment.message, 'ready')
+      this.#becomeReady(track, assessment.message)
     }
   }
 
@@ -337,8 +338,7 @@ export class Gate {
     const isKnown = track.wasDeleted || this.store.knowledge(targetWatch(track.target)) === 'complete'
     if (track.target.waitFor?.type === 'delete') {
       if (!isKnown || track.isReady) return
-      track.readyAt = this.#now
-      this.#tell(track, 'verdict', 'does not exist', 'ready')
+      this.#becomeReady(track, 'does not exist')
     } else if (track.isReady) {
       track.readyAt = undefined
       track.stall.restart(this.#now)
@@ -365,6 +365,7 @@ export class Gate {
       startedAt,
       settings: { settleMs, maxRestarts },
       history: track.history,
+      ...this.#othersReadyAt(track),
       othersProgress: this.#healthy.size > (this.#healthy.has(track) ? 1 : 0),
       time: this.#around.time,
       owned: (uid, kind) => store.ownedBy(uid, kind),
@@ -384,6 +385,17 @@ export class Gate {
       ({ assessment }) => assessment?.pods !== undefined,
     )
     return workloads.length === 0 ? undefined : workloads.some(({ assessment }) => assessment?.pods?.has(uid))
+  }
+
+  #becomeReady(track: Track, message: string): void {
+    track.readyAt = this.#now
+    this.#latestReady = [track, ...this.#latestReady.filter((other) => other !== track)].slice(0, 2)
+    this.#tell(track, 'verdict', message, 'ready')
+  }
+
+  #othersReadyAt(track: Track): { othersReadyAt?: number } {
+    const at = this.#latestReady.find((other) => other !== track)?.readyAt
+    return at === undefined ? {} : { othersReadyAt: at }
   }
 
   #end(track: Track, verdict: Verdict<TargetOutcome>): void {

@@ -147,14 +147,16 @@ function lastRefusal(history: ContainerHistory): readonly [PullReason, Refusals]
 
 /**
  * Strike: a container that died and is not running, proven by its third death. While another target progresses it may be
- * waiting for that one, and so may the instance that died before that one was ready: only the next shows whether it was.
+ * waiting for that one, and so may the instance have that started before that one was ready: only the next shows it.
  */
 function examineDeath(pod: Pod, at: PodContainer, history: ContainerHistory, view: View): ContainerFinding {
   const death = at.status === undefined ? undefined : presentDeath(at.status, at.runsOnce)
   if (death === undefined || history.deaths === 0) return {}
   const firstDeathAt = history.firstDeathAt ?? view.now
-  const mayHaveWaited = view.othersProgress || (view.othersProgressedAt ?? 0) > (view.time(death.startedAt) ?? Infinity)
-  const patience = mayHaveWaited ? strikeWhileOthersProgressMs : strikeMs
+  // An instance that never started waited for nobody (its startedAt is 1970).
+  const startedAt = death.reason === 'StartError' ? undefined : view.time(death.startedAt)
+  const mayHaveWaited = startedAt !== undefined && (view.othersReadyAt ?? 0) > startedAt
+  const patience = view.othersProgress || mayHaveWaited ? strikeWhileOthersProgressMs : strikeMs
   const isEnough = history.deaths > view.settings.maxRestarts
   const proven = isEnough && view.now - firstDeathAt >= patience
   return {

@@ -1,6 +1,6 @@
 /** A Secret or ConfigMap that a pod refers to and that is not there, or that lacks the key. */
 export interface MissingObject {
-  /** As kubectl writes it: `secret/database`. */
+  /** As kubectl writes it: `secret/database`; `secret` alone where the kubelet does not say which. */
   readonly object: string
   readonly key?: string
 }
@@ -16,7 +16,6 @@ export function missingObject(message: string): MissingObject | undefined {
   const [, key, holder, path = ''] = /couldn't find key (\S+) in (Secret|ConfigMap) (\S+)/i.exec(message) ?? []
   if (holder !== undefined && key !== undefined)
     return { object: `${holder.toLowerCase()}/${path.slice(path.indexOf('/') + 1)}`, key }
-  const [, source, path2] =
-    /\b(secret|configmap) references non-existent (?:secret|config) key: (\S+)/i.exec(message) ?? []
-  return source === undefined || path2 === undefined ? undefined : { object: source.toLowerCase(), key: path2 }
+  const [, source = '', absent] = /references non-existent (secret|config) key: (\S+)/i.exec(message) ?? []
+  return absent === undefined ? undefined : { object: source === 'secret' ? 'secret' : 'configmap', key: absent }
 }

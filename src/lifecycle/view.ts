@@ -16,8 +16,8 @@ export interface View {
   readonly history: TargetHistory
   /** Another target of the gate still progresses without a problem of its own: a crash may be waiting for it. */
   readonly othersProgress: boolean
-  /** When the last of them stopped to: from then on a container that waited for it can come up. */
-  readonly othersProgressedAt?: number
+  /** When another target last became ready: from then on a container that waited for it can come up. */
+  readonly othersReadyAt?: number
   /** A timestamp of the server on the runner's clock; undefined when absent or unreadable. */
   time(timestamp: string | null | undefined): number | undefined
   /** The objects of a kind owned by this uid. */

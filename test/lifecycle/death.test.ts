@@ -1,0 +1,99 @@
+import { exitWords, explainDeath, runtimeWords } from '../../src/lifecycle/death.ts'
+import { containersOf } from '../../src/lifecycle/history.ts'
+import { createContainer, createEvent, createPod } from './builders.ts'
+
+const pod = createPod({ spec: { containers: [createContainer({ resources: { limits: { memory: '20Mi' } } })] } })
+const [app] = containersOf(pod)
+if (app === undefined) throw new Error('The pod has no container.')
+const runc = (words: string) =>
+  `failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: ${words}: unknown`
+const startError = (words: string) => ({ reason: 'StartError', exitCode: 128, message: runc(words) })
+
+describe('why a container died', () => {
+  it.each([
+    [
+      'its limit of memory',
+      { reason: 'OOMKilled', exitCode: 137 },
+      'out-of-memory',
+      'was killed for using more memory than its limit of 20Mi',
+    ],
+    [
+      'its limit of memory, before it started',
+      startError('container init was OOM-killed (memory limit too low?)'),
+      'out-of-memory',
+      'was killed for using more memory than its limit of 20Mi',
+    ],
+    [
+      'a program that is not there',
+      startError('exec: "/no/such": stat /no/such: no such file or directory'),
+      'bad-command',
+      'cannot start: exec: "/no/such": stat /no/such: no such file or directory',
+    ],
+    [
+      'a program that may not be run',
+      startError('exec: "/etc/passwd": permission denied'),
+      'bad-command',
+      'cannot start: exec: "/etc/passwd": permission denied',
+    ],
+    [
+      'a file where a folder is mounted',
+      startError('error mounting "/var/lib/v" to rootfs at "/etc/app.conf": not a directory'),
+      'container-create-failed',
+      'cannot start: error mounting "/var/lib/v" to rootfs at "/etc/app.conf": not a directory',
+    ],
+    [
+      'another architecture',
+      startError('exec /app: exec format error'),
+      'exec-format',
+      "cannot run on this node's architecture: exec /app: exec format error",
+    ],
+    [
+      'a shell that finds no program',
+      { exitCode: 127 },
+      'bad-command',
+      'cannot start: exit code 127 (its command was not found)',
+    ],
+    ['a crash', { exitCode: 139 }, 'crash-loop', 'ends with exit code 139 (segmentation fault)'],
+    ['a signal', { exitCode: 0, signal: 9 }, 'crash-loop', 'ends with signal 9'],
+    ['its own will', { exitCode: 0 }, 'crash-loop', 'ends with exit code 0'],
+    [
+      'its node',
+      { reason: 'ContainerStatusUnknown', exitCode: 137 },
+      'crash-loop',
+      'was lost: its node no longer knows how it ended',
+    ],
+  ] as const)('by %s', (_, death, reason, message) => {
+    expect(explainDeath(app, death, [])).toEqual({ reason, message })
+  })
+
+  it('by its postStart hook, in the words of the event', () => {
+    const hook = createEvent(pod, { container: 'app', reason: 'FailedPostStartHook', message: 'PostStartHook failed' })
+    expect(explainDeath(app, { exitCode: 137 }, [hook])).toEqual({
+      reason: 'crash-loop',
+      message: 'is killed because its postStart hook fails: PostStartHook failed',
+    })
+  })
+
+  it('by the probe of a container whose name begins like its own is not blamed on it', () => {
+    const killing = createEvent(pod, {
+      reason: 'Killing',
+      message: 'Container app-proxy failed liveness probe, will be restarted',
+    })
+    expect(explainDeath(app, { exitCode: 1 }, [killing]).reason).toBe('crash-loop')
+  })
+})
+
+describe('the words for how a container ended', () => {
+  it('leave an exit code alone that means what the program wants', () => {
+    expect(exitWords({ exitCode: 3 })).toBe('exit code 3')
+    expect(exitWords({})).toBe('exit code unknown')
+  })
+
+  it.each([
+    ['failed to create containerd container: no command specified', 'no command specified'],
+    ['container create failed: executable file not found in $PATH', 'executable file not found in $PATH'],
+    ['no layers around it', 'no layers around it'],
+  ])('take the layers off: %s', (message, words) => {
+    expect(runtimeWords(message)).toBe(words)
+  })
+})
