@@ -2,7 +2,7 @@ import type { DaemonSet, KubeObject, Node, Pod } from '../cluster/objects.ts'
 import { milestonesOf } from '../plan/milestones.ts'
 import type { Assessment } from './assessment.ts'
 import { condition, earliest, isReplaced } from './pod-state.ts'
-import { byImportance, examinePods, type PodsState } from './pods.ts'
+import { byImportance, examinePods, type PodsState, settledByPods, settledUnseen } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
 import { countMilestone, podMilestones, pods, terminatingUntil } from './replicas.ts'
 import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from './rule.ts'
@@ -38,30 +38,34 @@ function assessDaemonSet(set: DaemonSet, view: View): Assessment {
   const desired = status.desiredNumberScheduled ?? 0
   const isNew = revisionTest(set, view)
   const owned = view.owned(set.metadata.uid, 'Pod') as readonly Pod[]
-  const excused = excusedNodes(view)
-  const gated = owned.filter((pod) => (isOnDelete || isNew(pod)) && !excused.has(nodeOf(pod)))
-  const state = view.knowledge(podRequest(set)) === 'complete' ? examinePods(gated, view) : undefined
+  const isExcused = excuseTest(view)
+  const awaitedPods = observed ? owned.filter((pod) => !isExcused(nodeOf(pod))) : []
+  const gated = awaitedPods.filter((pod) => isOnDelete || isNew(pod))
+  const seesPods = view.knowledge(podRequest(set)) === 'complete'
+  const state = seesPods ? examinePods(gated, view) : undefined
+  // Only pods of the new revision fail it (DESIGN §2); with OnDelete the old ones stay, and are among those that count.
+  const current = seesPods ? examinePods(awaitedPods.filter(isNew), view) : undefined
 
   const passed = state?.pods.filter((pod) => pod.settled).length ?? 0
-  const unfinished = state === undefined || passed === 0 ? 0 : excusedCount(owned, excused, isNew, view)
-  const awaited = Math.max(0, desired - unfinished)
+  const unfinished = passed === 0 ? [] : unfinishedNodes(owned, isExcused, isNew)
+  const awaited = Math.max(0, desired - unfinished.length)
   const updated = isOnDelete ? desired : (status.updatedNumberScheduled ?? 0)
   const available = (isOnDelete ? status.numberReady : status.numberAvailable) ?? 0
   const isUpdated = observed && updated >= awaited
   const isAvailable = isUpdated && available >= awaited
-  const isSettled = state === undefined || (state.pods.every((pod) => pod.settled) && passed >= awaited)
+  const settled = state === undefined ? settledUnseen(view) : settledByPods(state, awaited, view)
   const old = owned.filter((pod) => !isReplaced(pod) && !isNew(pod)).length
   const problems = [
-    ...(state?.problems ?? []),
+    ...(current?.problems ?? []),
     ...creationProblem(set, view, (status.currentNumberScheduled ?? 0) < desired),
   ].toSorted(byImportance)
-  const failure = state?.failure ?? problems.find((problem) => problem.proven && !problem.subject.startsWith('pod/'))
+  const failure = current?.failure ?? problems.find((problem) => problem.proven && !problem.subject.startsWith('pod/'))
   const terminating = terminatingUntil(owned, view.time, view.now)
   const patience = state?.patience ?? (terminating === undefined ? undefined : 'a pod is within its grace period')
   const created = Math.max(desired === 0 ? 0 : 1, gated.length)
 
   return conclude(set, view, {
-    ready: isAvailable && isSettled,
+    ready: isAvailable && settled.done,
     readyMessage:
       desired === 0
         ? 'no node takes its pods'
@@ -70,20 +74,20 @@ function assessDaemonSet(set: DaemonSet, view: View): Assessment {
       createdMilestone,
       observedMilestone(set),
       ...podMilestones(state, observed ? Math.min(awaited, created) : created),
-      readyMilestone(state, observed ? available : 0, awaited, isAvailable && isSettled, observed),
+      readyMilestone(state, observed ? available : 0, awaited, isAvailable && settled.done, observed),
       { ...countMilestone('updated', updated, awaited, 'updated'), state: isUpdated ? 'done' : 'open' },
     ],
     problems,
     ...(failure === undefined ? {} : { failure }),
     ...(patience === undefined ? {} : { patience }),
-    ...earliest([state?.recheckAt, terminating]),
+    ...earliest([state?.recheckAt, settled.at, terminating]),
     pods: new Set(gated.flatMap((pod) => pod.metadata.uid ?? [])),
     notes: [
       ...(isOnDelete && old > 0
         ? [`${pods(old)} of an older revision: updateStrategy OnDelete replaces a pod only when it is deleted`]
         : []),
-      ...(unfinished > 0
-        ? [`not waiting for ${[...excused].slice(0, 5).join(', ')}: not ready, cordoned, gone or just joined`]
+      ...(unfinished.length > 0
+        ? [`not waiting for ${unfinished.slice(0, 5).join(', ')}: not ready, cordoned, gone or just joined`]
         : []),
     ],
   })
@@ -117,34 +121,46 @@ function revisionTest(set: DaemonSet, view: View): (pod: Pod) => boolean {
     (generation !== undefined && labels[generationLabel] === generation)
 }
 
-/** Names of the nodes that nobody should wait for: not ready, cordoned, or joined since the gate began. */
-function excusedNodes(view: View): ReadonlySet<string> {
+/** Whether nobody should wait for a node: it is not ready, cordoned, gone, or joined since the gate began. */
+function excuseTest(view: View): (node: string) => boolean {
   const nodes = view.list('Node', undefined) as readonly Node[]
-  const excused = nodes.filter(
+  const awaited = nodes.filter(
     (node) =>
-      node.spec?.unschedulable === true ||
-      condition(node, 'Ready')?.status !== 'True' ||
-      (view.time(node.metadata.creationTimestamp) ?? 0) > view.startedAt,
+      node.spec?.unschedulable !== true &&
+      condition(node, 'Ready')?.status === 'True' &&
+      (view.time(node.metadata.creationTimestamp) ?? 0) <= view.startedAt,
   )
-  return new Set(excused.map(({ metadata }) => metadata.name))
+  const names = new Set(awaited.map(({ metadata }) => metadata.name))
+  return (node) => nodes.length > 0 && node !== '' && !names.has(node)
 }
 
-/** How many pods of excused nodes, or of nodes that are gone, are not finished and so hold nothing up. */
-function excusedCount(
+/**
+ * The excused nodes that have a pod of this set which is not finished, and so holds nothing up. A node without one may not
+ * be meant by the set at all (node selector, taints), and is not among them.
+ */
+function unfinishedNodes(
   owned: readonly Pod[],
-  excused: ReadonlySet<string>,
+  isExcused: (node: string) => boolean,
   isNew: (pod: Pod) => boolean,
-  view: View,
-): number {
-  const nodes = new Set(view.list('Node', undefined).map(({ metadata }) => metadata.name))
-  const isExcused = (node: string) => excused.has(node) || (nodes.size > 0 && node !== '' && !nodes.has(node))
-  const finished = new Set(
-    owned.filter((pod) => isNew(pod) && !isReplaced(pod) && condition(pod, 'Ready')?.status === 'True').map(nodeOf),
-  )
-  const waiting = new Set([...owned.map(nodeOf).filter(isExcused), ...excused])
-  return [...waiting].filter((node) => !finished.has(node)).length
+): readonly string[] {
+  const isFinished = (pod: Pod) => isNew(pod) && !isReplaced(pod) && condition(pod, 'Ready')?.status === 'True'
+  const finished = new Set(owned.filter(isFinished).map(nodeOf))
+  return [...new Set(owned.map(nodeOf))].filter((node) => isExcused(node) && !finished.has(node))
 }
 
-function nodeOf(pod: Pod): string {
-  return pod.spec?.nodeName ?? ''
+/** A pod that waits for its node names it by the affinity that the controller gives it (pkg/controller/daemon/util). */
+function nodeOf({ spec }: Pod): string {
+  if (spec?.nodeName !== undefined && spec.nodeName !== '') return spec.nodeName
+  const { affinity } = (spec ?? {}) as { affinity?: NodeAffinity }
+  const terms = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
+  const fields = terms.flatMap(({ matchFields = [] }) => matchFields)
+  return fields.find(({ key }) => key === 'metadata.name')?.values?.[0] ?? ''
+}
+
+interface NodeAffinity {
+  nodeAffinity?: {
+    requiredDuringSchedulingIgnoredDuringExecution?: {
+      nodeSelectorTerms?: { matchFields?: { key?: string; values?: string[] }[] }[]
+    }
+  }
 }

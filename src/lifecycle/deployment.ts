@@ -47,7 +47,8 @@ function assessDeployment(deployment: Deployment, view: View): Assessment {
   const isUpdated = observed && updated >= replicas
   const isAvailable = isUpdated && available >= updated
   const isDrained = isUpdated && (status.replicas ?? 0) <= updated
-  const settled = podsState === undefined ? settledByConditions(deployment, view) : settledByPods(podsState, replicas)
+  const settled =
+    podsState === undefined ? settledByConditions(deployment, view) : settledByPods(podsState, replicas, view)
   const replicaSets = view.owned(deployment.metadata.uid, 'ReplicaSet')
   const all = replicaSets.flatMap((set) => view.owned(set.metadata.uid, 'Pod') as readonly Pod[])
   const draining = all.filter(

@@ -54,10 +54,15 @@ export interface Settled {
   readonly at?: number
 }
 
-/** Whether all pods of the revision, and as many as wanted, are ready and have run for the settle time. */
-export function settledByPods(state: PodsState, replicas: number): Settled {
-  const done = state.pods.every((pod) => pod.settled) && state.pods.length >= replicas
-  return { done, ...(state.recheckAt === undefined ? {} : { at: state.recheckAt }) }
+/**
+ * Whether all pods of the revision, and as many as wanted, are ready and have run for the settle time. The watch of the
+ * pods may lag behind what their controller counts: those that it counts and nobody sees have the settle time to appear.
+ */
+export function settledByPods(state: PodsState, replicas: number, view: View): Settled {
+  if (!state.pods.every((pod) => pod.settled))
+    return { done: false, ...(state.recheckAt === undefined ? {} : { at: state.recheckAt }) }
+  if (state.pods.length >= replicas) return { done: true }
+  return settledUnseen(view)
 }
 
 /**
@@ -68,7 +73,7 @@ export function settledUnseen(view: View, changedAt = view.history.firstSeenAt):
   const { firstSeenAt, countersMovedAt } = view.history
   const since = countersMovedAt > firstSeenAt ? countersMovedAt : Math.min(changedAt, firstSeenAt)
   const at = since + view.settings.settleMs
-  return { done: view.now >= at, at }
+  return view.now >= at ? { done: true } : { done: false, at }
 }
 
 const classes: readonly ProblemClass[] = ['terminal', 'strike', 'slow']

@@ -28,6 +28,8 @@ const acceptance = new Set([
 ])
 /** Reasons for which a part is False because nobody asked for it. */
 const unwanted = /^(?:not|un)?(?:disabled|required|applicable|needed|requested|used|enabled|configured|skipped)$/i
+/** `ErrorOccurred`, `FailureDetected`: the noun before it is what counts. */
+const happened = new Set(['occurred', 'occured', 'detected', 'encountered', 'present', 'seen'])
 /** With these reasons, Progressing=True says that it has arrived, as a Deployment's NewReplicaSetAvailable does. */
 const arrived = new Set(['available', 'completed', 'complete', 'succeeded', 'finished', 'done', 'healthy', 'expected'])
 
@@ -54,12 +56,14 @@ export function readCondition({ type, status, reason = '' }: Condition): Reading
   const weight = tokens.length === 1 || name === 'uptodate' || name === 'insync' ? 'whole' : 'part'
   if (name === 'progressing') return readProgressing(is, reason)
   if (meaningOf(last) === 'suspended') return is === 'true' ? { meaning: 'suspended', weight } : undefined
-  if (isBad(last) || first === 'invalid') {
-    const isWhole = last.startsWith('error') || first === 'invalid'
+  if (isBad(last) || first === 'invalid' || (happened.has(last) && tokens.some(isBad))) {
+    const isWhole = tokens.some((token) => token.startsWith('error')) || first === 'invalid'
     return is === 'true' ? { meaning: 'failed', weight: isWhole ? 'whole' : weight } : undefined
   }
   if (isGoingOn(last) || last === 'pending') return is === 'true' ? { meaning: 'progressing', weight } : undefined
-  if (meaningOf(last) !== 'ready' && name !== 'uptodate' && name !== 'insync') return undefined
+  const isGood = meaningOf(last) === 'ready' || /[ai]ble$/.test(last) || name.endsWith('uptodate') || name === 'insync'
+  // A type unknown to us that is not True, for a reason that says that something failed.
+  if (!isGood) return is !== 'true' && meaningOf(reason) === 'failed' ? { meaning: 'progressing', weight } : undefined
   if (weight === 'part' && is === 'false' && unwanted.test(reason)) return undefined
   // A piece of work that did not succeed stays so; while it is at work, it is Unknown.
   if (name === 'succeeded' && is === 'false' && meaningOf(reason, true) !== 'progressing')

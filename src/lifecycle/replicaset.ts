@@ -32,7 +32,7 @@ function assessReplicaSet(set: ReplicaSet, view: View): Assessment {
     (set.status?.replicas ?? 0) === replicas &&
     available >= replicas &&
     condition(set, 'ReplicaFailure')?.status !== 'True'
-  const settled = state === undefined ? settledUnseen(view) : settledByPods(state, replicas)
+  const settled = state === undefined ? settledUnseen(view) : settledByPods(state, replicas, view)
   const problems: readonly Problem[] = [...(state?.problems ?? []), ...creationProblem(set, view)].sort(byImportance)
   const failure = state?.failure ?? problems.find((problem) => problem.proven && !problem.subject.startsWith('pod/'))
   const ready = isObserved(set)

@@ -43,7 +43,7 @@ const nested = /(?:state|status|health|phase|result|sync|operation)$/i
 const elsewhen = /^(?:last(?!operation)|previous|prior|old|former|desired|target|expected|requested|initial)/i
 /** Fields that say how the change is going, whatever the object's state was before it. */
 const change =
-  /^(?:last)?(?:operation|update|upgrade|rollout|deploy|deployment|reconcile|reconciliation|reconcilation|sync|install|installation|apply|config|configuration|provisioning|job)(?=Status|State|Phase|$)/i
+  /^(?:last)?(?:operation|update|upgrade|rollout|deploy|deployment|reconcile|reconciliation|reconcilation|sync|install|installation|apply|config|configuration|provisioning)(?=Status|State|Phase|$)/i
 const errorKeys = new Set(['error', 'errors', 'err', 'errmsg', 'errormessage', 'failuremessage', 'failurereason'])
 /** The names under which controllers say which generation their status speaks of. */
 const generationKeys = /^(?:observed|reconciled|last(?:Observed|Evaluated|Reconciled|Processed|Handled))Generation$/
@@ -62,9 +62,30 @@ export function saysOf(object: KubeObject): readonly Say[] {
   return [
     ...wishes(object),
     ...conditionsOf(object).flatMap(({ condition, where }) => fromCondition(condition, where)),
-    ...Object.entries(status).flatMap(([key, value]) => fromField(key, value, isWork)),
+    ...unacceptedBy(object),
+    ...Object.entries(status)
+      .flatMap(([key, value]) => fromField(key, value, isWork))
+      .map((each) => asWished(each, object)),
     ...fromCounts(object),
   ]
+}
+
+/** A state that the spec itself asks for is reached, not suspended: `spec.job.state: suspended`. */
+function asWished(each: Say, { spec }: KubeObject): Say {
+  if (each.meaning !== 'suspended') return each
+  const word = each.key.slice(each.key.indexOf('=') + 1)
+  return wishedStates(spec).some((wish) => tokensOf(wish).join('') === tokensOf(word).join(''))
+    ? { ...each, meaning: 'ready' }
+    : each
+}
+
+function wishedStates(spec: object = {}): readonly string[] {
+  const isState = (key: string, value: unknown): value is string => typeof value === 'string' && /state$/i.test(key)
+  return Object.entries(spec).flatMap(([key, value]) => {
+    if (isState(key, value)) return [value]
+    if (typeof value !== 'object' || value === null) return []
+    return Object.entries(value as Fields).flatMap(([inner, word]) => (isState(inner, word) ? [word] : []))
+  })
 }
 
 /**
@@ -129,6 +150,18 @@ function heldConditions(object: KubeObject): readonly HeldCondition[] {
   return [...own, ...held].filter((each): each is HeldCondition => isCondition(each.condition))
 }
 
+/** The Gateway API's parents and ancestors have each to say whether they accept the object. */
+function unacceptedBy({ status }: KubeObject): readonly Say[] {
+  return (['parents', 'ancestors'] as const).flatMap((holder) => {
+    const silent = listOf(((status ?? {}) as Fields)[holder]).some(
+      (each) =>
+        !listOf(((each ?? {}) as Fields)['conditions']).some((one) => isCondition(one) && one.type === 'Accepted'),
+    )
+    const text = `one of its ${holder} has not accepted it yet`
+    return silent ? [{ meaning: 'progressing', weight: 'accepted', key: `${holder}=`, text }] : []
+  })
+}
+
 function fromCondition(condition: Condition, where: string): readonly Say[] {
   const reading = readCondition(condition)
   if (reading === undefined) return []
@@ -144,10 +177,12 @@ function fromField(key: string, value: unknown, isWork: boolean): readonly Say[]
   if (elsewhen.test(key)) return []
   if (typeof value === 'boolean') return fromFlag(key, value)
   if (typeof value === 'string') return fromWord(key, value, isWork)
-  if (typeof value !== 'object' || Array.isArray(value) || !nested.test(key)) return []
+  if (typeof value !== 'object' || Array.isArray(value)) return []
   return Object.entries(value as Fields).flatMap(([inner, word]) => {
     const path = `${key}.${inner}`
-    if (typeof word !== 'string' || !stateKeys.has(inner.toLowerCase())) return []
+    if (typeof word !== 'string') return []
+    if (isRatio(inner, word)) return say(path, word, readGood(word), 'change')
+    if (!nested.test(key) || !stateKeys.has(inner.toLowerCase())) return []
     return say(path, word, meaningOf(word, isWork), change.test(key) ? 'change' : 'whole')
   })
 }
@@ -159,8 +194,14 @@ function fromWord(key: string, value: string, isWork: boolean): readonly Say[] {
     return meaning === undefined ? say(key, value, 'progressing', 'unknown') : say(key, value, meaning, 'whole')
   }
   if (goodKeys.has(name)) return say(key, value, readGood(value), 'whole')
+  if (isRatio(key, value)) return say(key, value, readGood(value), 'change')
   if (!/(?:Status|State|Phase|Health)$/.test(key)) return []
   return say(key, value, meaningOf(value, isWork), change.test(key) ? 'change' : 'part')
+}
+
+/** `readyReplicas: 1/3`: printed like the column of kubectl. */
+function isRatio(key: string, value: string): boolean {
+  return /ready|available|replicas|nodes|members|instances/i.test(key) && /^\d+\/\d+$/.test(value)
 }
 
 /** `True`, `1/2`, `NonCompliant` */
@@ -199,12 +240,20 @@ function fromCounts({ spec, status }: KubeObject): readonly Say[] {
   const pair = Object.entries(counts).find(([key, total]) => {
     const noun = /^(?:expected|desired)([A-Z]\w*)$/.exec(key)?.[1]
     if (noun === undefined || noun === 'Replicas' || typeof total !== 'number') return false
-    return Number(counts[`available${noun}`] ?? counts[`ready${noun}`] ?? counts[`current${noun}`] ?? 0) < total
+    const there = ['available', 'ready', 'current'].map((word) => counts[`${word}${noun}`]).find(isNumber)
+    // A zero is often left out; but where other counts are there, they may be what is compared with.
+    return there === undefined ? total > 0 && !Object.keys(counts).some((each) => thereKeys.test(each)) : there < total
   })
   return [
     ...(short === undefined ? [] : say(short, `${counts[short]} of ${replicas}`, 'progressing', 'change')),
     ...(pair === undefined ? [] : say(pair[0], `${pair[1]}, and fewer are there`, 'progressing', 'change')),
   ]
+}
+
+const thereKeys = /^(?:available|ready|current|healthy)[A-Z]/
+
+function isNumber(value: unknown): value is number {
+  return typeof value === 'number'
 }
 
 function say(path: string, word: string, meaning: Meaning | undefined, weight: Say['weight']): readonly Say[] {

@@ -26,15 +26,16 @@ export const serviceRule: Rule = {
 
 function assessService(service: Service, view: View): Assessment {
   const { spec = {}, metadata } = service
-  const addresses = (service.status?.loadBalancer?.ingress ?? []).flatMap(({ ip, hostname }) => ip ?? hostname ?? [])
+  const entries = service.status?.loadBalancer?.ingress ?? []
+  const addresses = entries.flatMap(({ ip, hostname }) => ip ?? hostname ?? [])
   const needsAddress = spec.type === 'LoadBalancer'
-  const hasAddress = !needsAddress || addresses.length > 0
-  const isAllocated = spec.type === 'ExternalName' || (spec.clusterIP ?? '') !== ''
+  const hasAddress = !needsAddress || entries.length > 0
+  const addressWords = addresses.length > 0 ? `address ${addresses.join(', ')}` : 'load balancer provided'
   const address: Milestone = needsAddress
     ? {
         name: 'address',
         state: hasAddress ? 'done' : 'open',
-        message: hasAddress ? `address ${addresses.join(', ')}` : 'waiting for the load balancer’s address',
+        message: hasAddress ? addressWords : 'waiting for the load balancer’s address',
       }
     : { name: 'address', state: 'skipped', message: 'no load balancer' }
   const behind = hasEndpoints(service) ? examineEndpoints(service, view) : undefined
@@ -43,11 +44,8 @@ function assessService(service: Service, view: View): Assessment {
     ...(hasAddress ? [] : [slow(service, view, 'address-pending', 'has no load balancer address yet')]),
   ]
   return conclude(service, view, {
-    ready: isAllocated && hasAddress && (behind?.ready ?? true),
-    readyMessage: [
-      behind?.message ?? quietWords(service),
-      ...(needsAddress ? [`address ${addresses.join(', ')}`] : []),
-    ].join(', '),
+    ready: hasAddress && (behind?.ready ?? true),
+    readyMessage: [behind?.message ?? quietWords(service), ...(needsAddress ? [addressWords] : [])].join(', '),
     milestones: [createdMilestone, ...(behind?.milestones ?? withoutEndpoints), address],
     problems,
     notes: metadata.deletionTimestamp === undefined ? (behind?.notes ?? []) : [],

@@ -2,7 +2,7 @@ import type { Pod, StatefulSet } from '../cluster/objects.ts'
 import { milestonesOf } from '../plan/milestones.ts'
 import type { Assessment, Problem } from './assessment.ts'
 import { earliest, isReplaced } from './pod-state.ts'
-import { byImportance, examinePods, type PodsState, settledByPods } from './pods.ts'
+import { byImportance, examinePods, type PodsState, type Settled, settledByPods, settledUnseen } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
 import { countMilestone, podMilestones, pods, terminatingUntil } from './replicas.ts'
 import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from './rule.ts'
@@ -40,18 +40,22 @@ function assessStatefulSet(set: StatefulSet, view: View): Assessment {
   const seesPods = view.knowledge(podRequest(set)) === 'complete'
   const state = seesPods ? examinePods(gated, view) : undefined
 
-  const isReady = observed && (status.readyReplicas ?? 0) >= replicas && (status.replicas ?? 0) === replicas
-  const isUpdated = observed && (isOnDelete || (status.updatedReplicas ?? 0) >= toUpdate)
+  const isReady = observed && (status.readyReplicas ?? 0) >= replicas && (status.replicas ?? 0) <= replicas
+  const updated = updatedReplicas(set)
+  const isUpdated = observed && (isOnDelete || updated >= toUpdate)
   const isAvailable = (spec.minReadySeconds ?? 0) === 0 || (status.availableReplicas ?? 0) >= replicas
-  const settled = state === undefined ? { done: true } : settledByPods(state, isOnDelete ? replicas : toUpdate)
+  const settled: Settled =
+    state === undefined ? settledUnseen(view) : settledByPods(state, isOnDelete ? replicas : toUpdate, view)
   const old = owned.filter((pod) => !isReplaced(pod) && !isNew(pod))
+  // Only pods of the new revision fail it (DESIGN §2); with OnDelete the old ones stay, and are among those that count.
+  const current = isOnDelete && seesPods && observed ? examinePods(owned.filter(isNew), view) : state
   const problems = [
-    ...(state?.problems ?? []),
-    ...(isOnDelete || isUpdated ? [] : blockingProblems(old, view)),
-    ...creationProblem(set, view),
+    ...(current?.problems ?? []),
+    ...(isUpdated && !isOnDelete ? [] : blockingProblems(old, isOnDelete, view)),
+    ...creationProblem(set, view, (status.replicas ?? 0) < replicas),
   ].toSorted(byImportance)
   const failure =
-    failureOf(set, state) ?? problems.find((problem) => problem.proven && !problem.subject.startsWith('pod/'))
+    failureOf(set, current) ?? problems.find((problem) => problem.proven && !problem.subject.startsWith('pod/'))
   const terminating = terminatingUntil(owned, view.time, view.now)
   const patience = state?.patience ?? (terminating === undefined ? undefined : 'a pod is within its grace period')
   const total = isOnDelete ? replicas : toUpdate
@@ -71,17 +75,26 @@ function assessStatefulSet(set: StatefulSet, view: View): Assessment {
         ...(isReady && settled.done ? { state: 'done' as const } : {}),
       },
       {
-        ...countMilestone('updated', status.updatedReplicas ?? 0, toUpdate, 'updated'),
+        ...countMilestone('updated', updated, toUpdate, 'updated'),
         state: isUpdated ? 'done' : 'open',
       },
     ],
     problems,
     ...(failure === undefined ? {} : { failure }),
     ...(patience === undefined ? {} : { patience }),
-    ...earliest([state?.recheckAt, settled.done ? undefined : (settled as { at?: number }).at, terminating]),
+    ...earliest([state?.recheckAt, settled.at, terminating]),
     pods: new Set(gated.flatMap((pod) => pod.metadata.uid ?? [])),
     notes: notesOf(set, old.length, isOnDelete),
   })
+}
+
+/**
+ * How many pods are of the present revision. Where the current revision is the updated one, `currentReplicas` counts the
+ * same pods (pkg/controller/statefulset, `updateStatus`), and stands for it with controllers that leave the other out.
+ */
+function updatedReplicas({ status = {} }: StatefulSet): number {
+  const { updatedReplicas = 0, currentReplicas = 0, currentRevision, updateRevision } = status
+  return currentRevision === updateRevision ? Math.max(updatedReplicas, currentReplicas) : updatedReplicas
 }
 
 /** In an ordered rollout the next pod waits for the one before it, so the pod that has a problem decides alone. */
@@ -94,12 +107,12 @@ function failureOf(set: StatefulSet, state: PodsState | undefined): Problem | un
  * Slow: the controller waits for every pod to be ready before it updates the next, so a broken pod of the old revision
  * holds the rollout up until somebody deletes it (https://github.com/kubernetes/kubernetes/issues/67250).
  */
-function blockingProblems(old: readonly Pod[], view: View): readonly Problem[] {
+function blockingProblems(old: readonly Pod[], isOnDelete: boolean, view: View): readonly Problem[] {
   return examinePods(old, view).problems.map((problem) => ({
     ...problem,
     class: 'slow',
     proven: false,
-    message: `an old pod holds up the update until it is deleted (kubectl delete ${problem.subject}): ${problem.message}`,
+    message: `an old pod ${isOnDelete ? 'stays' : 'holds up the update'} until it is deleted (kubectl delete ${problem.subject}): ${problem.message}`,
   }))
 }
 

@@ -21,7 +21,7 @@ const ready = set(`
   configured applied synced synchronized synchronised reconciled released published registered joined attached mounted
   connected reachable accepted admitted approved issued valid validated verified passed pass compliant protected promoted
   stable steady normal idle exists existing found enabled initialized initialised loaded latest updated upgraded restored
-  imported exported resolved programmed uptodate running
+  imported exported resolved programmed uptodate running adopted advertised generated elected
 `)
 /** Words that mean something only when they stand alone: in company they are parts of names. */
 const alone: ReadonlyMap<string, Meaning> = new Map([
@@ -54,7 +54,8 @@ export function tokensOf(name: string): readonly string[] {
  * @param isWork the object is a piece of work that ends, so that `Running` is not its goal
  */
 export function meaningOf(word: string, isWork = false): Meaning | undefined {
-  const tokens = tokensOf(word)
+  // `ERROR, the secret cannot be found`: what follows is for people.
+  const tokens = tokensOf(word.split(/[,:;(]/, 1)[0] ?? '')
   if (tokens.length === 0 || tokens.length > longest) return undefined
   const joined = tokens.join('')
   const has = (words: ReadonlySet<string>) => words.has(joined) || tokens.some((token) => words.has(token))

@@ -248,7 +248,8 @@ describe('a target that is deleted', () => {
       at(50, added(again('new-uid', complete()))),
     ]
     const options = { targets: [web.target, createWorkload('api').target] }
-    expect(runUntil(80, steps, options).targets[0]?.outcome).toBe('progressing')
+    // Its own pods have the settle time to come into sight.
+    expect(runUntil(59, steps, options).targets[0]?.outcome).toBe('progressing')
   })
 
   it('and whose name was never there is not found', () => {

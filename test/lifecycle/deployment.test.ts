@@ -109,8 +109,10 @@ describe('a Deployment is ready', () => {
     expect(assess(deployment, objects, { now: 61 }).status).toBe('ready')
   })
 
-  it('not while its pods are not yet in sight, whatever it counts', () => {
-    expect(assess(createDeployment({ status: complete() }), [replicaSet]).status).toBe('progressing')
+  it('not while pods that it counts are not in sight, until they have had the settle time to appear', () => {
+    const deployment = createDeployment({ status: complete() })
+    expect(assess(deployment, [replicaSet], { now: 9 })).toMatchObject({ status: 'progressing', recheckAt: moment(10) })
+    expect(assess(deployment, [replicaSet], { now: 10 }).status).toBe('ready')
   })
 })
 

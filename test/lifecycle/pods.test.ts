@@ -2,9 +2,11 @@ import type { Pod, PodStatus } from '../../src/cluster/objects.ts'
 import type { Problem } from '../../src/lifecycle/assessment.ts'
 import { byImportance, examinePods, settledByPods } from '../../src/lifecycle/pods.ts'
 import {
+  complete,
   condition,
   crashLoopStatus,
   createContainer,
+  createDeployment,
   createPod,
   createStatus,
   deadStatus,
@@ -13,6 +15,7 @@ import {
   podStatus,
   readyStatus,
   running,
+  seenTarget,
   terminated,
   type ViewOptions,
   view,
@@ -122,12 +125,19 @@ describe('all pods have settled', () => {
     ['when none is wanted and none is there', [], 0, true],
   ])('%s', (_, statuses, replicas, done) => {
     const state = examine(statuses.map((status, index) => pod(`p${index}`, status)))
-    expect(settledByPods(state, replicas).done).toBe(done)
+    expect(settledByPods(state, replicas, view({ now: 60 })).done).toBe(done)
+  })
+
+  it('though one that the controller counts cannot be seen, when nothing has moved for the settle time', () => {
+    const history = seenTarget([50, createDeployment({ status: complete(2) })])
+    const settled = (now: number) => settledByPods(examine([pod('a', readyStatus(1))]), 2, view({ now, history }))
+    expect(settled(59)).toEqual({ done: false, at: moment(60) })
+    expect(settled(60)).toEqual({ done: true })
   })
 
   it('at the moment when the first of them may have', () => {
     const state = examine([pod('a', readyStatus(58)), pod('b', readyStatus(55))])
-    expect(settledByPods(state, 2)).toEqual({ done: false, at: moment(65) })
+    expect(settledByPods(state, 2, view({ now: 60 }))).toEqual({ done: false, at: moment(65) })
   })
 })
 
