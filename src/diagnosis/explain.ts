@@ -1,10 +1,15 @@
 import type { LogRequest } from '../cluster/logs.ts'
-import type { EventObject, KubeObject } from '../cluster/objects.ts'
+import type { Container, EventObject, KubeObject, Pod } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import type { Evidence, ProblemRecord, TargetRecord, Timeline } from '../gate/timeline.ts'
 import { eventCount } from '../lifecycle/history.ts'
 import type { ReasonCode } from '../lifecycle/reasons.ts'
+import { describePath, type Manifest } from '../plan/manifests/manifest.ts'
+import type { Target } from '../plan/target.ts'
+import { displayName, type Target } from '../plan/target.ts'
+import { whatChanged } from './changes.ts'
 import { hintFor } from './hints.ts'
+import { placeOf } from './place.ts'
 
 /** More would bury the cause. */
 const mostEvents = 20
@@ -21,6 +26,7 @@ const withLogs: ReadonlySet<ReasonCode> = new Set([
   'startup-failing',
   'readiness-failing',
   'pod-failed',
+  'job-failed',
   'bad-command',
   'exec-format',
 ])
@@ -44,9 +50,17 @@ export function logsToRead({ targets }: Timeline, tailLines: number): readonly L
     ])
 }
 
-/** Adds to a timeline what its store can prove: events and logs for each problem, and a hint for every target not ready. */
-export function explain(timeline: Timeline, store: Store, serverOffsetMs: number): Timeline {
-  const context = { store, serverOffsetMs, startedAt: timeline.startedAt }
+/**
+ * Adds to a timeline what its store can prove: for each target that is not ready a hint, what its change changed, and for
+ * each of its problems the chain that leads to it, the line of the manifest, events and logs.
+ */
+export function explain(
+  timeline: Timeline,
+  store: Store,
+  serverOffsetMs: number,
+  manifests: ReadonlyMap<Target, Manifest> = new Map(),
+): Timeline {
+  const context = { store, serverOffsetMs, startedAt: timeline.startedAt, manifests }
   return {
     ...timeline,
     targets: timeline.targets.map((record) => (record.outcome === 'ready' ? record : explainTarget(record, context))),
@@ -57,13 +71,63 @@ interface Context {
   readonly store: Store
   readonly serverOffsetMs: number
   readonly startedAt: number
+  readonly manifests: ReadonlyMap<Target, Manifest>
 }
 
 function explainTarget(record: TargetRecord, context: Context): TargetRecord {
   const { target, reason } = record
-  const problems = record.problems.map((problem) => ({ ...problem, evidence: evidenceFor(problem, record, context) }))
+  const { store } = context
+  const manifest = context.manifests.get(target)
+  const problems = record.problems.map((problem) => ({
+    ...problem,
+    chain: chainOf(problem, target, store),
+    evidence: [...writtenIn(problem, manifest), ...evidenceFor(problem, record, context)],
+  }))
   const deciding = problems.find((problem) => problem.reason === reason) ?? problems[0]
-  return { ...record, problems, hint: hintFor(target, reason, deciding) }
+  const place = deciding === undefined || manifest === undefined ? undefined : placeOf(deciding, manifest)
+  const changes = whatChanged(target, store)
+  return {
+    ...record,
+    // The line that mends it says more than the line where the object begins.
+    ...(place === undefined || manifest === undefined
+      ? {}
+      : { target: { ...target, source: { file: manifest.file, line: place.line } } }),
+    problems,
+    ...(changes.length === 0 ? {} : { changes }),
+    hint: hintFor(
+      target,
+      reason,
+      deciding,
+      deciding === undefined ? undefined : findContainer(deciding, target, store),
+    ),
+  }
+}
+
+/** `deployment/web → replicaset/web-688 → pod/web-688-x → container app`, by the owners that the cluster names. */
+function chainOf({ subject, container }: ProblemRecord, target: Target, store: Store): readonly string[] {
+  const top = displayName(target)
+  const chain: string[] = []
+  let object = findSubject(subject, target.namespace ?? 'default', store)
+  for (let steps = 0; object !== undefined && steps < 5; steps++) {
+    chain.unshift(`${object.kind.toLowerCase()}/${object.metadata.name}`)
+    const owner = object.metadata.ownerReferences?.find(({ controller }) => controller !== false)
+    if (chain[0] === top || owner === undefined) break
+    object = store.get({ ...owner, ...(target.namespace === undefined ? {} : { namespace: target.namespace }) })
+  }
+  if (chain.length === 0 && subject !== top) chain.push(subject)
+  return [...(chain[0] === top ? [] : [top]), ...chain, ...(container === undefined ? [] : [`container ${container}`])]
+}
+
+function findContainer({ subject, container }: ProblemRecord, target: Target, store: Store): Container | undefined {
+  const { spec } = (findSubject(subject, target.namespace ?? 'default', store) ?? {}) as Pod
+  return [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].find(({ name }) => name === container)
+}
+
+/** Where the manifest says what the problem is about. */
+function writtenIn(problem: ProblemRecord, manifest: Manifest | undefined): readonly Evidence[] {
+  const place = manifest === undefined ? undefined : placeOf(problem, manifest)
+  if (manifest === undefined || place === undefined) return []
+  return [{ type: 'manifest', title: `${manifest.file}, line ${place.line}`, text: describePath(place.path) }]
 }
 
 function evidenceFor(
@@ -72,7 +136,7 @@ function evidenceFor(
   { store, serverOffsetMs, startedAt }: Context,
 ): readonly Evidence[] {
   const namespace = target.namespace ?? 'default'
-  const subject = findSubject(problem.subject, namespace, store)
+  const subject = findSubject(problem.subject, target, store)
   const events = subject === undefined ? [] : eventLines(subject, startedAt, serverOffsetMs, store)
   const logs = [false, true].flatMap((previous): Evidence[] => {
     const log =
@@ -88,18 +152,27 @@ function evidenceFor(
       },
     ]
   })
+  const said = subject === undefined ? undefined : terminationMessage(problem, subject as Pod)
   return [
+    ...(said === undefined ? [] : [{ type: 'condition' as const, title: 'Its last words', text: said }]),
     ...(events.length === 0 ? [] : [{ type: 'event' as const, title: 'Events', text: events.join('\n') }]),
     ...logs,
   ]
 }
 
-const apiVersions: Readonly<Record<string, string>> = { deployment: 'apps/v1', replicaset: 'apps/v1' }
+/** The kinds behind a target that problems are about. */
+const kinds: Readonly<Record<string, { apiVersion: string; kind: string }>> = {
+  pod: { apiVersion: 'v1', kind: 'Pod' },
+  replicaset: { apiVersion: 'apps/v1', kind: 'ReplicaSet' },
+}
 
-function findSubject(subject: string, namespace: string, store: Store): KubeObject | undefined {
-  const [kind = '', name = ''] = subject.split('/')
-  const kinds: Readonly<Record<string, string>> = { pod: 'Pod', deployment: 'Deployment', replicaset: 'ReplicaSet' }
-  return store.get({ apiVersion: apiVersions[kind] ?? 'v1', kind: kinds[kind] ?? kind, namespace, name })
+/** The object that a problem is about: the target itself, or one behind it. */
+function findSubject(subject: string, target: Target, store: Store): KubeObject | undefined {
+  const [word = '', name = ''] = subject.split('/')
+  const { namespace = 'default' } = target
+  const isTarget = word === target.kind.toLowerCase() && name === target.name
+  const kind = isTarget ? target : kinds[word]
+  return kind === undefined ? undefined : store.get({ apiVersion: kind.apiVersion, kind: kind.kind, namespace, name })
 }
 
 /** The warnings about an object, and what the kubelet did about them, the latest last. */

@@ -1,3 +1,4 @@
+import type { Container, Probe } from '../cluster/objects.ts'
 import type { Problem } from '../lifecycle/assessment.ts'
 import type { ReasonCode } from '../lifecycle/reasons.ts'
 import { displayName, type Target } from '../plan/target.ts'
@@ -6,6 +7,8 @@ import { displayName, type Target } from '../plan/target.ts'
 interface Subject {
   readonly target: Target
   readonly problem: Problem | undefined
+  /** The container that has the problem, as its pod runs it. */
+  readonly spec: Container | undefined
 }
 
 type Hint = (subject: Subject) => string
@@ -15,6 +18,17 @@ const container = ({ problem }: Subject) => problem?.container ?? 'the container
 const namespace = ({ target }: Subject) => (target.namespace === undefined ? '' : ` -n ${target.namespace}`)
 const kubectl = (subject: Subject, verb: string) =>
   `kubectl ${verb} ${displayName(subject.target)}${namespace(subject)}`
+
+/** Names what to create; without a known name, the message has it. */
+function missingHint({ target, problem }: Subject): string {
+  const { object, key } = problem?.detail ?? {}
+  const where = target.namespace === undefined ? 'the same namespace' : `namespace ${target.namespace}`
+  if (object === undefined || !object.includes('/'))
+    return `Create the Secret or ConfigMap (or the key in it) that the message names, in ${where}, or correct the reference.`
+  return key === undefined
+    ? `Create ${object} in ${where}, or correct the reference.`
+    : `Add the key ${key} to ${object} in ${where}, or correct the reference.`
+}
 
 /** What to do about a reason: one or two sentences, the command to run where one helps. */
 const hints: Readonly<Record<ReasonCode, Hint>> = {
@@ -34,16 +48,15 @@ const hints: Readonly<Record<ReasonCode, Hint>> = {
     `Correct command and args of container ${container(s)}: the program does not exist in the image, or is not executable.`,
   'exec-format': (s) =>
     `Build ${image(s)} for the architecture of the cluster's nodes (docker buildx build --platform …).`,
-  'config-missing': () =>
-    'Create the Secret or ConfigMap (or the key in it) that the message names, in the same namespace, or correct the reference.',
+  'config-missing': missingHint,
   'init-container-failed': (s) =>
     `Read the last log lines of init container ${container(s)}: the pod starts only when it succeeds.`,
   'liveness-failing': (s) =>
-    `Container ${container(s)} is killed by its liveness probe. Check the probe's port and path, and give it time to start with a startupProbe.`,
+    `Container ${container(s)} is killed by its liveness probe.${probeHint(s.spec?.livenessProbe, s)} Give it time to start with a startupProbe.`,
   'startup-failing': (s) =>
-    `Container ${container(s)} does not pass its startup probe. Check the probe's port and path, or raise failureThreshold × periodSeconds.`,
+    `Container ${container(s)} does not pass its startup probe.${probeHint(s.spec?.startupProbe, s)} Raise failureThreshold × periodSeconds if it only needs longer.`,
   'readiness-failing': (s) =>
-    `Container ${container(s)} runs, but its readiness probe fails. Check the probe's port and path, and what the container waits for.`,
+    `Container ${container(s)} runs, but its readiness probe fails.${probeHint(s.spec?.readinessProbe, s)} Read its log for what it waits for.`,
   'container-create-failed': () => 'Read the message of the container runtime in the events below.',
   unschedulable: () =>
     'No node takes the pod. Free or add capacity, or correct its requests, node selector, affinity or tolerations.',
@@ -101,7 +114,30 @@ const hints: Readonly<Record<ReasonCode, Hint>> = {
   cancelled: (s) => `The job was cancelled before ${displayName(s.target)} was ready. It may still become so.`,
 }
 
-/** What to do about a target that is not ready. */
-export function hintFor(target: Target, reason: ReasonCode | '', problem: Problem | undefined): string {
-  return hints[reason === '' ? 'still-running' : reason]({ target, problem })
+/** What the probe asks, held against what the container declares. */
+function probeHint(probe: Probe | undefined, { spec }: Subject): string {
+  const asked = probe?.httpGet?.port ?? probe?.tcpSocket?.port ?? probe?.grpc?.port
+  if (asked === undefined) {
+    const command = probe?.exec?.command?.join(' ')
+    return command === undefined ? ' Check what the probe asks.' : ` The probe runs "${command}".`
+  }
+  const path = probe?.httpGet?.path === undefined ? '' : ` for ${probe.httpGet.path}`
+  const ports = spec?.ports ?? []
+  if (ports.length === 0 || ports.some(({ containerPort, name }) => containerPort === asked || name === asked)) {
+    return ` The probe asks port ${asked}${path}: is that where it listens?`
+  }
+  return ` The probe asks port ${asked}${path}, but the container declares ${ports.map(({ containerPort }) => containerPort).join(', ')}.`
+}
+
+/**
+ * What to do about a target that is not ready.
+ * @param spec the container that has the problem, where it is known: it makes the hint specific
+ */
+export function hintFor(
+  target: Target,
+  reason: ReasonCode | '',
+  problem: Problem | undefined,
+  spec?: Container,
+): string {
+  return hints[reason === '' ? 'still-running' : reason]({ target, problem, spec })
 }

@@ -1,0 +1,63 @@
+import type { KubeObject } from '../../src/cluster/objects.ts'
+import { Store } from '../../src/cluster/store.ts'
+import { explain, logsToRead } from '../../src/diagnosis/explain.ts'
+import type { TargetRecord, Timeline } from '../../src/gate/timeline.ts'
+import type { Problem } from '../../src/lifecycle/assessment.ts'
+import { createTarget } from '../gate/builders.ts'
+import { createEvent, iso, moment, start } from '../lifecycle/builders.ts'
+
+const target = createTarget({ apiVersion: 'batch/v1', kind: 'Job', name: 'migrate' })
+
+function timeline(problem: Partial<Problem> & Pick<Problem, 'reason' | 'subject'>): Timeline {
+  const whole = {
+    class: 'terminal',
+    message: '',
+    count: 1,
+    firstSeenAt: start,
+    proven: true,
+    evidence: [],
+    ...problem,
+  } as const
+  const record: TargetRecord = {
+    target,
+    outcome: 'failed',
+    reason: problem.reason,
+    message: '',
+    milestones: [],
+    problems: [whole],
+    notes: [],
+  }
+  return {
+    startedAt: start,
+    finishedAt: start,
+    context: '',
+    serverVersion: '',
+    timeoutMs: 0,
+    stallTimeoutMs: 0,
+    targets: [record],
+    entries: [],
+  }
+}
+
+describe('the evidence for a problem', () => {
+  it('holds the log of the container that failed a Job', () => {
+    const failed = timeline({ reason: 'job-failed', subject: 'pod/migrate-x', container: 'app' })
+    expect(logsToRead(failed, 5)).toMatchObject([
+      { pod: 'migrate-x', container: 'app', previous: false },
+      { pod: 'migrate-x', container: 'app', previous: true },
+    ])
+  })
+
+  it('holds the events about the target itself, whatever its kind', () => {
+    const store = new Store(() => false)
+    const job: KubeObject = {
+      apiVersion: 'batch/v1',
+      kind: 'Job',
+      metadata: { name: 'migrate', namespace: 'shop', uid: 'u' },
+    }
+    const refused = createEvent(job, { reason: 'FailedCreate', message: 'no', lastTimestamp: iso(3) })
+    for (const object of [job, refused]) store.apply({ at: moment(3), type: 'ADDED', object })
+    const [record] = explain(timeline({ reason: 'admission-denied', subject: 'job/migrate' }), store, 0).targets
+    expect(record?.problems[0]?.evidence).toMatchObject([{ type: 'event', text: ' 0:03  FailedCreate  no' }])
+  })
+})
