@@ -56,6 +56,28 @@ describe('the words of a refused pull', () => {
       ),
       'image-registry-unreachable',
     ],
+    [
+      'so is a registry that speaks no TLS',
+      containerd('failed to do request: Head "https://r.io/v2/": http: server gave HTTP response to HTTPS client'),
+      'image-registry-unreachable',
+    ],
+    [
+      "so is a proxy's name that DNS does not know",
+      'initializing source docker://r.io/app:v1: pinging container registry r.io: Get "https://r.io/v2/": proxyconnect tcp: dial tcp: lookup proxy: Temporary failure in name resolution',
+      'image-registry-unreachable',
+    ],
+    [
+      'a denial is unauthorised in the words of CRI-O, whatever the image is called',
+      'initializing source docker://r.io/not found/app:404: reading manifest 404 in r.io/app: errors:\ndenied: requested access to the resource is denied\nunauthorized: authentication required',
+      'image-unauthorized',
+    ],
+    [
+      'so is the token of a registry that names the repository in its address',
+      containerd(
+        'failed to authorize: failed to fetch anonymous token: unexpected status from GET request to https://r.io/token?scope=repository%3A429%3Apull: 403 Forbidden',
+      ),
+      'image-unauthorized',
+    ],
     ['words that nobody knows are a failed pull', 'the dog ate it', 'image-pull-failed'],
     ['no words are a failed pull', '', 'image-pull-failed'],
   ])('%s', (_, message, reason) => {

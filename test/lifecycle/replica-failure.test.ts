@@ -1,3 +1,4 @@
+import type { KubeObject } from '../../src/cluster/objects.ts'
 import { creationProblem } from '../../src/lifecycle/replica-failure.ts'
 import { condition, createEvent, createReplicaSet, iso, moment, view } from './builders.ts'
 
@@ -40,6 +41,22 @@ describe('what keeps a controller from creating pods', () => {
       'admission-denied',
       'terminal',
     ],
+    [
+      'pods "web-1-x" is forbidden: maximum cpu usage per Container is 1, but limit is 2',
+      'admission-denied',
+      'terminal',
+    ],
+    [
+      'pods "web-1-x" is forbidden: minimum memory usage per Pod is 1Gi, but request is 20Mi',
+      'admission-denied',
+      'terminal',
+    ],
+    [
+      'pods "web-1-" is forbidden: unable to create new content in namespace shop because it is being terminated',
+      'terminating',
+      'slow',
+    ],
+    ['Pod "web-1-x" is invalid: spec.containers[0].name: Required value', 'replica-failure', 'terminal'],
     ['something else', 'replica-failure', 'slow'],
   ])('%s → %s, %s', (message, reason, problemClass) => {
     expect(problem(message)).toEqual([
@@ -70,5 +87,35 @@ describe('what keeps a controller from creating pods', () => {
   it('is nothing when the condition does not hold', () => {
     expect(problem(denied, [5], 'False')).toEqual([])
     expect(creationProblem(createReplicaSet(), view())).toEqual([])
+  })
+})
+
+describe('what keeps a controller without such a condition from creating pods', () => {
+  const set: KubeObject = {
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    metadata: { name: 'db', namespace: 'shop', uid: 'u' },
+  }
+  const denial = `create Pod db-0 in StatefulSet db failed error: pods "db-0" is forbidden: violates PodSecurity "restricted"`
+  const attempt = (reason: string, at: number, rest: object = {}) =>
+    createEvent(set, { reason, message: denial, lastTimestamp: iso(at), metadata: { name: `${reason}${at}` }, ...rest })
+  const problems = (isShort: boolean, ...events: readonly KubeObject[]) =>
+    creationProblem(set, view({ now: 9, objects: [set, ...events] }), isShort)
+
+  it('is the event of its last attempt, while it has too few pods', () => {
+    expect(problems(true, attempt('FailedCreate', 3, { count: 2 }))).toMatchObject([
+      {
+        reason: 'admission-denied',
+        subject: 'statefulset/db',
+        proven: true,
+        message: 'pods cannot be created: pods "db-0" is forbidden: violates PodSecurity "restricted"',
+      },
+    ])
+    expect(problems(false, attempt('FailedCreate', 3, { count: 2 }))).toEqual([])
+  })
+
+  it('is over when a later attempt succeeded', () => {
+    expect(problems(true, attempt('SuccessfulCreate', 5), attempt('FailedCreate', 3))).toEqual([])
+    expect(problems(true, attempt('SuccessfulCreate', 2), attempt('FailedCreate', 3))).toHaveLength(1)
   })
 })
