@@ -125,6 +125,30 @@ describe('the moment of a milestone', () => {
   })
 })
 
+describe('the milestones of a target', () => {
+  const states = (...steps: Parameters<typeof run>[0]) =>
+    run(steps).timeline.targets[0]?.milestones.map(({ state }) => state)
+  const done = (count: number) => Array.from({ length: count }, () => 'done')
+
+  it('are all done when it is ready', () => {
+    expect(states(at(0, web.done, allSynced))).toEqual(done(9))
+  })
+
+  it('have failed where it ended', () => {
+    const broken = podStatus({ state: waiting('ErrImageNeverPull') }, { phase: 'Pending' })
+    expect(states(at(0, web.creating, allSynced), at(1, modified(web.pod(broken))))).toEqual([
+      ...done(4),
+      'failed',
+      ...['pending', 'pending', 'pending', 'pending'],
+    ])
+  })
+
+  it('go on where the gate ended without it', () => {
+    const { timeline } = run([at(0, web.creating, allSynced), at(1, { type: 'CANCEL' })])
+    expect(timeline.targets[0]?.milestones[4]).toMatchObject({ name: 'pulled', state: 'current' })
+  })
+})
+
 describe('milestone-timeouts', () => {
   const limits = (milestoneTimeoutsMs: Record<string, number>, rest: RunOptions = {}): RunOptions => ({
     ...rest,

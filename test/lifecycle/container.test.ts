@@ -99,6 +99,23 @@ describe('a pull that is refused', () => {
     )
   })
 
+  it('is told by the last reason that the registry gave', () => {
+    const pod = createPod({ status: podStatus({ state: waiting('ErrImagePull', words.notFound) }) })
+    const busy = { ...refusedTimes(words.rateLimited, 3, 1), metadata: { name: 'busy' } }
+    for (const events of [
+      [busy, refusedTimes(words.notFound, 1, 20)],
+      [refusedTimes(words.notFound, 1, 20), busy],
+    ]) {
+      const seen = seenPod([0, createPod({ status: podStatus({}) })])
+      expect(examine(pod, { now: 21, events, seen }).problem).toMatchObject({ reason: 'image-not-found', count: 1 })
+    }
+  })
+
+  it('says how often only when it was more than once', () => {
+    const pod = createPod({ status: podStatus({ state: waiting('ErrImagePull', words.notFound) }) })
+    expect(examine(pod, { now: 2 }).problem?.message).toBe('cannot pull image "acme/web:v1": not found')
+  })
+
   it('is forgotten once the container runs', () => {
     const pod = createPod({ status: readyStatus(30) })
     expect(examine(pod, { now: 31, events: [refusedTimes(words.unauthorized, 2)] }).problem).toBeUndefined()
@@ -232,6 +249,31 @@ describe('a container that dies', () => {
     })
   })
 
+  it.each([
+    [
+      { reason: 'OOMKilled', exitCode: 137 },
+      { limits: { memory: '64Mi' } },
+      'was killed for using more memory than its limit of 64Mi',
+    ],
+    [{ reason: 'OOMKilled', exitCode: 137 }, {}, 'was killed for using more memory than the node has'],
+    [{ reason: 'StartError', exitCode: 128, message: ' no such file\n' }, {}, 'cannot start: no such file'],
+    [{ exitCode: 127 }, {}, 'cannot start: exit code 127 (its command was not found)'],
+    [{ exitCode: 1, signal: 0 }, {}, 'ends with exit code 1'],
+    [{ exitCode: 0, signal: 11 }, {}, 'ends with signal 11'],
+  ])('by %j with %j says so', (death, resources, message) => {
+    const pod = createPod({ spec: { containers: [createContainer({ resources })] }, status: deadStatus(1, 2, death) })
+    expect(examine(pod, { now: 5 }).problem).toMatchObject({ message, detail: { image: 'acme/web:v1' } })
+  })
+
+  it('by a signal names it', () => {
+    const pod = createPod({ status: deadStatus(1, 2, { exitCode: 139, signal: 11 }) })
+    expect(examine(pod, { now: 5 }).problem?.detail).toEqual({ image: 'acme/web:v1', exitCode: 139, signal: 11 })
+  })
+
+  it('asks for no other look while its deaths are too few to prove anything', () => {
+    expect(examine(createPod({ status: crashLoopStatus(2, 15) }), { now: 20 })).not.toHaveProperty('recheckAt')
+  })
+
   it('before its main container ever starts, is an init container that fails', () => {
     const pod = createPod({
       spec: { initContainers: [createContainer({ name: 'migrate' })] },
@@ -276,6 +318,27 @@ describe('a container that runs and is not ready', () => {
       proven: false,
       message,
     })
+  })
+
+  it('is not slow in the words of another probe', () => {
+    const pod = notReady({ readinessProbe: {} })
+    const unhealthy = createEvent(pod, { container: 'app', reason: 'Unhealthy', message: 'Liveness probe failed: no' })
+    const other = createEvent(pod, { container: 'app', reason: 'Other', message: 'Readiness is hard' })
+    expect(examine(pod, { now: 41, events: [unhealthy, other] }).problem?.message).toBe(
+      'runs, but its readiness probe has not succeeded',
+    )
+  })
+
+  it('is no problem where it has no probe: it will be ready at once', () => {
+    expect(examine(notReady({}), { now: 300 })).toEqual({})
+    expect(examine(notReady({}, { started: false }), { now: 300 })).toEqual({})
+  })
+
+  it('is no problem as an init container, which has to end', () => {
+    const spec = { initContainers: [createContainer({ name: 'migrate', readinessProbe: {} })] }
+    const migrate = createStatus({ name: 'migrate', state: running(0), started: true })
+    const pod = createPod({ spec, status: { initContainerStatuses: [migrate] } })
+    expect(examine(pod, { now: 300, container: 'migrate' })).toEqual({})
   })
 
   it('is slow without words where the events stopped', () => {

@@ -108,6 +108,15 @@ describe('deaths of a container', () => {
       ],
     ],
     [
+      'being ready for just the settle time forgives the deaths before',
+      1,
+      [
+        [5, createPod({ status: crashLoopStatus(2, 4) })],
+        [20, createPod({ status: readyStatus(15, { restartCount: 2 }) })],
+        [25, createPod({ status: deadStatus(3, 25) })],
+      ],
+    ],
+    [
       'a readiness probe that was passed forgives at once',
       1,
       [
@@ -163,6 +172,11 @@ describe('deaths of a container', () => {
     expect(deathsOf([0, first], [31, later])).toBe(2)
   })
 
+  it('of an old pod do not count the one before, although its last state still shows it', () => {
+    const status = podStatus({ restartCount: 7, state: terminated(3, 30), lastState: terminated(3, -20) })
+    expect(deathsOf([31, createPod({ metadata: { creationTimestamp: iso(-11 * minute) }, status })])).toBe(1)
+  })
+
   it('of an old pod that lies dead at first sight count that death', () => {
     const old = { creationTimestamp: iso(-11 * minute) }
     expect(deathsOf([0, createPod({ metadata: old, status: crashLoopStatus(8, -1) })])).toBe(1)
@@ -210,6 +224,14 @@ describe('the first death', () => {
     })
     const seen = observePodEvents(seenPod([20, pod]), [event], moment(20), surroundings())
     expect(seen.containers.get('app')?.firstDeathAt).toBe(moment(3))
+  })
+
+  it('is not the back-off of a pull', () => {
+    const pod = createPod({ status: podStatus({}) })
+    const message = 'Back-off pulling image "acme/web:v1"'
+    const event = createEvent(pod, { container: 'app', reason: 'BackOff', message, firstTimestamp: iso(3) })
+    const seen = observePodEvents(seenPod([20, pod]), [event], moment(20), surroundings())
+    expect(seen.containers.get('app')).not.toHaveProperty('firstDeathAt')
   })
 
   it('begins anew when deaths were forgiven', () => {
