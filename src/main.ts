@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as core from '@actions/core'
@@ -120,7 +120,7 @@ function resultFolder(): string {
 
 function setOutputs(outputs: Readonly<Record<string, string>>): void {
   // Without the file core falls back to a command that runners no longer take.
-  if (!process.env['GITHUB_OUTPUT']) return
+  if (!existsSync(process.env['GITHUB_OUTPUT'] ?? '')) return
   for (const [name, value] of Object.entries(outputs)) core.setOutput(name, value)
 }
 

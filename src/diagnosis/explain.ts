@@ -5,7 +5,6 @@ import type { Evidence, ProblemRecord, TargetRecord, Timeline } from '../gate/ti
 import { eventCount } from '../lifecycle/history.ts'
 import type { ReasonCode } from '../lifecycle/reasons.ts'
 import { describePath, type Manifest } from '../plan/manifests/manifest.ts'
-import type { Target } from '../plan/target.ts'
 import { displayName, type Target } from '../plan/target.ts'
 import { whatChanged } from './changes.ts'
 import { hintFor } from './hints.ts'
@@ -107,7 +106,7 @@ function explainTarget(record: TargetRecord, context: Context): TargetRecord {
 function chainOf({ subject, container }: ProblemRecord, target: Target, store: Store): readonly string[] {
   const top = displayName(target)
   const chain: string[] = []
-  let object = findSubject(subject, target.namespace ?? 'default', store)
+  let object = findSubject(subject, target, store)
   for (let steps = 0; object !== undefined && steps < 5; steps++) {
     chain.unshift(`${object.kind.toLowerCase()}/${object.metadata.name}`)
     const owner = object.metadata.ownerReferences?.find(({ controller }) => controller !== false)
@@ -119,7 +118,7 @@ function chainOf({ subject, container }: ProblemRecord, target: Target, store: S
 }
 
 function findContainer({ subject, container }: ProblemRecord, target: Target, store: Store): Container | undefined {
-  const { spec } = (findSubject(subject, target.namespace ?? 'default', store) ?? {}) as Pod
+  const { spec } = (findSubject(subject, target, store) ?? {}) as Pod
   return [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].find(({ name }) => name === container)
 }
 
@@ -158,6 +157,14 @@ function evidenceFor(
     ...(events.length === 0 ? [] : [{ type: 'event' as const, title: 'Events', text: events.join('\n') }]),
     ...logs,
   ]
+}
+
+/** What the container itself left as its termination message, beyond what the problem already says. */
+function terminationMessage({ container, message }: ProblemRecord, { status }: Pod): string | undefined {
+  const statuses = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])]
+  const found = statuses.find(({ name }) => name === container)
+  const words = (found?.state?.terminated?.message ?? found?.lastState?.terminated?.message ?? '').trim()
+  return words === '' || message.includes(words) ? undefined : words
 }
 
 /** The kinds behind a target that problems are about. */

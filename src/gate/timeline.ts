@@ -41,6 +41,8 @@ export interface Evidence {
 }
 
 export interface ProblemRecord extends Problem {
+  /** From the target to where the problem sits: `deployment/web`, `replicaset/web-688`, `pod/web-688-x`, `container app`. */
+  readonly chain?: readonly string[]
   readonly evidence: readonly Evidence[]
 }
 
@@ -52,6 +54,8 @@ export interface TargetRecord extends Verdict<TargetOutcome> {
   readonly problems: readonly ProblemRecord[]
   /** What to do; for every target that is not ready at the end. */
   readonly hint?: string
+  /** What the gated change changed in the pod template, one line a difference. */
+  readonly changes?: readonly string[]
   readonly notes: readonly string[]
 }
 

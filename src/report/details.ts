@@ -20,6 +20,7 @@ export interface DetailShape {
 }
 
 const problemLimit = 5
+const changeLimit = 20
 const evidenceLineLimit = 500
 
 /** One target in a folded section: what happened, why, what to do, evidence. `name` is not yet escaped. */
@@ -39,6 +40,13 @@ export function renderDetails(record: TargetRecord, name: string, shape: DetailS
       ? []
       : [['**Why**', ...problems.map((problem) => problemItem(problem, shape))].join('\n')]),
     ...(rest > 0 ? [`…and ${rest} more in the report.`] : []),
+    ...(record.changes === undefined || record.changes.length === 0
+      ? []
+      : [
+          ['**What changed**', ...record.changes.slice(0, changeLimit).map((change) => `- ${prose(change)}`)].join(
+            '\n',
+          ),
+        ]),
     ...(record.notes.length === 0 ? [] : [record.notes.map((note) => `- ${prose(note)}`).join('\n')]),
     ...(record.hint === undefined || shape.decided ? [] : [`**What to do:** ${prose(record.hint)}`]),
     ...sourceLine(record, shape),
@@ -109,7 +117,8 @@ function milestoneTable(record: TargetRecord, { startedAt, finishedAt }: DetailS
 
 function problemItem(problem: ProblemRecord, { startedAt }: DetailShape): string {
   const seen = problemCount(problem, startedAt)
-  return `- ${code(problem.reason)} ${markdown(problemSubject(problem))} (${seen})<br>${prose(capitalised(problem.message))}`
+  const where = (problem.chain?.length ?? 0) > 1 ? (problem.chain ?? []).join(' → ') : problemSubject(problem)
+  return `- ${code(problem.reason)} ${markdown(where)} (${seen})<br>${prose(capitalised(problem.message))}`
 }
 
 function sourceLine({ target }: TargetRecord, { decided, sourceBaseUrl }: DetailShape): string[] {
