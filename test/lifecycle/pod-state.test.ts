@@ -1,0 +1,131 @@
+import type { ContainerStatus, EventObject, Pod } from '../../src/cluster/objects.ts'
+import { examinePod } from '../../src/lifecycle/pod-state.ts'
+import {
+  condition,
+  createContainer,
+  createEvent,
+  createPod,
+  createStatus,
+  moment,
+  running,
+  terminated,
+  view,
+  waiting,
+} from './builders.ts'
+
+/** A pod of two containers, `app` and `b`, and an init container `i`. */
+function createTrio(statuses: Partial<Record<'i' | 'app' | 'b', Partial<ContainerStatus>>>, rest: object = {}): Pod {
+  const status = (name: 'i' | 'app' | 'b') =>
+    statuses[name] === undefined ? [] : [createStatus({ name, ...statuses[name] })]
+  return createPod({
+    spec: {
+      initContainers: [createContainer({ name: 'i' })],
+      containers: [createContainer(), createContainer({ name: 'b' })],
+      ...rest,
+    },
+    status: {
+      phase: 'Pending',
+      initContainerStatuses: status('i'),
+      containerStatuses: [...status('app'), ...status('b')],
+    },
+  })
+}
+
+function examine(pod: Pod, ...events: readonly EventObject[]) {
+  return examinePod(pod, view({ now: 60, objects: [pod, ...events] }))
+}
+
+const ended = { state: terminated(0, 5) }
+const runs = { state: running(6), started: true }
+
+describe('a pod of several containers', () => {
+  it.each<[string, Pod, object]>([
+    ['is pulled when every image is there', createTrio({ i: ended, app: runs, b: { imageID: 'x' } }), { pulled: true }],
+    ['is not pulled while one image is missing', createTrio({ i: ended, app: runs, b: {} }), { pulled: false }],
+    [
+      'is started when every container runs or has done its work',
+      createTrio({ i: ended, app: runs, b: runs }),
+      { started: true },
+    ],
+    ['is not started while one does not run', createTrio({ i: ended, app: runs, b: {} }), { started: false }],
+    ['is not started while an init container runs', createTrio({ i: runs, app: runs, b: runs }), { started: false }],
+    [
+      'is not started when an init container has failed',
+      createTrio({ i: { state: terminated(1, 5) }, app: runs, b: runs }),
+      { started: false },
+    ],
+    [
+      'is not started when one that must run has ended',
+      createTrio({ i: ended, app: runs, b: ended }),
+      { started: false },
+    ],
+    [
+      'is started when one that may end has ended well',
+      createTrio({ i: ended, app: runs, b: ended }, { restartPolicy: 'Never' }),
+      { started: true },
+    ],
+    [
+      'is not started when one that may end has ended badly',
+      createTrio({ i: ended, app: runs, b: { state: terminated(1, 5) } }, { restartPolicy: 'Never' }),
+      { started: false },
+    ],
+    ['is unharmed while none has died', createTrio({ i: ended, app: runs, b: runs }), { unharmed: true }],
+    [
+      'is harmed when one has died',
+      createTrio({ i: ended, app: runs, b: { ...runs, restartCount: 1 } }),
+      { unharmed: false },
+    ],
+  ])('%s', (_, pod, expected) => {
+    expect(examine(pod)).toMatchObject(expected)
+  })
+
+  it('is given time while one of its images is being pulled', () => {
+    const pod = createTrio({ i: ended, app: runs, b: {} })
+    const pulling = createEvent(pod, { container: 'b', reason: 'Pulling' })
+    expect(examine(pod, pulling).patience).toBe('an image is being pulled')
+    expect(
+      examine(createTrio({ i: ended, app: runs, b: { state: waiting('ImagePullBackOff') } }), pulling).patience,
+    ).toBeUndefined()
+    expect(
+      examine(createTrio({ i: ended, app: runs, b: { state: terminated(1, 5) } }), pulling).patience,
+    ).toBeUndefined()
+  })
+
+  it('is given time while one of its probes has some left', () => {
+    const containers = [createContainer(), createContainer({ name: 'b', readinessProbe: { initialDelaySeconds: 60 } })]
+    expect(examine(createTrio({ i: ended, app: { ...runs, ready: true }, b: runs }, { containers })).patience).toBe(
+      'probes are within the time they ask for',
+    )
+  })
+
+  it('is initialised when its condition says so or it runs', () => {
+    const pending = createTrio({ i: ended })
+    const initialized = { ...pending, status: { ...pending.status, conditions: [condition('Initialized', 'True')] } }
+    expect(examine(pending).initialized).toBe(false)
+    expect(examine(initialized).initialized).toBe(true)
+    expect(examine({ ...pending, status: { ...pending.status, phase: 'Running' } }).initialized).toBe(true)
+  })
+
+  it('asks for no look at what has passed, nor at its settling before it is ready', () => {
+    expect(examine(createTrio({ i: ended, app: { state: running(59), started: true }, b: runs }))).not.toHaveProperty(
+      'recheckAt',
+    )
+  })
+
+  it('asks for a look when the last of its containers settles', () => {
+    const pod = createTrio({ i: ended, app: { state: running(58), started: true }, b: runs })
+    const ready = { ...pod, status: { ...pod.status, phase: 'Running', conditions: [condition('Ready', 'True')] } }
+    expect(examine(ready).recheckAt).toBe(moment(68))
+  })
+
+  it('tells the slowest of its pulls', () => {
+    const pod = createTrio({ i: ended, app: runs, b: runs })
+    const pulled = (container: string, took: string) =>
+      createEvent(pod, {
+        container,
+        reason: 'Pulled',
+        message: `Successfully pulled image "acme/${container}" in ${took} (${took} including waiting).`,
+      })
+    expect(examine(pod, pulled('app', '340ms'), pulled('b', '12.5s')).pullMs).toBe(12_500)
+  })
+})
