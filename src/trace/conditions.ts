@@ -1,13 +1,16 @@
 import type { KubeObject } from '../cluster/objects.ts'
 import { presentConditions } from '../lifecycle/conditions.ts'
+import { readCondition } from '../lifecycle/polarity.ts'
 import { emptyLine, type Line, line } from './line.ts'
 import { age, dim, heading, type Mark, mark, marked, ticking } from './marks.ts'
 import type { Present } from './scene.ts'
 
-/** Conditions that are bad, or a sign of work going on, when they are true. */
-const badWhenTrue =
-  /(?:failure|failed|failing|stalled|degraded|pressure|unavailable|deadline|terminating|disruption|suspended|conflict|dangling|lost|paused)/i
-const busyWhenTrue = /^(?:Reconciling|Progressing|Pending|Issuing|Upgrading|Updating|Resizing|FileSystemResizePending)$/
+const marks: Readonly<Record<NonNullable<ReturnType<typeof readCondition>>['meaning'], Mark>> = {
+  ready: '✓',
+  progressing: '…',
+  failed: '✗',
+  suspended: '!',
+}
 
 /** Conditions of a pod that its milestones and containers tell. */
 const toldOtherwise: ReadonlySet<string> = new Set([
@@ -27,8 +30,10 @@ export function conditionLines(object: KubeObject, { view }: Present): readonly 
   return [
     emptyLine,
     line(0, heading('conditions')),
-    ...shown.map(({ type, status, reason, message, lastTransitionTime }) => {
-      const as = markOf(type, status, reason)
+    ...shown.map((condition) => {
+      const { type, status, reason, message, lastTransitionTime } = condition
+      const reading = readCondition(condition)
+      const as = reading === undefined ? '·' : marks[reading.meaning]
       const since = view.time(lastTransitionTime)
       return line(
         2,
@@ -41,13 +46,4 @@ export function conditionLines(object: KubeObject, { view }: Present): readonly 
       )
     }),
   ]
-}
-
-function markOf(type: string, status: string, reason: string | undefined): Mark {
-  if (status === 'Unknown') return '!'
-  // A Deployment goes on saying Progressing=True when it is done.
-  if (reason === 'NewReplicaSetAvailable') return '✓'
-  if (badWhenTrue.test(type)) return status === 'True' ? '✗' : '·'
-  if (busyWhenTrue.test(type)) return status === 'True' ? '…' : reason === 'ProgressDeadlineExceeded' ? '✗' : '·'
-  return status === 'True' ? '✓' : '…'
 }

@@ -1,0 +1,96 @@
+import type { Observation } from '../../src/cluster/feed.ts'
+import type { EndpointSlice, KubeObject, Pod, Service, ServiceSpec } from '../../src/cluster/objects.ts'
+import type { Target } from '../../src/plan/target.ts'
+import { type Line, paintLine } from '../../src/trace/line.ts'
+import { pageLines } from '../../src/trace/page.ts'
+import { Trace } from '../../src/trace/trace.ts'
+import { moment, start } from '../lifecycle/builders.ts'
+
+export function createTarget(kind: string, name: string, apiVersion = 'v1'): Target {
+  return { apiVersion, kind, name, namespace: 'shop', clocks: {} }
+}
+
+/** `web`, which selects app=web and sends port 80 to 8080. */
+export function createService(spec: Partial<ServiceSpec> = {}, status: Service['status'] = {}): Service {
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'web', namespace: 'shop', uid: 'service-uid' },
+    spec: {
+      type: 'ClusterIP',
+      clusterIP: '10.0.0.1',
+      selector: { app: 'web' },
+      ports: [{ port: 80, targetPort: 8080 }],
+      ...spec,
+    },
+    status,
+  }
+}
+
+/** The slice of `web`, with an endpoint a pod. */
+export function createSlice(pods: readonly (readonly [pod: Pod, ready: boolean])[], port?: number): EndpointSlice {
+  return {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: {
+      name: 'web-1',
+      namespace: 'shop',
+      uid: 'slice-uid',
+      labels: { 'kubernetes.io/service-name': 'web' },
+    },
+    endpoints: pods.map(([{ metadata }, ready], index) => ({
+      addresses: [`10.1.0.${index + 1}`],
+      conditions: { ready },
+      targetRef: { kind: 'Pod', name: metadata.name, uid: metadata.uid ?? '' },
+    })),
+    ports: port === undefined ? [] : [{ name: '', port }],
+  }
+}
+
+/** What one saw of the cluster, second by second. */
+export type Step = readonly [seconds: number, ...observations: readonly Observation[]]
+
+export function createTrace(target: Target, ...steps: readonly Step[]): Trace {
+  const trace = new Trace(target, { startedAt: start, serverOffsetMs: 0, settleMs: 10_000, maxRestarts: 2 })
+  for (const [seconds, ...observations] of steps) {
+    for (const observation of observations) trace.handle({ ...observation, at: moment(seconds) })
+    if (steps[0]?.[0] === seconds) {
+      // The first lists are complete once the objects of the first step are there; relatives become known by then.
+      for (const request of trace.requests) trace.handle({ type: 'SYNCED', ...request, at: moment(seconds) })
+    }
+  }
+  return trace
+}
+
+export function added(...objects: readonly KubeObject[]): Observation[] {
+  return objects.map((object) => ({ type: 'ADDED', object }))
+}
+
+export function modified(...objects: readonly KubeObject[]): Observation[] {
+  return objects.map((object) => ({ type: 'MODIFIED', object }))
+}
+
+export function deleted(...objects: readonly KubeObject[]): Observation[] {
+  return objects.map((object) => ({ type: 'DELETED', object }))
+}
+
+export function textOf(lines: readonly Line[]): string[] {
+  return lines.map((each) => paintLine(each, { color: false }))
+}
+
+/** The picture of a target when these objects exist. */
+export function pictureOf(target: Target, objects: readonly KubeObject[], seconds = 5, rows?: number): string[] {
+  return picture(createTrace(target, [0, ...added(...objects)]), seconds, rows)
+}
+
+export function picture(trace: Trace, seconds: number, rows?: number): string[] {
+  return textOf(pageLines(trace.scene(moment(seconds)), rows))
+}
+
+/** The lines of a section, without its heading. */
+export function section(page: readonly string[], heading: string): string[] {
+  const begin = page.indexOf(heading)
+  if (begin < 0) return []
+  const end = page.indexOf('', begin)
+  return page.slice(begin + 1, end < 0 ? undefined : end)
+}

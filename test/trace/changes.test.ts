@@ -1,0 +1,199 @@
+import { applyPatch } from 'rfc6902'
+import type { FeedEvent, Observation, WatchRequest } from '../../src/cluster/feed.ts'
+import type { KubeObject, ManagedFields } from '../../src/cluster/objects.ts'
+import { createStrip } from '../../src/cluster/strip.ts'
+import { authorOf } from '../../src/trace/changes/author.ts'
+import { Changes, type ObjectChange } from '../../src/trace/changes/changes.ts'
+import type { Part } from '../../src/trace/changes/part.ts'
+import { changeJson, changeLines } from '../../src/trace/changes/render.ts'
+import { diffYaml, yamlLines } from '../../src/trace/changes/yaml.ts'
+import { condition, createBarePod, iso, moment, podStatus, readyStatus, start } from '../lifecycle/builders.ts'
+import { added, deleted, modified, textOf } from './builders.ts'
+
+const request: WatchRequest = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop', name: 'once' }
+const pod = createBarePod({ status: podStatus({}, { phase: 'Pending' }) })
+const ready = createBarePod({ status: readyStatus() })
+
+/** What is told when these things are observed, one a second, after a first list. */
+function observe(part: Part, first: readonly Observation[], ...later: readonly Observation[]): ObjectChange[] {
+  const changes = new Changes(part)
+  const all: Observation[] = [...first, { type: 'SYNCED', ...request }, ...later]
+  return all.flatMap((observation, index) => {
+    const event: FeedEvent = { ...observation, at: moment(index < first.length ? 0 : index - first.length) }
+    return changes.handle(event, request)
+  })
+}
+
+const told = (changes: readonly ObjectChange[]) => changes.map((change) => textOf(changeLines(change, start))[0])
+
+describe('what counts as a change', () => {
+  test('the object as it is at first, each difference, its end', () => {
+    expect(told(observe('object', added(pod), ...modified(ready), ...deleted(ready)))).toEqual([
+      ' 0:00.0 pod/once as it is',
+      ' 0:01.0 pod/once changed',
+      expect.stringContaining(' 0:02.0 pod/once deleted'),
+    ])
+  })
+
+  test('an object that comes later is created', () => {
+    expect(told(observe('object', [], ...added(pod)))).toEqual([' 0:01.0 pod/once created'])
+  })
+
+  test('not what every write changes', () => {
+    const metadata = { ...pod.metadata, resourceVersion: '2', managedFields: [{ manager: 'kubelet' }] }
+    expect(observe('object', added(pod), ...modified({ ...pod, metadata }))).toHaveLength(1)
+  })
+
+  test('of the status, nothing but the status', () => {
+    const relabelled = { ...pod, metadata: { ...pod.metadata, labels: { app: 'other' } } }
+    expect(observe('status', added(pod), ...modified(relabelled), ...modified(ready))).toHaveLength(2)
+  })
+
+  test('not what is excluded', () => {
+    const changes = new Changes('object', ({ metadata }) => metadata.name === 'once')
+    expect(changes.handle({ type: 'ADDED', object: pod, at: start }, request)).toEqual([])
+  })
+
+  test('that it begins to be deleted is said', () => {
+    const going = { ...pod, metadata: { ...pod.metadata, deletionTimestamp: iso(9) } }
+    expect(told(observe('object', added(pod), ...modified(going)))[1]).toBe(' 0:01.0 pod/once is being deleted')
+  })
+})
+
+describe('values that nobody may see', () => {
+  const strip = createStrip()
+  const secret = (password: string) =>
+    strip({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'creds', namespace: 'shop', uid: 'creds' },
+      data: { password },
+    } as KubeObject)
+
+  test('are hidden, but that one changed is seen', () => {
+    const changes = observe('object', added(secret('aHVudGVyMg==')), ...modified(secret('aHVudGVyMw==')))
+    const text = changes.flatMap((change) => textOf(changeLines(change, start))).join('\n')
+    expect(text).not.toMatch(/aHVudGVy|hunter/)
+    expect(text.match(/password: \(hidden, [\w-]{6}\)/g)).toHaveLength(3)
+  })
+})
+
+describe('who changed it', () => {
+  const by = (managedFields: ManagedFields[], object = pod): KubeObject => ({
+    ...object,
+    metadata: { ...object.metadata, managedFields },
+  })
+  const kubectl = { manager: 'kubectl-create', operation: 'Update', time: iso(0) }
+  const kubelet = (time: string) => ({ manager: 'kubelet', operation: 'Update', subresource: 'status', time })
+
+  test('the only manager of a new object', () => {
+    expect(authorOf(undefined, by([kubectl]))).toBe('kubectl-create')
+  })
+
+  test('the manager whose entry is new or has another time', () => {
+    expect(authorOf(by([kubectl]), by([kubectl, kubelet(iso(1))]))).toBe('kubelet (status)')
+    expect(authorOf(by([kubectl, kubelet(iso(1))]), by([kubectl, kubelet(iso(2))]))).toBe('kubelet (status)')
+  })
+
+  test('by server-side apply', () => {
+    const argo = { manager: 'argocd', operation: 'Apply', time: iso(3) }
+    expect(authorOf(by([kubectl]), by([kubectl, argo]))).toBe('argocd (server-side apply)')
+  })
+
+  test('within one second, the only manager that can have written the status', () => {
+    const entries = [kubectl, kubelet(iso(1))]
+    expect(authorOf(by(entries), by(entries, ready))).toBe('kubelet (status)')
+  })
+
+  test('nobody, where several can have', () => {
+    const entries = [{ ...kubelet(iso(1)), manager: 'other' }, kubelet(iso(1))]
+    expect(authorOf(by(entries), by(entries, ready))).toBeUndefined()
+  })
+
+  test('nobody, for a deletion', () => {
+    const going = { ...pod, metadata: { ...pod.metadata, deletionTimestamp: iso(9) } }
+    expect(authorOf(by([kubectl]), by([kubectl], going))).toBeUndefined()
+  })
+
+  test('the scheduler, for a binding', () => {
+    const unbound = createBarePod({ spec: { nodeName: '' } })
+    const { nodeName: _, ...spec } = unbound.spec ?? {}
+    expect(authorOf(by([kubectl], { ...unbound, spec }), by([kubectl]))).toBe('a scheduler (binding)')
+  })
+
+  test('who scales, whose entry has no time', () => {
+    const scaler = { manager: 'kubectl', operation: 'Update', subresource: 'scale' }
+    const scaled = (replicas: number) => ({ ...by([kubectl, scaler]), spec: { replicas } })
+    expect(authorOf(scaled(1), scaled(2))).toBe('kubectl (scale)')
+  })
+})
+
+describe('the differences of two documents', () => {
+  const conditions = (status: string) => ({
+    status: { conditions: [condition('A', 'True'), condition('Ready', status, { message: 'two\nlines' })] },
+  })
+
+  test('say where they are', () => {
+    const hunks = diffYaml(yamlLines(conditions('False')), yamlLines(conditions('True')))
+    expect(hunks).toHaveLength(1)
+    expect(hunks[0]?.path).toBe('status.conditions[1]')
+    expect(hunks[0]?.lines.filter(({ sign }) => sign !== ' ')).toEqual([
+      { sign: '-', text: "      status: 'False'" },
+      { sign: '+', text: "      status: 'True'" },
+    ])
+  })
+
+  test.each<[path: string, before: unknown, after: unknown]>([
+    ['', { a: 1 }, { a: 2 }],
+    ['a.b', { a: { b: { c: 1 } } }, { a: { b: { c: 2 } } }],
+    ['a[0].b', { a: [{ b: { c: 1 } }] }, { a: [{ b: { c: 2 } }] }],
+    ['a[1]', { a: [{ b: 1 }, { b: 1, c: { d: 1 } }] }, { a: [{ b: 1 }, { b: 2, c: { d: 1 } }] }],
+    ['a[1].c', { a: [{ b: 1 }, { b: 1, c: { d: 1 } }] }, { a: [{ b: 1 }, { b: 1, c: { d: 2 } }] }],
+    ['a[2]', { a: ['x', 'y'] }, { a: ['x', 'y', 'z'] }],
+    ['a.b', { a: { b: { c: 1, d: 1 } } }, { a: { b: { c: 1 } } }],
+  ])('%s', (path, before, after) => {
+    expect(diffYaml(yamlLines(before), yamlLines(after)).map((hunk) => hunk.path)).toEqual([path])
+  })
+
+  test('are printed with their signs, and harmless', () => {
+    const evil = { ...pod, spec: { ...pod.spec, serviceAccountName: '\x1b[2J::error::x' } }
+    const [, change] = observe('object', added(pod), ...modified(evil))
+    const lines = textOf(changeLines(change as ObjectChange, start))
+    expect(lines.some((each) => each.startsWith('       +   serviceAccountName:'))).toBe(true)
+    expect(lines.join('\n')).not.toContain('\x1b')
+  })
+})
+
+describe('changes for programs', () => {
+  const changes = observe('object', added(pod), ...modified(ready), ...deleted(ready))
+  const lines = changes.map((change) => JSON.parse(changeJson(change, start)))
+
+  test('say when, what, by whom', () => {
+    expect(lines[1]).toMatchObject({
+      at: new Date(moment(1)).toISOString(),
+      elapsedSeconds: 1,
+      target: 'pod/once',
+      namespace: 'shop',
+      type: 'MODIFIED',
+    })
+    expect(lines.map(({ type }) => type)).toEqual(['ADDED', 'MODIFIED', 'DELETED'])
+  })
+
+  test('carry patches that lead from each state to the next', () => {
+    const document: { state: unknown } = { state: null }
+    const within = (patch: { path: string }[]) => patch.map((each) => ({ ...each, path: `/state${each.path}` }))
+    applyPatch(document, within(lines[0].patch) as never)
+    expect(document.state).toEqual(changes[0]?.after)
+    applyPatch(document, within(lines[1].patch) as never)
+    expect(document.state).toEqual(changes[1]?.after)
+    expect(lines[2].patch).toEqual([{ op: 'remove', path: '' }])
+  })
+
+  test('hold no character that a terminal obeys', () => {
+    const labels = { a: '\x1b\x9b2J\u202e' }
+    const [change] = observe('object', added({ ...pod, metadata: { ...pod.metadata, labels } }))
+    const json = changeJson(change as ObjectChange, start)
+    expect(json).not.toMatch(/[\x1b\x9b\u202e]/)
+    expect(JSON.parse(json).patch[0].value.metadata.labels).toEqual(labels)
+  })
+})

@@ -1,0 +1,211 @@
+import { stripVTControlCharacters } from 'node:util'
+import { readArguments } from '../../src/cli/arguments.ts'
+import { commands } from '../../src/cli/commands.ts'
+import { Secrets, type Surface } from '../../src/cli/output.ts'
+import { type ApiServer, startApiServer } from '../support/api-server.ts'
+
+const endings: (() => Promise<void> | void)[] = []
+afterEach(async () => {
+  for (const end of endings.splice(0).reverse()) await end()
+})
+
+async function start(): Promise<ApiServer> {
+  const server = await startApiServer()
+  endings.push(() => server.close())
+  return server
+}
+
+/** A stream that remembers, and says when something was written that was waited for. */
+class Paper {
+  text = ''
+  readonly isTTY: boolean
+  readonly columns = 100
+  readonly rows = 30
+  readonly #waiting = new Set<() => void>()
+
+  constructor(isTTY: boolean) {
+    this.isTTY = isTTY
+  }
+
+  write(text: string): void {
+    this.text += text
+    for (const look of this.#waiting) look()
+  }
+
+  until(words: string | RegExp): Promise<void> {
+    return new Promise((resolve) => {
+      const look = () => {
+        const isThere = typeof words === 'string' ? this.text.includes(words) : words.test(this.text)
+        if (!isThere) return
+        this.#waiting.delete(look)
+        resolve()
+      }
+      this.#waiting.add(look)
+      look()
+    })
+  }
+}
+
+function run(server: ApiServer, argv: readonly string[], { isTTY = false } = {}) {
+  const [stdout, stderr] = [new Paper(isTTY), new Paper(false)]
+  const cancelled = new AbortController()
+  const surface: Surface = {
+    stdout,
+    stderr,
+    env: {},
+    program: 'rollout-gate',
+    secrets: new Secrets(),
+    cancelled: cancelled.signal,
+    readStdin: async () => '',
+  }
+  const [name, ...rest] = argv
+  const command = commands.find((each) => each.name === name)
+  if (command === undefined) throw new Error(`no command ${name}`)
+  const kubeconfig = server.kubeconfig({ namespace: 'shop' })
+  const args = readArguments([...rest, `--kubeconfig=${kubeconfig}`], command)
+  const code = command.run(args, surface)
+  endings.push(async () => {
+    cancelled.abort()
+    await code
+  })
+  return { stdout, stderr, code, cancel: () => cancelled.abort() }
+}
+
+const ref = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop', name: 'web' }
+const ready = (startedAt: string) => ({
+  phase: 'Running',
+  conditions: [{ type: 'Ready', status: 'True' }],
+  containerStatuses: [{ name: 'app', ready: true, started: true, state: { running: { startedAt } } }],
+})
+
+function applyPod(server: ApiServer, status: object = { phase: 'Pending' }): void {
+  const { apiVersion, kind, ...metadata } = ref
+  server.apply({
+    apiVersion,
+    kind,
+    metadata: { ...metadata, labels: { app: 'web' } },
+    spec: { nodeName: 'node-1', containers: [{ name: 'app', image: 'acme/web:v1' }] },
+    status,
+  })
+}
+
+describe('trace', () => {
+  test('prints one picture for each change when it is no terminal, and ends with 130', async () => {
+    const server = await start()
+    const { stdout, code, cancel } = run(server, ['trace', 'pod/web'])
+    await stdout.until('waiting for pod/web to be created')
+    applyPod(server)
+    await stdout.until('in progress')
+    server.patch(ref, { status: ready(new Date(Date.now() - 3_600_000).toISOString()) })
+    await stdout.until('✓ ready · running and ready')
+    cancel()
+    expect(await code).toBe(130)
+    const pictures = stdout.text.trimEnd().split('\n\npod/web in shop')
+    expect(pictures).toHaveLength(3)
+    expect(stdout.text).not.toContain('\x1b')
+  })
+
+  test('ends with 0 when it is ready and that was asked for', async () => {
+    const server = await start()
+    applyPod(server, ready(new Date(Date.now() - 3_600_000).toISOString()))
+    const { stdout, code } = run(server, ['trace', 'pod/web', '--until-ready'])
+    expect(await code).toBe(0)
+    expect(stdout.text).toContain('✓ ready')
+  })
+
+  test('ends with 1 when it is not ready in time', async () => {
+    const server = await start()
+    const { stderr, code } = run(server, ['trace', 'pod/web', '--until-ready', '--timeout=100ms'])
+    expect(await code).toBe(1)
+    expect(stderr.text).toBe('It was not ready in time.\n')
+  })
+
+  test('leaves the terminal with its cursor and the last picture', async () => {
+    const server = await start()
+    applyPod(server)
+    const { stdout, code, cancel } = run(server, ['trace', 'pod/web'], { isTTY: true })
+    await stdout.until('in progress')
+    cancel()
+    expect(await code).toBe(130)
+    expect(stdout.text.lastIndexOf('\x1b[?25h')).toBeGreaterThan(stdout.text.lastIndexOf('\x1b[?25l'))
+    expect(stdout.text.lastIndexOf('\x1b[?7h')).toBeGreaterThan(stdout.text.lastIndexOf('\x1b[?7l'))
+    const last = stripVTControlCharacters(stdout.text.slice(stdout.text.lastIndexOf('\x1b[?25h')))
+    expect(last).toMatch(/^pod\/web in shop.*\n… in progress · pulling images/)
+  })
+
+  test('says what may not be read, and ends with 2', async () => {
+    const server = await start()
+    server.deny({ verb: 'list', resource: 'pods' })
+    const { stderr, code } = run(server, ['trace', 'pod/web'])
+    expect(await code).toBe(2)
+    expect(stderr.text).toMatch(/^pod\/web: It may not be read: .*forbidden/)
+  })
+
+  test('takes one resource by its name', async () => {
+    const server = await start()
+    const { stderr, code } = run(server, ['trace', 'pod', 'web', 'api'])
+    expect(await code).toBe(2)
+    expect(stderr.text).toContain('trace shows one resource')
+  })
+})
+
+describe('changes', () => {
+  test('prints the whole object, then differences, and what comes later', async () => {
+    const server = await start()
+    const { stdout, stderr, code, cancel } = run(server, ['changes', 'pods', '-l', 'app=web'])
+    await stderr.until('Waiting for pod -l app=web in shop to be created.')
+    applyPod(server)
+    await stdout.until('pod/web created')
+    server.patch(ref, { status: { phase: 'Running' } })
+    await stdout.until('+   phase: Running')
+    expect(stdout.text).toContain('       -   phase: Pending')
+    cancel()
+    expect(await code).toBe(130)
+  })
+
+  test('as JSON is one line a change, and nothing else', async () => {
+    const server = await start()
+    applyPod(server)
+    const { stdout, code, cancel } = run(server, ['changes', 'pod/web', 'pod/api', '-o', 'json'])
+    await stdout.until('ADDED')
+    server.remove(ref)
+    await stdout.until('DELETED')
+    cancel()
+    await code
+    const lines = stdout.text
+      .trimEnd()
+      .split('\n')
+      .map((each) => JSON.parse(each))
+    expect(lines.map(({ target, type }) => `${target} ${type}`)).toEqual(['pod/web ADDED', 'pod/web DELETED'])
+  })
+
+  test('leave out what is excluded', async () => {
+    const server = await start()
+    applyPod(server)
+    const { stdout, cancel, code } = run(server, ['changes', 'pods', '--all', '!pod/web', 'services', '--all'])
+    server.apply({ apiVersion: 'v1', kind: 'Service', metadata: { name: 'web', namespace: 'shop' }, spec: {} })
+    await stdout.until('service/web')
+    cancel()
+    await code
+    expect(stdout.text).not.toContain('pod/web')
+  })
+})
+
+describe('status', () => {
+  test('prints the status alone', async () => {
+    const server = await start()
+    applyPod(server)
+    const { stdout, code, cancel } = run(server, ['status', 'pod/web'])
+    await stdout.until('phase: Pending')
+    cancel()
+    expect(await code).toBe(130)
+    expect(stdout.text).not.toContain('acme/web:v1')
+  })
+
+  test('refuses an unknown format', async () => {
+    const server = await start()
+    const { stderr, code } = run(server, ['status', 'pod/web', '-o', 'yaml'])
+    expect(await code).toBe(2)
+    expect(stderr.text).toBe('--output: "yaml" is not one of text, json.\n')
+  })
+})

@@ -1,0 +1,229 @@
+import type { KubeObject } from '../../src/cluster/objects.ts'
+import {
+  complete,
+  condition,
+  crashLoopStatus,
+  createDeployment,
+  createPod,
+  createReplicaSet,
+  createTemplate,
+  iso,
+  podStatus,
+  readyStatus,
+} from '../lifecycle/builders.ts'
+import { added, createTarget, createTrace, deleted, modified, picture, pictureOf, section } from './builders.ts'
+
+const target = createTarget('Deployment', 'web', 'apps/v1')
+const heading = 'ReplicaSets and pods'
+
+const v1 = createDeployment({ spec: { replicas: 2 }, status: complete(2) })
+const v2 = createDeployment({
+  metadata: { generation: 2, annotations: { 'deployment.kubernetes.io/revision': '2' } },
+  spec: { replicas: 2, template: createTemplate({ containers: [{ name: 'app', image: 'acme/web:v2' }] }) },
+  status: { ...complete(1), replicas: 3, observedGeneration: 2 },
+})
+
+const set1 = (replicas: number, availableReplicas = replicas) =>
+  createReplicaSet({ spec: { replicas }, status: { replicas, availableReplicas } }, v1)
+const set2 = (replicas: number, availableReplicas = replicas) =>
+  createReplicaSet(
+    {
+      metadata: { name: 'web-2', annotations: { 'deployment.kubernetes.io/revision': '2' } },
+      spec: { replicas },
+      status: { replicas, availableReplicas },
+    },
+    v2,
+  )
+
+const pod = (name: string, owner: KubeObject, status = readyStatus(), metadata = {}) =>
+  createPod({ metadata: { name, ...metadata }, status }, owner)
+
+describe('a Deployment', () => {
+  test('in steady state shows its ReplicaSet with its pods', () => {
+    const set = set1(2)
+    const page = pictureOf(target, [v1, set, pod('web-1-a', set), pod('web-1-b', set)], 20)
+    expect(section(page, heading)).toEqual([
+      '  ✓ web-1 revision 1, current · 2 of 2 available · acme/web:v1 · 20 s old',
+      '    ✓ web-1-a ready',
+      '    ✓ web-1-b ready',
+    ])
+    expect(page[1]).toMatch(/^✓ ready · /)
+  })
+
+  test('rolling out shows the old ReplicaSet draining below the new one', () => {
+    const [old, now] = [set1(1), set2(2, 0)]
+    const going = pod('web-1-a', old, readyStatus(), { deletionTimestamp: iso(30) })
+    const page = pictureOf(target, [v2, old, now, pod('web-2-a', now, podStatus({}, { phase: 'Pending' })), going], 20)
+    expect(page[0]).toBe('deployment/web in shop · revision 2 · 0:20')
+    expect(section(page, heading)).toEqual([
+      '  … web-2 revision 2, current · 0 of 2 available · acme/web:v2 · 20 s old',
+      '    … web-2-a starting',
+      '  … web-1 revision 1, draining · 1 of 1 available · acme/web:v1 · 20 s old',
+      '    … web-1-a terminating · 10 s left of its grace period',
+    ])
+  })
+
+  test('keeps in sight the revision that an undo would go back to, and no older one', () => {
+    const old = createReplicaSet(
+      { metadata: { name: 'web-0', annotations: { 'deployment.kubernetes.io/revision': '0' } }, spec: { replicas: 0 } },
+      v1,
+    )
+    const page = pictureOf(target, [v2, old, set1(0), set2(0)], 20)
+    expect(section(page, heading).map((line) => line.trim().split(' · ')[0])).toEqual([
+      '✓ web-2 revision 2, current',
+      '· web-1 revision 1, previous',
+    ])
+  })
+
+  test('shows a crashing pod with its restarts', () => {
+    const set = set1(2, 0)
+    const page = pictureOf(target, [v1, set, pod('web-1-a', set, crashLoopStatus(3, 4))], 20)
+    expect(section(page, heading)[1]).toMatch(/^ {4}✗ web-1-a container app: .* · 2 restarts, last exit code 3$/)
+  })
+
+  test('says its conditions in words', () => {
+    const status = {
+      ...complete(2),
+      conditions: [
+        condition('Available', 'False', { reason: 'MinimumReplicasUnavailable', message: 'too few' }),
+        condition('ReplicaFailure', 'True', { reason: 'FailedCreate', message: 'exceeded quota' }),
+      ],
+    }
+    const page = pictureOf(target, [createDeployment({ spec: { replicas: 2 }, status })])
+    expect(section(page, 'conditions')).toEqual([
+      '  … Available      False (MinimumReplicasUnavailable) too few',
+      '  ✗ ReplicaFailure True (FailedCreate) exceeded quota',
+    ])
+  })
+})
+
+describe('pods that go', () => {
+  const set = set1(2)
+  const [a, b] = [pod('web-1-a', set), pod('web-1-b', set)]
+  const shown = (page: readonly string[]) => section(page, heading).slice(1)
+
+  test('a deleted one is told for a while', () => {
+    const trace = createTrace(target, [0, ...added(v1, set, a, b)], [20, ...deleted(b)])
+    expect(shown(picture(trace, 23))).toEqual(['    ✓ web-1-a ready', '    · web-1-b gone: it was deleted · 3 s ago'])
+    expect(shown(picture(trace, 40))).toEqual(['    ✓ web-1-a ready'])
+  })
+
+  test('a relabelled one has left, and lives on', () => {
+    const { ownerReferences: _, ...metadata } = b.metadata
+    const free = { ...b, metadata: { ...metadata, labels: {} } }
+    const trace = createTrace(target, [0, ...added(v1, set, a, b)], [20, ...modified(free)])
+    expect(shown(picture(trace, 23))[1]).toMatch(/^ {4}· web-1-b left: its labels no longer match, .* · 3 s ago$/)
+  })
+
+  test('pods of others are of no concern', () => {
+    const other = pod(
+      'api-1-a',
+      createReplicaSet({ metadata: { name: 'api-1' } }, createDeployment({ metadata: { uid: 'api' } })),
+    )
+    const trace = createTrace(target, [0, ...added(v1, set, a, b, other)], [20, ...deleted(other)])
+    expect(picture(trace, 23).join()).not.toContain('api')
+  })
+})
+
+describe('a resource that is not there', () => {
+  test('is waited for', () => {
+    expect(picture(createTrace(target, [0]), 3)).toEqual([
+      'deployment/web in shop · 0:03',
+      '… waiting for deployment/web to be created',
+    ])
+  })
+
+  test('is not judged before the first lists are complete', () => {
+    const trace = createTrace(target)
+    trace.handle({ type: 'ADDED', object: v1, at: 0 })
+    expect(picture(trace, 1)[1]).toBe('… looking')
+  })
+
+  test('is told to be deleted, with the pods that it leaves behind', () => {
+    const set = set1(2)
+    const left = pod('web-1-a', set, readyStatus(), { deletionTimestamp: iso(30) })
+    const trace = createTrace(target, [0, ...added(v1, set, left)], [20, ...deleted(v1, set)])
+    expect(picture(trace, 25)).toEqual([
+      'deployment/web in shop · 0:25',
+      '✗ deleted 5 s ago',
+      '… waiting for deployment/web to be created again',
+      '',
+      'still there',
+      '  … pod/web-1-a terminating',
+    ])
+  })
+
+  test('may come back as a new object', () => {
+    const again = createDeployment({ metadata: { uid: 'another' }, spec: { replicas: 0 }, status: complete(0) })
+    const trace = createTrace(target, [0, ...added(v1)], [20, ...deleted(v1)], [30, ...added(again)])
+    expect(picture(trace, 35)[2]).toBe('· made anew: a new object of the same name 5 s ago')
+  })
+})
+
+describe('what cannot be seen', () => {
+  test('pods that may not be read are said to be so, and done without', () => {
+    const trace = createTrace(target, [
+      0,
+      ...added(v1),
+      { type: 'ERROR', code: 403, kind: 'Pod', message: 'no', namespace: 'shop' },
+    ])
+    expect(picture(trace, 5)).toContain('! Pods cannot be read: no')
+    expect(picture(trace, 5)[1]).not.toBe('… looking')
+  })
+
+  test('a server that is not heard is told until it is heard again', () => {
+    const error = { type: 'ERROR', code: 0, message: 'connection refused' } as const
+    const trace = createTrace(target, [0, ...added(v1)], [5, error])
+    expect(picture(trace, 6)).toContain('! not heard from the server just now: connection refused')
+    trace.handle({ type: 'ALIVE', at: 7 })
+    expect(picture(trace, 8).join()).not.toContain('not heard')
+  })
+})
+
+describe('a picture that is taller than its terminal', () => {
+  const set = set1(2)
+  const objects = [v1, set, pod('web-1-a', set), pod('web-1-b', set)]
+
+  test('tells its milestones on one line', () => {
+    const page = pictureOf(target, objects, 5, 8)
+    expect(page.length).toBeLessThanOrEqual(8)
+    expect(page[2]).toBe('  … 8 of 9 milestones · ready 0/2')
+    expect(section(page, heading)).toHaveLength(3)
+  })
+
+  test('is cut where even that is too much', () => {
+    expect(pictureOf(target, objects, 5, 4).at(-1)).toBe('… 5 more lines: make the window taller')
+  })
+})
+
+describe('a resource of any other kind', () => {
+  test('shows what it owns, judged by the rules of their kinds', () => {
+    const database = {
+      apiVersion: 'acme.io/v1',
+      kind: 'Database',
+      metadata: { name: 'main', namespace: 'shop', uid: 'db' },
+    }
+    const owned = createDeployment({
+      metadata: {
+        name: 'main',
+        ownerReferences: [{ apiVersion: 'acme.io/v1', kind: 'Database', name: 'main', uid: 'db' }],
+      },
+      status: { ...complete(0), observedGeneration: 0 },
+    })
+    const page = pictureOf(createTarget('Database', 'main', 'acme.io/v1'), [database, owned])
+    expect(section(page, 'what it owns')).toEqual([
+      '  … deployment/main waiting for the controller to observe generation 1',
+    ])
+  })
+
+  test('survives owners that own each other', () => {
+    const owns = (uid: string) => [{ apiVersion: 'acme.io/v1', kind: 'Ring', name: 'a', uid }]
+    const ring = (name: string, owner: string) => ({
+      apiVersion: 'acme.io/v1',
+      kind: 'Ring',
+      metadata: { name, namespace: 'shop', uid: name, ownerReferences: owns(owner) },
+    })
+    const page = pictureOf(createTarget('Ring', 'a', 'acme.io/v1'), [ring('a', 'b'), ring('b', 'a')])
+    expect(section(page, 'what it owns')[0]).toMatch(/^ {2}[✓…] ring\/b /)
+  })
+})

@@ -1,0 +1,45 @@
+import { stripVTControlCharacters } from 'node:util'
+import { line, news, paintLine } from '../../src/trace/line.ts'
+
+describe('painting a line', () => {
+  test('joins pieces with a blank and aligns columns', () => {
+    expect(paintLine(line(2, '✓', { text: 'web', width: 5 }, 'ready'), { color: false })).toBe('  ✓ web   ready')
+  })
+
+  test('leaves the indentation of a text as it is', () => {
+    expect(paintLine(line(0, '+', '    image: a'), { color: false })).toBe('+     image: a')
+  })
+
+  test('makes what the cluster says harmless', () => {
+    const hostile = '\x1b[2J\u202eevil\n::error::boo \x07'
+    const painted = paintLine(line(0, { text: hostile, style: 'red' }), { color: true })
+    expect(stripVTControlCharacters(painted)).toBe('evil ::error::boo')
+    expect(painted.startsWith('\x1b[31m')).toBe(true)
+  })
+
+  test('cuts what is wider than the terminal, colours not counted', () => {
+    const wide = line(2, { text: 'abc', style: 'green' }, { text: 'defghijk', style: 'red' })
+    const painted = paintLine(wide, { color: true, columns: 10 })
+    expect(stripVTControlCharacters(painted)).toBe('  abc def…')
+  })
+
+  test('has no colours where none are wanted', () => {
+    expect(paintLine(line(0, { text: 'abc', style: 'green' }), { color: false })).toBe('abc')
+  })
+})
+
+describe('news', () => {
+  const page = (words: string, age: string) => [line(0, words, { text: age, quiet: true })]
+
+  test('is what other words say', () => {
+    expect(news(page('ready', '1 s'))).not.toBe(news(page('failing', '1 s')))
+  })
+
+  test('is not that time has passed', () => {
+    expect(news(page('ready', '1 s'))).toBe(news(page('ready', '2 s')))
+  })
+
+  test('is not a line of things that are no news', () => {
+    expect(news([...page('ready', '1 s'), line(2, { text: 'Pulled', quiet: true })])).toBe(news(page('ready', '1 s')))
+  })
+})

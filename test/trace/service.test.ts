@@ -1,0 +1,219 @@
+import type { Pod, ServiceSpec } from '../../src/cluster/objects.ts'
+import {
+  createBarePod,
+  createContainer,
+  createEvent,
+  iso,
+  podStatus,
+  readyStatus,
+  running,
+} from '../lifecycle/builders.ts'
+import {
+  added,
+  createService,
+  createSlice,
+  createTarget,
+  createTrace,
+  modified,
+  picture,
+  pictureOf,
+  section,
+} from './builders.ts'
+
+const target = createTarget('Service', 'web')
+
+function createWebPod(name: string, ready = true, labels: Record<string, string> = { app: 'web' }): Pod {
+  const containers = [createContainer({ ports: [{ name: 'http', containerPort: 8080 }] })]
+  return createBarePod({
+    metadata: { name, uid: `${name}-uid`, labels },
+    spec: { containers },
+    status: ready ? readyStatus() : podStatus({ state: running(1), started: true }),
+  })
+}
+
+const a = createWebPod('web-a')
+const b = createWebPod('web-b')
+
+describe('how a Service is reached', () => {
+  const reached = (spec: Partial<ServiceSpec>, status = {}) =>
+    section(pictureOf(target, [createService(spec, status), a, createSlice([[a, true]], 8080)]), 'reached at')
+  const ports = [{ name: 'http', port: 80, targetPort: 'http', nodePort: 30080 }]
+
+  test.each<[type: string, spec: Partial<ServiceSpec>, lines: readonly string[]]>([
+    ['ClusterIP', {}, ['  · web.shop.svc 80/TCP → port 8080 of the pods']],
+    [
+      'headless',
+      { clusterIP: 'None' },
+      ['  · web.shop.svc 80/TCP → port 8080 of the pods · DNS names the pods themselves'],
+    ],
+    [
+      'NodePort',
+      { type: 'NodePort', ports },
+      ['  · web.shop.svc 80/TCP (http) → port 8080 ("http") of the pods', '  · every node 30080/TCP → 80/TCP (http)'],
+    ],
+    [
+      'LoadBalancer without an address',
+      { type: 'LoadBalancer' },
+      [
+        '  · web.shop.svc 80/TCP → port 8080 of the pods',
+        '  … outside no address yet: a load balancer controller has to assign one',
+      ],
+    ],
+    [
+      'ExternalName',
+      { type: 'ExternalName', externalName: 'db.example.com', selector: {}, ports: [] },
+      ['  ✓ web.shop.svc → db.example.com (a DNS alias: no ports, no endpoints)'],
+    ],
+    [
+      'a port number that no container declares',
+      { ports: [{ port: 80 }] },
+      ['  · web.shop.svc 80/TCP → port 80 of the pods · which none of their containers declares'],
+    ],
+  ])('%s', (_, spec, lines) => {
+    expect(reached(spec)).toEqual(lines)
+  })
+
+  test('LoadBalancer with an address and a name', () => {
+    const ingress = [{ ip: '203.0.113.7' }, { hostname: 'lb.example.com' }]
+    expect(reached({ type: 'LoadBalancer' }, { loadBalancer: { ingress } }).slice(1)).toEqual([
+      '  ✓ outside 203.0.113.7 80/TCP',
+      '  ✓ outside lb.example.com 80/TCP',
+    ])
+  })
+
+  test('its title says of which type it is', () => {
+    expect(pictureOf(target, [createService({ type: 'NodePort' })])[0]).toContain('· NodePort 10.0.0.1 ·')
+    expect(pictureOf(target, [createService({ clusterIP: 'None' })])[0]).toContain('· headless ·')
+  })
+})
+
+describe('why a pod gets no traffic', () => {
+  const endpoints = (...objects: Parameters<typeof pictureOf>[1]) => section(pictureOf(target, objects), 'endpoints')
+
+  test('it does: all are ready', () => {
+    expect(
+      endpoints(
+        createService(),
+        a,
+        b,
+        createSlice(
+          [
+            [a, true],
+            [b, true],
+          ],
+          8080,
+        ),
+      ),
+    ).toEqual([
+      '  ✓ selector app=web matches 2 pods, all of them get traffic',
+      '    ✓ web-a 10.1.0.1:8080 gets traffic',
+      '    ✓ web-b 10.1.0.2:8080 gets traffic',
+    ])
+  })
+
+  test('its readiness probe fails', () => {
+    const ill = createWebPod('web-c', false)
+    const event = createEvent(ill, { container: 'app', reason: 'Unhealthy', message: 'Readiness probe failed: 404' })
+    expect(
+      endpoints(
+        createService(),
+        a,
+        ill,
+        event,
+        createSlice(
+          [
+            [a, true],
+            [ill, false],
+          ],
+          8080,
+        ),
+      ),
+    ).toEqual([
+      '  … selector app=web matches 2 pods, 1 of them gets traffic',
+      '    ✓ web-a 10.1.0.1:8080 gets traffic',
+      expect.stringMatching(/^ {4}[!…] web-c 10\.1\.0\.2:8080 gets none yet: .*Readiness probe failed: 404$/),
+    ])
+  })
+
+  test('its endpoint is not made yet', () => {
+    expect(endpoints(createService(), a, createSlice([]))[1]).toBe(
+      '    … web-a ready, but there is no ready endpoint of it yet',
+    )
+  })
+
+  test('no container declares the named target port', () => {
+    const service = createService({ ports: [{ port: 80, targetPort: 'web' }] })
+    expect(endpoints(service, a, createSlice([[a, true]]))).toEqual([
+      '  ✗ selector app=web matches 1 pod, which gets no traffic',
+      '    ✗ web-a 10.1.0.1 gets none: no container declares a port named "web" (they declare 8080 ("http"))',
+    ])
+  })
+
+  test('the selector matches nothing, but nearly something', () => {
+    const service = createService({ selector: { app: 'wbe', tier: 'front' } })
+    expect(endpoints(service, a, b)).toEqual([
+      '  ✗ selector app=wbe,tier=front does not match any of the 2 pods in shop',
+      '    pods have app=web (2)',
+      '    no pod has a label tier',
+    ])
+  })
+
+  test('there is no pod at all', () => {
+    expect(endpoints(createService())).toEqual(['  ✗ selector app=web matches nothing: there is no pod in shop'])
+  })
+
+  test('it is terminating', () => {
+    const going = { ...b, metadata: { ...b.metadata, deletionTimestamp: iso(15) } }
+    expect(
+      endpoints(
+        createService(),
+        a,
+        going,
+        createSlice(
+          [
+            [a, true],
+            [going, false],
+          ],
+          8080,
+        ),
+      )[2],
+    ).toBe('    … web-b 10.1.0.2:8080 terminating · 10 s left of its grace period')
+  })
+
+  test('it was relabelled and has left', () => {
+    const trace = createTrace(
+      target,
+      [
+        0,
+        ...added(
+          createService(),
+          a,
+          b,
+          createSlice(
+            [
+              [a, true],
+              [b, true],
+            ],
+            8080,
+          ),
+        ),
+      ],
+      [20, ...modified({ ...b, metadata: { ...b.metadata, labels: {} } })],
+    )
+    expect(section(picture(trace, 22), 'endpoints').at(-1)).toBe(
+      '    · web-b left: the selector no longer matches its labels · 2 s ago',
+    )
+  })
+
+  test('the Service has no selector, and others make its endpoints', () => {
+    const slice = {
+      ...createSlice([], 5432),
+      endpoints: [{ addresses: ['192.0.2.4'] }, { addresses: ['2001:db8::1'] }],
+    }
+    expect(endpoints(createService({ selector: {} }), slice)).toEqual([
+      '  · no selector: its endpoints are made by others',
+      '    ✓ 192.0.2.4:5432 · no pod of this selector',
+      '    ✓ [2001:db8::1]:5432 · no pod of this selector',
+    ])
+  })
+})
