@@ -1,0 +1,132 @@
+import type { Container, PodTemplate } from '../../src/cluster/objects.ts'
+import { Store } from '../../src/cluster/store.ts'
+import { templateChanges, whatChanged } from '../../src/diagnosis/changes.ts'
+
+function template(container: Partial<Container>, spec: object = {}): PodTemplate {
+  return { spec: { containers: [{ name: 'app', image: 'web:v1', ...container }], ...spec } }
+}
+
+describe('what changed between two templates', () => {
+  it.each<[string, PodTemplate, PodTemplate, readonly string[]]>([
+    ['nothing', template({}), template({}), []],
+    [
+      'an image, with both names',
+      template({}),
+      template({ image: 'web:v2' }),
+      ['container app: image web:v1 → web:v2'],
+    ],
+    [
+      'a command that came',
+      template({}),
+      template({ command: ['run', '--fast'] }),
+      ['container app: command (none) → ["run","--fast"]'],
+    ],
+    [
+      'a memory limit',
+      template({ resources: { limits: { memory: '64Mi' } } }),
+      template({ resources: { limits: { memory: '32Mi' } } }),
+      ['container app: resources {"limits":{"memory":"64Mi"}} → {"limits":{"memory":"32Mi"}}'],
+    ],
+    [
+      'a probe, by name only',
+      template({}),
+      template({ readinessProbe: { httpGet: { port: 80 } } }),
+      ['container app: readinessProbe changed'],
+    ],
+    [
+      'a container that came',
+      template({}),
+      {
+        spec: {
+          containers: [
+            { name: 'app', image: 'web:v1' },
+            { name: 'log', image: 'log:v1' },
+          ],
+        },
+      },
+      ['container log added (image log:v1)'],
+    ],
+    [
+      'a container that went',
+      {
+        spec: {
+          containers: [
+            { name: 'app', image: 'web:v1' },
+            { name: 'log', image: 'log:v1' },
+          ],
+        },
+      },
+      template({}),
+      ['container log removed'],
+    ],
+    ['a field of the pod', template({}), template({}, { nodeSelector: { disk: 'ssd' } }), ['nodeSelector changed']],
+    ['absent and empty, which are the same', template({}), template({ env: [], command: [] }), []],
+  ])('%s', (_, before, after, changes) => {
+    expect(templateChanges(before, after)).toEqual(changes)
+  })
+
+  it('names the variables of the environment, and never their values', () => {
+    const before = template({
+      env: [
+        { name: 'KEPT', value: 'k' },
+        { name: 'GONE', value: 'secret-1' },
+        { name: 'TOKEN', value: 'secret-2' },
+      ],
+    })
+    const after = template({
+      env: [
+        { name: 'KEPT', value: 'k' },
+        { name: 'TOKEN', value: 'secret-3' },
+        { name: 'NEW', value: 'secret-4' },
+      ],
+    })
+    const changes = templateChanges(before, after)
+    expect(changes).toEqual([
+      'container app: env NEW added',
+      'container app: env GONE removed',
+      'container app: env TOKEN changed',
+    ])
+    expect(changes.join()).not.toContain('secret')
+  })
+})
+
+describe('what a rollout changed', () => {
+  const target = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop', name: 'web', clocks: {} }
+  const owner = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', uid: 'd' }
+  const deployment = {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'web', namespace: 'shop', uid: 'd' },
+    spec: { template: template({ image: 'web:v3' }) },
+  }
+  const replicaSet = (revision: string, image: string) => ({
+    apiVersion: 'apps/v1',
+    kind: 'ReplicaSet',
+    metadata: {
+      name: `web-${revision}`,
+      namespace: 'shop',
+      uid: revision,
+      ownerReferences: [owner],
+      annotations: { 'deployment.kubernetes.io/revision': revision },
+    },
+    spec: { template: template({ image }) },
+  })
+  const store = (...objects: object[]) => {
+    const filled = new Store(() => false)
+    for (const object of objects) filled.apply({ type: 'ADDED', at: 0, object } as Parameters<Store['apply']>[0])
+    return filled
+  }
+
+  it('is told against the revision before it', () => {
+    expect(
+      whatChanged(
+        target,
+        store(deployment, replicaSet('1', 'web:v1'), replicaSet('2', 'web:v2'), replicaSet('3', 'web:v3')),
+      ),
+    ).toEqual(['container app: image web:v2 → web:v3'])
+  })
+
+  it('is nothing for a first revision', () => {
+    expect(whatChanged(target, store(deployment, replicaSet('1', 'web:v3')))).toEqual([])
+  })
+})

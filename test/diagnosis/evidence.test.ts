@@ -1,0 +1,165 @@
+import type { FeedEvent } from '../../src/cluster/feed.ts'
+import { Store } from '../../src/cluster/store.ts'
+import { explain, logsToRead } from '../../src/diagnosis/explain.ts'
+import type { Manifest } from '../../src/plan/manifests/manifest.ts'
+import { parseManifests } from '../../src/plan/manifests/read.ts'
+import { at, createProblem, createTarget, createTargetRecord, createTimeline, start } from '../report/builders.ts'
+
+const target = createTarget()
+const owner = (kind: string, name: string, uid: string) => [
+  { apiVersion: 'apps/v1', kind, name, uid, controller: true },
+]
+const meta = (name: string, uid: string, rest: object = {}) => ({ name, namespace: 'shop', uid, ...rest })
+const container = {
+  name: 'app',
+  image: 'acme/web:v2',
+  ports: [{ containerPort: 8080 }],
+  readinessProbe: { httpGet: { port: 8081, path: '/healthz' } },
+}
+const pod = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: meta('web-x', 'p', { ownerReferences: owner('ReplicaSet', 'web-688', 'r') }),
+  spec: { containers: [container] },
+  status: {
+    containerStatuses: [{ name: 'app', lastState: { terminated: { exitCode: 1, message: 'panic: no database' } } }],
+  },
+}
+const objects = [
+  { apiVersion: 'apps/v1', kind: 'Deployment', metadata: meta('web', 'd') },
+  {
+    apiVersion: 'apps/v1',
+    kind: 'ReplicaSet',
+    metadata: meta('web-688', 'r', { ownerReferences: owner('Deployment', 'web', 'd') }),
+  },
+  pod,
+]
+
+function event(reason: string, message: string, rest: object = {}) {
+  return {
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: meta(`${reason}-1`, `e-${reason}`),
+    involvedObject: { kind: 'Pod', name: 'web-x', namespace: 'shop', uid: 'p' },
+    type: 'Warning',
+    reason,
+    message,
+    lastTimestamp: new Date(at(12)).toISOString(),
+    ...rest,
+  }
+}
+
+function fill(...more: object[]): Store {
+  const store = new Store(() => false)
+  for (const object of [...objects, ...more]) store.apply({ type: 'ADDED', at: start, object } as FeedEvent)
+  store.apply({
+    type: 'LOG',
+    at: start,
+    namespace: 'shop',
+    pod: 'web-x',
+    container: 'app',
+    previous: true,
+    text: 'connecting\npanic',
+  })
+  return store
+}
+
+function explained(
+  problem: Parameters<typeof createProblem>[0],
+  store = fill(),
+  manifests?: ReadonlyMap<typeof target, Manifest>,
+) {
+  const record = createTargetRecord({
+    target,
+    outcome: 'failed',
+    reason: problem?.reason ?? '',
+    problems: [createProblem({ subject: 'pod/web-x', ...problem })],
+  })
+  const [first] = explain(createTimeline({ targets: [record] }), store, 0, manifests).targets
+  if (first === undefined) throw new Error('no target')
+  return first
+}
+
+describe('a target that is not ready', () => {
+  it('names the chain from the target to the container', () => {
+    expect(explained({ reason: 'crash-loop' }).problems[0]?.chain).toEqual([
+      'deployment/web',
+      'replicaset/web-688',
+      'pod/web-x',
+      'container app',
+    ])
+  })
+
+  it('shows the log of the run before, and what the container left as its last words', () => {
+    const evidence = explained({ reason: 'crash-loop' }).problems[0]?.evidence ?? []
+    expect(evidence.map(({ title }) => title)).toEqual([
+      'Its last words',
+      'Last log lines of container app, its run before',
+    ])
+    expect(evidence[0]?.text).toBe('panic: no database')
+  })
+
+  it('shows warnings with their count and moment, and leaves out the noise of success', () => {
+    const store = fill(
+      event('BackOff', 'Back-off restarting', { count: 3 }),
+      event('Pulled', 'Pulled it', { type: 'Normal' }),
+    )
+    const events = explained({ reason: 'crash-loop' }, store).problems[0]?.evidence.find(({ type }) => type === 'event')
+    expect(events?.text).toBe(' 0:12  BackOff ×3  Back-off restarting')
+  })
+
+  it('gets a hint that holds the probe against the ports', () => {
+    expect(explained({ reason: 'readiness-failing' }).hint).toContain(
+      'The probe asks port 8081 for /healthz, but the container declares 8080.',
+    )
+  })
+
+  it('points to the line of the manifest that mends it', () => {
+    const text = [
+      'apiVersion: apps/v1',
+      'kind: Deployment',
+      'metadata: {name: web, namespace: shop}',
+      'spec:',
+      '  template:',
+      '    spec:',
+      '      containers:',
+      '        - name: app',
+      '          image: acme/web:v2',
+    ].join('\n')
+    const [reference] = parseManifests(text, 'k8s/web.yaml').references
+    if (reference?.manifest === undefined) throw new Error('no manifest')
+    const record = explained({ reason: 'image-not-found' }, fill(), new Map([[target, reference.manifest]]))
+    expect(record.target.source).toEqual({ file: 'k8s/web.yaml', line: 9 })
+    expect(record.problems[0]?.evidence[0]).toEqual({
+      type: 'manifest',
+      title: 'k8s/web.yaml, line 9',
+      text: 'spec.template.spec.containers[app].image',
+    })
+  })
+})
+
+describe('the logs worth reading', () => {
+  const failed = (reason: 'crash-loop' | 'image-not-found') =>
+    createTimeline({
+      targets: [
+        createTargetRecord({ outcome: 'failed', reason, problems: [createProblem({ reason, subject: 'pod/web-x' })] }),
+      ],
+    })
+
+  it('are those of a container that died: of its present run and of the one before', () => {
+    expect(
+      logsToRead(failed('crash-loop'), 25).map(({ pod: name, container: of, previous }) => [name, of, previous]),
+    ).toEqual([
+      ['web-x', 'app', false],
+      ['web-x', 'app', true],
+    ])
+  })
+
+  it('are none of a container that never ran', () => {
+    expect(logsToRead(failed('image-not-found'), 25)).toEqual([])
+  })
+
+  it('are none when the user wants none', () => {
+    expect(logsToRead(failed('crash-loop'), 0)).toEqual([])
+  })
+})
