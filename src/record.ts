@@ -5,8 +5,7 @@ import { Gate } from './gate/gate.ts'
 import type { GateSettings } from './gate/settings.ts'
 import type { Inputs } from './inputs.ts'
 import type { ParsedReferences } from './plan/references.ts'
-import type { Plan } from './plan/targets.ts'
-import { type Listener, onCluster, readLogs, type Surroundings, startRecording } from './rollout.ts'
+import { type Listener, type LivePlan, onCluster, readLogs, type Surroundings, startRecording } from './rollout.ts'
 
 /** What became of a recording. */
 export interface Recorded {
@@ -38,7 +37,7 @@ export function recordRollout(
 
 async function recordPlan(
   path: string,
-  plan: Plan,
+  plan: LivePlan,
   settings: GateSettings,
   cluster: Cluster,
   around: Surroundings,
@@ -85,7 +84,7 @@ async function recordPlan(
   cancelled.addEventListener('abort', stop)
   if (cancelled.aborted) stop()
   try {
-    guarded(follow)
+    guarded(() => tell({ type: 'DISCOVERY', resources: plan.kinds }))
     await over
     await readLogs(gate, tell, cluster, around)
   } finally {

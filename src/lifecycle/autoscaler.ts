@@ -1,4 +1,9 @@
+import type { Condition, KubeObject } from '../cluster/objects.ts'
 import { conditionRule } from './condition-rule.ts'
+import { isCondition, presentConditions } from './conditions.ts'
+
+/** Where `autoscaling/v1`, which has no conditions, carries those of v2 (pkg/apis/autoscaling/annotations.go). */
+const conditionsAnnotation = 'autoscaling.alpha.kubernetes.io/conditions'
 
 /**
  * A HorizontalPodAutoscaler: https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/
@@ -9,5 +14,20 @@ import { conditionRule } from './condition-rule.ts'
 export const autoscalerRule = conditionRule(
   { apiVersion: 'autoscaling/v2', kind: 'HorizontalPodAutoscaler' },
   ['AbleToScale', 'ScalingActive'],
-  ({ type, reason }) => type === 'ScalingActive' && reason === 'ScalingDisabled',
+  {
+    isFine: ({ type, reason }) => type === 'ScalingActive' && reason === 'ScalingDisabled',
+    conditionsOf: (object) => [...presentConditions(object), ...annotatedConditions(object)],
+  },
 )
+
+function annotatedConditions({ metadata }: KubeObject): readonly Condition[] {
+  const text = metadata.annotations?.[conditionsAnnotation]
+  if (text === undefined) return []
+  try {
+    const conditions: unknown = JSON.parse(text)
+    return Array.isArray(conditions) ? conditions.filter(isCondition) : []
+  } catch {
+    // Anybody may write an annotation; one that is no JSON says nothing.
+    return []
+  }
+}

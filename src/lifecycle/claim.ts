@@ -1,3 +1,4 @@
+import type { WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject, PersistentVolumeClaim, Pod } from '../cluster/objects.ts'
 import { milestonesOf } from '../plan/milestones.ts'
 import type { Assessment, Problem } from './assessment.ts'
@@ -13,11 +14,12 @@ import type { View } from './view.ts'
 export const claimRule: Rule = {
   milestones: milestonesOf({ apiVersion: 'v1', kind: 'PersistentVolumeClaim' }),
   concernedBy: ['Pod', 'StorageClass'],
-  relatives: ({ metadata: { namespace } }) => [
-    { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass' },
-    { apiVersion: 'v1', kind: 'Pod', ...(namespace === undefined ? {} : { namespace }) },
-  ],
+  relatives: (object) => [{ apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass' }, podRequest(object)],
   assess: (object, view) => assessClaim(object as PersistentVolumeClaim, view),
+}
+
+function podRequest({ metadata: { namespace } }: KubeObject): WatchRequest {
+  return { apiVersion: 'v1', kind: 'Pod', ...(namespace === undefined ? {} : { namespace }) }
 }
 
 function assessClaim(claim: PersistentVolumeClaim, view: View): Assessment {
@@ -73,17 +75,32 @@ function waitsForConsumer(claim: PersistentVolumeClaim, view: View): boolean {
   const classes = view.list('StorageClass', undefined) as readonly (KubeObject & { volumeBindingMode?: string })[]
   const storageClass = classes.find(({ metadata }) => metadata.name === claim.spec?.storageClassName)
   if (storageClass !== undefined) return storageClass.volumeBindingMode === 'WaitForFirstConsumer'
-  return view.events(claim).some(({ reason }) => reason === 'WaitForFirstConsumer' || reason === 'WaitForPodScheduled')
+  return view.events(claim).some(({ reason }) => binderReasons.has(reason ?? ''))
 }
 
+/** What the binder says of a claim whose class waits for a consumer (pkg/controller/volume/events). */
+const binderReasons = new Set(['WaitForFirstConsumer', 'WaitForPodScheduled'])
+
+/**
+ * Whether a pod uses it: by the node that the scheduler chose for it, by the pods that are not done, or, where pods may not
+ * be read, by the binder's event about the pod that it waits for.
+ */
 function hasConsumer(claim: PersistentVolumeClaim, view: View): boolean {
+  if (claim.metadata.annotations?.['volume.kubernetes.io/selected-node'] !== undefined) return true
+  if (view.knowledge(podRequest(claim)) !== 'complete')
+    return (
+      view.events(claim).findLast(({ reason }) => binderReasons.has(reason ?? ''))?.reason === 'WaitForPodScheduled'
+    )
   type Volumes = { volumes?: { persistentVolumeClaim?: { claimName?: string }; name?: string; ephemeral?: object }[] }
   return (view.list('Pod', claim.metadata.namespace) as readonly Pod[]).some(
     (pod) =>
-      ((pod.spec ?? {}) as Volumes).volumes?.some(
-        ({ persistentVolumeClaim, ephemeral, name }) =>
-          persistentVolumeClaim?.claimName === claim.metadata.name ||
-          (ephemeral !== undefined && `${pod.metadata.name}-${name}` === claim.metadata.name),
-      ) ?? false,
+      (pod.status?.phase !== 'Succeeded' &&
+        pod.status?.phase !== 'Failed' &&
+        ((pod.spec ?? {}) as Volumes).volumes?.some(
+          ({ persistentVolumeClaim, ephemeral, name }) =>
+            persistentVolumeClaim?.claimName === claim.metadata.name ||
+            (ephemeral !== undefined && `${pod.metadata.name}-${name}` === claim.metadata.name),
+        )) ??
+      false,
   )
 }

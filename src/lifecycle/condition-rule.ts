@@ -1,43 +1,66 @@
 import type { Condition, KubeObject } from '../cluster/objects.ts'
 import { milestonesOf } from '../plan/milestones.ts'
-import type { Assessment } from './assessment.ts'
-import { conditionProblem, conditionWords, notReconciled, presentConditions } from './conditions.ts'
+import type { Assessment, Problem } from './assessment.ts'
+import {
+  conditionProblem,
+  conditionWords,
+  isStale,
+  notReconciled,
+  ownProblem,
+  presentConditions,
+  reportedMs,
+} from './conditions.ts'
 import { conclude, createdMilestone, type Rule } from './rule.ts'
 import type { View } from './view.ts'
 
-/**
- * The rule of a kind whose readiness is a few conditions of known names: ready when all of them are True. `isFine` lets a
- * kind accept another status for a reason of its own.
- */
+/** What a kind's conditions mean, beyond that all of the named ones must be True. */
+export interface ConditionMeaning {
+  /** A status other than True that is fine for a reason of its own. */
+  readonly isFine?: (condition: Condition) => boolean
+  /** The object's own word of failure: a strike, when it has stood for ten seconds. */
+  readonly isFailure?: (condition: Condition) => boolean
+  /** Where the conditions are, if not in the status. */
+  readonly conditionsOf?: (object: KubeObject) => readonly Condition[]
+}
+
+/** The rule of a kind whose readiness is a few conditions of known names: ready when all of them are True. */
 export function conditionRule(
   kind: { apiVersion: string; kind: string },
   types: readonly string[],
-  isFine: (condition: Condition, object: KubeObject) => boolean = () => false,
+  meaning: ConditionMeaning = {},
 ): Rule {
   return {
     milestones: milestonesOf(kind),
     relatives: () => [],
-    assess: (object, view) => assessConditions(object, types, isFine, view),
+    assess: (object, view) => assessConditions(object, types, meaning, view),
   }
 }
 
 function assessConditions(
   object: KubeObject,
   types: readonly string[],
-  isFine: (condition: Condition, object: KubeObject) => boolean,
+  { isFine, isFailure, conditionsOf = presentConditions }: ConditionMeaning,
   view: View,
 ): Assessment {
   const { observedGeneration } = (object.status ?? {}) as { observedGeneration?: number }
-  const isObserved = observedGeneration === undefined || Number(observedGeneration) >= (object.metadata.generation ?? 0)
-  const present = presentConditions(object)
+  const isObserved = !isStale(observedGeneration, object.metadata.generation)
+  const present = isObserved ? conditionsOf(object) : []
   const found = types.map((type) => present.find((each) => each.type === type))
-  const holds = (each: Condition | undefined) => each !== undefined && (each.status === 'True' || isFine(each, object))
+  const holds = (each: Condition | undefined) =>
+    each !== undefined && (each.status === 'True' || isFine?.(each) === true)
   const wrong = found.find((each) => each !== undefined && !holds(each))
+  const failed = present.find((each) => isFailure?.(each))
   const isTerminating = present.some(({ type, status }) => type === 'Terminating' && status === 'True')
-  const ready = isObserved && found.every(holds) && !isTerminating
-  const words = found
-    .flatMap((each) => (each === undefined ? [] : [conditionWords({ type: each.type, status: each.status })]))
-    .join(', ')
+  const ready = found.every(holds) && failed === undefined && !isTerminating
+  const spoken = found.filter((each) => each !== undefined)
+  const words = spoken.map(({ type, status }) => `${type} is ${status}`).join(', ')
+  const problem =
+    failed !== undefined
+      ? reportedProblem(object, failed, view)
+      : wrong !== undefined
+        ? conditionProblem(object, wrong, view)
+        : notReconciled(object, view)
+  const waiting = problem.reason === 'not-reconciled' ? 'waiting for its controller' : problem.message
   return conclude(object, view, {
     ready,
     readyMessage: words,
@@ -45,13 +68,26 @@ function assessConditions(
       createdMilestone,
       {
         name: 'observed',
-        state: isObserved && found.some((each) => each !== undefined) ? 'done' : 'open',
-        message: found.some(Boolean) ? 'observed' : 'waiting for its controller',
+        state: spoken.length > 0 ? 'done' : 'open',
+        message: spoken.length > 0 ? 'observed' : 'waiting for its controller',
       },
-      { name: 'ready', state: ready ? 'done' : 'open', message: wrong === undefined ? words : conditionWords(wrong) },
+      { name: 'ready', state: ready ? 'done' : 'open', message: ready ? words : waiting },
     ],
-    problems:
-      wrong !== undefined ? [conditionProblem(object, wrong, view)] : ready ? [] : [notReconciled(object, view)],
+    problems: ready || isTerminating ? [] : [problem],
+    ...(!ready && problem.proven ? { failure: problem } : {}),
+    ...(problem.class === 'strike' && !problem.proven ? { recheckAt: problem.firstSeenAt + reportedMs } : {}),
     notes: [],
   })
+}
+
+function reportedProblem(object: KubeObject, failed: Condition, view: View): Problem {
+  const since = Math.min(view.now, view.time(failed.lastTransitionTime) ?? view.history.firstSeenAt)
+  const proven = view.now >= since + reportedMs
+  return {
+    ...ownProblem(object, since),
+    class: 'strike',
+    reason: 'reported-failed',
+    message: conditionWords(failed),
+    proven,
+  }
 }

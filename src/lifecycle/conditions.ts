@@ -2,6 +2,9 @@ import type { Condition, KubeObject } from '../cluster/objects.ts'
 import type { Problem } from './assessment.ts'
 import type { View } from './view.ts'
 
+/** How long a resource's own word of failure must stand before it is believed. */
+export const reportedMs = 10_000
+
 /** The conditions of an object's status that speak of its present generation; anything malformed is left out. */
 export function presentConditions(object: KubeObject): readonly Condition[] {
   const { conditions } = (object.status ?? {}) as { conditions?: unknown }

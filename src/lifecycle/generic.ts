@@ -1,14 +1,12 @@
 import type { KubeObject } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/store.ts'
 import type { Assessment, Milestone, Problem } from './assessment.ts'
-import { conditionProblem, isStale, notReconciled, ownProblem } from './conditions.ts'
+import { conditionProblem, isStale, notReconciled, ownProblem, reportedMs } from './conditions.ts'
 import { conclude, createdMilestone, type Rule } from './rule.ts'
 import { isSchedule, isSilent, isUnobserved, type Say, saysOf } from './says.ts'
 import { type Standing, weigh } from './standing.ts'
 import type { View } from './view.ts'
 
-/** How long a resource's own word of failure must stand before it is believed. */
-const reportedMs = 10_000
 /** A controller tries again what it writes an error about: as long as a missing object may take to appear. */
 const errorMs = 60_000
 

@@ -2,6 +2,7 @@ import type { WatchRequest } from '../cluster/feed.ts'
 import type { Ingress, IngressBackend, KubeObject, Service } from '../cluster/objects.ts'
 import { milestonesOf } from '../plan/milestones.ts'
 import type { Assessment, Problem } from './assessment.ts'
+import { ownProblem } from './conditions.ts'
 import { conclude, createdMilestone, type Rule } from './rule.ts'
 import type { View } from './view.ts'
 
@@ -9,7 +10,7 @@ import type { View } from './view.ts'
  * An Ingress: https://kubernetes.io/docs/concepts/services-networking/ingress/
  *
  * Ready when the Services and ports of its backends exist. Many controllers never write an address, so a missing one is
- * told and not waited for.
+ * told and not waited for; except where Services may not be read: then it is the only sign that there is.
  */
 export const ingressRule: Rule = {
   milestones: milestonesOf({ apiVersion: 'networking.k8s.io/v1', kind: 'Ingress' }),
@@ -22,19 +23,22 @@ function assessIngress(ingress: Ingress, view: View): Assessment {
   const seesServices = view.knowledge(serviceRequest(ingress)) === 'complete'
   const missing = seesServices ? backendsOf(ingress).flatMap((backend) => missingWords(ingress, backend, view)) : []
   const addresses = (ingress.status?.loadBalancer?.ingress ?? []).flatMap(({ ip, hostname }) => ip ?? hostname ?? [])
-  const problems: readonly Problem[] = [...new Set(missing)].map((message) => ({
-    reason: 'backend-missing',
-    class: 'slow',
-    subject: `ingress/${ingress.metadata.name}`,
-    message,
-    count: 1,
-    firstSeenAt: view.history.firstSeenAt,
-    proven: false,
-  }))
+  const isAddressed = (ingress.status?.loadBalancer?.ingress ?? []).length > 0
+  const needsAddress = !seesServices && !isAddressed
+  const own = ownProblem(ingress, view.history.firstSeenAt)
+  const problems: readonly Problem[] = [
+    ...[...new Set(missing)].map((message) => ({ ...own, reason: 'backend-missing' as const, message })),
+    ...(needsAddress ? [{ ...own, reason: 'address-pending' as const, message: 'has no address yet' }] : []),
+  ]
   const backends = backendsOf(ingress).length
+  const exists = !seesServices
+    ? 'its backends cannot be seen'
+    : backends === 1
+      ? 'its backend exists'
+      : `its ${backends} backends exist`
   return conclude(ingress, view, {
     ready: problems.length === 0,
-    readyMessage: `${backends === 1 ? 'its backend exists' : `its ${backends} backends exist`}${addresses.length === 0 ? '' : `, address ${addresses.join(', ')}`}`,
+    readyMessage: [exists, ...(addresses.length === 0 ? [] : [`address ${addresses.join(', ')}`])].join(', '),
     milestones: [
       createdMilestone,
       seesServices
@@ -44,12 +48,14 @@ function assessIngress(ingress: Ingress, view: View): Assessment {
             message: problems[0]?.message ?? 'backends exist',
           }
         : { name: 'backends', state: 'skipped', message: 'Services cannot be seen' },
-      addresses.length > 0
+      isAddressed
         ? { name: 'address', state: 'done', message: `address ${addresses.join(', ')}` }
-        : { name: 'address', state: 'skipped', message: 'no address, which is not waited for' },
+        : needsAddress
+          ? { name: 'address', state: 'open', message: 'waiting for its address' }
+          : { name: 'address', state: 'skipped', message: 'no address, which is not waited for' },
     ],
     problems,
-    notes: addresses.length === 0 ? ['it has no address yet'] : [],
+    notes: isAddressed ? [] : ['it has no address yet'],
   })
 }
 

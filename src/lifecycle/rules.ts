@@ -7,6 +7,7 @@ import { definitionRule } from './definition.ts'
 import { deploymentRule } from './deployment.ts'
 import { disruptionBudgetRule } from './disruption-budget.ts'
 import { genericRule } from './generic.ts'
+import { helmRepositoryRule } from './helm-repository.ts'
 import { ingressRule } from './ingress.ts'
 import { jobRule } from './job.ts'
 import { namespaceRule } from './namespace.ts'
@@ -121,9 +122,19 @@ export const knownKinds: readonly KnownKind[] = [
     rule: namespaceRule,
     readyWhen: 'it is Active',
   },
+  {
+    apiVersion: 'source.toolkit.fluxcd.io/v1',
+    kind: 'HelmRepository',
+    rule: helmRepositoryRule,
+    readyWhen: 'its controller says that it is Ready; of type oci, once it exists',
+  },
 ]
 
-const rules: ReadonlyMap<string, Rule> = new Map(knownKinds.map((known) => [keyOf(known), known.rule]))
+const rules: ReadonlyMap<string, Rule> = new Map([
+  ...knownKinds.map((known) => [keyOf(known), known.rule] as const),
+  // Its group before Kubernetes 1.14.
+  ['extensions/Ingress', ingressRule],
+])
 
 /** Built-in kinds that are ready once they are seen, by group and kind. */
 export const seenKinds: ReadonlySet<string> = new Set([

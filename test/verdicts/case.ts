@@ -14,8 +14,18 @@ export interface VerdictCase {
   readonly note: string
   readonly object?: KubeObject
   readonly events?: readonly { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: KubeObject }[]
-  readonly target?: { readonly apiVersion: string; readonly kind: string; readonly namespace?: string; readonly name: string }
-  readonly targets?: readonly { readonly apiVersion: string; readonly kind: string; readonly namespace?: string; readonly name: string }[]
+  readonly target?: {
+    readonly apiVersion: string
+    readonly kind: string
+    readonly namespace?: string
+    readonly name: string
+  }
+  readonly targets?: readonly {
+    readonly apiVersion: string
+    readonly kind: string
+    readonly namespace?: string
+    readonly name: string
+  }[]
   readonly objects?: readonly KubeObject[]
   readonly related?: readonly KubeObject[]
   readonly alsoAcceptable?: readonly string[]
@@ -66,14 +76,44 @@ function nameOf({ apiVersion, kind, metadata }: KubeObject) {
 
 /** The lists first, each said to be complete once it is; then the events, in their order. */
 function observationsOf(verdictCase: VerdictCase, targets: readonly Target[]): readonly Observation[] {
-  const { object, objects, events = [], related = [], apiDefaults } = verdictCase
+  const { object, objects, events: told = [], related = [], apiDefaults } = verdictCase
+  const events = told.map((event) => ({ ...event, object: complete(event.object) }))
   const listed = [...(objects ?? (object === undefined ? [] : [merge(object, apiDefaults)])), ...related].map(complete)
-  const kinds = new Map([...targets, ...listed, ...events.map((event) => event.object)].map(({ apiVersion, kind }) => [`${apiVersion}/${kind}`, { apiVersion, kind }]))
+  const kinds = new Map(
+    [...targets, ...listed, ...events.map((event) => event.object)].map(({ apiVersion, kind }) => [
+      `${apiVersion}/${kind}`,
+      { apiVersion, kind },
+    ]),
+  )
   return [
+    ...related.flatMap(discovery),
     ...listed.map((each) => ({ type: 'ADDED' as const, object: each })),
     ...[...kinds.values()].map((kind) => ({ type: 'SYNCED' as const, ...kind })),
-    ...events.map((event) => ({ type: event.type, object: complete(event.object) })),
+    ...events.map(({ type, object: seen }) => ({ type, object: seen })),
   ]
+}
+
+/** A CustomResourceDefinition beside a case says what discovery would say of the kind. */
+function discovery({ kind, spec }: KubeObject): readonly Observation[] {
+  if (kind !== 'CustomResourceDefinition') return []
+  const { group, names, scope, versions = [], ...old } = spec as DefinitionSpec
+  const resources = versions.map(({ name, subresources = old.subresources }) => ({
+    group,
+    version: name,
+    kind: names.kind,
+    plural: names.plural,
+    namespaced: scope === 'Namespaced',
+    status: subresources?.status !== undefined,
+  }))
+  return [{ type: 'DISCOVERY', resources }]
+}
+
+interface DefinitionSpec {
+  readonly group: string
+  readonly scope: string
+  readonly names: { readonly kind: string; readonly plural: string }
+  readonly subresources?: { readonly status?: object }
+  readonly versions?: readonly { readonly name: string; readonly subresources?: { readonly status?: object } }[]
 }
 
 /** Objects without a namespace live in `default`; an Endpoints object stands for an EndpointSlice. */
@@ -83,13 +123,19 @@ function complete(object: KubeObject): KubeObject {
   return object.kind === 'Endpoints' ? toSlice(namespaced) : namespaced
 }
 
-function toSlice(endpoints: KubeObject & { subsets?: { addresses?: object[]; notReadyAddresses?: object[]; ports?: object[] }[] }): KubeObject {
+function toSlice(
+  endpoints: KubeObject & { subsets?: { addresses?: object[]; notReadyAddresses?: object[]; ports?: object[] }[] },
+): KubeObject {
   const { name, namespace } = endpoints.metadata
   const subsets = endpoints.subsets ?? []
   const slice = {
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',
-    metadata: { name: `${name}-1`, ...(namespace === undefined ? {} : { namespace }), labels: { 'kubernetes.io/service-name': name } },
+    metadata: {
+      name: `${name}-1`,
+      ...(namespace === undefined ? {} : { namespace }),
+      labels: { 'kubernetes.io/service-name': name },
+    },
     ports: subsets.flatMap(({ ports = [] }) => ports),
     endpoints: subsets.flatMap(({ addresses = [], notReadyAddresses = [] }) => [
       ...addresses.map((address) => ({ ...address, conditions: { ready: true } })),
@@ -100,7 +146,8 @@ function toSlice(endpoints: KubeObject & { subsets?: { addresses?: object[]; not
 }
 
 function merge<T>(value: T, patch: unknown): T {
-  if (typeof patch !== 'object' || patch === null || typeof value !== 'object' || value === null) return (patch as T) ?? value
+  if (typeof patch !== 'object' || patch === null || typeof value !== 'object' || value === null)
+    return (patch as T) ?? value
   const merged: Record<string, unknown> = { ...(value as object) }
   for (const [key, item] of Object.entries(patch)) merged[key] = key in merged ? merge(merged[key], item) : item
   return merged as T
