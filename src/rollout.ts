@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from './cluster/clock.ts'
 import { type Cluster, connect } from './cluster/cluster.ts'
-import type { FeedEvent, Observation } from './cluster/feed.ts'
+import type { ApiResource, FeedEvent, Observation } from './cluster/feed.ts'
 import type { KubeObject } from './cluster/objects.ts'
 import { Drift } from './diagnosis/drift.ts'
 import { explain, logsToRead } from './diagnosis/explain.ts'
@@ -81,6 +81,11 @@ export interface Surroundings {
   readonly clock: Clock
 }
 
+/** A plan with what discovery says of the kinds of its targets. */
+export interface LivePlan extends ResolvedPlan {
+  readonly kinds: readonly ApiResource[]
+}
+
 /**
  * Connects, names the targets, tells the listener of them, and then works with the cluster, which is closed afterwards.
  * Nothing when it was cancelled before the targets were known.
@@ -90,7 +95,7 @@ export async function onCluster<T>(
   parsed: ParsedReferences,
   { inputs, listener, clock }: Surroundings,
   startedAt: number,
-  work: (plan: ResolvedPlan, settings: GateSettings, cluster: Cluster) => Promise<T>,
+  work: (plan: LivePlan, settings: GateSettings, cluster: Cluster) => Promise<T>,
 ): Promise<T | undefined> {
   const { kubeconfig, context, namespace } = inputs
   const healthChecks = await readHealthChecks(inputs.healthChecks)
@@ -125,7 +130,7 @@ export async function onCluster<T>(
   }
 }
 
-async function planTargets(cluster: Cluster, inputs: Inputs, parsed: ParsedReferences): Promise<ResolvedPlan> {
+async function planTargets(cluster: Cluster, inputs: Inputs, parsed: ParsedReferences): Promise<LivePlan> {
   const resources = await cluster.discover()
   const milestones = Object.keys(inputs.milestoneTimeoutsMs)
   const resolution = resolveReferences(parsed, resources, { namespace: cluster.namespace, milestones })
@@ -137,7 +142,8 @@ async function planTargets(cluster: Cluster, inputs: Inputs, parsed: ParsedRefer
     ),
   )
   const plan = resolveTargets(resolution, (selection) => names.get(selection) ?? [])
-  return applyLiveAnnotations(plan, await lookUpLive(cluster, [...plan.manifests.keys()]))
+  const kinds = [...new Set(resolution.resolved.map(({ resource }) => resource))]
+  return { ...applyLiveAnnotations(plan, await lookUpLive(cluster, [...plan.manifests.keys()])), kinds }
 }
 
 /** The targets as they stand now. One that cannot be read is left to the gate, which says what it means. */
@@ -153,7 +159,7 @@ async function lookUpLive(
 }
 
 async function followPlan(
-  plan: ResolvedPlan,
+  plan: LivePlan,
   settings: GateSettings,
   cluster: Cluster,
   around: Surroundings,
@@ -176,6 +182,7 @@ async function followPlan(
   listener.cancelled.addEventListener('abort', cancel)
   listener.onStart?.((now) => gate.timeline(now))
   try {
+    follower.tell({ type: 'DISCOVERY', resources: plan.kinds })
     await follower.run()
     await readLogs(gate, (log) => follower.tell(log), cluster, around)
   } finally {
