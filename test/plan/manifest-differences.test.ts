@@ -55,6 +55,17 @@ describe('a live object carries its manifest', () => {
       ],
     ],
     [
+      'in elements of which two have the same name',
+      [
+        { name: 'a', v: 1 },
+        { name: 'a', v: 2 },
+      ],
+      [
+        { name: 'a', v: 1 },
+        { name: 'a', v: 2 },
+      ],
+    ],
+    [
       'when the certificate is filled in',
       [{ name: 'a', clientConfig: { caBundle: 'Cg==' } }],
       [{ name: 'a', clientConfig: { caBundle: 'LS0t' } }],

@@ -256,6 +256,11 @@ describe('mistakes', () => {
     expect(messagesOf(text, file)).toEqual([expect.stringMatching(message)])
   })
 
+  it('a template of many documents, once', () => {
+    const part = '{{- if .Values.web }}\nkind: A\n{{- end }}\n'
+    expect(messagesOf(`${part}---\n${part}`)).toHaveLength(1)
+  })
+
   it('an alias bomb, which costs neither time nor memory', () => {
     const levels = Array.from({ length: 12 }, (_, i) => `l${i + 1}: &l${i + 1} [${Array(9).fill(`*l${i}`).join()}]`)
     expect(messagesOf(`l0: &l0 [x]\n${levels.join('\n')}`)).toEqual([
