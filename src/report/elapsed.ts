@@ -10,14 +10,14 @@ export function clock(ms: number): string {
   return hours > 0 ? `${hours}:${parts.join(':')}` : parts.join(':').replace(/^0/, '')
 }
 
-/** Milliseconds as people say them, as exact as it matters: `0.2 s`, `31 s`, `5 m 10 s`, `1 h 2 m`. */
+/** Milliseconds as people say them, as exact as it matters and cut as the clock cuts them: `0.2 s`, `31 s`, `5 m 10 s`, `1 h 2 m`. */
 export function duration(ms: number): string {
-  const tenths = Math.round(Math.max(0, ms) / 100)
+  const tenths = Math.floor(Math.max(0, ms) / 100)
   if (tenths < 100) return `${tenths / 10} s`
-  const seconds = Math.round(ms / second)
+  const seconds = Math.floor(ms / second)
   if (seconds < 60) return `${seconds} s`
   if (seconds < 3600) return units(Math.floor(seconds / 60), 'm', seconds % 60, 's')
-  const minutes = Math.round(ms / minute)
+  const minutes = Math.floor(ms / minute)
   return units(Math.floor(minutes / 60), 'h', minutes % 60, 'm')
 }
 
