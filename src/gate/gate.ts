@@ -6,6 +6,7 @@ import type { Assessment, Problem } from '../lifecycle/assessment.ts'
 import { observePod, observePodEvents, type PodHistory, type Surroundings } from '../lifecycle/history.ts'
 import type { View } from '../lifecycle/view.ts'
 import { displayName, nameKey, type Target, targetWatch } from '../plan/target.ts'
+import { clockWarnings } from './clock-warnings.ts'
 import { consolidate } from './consolidate.ts'
 import { Family } from './family.ts'
 import { decide, endsGate, failFastMs } from './outcome.ts'
@@ -316,6 +317,7 @@ export class Gate {
     if (track.requests.some((request) => this.store.knowledge(request) === 'pending')) return
     const assessment = track.rule.assess(track.object, this.#view(track))
     const wasReady = track.isReady
+    if (track.assessment === undefined && assessment.status !== 'ready') this.#warnOfClocks(track, track.object)
     track.assessment = assessment
     if (wasReady && assessment.status !== 'ready') {
       track.fallBack(assessment, this.#now)
@@ -343,6 +345,17 @@ export class Gate {
       track.readyAt = undefined
       track.stall.restart(this.#now)
     }
+  }
+
+  #warnOfClocks(track: Track, object: KubeObject): void {
+    const { clocks } = track.target
+    const { timeoutMs, stallTimeoutMs, stallIsLiteral } = this.#settings
+    const warnings = clockWarnings(object, {
+      timeoutMs: clocks.timeoutMs ?? timeoutMs,
+      stallTimeoutMs: clocks.stallTimeoutMs ?? stallTimeoutMs,
+      stallIsLiteral: stallIsLiteral || clocks.stallTimeoutMs !== undefined,
+    })
+    for (const warning of warnings) this.#tell(track, 'note', warning)
   }
 
   #tellProblems(track: Track, problems: readonly Problem[]): void {

@@ -68,9 +68,10 @@ export class Track {
     return this.ended === undefined && this.readyAt === undefined
   }
 
-  /** Progresses, and nothing is wrong with it. */
+  /** Progresses, and nothing is wrong with it; whose container runs and is not ready yet may just be slow to start. */
   get isHealthyProgress(): boolean {
-    return this.isOpen && this.assessment !== undefined && this.assessment.problems.length === 0
+    const isSlow = this.assessment?.problems.every(({ reason }) => reason === 'readiness-failing') ?? false
+    return this.isOpen && isSlow
   }
 
   /** The watches that judging it takes, as far as they are known by now. */

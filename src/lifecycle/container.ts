@@ -232,8 +232,8 @@ export function probesDueAt({ container, status, isInit }: PodContainer, view: V
   return startedAt + (probeSeconds(container.startupProbe) + probeSeconds(container.readinessProbe)) * 1000
 }
 
-/** Defaults of the API: period 10 s, failureThreshold 3, timeout 1 s. */
-function probeSeconds(probe: Probe | undefined): number {
+/** How long a probe may fail before it counts. Defaults of the API: period 10 s, failureThreshold 3, timeout 1 s. */
+export function probeSeconds(probe: Probe | undefined): number {
   if (probe === undefined) return 0
   return (
     (probe.initialDelaySeconds ?? 0) +

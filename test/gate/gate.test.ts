@@ -702,3 +702,11 @@ test('a kind that was never listed is unknown, not empty', () => {
     message: 'pods cannot be seen',
   })
 })
+
+describe('a clock that the workload cannot meet', () => {
+  it('is told once, when the workload is first seen', () => {
+    const patient = createDeployment({ spec: { minReadySeconds: 700 }, status: progressing })
+    const { entries } = run([at(0, added(patient), allSynced), at(1, modified(patient))])
+    expect(entries.filter((text) => text.includes('cannot be met'))).toHaveLength(1)
+  })
+})

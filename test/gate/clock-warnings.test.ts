@@ -1,0 +1,67 @@
+import type { KubeObject } from '../../src/cluster/objects.ts'
+import { type Clocks, clockWarnings } from '../../src/gate/clock-warnings.ts'
+import { createContainer, createDeployment, createTemplate } from '../lifecycle/builders.ts'
+
+const clocks: Clocks = { timeoutMs: 60_000, stallTimeoutMs: 30_000, stallIsLiteral: true }
+
+function warnings(spec: object, probes: object = {}, rest: { kind?: string; clocks?: Partial<Clocks> } = {}) {
+  const template = createTemplate({ containers: [createContainer(probes)] })
+  const deployment: KubeObject = createDeployment({ spec: { template, ...spec } })
+  return clockWarnings({ ...deployment, kind: rest.kind ?? deployment.kind }, { ...clocks, ...rest.clocks })
+}
+
+describe("a clock that the workload's own numbers cannot meet", () => {
+  it('is nothing to speak of where there are none', () => {
+    expect(warnings({})).toEqual([])
+  })
+
+  it.each([
+    ['minReadySeconds', { minReadySeconds: 61 }, {}, 61],
+    [
+      'the delays of its probes',
+      {},
+      { startupProbe: { initialDelaySeconds: 40 }, readinessProbe: { initialDelaySeconds: 30 } },
+      70,
+    ],
+    ['both together', { minReadySeconds: 50 }, { readinessProbe: { initialDelaySeconds: 20 } }, 70],
+  ])('is the timeout, by %s', (_, spec, probes, least) => {
+    expect(warnings(spec, probes, { clocks: { stallIsLiteral: false } })).toEqual([
+      `needs ${least} s at the least by its own numbers (minReadySeconds, initialDelaySeconds): the timeout of 60 s cannot be met`,
+    ])
+  })
+
+  it('is the timeout when each pod of an ordered StatefulSet takes its part of it', () => {
+    const of = (spec: object) => warnings({ replicas: 3, minReadySeconds: 25, ...spec }, {}, { kind: 'StatefulSet' })
+    expect(of({})).toHaveLength(1)
+    expect(of({ podManagementPolicy: 'Parallel' })).toEqual([])
+  })
+
+  it('is the timeout when Kubernetes itself gives the rollout longer, unless by its default', () => {
+    expect(warnings({ progressDeadlineSeconds: 120 })).toEqual([
+      'may take 120 s by its progressDeadlineSeconds, but the timeout is 60 s',
+    ])
+    expect(warnings({ progressDeadlineSeconds: 600 })).toEqual([])
+    expect(warnings({ activeDeadlineSeconds: 900 }, {}, { kind: 'Job' })).toEqual([
+      'may take 900 s by its activeDeadlineSeconds, but the timeout is 60 s',
+    ])
+  })
+
+  it.each([
+    ['minReadySeconds', { minReadySeconds: 31 }, {}, 31],
+    ['startup probe (container app)', {}, { startupProbe: { periodSeconds: 5, failureThreshold: 20 } }, 101],
+  ])('is a stall-timeout that is taken literally, by its %s', (why, spec, probes, seconds) => {
+    const told = `may be without progress for ${seconds} s by its ${why}, but the stall-timeout is 30 s and is taken literally`
+    expect(warnings(spec, probes)).toContain(told)
+    expect(warnings(spec, probes, { clocks: { stallIsLiteral: false } })).not.toContain(told)
+  })
+
+  it('is none that is off', () => {
+    expect(
+      warnings(
+        { minReadySeconds: 600, progressDeadlineSeconds: 900 },
+        {},
+        { clocks: { timeoutMs: 0, stallTimeoutMs: 0 } },
+      ),
+    ).toEqual([])
+  })
+})
