@@ -1,13 +1,10 @@
 import { systemClock } from '../cluster/clock.ts'
 import { followTrace } from '../trace/follow.ts'
-import { news, paintLine } from '../trace/line.ts'
-import { pageLines } from '../trace/page.ts'
-import type { Scene } from '../trace/scene.ts'
 import { traceTarget } from '../trace/subjects.ts'
 import { Trace } from '../trace/trace.ts'
 import type { Arguments } from './arguments.ts'
-import { isLive, type Surface, tell, usesColor } from './output.ts'
-import { Screen } from './screen.ts'
+import { type Surface, tell } from './output.ts'
+import { openPicture } from './picture.ts'
 import { cancelledCode } from './verdict.ts'
 import { runView } from './view.ts'
 
@@ -37,41 +34,4 @@ export async function trace(args: Arguments, surface: Surface): Promise<number> 
     tell(surface.stderr, 'It was not ready in time.')
     return 1
   })
-}
-
-interface Picture {
-  draw(scene: Scene): void
-  /** Leaves the last picture where it is, and the terminal as it was. */
-  close(): void
-}
-
-/** On a terminal the picture is drawn anew in place; elsewhere each one that brings news is printed below the last. */
-function openPicture({ given }: Arguments, { stdout, env }: Surface): Picture {
-  const color = usesColor(stdout, given.get('color'))
-  if (!isLive(stdout, env)) {
-    let told = ''
-    return {
-      draw(scene) {
-        if (scene.isLooking) return
-        const lines = pageLines(scene)
-        const isNew = news(lines) !== told
-        told = news(lines)
-        if (isNew) stdout.write(`${lines.map((each) => `${paintLine(each, { color })}\n`).join('')}\n`)
-      },
-      close() {},
-    }
-  }
-  const screen = new Screen(stdout)
-  let last: readonly string[] = []
-  return {
-    draw(scene) {
-      const { columns, rows } = screen
-      last = pageLines(scene, rows - 1).map((each) => paintLine(each, { color, columns }))
-      screen.print([], last)
-    },
-    close() {
-      screen.close()
-      stdout.write(last.map((each) => `${each}\n`).join(''))
-    },
-  }
 }

@@ -108,6 +108,14 @@ describe('pods that go', () => {
     expect(shown(picture(trace, 40))).toEqual(['    ✓ web-1-a ready'])
   })
 
+  test('several are told, each for its own while', () => {
+    const trace = createTrace(target, [0, ...added(v1, set, a, b)], [20, ...deleted(b)], [25, ...deleted(a)])
+    expect(shown(picture(trace, 26))).toEqual([
+      '    · web-1-b gone: it was deleted · 6 s ago',
+      '    · web-1-a gone: it was deleted · 1 s ago',
+    ])
+  })
+
   test('a relabelled one has left, and lives on', () => {
     const { ownerReferences: _, ...metadata } = b.metadata
     const free = { ...b, metadata: { ...metadata, labels: {} } }
@@ -168,6 +176,16 @@ describe('what cannot be seen', () => {
       { type: 'ERROR', code: 403, kind: 'Pod', message: 'no', namespace: 'shop' },
     ])
     expect(picture(trace, 5)).toContain('! Pods cannot be read: no')
+    expect(picture(trace, 5)[1]).not.toBe('… looking')
+  })
+
+  test('a kind that the server does not have is not waited for', () => {
+    const trace = createTrace(target)
+    trace.handle({ type: 'ADDED', object: v1, at: 0 })
+    for (const request of trace.requests) {
+      const missing = { type: 'ERROR', code: 404, message: 'no such kind', ...request, at: 0 } as const
+      trace.handle(request.kind === 'Pod' ? missing : { type: 'SYNCED', ...request, at: 0 })
+    }
     expect(picture(trace, 5)[1]).not.toBe('… looking')
   })
 

@@ -210,7 +210,7 @@ describe('why a pod gets no traffic', () => {
       ...createSlice([], 5432),
       endpoints: [{ addresses: ['192.0.2.4'] }, { addresses: ['2001:db8::1'] }],
     }
-    expect(endpoints(createService({ selector: {} }), slice)).toEqual([
+    expect(endpoints(createService({ selector: {} }), a, slice)).toEqual([
       '  · no selector: its endpoints are made by others',
       '    ✓ 192.0.2.4:5432 · no pod of this selector',
       '    ✓ [2001:db8::1]:5432 · no pod of this selector',

@@ -1,0 +1,57 @@
+import { stripVTControlCharacters } from 'node:util'
+import { openPicture } from '../../src/cli/picture.ts'
+import { createBarePod, moment, podStatus, readyStatus } from '../lifecycle/builders.ts'
+import { added, createTarget, createTrace, modified } from './builders.ts'
+
+const target = createTarget('Pod', 'once')
+const pod = createBarePod({ status: podStatus({}, { phase: 'Pending' }) })
+
+function open(isTTY: boolean, color?: string) {
+  const written: string[] = []
+  const stdout = { write: (text: string) => written.push(text), isTTY, columns: 60, rows: 20, hasColors: () => true }
+  const given = new Map(color === undefined ? [] : [['color', color]])
+  return { picture: openPicture({ given }, { stdout, env: {} }), written }
+}
+
+describe('a picture that is no terminal', () => {
+  test('is printed again only when it brings news', () => {
+    const { picture, written } = open(false)
+    const trace = createTrace(target, [0, ...added(pod)])
+    picture.draw(trace.scene(moment(1)))
+    picture.draw(trace.scene(moment(9)))
+    expect(written).toHaveLength(1)
+    for (const observation of modified(createBarePod({ status: readyStatus() }))) {
+      trace.handle({ ...observation, at: moment(10) })
+    }
+    picture.draw(trace.scene(moment(10)))
+    expect(written).toHaveLength(2)
+  })
+
+  test('says nothing while the first lists are on their way', () => {
+    const { picture, written } = open(false)
+    picture.draw(createTrace(target).scene(moment(0)))
+    expect(written).toEqual([])
+  })
+
+  test('has colours when they are wanted', () => {
+    const { picture, written } = open(false, 'always')
+    picture.draw(createTrace(target, [0, ...added(pod)]).scene(moment(1)))
+    expect(written.join('')).toContain('\x1b[1mpod/once')
+  })
+})
+
+describe('a picture on a terminal', () => {
+  test('is drawn over the last one, within its lines and columns', () => {
+    const { picture, written } = open(true)
+    const trace = createTrace(target, [0, ...added(pod)])
+    picture.draw(trace.scene(moment(1)))
+    const height = stripVTControlCharacters(written[0] ?? '')
+      .trimEnd()
+      .split('\n').length
+    picture.draw(trace.scene(moment(2)))
+    expect(written[1]).toContain(`\x1b[${height}A`)
+    const lines = stripVTControlCharacters(written[1] ?? '').split('\n')
+    expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(60)
+    expect(height).toBeLessThan(20)
+  })
+})
