@@ -1,5 +1,5 @@
 import type { Condition } from '../cluster/objects.ts'
-import { isGoingOn, type Meaning, meaningOf, tokensOf } from './words.ts'
+import { begun, isGoingOn, type Meaning, meaningOf, tokensOf } from './words.ts'
 
 /**
  * How much a word weighs: `summary` speaks for the whole object (Ready), `accepted` for whether the spec was taken,
@@ -26,11 +26,28 @@ const acceptance = new Set([
   'valid',
   'validated',
 ])
-/** Reasons for which a part is False because nobody asked for it. */
-const unwanted = /^(?:not|un)?(?:disabled|required|applicable|needed|requested|used|enabled|configured|skipped)$/i
+/** Bad as types of conditions, though not as words for a state. */
+const badTypes = new Set(['terminal'])
+/** Types that keep an object from being ready while they are True, without being a failure. */
+const unreadyTypes = new Set(
+  'pending unavailable unreachable unready unschedulable incomplete missing conflict conflicted blocked'.split(' '),
+)
+/** Good words that name an option or an ability as a type, and not a state of the object. */
+const options = new Set(['enabled', 'supported', 'existing'])
+const abilities = new Set([
+  'reachable',
+  'discoverable',
+  'schedulable',
+  'resolvable',
+  'accessible',
+  'usable',
+  'addressable',
+])
 /** `ErrorOccurred`, `FailureDetected`: the noun before it is what counts. */
 const happened = new Set(['occurred', 'occured', 'detected', 'encountered', 'present', 'seen'])
-/** With these reasons, Progressing=True says that it has arrived, as a Deployment's NewReplicaSetAvailable does. */
+/** Reasons for which a part is False because nobody asked for it. */
+const unwanted = /^(?:not|un)?(?:disabled|required|applicable|needed|requested|used|enabled|configured|skipped)$/i
+/** With these reasons, Progressing=True has arrived, as with a Deployment's NewReplicaSetAvailable, and Running=False is over. */
 const arrived = new Set(['available', 'completed', 'complete', 'succeeded', 'finished', 'done', 'healthy', 'expected'])
 
 /**
@@ -41,34 +58,57 @@ const arrived = new Set(['available', 'completed', 'complete', 'succeeded', 'fin
  * Rests on the API conventions (conditions of either polarity, "Typical status properties"), kstatus (Ready, Reconciling,
  * Stalled; https://github.com/kubernetes-sigs/cli-utils/tree/master/pkg/kstatus), the Gateway API (Accepted, Programmed,
  * ResolvedRefs), Crossplane (Synced) and Knative (Succeeded=False is final).
+ * @param isWork the object is a piece of work that ends, so that `Running=True` is not its goal
  */
-export function readCondition({ type, status, reason = '' }: Condition): Reading | undefined {
+export function readCondition(condition: Condition, isWork = false): Reading | undefined {
+  const { type, reason = '' } = condition
   const tokens = tokensOf(type)
   const name = tokens.join('')
-  const last = tokens.at(-1) ?? ''
-  const first = tokens[0] ?? ''
-  const is = status.toLowerCase()
-  if (name === 'ready') return positive(is, reason, 'summary')
-  if (name === 'notready' || name === 'unready') return positive(is === 'true' ? 'false' : 'true', reason, 'summary')
-  if (name === 'stalled') return is === 'true' ? { meaning: 'failed', weight: 'summary' } : undefined
-  if (name === 'reconciling') return is === 'true' ? { meaning: 'progressing', weight: 'summary' } : undefined
-  if (acceptance.has(name)) return positive(is, reason, 'accepted')
-  const weight = tokens.length === 1 || name === 'uptodate' || name === 'insync' ? 'whole' : 'part'
-  if (name === 'progressing') return readProgressing(is, reason)
-  if (meaningOf(last) === 'suspended') return is === 'true' ? { meaning: 'suspended', weight } : undefined
-  if (isBad(last) || first === 'invalid' || (happened.has(last) && tokens.some(isBad))) {
-    const isWhole = tokens.some((token) => token.startsWith('error')) || first === 'invalid'
-    return is === 'true' ? { meaning: 'failed', weight: isWhole ? 'whole' : weight } : undefined
+  const is = condition.status.toLowerCase()
+  switch (name) {
+    case 'ready':
+      return positive(is, reason, 'summary')
+    case 'notready':
+    case 'unready':
+      return positive(is === 'true' ? 'false' : 'true', reason, 'summary')
+    case 'stalled':
+      return whenTrue(is, 'failed', 'summary')
+    case 'reconciling':
+      return whenTrue(is, 'progressing', 'summary')
+    case 'progressing':
+      return readProgressing(is, reason)
+    default:
+      return acceptance.has(name) ? positive(is, reason, 'accepted') : readByWord(tokens, is, condition, isWork)
   }
-  if (isGoingOn(last) || last === 'pending') return is === 'true' ? { meaning: 'progressing', weight } : undefined
-  const isGood = meaningOf(last) === 'ready' || /[ai]ble$/.test(last) || name.endsWith('uptodate') || name === 'insync'
+}
+
+/** The last word of a type says which way round it is meant: `DatabaseReady`, `ReconcileError`, `ControlPlaneUpdating`. */
+function readByWord(
+  tokens: readonly string[],
+  is: string,
+  { reason = '', message = '' }: Condition,
+  isWork: boolean,
+): Reading | undefined {
+  const name = tokens.join('')
+  const last = tokens.at(-1) ?? ''
+  const isCurrent = name.endsWith('uptodate') || name.endsWith('insync')
+  const weight = tokens.length === 1 || name === 'uptodate' || name === 'insync' ? 'whole' : 'part'
+  if (meaningOf(last) === 'suspended') return whenTrue(is, 'suspended', weight)
+  if (isBad(last) || tokens[0] === 'invalid' || (happened.has(last) && tokens.some(isBad))) {
+    const isWhole = tokens[0] === 'invalid' || tokens.some((token) => token.startsWith('error'))
+    return whenTrue(is, 'failed', isWhole ? 'whole' : weight)
+  }
+  if (isGoingOn(last) || unreadyTypes.has(last)) return whenTrue(is, 'progressing', weight)
+  const isGood = isCurrent || abilities.has(last) || (meaningOf(last) === 'ready' && !options.has(last))
   // A type unknown to us that is not True, for a reason that says that something failed.
   if (!isGood) return is !== 'true' && meaningOf(reason) === 'failed' ? { meaning: 'progressing', weight } : undefined
-  if (weight === 'part' && is === 'false' && unwanted.test(reason)) return undefined
+  if (is === 'false' && (isArrived(reason) || (weight === 'part' && unwanted.test(reason)))) return undefined
+  if (isWork && begun.has(last)) return { meaning: 'progressing', weight: 'part' }
+  // `Running`, of an operator that tells what it is doing: "Creating the database".
+  if (last === 'running' && is === 'true' && /^\w+ing\b/.test(message)) return { meaning: 'progressing', weight }
   // A piece of work that did not succeed stays so; while it is at work, it is Unknown.
-  if (name === 'succeeded' && is === 'false' && meaningOf(reason, true) !== 'progressing')
-    return { meaning: 'failed', weight }
-  return positive(is, reason, weight)
+  const isOver = name === 'succeeded' && is === 'false' && meaningOf(reason, true) !== 'progressing'
+  return isOver ? { meaning: 'failed', weight } : positive(is, reason, weight)
 }
 
 function positive(status: string, reason: string, weight: Weight): Reading {
@@ -76,16 +116,23 @@ function positive(status: string, reason: string, weight: Weight): Reading {
   return { meaning: meaningOf(reason) === 'suspended' ? 'suspended' : 'progressing', weight }
 }
 
+function whenTrue(status: string, meaning: Meaning, weight: Weight): Reading | undefined {
+  return status === 'true' ? { meaning, weight } : undefined
+}
+
 /** Deployment-like controllers keep Progressing=True when they are done, and set False when they give up. */
 function readProgressing(status: string, reason: string): Reading | undefined {
   const why = meaningOf(reason)
   if (why === 'suspended') return { meaning: 'suspended', weight: 'whole' }
-  if (status === 'true')
-    return arrived.has(tokensOf(reason).at(-1) ?? '') ? undefined : { meaning: 'progressing', weight: 'whole' }
+  if (status === 'true') return isArrived(reason) ? undefined : { meaning: 'progressing', weight: 'whole' }
   if (status === 'false') return why === 'failed' ? { meaning: 'failed', weight: 'whole' } : undefined
   return { meaning: 'progressing', weight: 'whole' }
 }
 
+function isArrived(reason: string): boolean {
+  return arrived.has(tokensOf(reason).at(-1) ?? '')
+}
+
 function isBad(token: string): boolean {
-  return meaningOf(token) === 'failed'
+  return meaningOf(token) === 'failed' || badTypes.has(token)
 }

@@ -21,7 +21,18 @@ export interface Say {
 type Fields = Readonly<Record<string, unknown>>
 
 /** Status fields that name the object's state by a word. */
-const stateKeys = new Set(['phase', 'state', 'status', 'health', 'healthstatus', 'currentstate', 'currentphase'])
+const stateKeys = new Set([
+  'phase',
+  'state',
+  'status',
+  'health',
+  'healthstatus',
+  'currentstate',
+  'currentphase',
+  'lastobservedstate',
+])
+/** Fields that name a state by a word in some kinds, and something else in others: only words that we know count. */
+const perhapsStateKeys = new Set(['stage', 'result', 'outcome', 'verdict'])
 /** Status fields that are named like a good condition: `ready: true`, `compliant: NonCompliant`, `ready: 1/2`. */
 const goodKeys = new Set([
   'ready',
@@ -37,7 +48,7 @@ const goodKeys = new Set([
   'compliant',
   'reconciled',
 ])
-/** Objects within the status that hold the state of what the object does: `health.status`, `jobStatus.state`. */
+/** Objects within the status that hold its own state: `health.status`, `jobStatus.state`. Others hold that of a part. */
 const nested = /(?:state|status|health|phase|result|sync|operation)$/i
 /** They speak of another time or of a wish. `lastOperation` is the one that is still true. */
 const elsewhen = /^(?:last(?!operation)|previous|prior|old|former|desired|target|expected|requested|initial)/i
@@ -51,7 +62,7 @@ const generationKeys = /^(?:observed|reconciled|last(?:Observed|Evaluated|Reconc
 const conditionHolders = ['parents', 'ancestors', 'listeners'] as const
 /** Kinds whose objects are a piece of work that ends. */
 const work =
-  /(?:Job|Run|Task|Workflow|Backup|Restore|Migration|Analysis|Experiment|Operation|Execution|Build|Test|Import|Export|Request|Transfer|Clone|Upload|Download|Pipeline)$/
+  /(?:Job|Run|Task|Workflow|Backup|Restore|Migration|Analysis|Experiment|Operation|Execution|Build|Test|Import|Export|Request|Transfer|Clone|Upload|Download)$/
 /** Conditions by which an object tells that it is a piece of work. */
 const workConditions = /(?:Completed?|Succeeded|Finished)$/
 
@@ -61,7 +72,7 @@ export function saysOf(object: KubeObject): readonly Say[] {
   const isWork = isPieceOfWork(object)
   return [
     ...wishes(object),
-    ...conditionsOf(object).flatMap(({ condition, where }) => fromCondition(condition, where)),
+    ...conditionsOf(object).flatMap(({ condition, where }) => fromCondition(condition, where, isWork)),
     ...unacceptedBy(object),
     ...Object.entries(status)
       .flatMap(([key, value]) => fromField(key, value, isWork))
@@ -123,8 +134,13 @@ function wishes(object: KubeObject): readonly Say[] {
   if (isSchedule(object)) return []
   const spec = (object.spec ?? {}) as Fields
   const wish = ['suspend', 'suspended', 'paused', 'pause', 'hibernate'].find((key) => spec[key] === true)
-  if (wish === undefined) return []
-  return [{ meaning: 'suspended', weight: 'spec', key: `spec.${wish}`, text: `spec.${wish} is true` }]
+  // Workloads beyond the built-in ones pause a rollout in its strategy.
+  const strategy = ['strategy', 'updateStrategy', 'rollout'].find(
+    (key) => (spec[key] as Fields | null | undefined)?.['paused'] === true,
+  )
+  const path = wish ?? (strategy === undefined ? undefined : `${strategy}.paused`)
+  if (path === undefined) return []
+  return [{ meaning: 'suspended', weight: 'spec', key: `spec.${path}`, text: `spec.${path} is true` }]
 }
 
 function conditionsOf(object: KubeObject): readonly HeldCondition[] {
@@ -162,8 +178,8 @@ function unacceptedBy({ status }: KubeObject): readonly Say[] {
   })
 }
 
-function fromCondition(condition: Condition, where: string): readonly Say[] {
-  const reading = readCondition(condition)
+function fromCondition(condition: Condition, where: string, isWork: boolean): readonly Say[] {
+  const reading = readCondition(condition, isWork)
   if (reading === undefined) return []
   const weight = where !== '' && reading.weight !== 'accepted' ? 'part' : reading.weight
   const key = `${where}${condition.type}=${condition.status}`
@@ -182,7 +198,8 @@ function fromField(key: string, value: unknown, isWork: boolean): readonly Say[]
     const path = `${key}.${inner}`
     if (typeof word !== 'string') return []
     if (isRatio(inner, word)) return say(path, word, readGood(word), 'change')
-    if (!nested.test(key) || !stateKeys.has(inner.toLowerCase())) return []
+    if (!stateKeys.has(inner.toLowerCase())) return []
+    if (!nested.test(key)) return say(path, word, meaningOf(word, isWork), 'part')
     return say(path, word, meaningOf(word, isWork), change.test(key) ? 'change' : 'whole')
   })
 }
@@ -193,6 +210,7 @@ function fromWord(key: string, value: string, isWork: boolean): readonly Say[] {
     const meaning = meaningOf(value, isWork)
     return meaning === undefined ? say(key, value, 'progressing', 'unknown') : say(key, value, meaning, 'whole')
   }
+  if (perhapsStateKeys.has(name)) return say(key, value, meaningOf(value, isWork), 'whole')
   if (goodKeys.has(name)) return say(key, value, readGood(value), 'whole')
   if (isRatio(key, value)) return say(key, value, readGood(value), 'change')
   if (!/(?:Status|State|Phase|Health)$/.test(key)) return []
@@ -228,7 +246,7 @@ function fromError(key: string, value: unknown): readonly Say[] {
   return [{ meaning: 'failed', weight: 'error', key, text: `${key}: ${text}` }]
 }
 
-/** Fewer replicas than wanted: the counts of the scale subresource's conventions, and pairs as `expectedNodes`, `availableNodes`. */
+/** Fewer than wanted: by the counts that Deployments and DaemonSets have, and by pairs as `expectedNodes`, `availableNodes`. */
 function fromCounts({ spec, status }: KubeObject): readonly Say[] {
   const counts = (status ?? {}) as Fields
   const { replicas: asked } = (spec ?? {}) as Fields
@@ -239,12 +257,18 @@ function fromCounts({ spec, status }: KubeObject): readonly Say[] {
   )
   const pair = Object.entries(counts).find(([key, total]) => {
     const noun = /^(?:expected|desired)([A-Z]\w*)$/.exec(key)?.[1]
-    if (noun === undefined || noun === 'Replicas' || typeof total !== 'number') return false
+    if (noun === undefined || noun === 'Replicas' || noun === 'NumberScheduled' || typeof total !== 'number')
+      return false
     const there = ['available', 'ready', 'current'].map((word) => counts[`${word}${noun}`]).find(isNumber)
     // A zero is often left out; but where other counts are there, they may be what is compared with.
     return there === undefined ? total > 0 && !Object.keys(counts).some((each) => thereKeys.test(each)) : there < total
   })
+  const nodes = counts['desiredNumberScheduled']
+  const fewer = ['updatedNumberScheduled', 'numberAvailable', 'numberReady'].find(
+    (key) => isNumber(nodes) && isNumber(counts[key]) && counts[key] < nodes,
+  )
   return [
+    ...(fewer === undefined ? [] : say(fewer, `${counts[fewer]} of ${nodes}`, 'progressing', 'change')),
     ...(short === undefined ? [] : say(short, `${counts[short]} of ${replicas}`, 'progressing', 'change')),
     ...(pair === undefined ? [] : say(pair[0], `${pair[1]}, and fewer are there`, 'progressing', 'change')),
   ]

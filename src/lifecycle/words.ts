@@ -2,7 +2,7 @@
 export type Meaning = 'ready' | 'progressing' | 'failed' | 'suspended'
 
 const failed = set(`
-  failed failure failures fail failing error errors errored degraded unhealthy crashed crash crashing crashloop lost
+  failed failure failures fail failing error errors err errored degraded unhealthy crashed crash crashing crashloop lost
   aborted abort cancelled canceled rejected denied invalid broken fatal faulted faulty critical red stalled timeout
   timedout exceeded expired misconfigured
 `)
@@ -30,7 +30,7 @@ const alone: ReadonlyMap<string, Meaning> = new Map([
   ['scheduled', 'progressing'],
 ])
 /** Of a piece of work (a Job, a backup), these say that it has begun, not that it is done. */
-const begun = set('running active started accepted created working scheduled enabled')
+export const begun: ReadonlySet<string> = set('running active started accepted created working scheduled enabled')
 const negations = set('not non no un')
 /** A status that is longer than this is a sentence for people, not a word. */
 const longest = 5
