@@ -4,7 +4,7 @@ import type { Assessment } from './assessment.ts'
 import { condition, earliest, isReplaced } from './pod-state.ts'
 import { byImportance, examinePods, type PodsState, settledByPods, settledUnseen } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
-import { countMilestone, podMilestones, pods, terminatingUntil } from './replicas.ts'
+import { countMilestone, minReadyPatience, podMilestones, pods, terminatingUntil } from './replicas.ts'
 import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from './rule.ts'
 import { podRequest, selectedRequest } from './selector.ts'
 import type { View } from './view.ts'
@@ -61,7 +61,10 @@ function assessDaemonSet(set: DaemonSet, view: View): Assessment {
   ].toSorted(byImportance)
   const failure = current?.failure ?? problems.find((problem) => problem.proven && !problem.subject.startsWith('pod/'))
   const terminating = terminatingUntil(owned, view.time, view.now)
-  const patience = state?.patience ?? (terminating === undefined ? undefined : 'a pod is within its grace period')
+  const patience =
+    state?.patience ??
+    minReadyPatience(set.spec?.minReadySeconds, state, status.numberAvailable ?? 0) ??
+    (terminating === undefined ? undefined : 'a pod is within its grace period')
   const created = Math.max(desired === 0 ? 0 : 1, gated.length)
 
   return conclude(set, view, {

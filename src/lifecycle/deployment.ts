@@ -4,7 +4,7 @@ import type { Assessment, Milestone, Problem } from './assessment.ts'
 import { condition, earliest } from './pod-state.ts'
 import { byImportance, examinePods, type PodsState, type Settled, settledByPods, settledUnseen } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
-import { countMilestone, podMilestones, pods, terminatingUntil } from './replicas.ts'
+import { countMilestone, minReadyPatience, podMilestones, pods, terminatingUntil } from './replicas.ts'
 import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from './rule.ts'
 import { podRequest, selectedRequest } from './selector.ts'
 import { isSameTemplate } from './template.ts'
@@ -64,7 +64,10 @@ function assessDeployment(deployment: Deployment, view: View): Assessment {
   ].sort(byImportance)
   const failure = podsState?.failure ?? failureOf(problems)
   const terminatingDeadline = terminatingUntil(all, view.time, view.now)
-  const patience = podsState?.patience ?? availabilityPatience(deployment, podsState, available, terminatingDeadline)
+  const patience =
+    podsState?.patience ??
+    minReadyPatience(deployment.spec?.minReadySeconds, podsState, available) ??
+    (terminatingDeadline === undefined ? undefined : 'old pods are within their grace period')
 
   return conclude(deployment, view, {
     ready: isAvailable && isDrained && settled.done,
@@ -229,17 +232,4 @@ function pausedProblem(deployment: Deployment, isUpdated: boolean, view: View): 
       proven: false,
     },
   ]
-}
-
-/** The stall clock stands still while pods wait out minReadySeconds, or old ones their grace period. */
-function availabilityPatience(
-  deployment: Deployment,
-  state: PodsState | undefined,
-  available: number,
-  terminating: number | undefined,
-): string | undefined {
-  const isWaiting =
-    (deployment.spec?.minReadySeconds ?? 0) > 0 && (state?.pods.filter((pod) => pod.ready).length ?? 0) > available
-  if (isWaiting) return 'pods are ready and wait out minReadySeconds'
-  return terminating === undefined ? undefined : 'old pods are within their grace period'
 }

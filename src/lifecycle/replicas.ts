@@ -52,6 +52,16 @@ export function podMilestones(state: PodsState | undefined, replicas: number): r
   ]
 }
 
+/** Why pods that are ready are not yet available: each has to stay ready for minReadySeconds, by its controller's clock. */
+export function minReadyPatience(
+  minReadySeconds: number | undefined,
+  state: PodsState | undefined,
+  available: number,
+): string | undefined {
+  const ready = state?.pods.filter((pod) => pod.ready).length ?? 0
+  return (minReadySeconds ?? 0) > 0 && ready > available ? 'pods are ready and wait out minReadySeconds' : undefined
+}
+
 /** Why a terminating pod may hold things up, until its own deadline: `deletionTimestamp` is when its grace ends. */
 export function terminatingUntil(
   all: readonly Pod[],

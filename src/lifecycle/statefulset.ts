@@ -4,7 +4,7 @@ import type { Assessment, Problem } from './assessment.ts'
 import { earliest, isReplaced } from './pod-state.ts'
 import { byImportance, examinePods, type PodsState, type Settled, settledByPods, settledUnseen } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
-import { countMilestone, podMilestones, pods, terminatingUntil } from './replicas.ts'
+import { countMilestone, minReadyPatience, podMilestones, pods, terminatingUntil } from './replicas.ts'
 import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from './rule.ts'
 import { podRequest, selectedRequest } from './selector.ts'
 import type { View } from './view.ts'
@@ -57,7 +57,10 @@ function assessStatefulSet(set: StatefulSet, view: View): Assessment {
   const failure =
     failureOf(set, current) ?? problems.find((problem) => problem.proven && !problem.subject.startsWith('pod/'))
   const terminating = terminatingUntil(owned, view.time, view.now)
-  const patience = state?.patience ?? (terminating === undefined ? undefined : 'a pod is within its grace period')
+  const patience =
+    state?.patience ??
+    minReadyPatience(spec.minReadySeconds, state, status.availableReplicas ?? 0) ??
+    (terminating === undefined ? undefined : 'a pod is within its grace period')
   const total = isOnDelete ? replicas : toUpdate
   const settledCount =
     state === undefined ? (observed ? (status.readyReplicas ?? 0) : 0) : state.pods.filter((pod) => pod.settled).length

@@ -1,6 +1,8 @@
 import { examineContainer } from '../../src/lifecycle/container.ts'
 import { containersOf } from '../../src/lifecycle/history.ts'
 import { examinePod } from '../../src/lifecycle/pod-state.ts'
+import { examinePods } from '../../src/lifecycle/pods.ts'
+import { minReadyPatience } from '../../src/lifecycle/replicas.ts'
 import {
   crashLoopStatus,
   createEvent,
@@ -9,6 +11,7 @@ import {
   iso,
   moment,
   podStatus,
+  readyStatus,
   seenPod,
   view,
   waiting,
@@ -106,5 +109,18 @@ describe('a missing object', () => {
     ]
     const [problem] = examinePod(creating, view({ now: 5, objects: [creating, ...events] })).problems
     expect(problem?.message).toBe(`volume "v" cannot be mounted: ${message}`)
+  })
+})
+
+describe('pods that are ready and not yet available', () => {
+  const state = examinePods([createPod({ status: readyStatus(1) })], view({ now: 20 }))
+
+  it.each([
+    [30, 0, 'pods are ready and wait out minReadySeconds'],
+    [30, 1, undefined],
+    [0, 0, undefined],
+    [undefined, 0, undefined],
+  ])('of minReadySeconds %s, %d of them available: %s', (minReadySeconds, available, patience) => {
+    expect(minReadyPatience(minReadySeconds, state, available)).toBe(patience)
   })
 })
