@@ -33,8 +33,14 @@ export interface VerdictCase {
   readonly verdicts?: Readonly<Record<string, string>>
 }
 
-/** What the gate says of a case, in the words of the cases. */
-export function judge(verdictCase: VerdictCase): string {
+/** What the gate says of a case, in the words of the cases, and its reason. */
+export interface Judged {
+  readonly got: string
+  readonly reason: string
+}
+
+/** Judges a case as a replayed recording: everything is heard at once, and then the clocks run. */
+export function judge(verdictCase: VerdictCase): Judged {
   const targets = targetsOf(verdictCase)
   const observations = observationsOf(verdictCase, targets)
   const startedAt = latestTime(verdictCase) + 60_000
@@ -59,6 +65,10 @@ export function judge(verdictCase: VerdictCase): string {
   })
   for (let clock = gate.nextClock(); clock !== undefined; clock = gate.nextClock()) gate.advance(clock.at)
   const { outcome = '', reason = '' } = gate.verdict ?? {}
+  return { got: verdictOf(outcome, reason), reason }
+}
+
+function verdictOf(outcome: string, reason: string): string {
   if (reason === 'suspended' || reason === 'paused') return 'suspended'
   if (reason === 'not-found') return 'missing'
   if (reason === 'terminating') return 'terminating'
