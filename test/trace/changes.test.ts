@@ -136,7 +136,7 @@ describe('the differences of two documents', () => {
   test('say where they are', () => {
     const hunks = diffYaml(yamlLines(conditions('False')), yamlLines(conditions('True')))
     expect(hunks).toHaveLength(1)
-    expect(hunks[0]?.path).toBe('status.conditions[1]')
+    expect(hunks[0]?.path).toBe('status.conditions[Ready]')
     expect(hunks[0]?.lines.filter(({ sign }) => sign !== ' ')).toEqual([
       { sign: '-', text: "      status: 'False'" },
       { sign: '+', text: "      status: 'True'" },
@@ -150,6 +150,8 @@ describe('the differences of two documents', () => {
     ['a[1]', { a: [{ b: 1 }, { b: 1, c: { d: 1 } }] }, { a: [{ b: 1 }, { b: 2, c: { d: 1 } }] }],
     ['a[1].c', { a: [{ b: 1 }, { b: 1, c: { d: 1 } }] }, { a: [{ b: 1 }, { b: 1, c: { d: 2 } }] }],
     ['a[2]', { a: ['x', 'y'] }, { a: ['x', 'y', 'z'] }],
+    ['a[y].c', { a: [{ name: 'y', c: { d: 1 } }] }, { a: [{ name: 'y', c: { d: 2 } }] }],
+    ['a[0]', { a: [{ b: { name: 'x' }, c: 1 }] }, { a: [{ b: { name: 'x' }, c: 2 }] }],
     ['a.b', { a: { b: { c: 1, d: 1 } } }, { a: { b: { c: 1 } } }],
   ])('%s', (path, before, after) => {
     expect(diffYaml(yamlLines(before), yamlLines(after)).map((hunk) => hunk.path)).toEqual([path])

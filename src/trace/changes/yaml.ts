@@ -8,7 +8,7 @@ export function yamlLines(value: unknown): readonly string[] {
 
 /** A place where two documents differ. */
 export interface Hunk {
-  /** Where it stands: `status.conditions[2]`; empty at the top. */
+  /** Where it stands: `status.conditions[Ready]`; empty at the top. */
   readonly path: string
   readonly lines: readonly { readonly sign: ' ' | '+' | '-'; readonly text: string }[]
 }
@@ -34,12 +34,12 @@ function signOf(line: string): ' ' | '+' | '-' {
   return line.startsWith('+') ? '+' : line.startsWith('-') ? '-' : ' '
 }
 
-/** What a line of YAML (as `dump` indents it) lies within: `status.containerStatuses[0].state`. */
+/** What a line of YAML (as `dump` indents it) lies within: `status.containerStatuses[app].state`. */
 function pathOf(lines: readonly string[], at: number): string {
   let path = ''
   for (let index = at; ; ) {
     const indent = indentOf(lines[index])
-    if (isItem(lines[index])) path = `[${itemNumber(lines, index)}]${path}`
+    if (isItem(lines[index])) path = `[${itemName(lines, index) ?? itemNumber(lines, index)}]${path}`
     const parent = lines.findLastIndex((line, before) => before < index && indentOf(line) < indent)
     if (parent < 0) return path.replace(/^\./, '')
     // `- state:` is the parent of what is further in than `state`, and else only the beginning of the item.
@@ -47,6 +47,15 @@ function pathOf(lines: readonly string[], at: number): string {
     if (isWithinKey) path = `.${keyOf(lines[parent])}${path}`
     index = parent
   }
+}
+
+/** The items of most lists have a name or a type, which says more than a number. */
+function itemName(lines: readonly string[], at: number): string | undefined {
+  const column = indentOf(lines[at]) + 2
+  const end = lines.findIndex((line, after) => after > at && indentOf(line) < column)
+  const fields = lines.slice(at, end < 0 ? undefined : end).map((line) => line.replace(/^( *)- /, '$1  '))
+  const named = fields.find((line) => indentOf(line) === column && /^ *(?:name|type): \S/.test(line))
+  return named?.replace(/^ *(?:name|type): /, '').replace(/^'(.*)'$/, '$1')
 }
 
 function itemNumber(lines: readonly string[], at: number): number {
