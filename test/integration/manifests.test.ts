@@ -1,0 +1,84 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { readHeader } from '../../src/recording/read.ts'
+import { type ApiServer, startApiServer } from '../support/api-server.ts'
+import { playRecording } from '../support/play-recording.ts'
+import { recordingPath } from '../support/recordings.ts'
+import { type ActionRun, startAction } from '../support/runner.ts'
+
+/** A process of Node that reads TypeScript starts in about a second, on a busy machine in a few. */
+const limitMs = 30_000
+
+let folder: string
+let server: ApiServer
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'action-'))
+  server = await startApiServer()
+})
+
+afterEach(async () => {
+  await server.close()
+  rmSync(folder, { recursive: true })
+})
+
+/** Runs the action on manifests, and on the server that a recording leaves behind. */
+async function run(recording: string, files: Record<string, string>, manifests: string): Promise<ActionRun> {
+  for (const [name, text] of Object.entries(files)) {
+    const path = join(folder, 'workspace', name)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text)
+  }
+  const path = recordingPath(recording)
+  await playRecording(server, path, { speed: Number.POSITIVE_INFINITY, shiftTimes: true })
+  const namespace = String((await readHeader(path)).inputs['namespace'])
+  const inputs = { kubeconfig: server.kubeconfig(), namespace, manifests }
+  return startAction('src/index.ts', folder, inputs, { env: { NO_COLOR: '1' } }).ended
+}
+
+const web = `# The shop's front.
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  replicas: 7
+`
+
+test(
+  'the objects of manifests are gated, and a warning on the line names what the live ones do not carry',
+  async () => {
+    const ended = await run('already-finished', { 'k8s/web.yaml': web }, 'k8s/')
+    const { exitCode, outputs, log, summary } = ended
+    expect({ exitCode, outcome: outputs['outcome'] }).toEqual({ exitCode: 0, outcome: 'ready' })
+    expect(log).toMatch(
+      /^::warning file=k8s\/web\.yaml,line=7::deployment\/web: the live object does not carry what k8s\/web\.yaml:2 says: spec\.replicas is \d, not 7 \(line 7\)$/m,
+    )
+    expect(summary).toContain('the live object does not carry what k8s/web.yaml:2 says')
+  },
+  limitMs,
+)
+
+test(
+  'a failure is annotated in the manifest',
+  async () => {
+    const { exitCode, outputs, log } = await run('image-name-invalid', { 'k8s/web.yaml': web }, 'k8s/*.yaml')
+    expect({ exitCode, reason: outputs['reason'] }).toEqual({ exitCode: 1, reason: 'image-name-invalid' })
+    expect(log).toMatch(/^::error title=deployment\/web[^:]*,file=k8s\/web\.yaml,line=\d+::/m)
+  },
+  limitMs,
+)
+
+test(
+  'mistakes in manifests are told with file and line, together with those of the inputs',
+  async () => {
+    const files = { 'k8s/a.yaml': 'kind: [\n', 'k8s/b.yaml': `${web}---\nkind: Service\n` }
+    const { exitCode, outputs, log } = await run('already-finished', files, 'k8s\nprod/*.yaml')
+    expect({ exitCode, outcome: outputs['outcome'] }).toEqual({ exitCode: 1, outcome: 'misconfigured' })
+    expect(log).toContain('::error::manifests, line 2: Nothing matches "prod/*.yaml" in the workspace.\n')
+    expect(log).toContain('::error::k8s/a.yaml, line 2: This is no valid YAML: ')
+    expect(log).toContain('::error::k8s/b.yaml, line 9: This object has no apiVersion and metadata.name.')
+  },
+  limitMs,
+)
