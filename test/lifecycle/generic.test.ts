@@ -108,3 +108,147 @@ describe('a kind without a rule of its own', () => {
     expect(assess(resource({ conditions: 'none' })).status).toBe('ready')
   })
 })
+
+describe('a kind without a rule of its own is judged by', () => {
+  const ready = condition('Ready', 'True')
+  it.each<[string, object | undefined, 'ready' | 'progressing' | 'failed']>([
+    ['a phase that is good', { phase: 'Running' }, 'ready'],
+    ['a phase that is on its way', { phase: 'Provisioning' }, 'progressing'],
+    ['a phase that is bad', { phase: 'Failed' }, 'failed'],
+    ['a phase that means nothing to us', { phase: 'Primary' }, 'progressing'],
+    ['a word within its status', { health: { status: 'Degraded' } }, 'failed'],
+    ['the worst of its words', { phase: 'Running', health: 'yellow' }, 'progressing'],
+    [
+      'how its change goes, beside its phase',
+      { phase: 'Bound', lastOperation: { state: 'Processing' } },
+      'progressing',
+    ],
+    ['its state, and not that of another time', { phase: 'Bound', lastBackupState: 'Failed' }, 'ready'],
+    ['its state, and not that of a part', { phase: 'Running', backup: { status: 'Failed' } }, 'ready'],
+    ['a part, where nothing speaks for the whole', { cluster: { status: 'PENDING' } }, 'progressing'],
+    ['a flag', { ready: false }, 'progressing'],
+    ['a flag in words', { ready: 'True' }, 'ready'],
+    ['a ratio', { readyMembers: '1/3' }, 'progressing'],
+    ['a full ratio', { scale: { statusReplicas: '3/3' } }, 'ready'],
+    ['replicas that are short', { replicas: 3, readyReplicas: 1 }, 'progressing'],
+    ['replicas that are all there', { replicas: 3, readyReplicas: 3, updatedReplicas: 3, state: 'OK' }, 'ready'],
+    ['pairs of counts', { expectedNodes: 2, availableNodes: 1 }, 'progressing'],
+    ['pods of nodes', { desiredNumberScheduled: 2, numberAvailable: 1 }, 'progressing'],
+    ['Ready before all words', { conditions: [ready], phase: 'Provisioning', replicas: 2, readyReplicas: 1 }, 'ready'],
+    [
+      'a spec that was not accepted, before Ready',
+      { conditions: [ready, condition('Synced', 'False')] },
+      'progressing',
+    ],
+    [
+      'a contradiction, which is believed neither way',
+      { conditions: [ready, condition('Degraded', 'True')] },
+      'progressing',
+    ],
+    [
+      'Stalled before Ready',
+      { conditions: [ready, condition('Stalled', 'True', { lastTransitionTime: iso(1) })] },
+      'failed',
+    ],
+    [
+      'the parts that have conditions',
+      { listeners: [{ name: 'http', conditions: [condition('Accepted', 'False')] }] },
+      'progressing',
+    ],
+    ['parents that have not spoken', { parents: [{ conditions: [] }] }, 'progressing'],
+    ['parents that accept it', { parents: [{ conditions: [condition('Accepted', 'True')] }] }, 'ready'],
+    [
+      'a condition of an older generation',
+      { conditions: [condition('Ready', 'True', { observedGeneration: 1 })] },
+      'progressing',
+    ],
+    ['generations by other names', { lastEvaluatedGeneration: 1, phase: 'Ready' }, 'progressing'],
+    ['generations that are numbers, and not hashes', { observedGeneration: '5b9f9dd6c6', phase: 'Ready' }, 'ready'],
+    ['an error that has stood for a minute', { error: { message: 'no such bucket' } }, 'failed'],
+    ['no error where it is ready', { ready: true, error: 'an old one' }, 'ready'],
+  ])('%s', (_, status, expected) => {
+    expect(assess(resource(status)).status).toBe(expected)
+  })
+
+  it('an error for longer than by a word', () => {
+    expect(assess(resource({ error: 'no such bucket' }), 59)).toMatchObject({
+      status: 'progressing',
+      recheckAt: moment(60),
+    })
+    expect(assess(resource({ phase: 'Failed' }), 9)).toMatchObject({ status: 'progressing', recheckAt: moment(10) })
+    expect(assess(resource({ phase: 'Failed' }), 10).failure).toMatchObject({
+      reason: 'reported-failed',
+      message: 'phase is Failed',
+    })
+  })
+
+  it('a failure that may be left from the spec before only from its first sight on', () => {
+    const stalled = { conditions: [condition('Stalled', 'True', { lastTransitionTime: iso(-500) })] }
+    expect(assess(resource(stalled), 9).status).toBe('progressing')
+    expect(assess(resource({ observedGeneration: 2, ...stalled }), 9).status).toBe('failed')
+  })
+
+  it('no failure while its controller tries again', () => {
+    const status = { conditions: [condition('Ready', 'False'), condition('Reconciling', 'True')], phase: 'Failed' }
+    expect(assess(resource(status))).toMatchObject({ status: 'progressing', patience: expect.anything() })
+  })
+
+  it.each([
+    ['suspended', { suspend: true }, {}],
+    ['paused', { paused: true }, {}],
+    ['paused', { strategy: { paused: true } }, {}],
+    ['suspended', {}, { phase: 'Suspended' }],
+  ])('its being %s', (reason, spec, status) => {
+    const object = { ...resource({ observedGeneration: 2, ...status }), spec }
+    expect(assess(object)).toMatchObject({ status: 'progressing', problems: [{ reason, class: 'slow' }] })
+  })
+
+  it('a state that its spec asks for', () => {
+    const object = { ...resource({ jobStatus: { state: 'SUSPENDED' } }), spec: { job: { state: 'suspended' } } }
+    expect(assess(object).status).toBe('ready')
+  })
+
+  it('what it runs, where it is a piece of work', () => {
+    const work = (phase: string) => assess({ ...resource({ phase }), kind: 'WidgetBackup' }).status
+    expect([work('Running'), work('Completed'), work('Failed')]).toEqual(['progressing', 'ready', 'failed'])
+  })
+})
+
+describe('an object without a status', () => {
+  const judge = (object: KubeObject, declaresStatus?: boolean) =>
+    genericRule.assess(
+      object,
+      view({ now: 60, history: seenTarget([0, object]), ...(declaresStatus === undefined ? {} : { declaresStatus }) }),
+    )
+
+  it('waits for it where discovery says that the kind has one', () => {
+    expect(judge(resource(), true)).toMatchObject({
+      status: 'progressing',
+      problems: [{ reason: 'not-reconciled', class: 'slow' }],
+    })
+  })
+
+  it('is ready where discovery says that the kind has none', () => {
+    expect(judge(resource(), false).status).toBe('ready')
+  })
+
+  it('waits, without discovery, where it is a custom object with a spec', () => {
+    expect(judge(resource()).status).toBe('progressing')
+    const { spec: _, ...bare } = resource()
+    expect(judge(bare).status).toBe('ready')
+  })
+
+  it('waits where its status is empty', () => {
+    expect(judge(resource({})).status).toBe('progressing')
+    expect(judge(resource({ conditions: [], loadBalancer: {} })).status).toBe('progressing')
+  })
+
+  it('is ready where it is a kind of Kubernetes itself', () => {
+    expect(judge({ ...resource(), apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass' }, true).status).toBe('ready')
+  })
+
+  it('is ready where it is a schedule, suspended or not', () => {
+    expect(judge({ ...resource(), spec: { schedule: '0 1 * * *', suspend: true } }, true).status).toBe('ready')
+    expect(judge({ ...resource(), kind: 'CronWidget' }, true).status).toBe('ready')
+  })
+})

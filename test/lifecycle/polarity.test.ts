@@ -1,0 +1,71 @@
+import { readCondition } from '../../src/lifecycle/polarity.ts'
+import { condition } from './builders.ts'
+
+function read(written: string, isWork = false): string | undefined {
+  const [, type = '', status = '', reason = '', message = ''] =
+    /^(\S+?)=(\w+)(?: (\w+))?(?:: (.*))?$/.exec(written) ?? []
+  const reading = readCondition(condition(type, status, { reason, message }), isWork)
+  return reading === undefined ? undefined : `${reading.meaning} ${reading.weight}`
+}
+
+describe('a condition', () => {
+  it.each([
+    ['Ready=True', 'ready summary'],
+    ['Ready=False', 'progressing summary'],
+    ['Ready=Unknown', 'progressing summary'],
+    ['NotReady=True', 'progressing summary'],
+    ['NotReady=False', 'ready summary'],
+    ['Stalled=True', 'failed summary'],
+    ['Reconciling=True', 'progressing summary'],
+    ['Synced=False', 'progressing accepted'],
+    ['ResolvedRefs=True', 'ready accepted'],
+    ['Available=True', 'ready whole'],
+    ['Established=False', 'progressing whole'],
+    ['DatabaseReady=False', 'progressing part'],
+    ['ResourcesUpToDate=True', 'ready part'],
+    ['Degraded=True', 'failed whole'],
+    ['ReconcileError=True', 'failed whole'],
+    ['InvalidSpec=True', 'failed whole'],
+    ['ErrorOccurred=True', 'failed whole'],
+    ['FetchFailed=True', 'failed part'],
+    ['Updating=True', 'progressing whole'],
+    ['ControlPlaneUpdating=True', 'progressing part'],
+    ['Unreachable=True', 'progressing whole'],
+    ['Paused=True', 'suspended whole'],
+    ['Ready=False Suspended', 'suspended summary'],
+    ['Progressing=True ReplicaSetUpdated', 'progressing whole'],
+    ['Progressing=Unknown RolloutPaused', 'suspended whole'],
+    ['Progressing=False ProgressDeadlineExceeded', 'failed whole'],
+    ['Succeeded=Unknown Running', 'progressing whole'],
+    ['Succeeded=False', 'failed whole'],
+    ['Succeeded=False Pending', 'progressing whole'],
+    ['Running=True Running: Creating the database', 'progressing whole'],
+    ['Running=True', 'ready whole'],
+    ['Advertisement=False AdvertiseError', 'progressing whole'],
+  ])('%s says %s', (written, reading) => {
+    expect(read(written)).toBe(reading)
+  })
+
+  it.each([
+    'Degraded=False',
+    'Stalled=False',
+    'Reconciling=False',
+    'Paused=False',
+    'Updating=False',
+    'Progressing=True NewReplicaSetAvailable',
+    'Progressing=False AsExpected',
+    'Running=False Completed',
+    'MonitoringReady=False Disabled',
+    'Upgradeable=False',
+    'BackupsEnabled=False',
+    'Primary=True',
+    'Primary=False',
+  ])('%s says nothing', (written) => {
+    expect(read(written)).toBeUndefined()
+  })
+
+  it('of a piece of work that it runs is no goal', () => {
+    expect(read('Running=True', true)).toBe('progressing part')
+    expect(read('Complete=True', true)).toBe('ready whole')
+  })
+})
