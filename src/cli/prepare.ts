@@ -4,7 +4,7 @@ import { isManifestText, unite } from '../plan/named.ts'
 import type { ParsedReferences } from '../plan/references.ts'
 import type { Arguments, WrittenReference } from './arguments.ts'
 import { inputFlags, sharedFlags } from './flags.ts'
-import type { Surface } from './output.ts'
+import { type Surface, tell } from './output.ts'
 import { readReferences } from './references.ts'
 
 /** What a command that watches a cluster begins with. */
@@ -27,7 +27,7 @@ export interface Prepared {
  */
 export async function prepare(
   args: Arguments,
-  { readStdin, cancelled, program }: Surface,
+  { readStdin, cancelled, program, stderr }: Surface,
   what: string,
   further: readonly Mistake[] = [],
 ): Promise<Prepared | undefined> {
@@ -66,6 +66,8 @@ export async function prepare(
       : named.mistakes
   try {
     const inputs = parseInputs(raw, [...args.mistakes, ...further, ...misplaced, ...nothing])
+    const left = inputs.namespace === undefined ? leftOutside(args.references) : undefined
+    if (left !== undefined) tell(stderr, left)
     return { inputs, raw, parsed: named, place }
   } catch (error) {
     throw place(error)
@@ -80,6 +82,16 @@ async function withManifests(parsed: ParsedReferences, files: string, stdin: str
     ...(files === '' ? [] : [readManifests(files, process.cwd(), '--filename')]),
     ...(stdin === '' ? [] : [parseManifests(stdin, 'stdin')]),
   ].reduce(unite, parsed)
+}
+
+/** kubectl would take a -n behind several references for all of them; here it belongs to the last. */
+function leftOutside(references: readonly WrittenReference[]): string | undefined {
+  const namespace = references.at(-1)?.flags.get('namespace')
+  const others = references.slice(0, -1)
+  if (namespace === undefined || others.length === 0 || others.some(({ flags }) => flags.has('namespace')))
+    return undefined
+  const names = others.map(({ words }) => words.join(' ')).join(', ')
+  return `Note: -n ${namespace} belongs to ${references.at(-1)?.words.join(' ')} alone; ${names} is looked for where the context says. Put it first to hold for all.`
 }
 
 function isStdin({ words }: WrittenReference): boolean {

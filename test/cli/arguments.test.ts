@@ -1,0 +1,168 @@
+import { type Arguments, type Grammar, readArguments } from '../../src/cli/arguments.ts'
+import { commands } from '../../src/cli/commands.ts'
+import { readReferences } from '../../src/cli/references.ts'
+
+const grammar = (name: string) => commands.find((command) => command.name === name) as Grammar
+
+function read(line: string, command = 'wait'): Arguments {
+  return readArguments(line.split(' '), grammar(command))
+}
+
+/** The references, as lines of the input `resources`. */
+function linesOf(line: string, stdin = ''): string[] {
+  return readReferences(read(line), stdin).text.split('\n')
+}
+
+function mistakesOf(line: string, command = 'wait'): string[] {
+  return read(line, command).mistakes.map(({ input, message }) => `${input}: ${message}`)
+}
+
+describe('flags of references', () => {
+  test('behind a reference belong to it alone', () => {
+    expect(linesOf('deployment/web job/migrate --timeout=20m -n jobs')).toEqual([
+      'deployment/web',
+      'job/migrate --timeout=20m --namespace=jobs',
+    ])
+    expect(linesOf('certificate/tls --for condition=Ready service/web')).toEqual([
+      'certificate/tls --for=condition=Ready',
+      'service/web',
+    ])
+  })
+
+  test('before the first reference are those of the gate, where it has such inputs', () => {
+    const { given, references } = read(
+      '-n shop --timeout 5m --stall-timeout=1m --milestone-timeouts ready=1m deployment/web',
+    )
+    expect(Object.fromEntries(given)).toEqual({
+      namespace: 'shop',
+      timeout: '5m',
+      'stall-timeout': '1m',
+      'milestone-timeouts': 'ready=1m',
+    })
+    expect(references).toEqual([{ words: ['deployment/web'], flags: new Map() }])
+  })
+
+  test('before the first reference belong to every one that says nothing itself', () => {
+    expect(linesOf('-l app=shop deploy sts -l app=cart')).toEqual(['deploy sts --selector=app=cart'])
+    expect(linesOf('--for=condition=Ready a/b c/d --for=create !e/f')).toEqual([
+      'a/b --for=condition=Ready',
+      'c/d --for=create',
+      '!e/f',
+    ])
+    expect(linesOf('--all deploy,sts')).toEqual(['deploy,sts --all'])
+  })
+
+  test('take their values in every way that kubectl takes them', () => {
+    for (const written of ['-n shop', '-nshop', '-n=shop', '--namespace shop', '--namespace=shop']) {
+      expect(linesOf(`deployment/web ${written}`)).toEqual(['deployment/web --namespace=shop'])
+    }
+  })
+})
+
+describe('references', () => {
+  test('are a kind with its names, or each TYPE/NAME by itself', () => {
+    expect(linesOf('deploy web api job/migrate sts db')).toEqual(['deploy web api', 'job/migrate', 'sts db'])
+    expect(linesOf('deploy -n shop web')).toEqual(['deploy web --namespace=shop'])
+    expect(linesOf('deploy -l app=shop sts --all')).toEqual(['deploy --selector=app=shop', 'sts --all'])
+  })
+
+  test('keep what a shell would otherwise take apart', () => {
+    const { text, parsed } = readReferences(
+      readArguments(['pod/web', "--for=jsonpath={.status.phase}='Running now'"], grammar('wait')),
+      '',
+    )
+    expect(text).toBe(`pod/web --for='jsonpath={.status.phase}='\\''Running now'\\'''`)
+    expect(parsed.references[0]?.waitFor).toEqual({ type: 'jsonpath', path: '{.status.phase}', value: 'Running now' })
+  })
+
+  test('of stdin keep their line numbers, and take the flags of their -', () => {
+    const printed = 'deployment.apps/web configured\n\nWarning: old\njob.batch/old deleted\n'
+    expect(linesOf('-', printed)).toEqual([
+      'deployment.apps/web configured',
+      '',
+      'Warning: old',
+      'job.batch/old deleted',
+    ])
+    expect(linesOf('- -n shop', printed)).toEqual([
+      'deployment.apps/web --namespace=shop',
+      '',
+      'Warning: old',
+      'job.batch/old deleted',
+    ])
+  })
+
+  test('with a line break in them are refused, with the way to hand over lines', () => {
+    const { parsed } = readReferences(readArguments(['a/b created\nc/d created'], grammar('wait')), '')
+    expect(parsed.mistakes).toEqual([
+      { input: 'a/b created', message: expect.stringContaining('kubectl apply -f k8s/ | rollout-gate wait -') },
+    ])
+  })
+})
+
+describe('flags of the gate', () => {
+  test('may stand anywhere', () => {
+    const { given, references } = read('deployment/web --json --max-restarts 5 service/web --context=prod')
+    expect(Object.fromEntries(given)).toEqual({ json: 'true', 'max-restarts': '5', context: 'prod' })
+    expect(references.map(({ words }) => words)).toEqual([['deployment/web'], ['service/web']])
+  })
+
+  test('that are switches take a value behind an equals sign, or a no- before them', () => {
+    const failFast = (line: string) => read(`a/b ${line}`).given.get('fail-fast')
+    expect(['--fail-fast', '--fail-fast=false', '--no-fail-fast', ''].map(failFast)).toEqual([
+      'true',
+      'false',
+      'false',
+      undefined,
+    ])
+    expect(['--color', '--color=never', '--no-color'].map((flag) => read(flag).given.get('color'))).toEqual([
+      'always',
+      'never',
+      'never',
+    ])
+  })
+
+  test('that record how long are told from conditions by their digit', () => {
+    const { given, references } = read('deployment/web --for=condition=Available --for=2m -o x', 'record')
+    expect(Object.fromEntries(given)).toEqual({ for: '2m', output: 'x' })
+    expect(references[0]?.flags).toEqual(new Map([['for', 'condition=Available']]))
+  })
+
+  test('come from every input, so that none is forgotten', () => {
+    for (const name of [
+      'kubeconfig',
+      'context',
+      'settle-time',
+      'max-restarts',
+      'on-superseded',
+      'log-lines',
+      'record',
+    ]) {
+      expect(grammar('wait').flags.map((flag) => flag.name)).toContain(name)
+    }
+  })
+
+  test('of a replay stand anywhere among the files', () => {
+    const { given, files } = read('a.ndjson --stall-timeout=2m b.ndjson -n shop', 'replay')
+    expect(files).toEqual(['a.ndjson', 'b.ndjson'])
+    expect(Object.fromEntries(given)).toEqual({ 'stall-timeout': '2m', namespace: 'shop' })
+  })
+})
+
+describe('mistakes', () => {
+  test('are told all at once, each with what was probably meant', () => {
+    expect(mistakesOf('--timout 5m deployment/web --fail-fast=maybe --json --json --max-restarts')).toEqual([
+      '--timout: There is no such flag. Did you mean --timeout?',
+      '--fail-fast: "maybe" is not one of true, false.',
+      '--json: It is given twice. Keep one of them.',
+      '--max-restarts: It has no value. Write --max-restarts=NUMBER.',
+    ])
+  })
+
+  test('of a flag do not make its value a reference', () => {
+    expect(read('deployment/web --tiemout 5m').references.map(({ words }) => words)).toEqual([['deployment/web']])
+  })
+
+  test('name a word of several letters as it was written', () => {
+    expect(mistakesOf('-web')).toEqual(['-web: There is no such flag. --help lists all flags.'])
+  })
+})

@@ -1,0 +1,295 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import type { KubeObject } from '../../src/cluster/objects.ts'
+import { recordingPath } from '../support/recordings.ts'
+import { rolledOut, unobserved } from './objects.ts'
+import { runCli, startCli } from './process.ts'
+
+import.meta.jest.setTimeout(30_000)
+
+let folder: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'cli-'))
+})
+
+afterEach(() => rmSync(folder, { recursive: true }))
+
+interface Verdict {
+  outcome: string
+  reason: string
+  startedAt: string
+  durationSeconds: number
+  targets: { target: string; namespace?: string; outcome: string; reason: string }[]
+}
+
+const header = {
+  recording: 'rollout-gate/v1',
+  startedAt: '2026-03-01T12:00:00Z',
+  inputs: { resources: ['deployment/web'], namespace: 'shop' },
+}
+
+const at = (seconds: number) => new Date(Date.parse(header.startedAt) + seconds * 1000).toISOString()
+const synced = { at: at(0), type: 'SYNCED', apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop' }
+const added = (object: KubeObject, seconds = 0) => ({ at: at(seconds), type: 'ADDED', object })
+
+/** Writes a file of lines; what is no text becomes JSON. */
+function written(name: string, ...lines: unknown[]): string {
+  writeFileSync(
+    join(folder, name),
+    lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join(''),
+  )
+  return name
+}
+
+async function replay(...args: string[]) {
+  const run = await runCli(['replay', '--json', ...args], { cwd: folder })
+  const verdicts = run.stdout
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Verdict)
+  return { ...run, verdicts }
+}
+
+describe('recordings', () => {
+  test('give one report a line, in the order of the files, the same bytes each time, and the worst exit code', async () => {
+    const files = [
+      written('ready', header, added(rolledOut()), synced),
+      written('absent', header, synced),
+      written('none', '{"kind":"List"}'),
+    ]
+    const [first, second] = await Promise.all([replay(...files), replay(...files)])
+    expect(first.verdicts.map(({ outcome, reason }) => [outcome, reason])).toEqual([
+      ['ready', ''],
+      ['failed', 'not-found'],
+      ['misconfigured', 'input-invalid'],
+    ])
+    expect(first.code).toBe(2)
+    expect(first.stderr).toMatch(/^none, line 1: This is no recording/)
+    expect(second).toEqual(first)
+  })
+
+  test('tell their story as it was, with the name of each file where there are several', async () => {
+    written('ready', header, added(rolledOut()), synced)
+    written('absent', header, synced)
+    const one = await runCli(['replay', 'ready'], { cwd: folder })
+    expect(one.stdout).toMatch(/^Rollout Gate · 1 target in shop · timeout 10m · stall 5m\n/)
+    expect(one.stdout).toMatch(/\n✓ Rollout ready in .* · deployment\/web\n$/)
+    const two = await runCli(['replay', 'ready', 'absent'], { cwd: folder })
+    expect(two).toMatchObject({ code: 1, stderr: '' })
+    expect(two.stdout).toMatch(/^ready:\n[\s\S]*\n\nabsent:\n[\s\S]*✗ failed after 30 s/)
+  })
+
+  test('made by a live gate give its verdict', async () => {
+    const { code, verdicts } = await replay(recordingPath('crash-loop'))
+    expect(code).toBe(1)
+    expect(verdicts).toMatchObject([{ outcome: 'failed', reason: 'crash-loop' }])
+  })
+
+  test('answer what would have been with other inputs', async () => {
+    const file = written('silent', header, added(unobserved()), synced)
+    const [asItWas, impatient, elsewhere] = await Promise.all([
+      replay(file),
+      replay(file, '--stall-timeout=2m'),
+      replay('--resources=deployment/api', file),
+    ])
+    expect(asItWas.verdicts).toMatchObject([{ outcome: 'stalled', durationSeconds: 300 }])
+    expect(impatient.verdicts).toMatchObject([{ outcome: 'stalled', durationSeconds: 120 }])
+    expect(elsewhere.verdicts).toMatchObject([{ reason: 'not-found', targets: [{ target: 'deployment.apps/api' }] }])
+  })
+
+  test('with every clock off end an hour later, as if somebody had cancelled', async () => {
+    const inputs = { ...header.inputs, timeout: '0', 'stall-timeout': '0', 'milestone-timeouts': 'created=0' }
+    const { code, verdicts } = await replay(written('endless', { ...header, inputs }, synced))
+    expect(code).toBe(130)
+    expect(verdicts).toMatchObject([{ outcome: 'cancelled', durationSeconds: 3600 }])
+  })
+})
+
+describe('a recording written by hand', () => {
+  test('needs no more than a target and an object', async () => {
+    const { stderr, verdicts } = await replay(
+      written(
+        'bare',
+        { recording: header.recording, inputs: { resources: 'deploy/web' } },
+        { object: rolledOut() },
+        {
+          type: 'SYNCED',
+          kind: 'Deployment',
+          apiVersion: 'apps/v1',
+        },
+      ),
+      written('nowhere', header, added(rolledOut('web', undefined)), { ...synced, namespace: undefined }),
+      written(
+        'named',
+        { ...header, inputs: {}, targets: [{ apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' }] },
+        {
+          at: at(3),
+          object: rolledOut(),
+        },
+      ),
+    )
+    expect(stderr).toBe('')
+    expect(verdicts).toMatchObject([
+      { outcome: 'ready', startedAt: '1970-01-01T00:00:00.000Z', targets: [{ namespace: 'shop' }] },
+      { outcome: 'ready', startedAt: '2026-03-01T12:00:00.000Z', targets: [{ namespace: 'shop' }] },
+      { outcome: 'ready', targets: [{ namespace: 'shop' }] },
+    ])
+  })
+
+  test('names kinds that only its discovery, or its objects, know', async () => {
+    const gadget = {
+      apiVersion: 'acme.io/v1',
+      kind: 'Gadgetry',
+      metadata: { name: 'x', namespace: 'shop', uid: 'x', generation: 1 },
+      status: { observedGeneration: 1, conditions: [{ type: 'Ready', status: 'True' }] },
+    }
+    const resource = {
+      group: 'acme.io',
+      version: 'v1',
+      kind: 'Gadgetry',
+      plural: 'gadgets',
+      namespaced: true,
+      status: true,
+    }
+    const of = (word: string) => ({ ...header, inputs: { resources: [word], namespace: 'shop' } })
+    const { verdicts } = await replay(
+      written('discovered', of('gadgets/x'), { at: at(0), type: 'DISCOVERY', resources: [resource] }, added(gadget)),
+      written('seen', of('gadgetries.acme.io/x'), added(gadget)),
+      written('unheard', of('widget/x'), added(gadget)),
+    )
+    expect(verdicts).toMatchObject([
+      { outcome: 'ready', targets: [{ target: 'gadgetry.acme.io/x' }] },
+      { outcome: 'ready', targets: [{ target: 'gadgetry.acme.io/x' }] },
+      { outcome: 'misconfigured', reason: 'kind-unknown' },
+    ])
+  })
+
+  test('may select its targets, among what the first list held', async () => {
+    const of = (line: string) => ({ ...header, inputs: { resources: [line], namespace: 'shop' } })
+    const events = [added(rolledOut('web')), added(rolledOut('api')), synced, added(rolledOut('late'), 5)]
+    const selectors = ['-l app=web', "-l 'app in (web,api),!old'", "-l 'app!=web'", '--all', '-l app=none']
+    const { verdicts } = await replay(
+      ...selectors.map((selector, index) => written(`s${index}`, of(`deploy ${selector}`), ...events)),
+    )
+    expect(verdicts.map(({ targets }) => targets.map(({ target }) => target.replace('deployment.apps', '')))).toEqual([
+      ['/web'],
+      ['/api', '/web'],
+      ['/api'],
+      ['/api', '/web'],
+      [' -l app=none'],
+    ])
+  })
+
+  test('that a later version wrote is replayed as far as it is understood, which is told', async () => {
+    const later = { ...header, inputs: { ...header.inputs, 'read-minds': 'true' } }
+    const { stderr, verdicts } = await replay(
+      written(
+        'later',
+        later,
+        { at: at(0), type: 'WEATHER', sky: 'blue' },
+        { type: 'WEATHER' },
+        added(rolledOut()),
+        synced,
+      ),
+    )
+    expect(verdicts).toMatchObject([{ outcome: 'ready' }])
+    expect(stderr.trim().split('\n')).toEqual([
+      'later, line 1: this version knows no input read-minds; it has no effect here.',
+      'later, line 2: this version knows no WEATHER. 2 lines like it are passed over.',
+    ])
+  })
+
+  test('that is damaged is replayed up to the line that is named', async () => {
+    const { code, stderr, verdicts } = await replay(written('cut', header, added(rolledOut()), synced, '{"at":"20'))
+    expect({ code, verdicts }).toMatchObject({ code: 0, verdicts: [{ outcome: 'ready' }] })
+    expect(stderr).toBe('cut, line 4: it is no event of a recording. What comes before it is replayed.\n')
+  })
+})
+
+describe('bare objects, as kubespy and kubectl write them', () => {
+  const versions = [unobserved(), rolledOut()]
+
+  test('are judged: the first is the target, each came at its own latest moment', async () => {
+    const { status } = rolledOut() as { status?: { conditions?: object[] } }
+    const dated = status?.conditions?.map((condition) => ({ ...condition, lastUpdateTime: at(40) }))
+    const { code, stderr, verdicts } = await replay(
+      written(
+        'spy.json',
+        '[',
+        JSON.stringify(versions[0]),
+        ',',
+        JSON.stringify({ ...rolledOut(), status: { ...status, conditions: dated } }),
+        ']',
+      ),
+      written('get.json', ...versions.map((version) => JSON.stringify(version, null, 2))),
+      written('lines', ...versions),
+    )
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(verdicts.map(({ outcome, startedAt, targets }) => [outcome, startedAt, targets[0]?.target])).toEqual(
+      Array(3).fill(['ready', '2026-01-01T00:00:00.000Z', 'deployment.apps/web']),
+    )
+    expect(verdicts[0]?.durationSeconds).toBeGreaterThanOrEqual((Date.parse(at(40)) - Date.parse('2026-01-01')) / 1000)
+  })
+
+  test('with another uid under the same name tell of a deletion', async () => {
+    const next = rolledOut()
+    const reborn = { ...next, metadata: { ...next.metadata, uid: 'another' } }
+    const { stdout } = await runCli(['replay', written('spy.json', [unobserved(), reborn])], { cwd: folder })
+    expect(stdout).toMatch(/was deleted; it has 5 s to come back[\s\S]*was replaced by a new object[\s\S]*✓ ready/)
+  })
+
+  test('that break off are judged by what there is, and the line is named', async () => {
+    const { code, stderr } = await replay(written('spy.json', '[', JSON.stringify(rolledOut()), ',', '{"kind": "Depl'))
+    expect(code).toBe(0)
+    expect(stderr).toBe('spy.json, line 4: the file ends within an object. What comes before it is replayed.\n')
+  })
+})
+
+describe('a replay', () => {
+  test('takes the time that --speed gives it', async () => {
+    const file = written('slow', header, added(unobserved()), synced, { ...added(rolledOut(), 30), type: 'MODIFIED' })
+    const startedAt = performance.now()
+    const { verdicts } = await replay(file, '--speed=60')
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(500)
+    expect(verdicts).toMatchObject([{ outcome: 'ready', durationSeconds: 30 }])
+  })
+
+  test('in real time ends at Ctrl-C', async () => {
+    const file = written('slow', header, added(unobserved()), synced)
+    const run = startCli(['replay', file, '--speed=1'], { cwd: folder })
+    await run.until('1 target')
+    run.interrupt()
+    expect(await run.ended).toMatchObject({ code: 130, stdout: expect.stringContaining('! Rollout cancelled') })
+  })
+
+  test('of ten thousand events does not hold them in memory', async () => {
+    const lines = gunzipSync(readFileSync(recordingPath('update')))
+      .toString()
+      .trim()
+      .split('\n')
+    const pod = lines.map((line) => JSON.parse(line)).find(({ object }) => object?.kind === 'Pod')
+    const filler = 'x'.repeat(10_000)
+    const events = Array.from({ length: 10_000 }, (_, index) => ({
+      ...pod,
+      object: { ...pod.object, metadata: { ...pod.object.metadata, resourceVersion: `${1e9 + index}` }, filler },
+    }))
+    const file = written('long', ...lines, ...events)
+    const nodeOptions = ['--max-old-space-size=80']
+    const { code, stdout, stderr } = await runCli(['replay', '--json', file], { cwd: folder, nodeOptions })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(JSON.parse(stdout)).toMatchObject({ outcome: 'ready' })
+  })
+
+  test('refuses flags that it does not take, before it reads any file', async () => {
+    const { code, stdout, stderr } = await replay('a', '--kubeconfig=x', '--speed=fast', '--stall-timeout=5')
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr.trim().split('\n')).toEqual([
+      expect.stringMatching(/^--stall-timeout: "5" has no unit/),
+      expect.stringMatching(/^--kubeconfig: There is no such flag/),
+      expect.stringMatching(/^--speed: Write 1 for real time/),
+    ])
+  })
+})

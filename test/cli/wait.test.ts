@@ -1,0 +1,195 @@
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { readHeader } from '../../src/recording/read.ts'
+import { reportSchema } from '../../src/report/report-schema.ts'
+import { type ApiServer, startApiServer } from '../support/api-server.ts'
+import { rolledOut, unobserved } from './objects.ts'
+import { type CliOptions, runCli, startCli } from './process.ts'
+
+/** A process of Node that reads TypeScript starts in about a second, on a busy machine in a few. */
+import.meta.jest.setTimeout(30_000)
+
+const token = 'sesame-open-0123456789'
+let folder: string
+let server: ApiServer
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'cli-'))
+  server = await startApiServer()
+  writeFileSync(join(folder, 'kubeconfig'), server.kubeconfig({ token, namespace: 'shop' }))
+})
+
+afterEach(async () => {
+  await server.close()
+  rmSync(folder, { recursive: true })
+})
+
+function withCluster(options: CliOptions = {}): CliOptions {
+  return { cwd: folder, ...options, env: { KUBECONFIG: join(folder, 'kubeconfig'), ...options.env } }
+}
+
+function wait(line: string, options: CliOptions = {}) {
+  return runCli(['wait', ...line.split(' ')], withCluster(options))
+}
+
+describe('a rollout that is ready', () => {
+  test('ends with 0 and tells its story on stdout, without colours and commands where nobody reads them', async () => {
+    server.apply(rolledOut())
+    const { code, stdout, stderr } = await wait('deployment/web')
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toMatch(/^Rollout Gate · context \S+ · 1 target in shop · timeout 10m · stall 5m\n/)
+    expect(stdout).toMatch(/^✓ Rollout ready in .* · deployment\/web$/m)
+    expect(stdout).not.toMatch(/\x1b|^::/m)
+  })
+
+  test('is one line of JSON on stdout with --json, and its story is on stderr', async () => {
+    server.apply(rolledOut())
+    const { code, stdout, stderr } = await wait('deployment/web --json')
+    expect(stdout).toMatch(/^[^\n]+\n$/)
+    const report = reportSchema.parse(JSON.parse(stdout))
+    expect(report).toMatchObject({ outcome: 'ready', targets: [{ target: 'deployment.apps/web', namespace: 'shop' }] })
+    expect(code).toBe(0)
+    expect(stderr).toContain('✓ Rollout ready')
+  })
+
+  test('may be named by what kubectl printed', async () => {
+    server.apply(rolledOut())
+    server.apply(rolledOut('api'))
+    const stdin = 'deployment.apps/web configured\ndeployment.apps/api unchanged\nservice/old deleted\n'
+    const { code, stdout } = await wait('-', { stdin })
+    expect(code).toBe(0)
+    expect(stdout).toContain('2 targets in shop')
+    expect(stdout).toContain('stdin, line 3 is skipped (deleted): service/old deleted')
+  })
+
+  test('may be named by its manifest, in a file or on stdin', async () => {
+    server.apply(rolledOut())
+    const manifest = JSON.stringify({ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web' } })
+    writeFileSync(join(folder, 'web.yaml'), manifest)
+    for (const run of await Promise.all([wait('-f web.yaml -n shop'), wait('- -n shop', { stdin: manifest })])) {
+      expect(run).toMatchObject({ code: 0, stdout: expect.stringContaining('✓ Rollout ready') })
+    }
+  })
+
+  test('is looked for where -n says: before the references for all, behind one for it alone', async () => {
+    server.apply(rolledOut('web', 'blue'))
+    server.apply(rolledOut('api', 'green'))
+    expect((await wait('-n blue deployment/web deployment/api -n green')).code).toBe(0)
+    const { stderr } = await wait('deployment/web deployment/api -n green --milestone-timeouts=created=1ms')
+    expect(stderr).toMatch(/^Note: -n green belongs to deployment\/api alone; deployment\/web is looked for/)
+  })
+
+  test('is recorded with --record, references and all', async () => {
+    server.apply(rolledOut())
+    await wait('deployment/web --stall-timeout=2m --record web.ndjson --max-restarts=5')
+    const { inputs, targets } = await readHeader(join(folder, 'web.ndjson'))
+    expect(inputs).toEqual({ resources: ['deployment/web --stall-timeout=2m'], 'max-restarts': '5' })
+    expect(targets).toMatchObject([{ kind: 'Deployment', name: 'web', clocks: { stallTimeoutMs: 120_000 } }])
+  })
+})
+
+describe('a rollout that is not ready', () => {
+  test('ends with 1 and says why and what to do', async () => {
+    const { code, stdout } = await wait('deployment/wbe --milestone-timeouts=created=100ms')
+    expect(code).toBe(1)
+    expect(stdout).toMatch(/^✗ Rollout failed after .* · deployment\/wbe: not found in the cluster$/m)
+    expect(stdout).toMatch(/^What to do: |^ {2}→ /m)
+  })
+
+  test('is cancelled by Ctrl-C: 130, with a last word and a report', async () => {
+    server.apply(unobserved())
+    const run = startCli(['wait', 'deployment/web', '--json'], withCluster())
+    await run.until('1 target')
+    await server.until(({ openWatches }) => openWatches.length > 0)
+    run.interrupt()
+    const { code, stdout, stderr } = await run.ended
+    expect(code).toBe(130)
+    expect(JSON.parse(stdout)).toMatchObject({ outcome: 'cancelled', targets: [{ outcome: 'progressing' }] })
+    expect(stderr).toContain('! Rollout cancelled')
+  })
+})
+
+describe('mistakes', () => {
+  test('end with 2, are told all at once on stderr, and are a report too', async () => {
+    const { code, stdout, stderr } = await wait('--timeout=5 deploymentweb --timout=3 --json a/b --stall-timeout=x')
+    expect(code).toBe(2)
+    expect(stderr.trim().split('\n')).toEqual([
+      expect.stringMatching(/^--timeout: "5" has no unit/),
+      '--timout: There is no such flag. Did you mean --timeout?',
+      expect.stringMatching(/^deploymentweb: "deploymentweb" has no name/),
+      expect.stringMatching(/^a\/b: --stall-timeout: "x" is no duration/),
+    ])
+    expect(JSON.parse(stdout)).toMatchObject({ outcome: 'misconfigured', reason: 'input-invalid', targets: [] })
+  })
+
+  test('that only the cluster knows of name the argument', async () => {
+    const { code, stderr } = await wait('deployment/web deploymnt/api')
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/^deploymnt\/api: The server has no kind "deploymnt"\. Did you mean deployment\.apps\?/)
+  })
+
+  test('in lines of stdin name the line', async () => {
+    const { stderr } = await wait('-', { stdin: '\ndeployment\n' })
+    expect(stderr).toMatch(/^stdin, line 2: "deployment" has no name/)
+  })
+
+  test('never show a secret of the kubeconfig, wherever it turns up', async () => {
+    const condition = { type: 'ReplicaFailure', status: 'True', reason: 'FailedCreate', message: `no ${token} left` }
+    const { spec, ...object } = rolledOut()
+    server.apply({
+      ...object,
+      spec: { ...spec, replicas: 1 },
+      status: { observedGeneration: 1, conditions: [condition] },
+    })
+    const { stdout, stderr } = await wait('deployment/web --json --timeout=500ms')
+    for (const printed of [stdout, stderr]) expect(printed).toContain('no *** left')
+    expect(`${stdout}${stderr}`).not.toContain(token)
+  })
+
+  test('of the command are explained', async () => {
+    expect(await runCli(['wiat', 'a/b'])).toMatchObject({
+      code: 2,
+      stderr: 'rollout-gate: There is no command "wiat". Did you mean wait?\n',
+    })
+    expect((await runCli(['deployment/web'])).stderr).toContain('rollout-gate wait deployment/web')
+    expect((await runCli(['wait'])).stderr).toBe(
+      'REFERENCE: Say what to wait for, like rollout-gate wait deployment/web.\n',
+    )
+  })
+})
+
+describe('the program', () => {
+  test('tells its version', async () => {
+    expect(await runCli(['--version'])).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+      stderr: '',
+    })
+  })
+
+  test('has a help for itself and for each command, with examples', async () => {
+    const { code, stdout } = await runCli(['--help'])
+    expect(code).toBe(0)
+    const names = [...stdout.matchAll(/^ {2}([a-z]+) (?:REFERENCE|FILE)/gm)].map(([, name]) => name ?? '')
+    expect(names).toEqual(expect.arrayContaining(['wait', 'replay', 'record']))
+    const helps = await Promise.all(names.map((name) => runCli([name, '--help'])))
+    for (const [index, help] of helps.entries()) {
+      expect(help).toMatchObject({ code: 0, stderr: '' })
+      expect(help.stdout).toContain(`Examples:\n  rollout-gate ${names[index]} `)
+    }
+  })
+
+  test('is a plugin of kubectl when it is called by the name of one', async () => {
+    const link = join(folder, 'kubectl-rollout_gate')
+    symlinkSync(resolve(import.meta.dirname, '../../src/cli.ts'), link)
+    const { stdout } = await runCli(['wait', '--help'], { calledAs: link })
+    expect(stdout).toMatch(/^Usage: kubectl rollout-gate wait REFERENCE/)
+  })
+
+  test('colours what it prints only when it is asked to', async () => {
+    server.apply(rolledOut())
+    expect((await wait('deployment/web --color')).stdout).toContain('\x1b[1mRollout Gate\x1b[0m')
+    expect((await wait('deployment/web --color=auto', { env: { FORCE_COLOR: '' } })).stdout).not.toContain('\x1b')
+  })
+})
