@@ -147,7 +147,7 @@ function explain(
       ? ''
       : `: ${ill.subject}${ill.container === undefined ? '' : `, container ${ill.container}`}: ${ill.message}`
   const old = selected.filter((pod) => view.isOfGatedRevision(pod) === false).length
-  const stale = old > 0 ? `, ${podCount(old)} of them of an older revision` : ''
+  const stale = old > 0 ? `, ${old} of them of an older revision` : ''
   return slow(service, view, 'no-endpoints', `selects ${podCount(selected.length)}${stale}, none of them ready${why}`)
 }
 

@@ -51,6 +51,7 @@ export function judge(verdictCase: VerdictCase): Judged {
     stallTimeoutMs: 300_000,
     stallIsLiteral: false,
     milestoneTimeoutsMs: { created: 30_000 },
+    awaitChangeMs: 0,
     settleMs: 10_000,
     maxRestarts: 2,
     failFast: true,

@@ -1,0 +1,84 @@
+import type { KubeObject, PersistentVolumeClaim, PodSpec } from '../../src/cluster/objects.ts'
+import { claimRule } from '../../src/lifecycle/claim.ts'
+import { createBarePod, createEvent, seenTarget, type ViewOptions, view } from './builders.ts'
+
+function createClaim(phase: string, metadata: object = {}): PersistentVolumeClaim {
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name: 'data', namespace: 'shop', uid: 'data-uid', ...metadata },
+    spec: { storageClassName: 'fast', ...(phase === 'Bound' ? { volumeName: 'pv-1' } : {}) },
+    status: { phase },
+  }
+}
+
+function storageClass(volumeBindingMode: string): KubeObject {
+  return {
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'StorageClass',
+    metadata: { name: 'fast' },
+    volumeBindingMode,
+  } as KubeObject
+}
+
+function consumer(status: object = {}) {
+  const spec = { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }] } as Partial<PodSpec>
+  return createBarePod({ spec, status: { phase: 'Pending', ...status } })
+}
+
+function judge(claim: PersistentVolumeClaim, objects: readonly KubeObject[] = [], options: ViewOptions = {}) {
+  return claimRule.assess(claim, view({ now: 60, history: seenTarget([0, claim]), ...options, objects }))
+}
+
+const late = storageClass('WaitForFirstConsumer')
+
+describe('a PersistentVolumeClaim', () => {
+  it('is ready when it is bound', () => {
+    expect(judge(createClaim('Bound'))).toMatchObject({ status: 'ready', message: 'bound to pv-1' })
+  })
+
+  it('is pending, in the words of its provisioner', () => {
+    const claim = createClaim('Pending')
+    const said = createEvent(claim, { reason: 'ProvisioningFailed', message: 'no such class' })
+    expect(judge(claim, [storageClass('Immediate'), said])).toMatchObject({
+      status: 'progressing',
+      problems: [{ reason: 'claim-pending', class: 'slow', message: 'is not bound: no such class' }],
+    })
+  })
+
+  it('is ready when it waits for its first consumer and nothing uses it', () => {
+    expect(judge(createClaim('Pending'), [late])).toMatchObject({ status: 'ready', problems: [] })
+  })
+
+  it('is pending when it waits for its first consumer and a pod uses it', () => {
+    expect(judge(createClaim('Pending'), [late, consumer()]).status).toBe('progressing')
+  })
+
+  it('is not used by a pod that is done', () => {
+    expect(judge(createClaim('Pending'), [late, consumer({ phase: 'Succeeded' })]).status).toBe('ready')
+  })
+
+  it('is used when a node was chosen for it', () => {
+    const claim = createClaim('Pending', { annotations: { 'volume.kubernetes.io/selected-node': 'node-1' } })
+    expect(judge(claim, [late]).status).toBe('progressing')
+  })
+
+  it('is used by the pod whose ephemeral volume it is', () => {
+    const spec = { volumes: [{ name: 'data', ephemeral: {} }] } as Partial<PodSpec>
+    const claim = createClaim('Pending', { name: 'once-data' })
+    expect(judge(claim, [late, createBarePod({ spec })]).status).toBe('progressing')
+  })
+
+  it.each([
+    ['WaitForFirstConsumer', 'ready'],
+    ['WaitForPodScheduled', 'progressing'],
+  ])('is judged by the binder’s %s where neither classes nor pods may be read', (reason, status) => {
+    const claim = createClaim('Pending')
+    const options = { unseen: ['Pod', 'StorageClass'] }
+    expect(judge(claim, [createEvent(claim, { reason })], options).status).toBe(status)
+  })
+
+  it('that has lost its volume has failed', () => {
+    expect(judge(createClaim('Lost')).failure).toMatchObject({ reason: 'claim-lost', class: 'terminal' })
+  })
+})

@@ -1,0 +1,105 @@
+import type { KubeObject } from '../../src/cluster/objects.ts'
+import { apiServiceRule } from '../../src/lifecycle/api-service.ts'
+import { autoscalerRule } from '../../src/lifecycle/autoscaler.ts'
+import { definitionRule } from '../../src/lifecycle/definition.ts'
+import type { Rule } from '../../src/lifecycle/rule.ts'
+import { condition, iso, moment, seenTarget, view } from './builders.ts'
+
+function judge(rule: Rule, status: object | undefined, metadata: object = {}, now = 60) {
+  const object: KubeObject = {
+    apiVersion: 'example.com/v1',
+    kind: 'Widget',
+    metadata: { name: 'w', uid: 'w-uid', generation: 1, ...metadata },
+    ...(status === undefined ? {} : { status }),
+  }
+  return rule.assess(object, view({ now, history: seenTarget([0, object]) }))
+}
+
+describe('a HorizontalPodAutoscaler', () => {
+  const able = condition('AbleToScale', 'True')
+  const active = condition('ScalingActive', 'True')
+
+  it('is ready when it can scale and reads its metric', () => {
+    expect(judge(autoscalerRule, { conditions: [able, active] })).toMatchObject({
+      status: 'ready',
+      message: 'AbleToScale is True, ScalingActive is True',
+    })
+  })
+
+  it('is ready when zero replicas disable it', () => {
+    const disabled = condition('ScalingActive', 'False', { reason: 'ScalingDisabled' })
+    expect(judge(autoscalerRule, { conditions: [able, disabled] }).status).toBe('ready')
+  })
+
+  it('is not ready, in its own words, when it cannot read its metric', () => {
+    const blind = condition('ScalingActive', 'False', { reason: 'FailedGetResourceMetric', message: 'no metrics' })
+    expect(judge(autoscalerRule, { conditions: [able, blind] })).toMatchObject({
+      status: 'progressing',
+      problems: [
+        { reason: 'condition-false', message: 'ScalingActive is False (FailedGetResourceMetric): no metrics' },
+      ],
+    })
+  })
+
+  it('is not reconciled before its controller has spoken', () => {
+    expect(judge(autoscalerRule, undefined).problems).toMatchObject([{ reason: 'not-reconciled', class: 'slow' }])
+    expect(judge(autoscalerRule, { conditions: [able] }).status).toBe('progressing')
+  })
+
+  it('is not ready by what it said of an older generation', () => {
+    const status = { observedGeneration: 1, conditions: [able, active] }
+    expect(judge(autoscalerRule, status, { generation: 2 }).status).toBe('progressing')
+  })
+
+  it('of autoscaling/v1 carries its conditions as an annotation', () => {
+    const annotated = (text: string) =>
+      judge(
+        autoscalerRule,
+        { currentReplicas: 1 },
+        { annotations: { 'autoscaling.alpha.kubernetes.io/conditions': text } },
+      )
+    expect(annotated(JSON.stringify([able, active])).status).toBe('ready')
+    expect(annotated('no json').status).toBe('progressing')
+    expect(annotated('{"type":1}').status).toBe('progressing')
+  })
+})
+
+describe('a CustomResourceDefinition', () => {
+  it('is ready when it is established', () => {
+    expect(judge(definitionRule, { conditions: [condition('Established', 'True')] }).status).toBe('ready')
+  })
+
+  it('is not ready while it is being installed, which is no failure', () => {
+    const installing = condition('Established', 'False', { reason: 'Installing', lastTransitionTime: iso(0) })
+    const accepted = condition('NamesAccepted', 'True')
+    expect(judge(definitionRule, { conditions: [accepted, installing] })).toMatchObject({
+      status: 'progressing',
+      problems: [{ reason: 'condition-false' }],
+    })
+  })
+
+  it('fails when its names have been taken by another one for 10 s', () => {
+    const taken = condition('NamesAccepted', 'False', { reason: 'KindConflict', lastTransitionTime: iso(50) })
+    const status = { conditions: [taken] }
+    expect(judge(definitionRule, status, {}, 59)).toMatchObject({ status: 'progressing', recheckAt: moment(60) })
+    expect(judge(definitionRule, status).failure).toMatchObject({ reason: 'reported-failed', class: 'strike' })
+  })
+
+  it('is not ready while it is being taken down', () => {
+    const status = { conditions: [condition('Established', 'True'), condition('Terminating', 'True')] }
+    expect(judge(definitionRule, status, { deletionTimestamp: iso(1) })).toMatchObject({
+      status: 'progressing',
+      problems: [{ reason: 'terminating' }],
+    })
+  })
+})
+
+describe('an APIService', () => {
+  it.each([
+    ['True', 'ready'],
+    ['False', 'progressing'],
+    ['Unknown', 'progressing'],
+  ])('whose Available is %s is %s', (available, status) => {
+    expect(judge(apiServiceRule, { conditions: [condition('Available', available)] }).status).toBe(status)
+  })
+})

@@ -1,0 +1,195 @@
+import type {
+  DaemonSet,
+  DaemonSetSpec,
+  DaemonSetStatus,
+  KubeObject,
+  Node,
+  PodStatus,
+} from '../../src/cluster/objects.ts'
+import { daemonSetRule } from '../../src/lifecycle/daemonset.ts'
+import {
+  condition,
+  crashLoopStatus,
+  createPod,
+  createTemplate,
+  iso,
+  type Overrides,
+  ownedBy,
+  podStatus,
+  readyStatus,
+  seenPod,
+  seenTarget,
+  type ViewOptions,
+  view,
+} from './builders.ts'
+
+function createSet({ metadata, spec, status }: Overrides<DaemonSetSpec, DaemonSetStatus> = {}): DaemonSet {
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'DaemonSet',
+    metadata: { name: 'agent', namespace: 'shop', uid: 'agent-uid', generation: 1, ...metadata },
+    spec: { selector: { matchLabels: { app: 'agent' } }, template: createTemplate(), ...spec },
+    ...(status === undefined ? {} : { status }),
+  }
+}
+
+function done(nodes: number, rest: DaemonSetStatus = {}): DaemonSetStatus {
+  return {
+    observedGeneration: 1,
+    desiredNumberScheduled: nodes,
+    currentNumberScheduled: nodes,
+    updatedNumberScheduled: nodes,
+    numberReady: nodes,
+    numberAvailable: nodes,
+    ...rest,
+  }
+}
+
+function revision(hash: string, number: number): KubeObject {
+  const labels = { app: 'agent', 'controller-revision-hash': hash }
+  const metadata = {
+    name: `agent-${hash}`,
+    namespace: 'shop',
+    uid: `${hash}-uid`,
+    labels,
+    ownerReferences: ownedBy(createSet()),
+  }
+  return { apiVersion: 'apps/v1', kind: 'ControllerRevision', metadata, revision: number } as KubeObject
+}
+
+function agent(node: string, status: PodStatus, hash = 'new') {
+  const labels = { app: 'agent', 'controller-revision-hash': hash }
+  return createPod({ metadata: { name: `agent-${node}`, labels }, spec: { nodeName: node }, status }, createSet())
+}
+
+function createNode(name: string, { ready = true, cordoned = false, createdAt = -1000 } = {}): Node {
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name, uid: `${name}-uid`, creationTimestamp: iso(createdAt) },
+    spec: { unschedulable: cordoned },
+    status: { conditions: [condition('Ready', ready ? 'True' : 'Unknown')] },
+  }
+}
+
+function judge(set: DaemonSet, objects: readonly KubeObject[], options: ViewOptions = {}) {
+  const all = [revision('old', 1), revision('new', 2), ...objects]
+  return daemonSetRule.assess(set, view({ now: 60, history: seenTarget([0, set]), ...options, objects: all }))
+}
+
+const nodes = [createNode('n1'), createNode('n2')]
+const pods = [agent('n1', readyStatus(1)), agent('n2', readyStatus(2))]
+const pending = podStatus({}, { phase: 'Pending' })
+
+describe('a DaemonSet is ready', () => {
+  it('when the pods of all its nodes are updated, available and settled', () => {
+    expect(judge(createSet({ status: done(2) }), [...nodes, ...pods])).toMatchObject({
+      status: 'ready',
+      message: '2 of 2 pods available',
+    })
+  })
+
+  it('when no node takes its pods', () => {
+    expect(judge(createSet({ status: done(0) }), nodes)).toMatchObject({
+      status: 'ready',
+      message: 'no node takes its pods',
+    })
+  })
+
+  it.each<[string, DaemonSet]>([
+    ['before its status is written', createSet()],
+    ['by an older generation', createSet({ metadata: { generation: 2 }, status: done(2) })],
+    ['while pods are not updated', createSet({ status: done(2, { updatedNumberScheduled: 1 }) })],
+    ['while pods are not available', createSet({ status: done(2, { numberAvailable: 1 }) })],
+  ])('not %s', (_, set) => {
+    expect(judge(set, [...nodes, ...pods]).status).toBe('progressing')
+  })
+
+  it('not before its pods have settled', () => {
+    const young = [agent('n1', readyStatus(1)), agent('n2', readyStatus(55))]
+    expect(judge(createSet({ status: done(2) }), [...nodes, ...young]).status).toBe('progressing')
+  })
+
+  it('with OnDelete when all existing pods are ready, and tells of old ones', () => {
+    const set = createSet({
+      spec: { updateStrategy: { type: 'OnDelete' } },
+      status: done(2, { updatedNumberScheduled: 0 }),
+    })
+    const old = [agent('n1', readyStatus(1), 'old'), agent('n2', readyStatus(2), 'old')]
+    expect(judge(set, [...nodes, ...old])).toMatchObject({
+      status: 'ready',
+      notes: [expect.stringContaining('OnDelete')],
+    })
+  })
+})
+
+describe('a DaemonSet does not wait for a node', () => {
+  const status = done(2, { updatedNumberScheduled: 1, numberReady: 1, numberAvailable: 1 })
+  const set = createSet({ status })
+  const ready = agent('n1', readyStatus(1))
+
+  it.each([
+    ['that is not ready', [createNode('n1'), createNode('n2', { ready: false })]],
+    ['that is cordoned', [createNode('n1'), createNode('n2', { cordoned: true })]],
+    ['that has just joined', [createNode('n1'), createNode('n2', { createdAt: 5 })]],
+    ['that is gone', [createNode('n1')]],
+  ])('%s, once a new pod is ready elsewhere, and tells so', (_, present) => {
+    expect(judge(set, [...present, ready, agent('n2', pending)])).toMatchObject({
+      status: 'ready',
+      notes: ['not waiting for n2: not ready, cordoned, gone or just joined'],
+    })
+  })
+
+  it('but does while no new pod is ready anywhere', () => {
+    const none = createSet({ status: done(2, { updatedNumberScheduled: 1, numberReady: 0, numberAvailable: 0 }) })
+    const present = [createNode('n1'), createNode('n2', { ready: false })]
+    expect(judge(none, [...present, agent('n1', pending), agent('n2', pending)]).status).toBe('progressing')
+  })
+
+  it('and counts no node that it has no pod on: it may not be meant at all', () => {
+    const present = [...nodes, createNode('n3', { cordoned: true })]
+    expect(judge(set, [...present, ready, agent('n2', pending)]).status).toBe('progressing')
+  })
+
+  it('that a pod waits for, by its affinity', () => {
+    const spec = {
+      nodeName: '',
+      affinity: {
+        nodeAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: {
+            nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: ['n2'] }] }],
+          },
+        },
+      },
+    }
+    const labels = { app: 'agent', 'controller-revision-hash': 'new' }
+    const waiting = createPod(
+      { metadata: { name: 'agent-n2', labels }, spec, status: { phase: 'Pending' } },
+      createSet(),
+    )
+    const present = [createNode('n1'), createNode('n2', { ready: false })]
+    expect(judge(set, [...present, ready, waiting]).status).toBe('ready')
+  })
+})
+
+describe('a DaemonSet fails', () => {
+  const broken = (nth: number, at: number, hash?: string) => agent('n1', crashLoopStatus(nth, at), hash)
+  const judgeBroken = (hash: string, generation = 1) => {
+    const history = seenPod([5, broken(1, 5, hash)], [20, broken(2, 20, hash)], [45, broken(3, 45, hash)])
+    const podHistories = new Map([['agent-n1-uid', history]])
+    const set = createSet({ metadata: { generation }, status: done(1, { numberReady: 0, numberAvailable: 0 }) })
+    return judge(set, [...nodes, broken(3, 45, hash)], { podHistories })
+  }
+
+  it('by the crashes of a new pod', () => {
+    expect(judgeBroken('new').failure).toMatchObject({ reason: 'crash-loop', subject: 'pod/agent-n1' })
+  })
+
+  it('not by those of an old one', () => {
+    expect(judgeBroken('old').failure).toBeUndefined()
+  })
+
+  it('not before it is known which pods are new', () => {
+    expect(judgeBroken('new', 2).failure).toBeUndefined()
+  })
+})

@@ -1,0 +1,82 @@
+import type { Ingress, KubeObject } from '../../src/cluster/objects.ts'
+import { ingressRule } from '../../src/lifecycle/ingress.ts'
+import { seenTarget, type ViewOptions, view } from './builders.ts'
+
+function createIngress(backends: readonly object[], addresses: readonly object[] = []): Ingress {
+  return {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'Ingress',
+    metadata: { name: 'web', namespace: 'shop', uid: 'web-uid' },
+    spec: { rules: [{ http: { paths: backends.map((service) => ({ path: '/', backend: { service } })) } }] },
+    status: { loadBalancer: { ingress: [...addresses] } },
+  }
+}
+
+function service(name: string, spec: object = { ports: [{ name: 'http', port: 80 }] }): KubeObject {
+  return { apiVersion: 'v1', kind: 'Service', metadata: { name, namespace: 'shop', uid: `${name}-uid` }, spec }
+}
+
+function judge(ingress: Ingress, objects: readonly KubeObject[], options: ViewOptions = {}) {
+  return ingressRule.assess(ingress, view({ now: 60, history: seenTarget([0, ingress]), ...options, objects }))
+}
+
+const byNumber = { name: 'api', port: { number: 80 } }
+
+describe('an Ingress', () => {
+  it('is ready when its backends exist, and tells of a missing address', () => {
+    expect(judge(createIngress([byNumber]), [service('api')])).toMatchObject({
+      status: 'ready',
+      message: 'its backend exists',
+      notes: ['it has no address yet'],
+    })
+  })
+
+  it('tells its address', () => {
+    const ingress = createIngress([byNumber], [{ hostname: 'lb.example.com' }])
+    expect(judge(ingress, [service('api')])).toMatchObject({
+      message: 'its backend exists, address lb.example.com',
+      notes: [],
+    })
+  })
+
+  it.each([
+    ['service that is not there', byNumber, [], 'its backend service/api does not exist'],
+    [
+      'port that is not there',
+      { name: 'api', port: { number: 81 } },
+      [service('api')],
+      'its backend service/api has no port 81',
+    ],
+    [
+      'port of no such name',
+      { name: 'api', port: { name: 'grpc' } },
+      [service('api')],
+      'its backend service/api has no port named "grpc"',
+    ],
+  ])('waits for a %s', (_, backend, objects, message) => {
+    expect(judge(createIngress([backend]), objects)).toMatchObject({
+      status: 'progressing',
+      problems: [{ reason: 'backend-missing', class: 'slow', message }],
+    })
+  })
+
+  it.each([
+    ['by the name of a port', { name: 'api', port: { name: 'http' } }, service('api')],
+    ['outside the cluster, whatever the port', byNumber, service('api', { type: 'ExternalName' })],
+  ])('finds a backend %s', (_, backend, found) => {
+    expect(judge(createIngress([backend]), [found]).status).toBe('ready')
+  })
+
+  it('misses each backend once', () => {
+    expect(judge(createIngress([byNumber, byNumber]), []).problems).toHaveLength(1)
+  })
+
+  it('is judged by its address where Services may not be read', () => {
+    const unseen = { unseen: ['Service'] }
+    expect(judge(createIngress([byNumber]), [], unseen).problems).toMatchObject([{ reason: 'address-pending' }])
+    expect(judge(createIngress([byNumber], [{ ip: '192.0.2.1' }]), [], unseen)).toMatchObject({
+      status: 'ready',
+      message: 'its backends cannot be seen, address 192.0.2.1',
+    })
+  })
+})

@@ -1,0 +1,145 @@
+import type { EndpointSlice, KubeObject, Pod, Service } from '../../src/cluster/objects.ts'
+import { serviceRule } from '../../src/lifecycle/service.ts'
+import {
+  createContainer,
+  createDeployment,
+  createPod,
+  deadStatus,
+  readyStatus,
+  seenTarget,
+  type ViewOptions,
+  view,
+} from './builders.ts'
+
+function createService(spec: object = {}, status: Service['status'] = {}): Service {
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'web', namespace: 'shop', uid: 'web-svc-uid' },
+    spec: {
+      type: 'ClusterIP',
+      clusterIP: '10.0.0.1',
+      selector: { app: 'web' },
+      ports: [{ port: 80, targetPort: 'http' }],
+      ...spec,
+    },
+    status,
+  }
+}
+
+function createSlice(pods: readonly Pod[], ready = true, port = 8080): EndpointSlice {
+  return {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: { name: 'web-x', namespace: 'shop', uid: 'slice-uid', labels: { 'kubernetes.io/service-name': 'web' } },
+    ports: [{ port }],
+    endpoints: pods.map(({ metadata: { name } }) => ({ conditions: { ready }, targetRef: { kind: 'Pod', name } })),
+  }
+}
+
+function webPod(name: string, status = readyStatus(1), metadata: object = {}): Pod {
+  const containers = [createContainer({ ports: [{ name: 'http', containerPort: 8080 }] })]
+  return createPod({ metadata: { name, ...metadata }, spec: { containers }, status })
+}
+
+function judge(service: Service, objects: readonly KubeObject[] = [], options: ViewOptions = {}) {
+  return serviceRule.assess(service, view({ now: 60, history: seenTarget([0, service]), ...options, objects }))
+}
+
+const a = webPod('a')
+const b = webPod('b')
+
+describe('a Service is ready', () => {
+  it('when one endpoint is', () => {
+    expect(judge(createService(), [a, b, createSlice([a, b])])).toMatchObject({
+      status: 'ready',
+      message: '2 endpoints ready',
+    })
+  })
+
+  it.each([
+    ['headless', createService({ clusterIP: 'None' })],
+    ['stands for api.example.com', createService({ type: 'ExternalName', externalName: 'api.example.com' })],
+    ['has no selector', createService({ selector: {} })],
+  ])('at once when it %s', (message, service) => {
+    expect(judge(service)).toMatchObject({ status: 'ready', message })
+  })
+
+  it('without endpoints when every workload behind it is scaled to zero', () => {
+    const idle = createDeployment({ spec: { replicas: 0 } })
+    expect(judge(createService(), [idle])).toMatchObject({ status: 'ready', notes: [expect.stringContaining('zero')] })
+    const busy = createDeployment({ metadata: { name: 'busy', uid: 'busy-uid' } })
+    expect(judge(createService(), [idle, busy]).status).toBe('progressing')
+  })
+
+  it('as far as can be seen where endpoints may not be read, and says so', () => {
+    expect(judge(createService(), [], { unseen: ['EndpointSlice'] })).toMatchObject({
+      status: 'ready',
+      notes: [expect.stringContaining('cannot be seen')],
+    })
+  })
+
+  it('with a load balancer when it has its address too', () => {
+    const spec = { type: 'LoadBalancer' }
+    const objects = [a, createSlice([a])]
+    expect(judge(createService(spec), objects)).toMatchObject({
+      status: 'progressing',
+      problems: [{ reason: 'address-pending', class: 'slow' }],
+    })
+    const addressed = createService(spec, { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } })
+    expect(judge(addressed, objects)).toMatchObject({ status: 'ready', message: '1 endpoint ready, address 192.0.2.1' })
+    expect(judge(createService(spec, { loadBalancer: { ingress: [{}] } }), objects).status).toBe('ready')
+  })
+})
+
+describe('an endpoint does not count', () => {
+  it.each([
+    ['when it is not ready', [a, createSlice([a], false)]],
+    [
+      'when its pod does not match the present selector',
+      [webPod('a', readyStatus(1), { labels: { app: 'other' } }), createSlice([a])],
+    ],
+    [
+      'when its pod is being deleted',
+      [webPod('a', readyStatus(1), { deletionTimestamp: '2025-01-15T12:00:30Z' }), createSlice([a])],
+    ],
+    ['when its port is not the present target port', [a, createSlice([a], true, 9090)]],
+    ['when its pod is gone', [createSlice([a])]],
+  ])('%s', (_, objects) => {
+    expect(judge(createService(), objects).status).toBe('progressing')
+  })
+
+  it('when its pod is of an older revision of a gated workload', () => {
+    const options = { isOfGatedRevision: (pod: Pod) => pod.metadata.name === 'b' }
+    expect(judge(createService(), [a, b, createSlice([a])], options)).toMatchObject({
+      status: 'progressing',
+      problems: [{ message: expect.stringContaining('selects 2 pods, 1 of them of an older revision') }],
+    })
+    expect(judge(createService(), [a, b, createSlice([a, b])], options).status).toBe('ready')
+  })
+})
+
+describe('a Service without a ready endpoint says why', () => {
+  it('when its selector matches nothing', () => {
+    expect(judge(createService(), []).problems).toMatchObject([
+      { reason: 'selector-matches-nothing', class: 'slow', message: 'its selector app=web matches no pod' },
+    ])
+  })
+
+  it('when no container has the port that it names', () => {
+    const service = createService({ ports: [{ port: 80, targetPort: 'grpc' }] })
+    expect(judge(service, [a]).problems).toMatchObject([
+      { reason: 'no-endpoints', message: expect.stringContaining('a port named "grpc"') },
+    ])
+  })
+
+  it('when its pods are ill', () => {
+    const ill = webPod('a', deadStatus(1, 50))
+    expect(judge(createService(), [ill]).problems).toMatchObject([
+      {
+        reason: 'no-endpoints',
+        message: expect.stringContaining('selects 1 pod, none of them ready: pod/a, container app:'),
+      },
+    ])
+  })
+})

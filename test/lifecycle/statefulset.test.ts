@@ -1,0 +1,138 @@
+import type {
+  KubeObject,
+  PodStatus,
+  StatefulSet,
+  StatefulSetSpec,
+  StatefulSetStatus,
+} from '../../src/cluster/objects.ts'
+import { statefulSetRule } from '../../src/lifecycle/statefulset.ts'
+import {
+  crashLoopStatus,
+  createPod,
+  createTemplate,
+  moment,
+  type Overrides,
+  readyStatus,
+  seenPod,
+  seenTarget,
+  type ViewOptions,
+  view,
+} from './builders.ts'
+
+function createSet({ metadata, spec, status }: Overrides<StatefulSetSpec, StatefulSetStatus> = {}): StatefulSet {
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    metadata: { name: 'db', namespace: 'shop', uid: 'db-uid', generation: 1, ...metadata },
+    spec: { replicas: 2, selector: { matchLabels: { app: 'db' } }, template: createTemplate(), ...spec },
+    ...(status === undefined ? {} : { status }),
+  }
+}
+
+function done(rest: StatefulSetStatus = {}): StatefulSetStatus {
+  const revisions = { currentRevision: 'db-new', updateRevision: 'db-new' }
+  return { observedGeneration: 1, replicas: 2, readyReplicas: 2, updatedReplicas: 2, ...revisions, ...rest }
+}
+
+function dbPod(name: string, status: PodStatus, revision = 'db-new') {
+  const labels = { app: 'db', 'controller-revision-hash': revision }
+  return createPod({ metadata: { name, labels }, status }, createSet())
+}
+
+function judge(set: StatefulSet, objects: readonly KubeObject[], options: ViewOptions = {}) {
+  return statefulSetRule.assess(set, view({ now: 60, history: seenTarget([0, set]), ...options, objects }))
+}
+
+const pods = [dbPod('db-0', readyStatus(1)), dbPod('db-1', readyStatus(2))]
+
+/** A pod that has died for the third time, 40 s after the first. */
+function crashing(name: string, revision?: string) {
+  const broken = (nth: number, at: number) => dbPod(name, crashLoopStatus(nth, at), revision)
+  const history = seenPod([5, broken(1, 5)], [20, broken(2, 20)], [45, broken(3, 45)])
+  return { pod: broken(3, 45), podHistories: new Map([[`${name}-uid`, history]]) }
+}
+
+describe('a StatefulSet is ready', () => {
+  it('when all replicas are updated, ready and settled', () => {
+    expect(judge(createSet({ status: done() }), pods)).toMatchObject({ status: 'ready', message: '2 of 2 pods ready' })
+  })
+
+  it.each<[string, StatefulSet]>([
+    ['before its status is written', createSet()],
+    ['by an older generation', createSet({ metadata: { generation: 2 }, status: done() })],
+    ['while replicas are not ready', createSet({ status: done({ readyReplicas: 1 }) })],
+    ['while replicas are left to be removed', createSet({ status: done({ replicas: 3, readyReplicas: 3 }) })],
+    ['while replicas are not updated', createSet({ status: done({ updatedReplicas: 1, currentRevision: 'db-old' }) })],
+    [
+      'while they have to stay ready for longer',
+      createSet({ spec: { minReadySeconds: 30 }, status: done({ availableReplicas: 1 }) }),
+    ],
+  ])('not %s', (_, set) => {
+    expect(judge(set, pods).status).toBe('progressing')
+  })
+
+  it('not before its pods have settled', () => {
+    const young = [dbPod('db-0', readyStatus(1)), dbPod('db-1', readyStatus(55))]
+    expect(judge(createSet({ status: done() }), young)).toMatchObject({ status: 'progressing', recheckAt: moment(65) })
+  })
+
+  it('when its controller counts the updated replicas as current ones', () => {
+    const { updatedReplicas: _, ...status } = done({ currentReplicas: 2 })
+    expect(judge(createSet({ status }), pods).status).toBe('ready')
+    expect(judge(createSet({ status: { ...status, currentRevision: 'db-old' } }), pods).status).toBe('progressing')
+  })
+
+  it('when as many are updated as the partition lets through, and tells of the others', () => {
+    const spec = { updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 1 } } }
+    const status = done({ updatedReplicas: 1, currentReplicas: 1, currentRevision: 'db-old' })
+    const mixed = [dbPod('db-0', readyStatus(1), 'db-old'), dbPod('db-1', readyStatus(2))]
+    expect(judge(createSet({ spec, status }), mixed)).toMatchObject({
+      status: 'ready',
+      notes: ['1 pod below the partition stay on the older revision'],
+    })
+  })
+
+  it('with OnDelete when all existing pods are ready, and tells of old ones', () => {
+    const spec = { updateStrategy: { type: 'OnDelete' } }
+    const status = done({ updatedReplicas: 0, currentRevision: 'db-old' })
+    const old = [dbPod('db-0', readyStatus(1), 'db-old'), dbPod('db-1', readyStatus(2), 'db-old')]
+    const assessment = judge(createSet({ spec, status }), old)
+    expect(assessment).toMatchObject({ status: 'ready', notes: [expect.stringContaining('OnDelete')] })
+  })
+})
+
+describe('a StatefulSet fails', () => {
+  it('by the pod that blocks, although an earlier one is ready', () => {
+    const { pod, podHistories } = crashing('db-1')
+    const set = createSet({ status: done({ readyReplicas: 1 }) })
+    expect(judge(set, [dbPod('db-0', readyStatus(1)), pod], { podHistories }).failure).toMatchObject({
+      reason: 'crash-loop',
+      subject: 'pod/db-1',
+    })
+  })
+
+  it('not while a pod is better, when its pods are made in parallel', () => {
+    const { pod, podHistories } = crashing('db-1')
+    const set = createSet({ spec: { podManagementPolicy: 'Parallel' }, status: done({ readyReplicas: 1 }) })
+    expect(judge(set, [dbPod('db-0', readyStatus(1)), pod], { podHistories }).status).toBe('progressing')
+  })
+
+  it.each([
+    ['RollingUpdate', 'holds up the update'],
+    ['OnDelete', 'stays'],
+  ])('not by a broken pod of the old revision (%s), which is told with what to do', (type, words) => {
+    const { pod, podHistories } = crashing('db-1', 'db-old')
+    const status = done({ readyReplicas: 1, updatedReplicas: 0, currentRevision: 'db-old' })
+    const set = createSet({ spec: { updateStrategy: { type } }, status })
+    expect(judge(set, [dbPod('db-0', readyStatus(1), 'db-old'), pod], { podHistories })).toMatchObject({
+      status: 'progressing',
+      problems: [
+        {
+          class: 'slow',
+          proven: false,
+          message: expect.stringContaining(`an old pod ${words} until it is deleted (kubectl delete pod/db-1)`),
+        },
+      ],
+    })
+  })
+})
