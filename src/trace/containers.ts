@@ -1,5 +1,6 @@
 import type { ContainerState, Pod, Probe } from '../cluster/objects.ts'
 import { containerOfEvent, containersOf, type PodContainer } from '../lifecycle/history.ts'
+import { registryWords } from '../lifecycle/pull.ts'
 import { emptyLine, type Line, line, type Span } from './line.ts'
 import { age, dim, heading, type Mark, mark, marked, ticking } from './marks.ts'
 import { reasonWords } from './pod-words.ts'
@@ -61,6 +62,9 @@ function waitingWords(reason: string, message: string | undefined): readonly [Ma
       return ['…', 'being created']
     case 'PodInitializing':
       return ['·', 'waits for the init containers']
+    case 'ErrImagePull':
+    case 'ImagePullBackOff':
+      return ['✗', `its image cannot be pulled (${reason}): ${registryWords(message ?? '')}`]
     case 'CrashLoopBackOff':
       return ['✗', 'waits for its restart (CrashLoopBackOff)']
     default:

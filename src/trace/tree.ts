@@ -140,10 +140,7 @@ function otherLine(object: KubeObject, indent: number, { view }: Present): Line 
 }
 
 function partingLine({ object, at, how }: Parting, indent: number, { view }: Present): Line {
-  const words =
-    how === 'gone'
-      ? 'gone: it was deleted'
-      : 'left: its labels no longer match, so it is let go and replaced; it runs on by itself'
+  const words = how === 'gone' ? 'gone: it was deleted' : 'left: its labels no longer match; it runs on by itself'
   return line(indent, mark('·'), dim(object.metadata.name), dim(words), ticking(`· ${age(view.now - at)} ago`))
 }
 

@@ -120,7 +120,7 @@ describe('pods that go', () => {
     const { ownerReferences: _, ...metadata } = b.metadata
     const free = { ...b, metadata: { ...metadata, labels: {} } }
     const trace = createTrace(target, [0, ...added(v1, set, a, b)], [20, ...modified(free)])
-    expect(shown(picture(trace, 23))[1]).toMatch(/^ {4}· web-1-b left: its labels no longer match, .* · 3 s ago$/)
+    expect(shown(picture(trace, 23))[1]).toMatch(/^ {4}· web-1-b left: its labels no longer match; .* · 3 s ago$/)
   })
 
   test('pods of others are of no concern', () => {

@@ -66,7 +66,7 @@ describe('the containers of a pod', () => {
     [
       'cannot be pulled',
       { state: waiting('ErrImagePull', 'no such image') },
-      '  ✗ app ErrImagePull: no such image · acme/web:v1',
+      '  ✗ app its image cannot be pulled (ErrImagePull): no such image · acme/web:v1',
     ],
   ])('one that %s', (_, status, words) => {
     expect(app(status)).toBe(words)
