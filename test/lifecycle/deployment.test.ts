@@ -433,3 +433,40 @@ test('old pods of a rollout that began eleven minutes ago keep their restarts', 
     { reason: 'crash-loop', count: 1, proven: false },
   ])
 })
+
+describe('what keeps a Deployment from having pods at all', () => {
+  const quota = [condition('ReplicaFailure', 'True', { message: 'exceeded quota: small' })]
+
+  it('is told by the Deployment where its ReplicaSet is not in sight', () => {
+    const deployment = createDeployment({ status: { observedGeneration: 1, conditions: quota } })
+    expect(assess(deployment, []).problems).toMatchObject([{ reason: 'quota-exceeded', subject: 'deployment/web' }])
+  })
+
+  it('is not told of an older generation', () => {
+    const deployment = createDeployment({
+      metadata: { generation: 2 },
+      status: { observedGeneration: 1, conditions: quota },
+    })
+    expect(assess(deployment, []).problems).toEqual([])
+  })
+})
+
+test.each([
+  [2, '1 pod of older revisions still running'],
+  [3, '2 pods of older revisions still running'],
+])('a Deployment with %d replicas, one of them new, says that %s', (replicas, message) => {
+  const { milestones } = assess(createDeployment({ status: complete(1, { replicas }) }), [replicaSet, settled])
+  expect(milestones.at(-1)).toMatchObject({ name: 'drained', state: 'open', message })
+})
+
+test('a Deployment whose ready pods are all available waits out no minReadySeconds', () => {
+  const deployment = createDeployment({ spec: { minReadySeconds: 60 }, status: complete(1, { replicas: 2 }) })
+  expect(assess(deployment, [replicaSet, settled]).patience).toBeUndefined()
+})
+
+test('a Deployment that is being deleted is never failed by that', () => {
+  const metadata = { deletionTimestamp: iso(10) }
+  expect(assess(createDeployment({ metadata }), [], { now: 500 }).problems).toMatchObject([
+    { reason: 'terminating', proven: false },
+  ])
+})

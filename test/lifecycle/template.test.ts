@@ -86,6 +86,12 @@ describe('a later template is followed', () => {
     expect(isFollowedChange(before, after)).toBe(followed)
   })
 
+  it('not when one container of several lost a variable', () => {
+    const two = (env: object[]) =>
+      createTemplate({ containers: [createContainer(), createContainer({ name: 'b', env: env as never })] })
+    expect(isFollowedChange(two([{ name: 'A', value: '1' }]), two([]))).toBe(false)
+  })
+
   it('also with an added variable of an init container', () => {
     const init = (env: object[]) =>
       createTemplate({ initContainers: [createContainer({ name: 'i', env: env as never })] })
