@@ -14,13 +14,13 @@ import type { Rule } from '../lifecycle/rule.ts'
 import { ruleOf } from '../lifecycle/rules.ts'
 import type { LifecycleSettings, View } from '../lifecycle/view.ts'
 import { waitForRule } from '../lifecycle/wait-for.ts'
-import { displayName, type Target, targetWatch } from '../plan/target.ts'
+import { type Target, targetWatch } from '../plan/target.ts'
 import { companions } from './companions.ts'
 import type { Parting, Present, Scene } from './scene.ts'
 import { isSelectedBy } from './service-pods.ts'
 
 /** How long an object that left is still shown. */
-export const partingMs = 15_000
+const partingMs = 15_000
 
 export interface TraceSettings extends LifecycleSettings {
   /** When the view began: milliseconds since the epoch on this machine's clock. */
@@ -233,9 +233,4 @@ export class Trace {
 
 function isService({ apiVersion, kind }: KubeObject): boolean {
   return kind === 'Service' && groupOf(apiVersion) === ''
-}
-
-/** `deployment/web in shop`. */
-export function nameOf(target: Target): string {
-  return `${displayName(target)}${target.namespace === undefined ? '' : ` in ${target.namespace}`}`
 }

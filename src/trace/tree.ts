@@ -17,7 +17,7 @@ export function treeLines(present: Present): readonly Line[] {
 }
 
 /** Pods, one a line, in columns. */
-export function podLines(pods: readonly Pod[], indent: number, present: Present): readonly Line[] {
+function podLines(pods: readonly Pod[], indent: number, present: Present): readonly Line[] {
   const width = widest(pods)
   return pods.map((pod) => podLine(pod, indent, width, present))
 }
