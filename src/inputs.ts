@@ -25,6 +25,8 @@ export interface Inputs {
   readonly maxRestarts: number
   readonly failFast: boolean
   readonly onSuperseded: 'fail' | 'pass'
+  /** How long a target's change may take to arrive before it is judged; 0 judges what is there. */
+  readonly awaitChangeMs: number
   readonly logLines: number
   /** Path of the recording to write. */
   readonly record: string | undefined
@@ -120,6 +122,11 @@ const schema = z.object({
     'What becomes of the job when somebody else changed a resource while it was watched: `fail` or `pass`.',
     oneOf('fail', 'pass'),
   ),
+  'await-change': input(
+    '0',
+    "How long each resource's change may take to arrive before the resource is judged, for a gate that starts before the apply.",
+    parseDuration,
+  ),
   'health-checks': input(
     '',
     'The path of a YAML list of `{apiVersion, kind, current, failed, inProgress}` in CEL, as Flux writes its `healthCheckExprs`.',
@@ -183,6 +190,7 @@ export function parseInputs(
     maxRestarts: data['max-restarts'],
     failFast: data['fail-fast'],
     onSuperseded: data['on-superseded'],
+    awaitChangeMs: data['await-change'],
     logLines: data['log-lines'],
     record: data.record,
     summary: data.summary,

@@ -13,6 +13,7 @@ import type { EndedTimeline, Entry, Timeline } from './gate/timeline.ts'
 import type { Inputs } from './inputs.ts'
 import { readHealthChecks } from './plan/health-checks.ts'
 import { applyLiveAnnotations } from './plan/manifests/live.ts'
+import { withAwaited } from './plan/manifests/awaited.ts'
 import type { ParsedReferences } from './plan/references.ts'
 import { resolveReferences } from './plan/resolve.ts'
 import { nameKey, type Source, type Target, targetWatch } from './plan/target.ts'
@@ -159,16 +160,18 @@ async function lookUpLive(
 }
 
 async function followPlan(
-  plan: LivePlan,
+  found: LivePlan,
   settings: GateSettings,
   cluster: Cluster,
   around: Surroundings,
 ): Promise<EndedTimeline> {
   const { inputs, listener, clock } = around
+  const plan = settings.awaitChangeMs > 0 ? withAwaited(found, cluster.strip) : found
   const recording = inputs.record === undefined ? undefined : startRecording(inputs.record, plan, settings, around.raw)
   const drift = new Drift(plan, cluster.strip)
   const onEvent = (event: FeedEvent) => {
     recording?.write(event)
+    if ('object' in event && gate.awaits(event.object)) return
     for (const { entry, warning } of drift.observe(event)) {
       if (warning === undefined) listener.onEntry(entry)
       else listener.onWarning(warning.text, warning.source)

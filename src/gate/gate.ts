@@ -106,6 +106,11 @@ export class Gate {
     return this.#requests
   }
 
+  /** Whether an object is a target whose change has not arrived yet: what it is like now says nothing. */
+  awaits(object: KubeObject): boolean {
+    return this.#byName.get(nameKey({ ...object, ...object.metadata }))?.some(({ isAwaiting }) => isAwaiting) ?? false
+  }
+
   /** When to look again; undefined when it is over. */
   nextClock(): Clock | undefined {
     if (this.#over !== undefined) return undefined
@@ -203,12 +208,17 @@ export class Gate {
     if (track.ended !== undefined || track.assessment?.completed) return
     if (after === undefined) {
       track.lose(this.#now)
+      if (track.isAwaiting) return
       if (track.target.waitFor?.type !== 'delete')
         this.#tell(track, 'note', `was deleted; it has ${deletedMs / 1000} s to come back`)
       return
     }
     const generation = track.object?.metadata.generation
     const isFirstSight = this.store.knowledge(targetWatch(track.target)) !== 'complete'
+    if (track.isAwaiting) {
+      if (!track.arrive(after, isFirstSight, this.#now, this.#around)) return
+      this.#tell(track, 'note', 'its change has arrived')
+    }
     const before = track.requests
     const change = track.see(after, this.#now, isFirstSight, this.store, this.#around)
     this.#family.adopt(after.metadata.uid, track, this.store)

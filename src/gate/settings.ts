@@ -14,6 +14,8 @@ export interface GateSettings {
   readonly maxRestarts: number
   readonly failFast: boolean
   readonly onSuperseded: 'fail' | 'pass'
+  /** How long the change of a target may take to arrive; 0: what is there is judged. */
+  readonly awaitChangeMs: number
   /** The user's own rules, which go before the kinds'. */
   readonly healthChecks?: readonly HealthCheck[]
   readonly context: string
@@ -39,6 +41,7 @@ export function gateSettings(inputs: Inputs, surroundings: GateSurroundings): Ga
     maxRestarts: inputs.maxRestarts,
     failFast: inputs.failFast,
     onSuperseded: inputs.onSuperseded,
+    awaitChangeMs: inputs.awaitChangeMs,
     ...surroundings,
   }
 }

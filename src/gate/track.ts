@@ -9,6 +9,7 @@ import { ruleOf } from '../lifecycle/rules.ts'
 import { waitForRule } from '../lifecycle/wait-for.ts'
 import type { HealthCheck } from '../plan/health-checks.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
+import { Arrival } from './arrival.ts'
 import { compareIdentity, type Identity, type IdentityChange, identify } from './identity.ts'
 import { Milestones } from './milestones.ts'
 import type { GateSettings } from './settings.ts'
@@ -46,6 +47,8 @@ export class Track {
   readonly told = new Map<string, number>()
   /** It existed when the gate began. */
   #wasThere = false
+  /** Until the change that is to be gated has arrived; the object is not judged before. */
+  #arrival: Arrival | undefined
   readonly #settings: GateSettings
 
   constructor(target: Target, index: number, settings: GateSettings) {
@@ -57,6 +60,21 @@ export class Track {
     this.missingSince = settings.startedAt
     this.requests = [targetWatch(target)]
     this.#settings = settings
+    const isAwaited = settings.awaitChangeMs > 0 && target.waitFor?.type !== 'delete'
+    this.#arrival = isAwaited ? new Arrival(target) : undefined
+  }
+
+  /** Its change has not arrived yet. */
+  get isAwaiting(): boolean {
+    return this.#arrival !== undefined
+  }
+
+  /** Whether this version of the object carries the change that is awaited; from then on it is judged. */
+  arrive(object: KubeObject, isFirstSight: boolean, now: number, around: Surroundings): boolean {
+    if (this.#arrival?.hasArrived(object, isFirstSight, around) === false) return false
+    this.#arrival = undefined
+    this.stall.restart(now)
+    return true
   }
 
   get isReady(): boolean {
@@ -70,6 +88,7 @@ export class Track {
 
   /** Progresses, and nothing is wrong with it; whose container runs and is not ready yet may just be slow to start. */
   get isHealthyProgress(): boolean {
+    if (this.isAwaiting) return this.isOpen
     const isSlow = this.assessment?.problems.every(({ reason }) => reason === 'readiness-failing') ?? false
     return this.isOpen && isSlow
   }
@@ -125,6 +144,7 @@ export class Track {
   }
 
   lose(now: number): void {
+    this.#arrival?.lose()
     this.object = undefined
     this.missingSince = now
     this.wasDeleted = true
@@ -133,6 +153,7 @@ export class Track {
   /** The clock that ends this target next, and how; undefined while it is ready, over, or nothing ticks. */
   nextClock(isBlind: boolean): TargetClock | undefined {
     if (!this.isOpen) return undefined
+    if (this.isAwaiting) return isBlind ? undefined : this.#arrivalClock()
     const clocks = [
       isBlind ? undefined : this.#deletedClock(),
       isBlind ? undefined : this.#milestoneClock(),
@@ -162,6 +183,7 @@ export class Track {
     outcome: 'stalled' | 'timed-out',
     without: { reason: 'no-progress' | 'still-running'; message: string },
   ): Verdict<TargetOutcome> {
+    if (this.isAwaiting) return { ...this.#arrivalClock().verdict(), outcome }
     if (this.object === undefined) return { outcome, reason: 'not-found', message: 'does not exist' }
     const [problem] = this.problems
     if (problem === undefined) return { outcome, ...without }
@@ -174,6 +196,7 @@ export class Track {
 
   /** What it says of itself, for people. */
   get standing(): string {
+    if (this.isAwaiting) return 'waiting for its change to arrive'
     if (this.object === undefined) return this.wasDeleted ? 'was deleted' : 'waiting for it to be created'
     return this.assessment?.message ?? 'looking'
   }
@@ -182,6 +205,18 @@ export class Track {
   #olderRevisions({ uid, since }: Identity, store: Store, { time }: Surroundings): readonly KubeObject[] {
     const revisions = ['ReplicaSet', 'ControllerRevision'].flatMap((kind) => store.ownedBy(uid, kind))
     return revisions.filter(({ metadata }) => (time(metadata.creationTimestamp) ?? since) < since - 1_000)
+  }
+
+  #arrivalClock(): TargetClock {
+    const { startedAt, awaitChangeMs } = this.#settings
+    return {
+      at: startedAt + awaitChangeMs,
+      verdict: () => ({
+        outcome: 'stalled',
+        reason: 'change-not-seen',
+        message: `its change did not arrive in ${Math.round(awaitChangeMs / 1000)} s: it is as it was before`,
+      }),
+    }
   }
 
   #deletedClock(): TargetClock | undefined {

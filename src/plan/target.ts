@@ -1,5 +1,6 @@
 import type { WatchRequest } from '../cluster/feed.ts'
 import { groupOf } from '../cluster/store.ts'
+import type { ManifestObject } from './manifests/manifest.ts'
 
 /** Where the user named a target: a line of an input, or of a manifest file. */
 export interface Source {
@@ -37,6 +38,8 @@ export interface Target {
   readonly clocks: TargetClocks
   readonly waitFor?: WaitFor
   readonly source?: Source
+  /** What `await-change` waits for the object to carry: its manifest, comparable, its values hashed as live ones are. */
+  readonly manifest?: ManifestObject
 }
 
 /** The contract's form of a target's name (DESIGN §4): `deployment.apps/web`, `pod/web`. */

@@ -37,6 +37,7 @@ export function createSettings(overrides: Partial<GateSettings> = {}): GateSetti
     maxRestarts: 2,
     failFast: true,
     onSuperseded: 'fail',
+    awaitChangeMs: 0,
     context: 'test',
     serverVersion: 'v1.34.4',
     serverOffsetMs: 0,

@@ -1,0 +1,145 @@
+import type { KubeObject } from '../../src/cluster/objects.ts'
+import type { ManifestObject } from '../../src/plan/manifests/manifest.ts'
+import {
+  complete,
+  createContainer,
+  createPod,
+  createReplicaSet,
+  createTemplate,
+  iso,
+  readyStatus,
+} from '../lifecycle/builders.ts'
+import { added, allSynced, at, createTarget, createWorkload, deleted, modified, run, runUntil } from './builders.ts'
+
+const web = createWorkload('web')
+const settings = { awaitChangeMs: 120_000 }
+const next = createTemplate({ containers: [createContainer({ image: 'acme/web:v2' })] })
+const applied = (metadata: object = {}, status = complete()) =>
+  web.deployment(status, { metadata: { generation: 2, ...metadata }, spec: { template: next } })
+const rolledOut = (() => {
+  const deployment = applied({}, complete(1, { observedGeneration: 2 }))
+  const set = createReplicaSet({ metadata: { name: 'web-2', creationTimestamp: iso(50) } }, deployment)
+  const pod = createPod({ metadata: { name: 'web-2-a', creationTimestamp: iso(50) }, status: readyStatus(51) }, set)
+  return [...modified(deployment), ...added(set, pod)]
+})()
+
+describe('a gate that awaits a change', () => {
+  it('is not ready for what was there before, however healthy', () => {
+    expect(runUntil(100, [at(0, web.done, allSynced)], { settings }).outcome).toBeUndefined()
+  })
+
+  it('has stalled when it does not come in time', () => {
+    expect(run([at(0, web.done, allSynced)], { settings })).toMatchObject({
+      outcome: 'stalled',
+      reason: 'change-not-seen',
+      seconds: 120,
+      message: 'deployment/web: its change did not arrive in 120 s: it is as it was before',
+    })
+  })
+
+  it('judges the new state once the generation moves, from then on', () => {
+    const steps = [at(0, web.done, allSynced), at(50, modified(applied())), at(51, rolledOut)]
+    const { outcome, reason, seconds, entries } = run(steps, { settings })
+    expect({ outcome, reason, seconds }).toEqual({ outcome: 'ready', reason: '', seconds: 61 })
+    expect(entries).toContain('50 note its change has arrived')
+  })
+
+  it('takes a later change for another', () => {
+    const later = web.deployment(complete(), {
+      metadata: { generation: 3 },
+      spec: { template: createTemplate({ containers: [createContainer({ image: 'acme/web:v3' })] }) },
+    })
+    expect(
+      run([at(0, web.done, allSynced), at(50, modified(applied())), at(52, modified(later))], { settings }),
+    ).toMatchObject({
+      outcome: 'superseded',
+      reason: 'superseded',
+      seconds: 52,
+    })
+  })
+
+  it('is not misled by what controllers and autoscalers write', () => {
+    const writtenBy = (...subresources: string[]) =>
+      web.deployment(complete(), {
+        metadata: {
+          resourceVersion: '77',
+          managedFields: subresources.map((subresource) => ({ manager: 'm', subresource, time: iso(30) })),
+        },
+      })
+    const steps = [at(0, web.done, allSynced), at(30, modified(writtenBy('status', 'scale')))]
+    expect(run(steps, { settings })).toMatchObject({ reason: 'change-not-seen', seconds: 120 })
+  })
+
+  it.each([
+    ['the object is created', [at(0, allSynced), at(50, web.done)], 50],
+    [
+      'it comes back under its name',
+      [
+        at(0, web.done, allSynced),
+        at(40, deleted(web.deployment())),
+        at(50, added(web.deployment(complete(), { metadata: { uid: 'web-uid' } }))),
+      ],
+      50,
+    ],
+    [
+      'somebody wrote it since the gate began, although nothing else differs',
+      [
+        at(0, web.done, allSynced),
+        at(
+          50,
+          modified(
+            web.deployment(complete(), { metadata: { managedFields: [{ manager: 'kubectl', time: iso(50) }] } }),
+          ),
+        ),
+      ],
+      50,
+    ],
+    [
+      'it was written in the second in which the gate began',
+      [
+        at(
+          0,
+          added(web.deployment(complete(), { metadata: { managedFields: [{ manager: 'kubectl', time: iso(0) }] } })),
+          web.done.slice(1),
+          allSynced,
+        ),
+      ],
+      0,
+    ],
+  ])('sees it arrive when %s', (_, steps, seconds) => {
+    expect(run(steps, { settings })).toMatchObject({ outcome: 'ready', seconds })
+  })
+
+  it('does not take it for misspelt while it awaits it', () => {
+    expect(run([at(0, allSynced)], { settings })).toMatchObject({
+      outcome: 'stalled',
+      reason: 'change-not-seen',
+      seconds: 120,
+    })
+  })
+
+  it('sees at once that it arrived before, when the object carries what its manifest says', () => {
+    const manifest = (image: string): ManifestObject => ({
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'web' },
+      spec: { template: { spec: { containers: [{ name: 'app', image }] } } },
+    })
+    const outcome = (image: string) =>
+      run([at(0, web.done, allSynced)], { settings, targets: [createTarget({ manifest: manifest(image) })] }).outcome
+    expect(outcome('acme/web:v1')).toBe('ready')
+    expect(outcome('acme/web:v2')).toBe('stalled')
+  })
+
+  it('goes by the version of an object that has no generation', () => {
+    const settingsMap = (resourceVersion: string): KubeObject => ({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'web', namespace: 'shop', uid: 'u', resourceVersion },
+    })
+    const target = createTarget({ apiVersion: 'v1', kind: 'ConfigMap' })
+    const synced = { type: 'SYNCED', apiVersion: 'v1', kind: 'ConfigMap', namespace: 'shop' } as const
+    const steps = [at(0, added(settingsMap('1')), synced), at(20, modified(settingsMap('2')))]
+    expect(run(steps, { settings, targets: [target] })).toMatchObject({ outcome: 'ready', seconds: 20 })
+  })
+})
