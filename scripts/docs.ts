@@ -31,7 +31,7 @@ function reference(): string {
     `\`${code}\``,
     reasons[code].class,
     reasons[code].proof,
-    hintFor(target, code, undefined),
+    hintFor(target, code),
   ])
   return [
     '# Kinds and reasons',

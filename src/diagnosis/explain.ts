@@ -1,18 +1,19 @@
 import type { LogRequest } from '../cluster/logs.ts'
 import type { Container, EventObject, KubeObject, Pod } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
-import type { Evidence, ProblemRecord, TargetRecord, Timeline } from '../gate/timeline.ts'
+import type { Evidence, ProblemRecord, TargetRecord, Timeline, Verdict } from '../gate/timeline.ts'
 import { eventCount } from '../lifecycle/history.ts'
 import type { ReasonCode } from '../lifecycle/reasons.ts'
 import { describePath, type Manifest } from '../plan/manifests/manifest.ts'
 import { displayName, type Target } from '../plan/target.ts'
 import { whatChanged } from './changes.ts'
-import { hintFor } from './hints.ts'
+import { type HintDetails, hintFor } from './hints.ts'
 import { placeOf } from './place.ts'
 
 /** More would bury the cause. */
 const mostEvents = 20
 const mostContainersWithLogs = 12
+const longestLastLine = 200
 /** Events this long before the gate began still tell of what it found. */
 const eventsBeforeMs = 10 * 60_000
 
@@ -62,7 +63,9 @@ export function explain(
   const context = { store, serverOffsetMs, startedAt: timeline.startedAt, manifests }
   return {
     ...timeline,
-    targets: timeline.targets.map((record) => (record.outcome === 'ready' ? record : explainTarget(record, context))),
+    targets: timeline.targets.map((record) =>
+      record.outcome === 'ready' ? record : explainTarget(record, timeline.verdict, context),
+    ),
   }
 }
 
@@ -73,7 +76,7 @@ interface Context {
   readonly manifests: ReadonlyMap<Target, Manifest>
 }
 
-function explainTarget(record: TargetRecord, context: Context): TargetRecord {
+function explainTarget(record: TargetRecord, verdict: Verdict | undefined, context: Context): TargetRecord {
   const { target, reason } = record
   const { store } = context
   const manifest = context.manifests.get(target)
@@ -93,12 +96,10 @@ function explainTarget(record: TargetRecord, context: Context): TargetRecord {
       : { target: { ...target, source: { file: manifest.file, line: place.line } } }),
     problems,
     ...(changes.length === 0 ? {} : { changes }),
-    hint: hintFor(
-      target,
-      reason,
-      deciding,
-      deciding === undefined ? undefined : findContainer(deciding, target, store),
-    ),
+    hint: hintFor(target, reasonFor(record, verdict), {
+      problem: deciding,
+      ...(deciding === undefined ? {} : detailsOf(deciding, target, store)),
+    }),
   }
 }
 
@@ -115,6 +116,20 @@ function chainOf({ subject, container }: ProblemRecord, target: Target, store: S
   }
   if (chain.length === 0 && subject !== top) chain.push(subject)
   return [...(chain[0] === top ? [] : [top]), ...chain, ...(container === undefined ? [] : [`container ${container}`])]
+}
+
+/** Of a target that was open when the gate ended without it, the gate's own end is the reason. */
+function reasonFor({ outcome, reason }: TargetRecord, verdict: Verdict | undefined): ReasonCode | '' {
+  const isCutShort = verdict?.outcome === 'cancelled' || verdict?.outcome === 'unknown'
+  return outcome === 'progressing' && reason === '' && isCutShort ? verdict.reason : reason
+}
+
+function detailsOf(problem: ProblemRecord, target: Target, store: Store): HintDetails {
+  const { subject, container = '' } = problem
+  const log = (previous: boolean) => store.log(target.namespace ?? 'default', podName(subject), container, previous)
+  const lines = (log(false)?.text || log(true)?.text || '').trimEnd().split('\n')
+  const lastLine = lines.at(-1)?.trim().slice(0, longestLastLine) || undefined
+  return { spec: findContainer(problem, target, store), lastLine }
 }
 
 function findContainer({ subject, container }: ProblemRecord, target: Target, store: Store): Container | undefined {

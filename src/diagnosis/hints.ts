@@ -9,6 +9,8 @@ interface Subject {
   readonly problem: Problem | undefined
   /** The container that has the problem, as its pod runs it. */
   readonly spec: Container | undefined
+  /** The last line that it logged. */
+  readonly lastLine: string | undefined
 }
 
 type Hint = (subject: Subject) => string
@@ -42,15 +44,14 @@ const hints: Readonly<Record<ReasonCode, Hint>> = {
   'image-name-invalid': (s) => `Correct the image's name "${image(s)}": lower case, registry/repository:tag.`,
   'image-never-pull': (s) => `Load ${image(s)} onto every node, or set imagePullPolicy to IfNotPresent.`,
   'image-pull-failed': (s) => `Read the node's message about ${image(s)} in the events below.`,
-  'crash-loop': (s) => `Read the last log lines of container ${container(s)}: it starts and ends again.`,
+  'crash-loop': (s) => `Container ${container(s)} starts and ends again. ${lastWords(s)}`,
   'out-of-memory': (s) => `Raise the memory limit of container ${container(s)}, or make it use less.`,
   'bad-command': (s) =>
     `Correct command and args of container ${container(s)}: the program does not exist in the image, or is not executable.`,
   'exec-format': (s) =>
     `Build ${image(s)} for the architecture of the cluster's nodes (docker buildx build --platform …).`,
   'config-missing': missingHint,
-  'init-container-failed': (s) =>
-    `Read the last log lines of init container ${container(s)}: the pod starts only when it succeeds.`,
+  'init-container-failed': (s) => `The pod starts only when init container ${container(s)} succeeds. ${lastWords(s)}`,
   'liveness-failing': (s) =>
     `Container ${container(s)} is killed by its liveness probe.${probeHint(s.spec?.livenessProbe, s)} Give it time to start with a startupProbe.`,
   'startup-failing': (s) =>
@@ -75,7 +76,7 @@ const hints: Readonly<Record<ReasonCode, Hint>> = {
   'webhook-unavailable': () => 'An admission webhook does not answer. Bring it back, or set its failurePolicy.',
   'replica-failure': () => 'The controller cannot create pods. Its message says why.',
   paused: (s) => `Resume it: kubectl rollout resume ${displayName(s.target)}${namespace(s)}`,
-  'job-failed': () => 'Read the log of the Job’s last pod.',
+  'job-failed': (s) => `The Job has used up its retries. ${lastWords(s)}`,
   'job-deadline-exceeded': () => 'Raise activeDeadlineSeconds, or make the Job faster.',
   suspended: (s) => `Resume it: set spec.suspend of ${displayName(s.target)} to false.`,
   'no-endpoints': () => 'No pod behind the Service is ready. Look at the pods that its selector matches.',
@@ -114,6 +115,11 @@ const hints: Readonly<Record<ReasonCode, Hint>> = {
   cancelled: (s) => `The job was cancelled before ${displayName(s.target)} was ready. It may still become so.`,
 }
 
+/** What the container said last: nine times in ten that is the cause. */
+function lastWords({ lastLine }: Subject): string {
+  return lastLine === undefined ? 'Read its last log lines below.' : `The last that it logged: "${lastLine}".`
+}
+
 /** What the probe asks, held against what the container declares. */
 function probeHint(probe: Probe | undefined, { spec }: Subject): string {
   const asked = probe?.httpGet?.port ?? probe?.tcpSocket?.port ?? probe?.grpc?.port
@@ -129,15 +135,19 @@ function probeHint(probe: Probe | undefined, { spec }: Subject): string {
   return ` The probe asks port ${asked}${path}, but the container declares ${ports.map(({ containerPort }) => containerPort).join(', ')}.`
 }
 
-/**
- * What to do about a target that is not ready.
- * @param spec the container that has the problem, where it is known: it makes the hint specific
- */
+/** What a hint may be specific about, where it is known. */
+export interface HintDetails {
+  readonly problem?: Problem | undefined
+  /** The container that has the problem, as its pod runs it, and the last line that it logged. */
+  readonly spec?: Container | undefined
+  readonly lastLine?: string | undefined
+}
+
+/** What to do about a target that is not ready. */
 export function hintFor(
   target: Target,
   reason: ReasonCode | '',
-  problem: Problem | undefined,
-  spec?: Container,
+  { problem, spec, lastLine }: HintDetails = {},
 ): string {
-  return hints[reason === '' ? 'still-running' : reason]({ target, problem, spec })
+  return hints[reason === '' ? 'still-running' : reason]({ target, problem, spec, lastLine })
 }

@@ -214,7 +214,8 @@ function examineRunning(pod: Pod, at: PodContainer, history: ContainerHistory, v
   const problem = describe(pod, at, {
     reason: isStarting ? 'startup-failing' : 'readiness-failing',
     class: 'slow',
-    message: words ?? `runs, but its ${probe.toLowerCase()} probe has not succeeded`,
+    // A probe that says nothing leaves the kubelet's sentence with a colon at its end.
+    message: words?.replace(/:\s*$/, '') ?? `runs, but its ${probe.toLowerCase()} probe has not succeeded`,
     count: 1,
     firstSeenAt: due,
     proven: false,

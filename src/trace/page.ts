@@ -125,7 +125,7 @@ function problemLines(target: Target, { assessment }: Present): readonly Line[] 
   if (first === undefined) return notes.map((note) => line(2, mark('·'), note))
   return [
     ...problems.map((problem) => problemLine(problem, target)),
-    line(4, dim('→'), hintFor(target, first.reason, first)),
+    line(4, dim('→'), hintFor(target, first.reason, { problem: first })),
     ...notes.map((note) => line(2, mark('·'), note)),
   ]
 }

@@ -13,7 +13,7 @@ function hint(detail: Problem['detail']): string {
     proven: true,
     ...(detail === undefined ? {} : { detail }),
   }
-  return hintFor(createTarget(), 'config-missing', problem)
+  return hintFor(createTarget(), 'config-missing', { problem })
 }
 
 describe('the hint for a missing object', () => {

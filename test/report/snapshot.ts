@@ -1,20 +1,20 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-const folder = join(import.meta.dirname, 'snapshots')
+const ownFolder = join(import.meta.dirname, 'snapshots')
 
 /**
  * Compares a rendered text with the file of that name, which a reviewer can open and look at.
  * With UPDATE_SNAPSHOTS=1 the file is written instead.
  */
-export function expectSnapshot(text: string, name: string): void {
+export function expectSnapshot(text: string, name: string, folder: string = ownFolder): void {
   const path = join(folder, name)
   if (process.env['UPDATE_SNAPSHOTS'] === '1') {
     mkdirSync(folder, { recursive: true })
     writeFileSync(path, text)
     return
   }
-  const howTo = `If the change is meant, run: UPDATE_SNAPSHOTS=1 npm test -- test/report, and review test/report/snapshots/${name}`
+  const howTo = `If the change is meant, run UPDATE_SNAPSHOTS=1 npm test with this test's path, and review ${path}`
   if (!existsSync(path)) throw new Error(`There is no snapshot ${name}. ${howTo}`)
   const expected = readFileSync(path, 'utf8')
   if (text === expected) return

@@ -1,0 +1,46 @@
+import { join } from 'node:path'
+import { buildAnnotations } from '../../src/report/annotations.ts'
+import { renderLog } from '../../src/report/log.ts'
+import { renderSummary } from '../../src/report/summary.ts'
+import { expectSnapshot } from '../report/snapshot.ts'
+import { readExpectations, recordingPath, replayRecording } from '../support/recordings.ts'
+
+/**
+ * What people read of every recorded rollout that did not become ready: its log, summary and annotations, as files beside
+ * this one. Read each as somebody who has seen nothing else.
+ */
+const folder = join(import.meta.dirname, 'told')
+const failing = Object.entries(readExpectations()).filter(([, { outcome }]) => outcome !== 'ready')
+
+describe.each(failing)('%s is told', (name) => {
+  it('in the log', async () => {
+    const { timeline } = await replayRecording(recordingPath(name))
+    expectSnapshot(`${renderLog(timeline, { color: false }).join('\n')}\n`, `${name}.log.txt`, folder)
+  })
+
+  it('in the summary', async () => {
+    const { timeline } = await replayRecording(recordingPath(name))
+    expectSnapshot(renderSummary(timeline), `${name}.summary.md`, folder)
+  })
+
+  it('in annotations', async () => {
+    const { timeline } = await replayRecording(recordingPath(name))
+    const annotations = buildAnnotations(timeline).map(
+      ({ title, message }) => `${title}\n  ${message.replaceAll('\n', '\n  ')}\n`,
+    )
+    expectSnapshot(annotations.join('\n'), `${name}.annotations.txt`, folder)
+  })
+
+  it('with its cause, the object that has it, and what to do', async () => {
+    const { timeline } = await replayRecording(recordingPath(name))
+    for (const { outcome, message, hint, problems } of timeline.targets.filter(
+      (target) => target.outcome !== 'ready',
+    )) {
+      expect(message).not.toBe('')
+      expect(hint).toMatch(/\.$|\S: kubectl /)
+      const [deciding] = problems
+      if (outcome === 'failed' && deciding?.container !== undefined)
+        expect(message).toContain(`container ${deciding.container}`)
+    }
+  })
+})
