@@ -18,7 +18,7 @@ export function holdsObjects(firstLine: string): boolean {
  * `kubectl get -w -o json` (one after the other). Nothing says what happened to them or when, so
  *
  * - the moment of a version is the latest moment that it tells of itself, and never before that of the version before;
- * - a new uid under one name means that the object was deleted and created;
+ * - a new uid under one name means that the object was deleted and created, which whoever takes the events must see;
  * - the first version stands for the first list of its kind.
  *
  * What cannot be read ends it: `onDamage` hears of the line and why.
@@ -27,7 +27,6 @@ export async function* readObjects(
   path: string,
   onDamage: (line: number, why: string) => void,
 ): AsyncGenerator<FeedEvent> {
-  const known = new Map<string, KubeObject>()
   let at: number | undefined
   let line = 1
   try {
@@ -36,16 +35,11 @@ export async function* readObjects(
       const object = JSON.parse(text.json) as KubeObject
       if (!isObject(object)) throw new Error('it is no Kubernetes object')
       const { apiVersion, kind, metadata } = object
-      const { namespace, name, uid } = metadata
-      const key = JSON.stringify([apiVersion, kind, namespace, name])
-      const before = known.get(key)
-      const isFirst = known.size === 0
-      const isAnother = before !== undefined && before.metadata.uid !== uid
+      const { namespace } = metadata
+      const isFirst = at === undefined
       at = Math.max(at ?? 0, latestMoment(object) ?? 0)
-      if (isAnother) yield { at, type: 'DELETED', object: before }
-      yield { at, type: before === undefined || isAnother ? 'ADDED' : 'MODIFIED', object }
+      yield { at, type: isFirst ? 'ADDED' : 'MODIFIED', object }
       if (isFirst) yield { at, type: 'SYNCED', apiVersion, kind, ...(namespace === undefined ? {} : { namespace }) }
-      known.set(key, object)
     }
   } catch (error) {
     onDamage(error instanceof Damage ? error.line : line, error instanceof Error ? error.message : String(error))

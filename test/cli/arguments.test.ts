@@ -62,6 +62,7 @@ describe('flags of references', () => {
 describe('references', () => {
   test('are a kind with its names, or each TYPE/NAME by itself', () => {
     expect(linesOf('deploy web api job/migrate sts db')).toEqual(['deploy web api', 'job/migrate', 'sts db'])
+    expect(linesOf('deploy web -n shop sts db')).toEqual(['deploy web --namespace=shop', 'sts db'])
     expect(linesOf('deploy -n shop web')).toEqual(['deploy web --namespace=shop'])
     expect(linesOf('deploy -l app=shop sts --all')).toEqual(['deploy --selector=app=shop', 'sts --all'])
   })
