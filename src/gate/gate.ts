@@ -216,8 +216,10 @@ export class Gate {
     const generation = track.object?.metadata.generation
     const isFirstSight = this.store.knowledge(targetWatch(track.target)) !== 'complete'
     if (track.isAwaiting) {
-      if (!track.arrive(after, isFirstSight, this.#now, this.#around)) return
-      this.#tell(track, 'note', 'its change has arrived')
+      const hasArrived = track.arrive(after, isFirstSight, this.#now, this.#around)
+      if (hasArrived) this.#tell(track, 'note', 'its change has arrived')
+      else if (isFirstSight) this.#tell(track, 'note', 'is there already: waiting for its change to arrive')
+      if (!hasArrived) return
     }
     const before = track.requests
     const change = track.see(after, this.#now, isFirstSight, this.store, this.#around)

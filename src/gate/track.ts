@@ -214,7 +214,7 @@ export class Track {
       verdict: () => ({
         outcome: 'stalled',
         reason: 'change-not-seen',
-        message: `its change did not arrive in ${Math.round(awaitChangeMs / 1000)} s: it is as it was before`,
+        message: `its change did not arrive in ${Math.round(awaitChangeMs / 1000)} s`,
       }),
     }
   }

@@ -10,7 +10,7 @@ async function slowUpdate(stage: Stage): Promise<void> {
   await stage.apply(deployment('web', { image: 'v2', script: slowStart(8) }))
 }
 
-/** Rollouts that end because somebody wanted something else meanwhile. */
+/** Rollouts that end because somebody wanted something else meanwhile, and changes that come late or not at all. */
 export const overtaken: Scenario[] = [
   {
     ...web,
@@ -33,6 +33,27 @@ export const overtaken: Scenario[] = [
       stage.decide()
     },
     expect: { outcome: 'superseded', reason: 'rolled-back' },
+  },
+  {
+    ...web,
+    name: 'change-awaited',
+    inputs: { ...web.inputs, 'await-change': '30s' },
+    setup: (stage) => stage.rollOut(deployment('web')),
+    during: async (stage) => {
+      await stage.rollOut(deployment('web', { image: 'v2', script: slowStart(2) }))
+      stage.decide()
+    },
+    expect: { outcome: 'ready', reason: '' },
+    takesSeconds: 10,
+  },
+  {
+    ...web,
+    name: 'change-not-seen',
+    inputs: { ...web.inputs, 'await-change': '6s' },
+    setup: (stage) => stage.rollOut(deployment('web')),
+    expect: { outcome: 'stalled', reason: 'change-not-seen' },
+    decidedBy: secondsAfterStart(6),
+    takesSeconds: 9,
   },
   {
     ...web,
