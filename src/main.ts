@@ -2,9 +2,12 @@ import { appendFileSync, existsSync, mkdirSync, mkdtempSync, writeFileSync } fro
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as core from '@actions/core'
+import { systemClock } from './cluster/clock.ts'
 import { describeMistake, UserError } from './errors.ts'
+import { passes } from './gate/pass.ts'
 import type { EndedTimeline } from './gate/timeline.ts'
-import { inputs as inputNames, parseInputs } from './inputs.ts'
+import type { Extras } from './github/extras.ts'
+import { type Inputs, inputs as inputNames, parseInputs } from './inputs.ts'
 import { readNamed } from './plan/named.ts'
 import { buildAnnotations } from './report/annotations.ts'
 import { isManifest } from './report/details.ts'
@@ -106,9 +109,8 @@ function publish(timeline: EndedTimeline): void {
   if (stepSummary && core.getInput('summary').toLowerCase() !== 'false') appendFileSync(stepSummary, summary)
   setOutputs({ ...buildOutputs(timeline), report, 'summary-file': summaryFile })
   for (const { title, message, ...place } of buildAnnotations(timeline)) core.error(message, { title, ...place })
-  const { outcome, reason, message } = timeline.verdict
-  const isWelcome = outcome === 'superseded' && reason === 'superseded' && core.getInput('on-superseded') === 'pass'
-  if (outcome !== 'ready' && !isWelcome) core.setFailed(plain(message.replaceAll('\n', ' · ')))
+  const onSuperseded = core.getInput('on-superseded') === 'pass' ? 'pass' : 'fail'
+  if (!passes(timeline, onSuperseded)) core.setFailed(plain(timeline.verdict.message.replaceAll('\n', ' · ')))
 }
 
 /** A folder of this run's own: several gates of one job must not overwrite each other's reports. */

@@ -1,4 +1,5 @@
 import { describeMistake, type UserError } from '../errors.ts'
+import { passes } from '../gate/pass.ts'
 import type { EndedTimeline } from '../gate/timeline.ts'
 import { plain } from '../report/escape.ts'
 import { buildReport } from '../report/json.ts'
@@ -10,20 +11,14 @@ export const cancelledCode = 130
  * The exit code of a gate (DESIGN §4): 0 ready, 1 not ready, 2 misconfigured, 130 cancelled.
  * @param onSuperseded what the input of that name says
  */
-export function exitCodeOf({ verdict, targets }: EndedTimeline, onSuperseded: 'fail' | 'pass' = 'fail'): number {
-  switch (verdict.outcome) {
-    case 'ready':
-      return 0
+export function exitCodeOf(timeline: EndedTimeline, onSuperseded: 'fail' | 'pass' = 'fail'): number {
+  switch (timeline.verdict.outcome) {
     case 'misconfigured':
       return 2
     case 'cancelled':
       return cancelledCode
-    case 'superseded': {
-      const areWelcome = targets.every(({ outcome, reason }) => outcome === 'ready' || reason === 'superseded')
-      return onSuperseded === 'pass' && areWelcome ? 0 : 1
-    }
     default:
-      return 1
+      return passes(timeline, onSuperseded) ? 0 : 1
   }
 }
 
