@@ -50,8 +50,7 @@ function assessConditions(
     each !== undefined && (each.status === 'True' || isFine?.(each) === true)
   const wrong = found.find((each) => each !== undefined && !holds(each))
   const failed = present.find((each) => isFailure?.(each))
-  const isTerminating = present.some(({ type, status }) => type === 'Terminating' && status === 'True')
-  const ready = found.every(holds) && failed === undefined && !isTerminating
+  const ready = found.every(holds) && failed === undefined
   const spoken = found.filter((each) => each !== undefined)
   const words = spoken.map(({ type, status }) => `${type} is ${status}`).join(', ')
   const problem =
@@ -73,7 +72,7 @@ function assessConditions(
       },
       { name: 'ready', state: ready ? 'done' : 'open', message: ready ? words : waiting },
     ],
-    problems: ready || isTerminating ? [] : [problem],
+    problems: ready ? [] : [problem],
     ...(!ready && problem.proven ? { failure: problem } : {}),
     ...(problem.class === 'strike' && !problem.proven ? { recheckAt: problem.firstSeenAt + reportedMs } : {}),
     notes: [],

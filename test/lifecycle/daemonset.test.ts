@@ -174,10 +174,11 @@ describe('a DaemonSet does not wait for a node', () => {
 
 describe('a DaemonSet fails', () => {
   const broken = (nth: number, at: number, hash?: string) => agent('n1', crashLoopStatus(nth, at), hash)
-  const judgeBroken = (hash: string, generation = 1) => {
+  const judgeBroken = (hash: string, generation = 1, type = 'RollingUpdate') => {
     const history = seenPod([5, broken(1, 5, hash)], [20, broken(2, 20, hash)], [45, broken(3, 45, hash)])
     const podHistories = new Map([['agent-n1-uid', history]])
-    const set = createSet({ metadata: { generation }, status: done(1, { numberReady: 0, numberAvailable: 0 }) })
+    const status = done(1, { numberReady: 0, numberAvailable: 0 })
+    const set = createSet({ metadata: { generation }, spec: { updateStrategy: { type } }, status })
     return judge(set, [...nodes, broken(3, 45, hash)], { podHistories })
   }
 
@@ -185,8 +186,8 @@ describe('a DaemonSet fails', () => {
     expect(judgeBroken('new').failure).toMatchObject({ reason: 'crash-loop', subject: 'pod/agent-n1' })
   })
 
-  it('not by those of an old one', () => {
-    expect(judgeBroken('old').failure).toBeUndefined()
+  it.each(['RollingUpdate', 'OnDelete'])('not by those of an old one (%s)', (type) => {
+    expect(judgeBroken('old', 1, type).failure).toBeUndefined()
   })
 
   it('not before it is known which pods are new', () => {

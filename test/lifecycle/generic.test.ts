@@ -123,7 +123,7 @@ describe('a kind without a rule of its own is judged by', () => {
       { phase: 'Bound', lastOperation: { state: 'Processing' } },
       'progressing',
     ],
-    ['its state, and not that of another time', { phase: 'Bound', lastBackupState: 'Failed' }, 'ready'],
+    ['its state, and not that of another time', { lastBackupState: 'Failed' }, 'ready'],
     ['its state, and not that of a part', { phase: 'Running', backup: { status: 'Failed' } }, 'ready'],
     ['a part, where nothing speaks for the whole', { cluster: { status: 'PENDING' } }, 'progressing'],
     ['a flag', { ready: false }, 'progressing'],
@@ -155,7 +155,7 @@ describe('a kind without a rule of its own is judged by', () => {
       { listeners: [{ name: 'http', conditions: [condition('Accepted', 'False')] }] },
       'progressing',
     ],
-    ['parents that have not spoken', { parents: [{ conditions: [] }] }, 'progressing'],
+    ['parents that have not spoken', { parents: [{ parentRef: { name: 'gate' }, conditions: [] }] }, 'progressing'],
     ['parents that accept it', { parents: [{ conditions: [condition('Accepted', 'True')] }] }, 'ready'],
     [
       'a condition of an older generation',
@@ -188,9 +188,22 @@ describe('a kind without a rule of its own is judged by', () => {
     expect(assess(resource({ observedGeneration: 2, ...stalled }), 9).status).toBe('failed')
   })
 
+  it('a failure since it was first seen, however often it is repeated', () => {
+    const object = resource({ phase: 'Failed' })
+    const other = resource({ phase: 'Pending' })
+    const history = seenTarget([0, other], [5, object], [12, object])
+    const status = (now: number) => genericRule.assess(object, view({ now, history })).status
+    expect([status(14), status(15)]).toEqual(['progressing', 'failed'])
+  })
+
   it('no failure while its controller tries again', () => {
     const status = { conditions: [condition('Ready', 'False'), condition('Reconciling', 'True')], phase: 'Failed' }
     expect(assess(resource(status))).toMatchObject({ status: 'progressing', patience: expect.anything() })
+  })
+
+  it('its being suspended, before anybody wrote a status', () => {
+    const object = { ...resource(), spec: { suspend: true } }
+    expect(assess(object).problems).toMatchObject([{ reason: 'suspended' }])
   })
 
   it.each([

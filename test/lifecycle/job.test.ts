@@ -75,7 +75,7 @@ describe('a Job', () => {
 
   it('points at the container that failed last', () => {
     const conditions = [condition('Failed', 'True', { reason: 'BackoffLimitExceeded' })]
-    const objects = [jobPod(deadStatus(1, 20), 'migrate-b'), jobPod(deadStatus(1, 40), 'migrate-a')]
+    const objects = [jobPod(deadStatus(1, 40), 'migrate-a'), jobPod(deadStatus(1, 20), 'migrate-b')]
     const dead = objects.map((pod) => ({ ...pod, status: { ...pod.status, phase: 'Failed' } }))
     expect(judge(createJob({ status: { failed: 2, conditions } }), dead).failure).toMatchObject({
       subject: 'pod/migrate-a',
