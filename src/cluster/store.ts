@@ -57,6 +57,13 @@ export class Store {
         return this.#put(event.object)
       case 'DELETED':
         return this.#delete(event.object)
+      case 'DISCOVERY':
+        for (const { group, kind, status } of event.resources) {
+          // A kind is listed once a version: an object that has a status in one has it in all.
+          const key = `${group}/${kind}`
+          this.#statuses.set(key, status || this.#statuses.get(key) === true)
+        }
+        return []
       case 'SYNCED':
         this.#synced.set(event.kind, [...(this.#synced.get(event.kind) ?? []), event])
         return []
