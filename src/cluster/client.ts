@@ -48,6 +48,8 @@ interface Session {
  * plugin dated is renewed when its time is over.
  */
 export class Client {
+  /** Told of every answer that is no refusal: the server can be seen. */
+  onAnswer: () => void = () => {}
   readonly #kubeconfig: Kubeconfig
   readonly #reload: () => Kubeconfig
   readonly #options: ClientOptions
@@ -189,7 +191,10 @@ export class Client {
     const sentAt = this.#options.clock.now()
     const response = await exchange(url, { ...request, signal }, body)
     this.#serverClock.observe(response.headers.date, sentAt, this.#options.clock.now())
-    if (response.statusCode !== undefined && response.statusCode >= 200 && response.statusCode < 300) return response
+    if (response.statusCode !== undefined && response.statusCode >= 200 && response.statusCode < 300) {
+      this.onAnswer()
+      return response
+    }
     throw await refusal(response, this.#options.clock.now())
   }
 

@@ -3,7 +3,7 @@ import { Client } from './client.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { discover, serverVersion } from './discovery.ts'
 import { ApiError } from './failures.ts'
-import type { ApiResource, WatchRequest } from './feed.ts'
+import type { ApiResource, Observation, WatchRequest } from './feed.ts'
 import { firstContact } from './first-contact.ts'
 import { type Kubeconfig, type KubeconfigInput, loadKubeconfig } from './kubeconfig.ts'
 import { type Places, usualPlaces } from './kubeconfig-document.ts'
@@ -57,6 +57,8 @@ export class Cluster {
   #discovering: Promise<readonly ApiResource[]> | undefined
   #stale: readonly string[] = []
   #version: string | undefined
+  /** Who was told last that the server cannot be seen. */
+  #blinded: Sink | undefined
   #closed = false
 
   /** Use `connect`. */
@@ -67,6 +69,7 @@ export class Cluster {
     this.#kubeconfig = kubeconfig
     this.#client = client
     this.#clock = clock
+    client.onAnswer = () => this.#answered()
   }
 
   /** The API server's version (`v1.34.4`), once discovered and where it may be read. */
@@ -113,7 +116,7 @@ export class Cluster {
       clock: this.#clock,
       strip: this.strip,
       path,
-      sink,
+      sink: (observation) => this.#tell(observation, sink),
     })
     this.#reflectors.set(key, reflector)
     void reflector.run()
@@ -142,6 +145,19 @@ export class Cluster {
     this.#closed = true
     for (const reflector of this.#reflectors.values()) reflector.close()
     this.#client.close()
+  }
+
+  #tell(observation: Observation, sink: Sink): void {
+    const isAnswer = observation.type !== 'ERROR' || [403, 404, 410].includes(observation.code)
+    this.#blinded = isAnswer ? undefined : sink
+    sink(observation)
+  }
+
+  /** One request may fail for long while others are answered: then the server can be seen all the same. */
+  #answered(): void {
+    const sink = this.#blinded
+    this.#blinded = undefined
+    if (!this.#closed) sink?.({ type: 'ALIVE' })
   }
 
   /** The path of a request's collection. A kind that is not known is looked for again, for it may have been installed since. */

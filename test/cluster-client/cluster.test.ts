@@ -147,6 +147,18 @@ describe('watching', () => {
     expect(told.words).toEqual(['ERROR 404', 'ALIVE', 'SYNCED Widget'])
   })
 
+  test('one request that keeps failing does not hide that others are answered', async () => {
+    const { server, cluster } = await start()
+    const told = new Observations()
+    server.failNext(Infinity, 500, { filter: ({ path }) => path.endsWith('/events') })
+    cluster.watch({ apiVersion: 'v1', kind: 'Event', namespace: 'shop' }, told.sink)
+    await told.until('ERROR 500')
+    cluster.watch(pods, told.sink)
+    await told.until('SYNCED Pod')
+    expect(told.words).toContain('ALIVE')
+    expect(told.words.filter((words) => words === 'ERROR 500')).toHaveLength(1)
+  })
+
   test('a refresh asks for fresh lists of what is watched, and says whether the server answered', async () => {
     const { server, cluster } = await start()
     const told = new Observations()
