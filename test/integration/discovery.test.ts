@@ -1,0 +1,69 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ApiResource } from '../../src/cluster/feed.ts'
+import { startApiServer } from '../support/api-server.ts'
+import { BUILT_IN_RESOURCES } from '../support/resources.ts'
+import { startAction } from '../support/runner.ts'
+
+const limitMs = 30_000
+
+/** Gates an object that has no status, and returns the outcome and what the recording says of discovery. */
+async function gate(
+  status: boolean,
+): Promise<{ reason: string | undefined; outcome: string | undefined; kinds: unknown }> {
+  const folder = mkdtempSync(join(tmpdir(), 'discovery-'))
+  const widgets: ApiResource = {
+    group: 'example.com',
+    version: 'v1',
+    kind: 'Widget',
+    plural: 'widgets',
+    namespaced: true,
+    status,
+    verbs: ['get', 'list', 'watch'],
+  }
+  const server = await startApiServer({ resources: [...BUILT_IN_RESOURCES, widgets] })
+  try {
+    server.apply({ apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'w', namespace: 'shop' }, spec: {} })
+    const record = join(folder, 'gate.ndjson')
+    const inputs = {
+      kubeconfig: server.kubeconfig(),
+      resources: 'widget/w',
+      namespace: 'shop',
+      record,
+      'stall-timeout': '1s',
+    }
+    const { outputs } = await startAction('src/index.ts', folder, inputs, { env: { NO_COLOR: '1' } }).ended
+    const lines = readFileSync(record, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    const kinds = lines.find(({ type }) => type === 'DISCOVERY')?.resources
+    return { outcome: outputs['outcome'], reason: outputs['reason'], kinds }
+  } finally {
+    await server.close()
+    rmSync(folder, { recursive: true })
+  }
+}
+
+describe('what discovery says of a kind', () => {
+  test(
+    'has the gate wait for a status that it declares, and is recorded',
+    async () => {
+      expect(await gate(true)).toMatchObject({
+        outcome: 'stalled',
+        reason: 'not-reconciled',
+        kinds: [{ group: 'example.com', kind: 'Widget', status: true }],
+      })
+    },
+    limitMs,
+  )
+
+  test(
+    'has the gate be content with the object where it declares none',
+    async () => {
+      expect(await gate(false)).toMatchObject({ outcome: 'ready', kinds: [{ kind: 'Widget', status: false }] })
+    },
+    limitMs,
+  )
+})
