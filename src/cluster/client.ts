@@ -23,8 +23,6 @@ export interface ClientOptions {
 
 export interface RequestOptions {
   readonly accept?: string
-  /** Sent as JSON, with POST. */
-  readonly body?: unknown
   /** For the whole answer; for a stream until it begins. Default 30 s. */
   readonly timeoutMs?: number
   readonly maxBytes?: number
@@ -80,7 +78,7 @@ export class Client {
     this.#secure.destroy()
   }
 
-  /** GET, or POST when there is a body; the answer must be JSON. */
+  /** GET; the answer must be JSON. */
   json(path: string, options: RequestOptions = {}): Promise<unknown> {
     return this.#bounded(options, async (signal) => {
       const response = await this.#send(path, options, signal)
@@ -178,18 +176,9 @@ export class Client {
 
   async #attempt(session: Session, path: string, options: RequestOptions, signal: AbortSignal) {
     const url = new URL(session.kubeconfig.server + path)
-    const body = options.body === undefined ? undefined : JSON.stringify(options.body)
     const request = await this.#requestOptions(session, url, options)
-    if (body !== undefined) {
-      request.method = 'POST'
-      request.headers = {
-        ...request.headers,
-        'Content-Type': 'application/json',
-        'Content-Length': Buffer.byteLength(body),
-      }
-    }
     const sentAt = this.#options.clock.now()
-    const response = await exchange(url, { ...request, signal }, body)
+    const response = await exchange(url, { ...request, signal })
     this.#serverClock.observe(response.headers.date, sentAt, this.#options.clock.now())
     if (response.statusCode !== undefined && response.statusCode >= 200 && response.statusCode < 300) {
       this.onAnswer()
@@ -240,14 +229,14 @@ export class Client {
  * One request and the beginning of its answer. A connection from the pool may have been closed by the server a moment
  * ago; nothing was lost then, and the request is repeated on another.
  */
-async function exchange(url: URL, options: https.RequestOptions, body: string | undefined): Promise<IncomingMessage> {
+async function exchange(url: URL, options: https.RequestOptions): Promise<IncomingMessage> {
   for (;;) {
     const request = (url.protocol === 'https:' ? https : http).request(url, options)
     try {
       return await new Promise<IncomingMessage>((resolve, reject) => {
         request.once('response', resolve)
         request.on('error', reject)
-        request.end(body)
+        request.end()
       })
     } catch (error) {
       const stale = request.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET'

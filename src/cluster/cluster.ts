@@ -1,4 +1,3 @@
-import { type Access, type AccessQuestion, reviewAccess } from './access.ts'
 import { Client } from './client.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { discover, serverVersion } from './discovery.ts'
@@ -134,10 +133,6 @@ export class Cluster {
 
   readLog(request: LogRequest): Promise<LogTail> {
     return readLog(this.#client, request)
-  }
-
-  reviewAccess(questions: readonly AccessQuestion[]): Promise<Access[]> {
-    return reviewAccess(this.#client, questions)
   }
 
   /** Ends everything at once; nothing is told any more, and nothing keeps the process alive. */

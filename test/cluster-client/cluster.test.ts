@@ -197,23 +197,6 @@ test('a list names what there is, without its secrets', async () => {
   await expect(cluster.list({ apiVersion: 'v1', kind: 'Nonsense' })).rejects.toMatchObject({ status: 404 })
 })
 
-test('an access review tells what may be listed and watched', async () => {
-  const { server, cluster } = await start()
-  server.deny({ verb: 'watch', resource: 'pods' })
-  const resources = await cluster.discover()
-  const questions = ['Pod', 'Deployment'].map((wanted) => {
-    const resource = resources.find(({ kind }) => kind === wanted)
-    if (!resource) throw new Error(`no ${wanted}`)
-    return { resource, namespace: 'shop' }
-  })
-  expect(await cluster.reviewAccess(questions)).toEqual([
-    { list: true, watch: false },
-    { list: true, watch: true },
-  ])
-  server.failNext(4, 403)
-  expect(await cluster.reviewAccess(questions.slice(0, 1))).toEqual([{ list: undefined, watch: undefined }])
-})
-
 test('a closed cluster keeps no process alive', async () => {
   const { server } = await start()
   const module = fileURLToPath(new URL('../../src/cluster/cluster.ts', import.meta.url))
