@@ -2,6 +2,7 @@ import * as z from 'zod/mini'
 import { type Mistake, UserError } from './errors.ts'
 import { quote } from './plan/complain.ts'
 import { parseDuration } from './plan/duration.ts'
+import { type ExpectedImages, parseExpectedImages } from './plan/expected-images.ts'
 import { parseMilestoneTimeouts } from './plan/milestones.ts'
 import { didYouMean } from './plan/nearest.ts'
 
@@ -27,6 +28,7 @@ export interface Inputs {
   readonly onSuperseded: 'fail' | 'pass'
   /** How long a target's change may take to arrive before it is judged; 0 judges what is there. */
   readonly awaitChangeMs: number
+  readonly expectImages: ExpectedImages
   readonly logLines: number
   /** Path of the recording to write. */
   readonly record: string | undefined
@@ -122,6 +124,11 @@ const schema = z.object({
     'What becomes of the job when somebody else changed a resource while it was watched: `fail` or `pass`.',
     oneOf('fail', 'pass'),
   ),
+  'expect-images': input(
+    '',
+    'The digests that must be the ones running, one `container=sha256:…` a line.',
+    parseExpectedImages,
+  ),
   'await-change': input(
     '0',
     "How long each resource's change may take to arrive before the resource is judged, for a gate that starts before the apply.",
@@ -191,6 +198,7 @@ export function parseInputs(
     failFast: data['fail-fast'],
     onSuperseded: data['on-superseded'],
     awaitChangeMs: data['await-change'],
+    expectImages: data['expect-images'],
     logLines: data['log-lines'],
     record: data.record,
     summary: data.summary,

@@ -1,5 +1,7 @@
-import type { KubeObject } from '../cluster/objects.ts'
+import type { KubeObject, PodSpec, PodTemplate } from '../cluster/objects.ts'
 import type { Surroundings } from '../lifecycle/history.ts'
+import { asksForImages } from '../lifecycle/running-images.ts'
+import type { ExpectedImages } from '../plan/expected-images.ts'
 import { differences } from '../plan/manifests/differences.ts'
 import type { Target } from '../plan/target.ts'
 
@@ -12,17 +14,20 @@ const notTheUser: ReadonlySet<string | undefined> = new Set(['status', 'scale'])
  */
 export class Arrival {
   readonly #target: Target
+  readonly #expected: ExpectedImages
   /** The object as the first list had it. */
   #before: KubeObject | undefined
 
-  constructor(target: Target) {
+  constructor(target: Target, expected: ExpectedImages) {
     this.#target = target
+    this.#expected = expected
   }
 
   /**
    * Whether this version of the object carries the change: it came after the first list, or under another uid; its
    * generation moved (where it has none, its resourceVersion); somebody wrote it since the gate began, by its managedFields;
-   * or it carries all that its manifest says.
+   * or it carries all that its manifest says, or the
+   * images that are expected.
    */
   hasArrived(object: KubeObject, isInFirstList: boolean, around: Surroundings): boolean {
     this.#before ??= isInFirstList ? object : undefined
@@ -30,6 +35,7 @@ export class Arrival {
       this.#before === undefined ||
       isAnother(this.#before, object) ||
       wasWritten(object, around) ||
+      asksForImages(podSpecOf(object), this.#expected) ||
       (this.#target.manifest !== undefined && differences(this.#target.manifest, object).length === 0)
     )
   }
@@ -38,6 +44,11 @@ export class Arrival {
   lose(): void {
     this.#before = undefined
   }
+}
+
+function podSpecOf(object: KubeObject): PodSpec {
+  const spec = object.spec as (PodSpec & { template?: PodTemplate }) | undefined
+  return spec?.template?.spec ?? spec ?? {}
 }
 
 function isAnother({ metadata: before }: KubeObject, { metadata: now }: KubeObject): boolean {

@@ -3,7 +3,8 @@ import type { FeedEvent, WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject, Pod } from '../cluster/objects.ts'
 import { type Change, covers, Store } from '../cluster/store.ts'
 import type { Assessment, Problem } from '../lifecycle/assessment.ts'
-import { observePod, observePodEvents, type PodHistory, type Surroundings } from '../lifecycle/history.ts'
+import { containersOf, observePod, observePodEvents, type PodHistory, type Surroundings } from '../lifecycle/history.ts'
+import { imageMismatch } from '../lifecycle/running-images.ts'
 import type { View } from '../lifecycle/view.ts'
 import { displayName, nameKey, type Target, targetWatch } from '../plan/target.ts'
 import { clockWarnings } from './clock-warnings.ts'
@@ -327,7 +328,7 @@ export class Gate {
       return
     }
     if (track.requests.some((request) => this.store.knowledge(request) === 'pending')) return
-    const assessment = track.rule.assess(track.object, this.#view(track))
+    const assessment = this.#checkImages(track, track.object, track.rule.assess(track.object, this.#view(track)))
     const wasReady = track.isReady
     if (track.assessment === undefined && assessment.status !== 'ready') this.#warnOfClocks(track, track.object)
     track.assessment = assessment
@@ -357,6 +358,53 @@ export class Gate {
       track.readyAt = undefined
       track.stall.restart(this.#now)
     }
+  }
+
+  /** A target that would be ready has failed when it runs other images than those expected. */
+  #checkImages(track: Track, object: KubeObject, assessment: Assessment): Assessment {
+    const { expectImages } = this.#settings
+    if (assessment.status !== 'ready' || !this.#expectsImages) return assessment
+    const failure = imageMismatch(this.#podsOf(track, object, assessment), expectImages, { now: this.#now })
+    if (failure === undefined) return assessment
+    return {
+      ...assessment,
+      status: 'failed',
+      message: failure.message,
+      failure,
+      problems: [failure, ...assessment.problems],
+    }
+  }
+
+  get #expectsImages(): boolean {
+    return Object.keys(this.#settings.expectImages).length > 0
+  }
+
+  /** The pods of the revision that is gated; of a pod of the user's own, itself. */
+  #podsOf({ target }: Track, object: KubeObject, { pods }: Assessment): readonly Pod[] {
+    if (object.kind === 'Pod') return [object as Pod]
+    const all = this.store.list('Pod', target.namespace) as readonly Pod[]
+    return all.filter(
+      ({ metadata: { uid, deletionTimestamp } }) => deletionTimestamp === undefined && pods?.has(uid ?? ''),
+    )
+  }
+
+  /** When all is ready, an expected container that no gated pod has proves nothing: the name may be misspelt. */
+  #refuseUnseenImages(): void {
+    const names = this.#tracks.flatMap((track) =>
+      track.object === undefined || track.assessment === undefined
+        ? []
+        : this.#podsOf(track, track.object, track.assessment).flatMap((pod) =>
+            containersOf(pod).map(({ container }) => container.name),
+          ),
+    )
+    const unseen = Object.keys(this.#settings.expectImages).filter((name) => !names.includes(name))
+    const [first] = this.#tracks
+    if (unseen.length === 0 || first === undefined) return
+    this.#end(first, {
+      outcome: 'failed',
+      reason: 'image-mismatch',
+      message: `no gated pod has a container named ${unseen.join(', ')}, whose image is expected`,
+    })
   }
 
   #warnOfClocks(track: Track, object: KubeObject): void {
@@ -437,6 +485,7 @@ export class Gate {
     if (this.#over !== undefined) return
     const refused = this.#sight.verdict(this.#now)
     const isDone = this.#tracks.every(({ isOpen }) => !isOpen)
+    if (this.#expectsImages && this.#tracks.every(({ isReady }) => isReady)) this.#refuseUnseenImages()
     if (isDone || this.#now >= this.#failFastAt()) this.#finish(decide(this.#tracks))
     else if (refused !== undefined) this.#finish(refused)
   }

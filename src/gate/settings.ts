@@ -1,4 +1,5 @@
 import type { Inputs } from '../inputs.ts'
+import type { ExpectedImages } from '../plan/expected-images.ts'
 import type { HealthCheck } from '../plan/health-checks.ts'
 
 /** How the user wants to be told, and when it is over. Durations in milliseconds, 0 turns a clock off. */
@@ -16,6 +17,8 @@ export interface GateSettings {
   readonly onSuperseded: 'fail' | 'pass'
   /** How long the change of a target may take to arrive; 0: what is there is judged. */
   readonly awaitChangeMs: number
+  /** The digests that must be the ones running; empty: whatever runs is right. */
+  readonly expectImages: ExpectedImages
   /** The user's own rules, which go before the kinds'. */
   readonly healthChecks?: readonly HealthCheck[]
   readonly context: string
@@ -42,6 +45,7 @@ export function gateSettings(inputs: Inputs, surroundings: GateSurroundings): Ga
     failFast: inputs.failFast,
     onSuperseded: inputs.onSuperseded,
     awaitChangeMs: inputs.awaitChangeMs,
+    expectImages: inputs.expectImages,
     ...surroundings,
   }
 }

@@ -61,7 +61,7 @@ export class Track {
     this.requests = [targetWatch(target)]
     this.#settings = settings
     const isAwaited = settings.awaitChangeMs > 0 && target.waitFor?.type !== 'delete'
-    this.#arrival = isAwaited ? new Arrival(target) : undefined
+    this.#arrival = isAwaited ? new Arrival(target, settings.expectImages) : undefined
   }
 
   /** Its change has not arrived yet. */

@@ -38,6 +38,7 @@ export function createSettings(overrides: Partial<GateSettings> = {}): GateSetti
     failFast: true,
     onSuperseded: 'fail',
     awaitChangeMs: 0,
+    expectImages: {},
     context: 'test',
     serverVersion: 'v1.34.4',
     serverOffsetMs: 0,

@@ -52,6 +52,7 @@ export function judge(verdictCase: VerdictCase): Judged {
     stallIsLiteral: false,
     milestoneTimeoutsMs: { created: 30_000 },
     awaitChangeMs: 0,
+    expectImages: {},
     settleMs: 10_000,
     maxRestarts: 2,
     failFast: true,

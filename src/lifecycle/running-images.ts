@@ -1,0 +1,47 @@
+import type { Pod, PodSpec } from '../cluster/objects.ts'
+import type { ExpectedImages } from '../plan/expected-images.ts'
+import type { Problem } from './assessment.ts'
+import { containersOf } from './history.ts'
+import type { View } from './view.ts'
+
+/**
+ * Terminal: a pod that is ready runs another digest than the one that was built; it will not change by itself. What runs is
+ * the digest of the container's `imageID`, as its runtime resolved the name; some runtimes write the digest of the platform
+ * there where an index was built, so a digest in the pod's own `image` speaks for it as well.
+ */
+export function imageMismatch(
+  pods: readonly Pod[],
+  expected: ExpectedImages,
+  view: Pick<View, 'now'>,
+): Problem | undefined {
+  for (const pod of pods) {
+    for (const { container, status } of containersOf(pod)) {
+      const wanted = Object.hasOwn(expected, container.name) ? expected[container.name] : undefined
+      const running = digestOf(status?.imageID)
+      if (wanted === undefined || running === wanted || digestOf(container.image) === wanted) continue
+      return {
+        reason: 'image-mismatch',
+        class: 'terminal',
+        subject: `pod/${pod.metadata.name}`,
+        container: container.name,
+        message: `runs ${running ?? 'an image whose digest is not known'}, and ${wanted} was expected`,
+        count: 1,
+        firstSeenAt: view.now,
+        proven: true,
+        ...(container.image === undefined ? {} : { detail: { image: container.image } }),
+      }
+    }
+  }
+  return undefined
+}
+
+/** Whether the template of a workload asks for the expected digests: for all of its containers that are named, at least one. */
+export function asksForImages({ containers = [], initContainers = [] }: PodSpec, expected: ExpectedImages): boolean {
+  const named = [...containers, ...initContainers].filter(({ name }) => Object.hasOwn(expected, name))
+  return named.length > 0 && named.every(({ name, image }) => digestOf(image) === expected[name])
+}
+
+/** `registry/app@sha256:…`, `sha256:…` → the digest. */
+function digestOf(image: string | undefined): string | undefined {
+  return /sha256:[0-9a-f]{64}$/.exec(image ?? '')?.[0]
+}

@@ -1,0 +1,68 @@
+import {
+  complete,
+  createContainer,
+  createPod,
+  createReplicaSet,
+  createTemplate,
+  readyStatus,
+} from '../lifecycle/builders.ts'
+import { added, allSynced, at, createWorkload, run } from './builders.ts'
+
+const built = `sha256:${'b'.repeat(64)}`
+const other = `sha256:${'c'.repeat(64)}`
+const web = createWorkload('web')
+
+/** A rollout that is ready, and whose container runs this image. */
+function running(imageID: string, image = 'acme/web:v1') {
+  const containers = [createContainer({ image })]
+  const deployment = web.deployment(complete(), { spec: { template: createTemplate({ containers }) } })
+  const set = createReplicaSet({ metadata: { name: 'web-1' } }, deployment)
+  const pod = createPod({ spec: { containers }, status: readyStatus(-60, { imageID }) }, set)
+  return [at(0, added(deployment, set, pod), allSynced)]
+}
+
+describe('a rollout of which the running images are expected', () => {
+  const expecting = (expectImages: Record<string, string>) => ({ settings: { expectImages } })
+
+  it.each([
+    ['by the digest that the runtime resolved', `docker.io/acme/web@${built}`, 'acme/web:v1'],
+    ['by the digest that the pod asks for, whatever the runtime writes', `acme/web@${other}`, `acme/web:v1@${built}`],
+    ['by a digest alone', built, 'acme/web:v1'],
+  ])('is ready when they are those %s', (_, imageID, image) => {
+    expect(run(running(imageID, image), expecting({ app: built })).outcome).toBe('ready')
+  })
+
+  it('has failed when another one runs', () => {
+    expect(run(running(`acme/web@${other}`), expecting({ app: built }))).toMatchObject({
+      outcome: 'failed',
+      reason: 'image-mismatch',
+      message: `deployment/web: pod/web-1-a, container app: runs ${other}, and ${built} was expected`,
+    })
+  })
+
+  it('has failed when the runtime does not say what runs', () => {
+    expect(run(running(''), expecting({ app: built }))).toMatchObject({ outcome: 'failed', reason: 'image-mismatch' })
+  })
+
+  it('has failed when no pod has such a container', () => {
+    expect(run(running(`acme/web@${built}`), expecting({ app: built, worker: built }))).toMatchObject({
+      outcome: 'failed',
+      reason: 'image-mismatch',
+      message: 'deployment/web: no gated pod has a container named worker, whose image is expected',
+    })
+  })
+
+  it('may run what it wants in other containers', () => {
+    expect(run(running(`acme/web@${other}`), expecting({})).outcome).toBe('ready')
+  })
+
+  it('is what await-change waits for, when it asks for them already', () => {
+    const settings = { awaitChangeMs: 60_000, expectImages: { app: built } }
+    expect(run(running('', `acme/web@${built}`), { settings })).toMatchObject({ outcome: 'ready', seconds: 0 })
+    expect(run(running('', 'acme/web:v1'), { settings }).reason).toBe('change-not-seen')
+  })
+
+  it('is not judged by its images before it is ready', () => {
+    expect(run([at(0, web.creating, allSynced)], expecting({ app: built })).reason).toBe('no-progress')
+  })
+})
