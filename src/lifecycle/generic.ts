@@ -3,9 +3,11 @@ import { groupOf } from '../cluster/store.ts'
 import type { Assessment, Milestone, Problem } from './assessment.ts'
 import { conditionProblem, isStale, notReconciled, ownProblem, reportedMs } from './conditions.ts'
 import { conclude, createdMilestone, type Rule } from './rule.ts'
-import { isSchedule, isSilent, isUnobserved, type Say, saysOf } from './says.ts'
+import type { Say } from './say.ts'
+import { isSilent, isUnobserved, saysOf } from './says.ts'
 import { type Standing, weigh } from './standing.ts'
 import type { View } from './view.ts'
+import { isSchedule } from './wishes.ts'
 
 /** A controller tries again what it writes an error about: as long as a missing object may take to appear. */
 const errorMs = 60_000

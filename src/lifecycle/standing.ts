@@ -1,4 +1,4 @@
-import type { Say } from './says.ts'
+import type { Say } from './say.ts'
 import type { Meaning } from './words.ts'
 
 /** What all that an object says comes to. */
