@@ -1,15 +1,8 @@
 import type { Condition, KubeObject } from '../cluster/objects.ts'
 import { milestonesOf } from '../plan/milestones.ts'
 import type { Assessment, Problem } from './assessment.ts'
-import {
-  conditionProblem,
-  conditionWords,
-  isStale,
-  notReconciled,
-  ownProblem,
-  presentConditions,
-  reportedMs,
-} from './conditions.ts'
+import { conditionProblem, notReconciled, ownProblem, reportedMs } from './condition-problems.ts'
+import { conditionWords, isStale, presentConditions } from './conditions.ts'
 import { conclude, createdMilestone, type Rule } from './rule.ts'
 import type { View } from './view.ts'
 

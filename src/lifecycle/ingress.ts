@@ -2,7 +2,7 @@ import type { WatchRequest } from '../cluster/feed.ts'
 import type { Ingress, IngressBackend, KubeObject, Service } from '../cluster/objects.ts'
 import { milestonesOf } from '../plan/milestones.ts'
 import type { Assessment, Problem } from './assessment.ts'
-import { ownProblem } from './conditions.ts'
+import { ownProblem } from './condition-problems.ts'
 import { conclude, createdMilestone, type Rule } from './rule.ts'
 import type { View } from './view.ts'
 
