@@ -33,9 +33,24 @@ export interface Inputs {
   /** Path of the recording to write. */
   readonly record: string | undefined
   readonly summary: boolean
+  /** For the extras alone: the gate itself needs none. */
+  readonly githubToken: string | undefined
+  readonly checkRun: boolean
+  readonly deploymentStatus: boolean
+  readonly comment: boolean
   /** The names of the inputs that the user wrote himself: a clock that he wrote is taken literally. */
   readonly written: ReadonlySet<string>
 }
+
+/** What the token must be allowed to do for each of the extras on GitHub, by the input that turns it on. */
+export const extraPermissions = {
+  'check-run': 'checks: write',
+  'deployment-status': 'deployments: write',
+  comment: 'pull-requests: write',
+} as const
+
+/** The inputs of the extras: they decide nothing, and one is a secret. */
+export const extraInputs: readonly string[] = ['github-token', ...Object.keys(extraPermissions)]
 
 type Parse<T> = (text: string, complain: (message: string) => void) => T | undefined
 
@@ -146,6 +161,10 @@ const schema = z.object({
   ),
   record: input('', 'The path of a recording to write, to be replayed later with `rollout-gate replay`.', optional),
   summary: input('true', 'Whether to write the job summary.', boolean),
+  'github-token': input('', 'The token for `check-run`, `deployment-status` and `comment`.', optional),
+  'check-run': input('false', 'Whether to show the rollout as a check of the commit, live.', boolean),
+  'deployment-status': input('false', 'Whether to write the status of a GitHub deployment.', boolean),
+  comment: input('false', 'Whether to keep one comment on the pull request up to date.', boolean),
 })
 
 /** Every input, in the order of the documentation. */
@@ -180,7 +199,8 @@ export function parseInputs(
   const unknown = [...written.keys()].filter((name) => !Object.hasOwn(schema.shape, name)).map(unknownInput)
   const result = z.safeParse(schema, Object.fromEntries(written))
   const wrong = (result.error?.issues ?? []).map(({ path, message }) => ({ input: String(path[0]), message }))
-  if (!result.success || unknown.length + further.length > 0) throw new UserError([...unknown, ...wrong, ...further])
+  const mistakes = [...unknown, ...wrong, ...tokenless(written), ...further]
+  if (!result.success || mistakes.length > 0) throw new UserError(mistakes)
 
   const { data } = result
   return {
@@ -202,6 +222,21 @@ export function parseInputs(
     logLines: data['log-lines'],
     record: data.record,
     summary: data.summary,
+    githubToken: data['github-token'],
+    checkRun: data['check-run'],
+    deploymentStatus: data['deployment-status'],
+    comment: data.comment,
     written: new Set(written.keys()),
   }
+}
+
+/** The extras that are on without the token that they need. */
+function tokenless(written: ReadonlyMap<string, string>): Mistake[] {
+  if (written.has('github-token')) return []
+  return Object.entries(extraPermissions)
+    .filter(([name]) => written.get(name)?.toLowerCase() === 'true')
+    .map(([input, permission]) => ({
+      input,
+      message: `It needs a token. Write \`github-token: \${{ github.token }}\` beside it, and give the job the permission \`${permission}\`.`,
+    }))
 }

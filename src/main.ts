@@ -5,10 +5,11 @@ import * as core from '@actions/core'
 import { systemClock } from './cluster/clock.ts'
 import { describeMistake, UserError } from './errors.ts'
 import { passes } from './gate/pass.ts'
-import type { EndedTimeline } from './gate/timeline.ts'
+import type { EndedTimeline, Verdict } from './gate/timeline.ts'
 import type { Extras } from './github/extras.ts'
 import { type Inputs, inputs as inputNames, parseInputs } from './inputs.ts'
 import { readNamed } from './plan/named.ts'
+import type { Reference } from './plan/references.ts'
 import { buildAnnotations } from './report/annotations.ts'
 import { isManifest } from './report/details.ts'
 import { plain } from './report/escape.ts'
@@ -17,6 +18,10 @@ import { type LogLayout, layoutLog, renderEntry, renderEvidence, renderHeader, r
 import { buildOutputs } from './report/outputs.ts'
 import { renderSummary } from './report/summary.ts'
 import { gateRollout, type Listener } from './rollout.ts'
+
+/** What the extras on GitHub may take after the verdict; a cancelled job is killed 10 s after it was told so. */
+const extrasMs = 10_000
+const extrasWhenCancelledMs = 4_000
 
 /**
  * The action: reads inputs, gates, prints, writes summary and outputs, passes or fails the job. The only place that talks
@@ -27,33 +32,49 @@ export async function runAction(): Promise<void> {
   const cancelled = new AbortController()
   const cancel = () => cancelled.abort()
   process.on('SIGINT', cancel).on('SIGTERM', cancel)
+  let extras: Extras | undefined
+  // Whatever happens to the extras, the verdict is out by then.
+  const finish = (timeline: EndedTimeline) =>
+    extras?.finish(timeline, cancelled.signal.aborted ? extrasWhenCancelledMs : extrasMs)
   try {
-    const timeline = await gate(cancelled.signal).catch((error: unknown) => misconfigured(error, startedAt))
+    const timeline = await gate(cancelled.signal, (opened) => {
+      extras = opened
+    }).catch((error: unknown) => misconfigured(error, startedAt))
     publish(timeline)
+    await finish(timeline)
   } catch (error) {
-    core.setFailed('Rollout Gate itself failed. Please report it with the lines below.')
+    const message = 'Rollout Gate itself failed'
+    core.setFailed(`${message}. Please report it with the lines below.`)
     console.error(error)
-    setOutputs({ outcome: 'unknown', message: 'Rollout Gate itself failed' })
+    setOutputs({ outcome: 'unknown', message })
+    await finish(endWithoutTargets(startedAt, { outcome: 'unknown', reason: '', message }))
   } finally {
     process.off('SIGINT', cancel).off('SIGTERM', cancel)
   }
 }
 
-async function gate(cancelled: AbortSignal): Promise<EndedTimeline> {
+async function gate(cancelled: AbortSignal, onExtras: (extras: Extras) => void): Promise<EndedTimeline> {
   const raw = Object.fromEntries(inputNames.map(({ name }) => [name, core.getInput(name, { trimWhitespace: false })]))
+  const mask = maskOnce()
+  const token = raw['github-token']?.trim()
+  if (token) mask(token)
   const workspace = process.env['GITHUB_WORKSPACE'] || process.cwd()
   const parsed = await readNamed({ resources: raw['resources'], manifests: raw['manifests'] }, workspace)
   const inputs = parseInputs(raw, parsed.mistakes)
+  const extras = await openExtras(inputs, parsed.references)
+  if (extras !== undefined) onExtras(extras)
   let layout: LogLayout | undefined
   const listener: Listener = {
-    mask: maskOnce(),
+    mask,
     onHead: (head) => {
       layout = layoutLog(head, { color: usesColor() })
       console.log(renderHeader(head, layout))
       for (const text of head.told) console.log(plain(text))
     },
+    onStart: (look) => extras?.start(() => look(Date.now())),
     onEntry: (entry) => {
       if (layout !== undefined) console.log(renderEntry(entry, layout))
+      extras?.progress()
     },
     onWarning: (text, source) =>
       core.warning(plain(text), isManifest(source) ? { file: source.file, startLine: source.line } : {}),
@@ -63,6 +84,25 @@ async function gate(cancelled: AbortSignal): Promise<EndedTimeline> {
   const shown = layout ?? layoutLog({ ...timeline, targets: [] }, { color: usesColor() })
   for (const line of [...renderVerdict(timeline, shown), ...renderEvidence(timeline, shown)]) console.log(line)
   return timeline
+}
+
+/** The extras that are on. What they need of GitHub's API is loaded for them alone. */
+async function openExtras(inputs: Inputs, references: readonly Reference[]): Promise<Extras | undefined> {
+  if (!inputs.checkRun && !inputs.deploymentStatus && !inputs.comment) return undefined
+  const listener = {
+    onWarning: (text: string) => core.warning(plain(text)),
+    onNote: (text: string) => console.log(plain(text)),
+  }
+  try {
+    const { openExtras } = await import('./github/extras.ts')
+    return openExtras(inputs, references, listener, systemClock)
+  } catch (error) {
+    // The event's file, which is read while the module loads, may be anything.
+    listener.onWarning(
+      `check-run, deployment-status and comment are off: ${error instanceof Error ? error.message : error}`,
+    )
+    return undefined
+  }
 }
 
 /** Credentials that are read again bring the same secrets again. */
@@ -80,7 +120,10 @@ function misconfigured(error: unknown, startedAt: number): EndedTimeline {
   // One mistake is told by the job's own error; of several, each gets its line.
   if (error.mistakes.length > 1) for (const mistake of error.mistakes) core.error(plain(describeMistake(mistake)))
   const message = error.mistakes.map(describeMistake).join('\n')
-  const verdict = { outcome: 'misconfigured', reason: error.reason, message } as const
+  return endWithoutTargets(startedAt, { outcome: 'misconfigured', reason: error.reason, message })
+}
+
+function endWithoutTargets(startedAt: number, verdict: Verdict): EndedTimeline {
   return {
     startedAt,
     finishedAt: Date.now(),

@@ -10,10 +10,10 @@ import { Follower } from './gate/follow.ts'
 import { Gate } from './gate/gate.ts'
 import { type GateSettings, gateSettings } from './gate/settings.ts'
 import type { EndedTimeline, Entry, Timeline } from './gate/timeline.ts'
-import type { Inputs } from './inputs.ts'
+import { extraInputs, type Inputs } from './inputs.ts'
 import { readHealthChecks } from './plan/health-checks.ts'
-import { applyLiveAnnotations } from './plan/manifests/live.ts'
 import { withAwaited } from './plan/manifests/awaited.ts'
+import { applyLiveAnnotations } from './plan/manifests/live.ts'
 import type { ParsedReferences } from './plan/references.ts'
 import { resolveReferences } from './plan/resolve.ts'
 import { nameKey, type Source, type Target, targetWatch } from './plan/target.ts'
@@ -193,7 +193,7 @@ async function followPlan(
     // The rollout is judged, whatever became of its recording.
     await recording?.end(clock.now()).catch((error: unknown) => listener.onWarning(whyUnwritten(inputs.record, error)))
   }
-  const timeline = explain(drift.addTo(gate.timeline()), gate.store, settings.serverOffsetMs)
+  const timeline = explain(drift.addTo(gate.timeline()), gate.store, settings.serverOffsetMs, plan.manifests)
   if (timeline.verdict === undefined) throw new Error('The gate ended without a verdict.')
   return { ...timeline, verdict: timeline.verdict }
 }
@@ -256,7 +256,7 @@ export function whyUnwritten(path: string | undefined, error: unknown): string {
 /** What the user wrote, but for what is secret or says nothing to a replay. */
 function recordedInputs(raw: Readonly<Record<string, string | undefined>>): Record<string, unknown> {
   const shown = Object.entries(raw).filter(
-    ([name, value]) => value?.trim() && !['kubeconfig', 'record', 'context'].includes(name),
+    ([name, value]) => value?.trim() && !['kubeconfig', 'record', 'context', ...extraInputs].includes(name),
   )
   return Object.fromEntries(
     shown.map(([name, value = '']) => [

@@ -33,6 +33,10 @@ describe('parseInputs', () => {
       logLines: 25,
       record: undefined,
       summary: true,
+      githubToken: undefined,
+      checkRun: false,
+      deploymentStatus: false,
+      comment: false,
       written: new Set(),
     })
   })
@@ -58,6 +62,10 @@ describe('parseInputs', () => {
         'log-lines': '0',
         record: 'out.ndjson.gz',
         summary: 'False',
+        'github-token': ' ghs_0123 ',
+        'check-run': 'true',
+        'deployment-status': 'True',
+        comment: 'true',
       }),
     ).toEqual({
       kubeconfig: '/home/me/.kube/config',
@@ -78,6 +86,10 @@ describe('parseInputs', () => {
       logLines: 0,
       record: 'out.ndjson.gz',
       summary: false,
+      githubToken: 'ghs_0123',
+      checkRun: true,
+      deploymentStatus: true,
+      comment: true,
       written: new Set(inputs.map(({ name }) => name)),
     })
   })
@@ -138,6 +150,19 @@ describe('parseInputs', () => {
       'resources, line 3: Something else.',
     ])
     expect((thrown as UserError).reason).toBe('input-invalid')
+  })
+
+  it('asks for the token and the permission of each extra that is on without one', () => {
+    const ask = (permission: string) =>
+      `It needs a token. Write \`github-token: \${{ github.token }}\` beside it, and give the job the permission \`${permission}\`.`
+    expect(messagesOf({ 'check-run': 'true', 'deployment-status': 'TRUE', comment: 'true', timeout: '5' })).toEqual([
+      'timeout: "5" has no unit. Write 5s for seconds or 5m for minutes.',
+      `check-run: ${ask('checks: write')}`,
+      `deployment-status: ${ask('deployments: write')}`,
+      `comment: ${ask('pull-requests: write')}`,
+    ])
+    expect(messagesOf({ 'check-run': 'false' })).toEqual([])
+    expect(messagesOf({ 'check-run': 'true', 'github-token': 'ghs_0123' })).toEqual([])
   })
 
   it('does not stumble over names of JavaScript itself', () => {

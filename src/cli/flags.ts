@@ -1,4 +1,4 @@
-import { inputs } from '../inputs.ts'
+import { extraInputs, inputs } from '../inputs.ts'
 
 /** A flag of the command line. */
 export interface Flag {
@@ -49,18 +49,20 @@ export const filenameFlag: Flag = {
  */
 const hidden = new Set(['manifests', 'resources', 'summary'])
 
-/** Every input, as a flag of the same name. */
-export const inputFlags: readonly Flag[] = inputs.map(({ name, default: fallback, description }) => {
-  const isSwitch = fallback === 'true' || fallback === 'false'
-  return {
-    name,
-    ...(name === 'namespace' ? { short: 'n' } : {}),
-    ...(isSwitch ? { choices: ['true', 'false'] } : { value: valueName(name, fallback) }),
-    description,
-    default: fallback,
-    ...(hidden.has(name) ? { hidden: true } : {}),
-  }
-})
+/** Every input, as a flag of the same name; but those of the extras, which belong to a workflow's run. */
+export const inputFlags: readonly Flag[] = inputs
+  .filter(({ name }) => !extraInputs.includes(name))
+  .map(({ name, default: fallback, description }) => {
+    const isSwitch = fallback === 'true' || fallback === 'false'
+    return {
+      name,
+      ...(name === 'namespace' ? { short: 'n' } : {}),
+      ...(isSwitch ? { choices: ['true', 'false'] } : { value: valueName(name, fallback) }),
+      description,
+      default: fallback,
+      ...(hidden.has(name) ? { hidden: true } : {}),
+    }
+  })
 
 /** The inputs that say which cluster to ask, and what to do with it beside the gate: a replay needs none. */
 const clusterInputs = new Set(['kubeconfig', 'context', 'manifests', 'record', 'summary', 'log-lines'])

@@ -1,9 +1,9 @@
 import { type GateSettings, gateSettings } from '../gate/settings.ts'
-import { type Inputs, inputs as known, parseInputs } from '../inputs.ts'
+import { extraInputs, type Inputs, inputs as known, parseInputs } from '../inputs.ts'
 import type { RecordingHeader } from './format.ts'
 
 /** Inputs that a recording keeps to itself, or that say nothing to a replay. */
-const idle = new Set(['kubeconfig', 'context', 'record', 'summary'])
+const idle = new Set(['kubeconfig', 'context', 'record', 'summary', ...extraInputs])
 
 /** What the user of a recorded gate wrote, as a replay reads it. */
 export interface RecordedInputs {

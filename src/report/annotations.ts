@@ -19,12 +19,15 @@ const annotationLimit = 8
 const characterLimit = 4_096
 const titleLimit = 200
 
-/** One error a target that failed, on its manifest's line where that is known; of more than 8 the last one counts the rest. */
-export function buildAnnotations({ targets }: Timeline): Annotation[] {
+/**
+ * One error a target that failed, on its manifest's line where that is known.
+ * @param limit of more, the last one counts the rest
+ */
+export function buildAnnotations({ targets }: Timeline, limit = annotationLimit): Annotation[] {
   const names = nameTargets(targets.map(({ target }) => target)).map(fullName)
   const failing = targets.flatMap((record, index) => (isFailing(record) ? [{ record, name: names[index] ?? '' }] : []))
-  if (failing.length <= annotationLimit) return failing.map(annotate)
-  const shown = failing.slice(0, annotationLimit - 1)
+  if (failing.length <= limit) return failing.map(annotate)
+  const shown = failing.slice(0, limit - 1)
   const rest = failing.slice(shown.length)
   return [
     ...shown.map(annotate),

@@ -17,6 +17,8 @@ export interface SummaryOptions {
   readonly sourceBaseUrl?: string
   /** Path of the JSON report, told when something had to be left out. */
   readonly reportPath?: string
+  /** False where GitHub draws no diagrams. */
+  readonly diagram?: boolean
 }
 
 const defaultMaxBytes = 1_040_000
@@ -30,7 +32,7 @@ const unfoldedReadyRows = 20
  */
 export function renderSummary(timeline: Timeline, options: SummaryOptions = {}): string {
   return fit(
-    wholeShape,
+    { ...wholeShape, gantt: options.diagram ?? true },
     reductions,
     (shape, leftOut) => renderShape(timeline, shape, leftOut, options),
     options.maxBytes ?? defaultMaxBytes,

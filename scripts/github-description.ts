@@ -1,0 +1,88 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/**
+ * Makes `test/github/description.json`, the part of GitHub's own OpenAPI description that the extras use, against which
+ * their requests are tested. The package that holds the whole is 470 MB when installed, too much for every `npm ci`.
+ *
+ *     node scripts/github-description.ts
+ */
+
+const packageName = '@octokit/openapi'
+const packageVersion = '23.0.2'
+const operations: Readonly<Record<string, readonly string[]>> = {
+  '/repos/{owner}/{repo}/check-runs': ['post'],
+  '/repos/{owner}/{repo}/check-runs/{check_run_id}': ['patch'],
+  '/repos/{owner}/{repo}/commits/{commit_sha}/pulls': ['get'],
+  '/repos/{owner}/{repo}/deployments': ['post'],
+  '/repos/{owner}/{repo}/deployments/{deployment_id}/statuses': ['post'],
+  '/repos/{owner}/{repo}/issues/{issue_number}/comments': ['get', 'post'],
+  '/repos/{owner}/{repo}/issues/comments/{comment_id}': ['patch'],
+}
+
+interface Description {
+  readonly openapi: string
+  readonly info: Readonly<Record<string, unknown>>
+  readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+  readonly components: Components
+}
+
+type Components = Record<string, Record<string, unknown>>
+
+const { description, license } = download()
+const paths = Object.fromEntries(
+  Object.entries(operations).map(([path, methods]) => [
+    path,
+    Object.fromEntries(methods.map((method) => [method, operation(path, method)])),
+  ]),
+)
+const { openapi, info } = description
+const excerpt = {
+  openapi,
+  info: { title: info['title'], version: info['version'], license: info['license'] },
+  'x-excerpt-of': { package: `${packageName}@${packageVersion}`, license },
+  paths,
+  components: componentsOf(paths),
+}
+writeFileSync(
+  join(import.meta.dirname, '../test/github/description.json'),
+  `${JSON.stringify(excerpt, undefined, 1)}\n`,
+)
+
+function download(): { readonly description: Description; readonly license: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'github-description-'))
+  try {
+    const options = { cwd: folder, encoding: 'utf8', shell: process.platform === 'win32' } as const
+    const archive = execFileSync('npm', ['pack', '--silent', `${packageName}@${packageVersion}`], options).trim()
+    const wanted = ['package/generated/api.github.com.json', 'package/LICENSE'] as const
+    execFileSync('tar', ['-xzf', archive, ...wanted], options)
+    const [content, license] = wanted.map((name) => readFileSync(join(folder, name), 'utf8'))
+    return { description: JSON.parse(content ?? ''), license: license ?? '' }
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+function operation(path: string, method: string): unknown {
+  const found = description.paths[path]?.[method]
+  if (found === undefined) throw new Error(`The description has no ${method} ${path} any more.`)
+  return found
+}
+
+/** Everything that these parts refer to, and what that refers to. */
+function componentsOf(parts: unknown): Components {
+  const components: Components = {}
+  const look = (part: unknown): void => {
+    if (typeof part !== 'object' || part === null) return
+    for (const value of Object.values(part)) look(value)
+    const [, type, name] = /^#\/components\/([^/]+)\/([^/]+)$/.exec(String('$ref' in part ? part.$ref : '')) ?? []
+    if (type === undefined || name === undefined || components[type]?.[name] !== undefined) return
+    const component = description.components[type]?.[name]
+    components[type] = { ...components[type], [name]: component }
+    look(component)
+  }
+  look(parts)
+  return components
+}

@@ -1,0 +1,153 @@
+import { readFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import addFormats from 'ajv-formats'
+import { type Document, OpenAPIBackend } from 'openapi-backend'
+
+/** A request as it came in. */
+export interface GitHubRequest {
+  /** `checks/create` */
+  readonly operation: string
+  readonly path: string
+  readonly body: Record<string, unknown>
+  readonly authorization: string | undefined
+}
+
+/** An answer in place of what GitHub would say. */
+export interface Refusal {
+  readonly status: number
+  readonly message?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface Answer {
+  readonly status: number
+  readonly body: unknown
+}
+
+/** What an operation answers instead of the description's own example; undefined: that example. */
+export type Handler = (request: GitHubRequest, example: Record<string, unknown>) => Answer | undefined
+
+export interface GitHubServer {
+  /** For `GITHUB_API_URL`, with the path that an enterprise server has. */
+  readonly url: string
+  readonly requests: GitHubRequest[]
+  /** Why requests were not valid by GitHub's own description. */
+  readonly breaches: string[]
+  readonly handlers: Map<string, Handler>
+  /** Decides on each request first: a refusal; `hang`: no answer, ever; `cut`: the connection ends. */
+  refuse: (request: GitHubRequest) => Refusal | 'hang' | 'cut' | undefined
+  /** Resolves with the next request of an operation. */
+  next(operation: string): Promise<GitHubRequest>
+  close(): Promise<void>
+}
+
+const description = JSON.parse(readFileSync(join(import.meta.dirname, 'description.json'), 'utf8')) as Document
+closeSchemas()
+
+/**
+ * A mock of GitHub that knows its own OpenAPI description: it answers each operation with the description's example, and
+ * notes every request that is not valid by it.
+ */
+export async function startGitHub(root = '/api/v3'): Promise<GitHubServer> {
+  const requests: GitHubRequest[] = []
+  const breaches: string[] = []
+  const handlers = new Map<string, Handler>()
+  const waiting: { readonly operation: string; readonly resolve: (request: GitHubRequest) => void }[] = []
+
+  const answer = (request: GitHubRequest, example: { readonly status: number; readonly mock: unknown }): Answer => {
+    const body = example.mock as Record<string, unknown>
+    return handlers.get(request.operation)?.(request, body) ?? { status: example.status, body }
+  }
+  const api = new OpenAPIBackend({
+    definition: description,
+    apiRoot: root,
+    quick: true,
+    coerceTypes: true,
+    ajvOpts: { strict: false, allErrors: true },
+    customizeAjv: (ajv) => addFormats.default(ajv),
+    handlers: {
+      validationFail: ({ validation, operation }) => {
+        for (const { instancePath, message, params } of validation.errors ?? []) {
+          breaches.push(`${operation.operationId} ${instancePath} ${message} ${JSON.stringify(params)}`)
+        }
+        return { status: 422, body: { message: 'Validation Failed' } }
+      },
+      notFound: ({ request }) => {
+        breaches.push(`${request.method} ${request.path} is no operation`)
+        return { status: 404, body: { message: 'Not Found' } }
+      },
+      notImplemented: ({ operation, request }, noted: GitHubRequest) =>
+        answer(noted, api.mockResponseForOperation(operation.operationId ?? request.path)),
+    },
+  })
+  await api.init()
+
+  const server = createServer((incoming, outgoing) => {
+    respond(incoming, outgoing).catch((error) => breaches.push(String(error)))
+  })
+  async function respond(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    let text = ''
+    for await (const chunk of incoming.setEncoding('utf8')) text += chunk
+    const { pathname, searchParams } = new URL(incoming.url ?? '', 'http://github')
+    const raw = {
+      method: incoming.method ?? 'GET',
+      path: pathname,
+      query: Object.fromEntries(searchParams),
+      headers: incoming.headers as Record<string, string>,
+      ...(text === '' ? {} : { body: JSON.parse(text) }),
+    }
+    const request: GitHubRequest = {
+      operation: api.matchOperation(raw)?.operationId ?? `${raw.method} ${pathname}`,
+      path: pathname,
+      body: text === '' ? {} : JSON.parse(text),
+      authorization: incoming.headers.authorization,
+    }
+    requests.push(request)
+    for (const { operation, resolve } of waiting) if (operation === request.operation) resolve(request)
+    const refusal = github.refuse(request)
+    if (refusal === 'hang') return
+    if (refusal === 'cut') {
+      outgoing.destroy()
+      return
+    }
+    const { status, body }: Answer =
+      refusal === undefined
+        ? await api.handleRequest(raw, request)
+        : { status: refusal.status, body: { message: refusal.message ?? 'Refused' } }
+    outgoing.writeHead(status, { 'content-type': 'application/json; charset=utf-8', ...(refusal as Refusal)?.headers })
+    outgoing.end(JSON.stringify(body))
+  }
+
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const github: GitHubServer = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${root}`,
+    requests,
+    breaches,
+    handlers,
+    refuse: () => undefined,
+    next: (operation) => new Promise((resolve) => waiting.push({ operation, resolve })),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+  return github
+}
+
+/** GitHub overlooks fields that it does not know; here they are mistakes. */
+function closeSchemas(): void {
+  const close = (schema: unknown): void => {
+    if (typeof schema !== 'object' || schema === null) return
+    if ('properties' in schema && !('additionalProperties' in schema))
+      Object.assign(schema, { additionalProperties: false })
+    for (const value of Object.values(schema)) close(value)
+  }
+  for (const operations of Object.values(description.paths ?? {})) {
+    for (const operation of Object.values(operations ?? {})) {
+      if (typeof operation === 'object' && 'requestBody' in operation) close(operation.requestBody)
+    }
+  }
+}
