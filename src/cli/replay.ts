@@ -1,8 +1,10 @@
+import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { explain } from '../diagnosis/explain.ts'
 import { type Mistake, UserError } from '../errors.ts'
 import type { EndedTimeline } from '../gate/timeline.ts'
 import { parseInputs } from '../inputs.ts'
+import { readHealthChecks } from '../plan/health-checks.ts'
 import { parseReferences } from '../plan/references.ts'
 import type { RecordingHeader } from '../recording/format.ts'
 import { planReplay } from '../recording/plan.ts'
@@ -10,6 +12,7 @@ import { readHeader } from '../recording/read.ts'
 import { type ReplayHooks, replay as replayRecording } from '../recording/replay.ts'
 import { inputsOf, settingsOf } from '../recording/settings.ts'
 import { surveyRecording } from '../recording/survey.ts'
+import { plain } from '../report/escape.ts'
 import { count } from '../report/words.ts'
 import type { Arguments } from './arguments.ts'
 import { type Surface, tell } from './output.ts'
@@ -75,6 +78,16 @@ async function replayFile(file: string, options: Options, surface: Surface): Pro
   }
 }
 
+/**
+ * A recording names the file of its health checks, which may be elsewhere by now: then the kinds' own rules hold, and the
+ * user is told. A file that he names himself must be there.
+ */
+async function recordedHealthChecks(path: string | undefined, isNamed: boolean, onMissing: (why: string) => void) {
+  if (path === undefined || isNamed || existsSync(path)) return readHealthChecks(path)
+  onMissing(`it was judged by the health checks of ${plain(path)}, which is not here: give it by --health-checks.`)
+  return []
+}
+
 async function judge(
   file: string,
   header: RecordingHeader,
@@ -85,7 +98,12 @@ async function judge(
   const { inputs, unknown } = inputsOf(header, overrides)
   for (const name of unknown)
     tell(stderr, `${file}, line 1: this version knows no input ${name}; it has no effect here.`)
-  const settings = settingsOf(header, inputs)
+  const healthChecks = await recordedHealthChecks(
+    inputs.healthChecks,
+    overrides['health-checks'] !== undefined,
+    (why) => tell(stderr, `${file}, line 1: ${why}`),
+  )
+  const settings = { ...settingsOf(header, inputs), healthChecks }
   const resources = overrides['resources']
   const survey = await surveyRecording(file)
   const plan = planReplay(survey, header, inputs, resources === undefined ? undefined : parseReferences(resources))
