@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
+import { minify } from '@swc/core'
 
 /**
  * Makes `dist/`, which GitHub runs as it is committed: nothing is installed on a runner.
@@ -93,9 +94,15 @@ async function bundle(): Promise<Files> {
   const files: Files = new Map([[bundleName, Buffer.from(code)]])
   for (const [name, { source }] of Object.entries(assets)) {
     // The repository's own package.json already says that dist/ holds ES modules.
-    if (name !== 'package.json') files.set(name, Buffer.from(source))
+    if (name === 'package.json') continue
+    files.set(name, name.endsWith('.js') ? Buffer.from(await minified(String(source))) : Buffer.from(source))
   }
   return files
+}
+
+/** ncc minifies the entry alone, and leaves its chunks as they are. */
+async function minified(chunk: string): Promise<string> {
+  return (await minify(chunk, { module: true, compress: true, mangle: true, ecma: 2024 })).code
 }
 
 /** A path of this machine in the bundle would leak it, and give other bytes in the next checkout. */
