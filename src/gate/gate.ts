@@ -214,7 +214,6 @@ export class Gate {
         this.#tell(track, 'note', `was deleted; it has ${deletedMs / 1000} s to come back`)
       return
     }
-    const generation = track.object?.metadata.generation
     const isFirstSight = this.store.knowledge(targetWatch(track.target)) !== 'complete'
     if (track.isAwaiting) {
       const hasArrived = track.arrive(after, isFirstSight, this.#now, this.#around)
@@ -234,13 +233,26 @@ export class Gate {
       )
     if (change === 'followed')
       this.#tell(track, 'note', 'its template got other annotations, labels or added environment variables: followed')
+    // Only the list of its revisions tells a rollback from a newer change.
+    if (!this.#isPending(track)) this.#checkIdentity(track, after)
+  }
+
+  /** Ends a target whose template is no longer the one that is gated. */
+  #checkIdentity(track: Track, object: KubeObject): void {
+    const change = track.compare(object, this.store, this.#around)
     if (change !== 'superseded' && change !== 'rolled-back') return
-    const generations = `generation ${generation} → ${after.metadata.generation}`
+    const gated = track.history?.first.metadata.generation
+    const generations = `generation ${gated} → ${object.metadata.generation}`
     const message =
       change === 'superseded'
         ? `another change replaced the one being gated (${generations})`
         : `was rolled back to an older revision during the wait (${generations})`
     this.#end(track, { outcome: 'superseded', reason: change, message })
+  }
+
+  /** Whether the first list of something that it takes to judge a target is still on its way. */
+  #isPending(track: Track): boolean {
+    return track.requests.some((request) => this.store.knowledge(request) === 'pending')
   }
 
   /** A pod of the gated revision that goes is replaced by its controller; people see why their pod is gone. */
@@ -327,7 +339,9 @@ export class Gate {
       this.#assessAbsent(track)
       return
     }
-    if (track.requests.some((request) => this.store.knowledge(request) === 'pending')) return
+    if (this.#isPending(track)) return
+    if (track.assessment === undefined) this.#checkIdentity(track, track.object)
+    if (track.ended !== undefined) return
     const assessment = this.#checkImages(track, track.object, track.rule.assess(track.object, this.#view(track)))
     const wasReady = track.isReady
     if (track.assessment === undefined && assessment.status !== 'ready') this.#warnOfClocks(track, track.object)

@@ -101,10 +101,7 @@ export class Track {
    * for the identity that is being gated.
    */
   see(object: KubeObject, now: number, isFirstSight: boolean, store: Store, around: Surroundings): IdentityChange {
-    const change =
-      this.identity === undefined
-        ? 'same'
-        : compareIdentity(this.identity, object, this.#olderRevisions(this.identity, store, around))
+    const change = this.compare(object, store, around)
     if (this.identity === undefined) this.#wasThere = isFirstSight
     if (this.identity === undefined || change === 'followed')
       this.identity = identify(object, this.identity?.since ?? now)
@@ -128,6 +125,12 @@ export class Track {
     this.missingSince = undefined
     this.wasDeleted = false
     return change
+  }
+
+  /** What this version of the object means for the identity that is being gated, by the revisions known by now. */
+  compare(object: KubeObject, store: Store, around: Surroundings): IdentityChange {
+    if (this.identity === undefined) return 'same'
+    return compareIdentity(this.identity, object, this.#olderRevisions(this.identity, store, around))
   }
 
   /** The moment to give to milestones reached now: the gate's start for what stood at first sight (DESIGN §4). */

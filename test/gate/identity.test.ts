@@ -68,6 +68,17 @@ const oldSet = createReplicaSet(
   web.deployment(undefined, { spec: { template: previous } }),
 )
 
+describe('another change before the older revisions were listed', () => {
+  it('is a rollback by the list that comes after it', () => {
+    const steps = [
+      at(0, added(web.deployment(progressing)), synced('Deployment')),
+      at(1, apply(previous)),
+      at(2, added(oldSet), synced('ReplicaSet', 'Pod', 'Event')),
+    ]
+    expect(run(steps)).toMatchObject({ outcome: 'superseded', reason: 'rolled-back', seconds: 2 })
+  })
+})
+
 describe('another change during the wait', () => {
   it.each<[string, FeedEvent[][], Partial<Run>]>([
     [
