@@ -26,9 +26,8 @@ interface HttpError extends Error {
  * @param now milliseconds since the epoch, to which the end of a rate limit is compared
  */
 export function readFailure(error: unknown, now: number): Failure {
-  if (!(error instanceof Error)) return refused(String(error))
-  if (error.name === 'AbortError' || error.name === 'TimeoutError') return passing('GitHub did not answer in time')
-  if (!isHttpError(error)) return refused(error.message)
+  if (['AbortError', 'TimeoutError'].includes(Object(error).name)) return passing('GitHub did not answer in time')
+  if (!isHttpError(error)) return refused(error instanceof Error ? error.message : String(error))
   const { status, message, response } = error
   // octokit calls it 500 when there was no answer at all.
   if (response === undefined) return passing(`GitHub could not be reached (${message})`)
@@ -71,8 +70,8 @@ function passing(cause: string, retryAfterMs = 0): Failure {
   return { type: 'passing', retryAfterMs, cause }
 }
 
-function isHttpError(error: Error): error is HttpError {
-  return 'status' in error && typeof error.status === 'number'
+function isHttpError(error: unknown): error is HttpError {
+  return error instanceof Error && 'status' in error && typeof error.status === 'number'
 }
 
 /** https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api: seconds, or the second of the reset. */

@@ -1,0 +1,218 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Timeline } from '../../src/gate/timeline.ts'
+import type { Extra } from '../../src/github/extra.ts'
+import { Extras } from '../../src/github/extras.ts'
+import type { Failure } from '../../src/github/failure.ts'
+import { Pace } from '../../src/github/pace.ts'
+import { ManualClock } from '../cluster-client/manual-clock.ts'
+import { createTimeline, start } from '../report/builders.ts'
+
+const second = 1_000
+const limitMs = 10 * second
+
+type Answer = () => Promise<void>
+
+/** An extra that notes when it is shown, as seconds since the start, and answers as it is told. */
+class FakeExtra implements Extra {
+  readonly input = 'check-run'
+  readonly shown: string[] = []
+  readonly #clock: ManualClock
+  answer: Answer = async () => {}
+
+  constructor(clock: ManualClock) {
+    this.#clock = clock
+  }
+
+  show({ verdict }: Timeline): Promise<void> {
+    this.shown.push(`${(this.#clock.now() - start) / second} ${verdict?.outcome ?? 'open'}`)
+    return this.answer()
+  }
+}
+
+function httpError(status: number, headers: Readonly<Record<string, string>> = {}): Error {
+  return Object.assign(new Error(`status ${status}`), { status, response: { headers } })
+}
+
+const fails = (error: Error) => () => Promise.reject(error)
+const hangs: Answer = () => new Promise(() => {})
+
+function setUp() {
+  const clock = new ManualClock(start)
+  const extra = new FakeExtra(clock)
+  const failures: Failure[] = []
+  const extras = new Extras([new Pace(extra, clock, (failure) => failures.push(failure))], clock)
+  const { verdict: _, ...open } = createTimeline()
+  /** Lets time pass second by second, and what is awaited happen. */
+  const pass = async (seconds: number, each = () => {}) => {
+    await nextTurn()
+    for (let left = seconds; left > 0; left--) {
+      clock.advance(second)
+      each()
+      await nextTurn()
+    }
+  }
+  const begin = async () => {
+    extras.start(() => open)
+    clock.advance(0)
+    await nextTurn()
+  }
+  return { clock, extra, extras, failures, open, pass, begin }
+}
+
+describe('progress', () => {
+  it('is shown at once, then when something has happened, at least 15 s apart', async () => {
+    const { extra, extras, pass, begin } = setUp()
+    await begin()
+    await pass(40)
+    extras.progress()
+    extras.progress()
+    await pass(1)
+    extras.progress()
+    await pass(60)
+    expect(extra.shown).toEqual(['0 open', '40 open', '55 open'])
+  })
+
+  it('of a long rollout is shown ever more rarely', async () => {
+    const { extra, extras, pass, begin } = setUp()
+    await begin()
+    await pass(600, () => extras.progress())
+    const moments = extra.shown.map((each) => Number.parseInt(each, 10))
+    expect(moments.slice(0, 3)).toEqual([0, 15, 30])
+    const last = (moments.at(-1) ?? 0) - (moments.at(-2) ?? 0)
+    expect(last).toBeGreaterThan(45)
+    expect(moments.length).toBeLessThan(30)
+  })
+
+  it('is not shown before the gate begins', async () => {
+    const { clock, extra, extras } = setUp()
+    extras.progress()
+    clock.advance(second)
+    expect(extra.shown).toEqual([])
+  })
+
+  it('that could not be shown is made up for by the next, without a word', async () => {
+    const { extra, extras, failures, pass, begin } = setUp()
+    extra.answer = fails(httpError(502))
+    await begin()
+    extra.answer = async () => {}
+    await pass(20, () => extras.progress())
+    await extras.finish(createTimeline(), limitMs)
+    expect(extra.shown).toEqual(['0 open', '15 open', '20 ready'])
+    expect(failures).toEqual([])
+  })
+
+  it('waits as long as GitHub asks for', async () => {
+    const { extra, extras, pass, begin } = setUp()
+    extra.answer = fails(httpError(429, { 'retry-after': '60' }))
+    await begin()
+    extra.answer = async () => {}
+    await pass(70, () => extras.progress())
+    expect(extra.shown).toEqual(['0 open', '60 open'])
+  })
+
+  it('that takes longer than 10 s is given up, and the next is tried', async () => {
+    const { extra, extras, failures, pass, begin } = setUp()
+    extra.answer = hangs
+    await begin()
+    await pass(20, () => extras.progress())
+    expect(extra.shown).toEqual(['0 open', '15 open'])
+    expect(failures).toEqual([])
+  })
+
+  it('that is forbidden is told once, and nothing more is tried', async () => {
+    const { extra, extras, failures, pass, begin } = setUp()
+    extra.answer = fails(httpError(403))
+    await begin()
+    await pass(60, () => extras.progress())
+    await extras.finish(createTimeline(), limitMs)
+    expect(extra.shown).toEqual(['0 open'])
+    expect(failures).toMatchObject([{ type: 'forbidden' }])
+  })
+
+  it('is left to the end once there is a verdict', async () => {
+    const { clock, extra, extras, pass } = setUp()
+    extras.start(() => createTimeline())
+    clock.advance(0)
+    await pass(1)
+    expect(extra.shown).toEqual([])
+  })
+})
+
+describe('the end', () => {
+  it('is shown at once, however little time has passed, and leaves no timer behind', async () => {
+    const { clock, extra, extras, pass, begin } = setUp()
+    await begin()
+    await pass(2)
+    extras.progress()
+    await extras.finish(createTimeline(), limitMs)
+    expect(extra.shown).toEqual(['0 open', '2 ready'])
+    expect(clock.pending).toEqual([])
+  })
+
+  it('is shown where the gate never began', async () => {
+    const { extra, extras } = setUp()
+    await extras.finish(createTimeline(), limitMs)
+    expect(extra.shown).toEqual(['0 ready'])
+  })
+
+  it('waits for what is being made, so that it is not made twice', async () => {
+    const { extra, extras, pass, begin } = setUp()
+    const made = Promise.withResolvers<void>()
+    extra.answer = () => made.promise
+    await begin()
+    const finished = extras.finish(createTimeline(), limitMs)
+    await pass(3)
+    expect(extra.shown).toEqual(['0 open'])
+    extra.answer = async () => {}
+    made.resolve()
+    await finished
+    expect(extra.shown).toEqual(['0 open', '3 ready'])
+  })
+
+  it('is tried again while that may help, and told when it did not', async () => {
+    const { clock, extra, extras, failures, pass } = setUp()
+    extra.answer = fails(httpError(503))
+    const finished = extras.finish(createTimeline(), limitMs)
+    await pass(10)
+    await finished
+    expect(extra.shown).toEqual(['0 ready', '1 ready', '3 ready', '7 ready'])
+    expect(failures).toMatchObject([{ type: 'passing', cause: 'GitHub answered 503' }])
+    expect(clock.pending).toEqual([])
+  })
+
+  it('that succeeds at last is no failure', async () => {
+    const { extra, extras, failures, pass } = setUp()
+    extra.answer = fails(httpError(500))
+    const finished = extras.finish(createTimeline(), limitMs)
+    await nextTurn()
+    extra.answer = async () => {}
+    await pass(2)
+    await finished
+    expect(extra.shown).toEqual(['0 ready', '1 ready'])
+    expect(failures).toEqual([])
+  })
+
+  it.each([
+    ['GitHub wants a longer pause than there is time for', httpError(429, { 'retry-after': '60' }), 'passing'],
+    ['GitHub refuses it', httpError(422), 'refused'],
+    ['the token may not do it', httpError(404), 'forbidden'],
+  ])('is not held up when %s', async (_, error, type) => {
+    const { clock, extra, extras, failures } = setUp()
+    extra.answer = fails(error)
+    await extras.finish(createTimeline(), limitMs)
+    expect(clock.now()).toBe(start)
+    expect(failures).toMatchObject([{ type }])
+  })
+
+  it('comes within its time when GitHub never answers, before or after', async () => {
+    const { clock, extra, extras, failures, begin, pass } = setUp()
+    extra.answer = hangs
+    await begin()
+    const finished = extras.finish(createTimeline(), 4 * second)
+    await pass(4)
+    await finished
+    expect(clock.now()).toBe(start + 4 * second)
+    expect(failures).toMatchObject([{ type: 'passing', cause: 'GitHub did not answer in time' }])
+    expect(clock.pending).toEqual([])
+  })
+})
