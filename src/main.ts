@@ -5,9 +5,10 @@ import * as core from '@actions/core'
 import { systemClock } from './cluster/clock.ts'
 import { describeMistake, UserError } from './errors.ts'
 import { passes } from './gate/pass.ts'
-import type { EndedTimeline, Verdict } from './gate/timeline.ts'
+import type { EndedTimeline } from './gate/timeline.ts'
 import type { Extras } from './github/extras.ts'
 import { type Inputs, inputs as inputNames, parseInputs } from './inputs.ts'
+import { misconfigured, neverBegun } from './never-begun.ts'
 import { readNamed } from './plan/named.ts'
 import type { Reference } from './plan/references.ts'
 import { buildAnnotations } from './report/annotations.ts'
@@ -39,7 +40,7 @@ export async function runAction(): Promise<void> {
   try {
     const timeline = await gate(cancelled.signal, (opened) => {
       extras = opened
-    }).catch((error: unknown) => misconfigured(error, startedAt))
+    }).catch((error: unknown) => tellMistakes(error, startedAt))
     publish(timeline)
     await finish(timeline)
   } catch (error) {
@@ -47,7 +48,7 @@ export async function runAction(): Promise<void> {
     core.setFailed(`${message}. Please report it with the lines below.`)
     console.error(error)
     setOutputs({ outcome: 'unknown', message })
-    await finish(endWithoutTargets(startedAt, { outcome: 'unknown', reason: '', message }))
+    await finish(neverBegun({ outcome: 'unknown', reason: '', message }, startedAt, Date.now()))
   } finally {
     process.off('SIGINT', cancel).off('SIGTERM', cancel)
   }
@@ -114,27 +115,12 @@ function maskOnce(): (secret: string) => void {
   }
 }
 
-/** What only the user can mend is an outcome too; anything else is a mistake of ours. */
-function misconfigured(error: unknown, startedAt: number): EndedTimeline {
+/** What only the user can mend is told and is an outcome; anything else is a mistake of ours. */
+function tellMistakes(error: unknown, startedAt: number): EndedTimeline {
   if (!(error instanceof UserError)) throw error
   // One mistake is told by the job's own error; of several, each gets its line.
   if (error.mistakes.length > 1) for (const mistake of error.mistakes) core.error(plain(describeMistake(mistake)))
-  const message = error.mistakes.map(describeMistake).join('\n')
-  return endWithoutTargets(startedAt, { outcome: 'misconfigured', reason: error.reason, message })
-}
-
-function endWithoutTargets(startedAt: number, verdict: Verdict): EndedTimeline {
-  return {
-    startedAt,
-    finishedAt: Date.now(),
-    context: '',
-    serverVersion: '',
-    timeoutMs: 0,
-    stallTimeoutMs: 0,
-    verdict,
-    targets: [],
-    entries: [],
-  }
+  return misconfigured(error, startedAt, Date.now())
 }
 
 function publish(timeline: EndedTimeline): void {

@@ -11,6 +11,7 @@ import { Gate } from './gate/gate.ts'
 import { type GateSettings, gateSettings } from './gate/settings.ts'
 import type { EndedTimeline, Entry, Timeline } from './gate/timeline.ts'
 import { extraInputs, type Inputs } from './inputs.ts'
+import { neverBegun } from './never-begun.ts'
 import { readHealthChecks } from './plan/health-checks.ts'
 import { withAwaited } from './plan/manifests/awaited.ts'
 import { applyLiveAnnotations } from './plan/manifests/live.ts'
@@ -70,7 +71,8 @@ export async function gateRollout(
   const timeline = await onCluster(parsed, around, startedAt, (plan, settings, cluster) =>
     followPlan(plan, settings, cluster, around),
   )
-  return timeline ?? cancelledTimeline(inputs, startedAt, clock.now())
+  const cancelled = { outcome: 'cancelled', reason: 'cancelled', message: 'the job was cancelled' } as const
+  return timeline ?? neverBegun(cancelled, startedAt, clock.now())
 }
 
 /** What a rollout is watched with and for. */
@@ -279,11 +281,4 @@ async function unlessCancelled<T>(work: Promise<T>, cancelled: AbortSignal): Pro
   } finally {
     cancelled.removeEventListener('abort', stop)
   }
-}
-
-function cancelledTimeline(inputs: Inputs, startedAt: number, finishedAt: number): EndedTimeline {
-  const { timeoutMs, stallTimeoutMs } = inputs
-  const verdict = { outcome: 'cancelled', reason: 'cancelled', message: 'the job was cancelled' } as const
-  const unknown = { context: '', serverVersion: '', targets: [], entries: [] }
-  return { startedAt, finishedAt, timeoutMs, stallTimeoutMs, verdict, ...unknown }
 }

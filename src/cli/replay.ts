@@ -4,6 +4,7 @@ import { explain } from '../diagnosis/explain.ts'
 import { type Mistake, UserError } from '../errors.ts'
 import type { EndedTimeline } from '../gate/timeline.ts'
 import { parseInputs } from '../inputs.ts'
+import { misconfigured } from '../never-begun.ts'
 import { readHealthChecks } from '../plan/health-checks.ts'
 import { parseReferences } from '../plan/references.ts'
 import type { RecordingHeader } from '../recording/format.ts'
@@ -18,7 +19,7 @@ import type { Arguments } from './arguments.ts'
 import { type Surface, tell } from './output.ts'
 import { inputsAmong, onFlag } from './prepare.ts'
 import { openStory } from './story.ts'
-import { complain, exitCodeOf, misconfigured, reportLine } from './verdict.ts'
+import { complain, exitCodeOf, reportLine } from './verdict.ts'
 
 /** What the flags say of every file. */
 interface Options {
@@ -72,7 +73,8 @@ async function replayFile(file: string, options: Options, surface: Surface): Pro
       error.reason,
     )
     complain(stderr, inFile)
-    const timeline = misconfigured(inFile, Date.parse(header?.startedAt ?? '') || 0)
+    const startedAt = Date.parse(header?.startedAt ?? '') || 0
+    const timeline = misconfigured(inFile, startedAt, startedAt)
     if (options.isJson) stdout.write(reportLine(timeline))
     return exitCodeOf(timeline)
   }

@@ -27,17 +27,6 @@ export function reportLine(timeline: EndedTimeline): string {
   return `${JSON.stringify(buildReport(timeline))}\n`
 }
 
-/** What only the user can mend, as the end of a gate that never began. */
-export function misconfigured(
-  { reason, mistakes }: UserError,
-  startedAt: number,
-  finishedAt = startedAt,
-): EndedTimeline {
-  const message = mistakes.map(describeMistake).join('\n')
-  const nothing = { context: '', serverVersion: '', timeoutMs: 0, stallTimeoutMs: 0, targets: [], entries: [] }
-  return { startedAt, finishedAt, ...nothing, verdict: { outcome: 'misconfigured', reason, message } }
-}
-
 /** Tells the user of his mistakes, one a line. */
 export function complain(output: Output, error: UserError): void {
   for (const mistake of error.mistakes) output.write(`${plain(describeMistake(mistake))}\n`)

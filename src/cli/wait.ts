@@ -1,11 +1,12 @@
 import { UserError } from '../errors.ts'
 import type { EndedTimeline } from '../gate/timeline.ts'
+import { misconfigured } from '../never-begun.ts'
 import { gateRollout, type Listener } from '../rollout.ts'
 import type { Arguments } from './arguments.ts'
 import type { Surface } from './output.ts'
 import { prepare } from './prepare.ts'
 import { openStory, type Story } from './story.ts'
-import { cancelledCode, complain, exitCodeOf, misconfigured, reportLine } from './verdict.ts'
+import { cancelledCode, complain, exitCodeOf, reportLine } from './verdict.ts'
 
 /** `wait`: gates a rollout and tells its story. Returns the exit code. */
 export async function wait(args: Arguments, surface: Surface): Promise<number> {
