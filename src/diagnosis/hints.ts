@@ -102,7 +102,8 @@ const hints: Readonly<Record<ReasonCode, Hint>> = {
   superseded: () => 'A newer change was applied while this one was rolling out. The run that applied it gates it.',
   'rolled-back': () =>
     'Somebody rolled back while this change was rolling out. Find out why before you apply it again.',
-  'change-not-seen': () => 'The change did not arrive. Was it applied to this cluster and namespace?',
+  'change-not-seen': () =>
+    'Check that the change was applied, to this cluster and namespace, or raise await-change if it only comes later.',
   'image-mismatch': () =>
     'The running image is not the one that was built. Deploy by digest, or look who moved the tag.',
   'credentials-expired': () =>
