@@ -79,7 +79,10 @@ const hints: Readonly<Record<ReasonCode, Hint>> = {
   'job-failed': (s) => `The Job has used up its retries. ${lastWords(s)}`,
   'job-deadline-exceeded': () => 'Raise activeDeadlineSeconds, or make the Job faster.',
   suspended: (s) => `Resume it: set spec.suspend of ${displayName(s.target)} to false.`,
-  'no-endpoints': () => 'No pod behind the Service is ready. Look at the pods that its selector matches.',
+  'no-endpoints': ({ problem }) =>
+    /port named/.test(problem?.message ?? '')
+      ? 'Give the port its name in the container’s ports, or correct the targetPort of the Service.'
+      : 'No pod behind the Service is ready. Look at the pods that its selector matches.',
   'selector-matches-nothing': () => 'Correct the Service’s selector: no pod carries these labels.',
   'address-pending': () =>
     'The load balancer has no address yet. Look at the events of the Service and at its controller.',
