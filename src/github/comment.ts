@@ -7,6 +7,7 @@ import { boundedSummary, sourceBaseUrl } from './texts.ts'
 
 /** GitHub takes 65,536 characters; the lines around the summary need some. */
 const summaryLimit = 60_000
+const pageSize = 100
 
 /** One comment on the pull request that is kept up to date. */
 export class Comment implements Extra {
@@ -58,13 +59,14 @@ export class Comment implements Extra {
 
   async #findComment(issue_number: number, signal: AbortSignal): Promise<number | undefined> {
     const { owner, repo } = this.#origin
-    const request = { owner, repo, issue_number, per_page: 100, request: { signal } }
     const marker = commentMarker(this.#name)
-    for await (const { data } of this.#octokit.paginate.iterator(this.#octokit.rest.issues.listComments, request)) {
+    // octokit's own paging takes no signal, and would keep the process alive after it.
+    for (let page = 1; ; page++) {
+      const request = { owner, repo, issue_number, per_page: pageSize, page, request: { signal } }
+      const { data } = await this.#octokit.rest.issues.listComments(request)
       const own = data.find((comment) => comment.body?.startsWith(marker) && isTrusted(comment))
-      if (own !== undefined) return own.id
+      if (own !== undefined || data.length < pageSize) return own?.id
     }
-    return undefined
   }
 }
 

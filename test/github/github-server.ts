@@ -10,6 +10,7 @@ export interface GitHubRequest {
   /** `checks/create` */
   readonly operation: string
   readonly path: string
+  readonly query: Readonly<Record<string, string>>
   readonly body: Record<string, unknown>
   readonly authorization: string | undefined
 }
@@ -101,6 +102,7 @@ export async function startGitHub(root = '/api/v3'): Promise<GitHubServer> {
     const request: GitHubRequest = {
       operation: api.matchOperation(raw)?.operationId ?? `${raw.method} ${pathname}`,
       path: pathname,
+      query: raw.query,
       body: text === '' ? {} : JSON.parse(text),
       authorization: incoming.headers.authorization,
     }
