@@ -44,6 +44,7 @@ export interface GitHubServer {
   close(): Promise<void>
 }
 
+// Made by scripts/github-description.ts, which also renews it.
 const description = JSON.parse(readFileSync(join(import.meta.dirname, 'description.json'), 'utf8')) as Document
 closeSchemas()
 
