@@ -1,0 +1,3 @@
+#!/usr/bin/env node
+import { startOnCurrentNode } from './node-version.js';
+await startOnCurrentNode(async () => (await import('./shells.js')).runCli());
