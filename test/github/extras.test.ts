@@ -6,7 +6,7 @@ import { DeploymentStatus } from '../../src/github/deployment-status.ts'
 import type { Extra, Octokit } from '../../src/github/extra.ts'
 import { describeFailure, readFailure } from '../../src/github/failure.ts'
 import { originOf, type Run } from '../../src/github/origin.ts'
-import { at, createTarget, createTargetRecord, createTimeline, start } from '../report/builders.ts'
+import { at, createProblem, createTarget, createTargetRecord, createTimeline, start } from '../report/builders.ts'
 import { cases } from '../report/cases.ts'
 import { type GitHubServer, startGitHub } from './github-server.ts'
 import { createEventRun, createPullRequest, createRun, eventRuns, githubSha, headSha } from './runs.ts'
@@ -202,6 +202,28 @@ describe('every timeline of the reports', () => {
     expect(String(comment?.['body']).length).toBeLessThanOrEqual(65_536)
     expect(String(status?.['description'] ?? '').length).toBeLessThanOrEqual(140)
   })
+})
+
+test('a timeline that is larger than GitHub takes is cut for each of the three', async () => {
+  const run = createEventRun('pull_request', { pull_request: createPullRequest() })
+  const text = Array.from({ length: 3_000 }, (_, line) => `line ${line} of a log that somebody wrote`).join('\n')
+  const failed = createTargetRecord({
+    target: createTarget({ name: 'x'.repeat(253) }),
+    outcome: 'failed',
+    problems: Array.from({ length: 5 }, () =>
+      createProblem({ evidence: Array(10).fill({ type: 'log', title: 'Log', text }) }),
+    ),
+  })
+  const verdict = { outcome: 'failed', reason: 'no-progress', message: 'so it ended' } as const
+  for (const input of inputs) await makers[input](run).show(createTimeline({ targets: [failed], verdict }), never)
+  const lengths = [
+    Object(bodies('checks/create')[0]?.['output']).summary.length,
+    Object(bodies('issues/create-comment')[0]).body.length,
+    Object(bodies('repos/create-deployment-status')[0]).description.length,
+  ]
+  expect(lengths[0]).toBeLessThanOrEqual(65_535)
+  expect(lengths[1]).toBeLessThanOrEqual(65_536)
+  expect(lengths[2]).toBe(140)
 })
 
 describe('the deployment', () => {
