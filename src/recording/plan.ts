@@ -30,7 +30,7 @@ export function planReplay(
   const namespace = inputs.namespace ?? survey.onlyNamespace ?? 'default'
   const milestones = Object.keys(inputs.milestoneTimeoutsMs)
   const isNamespaced = ({ apiVersion, kind }: Pick<Target, 'apiVersion' | 'kind'>) =>
-    kinds.find((each) => isKind(each, apiVersion, kind))?.namespaced === true
+    kinds.find((each) => isKind(each, apiVersion, kind))?.namespaced
 
   const recorded = written === undefined ? recordedTargets(header) : undefined
   const plan =
@@ -39,17 +39,32 @@ export function planReplay(
           resolveReferences(written ?? parseReferences(inputs.resources), kinds, { namespace, milestones }),
           (selection) => survey.namesOf(selection),
         )
-      : { targets: recorded.map((target) => (isNamespaced(target) ? { namespace, ...target } : target)), told: [] }
+      : { targets: recorded.map((target) => inScope(target, isNamespaced(target), namespace)), told: [] }
 
   const namespaces = new Set(plan.targets.map((target) => target.namespace))
   const [only = namespace] = namespaces.size === 1 ? namespaces : []
   const place = (event: FeedEvent): FeedEvent => {
-    if (!('object' in event) || event.object.metadata.namespace !== undefined || !isNamespaced(event.object))
-      return event
+    if (!('object' in event)) return event
     const { object } = event
-    return { ...event, object: { ...object, metadata: { ...object.metadata, namespace: only } } }
+    const metadata = inScope(object.metadata, isNamespaced(object), only)
+    return metadata === object.metadata ? event : { ...event, object: { ...object, metadata } }
   }
   return { ...plan, place }
+}
+
+/**
+ * Recordings made by other hands leave a namespace out, or write one where there can be none: it is given to what must
+ * have one and taken from what cannot. Of a kind that is not known, what is written holds.
+ */
+function inScope<T extends { readonly namespace?: string }>(
+  named: T,
+  isNamespaced: boolean | undefined,
+  namespace: string,
+): T {
+  if (isNamespaced === undefined || isNamespaced === (named.namespace !== undefined)) return named
+  if (isNamespaced) return { ...named, namespace }
+  const { namespace: _none, ...rest } = named
+  return rest as T
 }
 
 /** The header's targets; undefined when it has none that are whole. */

@@ -45,13 +45,23 @@ export class Survey {
     return [...this.#answered.values()]
   }
 
-  /** The kinds that may be meant: what discovery listed, common ones, and those that the lines name. */
+  /**
+   * The kinds that may be meant, the likeliest first: what discovery listed, the common ones that the lines name, others
+   * that they name, and the rest of the common ones.
+   */
   get kinds(): readonly ApiResource[] {
+    const seen = [...this.#kinds.values()]
+    const isSeen = (resource: ApiResource) => seen.some(({ apiVersion, kind }) => isKind(resource, apiVersion, kind))
     const known = [...this.#discovered, ...commonKinds]
-    const guessed = [...this.#kinds.values()]
+    const guessed = seen
       .filter(({ apiVersion, kind }) => !known.some((each) => isKind(each, apiVersion, kind)))
       .map(({ apiVersion, kind, isNamespaced }) => guessKind(apiVersion, kind, isNamespaced))
-    return [...known, ...guessed]
+    return [
+      ...this.#discovered,
+      ...commonKinds.filter(isSeen),
+      ...guessed,
+      ...commonKinds.filter((each) => !isSeen(each)),
+    ]
   }
 
   /** The namespace that everything lies in; undefined when there are several or none. */

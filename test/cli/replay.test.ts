@@ -167,6 +167,30 @@ describe('a recording written by hand', () => {
     ])
   })
 
+  test('means a kind that it holds before a common one of the same name', async () => {
+    const knative = {
+      apiVersion: 'serving.knative.dev/v1',
+      kind: 'Service',
+      metadata: { name: 'x', namespace: 'shop', uid: 'x', generation: 1 },
+      status: { observedGeneration: 1, conditions: [{ type: 'Ready', status: 'True' }] },
+    }
+    const of = { ...header, inputs: { resources: ['service/x'], namespace: 'shop' } }
+    const { verdicts } = await replay(written('knative', of, added(knative)))
+    expect(verdicts).toMatchObject([{ outcome: 'ready', targets: [{ target: 'service.serving.knative.dev/x' }] }])
+  })
+
+  test('takes the namespace from what cannot have one', async () => {
+    const definition = {
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: { name: 'x.acme.io', namespace: 'shop', uid: 'x' },
+      status: { conditions: [{ type: 'Established', status: 'True' }] },
+    }
+    const of = { ...header, inputs: { resources: ['crd/x.acme.io'], namespace: 'shop' } }
+    const { verdicts } = await replay(written('definition', of, added(definition)))
+    expect(verdicts).toMatchObject([{ outcome: 'ready' }])
+  })
+
   test('may select its targets, among what the first list held', async () => {
     const of = (line: string) => ({ ...header, inputs: { resources: [line], namespace: 'shop' } })
     const events = [added(rolledOut('web')), added(rolledOut('api')), synced, added(rolledOut('late'), 5)]
