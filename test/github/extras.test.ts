@@ -211,7 +211,7 @@ test('a timeline that is larger than GitHub takes is cut for each of the three',
     target: createTarget({ name: 'x'.repeat(253) }),
     outcome: 'failed',
     problems: Array.from({ length: 5 }, () =>
-      createProblem({ evidence: Array(10).fill({ type: 'log', title: 'Log', text }) }),
+      createProblem({ evidence: Array(3).fill({ type: 'log', title: 'Log', text }) }),
     ),
   })
   const verdict = { outcome: 'failed', reason: 'no-progress', message: 'so it ended' } as const
