@@ -182,7 +182,7 @@ function judge(
   kubectl: KubectlAnswer | undefined,
 ): string[] {
   const complaints: string[] = []
-  const { expect, withinSeconds = 3 } = scenario
+  const { expect, withinSeconds = 15 } = scenario
   const outcome = run.outputs['outcome']
   if (outcome !== expect.outcome) complaints.push(`outcome ${outcome ?? 'missing'} instead of ${expect.outcome}`)
   const { reason } = run.outputs
@@ -198,7 +198,7 @@ function judge(
     if (after > withinSeconds)
       complaints.push(`ended ${after.toFixed(1)} s after the deciding fact, not ${withinSeconds} s`)
     // Facts that lie ahead are computed from times that the kubelet rounds down to whole seconds.
-    if (after < -1) complaints.push(`ended ${(-after).toFixed(1)} s before the deciding fact`)
+    if (after < -2) complaints.push(`ended ${(-after).toFixed(1)} s before the deciding fact`)
   }
   if (outcome === 'ready' && kubectl && kubectl.exitCode !== 0 && !scenario.kubectlWaitsBecause) {
     complaints.push(`ready while kubectl rollout status said: ${kubectl.text}`)
@@ -209,7 +209,7 @@ function judge(
 /** kubectl gets a moment to come to the same answer, then it is ended. */
 async function answerOf(kubectl: ReturnType<typeof rolloutStatus> | undefined): Promise<KubectlAnswer | undefined> {
   if (!kubectl) return undefined
-  const timer = setTimeout(kubectl.stop, 1000)
+  const timer = setTimeout(kubectl.stop, 5000)
   const answer = await kubectl.answer
   clearTimeout(timer)
   return answer

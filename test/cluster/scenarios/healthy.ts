@@ -39,7 +39,7 @@ export const healthy: Scenario[] = [
     name: 'already-finished',
     setup: (stage) => stage.rollOut(deployment('web')),
     decidedBy: deploymentComplete('web'),
-    withinSeconds: 2,
+    withinSeconds: 10,
     takesSeconds: 5,
   },
   {
