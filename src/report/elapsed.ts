@@ -1,6 +1,7 @@
+import { formatDuration } from '../plan/duration.ts'
+
 const second = 1_000
 const minute = 60 * second
-const hour = 60 * minute
 
 /** Elapsed milliseconds as a clock shows them: `0:04`, `12:31`, `1:02:03`. Below zero counts as zero. */
 export function clock(ms: number): string {
@@ -23,11 +24,7 @@ export function duration(ms: number): string {
 
 /** Milliseconds as the inputs write them: `90s` is `1m30s`, `10m`; a clock that is turned off is `off`. */
 export function setting(ms: number): string {
-  if (ms === 0) return 'off'
-  const hours = Math.floor(ms / hour)
-  const minutes = Math.floor((ms % hour) / minute)
-  const seconds = (ms % minute) / second
-  return [hours && `${hours}h`, minutes && `${minutes}m`, seconds && `${seconds}s`].filter(Boolean).join('')
+  return ms === 0 ? 'off' : formatDuration(ms)
 }
 
 function units(large: number, largeUnit: string, small: number, smallUnit: string): string {
