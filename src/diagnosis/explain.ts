@@ -1,21 +1,17 @@
 import type { LogRequest } from '../cluster/logs.ts'
-import type { Container, EventObject, KubeObject, Pod } from '../cluster/objects.ts'
+import type { Container, KubeObject, Pod } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import type { Evidence, ProblemRecord, TargetRecord, Timeline, Verdict } from '../gate/timeline.ts'
-import { eventCount } from '../lifecycle/history.ts'
 import type { ReasonCode } from '../lifecycle/reasons.ts'
 import { describePath, type Manifest } from '../plan/manifests/manifest.ts'
 import { displayName, type Target } from '../plan/target.ts'
 import { whatChanged } from './changes.ts'
+import { eventLines } from './events.ts'
 import { type HintDetails, hintFor } from './hints.ts'
 import { placeOf } from './place.ts'
 
-/** More would bury the cause. */
-const mostEvents = 20
 const mostContainersWithLogs = 12
 const longestLastLine = 200
-/** Events this long before the gate began still tell of what it found. */
-const eventsBeforeMs = 10 * 60_000
 
 /** Problems of a container that has run: its log may say why. */
 const withLogs: ReadonlySet<ReasonCode> = new Set([
@@ -195,30 +191,6 @@ function findSubject(subject: string, target: Target, store: Store): KubeObject 
   const isTarget = word === target.kind.toLowerCase() && name === target.name
   const kind = isTarget ? target : kinds[word]
   return kind === undefined ? undefined : store.get({ apiVersion: kind.apiVersion, kind: kind.kind, namespace, name })
-}
-
-/** The warnings about an object, and what the kubelet did about them, the latest last. */
-function eventLines(object: KubeObject, startedAt: number, serverOffsetMs: number, store: Store): readonly string[] {
-  const time = (event: EventObject) =>
-    Date.parse(
-      event.series?.lastObservedTime ??
-        event.lastTimestamp ??
-        event.eventTime ??
-        event.metadata.creationTimestamp ??
-        '',
-    ) - serverOffsetMs
-  return store
-    .eventsOf(object)
-    .filter((event) => event.type === 'Warning' || event.reason === 'Killing')
-    .filter((event) => time(event) > startedAt - eventsBeforeMs)
-    .toSorted((a, b) => time(a) - time(b))
-    .slice(-mostEvents)
-    .map((event) => {
-      const count = eventCount(event)
-      const elapsed = Math.max(0, Math.round((time(event) - startedAt) / 1000))
-      const clock = `${Math.floor(elapsed / 60)}:${String(elapsed % 60).padStart(2, '0')}`
-      return `${clock.padStart(5)}  ${event.reason ?? ''}${count > 1 ? ` ×${count}` : ''}  ${event.message ?? ''}`
-    })
 }
 
 function podName(subject: string): string {

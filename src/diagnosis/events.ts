@@ -1,0 +1,75 @@
+import type { EventObject, KubeObject } from '../cluster/objects.ts'
+import type { Store } from '../cluster/store.ts'
+import { eventCount } from '../lifecycle/history.ts'
+
+/** More would bury the cause. */
+const mostEvents = 20
+/** Events this long before the gate began still tell of what it found. */
+const eventsBeforeMs = 10 * 60_000
+
+/**
+ * The warnings about an object, and what the kubelet did about them, one line each, the latest last: what was said again
+ * (of other pods, or after a while) is told once, with how often. `startedAt` is the gate's start, in milliseconds.
+ */
+export function eventLines(
+  object: KubeObject,
+  startedAt: number,
+  serverOffsetMs: number,
+  store: Store,
+): readonly string[] {
+  const told = store
+    .eventsOf(object)
+    .filter((event) => event.type === 'Warning' || event.reason === 'Killing')
+    .map((event) => ({
+      at: timeOf(event) - serverOffsetMs,
+      reason: event.reason ?? '',
+      message: withoutNoise(event.message ?? ''),
+      count: eventCount(event),
+    }))
+    .filter(({ at }) => at > startedAt - eventsBeforeMs)
+    .toSorted((a, b) => a.at - b.at)
+  const saysMore = told.some(({ message }) => !isBare(message))
+  const groups = Map.groupBy(
+    told.filter(({ message }) => !(saysMore && isBare(message))),
+    ({ reason, message }) => `${reason} ${withoutNames(message)}`,
+  )
+  return [...groups.values()]
+    .flatMap((group) => {
+      const last = group.at(-1)
+      return last === undefined ? [] : [{ ...last, count: group.reduce((sum, { count }) => sum + count, 0) }]
+    })
+    .toSorted((a, b) => a.at - b.at)
+    .slice(-mostEvents)
+    .map(({ at, reason, message, count }) => {
+      const elapsed = Math.max(0, Math.round((at - startedAt) / 1000))
+      const clock = `${Math.floor(elapsed / 60)}:${String(elapsed % 60).padStart(2, '0')}`
+      return `${clock.padStart(5)}  ${reason}${count > 1 ? ` ×${count}` : ''}  ${message}`.trimEnd()
+    })
+}
+
+function timeOf(event: EventObject): number {
+  const { series, lastTimestamp, eventTime, metadata } = event
+  return Date.parse(series?.lastObservedTime ?? lastTimestamp ?? eventTime ?? metadata.creationTimestamp ?? '')
+}
+
+/**
+ * Without what nobody can use: the namespace and uid that the kubelet writes behind a pod's name, the mark of events that
+ * were combined, and the scheduler's sentences on preemption, which repeat the reasons before them.
+ */
+function withoutNoise(message: string): string {
+  return message
+    .replace(/^\(combined from similar events\):\s*/, '')
+    .replace(/ in pod (\S+?)_\S+?\([0-9a-f-]{36}\)$/, ' in pod $1')
+    .replace(/(\bnodes are available: .*?\.) (?:no new claims to deallocate, )?preemption: .*$/s, '$1')
+    .trim()
+}
+
+/** `Error: ImagePullBackOff`: the word of a status, which another event explains. */
+function isBare(message: string): boolean {
+  return /^Error: \w+$/.test(message)
+}
+
+/** Events of one cause differ in the pod that a controller tried to create. */
+function withoutNames(message: string): string {
+  return message.replace(/\bpods? "[^"]+"/gi, 'pod')
+}

@@ -1,0 +1,75 @@
+import type { FeedEvent } from '../../src/cluster/feed.ts'
+import type { KubeObject } from '../../src/cluster/objects.ts'
+import { Store } from '../../src/cluster/store.ts'
+import { eventLines } from '../../src/diagnosis/events.ts'
+import { at, start } from '../report/builders.ts'
+
+const pod: KubeObject = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web-x', namespace: 'shop', uid: 'p' } }
+
+function linesOf(...events: readonly { reason: string; message: string; seconds?: number; count?: number }[]) {
+  const store = new Store(() => false)
+  events.forEach(({ reason, message, seconds = 12, count = 1 }, index) => {
+    const object = {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { name: `e-${index}`, namespace: 'shop', uid: `e-${index}` },
+      involvedObject: { kind: 'Pod', name: 'web-x', namespace: 'shop', uid: 'p' },
+      type: 'Warning',
+      reason,
+      message,
+      count,
+      lastTimestamp: new Date(at(seconds)).toISOString(),
+    }
+    store.apply({ type: 'ADDED', at: start, object } as FeedEvent)
+  })
+  return eventLines(pod, start, 0, store)
+}
+
+describe('the events of an object', () => {
+  it('are told once where only the name of a pod differs, with how often and when last', () => {
+    const refused = (name: string) => `Error creating: pods "${name}" is forbidden: exceeded quota: small`
+    expect(
+      linesOf(
+        { reason: 'FailedCreate', message: refused('web-a'), seconds: 1 },
+        { reason: 'FailedCreate', message: refused('web-b'), seconds: 2 },
+        {
+          reason: 'FailedCreate',
+          message: `(combined from similar events): ${refused('web-c')}`,
+          seconds: 9,
+          count: 4,
+        },
+      ),
+    ).toEqual([` 0:09  FailedCreate ×6  ${refused('web-c')}`])
+  })
+
+  it('leave out the namespace and uid behind a pod’s name', () => {
+    const message = 'Back-off restarting failed container app in pod web-x_shop(4a280c48-268c-44e6-9333-b35d42013d6a)'
+    expect(linesOf({ reason: 'BackOff', message, count: 3 })).toEqual([
+      ' 0:12  BackOff ×3  Back-off restarting failed container app in pod web-x',
+    ])
+  })
+
+  it('leave out the bare word of a status where another event says more', () => {
+    const pull = { reason: 'Failed', message: 'Failed to pull image "acme/web:v9": not found' }
+    const word = { reason: 'Failed', message: 'Error: ImagePullBackOff' }
+    expect(linesOf(pull, word)).toEqual([' 0:12  Failed  Failed to pull image "acme/web:v9": not found'])
+    expect(linesOf(word)).toEqual([' 0:12  Failed  Error: ImagePullBackOff'])
+  })
+
+  it('leave out what the scheduler says of preemption', () => {
+    const message =
+      '0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s). no new claims to deallocate, preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.'
+    expect(linesOf({ reason: 'FailedScheduling', message })).toEqual([
+      ' 0:12  FailedScheduling  0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s).',
+    ])
+  })
+
+  it('keep apart what is said differently', () => {
+    expect(
+      linesOf(
+        { reason: 'Failed', message: 'Error: secret "a" not found', seconds: 1 },
+        { reason: 'Failed', message: 'Error: secret "b" not found', seconds: 2 },
+      ),
+    ).toHaveLength(2)
+  })
+})
