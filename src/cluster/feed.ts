@@ -44,6 +44,8 @@ export type Observation =
       readonly container: string
       readonly previous: boolean
       readonly text: string
+      /** Why the text is empty, where the log could not be read. */
+      readonly why?: string
     }
   /** SIGINT or SIGTERM. */
   | { readonly type: 'CANCEL' }

@@ -16,6 +16,14 @@ export interface LogText {
   readonly container: string
   readonly previous: boolean
   readonly text: string
+  /** Why there is no text, where it could not be read. */
+  readonly why?: string
+}
+
+/** The server's no to a request. */
+export interface Refusal extends Partial<WatchRequest> {
+  readonly code: number
+  readonly message: string
 }
 
 /** An object that changed: its state before and after. */
@@ -35,7 +43,7 @@ export class Store {
   readonly #events = new Map<string, Map<string, EventObject>>()
   /** By kind: there are many requests, and the question is asked often. */
   readonly #synced = new Map<string, WatchRequest[]>()
-  readonly #refused: Partial<WatchRequest>[] = []
+  readonly #refused: Refusal[] = []
   readonly #willSync: (request: WatchRequest) => boolean
   readonly #logs = new Map<string, LogText>()
   /** By group and kind: whether discovery lists a status subresource. */
@@ -68,10 +76,10 @@ export class Store {
         this.#synced.set(event.kind, [...(this.#synced.get(event.kind) ?? []), event])
         return []
       case 'ERROR':
-        if (event.code === 403 && event.kind !== undefined) this.#refused.push(event)
+        if (event.kind !== undefined && (event.code === 403 || isGone(event))) this.#refused.push(event)
         return []
       case 'LOG':
-        this.#logs.set(`${event.namespace}/${event.pod}/${event.container}/${event.previous}`, event)
+        this.#putLog(event)
         return []
       default:
         return []
@@ -111,14 +119,26 @@ export class Store {
 
   /** Whether the absence of an object that this request would list proves anything. */
   knowledge(request: WatchRequest): Knowledge {
-    if (this.#refused.some((refused) => covers(refused, request))) return 'unknown'
+    if (this.#refused.some((refused) => refused.code === 403 && covers(refused, request))) return 'unknown'
     if (this.#synced.get(request.kind)?.some((synced) => covers(synced, request))) return 'complete'
     return this.#willSync(request) ? 'pending' : 'unknown'
+  }
+
+  /** The server's refusal to list what this request would list: it is forbidden (403), or there is no such thing (404). */
+  refusal(request: WatchRequest): Refusal | undefined {
+    const refusals = this.#refused.filter((refused) => covers(refused, request))
+    return refusals.find(({ code }) => code === 403) ?? refusals.at(-1)
   }
 
   /** Whether objects of this kind have a status subresource; undefined where discovery said nothing of it. */
   declaresStatus({ apiVersion, kind }: { apiVersion: string; kind: string }): boolean | undefined {
     return this.#statuses.get(`${groupOf(apiVersion)}/${kind}`)
+  }
+
+  /** What was read once is not forgotten because the log is gone later. */
+  #putLog(log: LogText): void {
+    const key = `${log.namespace}/${log.pod}/${log.container}/${log.previous}`
+    if (log.why === undefined || !this.#logs.get(key)?.text) this.#logs.set(key, log)
   }
 
   #put(object: KubeObject): readonly Change[] {
@@ -204,6 +224,11 @@ export function covers(wide: Partial<WatchRequest>, narrow: WatchRequest): boole
     (wide.name === undefined || wide.name === narrow.name) &&
     (wide.labelSelector === undefined || wide.labelSelector === narrow.labelSelector)
   )
+}
+
+/** One object was asked for by its name, and there is none. */
+function isGone({ code, name }: { code: number; name?: string }): boolean {
+  return code === 404 && name !== undefined
 }
 
 function isEvent(object: KubeObject): object is EventObject {

@@ -11,6 +11,7 @@ import { clockWarnings } from './clock-warnings.ts'
 import { consolidate } from './consolidate.ts'
 import { Family } from './family.ts'
 import { decide, endsGate, failFastMs } from './outcome.ts'
+import { captureScene } from './scene.ts'
 import type { GateSettings } from './settings.ts'
 import { Sight } from './sight.ts'
 import type { Entry, TargetOutcome, TargetRecord, Timeline, Verdict } from './timeline.ts'
@@ -125,8 +126,7 @@ export class Gate {
     for (let clock = this.nextClock(); clock !== undefined && clock.at < event.at; clock = this.nextClock())
       this.#fire(clock.at)
     if (this.#over !== undefined) {
-      // The logs that are read as evidence come after the verdict.
-      if (event.type === 'LOG') this.store.apply(event)
+      if (isEvidence(event)) this.store.apply(event)
       return
     }
     this.#now = Math.max(this.#now, event.at)
@@ -287,6 +287,7 @@ export class Gate {
 
   /** A kind that may not be read. Of a target it ends the gate; of anything else it is told, and done without. */
   #refused(event: FeedEvent & { type: 'ERROR' }): void {
+    if (isEvidence(event)) return
     const tracks = this.#tracks.filter(({ target }) => covers(event, targetWatch(target)) && event.kind !== undefined)
     const [track] = tracks
     if (track === undefined) {
@@ -486,7 +487,8 @@ export class Gate {
   }
 
   #end(track: Track, verdict: Verdict<TargetOutcome>): void {
-    track.ended = { at: this.#now, verdict }
+    const scene = captureScene(track.target, track.object, track.problems, this.store)
+    track.ended = { at: this.#now, verdict, scene }
     track.readyAt = undefined
     this.#healthy.delete(track)
     if (endsGate(track, this.#settings)) this.#firstBadEnd ??= this.#now
@@ -535,6 +537,15 @@ export class Gate {
   }
 }
 
+/**
+ * What is read to explain a target that has ended: logs and nodes. It decides nothing, comes after the verdict too, and
+ * where a node may not be read, its absence is told with the evidence.
+ */
+function isEvidence(event: FeedEvent): boolean {
+  if (event.type === 'ERROR') return event.kind === 'Node' && event.name !== undefined
+  return event.type === 'LOG' || (event.type === 'ADDED' && event.object.kind === 'Node')
+}
+
 /** Whether an object that the target does not own has a say in its lifecycle. */
 function isConcerned({ rule, target }: Track, { kind, metadata }: KubeObject): boolean {
   if (!rule.concernedBy?.includes(kind)) return false
@@ -553,6 +564,7 @@ function record(track: Track): TargetRecord {
     target,
     ...verdict,
     ...(endedAt === undefined ? {} : { endedAt }),
+    ...(ended === undefined ? {} : { scene: ended.scene }),
     milestones: track.records(),
     problems: track.isReady ? [] : track.problems.map((problem) => ({ ...problem, evidence: [] })),
     notes: assessment?.notes ?? [],

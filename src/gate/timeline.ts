@@ -1,6 +1,7 @@
 import type { Problem } from '../lifecycle/assessment.ts'
 import type { ReasonCode } from '../lifecycle/reasons.ts'
 import type { Target } from '../plan/target.ts'
+import type { Scene } from './scene.ts'
 
 /** How the gate ended (DESIGN §4). */
 export type Outcome =
@@ -50,6 +51,8 @@ export interface TargetRecord extends Verdict<TargetOutcome> {
   readonly target: Target
   /** When its verdict was given; absent while it is open. */
   readonly endedAt?: number
+  /** What its verdict rests on, until it is explained; absent where that is what the store holds. */
+  readonly scene?: Scene
   readonly milestones: readonly MilestoneRecord[]
   readonly problems: readonly ProblemRecord[]
   /** What to do; for every target that is not ready at the end. */

@@ -12,6 +12,7 @@ import { type Target, targetWatch } from '../plan/target.ts'
 import { Arrival } from './arrival.ts'
 import { compareIdentity, type Identity, type IdentityChange, identify } from './identity.ts'
 import { Milestones } from './milestones.ts'
+import type { Scene } from './scene.ts'
 import type { GateSettings } from './settings.ts'
 import { StallClock } from './stall-clock.ts'
 import type { MilestoneRecord, TargetOutcome, Verdict } from './timeline.ts'
@@ -40,7 +41,7 @@ export class Track {
   history: TargetHistory | undefined
   identity: Identity | undefined
   assessment: Assessment | undefined
-  ended: { readonly at: number; readonly verdict: Verdict<TargetOutcome> } | undefined
+  ended: { readonly at: number; readonly verdict: Verdict<TargetOutcome>; readonly scene: Scene } | undefined
   /** When it last became ready. */
   readyAt: number | undefined
   /** Problems already told of, with the count that was told. */

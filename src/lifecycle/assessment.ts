@@ -25,6 +25,8 @@ export interface Problem {
   readonly proven: boolean
   /** What a hint needs to be specific. */
   readonly detail?: ProblemDetail
+  /** The problem of another object that is behind this one: that of a pod, behind a Service without endpoints. */
+  readonly cause?: Problem
 }
 
 /** The image, exit code or object that a problem is about, where known. */

@@ -1,0 +1,42 @@
+import type { KubeObject } from '../cluster/objects.ts'
+import type { Store } from '../cluster/store.ts'
+import type { Problem } from '../lifecycle/assessment.ts'
+import type { Target } from '../plan/target.ts'
+
+/**
+ * The objects that a verdict rests on, as they stood when it was given: the target, its revisions, and what its problems
+ * are about. By the time the gate is over they may be replaced, rolled back or gone.
+ */
+export type Scene = readonly KubeObject[]
+
+/** The kinds behind a target that problems are about. */
+const kinds: Readonly<Record<string, { apiVersion: string; kind: string }>> = {
+  pod: { apiVersion: 'v1', kind: 'Pod' },
+  replicaset: { apiVersion: 'apps/v1', kind: 'ReplicaSet' },
+}
+
+/** What stands behind a target and its problems now; `object` is the target itself, where it exists. */
+export function captureScene(
+  target: Target,
+  object: KubeObject | undefined,
+  problems: readonly Problem[],
+  store: Store,
+): Scene {
+  const revisions = ['ReplicaSet', 'ControllerRevision'].flatMap((kind) => store.ownedBy(object?.metadata.uid, kind))
+  const subjects = problems.flatMap(withCauses).flatMap(({ subject }) => findSubject(subject, target, store) ?? [])
+  return [...new Set([...(object === undefined ? [] : [object]), ...revisions, ...subjects])]
+}
+
+/** The object that a problem is about: the target itself, or one behind it. */
+export function findSubject(subject: string, target: Target, { get }: Pick<Store, 'get'>): KubeObject | undefined {
+  const [word = '', name = ''] = subject.split('/')
+  const { namespace = 'default' } = target
+  const isTarget = word === target.kind.toLowerCase() && name === target.name
+  const kind = isTarget ? target : kinds[word]
+  return kind === undefined ? undefined : get({ apiVersion: kind.apiVersion, kind: kind.kind, namespace, name })
+}
+
+/** A problem, and the one that is behind it. */
+export function withCauses(problem: Problem): readonly Problem[] {
+  return problem.cause === undefined ? [problem] : [problem, problem.cause]
+}
