@@ -28,12 +28,12 @@ export function captureScene(
 }
 
 /** The object that a problem is about: the target itself, or one behind it. */
-export function findSubject(subject: string, target: Target, { get }: Pick<Store, 'get'>): KubeObject | undefined {
+export function findSubject(subject: string, target: Target, store: Pick<Store, 'get'>): KubeObject | undefined {
   const [word = '', name = ''] = subject.split('/')
   const { namespace = 'default' } = target
   const isTarget = word === target.kind.toLowerCase() && name === target.name
   const kind = isTarget ? target : kinds[word]
-  return kind === undefined ? undefined : get({ apiVersion: kind.apiVersion, kind: kind.kind, namespace, name })
+  return kind === undefined ? undefined : store.get({ apiVersion: kind.apiVersion, kind: kind.kind, namespace, name })
 }
 
 /** A problem, and the one that is behind it. */
