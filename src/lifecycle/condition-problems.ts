@@ -12,6 +12,18 @@ export function conditionProblem(object: KubeObject, found: Condition, view: Vie
   return { ...ownProblem(object, firstSeenAt), reason: 'condition-false', message: conditionWords(found) }
 }
 
+/** Strike: an object's own word of failure about its present generation, when it has stood for ten seconds. */
+export function reportedProblem(object: KubeObject, found: Condition, view: View): Problem {
+  const since = Math.min(view.now, view.time(found.lastTransitionTime) ?? view.history.firstSeenAt)
+  return {
+    ...ownProblem(object, since),
+    class: 'strike',
+    reason: 'reported-failed',
+    message: conditionWords(found),
+    proven: view.now >= since + reportedMs,
+  }
+}
+
 /** Slow: no controller has written a status yet. */
 export function notReconciled(object: KubeObject, view: View): Problem {
   return {

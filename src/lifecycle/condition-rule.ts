@@ -1,8 +1,8 @@
 import type { Condition, KubeObject } from '../cluster/objects.ts'
 import { milestonesOf } from '../plan/milestones.ts'
-import type { Assessment, Problem } from './assessment.ts'
-import { conditionProblem, notReconciled, ownProblem, reportedMs } from './condition-problems.ts'
-import { conditionWords, isStale, presentConditions } from './conditions.ts'
+import type { Assessment } from './assessment.ts'
+import { conditionProblem, notReconciled, reportedMs, reportedProblem } from './condition-problems.ts'
+import { isStale, presentConditions } from './conditions.ts'
 import { conclude, createdMilestone, type Rule } from './rule.ts'
 import type { View } from './view.ts'
 
@@ -70,16 +70,4 @@ function assessConditions(
     ...(problem.class === 'strike' && !problem.proven ? { recheckAt: problem.firstSeenAt + reportedMs } : {}),
     notes: [],
   })
-}
-
-function reportedProblem(object: KubeObject, failed: Condition, view: View): Problem {
-  const since = Math.min(view.now, view.time(failed.lastTransitionTime) ?? view.history.firstSeenAt)
-  const proven = view.now >= since + reportedMs
-  return {
-    ...ownProblem(object, since),
-    class: 'strike',
-    reason: 'reported-failed',
-    message: conditionWords(failed),
-    proven,
-  }
 }

@@ -6,6 +6,7 @@ import { daemonSetRule } from './daemonset.ts'
 import { definitionRule } from './definition.ts'
 import { deploymentRule } from './deployment.ts'
 import { disruptionBudgetRule } from './disruption-budget.ts'
+import { gatewayRule } from './gateway.ts'
 import { genericRule } from './generic.ts'
 import { helmRepositoryRule } from './helm-repository.ts'
 import { ingressRule } from './ingress.ts'
@@ -13,6 +14,7 @@ import { jobRule } from './job.ts'
 import { namespaceRule } from './namespace.ts'
 import { podRule } from './pod.ts'
 import { replicaSetRule } from './replicaset.ts'
+import { routeRule } from './route.ts'
 import type { Rule } from './rule.ts'
 import { seenRule } from './seen.ts'
 import { serviceRule } from './service.ts'
@@ -26,6 +28,15 @@ export interface KnownKind {
   /** The end of "It is ready when …". */
   readonly readyWhen: string
 }
+
+/** The routes of the Gateway API: one status for all. */
+const routes = [
+  ['v1', 'HTTPRoute'],
+  ['v1', 'GRPCRoute'],
+  ['v1alpha2', 'TLSRoute'],
+  ['v1alpha2', 'TCPRoute'],
+  ['v1alpha2', 'UDPRoute'],
+] as const
 
 export const knownKinds: readonly KnownKind[] = [
   {
@@ -92,6 +103,20 @@ export const knownKinds: readonly KnownKind[] = [
     rule: ingressRule,
     readyWhen: 'the Services and ports of its backends exist; a missing address is told, not waited for',
   },
+  {
+    apiVersion: 'gateway.networking.k8s.io/v1',
+    kind: 'Gateway',
+    rule: gatewayRule,
+    readyWhen:
+      'its controller says of the present generation that it is Accepted and Programmed, and nothing is wrong with any of its listeners; a missing address is told, not waited for',
+  },
+  ...routes.map(([version, kind]) => ({
+    apiVersion: `gateway.networking.k8s.io/${version}`,
+    kind,
+    rule: routeRule,
+    readyWhen:
+      'every parent that it names accepts its present generation, with all its references resolved and none of its rules left out',
+  })),
   {
     apiVersion: 'autoscaling/v2',
     kind: 'HorizontalPodAutoscaler',

@@ -1,0 +1,60 @@
+import type { Condition, KubeObject } from '../cluster/objects.ts'
+import type { Problem } from './assessment.ts'
+import { conditionProblem, reportedMs, reportedProblem } from './condition-problems.ts'
+import { conditionWords, isCondition, isPresent } from './conditions.ts'
+import { listOf } from './say.ts'
+import type { View } from './view.ts'
+
+/** A condition of the Gateway API, and of which part of the object it speaks: `listener https: `; empty for the whole. */
+export interface PartCondition {
+  readonly where: string
+  readonly condition: Condition
+}
+
+/** They are True of a part that serves what was asked of it; `Scheduled` and `Ready` are older names (Gateway API 0.5). */
+const goodTypes = new Set(['Accepted', 'Programmed', 'ResolvedRefs', 'Ready', 'Scheduled'])
+/** They are True of a part of which something is left out; `Detached` is the older opposite of Accepted. */
+const badTypes = new Set(['Conflicted', 'PartiallyInvalid', 'Detached'])
+
+/**
+ * Reasons by which an implementation says that the object itself asks for what it cannot do, now or later: only another
+ * apply changes its answer. All others may mend when a Gateway, a Service, a Secret or a ReferenceGrant comes.
+ */
+const certainReasons = new Set([
+  'UnsupportedValue',
+  'IncompatibleFilters',
+  'InvalidKind',
+  'InvalidRouteKinds',
+  'UnsupportedAddress',
+])
+
+/**
+ * The conditions of the object's present generation, without those that the API server itself puts there when a Gateway is
+ * made: Unknown since 1970, "Waiting for controller".
+ */
+export function spokenConditions(object: KubeObject, conditions: unknown): readonly Condition[] {
+  return listOf(conditions)
+    .filter(isCondition)
+    .filter((each) => isPresent(each, object) && Date.parse(each.lastTransitionTime ?? '') !== 0)
+}
+
+/** Whether a condition says that a part does not serve, or not wholly, what was asked of it. */
+export function isAgainst({ condition: { type, status } }: PartCondition): boolean {
+  return goodTypes.has(type) ? status !== 'True' : badTypes.has(type) && status === 'True'
+}
+
+/** What the conditions that stand against an object come to, and when that may change by time alone. */
+export function againstProblem(
+  object: KubeObject,
+  against: readonly PartCondition[],
+  view: View,
+): { readonly problem?: Problem; readonly recheckAt?: number } {
+  const certain = against.filter(({ condition }) => certainReasons.has(condition.reason ?? ''))
+  const [first] = [...certain, ...against]
+  if (first === undefined) return {}
+  const told = certain.length > 0 ? certain : against
+  const message = told.map(({ where, condition }) => `${where}${conditionWords(condition)}`).join(', ')
+  if (certain.length === 0) return { problem: { ...conditionProblem(object, first.condition, view), message } }
+  const problem = { ...reportedProblem(object, first.condition, view), message }
+  return { problem, ...(problem.proven ? {} : { recheckAt: problem.firstSeenAt + reportedMs }) }
+}

@@ -1,0 +1,67 @@
+import type { KubeObject } from '../cluster/objects.ts'
+import { milestonesOf } from '../plan/milestones.ts'
+import type { Assessment, Problem } from './assessment.ts'
+import { notReconciled } from './condition-problems.ts'
+import { againstProblem, isAgainst, type PartCondition, spokenConditions } from './gateway-conditions.ts'
+import { conclude, createdMilestone, type Rule } from './rule.ts'
+import type { View } from './view.ts'
+
+/**
+ * A Gateway of the Gateway API: https://gateway-api.sigs.k8s.io/reference/spec/#gatewaystatus
+ *
+ * Ready when its controller says, of the present generation, that it is Accepted and Programmed, and nothing stands against
+ * any of its listeners: a Gateway may be programmed without the listener whose certificate is missing. The controller
+ * waits itself for the addresses that it cannot do without, so a missing one is told and not waited for.
+ */
+export const gatewayRule: Rule = {
+  milestones: milestonesOf({ apiVersion: 'gateway.networking.k8s.io/v1', kind: 'Gateway' }),
+  relatives: () => [],
+  assess: assessGateway,
+}
+
+interface GatewayStatus {
+  readonly conditions?: unknown
+  readonly addresses?: readonly { readonly value?: string }[]
+  readonly listeners?: readonly { readonly name?: string; readonly conditions?: unknown }[]
+}
+
+function assessGateway(gateway: KubeObject, view: View): Assessment {
+  const status = (gateway.status ?? {}) as GatewayStatus
+  const own = spokenConditions(gateway, status.conditions)
+  const isTrue = (...types: string[]) => own.some((each) => types.includes(each.type) && each.status === 'True')
+  // A listener says more precisely what is wrong than the Gateway does.
+  const parts: readonly PartCondition[] = [
+    ...(status.listeners ?? []).flatMap(({ name, conditions }) =>
+      spokenConditions(gateway, conditions).map((condition) => ({ where: `listener ${name}: `, condition })),
+    ),
+    ...own.map((condition) => ({ where: '', condition })),
+  ]
+  const { problem, recheckAt } =
+    own.length === 0 ? { problem: unheard(gateway, view) } : againstProblem(gateway, parts.filter(isAgainst), view)
+  const ready = problem === undefined && isTrue('Accepted', 'Scheduled') && isTrue('Programmed', 'Ready')
+  const addresses = (status.addresses ?? []).flatMap(({ value }) => value ?? [])
+  const words = `accepted and programmed${addresses.length === 0 ? '' : `, address ${addresses.join(', ')}`}`
+  const waiting = problem?.message ?? 'waiting for its controller to accept and program it'
+  return conclude(gateway, view, {
+    ready,
+    readyMessage: words,
+    milestones: [
+      createdMilestone,
+      own.length === 0
+        ? { name: 'observed', state: 'open', message: waiting }
+        : { name: 'observed', state: 'done', message: 'observed' },
+      { name: 'ready', state: ready ? 'done' : 'open', message: ready ? words : waiting },
+    ],
+    problems: problem === undefined ? [] : [problem],
+    ...(problem?.proven ? { failure: problem } : {}),
+    ...(recheckAt === undefined ? {} : { recheckAt }),
+    notes: ready && addresses.length === 0 ? ['it has no address yet'] : [],
+  })
+}
+
+/** Nobody has spoken of the present generation; of a new Gateway, most often because nobody serves its class. */
+function unheard(gateway: KubeObject, view: View): Problem {
+  const { gatewayClassName = '' } = (gateway.spec ?? {}) as { gatewayClassName?: string }
+  const message = `no controller has acted on it yet: GatewayClass ${gatewayClassName} has to exist, and its controller to run`
+  return { ...notReconciled(gateway, view), message }
+}

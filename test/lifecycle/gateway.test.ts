@@ -1,0 +1,292 @@
+import type { Condition, KubeObject } from '../../src/cluster/objects.ts'
+import { ruleOf } from '../../src/lifecycle/rules.ts'
+import { condition, iso, moment, seenTarget, view } from './builders.ts'
+
+/** Two generations old, so that what was said of the one before can be told from what is said of this one. */
+const generation = 2
+
+function said(type: string, status: string, rest: Partial<Condition> = {}): Condition {
+  return condition(type, status, { observedGeneration: generation, lastTransitionTime: iso(0), ...rest })
+}
+
+const accepted = said('Accepted', 'True')
+const programmed = said('Programmed', 'True')
+const resolved = said('ResolvedRefs', 'True')
+/** What the API server writes into every new Gateway. */
+const defaulted = ['Accepted', 'Programmed'].map((type) =>
+  condition(type, 'Unknown', {
+    reason: 'Pending',
+    message: 'Waiting for controller',
+    lastTransitionTime: '1970-01-01T00:00:00Z',
+  }),
+)
+
+function judge(object: KubeObject, now = 60) {
+  return ruleOf(object).assess(object, view({ now, history: seenTarget([0, object]) }))
+}
+
+function gateway(status: object | undefined, now?: number) {
+  const object: KubeObject = {
+    apiVersion: 'gateway.networking.k8s.io/v1',
+    kind: 'Gateway',
+    metadata: { name: 'edge', namespace: 'shop', uid: 'edge-uid', generation },
+    spec: { gatewayClassName: 'acme', listeners: [{ name: 'https', port: 443, protocol: 'HTTPS' }] },
+    ...(status === undefined ? {} : { status }),
+  }
+  return judge(object, now)
+}
+
+function listener(...conditions: Condition[]) {
+  return { name: 'https', conditions }
+}
+
+describe('a Gateway', () => {
+  it('is ready when it is accepted and programmed, and tells its address', () => {
+    const conditions = [accepted, programmed]
+    expect(gateway({ conditions, addresses: [{ value: '192.0.2.1' }], listeners: [listener(accepted)] })).toMatchObject(
+      { status: 'ready', message: 'accepted and programmed, address 192.0.2.1', notes: [] },
+    )
+  })
+
+  it('tells of a missing address, and does not wait for it', () => {
+    expect(gateway({ conditions: [accepted, programmed] })).toMatchObject({
+      status: 'ready',
+      notes: ['it has no address yet'],
+    })
+  })
+
+  it('is ready by the older names of its conditions, where it has no others', () => {
+    expect(gateway({ conditions: [said('Scheduled', 'True'), said('Ready', 'True')] }).status).toBe('ready')
+  })
+
+  it.each([
+    ['a status', undefined],
+    ['more than what the API server writes into a new one', { conditions: defaulted }],
+    ['a word about its present generation', { conditions: [{ ...accepted, observedGeneration: 1 }] }],
+  ])('waits for its controller without %s', (_, status) => {
+    const { status: judged, problems, milestones } = gateway(status)
+    expect(judged).toBe('progressing')
+    expect(problems).toMatchObject([
+      { reason: 'not-reconciled', class: 'slow', message: expect.stringContaining('GatewayClass acme') },
+    ])
+    expect(milestones).toMatchObject([{ state: 'done' }, { name: 'observed', state: 'open' }, { state: 'open' }])
+  })
+
+  it('waits to be programmed once it is accepted', () => {
+    expect(gateway({ conditions: [accepted] })).toMatchObject({
+      status: 'progressing',
+      message: 'waiting for its controller to accept and program it',
+      problems: [],
+    })
+  })
+
+  it.each([
+    [
+      'it is not accepted',
+      { conditions: [said('Accepted', 'False', { reason: 'InvalidParameters', message: 'no such thing' })] },
+      'Accepted is False (InvalidParameters): no such thing',
+    ],
+    [
+      'it is not programmed',
+      { conditions: [accepted, said('Programmed', 'False', { reason: 'AddressNotAssigned' })] },
+      'Programmed is False (AddressNotAssigned)',
+    ],
+    [
+      'nobody knows whether it is programmed',
+      { conditions: [accepted, said('Programmed', 'Unknown', { reason: 'Pending' })] },
+      'Programmed is Unknown (Pending)',
+    ],
+    [
+      'the certificate of a listener is missing, though the rest is programmed',
+      {
+        conditions: [accepted, programmed],
+        listeners: [listener(accepted, said('ResolvedRefs', 'False', { reason: 'InvalidCertificateRef' }))],
+      },
+      'listener https: ResolvedRefs is False (InvalidCertificateRef)',
+    ],
+    [
+      'two listeners want the same',
+      { conditions: [accepted, programmed], listeners: [listener(said('Conflicted', 'True'))] },
+      'listener https: Conflicted is True',
+    ],
+    [
+      'a listener is wrong, before what the Gateway makes of that',
+      {
+        conditions: [accepted, said('Programmed', 'False', { reason: 'Invalid' })],
+        listeners: [listener(said('Accepted', 'False', { reason: 'PortUnavailable' }))],
+      },
+      'listener https: Accepted is False (PortUnavailable), Programmed is False (Invalid)',
+    ],
+  ])('is not ready while %s, which may mend', (_, status, message) => {
+    expect(gateway(status)).toMatchObject({
+      status: 'progressing',
+      message,
+      problems: [{ reason: 'condition-false', class: 'slow', message }],
+    })
+  })
+
+  it('is ready whatever was said of a listener of an older generation', () => {
+    const old = listener(condition('Programmed', 'False', { observedGeneration: 1 }))
+    expect(gateway({ conditions: [accepted, programmed], listeners: [old] }).status).toBe('ready')
+  })
+
+  it('has failed when its controller has said for 10 s that it cannot do what is asked', () => {
+    const status = {
+      conditions: [said('Accepted', 'False', { reason: 'UnsupportedAddress', lastTransitionTime: iso(50) })],
+    }
+    expect(gateway(status, 59)).toMatchObject({ status: 'progressing', recheckAt: moment(60) })
+    expect(gateway(status, 60)).toMatchObject({
+      status: 'failed',
+      failure: { reason: 'reported-failed', class: 'strike', message: 'Accepted is False (UnsupportedAddress)' },
+    })
+  })
+})
+
+const edge = { name: 'edge' }
+
+function route(parents: readonly object[] | undefined, { parentRefs = [edge] as readonly object[], now = 60 } = {}) {
+  const object: KubeObject = {
+    apiVersion: 'gateway.networking.k8s.io/v1',
+    kind: 'HTTPRoute',
+    metadata: { name: 'web', namespace: 'shop', uid: 'web-uid', generation },
+    spec: { parentRefs },
+    ...(parents === undefined ? {} : { status: { parents } }),
+  }
+  return judge(object, now)
+}
+
+function parent(parentRef: object, ...conditions: Condition[]) {
+  return { parentRef, controllerName: 'acme.example/gateway', conditions }
+}
+
+describe('a route of the Gateway API', () => {
+  it.each(['HTTPRoute', 'GRPCRoute', 'TLSRoute', 'TCPRoute', 'UDPRoute'])('is an %s as any other', (kind) => {
+    const object: KubeObject = {
+      apiVersion: 'gateway.networking.k8s.io/v1alpha2',
+      kind,
+      metadata: { name: 'web', namespace: 'shop', uid: 'web-uid', generation },
+      spec: { parentRefs: [edge] },
+      status: { parents: [parent({ name: 'other' }, accepted)] },
+    }
+    expect(judge(object)).toMatchObject({ status: 'progressing', problems: [{ reason: 'not-reconciled' }] })
+  })
+
+  it('is ready when its parent accepts it and its references are resolved', () => {
+    expect(route([parent(edge, accepted, resolved)])).toMatchObject({
+      status: 'ready',
+      message: 'accepted by gateway/edge',
+    })
+  })
+
+  it.each([
+    [
+      'with its defaults written out',
+      { group: 'gateway.networking.k8s.io', kind: 'Gateway', namespace: 'shop', name: 'edge' },
+    ],
+    ['with the listener that took it', { name: 'edge', sectionName: 'https' }],
+  ])('knows its parent in the status %s', (_, ref) => {
+    expect(route([parent(ref, accepted, resolved)]).status).toBe('ready')
+  })
+
+  it.each([
+    ['of another name', { name: 'other' }],
+    ['in another namespace', { name: 'edge', namespace: 'infra' }],
+    ['of another kind', { kind: 'Service', group: '', name: 'edge' }],
+  ])('does not take the word of a parent %s for that of its own', (_, ref) => {
+    expect(route([parent(ref, accepted, resolved)]).problems).toMatchObject([{ reason: 'not-reconciled' }])
+  })
+
+  it('tells the listeners of one Gateway apart', () => {
+    const [http, https] = ['http', 'https'].map((sectionName) => ({ ...edge, sectionName })) as [object, object]
+    const refused = said('Accepted', 'False', { reason: 'NotAllowedByListeners' })
+    const parents = [parent(http, accepted), parent(https, refused)]
+    expect(route(parents, { parentRefs: [http] }).status).toBe('ready')
+    expect(route(parents, { parentRefs: [http, https] })).toMatchObject({
+      status: 'progressing',
+      message: 'gateway/edge, listener https: Accepted is False (NotAllowedByListeners)',
+    })
+  })
+
+  it('is ready whatever is said of a parent that it names no more', () => {
+    const gone = parent({ name: 'old' }, { ...said('Accepted', 'False'), observedGeneration: 1 })
+    expect(route([gone, parent(edge, accepted, resolved)]).status).toBe('ready')
+  })
+
+  it('is ready whatever a controller left there of an older generation that serves its parent no more', () => {
+    const left = { ...parent(edge, { ...said('Accepted', 'False'), observedGeneration: 1 }), controllerName: 'gone' }
+    expect(route([left, parent(edge, accepted, resolved)]).status).toBe('ready')
+  })
+
+  it('is ready where the controller says nothing of references', () => {
+    expect(route([parent(edge, accepted)]).status).toBe('ready')
+  })
+
+  it('is ready once it exists when it names no parent, and tells so', () => {
+    expect(route(undefined, { parentRefs: [] })).toMatchObject({
+      status: 'ready',
+      notes: ['it names no parent, so nothing takes its traffic'],
+    })
+  })
+
+  it.each([
+    ['has no status', undefined],
+    ['has a status that names no parent', []],
+    ['was accepted in an older generation only', [parent(edge, { ...accepted, observedGeneration: 1 })]],
+  ])('waits for its parent when it %s', (_, parents) => {
+    expect(route(parents)).toMatchObject({
+      status: 'progressing',
+      milestones: [{ state: 'done' }, { name: 'observed', state: 'open' }, { state: 'open' }],
+      problems: [{ reason: 'not-reconciled', class: 'slow', message: expect.stringContaining('gateway/edge') }],
+    })
+  })
+
+  it('waits for each of its parents', () => {
+    const both = [edge, { name: 'mesh', namespace: 'infra' }]
+    expect(route([parent(edge, accepted, resolved)], { parentRefs: both })).toMatchObject({
+      status: 'progressing',
+      problems: [{ message: expect.stringContaining('whether gateway/mesh in infra accepts it') }],
+    })
+  })
+
+  it.each([
+    [
+      'no listener lets it in',
+      said('Accepted', 'False', { reason: 'NotAllowedByListeners', message: 'not from here' }),
+    ],
+    ['no listener has its name', said('Accepted', 'False', { reason: 'NoMatchingListenerHostname' })],
+    ['its Gateway has no such listener', said('Accepted', 'False', { reason: 'NoMatchingParent' })],
+    ['its backend does not exist', said('ResolvedRefs', 'False', { reason: 'BackendNotFound' })],
+    ['it may not refer to its backend', said('ResolvedRefs', 'False', { reason: 'RefNotPermitted' })],
+    ['it is still being programmed', said('Programmed', 'False')],
+  ])('is not ready while %s, which may mend', (_, against) => {
+    const judged = route([parent(edge, accepted, resolved, against)])
+    expect(judged).toMatchObject({
+      status: 'progressing',
+      problems: [{ reason: 'condition-false', class: 'slow' }],
+    })
+    expect(judged.message).toContain(`${against.type} is False`)
+  })
+
+  it('is not ready, though accepted, while some of its rules are left out', () => {
+    const partly = said('PartiallyInvalid', 'True', { message: 'Dropped Rule 2' })
+    expect(route([parent(edge, accepted, resolved, partly)])).toMatchObject({
+      status: 'progressing',
+      message: 'PartiallyInvalid is True: Dropped Rule 2',
+    })
+  })
+
+  it.each(['UnsupportedValue', 'IncompatibleFilters', 'InvalidKind'])(
+    'has failed when %s has stood for 10 s: only another apply mends that',
+    (reason) => {
+      const against = said('Accepted', 'False', { reason, lastTransitionTime: iso(50) })
+      expect(route([parent(edge, against)], { now: 59 })).toMatchObject({
+        status: 'progressing',
+        recheckAt: moment(60),
+      })
+      expect(route([parent(edge, against)], { now: 60 })).toMatchObject({
+        status: 'failed',
+        failure: { reason: 'reported-failed' },
+      })
+    },
+  )
+})
