@@ -1,5 +1,6 @@
 import type { KubeObject } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/store.ts'
+import { afterglowUntil } from './afterglow.ts'
 import type { Assessment, Milestone, Problem } from './assessment.ts'
 import { conditionProblem, notReconciled, ownProblem, reportedMs } from './condition-problems.ts'
 import { isStale } from './conditions.ts'
@@ -32,19 +33,22 @@ function assessGeneric(object: KubeObject, view: View): Assessment {
   const observed = !isUnobserved(object)
   const standing: Standing = observed ? weigh(saysOf(object)) : { meaning: 'progressing', because: [] }
   const isAwaited = observed && standing.meaning === undefined && isStatusAwaited(object, view)
-  const ready = !isAwaited && (standing.meaning ?? 'ready') === 'ready'
+  const isGood = !isAwaited && (standing.meaning ?? 'ready') === 'ready'
+  const glowsUntil = isGood && standing.meaning === 'ready' ? afterglowUntil(object, standing, view) : undefined
+  const ready = isGood && glowsUntil === undefined
   const words = standing.because.map(({ text }) => text).join(', ')
-  const problems = isAwaited ? [notReconciled(object, view)] : ready ? [] : problemsOf(object, standing, view)
+  const problems = isAwaited ? [notReconciled(object, view)] : isGood ? [] : problemsOf(object, standing, view)
   const failure = problems.find(({ proven }) => proven)
   const due = problems
     .filter((problem) => problem.class === 'strike' && !problem.proven)
     .map((problem) => problem.firstSeenAt + standsFor(standing))
+    .concat(glowsUntil ?? [])
   return conclude(object, view, {
     ready,
     readyMessage: words === '' ? 'exists; it publishes no readiness signal' : words,
     milestones: [
       createdMilestone,
-      observedMilestone(object, observed && !isAwaited),
+      observedMilestone(object, observed && !isAwaited && glowsUntil === undefined),
       { name: 'ready', state: ready ? 'done' : 'open', message: words === '' ? readinessWords(ready) : words },
     ],
     problems,

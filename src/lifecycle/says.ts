@@ -44,6 +44,11 @@ export function isUnobserved(object: KubeObject): boolean {
   return stale.length > 0 && !conditions.some((each) => each.type === 'Ready' && isPresent(each, object))
 }
 
+/** Whether its status names the generation that it speaks of. */
+export function namesGeneration({ status }: KubeObject): boolean {
+  return Object.keys((status ?? {}) as Fields).some((key) => generationKeys.test(key))
+}
+
 /** Whether its status holds nothing at all, but for empty lists and the like: nobody has written it yet. */
 export function isSilent({ status }: KubeObject): boolean {
   return isEmpty(status)

@@ -265,3 +265,52 @@ describe('an object without a status', () => {
     expect(judge({ ...resource(), kind: 'CronWidget' }, true).status).toBe('ready')
   })
 })
+
+describe('a good word that names no generation, of a spec that was written after the status', () => {
+  const ready = { conditions: [condition('Ready', 'True')] }
+  const writtenAt = (spec: number, status: number, more: object = {}) => ({
+    managedFields: [
+      { manager: 'kubectl', operation: 'Apply', time: iso(spec) },
+      { manager: 'widgets', operation: 'Update', subresource: 'status', time: iso(status) },
+    ],
+    ...more,
+  })
+  const widget = resource(ready, writtenAt(-2, -600))
+
+  it('is not believed before the controller had the settle time to answer', () => {
+    expect(assess(widget, 7)).toMatchObject({ status: 'progressing', problems: [], recheckAt: moment(8) })
+  })
+
+  it('is believed when it stands after that', () => {
+    expect(assess(widget, 8)).toMatchObject({ status: 'ready' })
+  })
+
+  it.each<[string, KubeObject]>([
+    ['the controller has answered since', resource(ready, writtenAt(-2, -1))],
+    ['the object is as it was created', resource(ready, writtenAt(-2, -600, { generation: 1 }))],
+    ['the status names its generation', resource({ ...ready, observedGeneration: 2 }, writtenAt(-2, -600))],
+    [
+      'the condition names its generation',
+      resource({ conditions: [condition('Ready', 'True', { observedGeneration: 2 })] }, writtenAt(-2, -600)),
+    ],
+    [
+      'nobody writes its status apart',
+      resource(ready, { managedFields: writtenAt(-2, -600).managedFields.slice(0, 1) }),
+    ],
+    ['nothing says who wrote it when', resource(ready)],
+  ])('is believed at once when %s', (_name, object) => {
+    expect(assess(object, 0)).toMatchObject({ status: 'ready' })
+  })
+
+  it('is believed the settle time after first sight, however often somebody writes into the object', () => {
+    const busy = resource(ready, writtenAt(11, -600))
+    expect(genericRule.assess(busy, view({ now: 12, history: seenTarget([0, widget], [11, busy]) }))).toMatchObject({
+      status: 'ready',
+    })
+  })
+
+  it('is believed at once where the user turned settling off', () => {
+    const options = { now: 0, history: seenTarget([0, widget]), settings: { settleMs: 0 } }
+    expect(genericRule.assess(widget, view(options))).toMatchObject({ status: 'ready' })
+  })
+})
