@@ -27,6 +27,8 @@ export interface RequestOptions {
   readonly timeoutMs?: number
   readonly maxBytes?: number
   readonly signal?: AbortSignal
+  /** Whether an answer proves that the server can be seen, as `onAnswer` is told. Default: it does. */
+  readonly countsAsSight?: boolean
 }
 
 /** Pages of 500 objects stay well below; the bound is there for what is no API server. */
@@ -107,6 +109,11 @@ export class Client {
     options: RequestOptions & { readonly signal: AbortSignal },
     onBytes: () => void,
   ): Promise<AsyncGenerator<string>> {
+    return readLines(await this.stream(path, options), onBytes)
+  }
+
+  /** Opens a stream, which reads as `lines` does, and gives it as it is. */
+  async stream(path: string, options: RequestOptions & { readonly signal: AbortSignal }): Promise<IncomingMessage> {
     const signals = [options.signal, this.#closing.signal]
     const response = await this.#bounded(options, (signal) => this.#send(path, options, signal))
     const end = () => response.destroy()
@@ -115,7 +122,7 @@ export class Client {
       for (const signal of signals) signal.removeEventListener('abort', end)
     })
     if (signals.some(({ aborted }) => aborted)) end()
-    return readLines(response, onBytes)
+    return response
   }
 
   async #bounded<T>({ timeoutMs = 30_000, signal }: RequestOptions, work: (signal: AbortSignal) => Promise<T>) {
@@ -181,7 +188,7 @@ export class Client {
     const response = await exchange(url, { ...request, signal })
     this.#serverClock.observe(response.headers.date, sentAt, this.#options.clock.now())
     if (response.statusCode !== undefined && response.statusCode >= 200 && response.statusCode < 300) {
-      this.onAnswer()
+      if (options.countsAsSight !== false) this.onAnswer()
       return response
     }
     throw await refusal(response, this.#options.clock.now())

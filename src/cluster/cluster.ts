@@ -6,7 +6,8 @@ import type { ApiResource, Observation, WatchRequest } from './feed.ts'
 import { firstContact } from './first-contact.ts'
 import { type Kubeconfig, type KubeconfigInput, loadKubeconfig } from './kubeconfig.ts'
 import { type Places, usualPlaces } from './kubeconfig-document.ts'
-import { listAll } from './list.ts'
+import { asKind, listAll } from './list.ts'
+import { followLog, type LogLine, type LogStreamRequest } from './log-stream.ts'
 import { type LogRequest, type LogTail, readLog } from './logs.ts'
 import type { KubeObject } from './objects.ts'
 import { Reflector, type Sink } from './reflector.ts'
@@ -105,6 +106,12 @@ export class Cluster {
     return (await listAll(this.#client, await this.#path(request), request, this.strip)).items
   }
 
+  /** One object as it is now. `ApiError` 404 when there is none. */
+  async get(reference: WatchRequest & { readonly name: string }): Promise<KubeObject> {
+    const path = `${await this.#path(reference)}/${encodeURIComponent(reference.name)}`
+    return this.strip(asKind((await this.#client.json(path)) as object, reference))
+  }
+
   /** Follows a request from now on and tells the sink; a request that is already followed goes on as it is. */
   watch(request: WatchRequest, sink: Sink): void {
     const key = keyOf(request)
@@ -133,6 +140,11 @@ export class Cluster {
 
   readLog(request: LogRequest): Promise<LogTail> {
     return readLog(this.#client, request)
+  }
+
+  /** See `followLog`. */
+  followLog(request: LogStreamRequest, signal: AbortSignal): Promise<AsyncIterable<LogLine>> {
+    return followLog(this.#client, request, signal)
   }
 
   /** Ends everything at once; nothing is told any more, and nothing keeps the process alive. */

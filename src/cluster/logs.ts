@@ -10,8 +10,10 @@ export interface LogRequest {
   readonly tailLines: number
 }
 
-/** The end of a container's log, or why there is none. */
-export type LogTail = { readonly text: string } | { readonly text: undefined; readonly why: string }
+/** The end of a container's log, or why there is none: `neverWas` where there is nothing to miss. */
+export type LogTail =
+  | { readonly text: string }
+  | { readonly text: undefined; readonly why: string; readonly neverWas?: boolean }
 
 const timeoutMs = 10_000
 const longestTailBytes = 64 << 10
@@ -23,8 +25,7 @@ const limitBytes = 4 << 20
  * text; other refusals are, as `ApiError`.
  */
 export async function readLog(client: Client, request: LogRequest): Promise<LogTail> {
-  const { namespace, pod, container, previous, tailLines } = request
-  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/log`
+  const { container, previous, tailLines } = request
   const query = new URLSearchParams({
     container,
     previous: String(previous),
@@ -32,15 +33,20 @@ export async function readLog(client: Client, request: LogRequest): Promise<LogT
     limitBytes: String(limitBytes),
   })
   try {
-    const text = await client.text(`${path}?${query}`, { timeoutMs, maxBytes: limitBytes + 1024 })
+    const text = await client.text(`${logPath(request)}?${query}`, { timeoutMs, maxBytes: limitBytes + 1024 })
     return isRefusal(text) ? { text: undefined, why: text.trim() } : { text: lastBytes(text, longestTailBytes) }
   } catch (error) {
     // 400: the container waits to start, or never ran before; 404: the pod is gone.
     if (error instanceof ApiError && (error.status === 400 || error.status === 404)) {
-      return { text: undefined, why: error.message }
+      return { text: undefined, why: error.message, neverWas: error.status === 400 }
     }
     throw error
   }
+}
+
+/** The path of a pod's logs. */
+export function logPath({ namespace, pod }: { readonly namespace: string; readonly pod: string }): string {
+  return `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/log`
 }
 
 /**
@@ -50,7 +56,8 @@ export async function readLog(client: Client, request: LogRequest): Promise<LogT
 const refusals =
   /^(unable to retrieve container logs for \S+|failed to try resolving symlinks in path .*|failed to (open|create|find) log file .*|rpc error: code = .*)$/
 
-function isRefusal(text: string): boolean {
+/** Whether a text is the kubelet's word that there is no log, and not a log. */
+export function isRefusal(text: string): boolean {
   return refusals.test(text.trim())
 }
 

@@ -1,0 +1,94 @@
+import type { IncomingMessage } from 'node:http'
+import type { Client } from './client.ts'
+import { isRefusal, logPath } from './logs.ts'
+
+export interface LogStreamRequest {
+  readonly namespace: string
+  readonly pod: string
+  readonly container: string
+  /** The log of the container's run before the last restart. */
+  readonly previous: boolean
+  /** Goes on while the container runs; else the stream ends with what was written so far. */
+  readonly follow: boolean
+  /** Only lines written then or later: milliseconds since the epoch, of which the kubelet heeds whole seconds. */
+  readonly since: number
+  /** How long the server may take to begin. A kubelet begins with the first line, however late a container writes it. */
+  readonly timeoutMs: number
+}
+
+/** A line that a container wrote, without its line break. Not yet escaped. */
+export interface LogLine {
+  /** When it was written, by the node's clock: milliseconds since the epoch. Absent: it is the kubelet's own word. */
+  readonly at: number | undefined
+  readonly text: string
+  /** How much of a line that is too long was left out at its end. */
+  readonly cutBytes: number
+}
+
+/** What is kept of a line: enough to read a stack trace, and nothing that anybody would read to its end in a job's log. */
+const longestLineBytes = 4_000
+
+const stamp = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)) ?/
+
+/**
+ * Reads a container's log from a moment on, line by line as it is written, until the container ends (kubelet,
+ * `ReadLogs`), the connection breaks or the signal is aborted (both reject). Refusals reject as `ApiError`: 400 where the
+ * container has not started yet or never ran before, 404 where the pod is gone, 403. Says nothing of whether the server
+ * can be seen: its bytes come from a kubelet.
+ */
+export async function followLog(
+  client: Client,
+  request: LogStreamRequest,
+  signal: AbortSignal,
+): Promise<AsyncGenerator<LogLine>> {
+  const { container, previous, follow, since, timeoutMs } = request
+  const query = new URLSearchParams({
+    container,
+    previous: String(previous),
+    follow: String(follow),
+    timestamps: 'true',
+    sinceTime: new Date(since).toISOString(),
+  })
+  const options = { accept: '*/*', timeoutMs, signal, countsAsSight: false }
+  return stampedLines(await client.stream(`${logPath(request)}?${query}`, options))
+}
+
+async function* stampedLines(response: IncomingMessage): AsyncGenerator<LogLine> {
+  for await (const { text, cutBytes } of boundedLines(response)) {
+    const [prefix, written = ''] = stamp.exec(text) ?? []
+    if (prefix !== undefined) yield { at: Date.parse(written), text: text.slice(prefix.length), cutBytes }
+    else if (!isRefusal(text)) yield { at: undefined, text, cutBytes }
+  }
+}
+
+/** Lines of bounded length. What stands behind the last line break is a line too, unless the stream breaks. */
+async function* boundedLines(response: IncomingMessage): AsyncGenerator<Omit<LogLine, 'at'>> {
+  let kept: Buffer[] = []
+  let keptBytes = 0
+  let bytes = 0
+  const keep = (piece: Buffer) => {
+    const room = longestLineBytes - keptBytes
+    if (room > 0 && piece.length > 0) kept.push(piece.length > room ? piece.subarray(0, room) : piece)
+    keptBytes = Math.min(longestLineBytes, keptBytes + piece.length)
+    bytes += piece.length
+  }
+  const line = () => {
+    const cutBytes = bytes - keptBytes
+    const text = Buffer.concat(kept).toString('utf8')
+    kept = []
+    keptBytes = 0
+    bytes = 0
+    // A cut may have left half a character.
+    return { text: cutBytes === 0 ? text : text.replace(/\uFFFD+$/, ''), cutBytes }
+  }
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    let start = 0
+    for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
+      keep(chunk.subarray(start, end))
+      yield line()
+      start = end + 1
+    }
+    keep(chunk.subarray(start))
+  }
+  if (bytes > 0) yield line()
+}
