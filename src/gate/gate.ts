@@ -436,10 +436,11 @@ export class Gate {
   #tellProblems(track: Track, problems: readonly Problem[]): void {
     for (const problem of problems) {
       const key = `${problem.reason} ${problem.container ?? ''}`
-      const told = track.told.get(key) ?? 0
-      // Repetition is news where it proves something; a slow problem is told once.
-      if (told > 0 && (problem.class === 'slow' || problem.count <= told)) continue
-      track.told.set(key, problem.count)
+      const told = track.told.get(key)
+      // Repetition is news where it proves something and its words say so; a slow problem is told once.
+      const isNews = problem.class !== 'slow' && problem.count > (told?.count ?? 0) && problem.message !== told?.message
+      if (told !== undefined && !isNews) continue
+      track.told.set(key, problem)
       this.#tell(track, 'problem', describe(problem, track.target))
     }
   }

@@ -1,3 +1,4 @@
+import { sentence } from '../lifecycle/sentence.ts'
 import { displayName } from '../plan/target.ts'
 import type { GateSettings } from './settings.ts'
 import type { Outcome, TargetOutcome, Verdict } from './timeline.ts'
@@ -24,7 +25,7 @@ export function decide(tracks: readonly Track[]): Verdict {
     if (first?.ended === undefined) continue
     const { reason, message } = first.ended.verdict
     const others = more.length === 0 ? '' : ` (and ${more.length} more)`
-    return { outcome: outcome as Outcome, reason, message: `${displayName(first.target)}: ${message}${others}` }
+    return { outcome: outcome as Outcome, reason, message: `${sentence(displayName(first.target), message)}${others}` }
   }
   const message =
     tracks.length === 1 && tracks[0]

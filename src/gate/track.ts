@@ -6,6 +6,7 @@ import { healthCheckRule } from '../lifecycle/health-check.ts'
 import { observeTarget, type Surroundings, type TargetHistory } from '../lifecycle/history.ts'
 import type { Rule } from '../lifecycle/rule.ts'
 import { ruleOf } from '../lifecycle/rules.ts'
+import { problemSentence } from '../lifecycle/sentence.ts'
 import { waitForRule } from '../lifecycle/wait-for.ts'
 import type { HealthCheck } from '../plan/health-checks.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
@@ -44,8 +45,8 @@ export class Track {
   ended: { readonly at: number; readonly verdict: Verdict<TargetOutcome>; readonly scene: Scene } | undefined
   /** When it last became ready. */
   readyAt: number | undefined
-  /** Problems already told of, with the count that was told. */
-  readonly told = new Map<string, number>()
+  /** Problems already told of, as they were told last. */
+  readonly told = new Map<string, Problem>()
   /** It existed when the gate began. */
   #wasThere = false
   /** Until the change that is to be gated has arrived; the object is not judged before. */
@@ -287,10 +288,5 @@ function chooseRule(target: Target, healthChecks: readonly HealthCheck[]): Rule 
 /** A problem in one line; the target's own name is not repeated. */
 export function describe(problem: Problem, target: Target): string {
   const own = problem.subject === `${target.kind.toLowerCase()}/${target.name}`
-  const where = [
-    ...(own ? [] : [problem.subject]),
-    ...(problem.container === undefined ? [] : [`container ${problem.container}`]),
-  ].join(', ')
-  const many = (problem.pods ?? 1) > 1 ? ` (${problem.pods} pods)` : ''
-  return `${where === '' ? '' : `${where}: `}${problem.message}${many}`
+  return own && problem.container === undefined ? problem.message : problemSentence(problem)
 }

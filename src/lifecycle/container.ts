@@ -214,13 +214,20 @@ function examineRunning(pod: Pod, at: PodContainer, history: ContainerHistory, v
   const problem = describe(pod, at, {
     reason: isStarting ? 'startup-failing' : 'readiness-failing',
     class: 'slow',
-    // A probe that says nothing leaves the kubelet's sentence with a colon at its end.
-    message: words?.replace(/:\s*$/, '') ?? `runs, but its ${probe.toLowerCase()} probe has not succeeded`,
+    message: probeMessage(probe, words),
     count: 1,
     firstSeenAt: due,
     proven: false,
   })
   return { problem }
+}
+
+/** `Readiness probe failed: HTTP probe failed with statuscode: 503` → `fails its readiness probe: HTTP probe …`. */
+function probeMessage(probe: string, words: string | undefined): string {
+  if (words === undefined) return `runs, but its ${probe.toLowerCase()} probe has not succeeded`
+  // A probe that says nothing leaves the kubelet's sentence with a colon at its end.
+  const why = words.replace(/^\w+ probe (?:failed|errored)[^:]*:?\s*/, '').trim()
+  return `fails its ${probe.toLowerCase()} probe${why === '' ? '' : `: ${why}`}`
 }
 
 /**

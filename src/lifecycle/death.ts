@@ -47,7 +47,7 @@ export function explainDeath(
     return { reason, message: `is killed because its postStart hook fails: ${hook.message ?? ''}` }
   if (death.reason === 'ContainerStatusUnknown')
     return { reason, message: 'was lost: its node no longer knows how it ended' }
-  return { reason, message: `ends with ${exitWords(death)}` }
+  return { reason, message: exited(death) }
 }
 
 /** The events about probes name the container in their words: `Container app failed liveness probe, will be restarted`. */
@@ -69,6 +69,15 @@ const exitCodes: Readonly<Record<number, string>> = {
   137: 'killed',
   139: 'segmentation fault',
   143: 'ended by SIGTERM',
+}
+
+/** How a container ended, said of it: `exited with code 3`, `was ended by signal 11`. */
+export function exited({ exitCode, signal }: { exitCode?: number; signal?: number }): string {
+  const words = exitWords({
+    ...(exitCode === undefined ? {} : { exitCode }),
+    ...(signal === undefined ? {} : { signal }),
+  })
+  return words.startsWith('signal') ? `was ended by ${words}` : `exited with ${words.replace(/^exit /, '')}`
 }
 
 /** How a container ended: `exit code 137 (killed)`, `signal 11`. */

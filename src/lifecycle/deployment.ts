@@ -7,6 +7,7 @@ import { creationProblem } from './replica-failure.ts'
 import { countMilestone, minReadyPatience, podMilestones, pods, terminatingUntil } from './replicas.ts'
 import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from './rule.ts'
 import { podRequest, selectedRequest } from './selector.ts'
+import { problemSentence } from './sentence.ts'
 import { isSameTemplate } from './template.ts'
 import type { View } from './view.ts'
 
@@ -55,7 +56,7 @@ function assessDeployment(deployment: Deployment, view: View): Assessment {
     (pod) => pod.metadata.deletionTimestamp !== undefined && !revisionPods.includes(pod),
   ).length
 
-  const deadline = progressDeadline(deployment, observed, view)
+  const deadline = progressDeadline(deployment, observed, view, podsState?.problems[0])
   const problems = [
     ...(podsState?.problems ?? []),
     ...pausedProblem(deployment, isUpdated, view),
@@ -192,17 +193,20 @@ function progressDeadline(
   deployment: Deployment,
   observed: boolean,
   view: View,
+  cause: Problem | undefined,
 ): { problem?: Problem; recheckAt?: number } {
   const progressing = condition(deployment, 'Progressing')
   if (!observed || progressing?.status !== 'False' || progressing.reason !== 'ProgressDeadlineExceeded') return {}
   const first = condition(view.history.first as Deployment, 'Progressing')
   const stood = first?.reason === 'ProgressDeadlineExceeded'
   const dueAt = stood ? view.history.countersMovedAt + standingDeadlineMs : 0
+  // The controller only says that the deadline has passed; what a pod says is why.
+  const why = cause === undefined ? (progressing.message ?? 'the deadline has passed') : problemSentence(cause)
   const problem: Problem = {
     reason: 'progress-deadline-exceeded',
     class: 'terminal',
     subject: `deployment/${deployment.metadata.name}`,
-    message: `made no progress for ${deployment.spec?.progressDeadlineSeconds ?? 600} s: ${progressing.message ?? 'the deadline is exceeded'}`,
+    message: `made no progress within its progressDeadlineSeconds of ${deployment.spec?.progressDeadlineSeconds ?? 600} s: ${why}`,
     count: 1,
     firstSeenAt: view.time(progressing.lastTransitionTime) ?? view.now,
     proven: view.now >= dueAt,

@@ -1,6 +1,7 @@
 import type { Job, Pod } from '../cluster/objects.ts'
 import { milestonesOf } from '../plan/milestones.ts'
 import type { Assessment, Milestone, Problem } from './assessment.ts'
+import { exited } from './death.ts'
 import { containersOf } from './history.ts'
 import { condition, earliest } from './pod-state.ts'
 import { byImportance, examinePods } from './pods.ts'
@@ -103,17 +104,23 @@ function failedProblem(job: Job, owned: readonly Pod[], view: View): Problem | u
   if (failed === undefined) return undefined
   const isDeadline = failed.reason === 'DeadlineExceeded'
   const death = isDeadline ? undefined : lastDeath(owned)
-  const words = [failed.reason, failed.message].filter(Boolean).join(': ')
+  const words = [failed.message ? `: ${failed.message}` : '', failed.reason ? ` (${failed.reason})` : ''].join('')
   return {
     reason: isDeadline ? 'job-deadline-exceeded' : 'job-failed',
     class: 'terminal',
     subject: death === undefined ? `job/${job.metadata.name}` : `pod/${death.pod}`,
     ...(death === undefined ? {} : { container: death.container, detail: { exitCode: death.exitCode } }),
-    message: `${death === undefined ? '' : `ends with exit code ${death.exitCode}; `}the Job failed${words === '' ? '' : `, ${words}`}`,
+    message: isDeadline
+      ? deadlineWords(job)
+      : `${death === undefined ? '' : `${exited(death)}; `}the Job failed${words}`,
     count: Math.max(1, job.status?.failed ?? 1),
     firstSeenAt: view.time(failed.lastTransitionTime) ?? view.now,
     proven: true,
   }
+}
+
+function deadlineWords({ spec = {} }: Job): string {
+  return `ran longer than its activeDeadlineSeconds${spec.activeDeadlineSeconds === undefined ? '' : ` of ${spec.activeDeadlineSeconds} s`}`
 }
 
 /** The container whose failure came last: its log is the evidence. */

@@ -1,6 +1,7 @@
 import type { Pod } from '../cluster/objects.ts'
 import { milestonesOf } from '../plan/milestones.ts'
 import type { Assessment, Milestone, Problem } from './assessment.ts'
+import { exited } from './death.ts'
 import { containersOf } from './history.ts'
 import { examinePod, type PodState } from './pod-state.ts'
 import { conclude, createdMilestone, type Rule } from './rule.ts'
@@ -76,7 +77,9 @@ function failedPhase(pod: Pod, view: View): Problem {
     message:
       exit === undefined
         ? `failed${words === '' ? '' : `: ${words}`}`
-        : `failed: ends with exit code ${exit.exitCode}${exit.reason === 'OOMKilled' ? ' (out of memory)' : ''}`,
+        : exit.reason === 'OOMKilled'
+          ? 'was killed for using too much memory, and nothing restarts it'
+          : `${exited(exit)}, and nothing restarts it`,
     count: 1,
     firstSeenAt: view.now,
     proven: true,

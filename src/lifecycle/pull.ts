@@ -65,6 +65,7 @@ export function registryWords(message: string): string {
       words,
     )?.[1] ?? words
   return core
+    .replace(/^(?:Head|Get) "":\s*/, '') // the request, whose address went with the names
     .replace(/^[\s:"]+/, '')
     .replace(/\s+/g, ' ')
     .trim()

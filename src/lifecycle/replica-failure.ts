@@ -55,7 +55,7 @@ export function creationProblem(
       reason,
       class: isDenied ? 'terminal' : 'slow',
       subject: `${controller.kind.toLowerCase()}/${controller.metadata.name}`,
-      message: `pods cannot be created: ${withoutPreamble(message)}`,
+      message: `cannot create pods: ${withoutPreamble(message)}`,
       count,
       firstSeenAt: view.time(since) ?? view.now,
       proven: isDenied && count >= 2,
@@ -67,10 +67,15 @@ function lastTime(event: EventObject, view: View): number {
   return view.time(event.series?.lastObservedTime ?? event.lastTimestamp ?? event.eventTime) ?? 0
 }
 
-/** Events begin with what was tried: `Error creating: …`, `create Pod web-0 in StatefulSet web failed error: …`. */
+/**
+ * Events begin with what was tried: `Error creating: …`, `create Pod web-0 in StatefulSet web failed error: …`. The name of
+ * the pod that was refused is another one at every attempt, and never became one.
+ */
 function withoutPreamble(message: string): string {
-  return message.replace(
-    /^(?:\(combined from similar events\):\s*)?(?:Error creating: |create Pod \S+ in StatefulSet \S+ failed error: )/,
-    '',
-  )
+  return message
+    .replace(
+      /^(?:\(combined from similar events\):\s*)?(?:Error creating: |create Pod \S+ in StatefulSet \S+ failed error: )/,
+      '',
+    )
+    .replace(/^pods "[^"]*" is forbidden: (?=.)/, '')
 }

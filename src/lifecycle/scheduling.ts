@@ -38,7 +38,7 @@ const reasons: readonly (readonly [RegExp, one: string, several: string])[] = [
 
 /**
  * The scheduler's message about a pod that no node takes, taken apart: `0/3 nodes are available: 2 Insufficient cpu, 1
- * node(s) had untolerated taint {gpu: }. preemption: …` becomes `of 3 nodes 2 lack cpu, 1 has a taint that the pod does
+ * node(s) had untolerated taint {gpu: }. preemption: …` becomes `of 3 nodes, 2 lack cpu, 1 has a taint that the pod does
  * not tolerate (gpu)`. A reason that is not known keeps its words; so does a message of another form.
  */
 export function schedulerWords(message: string): string {
@@ -47,7 +47,9 @@ export function schedulerWords(message: string): string {
   // What would come of preemption repeats the reasons; no sentence before it says why a node is turned down.
   const [told = ''] = list.split(/\. (?:no new claims|preemption:|\(|$)|\.$/)
   const parts = told.split(/, (?=\d+ )/).map(reasonWords)
-  return `of ${total} ${total === '1' ? 'node' : 'nodes'} ${parts.join(', ')}`
+  // What is wrong with the pod whatever the node stands there without a number.
+  if (!/^\d/.test(told)) return parts.join(', ')
+  return `of ${total} ${total === '1' ? 'node' : 'nodes'}, ${parts.join(', ')}`
 }
 
 function reasonWords(part: string): string {

@@ -4,7 +4,8 @@ import { milestonesOf } from '../plan/milestones.ts'
 import type { Assessment, Milestone, Problem } from './assessment.ts'
 import { examinePod, isReplaced } from './pod-state.ts'
 import { pods as podCount } from './replicas.ts'
-import { conclude, createdMilestone, type Rule } from './rule.ts'
+import { conclude, createdMilestone, nameOf, type Rule } from './rule.ts'
+import { problemSentence } from './sentence.ts'
 import type { View } from './view.ts'
 
 /**
@@ -88,19 +89,19 @@ function examineEndpoints(service: Service, view: View): Behind {
     return { ready: true, message, milestones: withoutEndpoints, problems: [], notes: [message] }
   }
   const ready = earned.length > 0
-  const count = earned.length === 1 ? '1 endpoint ready' : `${earned.length} endpoints ready`
+  const count = `${endpointCount(earned.length)} ready`
   return {
     ready,
     message: count,
     milestones: [
       endpoints.length > 0 || ready
-        ? { name: 'endpoints', state: 'done', message: `${endpoints.length} endpoints created` }
+        ? { name: 'endpoints', state: 'done', message: `${endpointCount(endpoints.length)} created` }
         : { name: 'endpoints', state: 'open', message: 'waiting for endpoints' },
       {
         name: 'ready',
         state: ready ? 'done' : 'open',
         count: { done: earned.length, total: Math.max(1, endpoints.length) },
-        message: ready ? count : `0 of ${endpoints.length} endpoints ready`,
+        message: ready ? count : `0 of ${endpointCount(endpoints.length)} ready`,
       },
     ],
     problems: ready ? [] : [explain(service, selected, seesPods, endpoints.length, view)],
@@ -115,6 +116,16 @@ const unseen: Behind = {
   milestones: withoutEndpoints,
   problems: [],
   notes: ['its endpoints cannot be seen: only that it exists is known'],
+/** It waits for its pods, whose images may be large and whose probes may be patient. */
+function patienceOf(pods: readonly Pod[], view: View): { patience?: string } {
+  const patience = pods.map((pod) => examinePod(pod, view).patience).find((words) => words !== undefined)
+  return patience === undefined ? {} : { patience }
+}
+
+function endpointCount(count: number): string {
+  return `${count} ${count === 1 ? 'endpoint' : 'endpoints'}`
+}
+
 }
 
 /** Why no endpoint is ready, as people ask it: nothing selected, no such port, or the pods themselves. */
@@ -125,7 +136,7 @@ function explain(
   endpoints: number,
   view: View,
 ): Problem {
-  if (!seesPods) return slow(service, view, 'no-endpoints', `has ${endpoints} endpoints, none of them ready`)
+  if (!seesPods) return slow(service, view, 'no-endpoints', `has ${endpointCount(endpoints)}, none of them ready`)
   if (selected.length === 0) {
     const selector = Object.entries(service.spec?.selector ?? {}).map(([key, value]) => `${key}=${value}`)
     return slow(service, view, 'selector-matches-nothing', `its selector ${selector.join(',')} matches no pod`)
@@ -142,10 +153,7 @@ function explain(
     )
   }
   const ill = selected.map((pod) => examinePod(pod, view)).find(({ problems }) => problems.length > 0)?.problems[0]
-  const why =
-    ill === undefined
-      ? ''
-      : `: ${ill.subject}${ill.container === undefined ? '' : `, container ${ill.container}`}: ${ill.message}`
+  const why = ill === undefined ? '' : `: ${problemSentence(ill)}`
   const old = selected.filter((pod) => view.isOfGatedRevision(pod) === false).length
   const stale = old > 0 ? `, ${old} of them of an older revision` : ''
   return slow(service, view, 'no-endpoints', `selects ${podCount(selected.length)}${stale}, none of them ready${why}`)

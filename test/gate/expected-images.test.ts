@@ -36,7 +36,7 @@ describe('a rollout of which the running images are expected', () => {
     expect(run(running(`acme/web@${other}`), expecting({ app: built }))).toMatchObject({
       outcome: 'failed',
       reason: 'image-mismatch',
-      message: `deployment/web: pod/web-1-a, container app: runs ${other}, and ${built} was expected`,
+      message: `deployment/web: container app of pod/web-1-a runs ${other}, and ${built} was expected`,
     })
   })
 

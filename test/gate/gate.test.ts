@@ -133,7 +133,7 @@ describe('a crash loop without a readiness probe', () => {
       outcome: 'failed',
       reason: 'crash-loop',
       seconds: 33,
-      message: 'deployment/web: pod/web-1-a, container app: ends with exit code 3, 3 times now',
+      message: 'deployment/web: container app of pod/web-1-a exited with code 3, 3 times now',
     })
   })
 
@@ -465,7 +465,7 @@ describe('the whole timeout', () => {
     expect(run([at(0, web.creating, allSynced)], { settings: { timeoutMs: 60_000 } })).toMatchObject({
       outcome: 'timed-out',
       reason: 'still-running',
-      message: 'deployment/web: was not ready after 60 s: 0 of 1 pod with images pulled',
+      message: 'deployment/web was not ready after 60 s: 0 of 1 pod with images pulled',
     })
   })
 
@@ -614,8 +614,30 @@ describe('what people hear', () => {
       '0 progress created',
       '1 progress generation 1 observed · revision 1 → ReplicaSet web-1 · 1 pod scheduled',
       '3 progress 1 pod started',
-      '4 problem pod/web-1-a, container app: ends with exit code 3',
+      '4 problem container app of pod/web-1-a exited with code 3',
       '16 verdict 1 of 1 pod available'.replace('1 of', 'revision 1, 1 of'),
+    ])
+  })
+
+  it('is one line of a problem that comes again with the same words', () => {
+    const refused = (count: number) =>
+      added(
+        createEvent(web.pod(), {
+          reason: 'FailedMount',
+          message: 'MountVolume.SetUp failed for volume "v" : configmap "settings" not found',
+          count,
+          firstTimestamp: iso(1),
+          lastTimestamp: iso(count),
+        }),
+      )
+    const { entries } = runUntil(20, [
+      at(0, web.creating, allSynced),
+      at(2, refused(2)),
+      at(5, refused(5)),
+      at(9, refused(9)),
+    ])
+    expect(entries.filter((entry) => entry.includes('problem'))).toEqual([
+      '2 problem pod/web-1-a: volume "v" cannot be mounted: configmap "settings" not found',
     ])
   })
 

@@ -160,7 +160,7 @@ describe('milestone-timeouts', () => {
       outcome: 'failed',
       reason: 'not-found',
       seconds: 30,
-      message: 'deployment/web: does not exist, 30 s after the gate began',
+      message: 'deployment/web does not exist, 30 s after the gate began',
     })
   })
 
@@ -181,7 +181,7 @@ describe('milestone-timeouts', () => {
       outcome: 'timed-out',
       reason: 'still-running',
       seconds: 60,
-      message: 'deployment/web: did not reach "scheduled" in 20 s: 0 of 1 pod scheduled',
+      message: 'deployment/web did not reach "scheduled" in 20 s: 0 of 1 pod scheduled',
     })
   })
 

@@ -141,7 +141,7 @@ describe('a stalled target', () => {
       outcome: 'stalled',
       reason: 'no-progress',
       seconds: 300,
-      message: 'deployment/web: made no progress for 300 s: 0 of 1 pod with images pulled',
+      message: 'deployment/web made no progress for 300 s: 0 of 1 pod with images pulled',
     })
   })
 

@@ -244,7 +244,7 @@ describe('a container that dies', () => {
   it('says how, and how often', () => {
     const pod = createPod({ status: crashLoopStatus(3, 4, 137) })
     expect(examine(pod, { now: 60 }).problem).toMatchObject({
-      message: 'ends with exit code 137 (killed), 3 times now',
+      message: 'exited with code 137 (killed), 3 times now',
       detail: { exitCode: 137 },
     })
   })
@@ -258,8 +258,8 @@ describe('a container that dies', () => {
     [{ reason: 'OOMKilled', exitCode: 137 }, {}, 'was killed for using more memory than the node has'],
     [{ reason: 'StartError', exitCode: 128, message: ' no such file\n' }, {}, 'cannot start: no such file'],
     [{ exitCode: 127 }, {}, 'cannot start: exit code 127 (its command was not found)'],
-    [{ exitCode: 1, signal: 0 }, {}, 'ends with exit code 1'],
-    [{ exitCode: 0, signal: 11 }, {}, 'ends with signal 11'],
+    [{ exitCode: 1, signal: 0 }, {}, 'exited with code 1'],
+    [{ exitCode: 0, signal: 11 }, {}, 'was ended by signal 11'],
   ])('by %j with %j says so', (death, resources, message) => {
     const pod = createPod({ spec: { containers: [createContainer({ resources })] }, status: deadStatus(1, 2, death) })
     expect(examine(pod, { now: 5 }).problem).toMatchObject({ message, detail: { image: 'acme/web:v1' } })
@@ -316,7 +316,7 @@ describe('a container that runs and is not ready', () => {
       reason: 'readiness-failing',
       class: 'slow',
       proven: false,
-      message,
+      message: 'fails its readiness probe: HTTP probe failed with statuscode: 503',
     })
   })
 

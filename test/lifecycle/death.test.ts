@@ -53,9 +53,9 @@ describe('why a container died', () => {
       'bad-command',
       'cannot start: exit code 127 (its command was not found)',
     ],
-    ['a crash', { exitCode: 139 }, 'crash-loop', 'ends with exit code 139 (segmentation fault)'],
-    ['a signal', { exitCode: 0, signal: 9 }, 'crash-loop', 'ends with signal 9'],
-    ['its own will', { exitCode: 0 }, 'crash-loop', 'ends with exit code 0'],
+    ['a crash', { exitCode: 139 }, 'crash-loop', 'exited with code 139 (segmentation fault)'],
+    ['a signal', { exitCode: 0, signal: 9 }, 'crash-loop', 'was ended by signal 9'],
+    ['its own will', { exitCode: 0 }, 'crash-loop', 'exited with code 0'],
     [
       'its node',
       { reason: 'ContainerStatusUnknown', exitCode: 137 },

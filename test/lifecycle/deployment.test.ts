@@ -266,7 +266,7 @@ describe('the progress deadline', () => {
   it('says how long the controller waited', () => {
     const history = seenTarget([0, fine], [60, exceeded])
     expect(assess(exceeded, [replicaSet], { history }).failure?.message).toBe(
-      'made no progress for 600 s: ReplicaSet "web-1" has timed out progressing.',
+      'made no progress within its progressDeadlineSeconds of 600 s: ReplicaSet "web-1" has timed out progressing.',
     )
   })
 })

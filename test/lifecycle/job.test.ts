@@ -60,16 +60,16 @@ describe('a Job', () => {
   })
 
   it.each([
-    ['Failed', 'BackoffLimitExceeded', 'job-failed'],
-    ['FailureTarget', 'PodFailurePolicy', 'job-failed'],
-    ['Failed', 'DeadlineExceeded', 'job-deadline-exceeded'],
-  ])('has failed at once when its controller says %s (%s)', (type, reason, code) => {
+    ['Failed', 'BackoffLimitExceeded', 'job-failed', 'the Job failed: enough (BackoffLimitExceeded)'],
+    ['FailureTarget', 'PodFailurePolicy', 'job-failed', 'the Job failed: enough (PodFailurePolicy)'],
+    ['Failed', 'DeadlineExceeded', 'job-deadline-exceeded', 'ran longer than its activeDeadlineSeconds of 3 s'],
+  ])('has failed at once when its controller says %s (%s)', (type, reason, code, message) => {
     const status = { failed: 1, conditions: [condition(type, 'True', { reason, message: 'enough' })] }
-    expect(judge(createJob({ status })).failure).toMatchObject({
+    expect(judge(createJob({ spec: { activeDeadlineSeconds: 3 }, status })).failure).toMatchObject({
       reason: code,
       class: 'terminal',
       subject: 'job/migrate',
-      message: `the Job failed, ${reason}: enough`,
+      message,
     })
   })
 

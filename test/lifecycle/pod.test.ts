@@ -82,7 +82,7 @@ describe('a pod of its own', () => {
       reason: 'pod-failed',
       class: 'terminal',
       container: 'app',
-      message: 'failed: ends with exit code 3',
+      message: 'exited with code 3, and nothing restarts it',
       detail: { exitCode: 3 },
     })
   })

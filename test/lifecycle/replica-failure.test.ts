@@ -64,7 +64,7 @@ describe('what keeps a controller from creating pods', () => {
         reason,
         class: problemClass,
         subject: 'replicaset/web-1',
-        message: `pods cannot be created: ${message}`,
+        message: `cannot create pods: ${message.replace(/^pods "\S+" is forbidden: /, '')}`,
         count: 1,
         firstSeenAt: moment(3),
         proven: false,
@@ -108,7 +108,7 @@ describe('what keeps a controller without such a condition from creating pods', 
         reason: 'admission-denied',
         subject: 'statefulset/db',
         proven: true,
-        message: 'pods cannot be created: pods "db-0" is forbidden: violates PodSecurity "restricted"',
+        message: 'cannot create pods: violates PodSecurity "restricted"',
       },
     ])
     expect(problems(false, attempt('FailedCreate', 3, { count: 2 }))).toEqual([])

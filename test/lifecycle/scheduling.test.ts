@@ -2,28 +2,28 @@ import { schedulerWords } from '../../src/lifecycle/scheduling.ts'
 
 describe("the scheduler's message about a pod that no node takes", () => {
   it.each([
-    ['0/3 nodes are available: 3 Insufficient cpu.', 'of 3 nodes 3 lack cpu'],
-    ['0/1 nodes are available: 1 Insufficient example.com/gpu. preemption: x', 'of 1 node 1 lacks example.com/gpu'],
+    ['0/3 nodes are available: 3 Insufficient cpu.', 'of 3 nodes, 3 lack cpu'],
+    ['0/1 nodes are available: 1 Insufficient example.com/gpu. preemption: x', 'of 1 node, 1 lacks example.com/gpu'],
     [
       "0/2 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 1 node(s) had untolerated taint(s). no new claims to deallocate, preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.",
-      'of 2 nodes 1 does not match its node selector or affinity, 1 has a taint that the pod does not tolerate',
+      'of 2 nodes, 1 does not match its node selector or affinity, 1 has a taint that the pod does not tolerate',
     ],
     [
       '0/9 nodes are available: 2 Insufficient cpu, 3 Insufficient memory, 4 node(s) had untolerated taint {dedicated: database}. preemption: 0/9 nodes are available: 9 No preemption victims found for incoming pod.',
-      'of 9 nodes 2 lack cpu, 3 lack memory, 4 have a taint that the pod does not tolerate (dedicated=database)',
+      'of 9 nodes, 2 lack cpu, 3 lack memory, 4 have a taint that the pod does not tolerate (dedicated=database)',
     ],
     [
       "0/1 nodes are available: 1 node(s) had taint {node-role.kubernetes.io/master: }, that the pod didn't tolerate.",
-      'of 1 node 1 has a taint that the pod does not tolerate (node-role.kubernetes.io/master)',
+      'of 1 node, 1 has a taint that the pod does not tolerate (node-role.kubernetes.io/master)',
     ],
     [
       "0/4 nodes are available: 1 node(s) were unschedulable, 1 node(s) didn't match pod anti-affinity rules, 2 node(s) had volume node affinity conflict.",
-      'of 4 nodes 1 is cordoned, 1 does not match the anti-affinity between pods, 2 cannot reach its volume',
+      'of 4 nodes, 1 is cordoned, 1 does not match the anti-affinity between pods, 2 cannot reach its volume',
     ],
-    ['0/2 nodes are available: 2 node(s) are on fire.', 'of 2 nodes 2 node(s) are on fire'],
+    ['0/2 nodes are available: 2 node(s) are on fire.', 'of 2 nodes, 2 node(s) are on fire'],
     [
       '0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims. preemption: 0/1 nodes are available',
-      'of 1 node pod has unbound immediate PersistentVolumeClaims',
+      'pod has unbound immediate PersistentVolumeClaims',
     ],
     ['persistentvolumeclaim "data" not found', 'persistentvolumeclaim "data" not found'],
     ['no nodes available to schedule pods', 'no nodes available to schedule pods'],

@@ -138,7 +138,7 @@ describe('a Service without a ready endpoint says why', () => {
     expect(judge(createService(), [ill]).problems).toMatchObject([
       {
         reason: 'no-endpoints',
-        message: expect.stringContaining('selects 1 pod, none of them ready: pod/a, container app:'),
+        message: expect.stringContaining('selects 1 pod, none of them ready: container app of pod/a exited'),
       },
     ])
   })

@@ -1,0 +1,39 @@
+import type { Problem } from '../../src/lifecycle/assessment.ts'
+import { placeOfProblem, problemSentence, sentence } from '../../src/lifecycle/sentence.ts'
+
+const problem: Problem = {
+  reason: 'crash-loop',
+  class: 'strike',
+  subject: 'pod/web-x',
+  container: 'app',
+  message: 'exited with code 3, 3 times now',
+  count: 3,
+  firstSeenAt: 0,
+  proven: true,
+}
+
+describe('a problem in one sentence', () => {
+  it('names container, object and what happened', () => {
+    expect(problemSentence(problem)).toBe('container app of pod/web-x exited with code 3, 3 times now')
+  })
+
+  it('counts the pods that have it', () => {
+    expect(problemSentence({ ...problem, pods: 2 })).toMatch(/3 times now \(2 pods\)$/)
+  })
+
+  it('calls an init container one', () => {
+    expect(placeOfProblem({ ...problem, reason: 'init-container-failed', container: 'migrate' })).toBe(
+      'init container migrate of pod/web-x',
+    )
+  })
+})
+
+it.each([
+  ['is paused, so its change is not rolled out', 'deployment/web is paused, so its change is not rolled out'],
+  ['does not exist', 'deployment/web does not exist'],
+  ['the Job failed', 'deployment/web: the Job failed'],
+  ['isolated words', 'deployment/web: isolated words'],
+  ['', 'deployment/web'],
+])('"%s" is said of a target', (message, words) => {
+  expect(sentence('deployment/web', message)).toBe(words)
+})
