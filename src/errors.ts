@@ -26,6 +26,29 @@ export class UserError extends Error {
   }
 }
 
+/**
+ * Both results.
+ * @throws UserError with the mistakes of both, should both have some
+ */
+export function together<A, B>(first: () => A, second: () => B): [A, B] {
+  const attempts = [first, second].map((attempt) => {
+    try {
+      return { result: attempt() }
+    } catch (error) {
+      if (error instanceof UserError) return { error }
+      throw error
+    }
+  })
+  const errors = attempts.flatMap(({ error }) => error ?? [])
+  const [error] = errors
+  if (error !== undefined)
+    throw new UserError(
+      errors.flatMap(({ mistakes }) => mistakes),
+      error.reason,
+    )
+  return attempts.map(({ result }) => result) as [A, B]
+}
+
 /** `resources, line 3: …`: one line for one mistake. */
 export function describeMistake({ input, line, message }: Mistake): string {
   return `${input}${line === undefined ? '' : `, line ${line}`}: ${message}`

@@ -5,6 +5,8 @@ import { parseDuration } from './plan/duration.ts'
 import { type ExpectedImages, parseExpectedImages } from './plan/expected-images.ts'
 import { parseMilestoneTimeouts } from './plan/milestones.ts'
 import { didYouMean } from './plan/nearest.ts'
+import type { Reference } from './plan/references.ts'
+import { parseStreamLogs } from './plan/streamed.ts'
 
 /** What the user said, checked and with its units; defaults are filled in. */
 export interface Inputs {
@@ -30,6 +32,8 @@ export interface Inputs {
   readonly awaitChangeMs: number
   readonly expectImages: ExpectedImages
   readonly logLines: number
+  /** Whose containers' logs are shown live, of what is gated. */
+  readonly streamLogs: readonly Reference[]
   /** Path of the recording to write. */
   readonly record: string | undefined
   readonly summary: boolean
@@ -52,7 +56,9 @@ export const extraPermissions = {
 /** The inputs of the extras: they decide nothing, and one is a secret. */
 export const extraInputs: readonly string[] = ['github-token', ...Object.keys(extraPermissions)]
 
-type Parse<T> = (text: string, complain: (message: string) => void) => T | undefined
+/** `line` counts from 1, where the text has lines. */
+type Complain = (message: string, line?: number) => void
+type Parse<T> = (text: string, complain: Complain) => T | undefined
 
 /** What people read of an input; `default` is empty where there is none. */
 interface Documentation {
@@ -67,9 +73,9 @@ const documentation = z.registry<Documentation>()
 function input<T>(fallback: string, description: string, parse: Parse<T>) {
   const value = z.transform((text: string, context) => {
     let clean = true
-    const parsed = parse(text, (message) => {
+    const parsed = parse(text, (message, line) => {
       clean = false
-      context.issues.push({ code: 'custom', message, input: text })
+      context.issues.push({ code: 'custom', message, input: text, params: { line } })
     })
     return clean ? (parsed as T) : z.NEVER
   })
@@ -159,6 +165,11 @@ const schema = z.object({
     'How many of the last log lines of each failing container to show, of its current and of its previous run.',
     count(1_000),
   ),
+  'stream-logs': input(
+    '',
+    'The gated resources whose logs are shown live, one reference a line, written as those of `resources`.',
+    parseStreamLogs,
+  ),
   record: input('', 'The path of a recording to write, to be replayed later with `rollout-gate replay`.', optional),
   summary: input('true', 'Whether to write the job summary.', boolean),
   'github-token': input('', 'The token for `check-run`, `deployment-status` and `comment`.', optional),
@@ -193,12 +204,12 @@ export function parseInputs(
   const written = new Map<string, string>()
   for (const [name, value] of Object.entries(raw)) {
     // Lines keep their numbers only when nothing is trimmed off.
-    const isLines = name === 'resources' || name === 'manifests'
+    const isLines = ['resources', 'manifests', 'stream-logs'].includes(name)
     if (value?.trim()) written.set(name, isLines ? value : value.trim())
   }
   const unknown = [...written.keys()].filter((name) => !Object.hasOwn(schema.shape, name)).map(unknownInput)
   const result = z.safeParse(schema, Object.fromEntries(written))
-  const wrong = (result.error?.issues ?? []).map(({ path, message }) => ({ input: String(path[0]), message }))
+  const wrong = (result.error?.issues ?? []).map(mistakeOf)
   const mistakes = [...unknown, ...wrong, ...tokenless(written), ...further]
   if (!result.success || mistakes.length > 0) throw new UserError(mistakes)
 
@@ -220,6 +231,7 @@ export function parseInputs(
     awaitChangeMs: data['await-change'],
     expectImages: data['expect-images'],
     logLines: data['log-lines'],
+    streamLogs: data['stream-logs'],
     record: data.record,
     summary: data.summary,
     githubToken: data['github-token'],
@@ -228,6 +240,12 @@ export function parseInputs(
     comment: data.comment,
     written: new Set(written.keys()),
   }
+}
+
+function mistakeOf(issue: z.core.$ZodIssue): Mistake {
+  const line = issue.code === 'custom' ? issue.params?.['line'] : undefined
+  const { path, message } = issue
+  return { input: String(path[0]), message, ...(typeof line === 'number' ? { line } : {}) }
 }
 
 /** The extras that are on without the token that they need. */

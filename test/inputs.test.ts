@@ -31,6 +31,7 @@ describe('parseInputs', () => {
       awaitChangeMs: 0,
       expectImages: {},
       logLines: 25,
+      streamLogs: [],
       record: undefined,
       summary: true,
       githubToken: undefined,
@@ -60,6 +61,7 @@ describe('parseInputs', () => {
         'await-change': '5m',
         'expect-images': `app=sha256:${'0'.repeat(64)}`,
         'log-lines': '0',
+        'stream-logs': '# the migration\njob/migrate -n shop',
         record: 'out.ndjson.gz',
         summary: 'False',
         'github-token': ' ghs_0123 ',
@@ -84,6 +86,7 @@ describe('parseInputs', () => {
       awaitChangeMs: 300_000,
       expectImages: { app: `sha256:${'0'.repeat(64)}` },
       logLines: 0,
+      streamLogs: [{ line: 2, exclude: false, kind: 'job', name: 'migrate', namespace: 'shop', clocks: {} }],
       record: 'out.ndjson.gz',
       summary: false,
       githubToken: 'ghs_0123',
@@ -150,6 +153,20 @@ describe('parseInputs', () => {
       'resources, line 3: Something else.',
     ])
     expect((thrown as UserError).reason).toBe('input-invalid')
+  })
+
+  it('tells mistakes in the lines of stream-logs with their numbers, and that they take no clocks and wishes', () => {
+    let thrown: unknown
+    try {
+      parseInputs({ timeout: '5', 'stream-logs': '\njob/migrate --timeout=5m\nmigrate' })
+    } catch (error) {
+      thrown = error
+    }
+    expect((thrown as UserError).mistakes).toEqual([
+      { input: 'timeout', message: expect.anything() },
+      { input: 'stream-logs', line: 2, message: expect.stringContaining('no --for and no clocks') },
+      { input: 'stream-logs', line: 3, message: expect.stringContaining('"migrate" has no name') },
+    ])
   })
 
   it('asks for the token and the permission of each extra that is on without one', () => {

@@ -60,12 +60,13 @@ export const inputFlags: readonly Flag[] = inputs
       ...(isSwitch ? { choices: ['true', 'false'] } : { value: valueName(name, fallback) }),
       description,
       default: fallback,
+      ...(name === 'stream-logs' ? { repeats: true } : {}),
       ...(hidden.has(name) ? { hidden: true } : {}),
     }
   })
 
 /** The inputs that say which cluster to ask, and what to do with it beside the gate: a replay needs none. */
-const clusterInputs = new Set(['kubeconfig', 'context', 'manifests', 'record', 'summary', 'log-lines'])
+const clusterInputs = new Set(['kubeconfig', 'context', 'manifests', 'record', 'summary', 'log-lines', 'stream-logs'])
 
 /** The inputs that say how a gate judges. */
 export const judgingFlags: readonly Flag[] = inputFlags.filter(({ name }) => !clusterInputs.has(name))
@@ -86,5 +87,6 @@ function valueName(name: string, fallback: string): string {
   if (/^\d+(h|m|s)$/.test(fallback) || /-?timeout$/.test(name)) return 'DURATION'
   if (/^\d+$/.test(fallback)) return 'NUMBER'
   if (name === 'record') return 'FILE'
+  if (name === 'stream-logs') return 'REFERENCE'
   return name === 'on-superseded' ? 'fail|pass' : name.toUpperCase()
 }

@@ -4,22 +4,8 @@ import type { ContainerStatus, Pod } from '../cluster/objects.ts'
 import { containersOf, type PodContainer } from '../lifecycle/history.ts'
 import { ContainerLog, type ContainerRef, type LogSource, type Run } from './container-log.ts'
 import { type Allowance, allowedLines, Dose, heldLines, type Shown } from './dose.ts'
+import type { LogNews } from './log-news.ts'
 import { Slots } from './slots.ts'
-
-/** What a container of a target said, or what is to be known of it. */
-export interface LogNews {
-  /** When it came, in milliseconds since the epoch. */
-  readonly at: number
-  /** The target's place among the targets. */
-  readonly target: number
-  readonly pod: string
-  readonly container: string
-  /** A line of the log, or a note of ours. Not yet escaped. */
-  readonly type: 'line' | 'note'
-  readonly text: string
-  /** How much of a line that is too long is left out. */
-  readonly cutBytes?: number
-}
 
 export interface LogStreamsListener {
   readonly onNews: (news: LogNews) => void

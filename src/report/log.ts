@@ -1,4 +1,5 @@
 import type { Entry, TargetOutcome, TargetRecord, Timeline } from '../gate/timeline.ts'
+import type { LogNews } from '../logs/log-news.ts'
 import type { Target } from '../plan/target.ts'
 import { clock, duration, setting } from './elapsed.ts'
 import { plain, plainLines, shorten } from './escape.ts'
@@ -12,6 +13,7 @@ export interface LogLayout {
   readonly startedAt: number
   /** Names in the order of the timeline's targets, safe to print and of at most the column's width. */
   readonly names: readonly string[]
+  readonly targets: readonly Target[]
   readonly elapsedWidth: number
   readonly nameWidth: number
   readonly color: boolean
@@ -25,6 +27,9 @@ export interface LogHead extends Pick<Timeline, 'startedAt' | 'context' | 'timeo
 }
 
 const widestName = 48
+const widestWord = 32
+/** The lines of a log come cut in bytes, and may grow where they are made harmless. */
+const longestLogLine = 12_000
 const groupLimit = 20
 const evidenceLines = 200
 
@@ -41,6 +46,7 @@ export function layoutLog(
   return {
     startedAt,
     names,
+    targets,
     nameWidth: Math.max(0, ...names.map((name) => name.length)),
     elapsedWidth: clock(timeoutMs).length > 5 ? 7 : 5,
     color,
@@ -76,6 +82,33 @@ export function renderEntry(entry: Entry, layout: LogLayout): string {
     ...(entry.kind === 'verdict' ? [verdictWords(entry, text, layout)] : [paint(entryStyles[entry.kind], text, color)]),
   ]
   return words.join('  ').trimEnd()
+}
+
+/**
+ * A line of a container's log: elapsed time, target, pod and container, then what it said behind a bar. Nothing that it
+ * says can stand for a line of ours, for those have no bar.
+ */
+export function renderLogNews(news: LogNews, layout: LogLayout): string {
+  const { type, text, cutBytes = 0 } = news
+  const { color } = layout
+  const elapsed = clock(news.at - layout.startedAt).padStart(layout.elapsedWidth)
+  const target = layout.targets[news.target]
+  const pod = target === undefined ? news.pod : shortPodName(news.pod, target)
+  const who = [pod, news.container].filter((word) => word !== '').map((word) => shorten(word, widestWord))
+  const words = plain(text, longestLogLine)
+  const said =
+    type === 'note'
+      ? paint('dim', `· ${words}`, color)
+      : `${paint('dim', '│', color)} ${words}${cutBytes > 0 ? paint('dim', ` … ${cutBytes} more bytes`, color) : ''}`
+  const name = (layout.names[news.target] ?? '').padEnd(layout.nameWidth)
+  return `${paint('dim', elapsed, color)}  ${name}  ${paint('dim', who.join(' '), color)} ${said}`.trimEnd()
+}
+
+/** What tells a pod from its siblings: its name without that of its target, and of a Deployment without the ReplicaSet's. */
+function shortPodName(pod: string, { kind, name }: Target): string {
+  if (kind === 'Pod') return ''
+  const rest = pod.startsWith(`${name}-`) ? pod.slice(name.length + 1) : pod
+  return kind === 'Deployment' ? rest.slice(rest.lastIndexOf('-') + 1) : rest
 }
 
 /** The last lines: how it ended, the cause, what to do, and how many targets stand where. */

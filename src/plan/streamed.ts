@@ -1,0 +1,149 @@
+import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
+import { groupOf } from '../cluster/store.ts'
+import { type Finding, throwAll } from './findings.ts'
+import type { HealthCheck } from './health-checks.ts'
+import { didYouMean } from './nearest.ts'
+import { parseReferences, type Reference } from './references.ts'
+import { type Resolution, type Resolved, requestOf, resolveReferences } from './resolve.ts'
+import { displayName, type Target } from './target.ts'
+
+const input = 'stream-logs'
+
+/** The kinds whose pods the gate knows. */
+const kindsWithPods: ReadonlySet<string> = new Set([
+  '/Pod',
+  '/ReplicationController',
+  'apps/DaemonSet',
+  'apps/Deployment',
+  'apps/ReplicaSet',
+  'apps/StatefulSet',
+  'batch/Job',
+])
+
+/**
+ * Reads the references of `stream-logs`, which are written as those of `resources`. They choose among what is gated: what
+ * they say of a namespace narrows the choice, and they take no wishes and no clocks.
+ */
+export function parseStreamLogs(
+  text: string,
+  complain: (message: string, line?: number) => void,
+): readonly Reference[] | undefined {
+  const { references, mistakes } = parseReferences(text, input, { alone: text.trim() !== '' })
+  const wishful = references
+    .filter(({ waitFor, clocks }) => waitFor !== undefined || Object.keys(clocks).length > 0)
+    .map(({ line }) => ({
+      line,
+      message: 'It takes no --for and no clocks. Write them behind the reference in resources.',
+    }))
+  const all = [...mistakes, ...wishful].toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0))
+  for (const { message, line } of all) complain(message, line)
+  return references
+}
+
+/**
+ * Finds the kinds of the references.
+ * @throws UserError with every mistake in their kinds and names, and for kinds that have no pods
+ */
+export function resolveStreamLogs(references: readonly Reference[], resources: readonly ApiResource[]): Resolution {
+  const parsed = { input, references, skipped: [], mistakes: [] }
+  const resolution = resolveReferences(parsed, resources, { namespace: 'default', milestones: [] })
+  const podless = resolution.resolved.filter(({ resource: { group, kind } }) => !kindsWithPods.has(`${group}/${kind}`))
+  throwAll(
+    podless.map(({ reference, resource: { kind } }) =>
+      mistake(reference, `The gate knows of no pods of a ${kind}. Name what runs them: job/NAME, deployment/NAME.`),
+    ),
+  )
+  return resolution
+}
+
+/**
+ * Chooses the targets whose logs are shown.
+ *
+ * @param list asks for the names of the objects that a request with a label selector names now
+ * @param healthChecks what the user says of kinds: of those, and of targets with a wish, no pods are watched
+ * @returns their places among the targets
+ * @throws UserError for references that choose nothing, or what cannot be shown
+ */
+export async function chooseStreamed(
+  { resolved }: Resolution,
+  targets: readonly Target[],
+  list: (request: WatchRequest) => Promise<readonly string[]>,
+  healthChecks: readonly Pick<HealthCheck, 'apiVersion' | 'kind'>[] = [],
+): Promise<ReadonlySet<number>> {
+  const found: Finding[] = []
+  const excluded = new Set<number>()
+  const chosen = new Map<number, Reference>()
+  for (const entry of resolved) {
+    const { reference } = entry
+    const matches = await matchesOf(entry, targets, list)
+    if (reference.exclude) for (const index of matches) excluded.add(index)
+    else if (matches.length === 0) found.push(mistake(reference, nothingWords(entry, targets)))
+    else for (const index of matches) chosen.set(index, chosen.get(index) ?? reference)
+  }
+  for (const index of excluded) chosen.delete(index)
+  for (const [index, reference] of chosen) {
+    const words = unwatchedWords(targets[index] as Target, healthChecks)
+    if (words !== undefined) found.push(mistake(reference, words))
+  }
+  throwAll(found)
+  return new Set(chosen.keys())
+}
+
+/** The places of the targets that a reference means. Where it says nothing of a namespace, any will do. */
+async function matchesOf(
+  entry: Resolved,
+  targets: readonly Target[],
+  list: (request: WatchRequest) => Promise<readonly string[]>,
+): Promise<readonly number[]> {
+  const { reference, resource } = entry
+  const candidates = [...targets.entries()].filter(
+    ([, { apiVersion, kind, namespace }]) =>
+      kind === resource.kind &&
+      groupOf(apiVersion) === resource.group &&
+      (reference.namespace === undefined || reference.namespace === namespace),
+  )
+  const { name, selector } = reference
+  if (name !== undefined) return candidates.filter(([, target]) => target.name === name).map(([index]) => index)
+  if (selector === '') return candidates.map(([index]) => index)
+  const names = new Map<string, readonly string[]>()
+  for (const namespace of new Set(candidates.map(([, target]) => target.namespace ?? ''))) {
+    names.set(namespace, await list(requestOf({ ...entry, namespace })))
+  }
+  // A selector of resources that matched nothing is a target of its own, and is told as such.
+  return candidates
+    .filter(([, it]) => it.selector === selector || names.get(it.namespace ?? '')?.includes(it.name))
+    .map(([index]) => index)
+}
+
+function nothingWords({ reference, resource }: Resolved, targets: readonly Target[]): string {
+  const { name = '', selector, namespace } = reference
+  const where = namespace === undefined ? '' : ` in ${namespace}`
+  const written = displayName({
+    kind: resource.kind,
+    apiVersion: '',
+    name,
+    ...(selector === undefined ? {} : { selector }),
+  })
+  if (selector !== undefined) return `${written}${where} is none of the gated resources. Name it in resources, too.`
+  const near = didYouMean(written, targets.map(displayName))
+  return `${written}${where} is not among the gated resources.${near || ' Name it in resources, too.'}`
+}
+
+/** Why the pods of a target are not watched, if they are not. */
+function unwatchedWords(
+  target: Target,
+  healthChecks: readonly Pick<HealthCheck, 'apiVersion' | 'kind'>[],
+): string | undefined {
+  const { apiVersion, kind, waitFor } = target
+  if (kind === 'Pod' && waitFor?.type !== 'delete') return undefined
+  const name = displayName(target)
+  if (waitFor !== undefined) {
+    return `${name} is waited for by --for, and then its pods are not watched. Leave --for out: by itself a ${kind} is judged by more than that.`
+  }
+  const isChecked = healthChecks.some((it) => it.kind === kind && groupOf(it.apiVersion) === groupOf(apiVersion))
+  return isChecked ? `${name} is judged by health-checks, and then its pods are not watched.` : undefined
+}
+
+function mistake({ line }: Reference, message: string): Finding {
+  return { input, line, message, reason: 'input-invalid' }
+}
