@@ -74,6 +74,14 @@ export function service(name: string, spec: object = {}): KubeObject {
   return { apiVersion: 'v1', kind: 'Service', metadata: { name }, spec: { selector: { app: name }, ports, ...spec } }
 }
 
+/** An autoscaler of the Deployment of the same name, by the cpu of its pods. */
+export function autoscaler(name: string): KubeObject {
+  const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'Deployment', name }
+  const resource = { name: 'cpu', target: { type: 'Utilization', averageUtilization: 80 } }
+  const spec = { scaleTargetRef, minReplicas: 1, maxReplicas: 3, metrics: [{ type: 'Resource', resource }] }
+  return { apiVersion: 'autoscaling/v2', kind: 'HorizontalPodAutoscaler', metadata: { name }, spec }
+}
+
 /** An object of the core group that is little more than its name. */
 export function plain(kind: string, name: string, fields: object = {}): KubeObject {
   return { apiVersion: 'v1', kind, metadata: { name }, ...fields }

@@ -39,10 +39,10 @@ export interface Verdict {
 /** More at a time and two processors make the pods late, which blurs what is measured. */
 const atATime = Number(process.env['ROLLOUT_GATE_TEST_PARALLEL'] ?? 4)
 
-/** Longer than any scenario's own clock; an action that is still running then hangs. */
+/** Longer than the clocks of all but the longest scenarios; an action that is still running then hangs. */
 const limitSeconds = 150
 
-/** Plays a few at a time, the longest first; the verdicts come in the scenarios' order. */
+/** Plays a few at a time, the longest first; the verdicts come in the scenarios' order. Those that only wait for minutes take nobody's place. */
 export async function playAll(all: readonly Scenario[], theatre: Theatre): Promise<Verdict[]> {
   const verdicts = new Map<Scenario, Verdict>()
   const waiting = [...all].sort((a, b) => b.takesSeconds - a.takesSeconds)
@@ -54,7 +54,8 @@ export async function playAll(all: readonly Scenario[], theatre: Theatre): Promi
       for (const complaint of verdict.complaints) console.log(`    ${complaint}`)
     }
   }
-  await Promise.all(Array.from({ length: atATime }, player))
+  const long = waiting.filter(({ takesSeconds }) => takesSeconds > limitSeconds).length
+  await Promise.all(Array.from({ length: atATime + long }, player))
   return all.flatMap((scenario) => verdicts.get(scenario) ?? [])
 }
 
@@ -95,6 +96,7 @@ async function playIn(
     theatre.api,
     namespace,
     view,
+    join(folder, 'workspace'),
     (signal) => send(signal),
     (at) => {
       moment.told = at
@@ -132,7 +134,12 @@ async function playOn(
 ): Promise<Verdict> {
   const { view, namespace } = stage
   const kubeconfig = scenario.kubeconfig?.(theatre.kubeconfig) ?? theatre.kubeconfig
-  const action = startAction(folder, { kubeconfig, namespace, ...scenario.inputs })
+  const action = startAction(folder, {
+    kubeconfig,
+    namespace,
+    ...scenario.inputs,
+    ...scenario.inputsFrom?.(stage),
+  })
   onStart(action.process)
   view.actionStarted = Date.now()
   view.onChange(() => {
@@ -140,10 +147,11 @@ async function playOn(
     const since = scenario.decidedBy?.(view)
     moment.seen = since && (moment.seen ?? since)
   })
+  const mostSeconds = Math.max(limitSeconds, scenario.takesSeconds + 60)
   const limit = setTimeout(() => {
-    complaints.push(`still running after ${limitSeconds} s`)
+    complaints.push(`still running after ${mostSeconds} s`)
     action.process.kill('SIGKILL')
-  }, limitSeconds * 1000)
+  }, mostSeconds * 1000)
   const kubectl =
     scenario.kubectl && theatre.hasKubectl
       ? rolloutStatus(theatre.kubeconfigPath, namespace, scenario.kubectl)

@@ -1,6 +1,7 @@
 import type { Api } from './api.ts'
 import { until } from './command.ts'
 import { registryAddress, registryImage } from './images.ts'
+import { playedLabel } from './node.ts'
 
 const namespace = 'rollout-gate-registry'
 
@@ -28,6 +29,14 @@ export async function ensureRegistry(api: Api): Promise<void> {
           hostNetwork: true,
           terminationGracePeriodSeconds: 0,
           tolerations: [{ operator: 'Exists' }],
+          // Nodes that tests only play have no kubelet that could run it.
+          affinity: {
+            nodeAffinity: {
+              requiredDuringSchedulingIgnoredDuringExecution: {
+                nodeSelectorTerms: [{ matchExpressions: [{ key: playedLabel, operator: 'DoesNotExist' }] }],
+              },
+            },
+          },
           containers: [
             {
               name: 'registry',

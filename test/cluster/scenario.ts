@@ -10,6 +10,8 @@ export interface Scenario {
   inputs: Record<string, string>
   /** Makes the state that the action finds. */
   setup?(stage: Stage): Promise<void>
+  /** Further inputs, from what `setup` has made. */
+  inputsFrom?(stage: Stage): Record<string, string>
   /** What happens while the action waits. */
   during?(stage: Stage): Promise<void>
   /** Takes away what does not go with the namespace, however it went. */

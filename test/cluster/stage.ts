@@ -1,5 +1,7 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import type { Api, KubeObject } from './api.ts'
+import { type Api, ApiError, type KubeObject } from './api.ts'
 import { isComplete } from './facts.ts'
 import { isWatched, type View } from './view.ts'
 
@@ -11,7 +13,15 @@ const resources: Record<string, string> = {
   ConfigMap: '/api/v1/namespaces/{}/configmaps',
   ServiceAccount: '/api/v1/namespaces/{}/serviceaccounts',
   ResourceQuota: '/api/v1/namespaces/{}/resourcequotas',
+  LimitRange: '/api/v1/namespaces/{}/limitranges',
   Node: '/api/v1/nodes',
+  Namespace: '/api/v1/namespaces',
+  PersistentVolume: '/api/v1/persistentvolumes',
+  StorageClass: '/apis/storage.k8s.io/v1/storageclasses',
+  PriorityClass: '/apis/scheduling.k8s.io/v1/priorityclasses',
+  CustomResourceDefinition: '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',
+  APIService: '/apis/apiregistration.k8s.io/v1/apiservices',
+  ValidatingWebhookConfiguration: '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations',
   ValidatingAdmissionPolicy: '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies',
   ValidatingAdmissionPolicyBinding: '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings',
   Deployment: '/apis/apps/v1/namespaces/{}/deployments',
@@ -19,6 +29,10 @@ const resources: Record<string, string> = {
   StatefulSet: '/apis/apps/v1/namespaces/{}/statefulsets',
   DaemonSet: '/apis/apps/v1/namespaces/{}/daemonsets',
   Job: '/apis/batch/v1/namespaces/{}/jobs',
+  CronJob: '/apis/batch/v1/namespaces/{}/cronjobs',
+  Ingress: '/apis/networking.k8s.io/v1/namespaces/{}/ingresses',
+  PodDisruptionBudget: '/apis/policy/v1/namespaces/{}/poddisruptionbudgets',
+  HorizontalPodAutoscaler: '/apis/autoscaling/v2/namespaces/{}/horizontalpodautoscalers',
 }
 
 /** Where one scenario plays: a namespace of its own, what the API shows of it, and the means to act in it. */
@@ -26,10 +40,12 @@ export class Stage {
   readonly api: Api
   readonly namespace: string
   readonly view: View
+  private readonly workspace: string
   private readonly send: (signal: NodeJS.Signals) => void
   private readonly onDecided: (at: number) => void
 
   /**
+   * @param workspace the folder that the action runs in
    * @param send passes a signal to the action's process
    * @param onDecided is told since when the outcome follows from what was done, in milliseconds since 1970
    */
@@ -37,12 +53,14 @@ export class Stage {
     api: Api,
     namespace: string,
     view: View,
+    workspace: string,
     send: (signal: NodeJS.Signals) => void,
     onDecided: (at: number) => void,
   ) {
     this.api = api
     this.namespace = namespace
     this.view = view
+    this.workspace = workspace
     this.send = send
     this.onDecided = onDecided
   }
@@ -83,6 +101,21 @@ export class Stage {
 
   delete(kind: string, name: string, options: object = {}): Promise<KubeObject> {
     return this.api.delete(this.path(kind, name), options)
+  }
+
+  /** Deletes what may be gone already, or was never made. */
+  async remove(kind: string, name: string): Promise<void> {
+    try {
+      await this.delete(kind, name)
+    } catch (error) {
+      if (!(error instanceof ApiError && error.status === 404)) throw error
+    }
+  }
+
+  /** Writes a file of the repository that the action finds checked out. */
+  write(name: string, content: string): void {
+    mkdirSync(this.workspace, { recursive: true })
+    writeFileSync(join(this.workspace, name), content)
   }
 
   /** Lets time pass, where the lateness of something is what is tested. */

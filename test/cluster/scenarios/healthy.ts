@@ -97,6 +97,18 @@ export const healthy: Scenario[] = [
     takesSeconds: 12,
   },
   {
+    ...web,
+    // As an autoscaler does it, which leaves the Deployment itself alone.
+    name: 'scaled-by-its-subresource',
+    setup: (stage) => stage.apply(deployment('web', { script: slowStart(4) })),
+    during: async (stage) => {
+      await stage.runningPod(imageName('v1'))
+      await stage.api.patch(`${stage.path('Deployment', 'web')}/scale`, { spec: { replicas: 4 } })
+    },
+    decidedBy: deploymentComplete('web'),
+    takesSeconds: 12,
+  },
+  {
     name: 'bare-pod',
     inputs: { resources: 'pod/web' },
     setup: (stage) => stage.apply(pod('web', { script: slowStart(2) })),

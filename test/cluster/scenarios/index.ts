@@ -1,28 +1,38 @@
 import type { Scenario } from '../scenario.ts'
 import { accidents } from './accidents.ts'
+import { admission } from './admission.ts'
 import { clocks } from './clocks.ts'
 import { deaths } from './deaths.ts'
+import { digests } from './digests.ts'
 import { failing } from './failing.ts'
+import { folders } from './folders.ts'
 import { healthy } from './healthy.ts'
 import { jobs } from './jobs.ts'
 import { missing } from './missing.ts'
+import { nodes } from './nodes.ts'
 import { overtaken } from './overtaken.ts'
 import { placement } from './placement.ts'
 import { services } from './services.ts'
 import { sets } from './sets.ts'
 import { shell } from './shell.ts'
+import { sidecars } from './sidecars.ts'
 
 /** Every scenario, in the order of the table. */
 export const scenarios: readonly Scenario[] = [
   ...healthy,
   ...accidents,
   ...sets,
+  ...sidecars,
   ...jobs,
   ...failing,
   ...deaths,
+  ...digests,
   ...missing,
+  ...admission,
   ...placement,
+  ...nodes,
   ...services,
+  ...folders,
   ...clocks,
   ...overtaken,
   ...shell,

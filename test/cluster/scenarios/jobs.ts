@@ -84,4 +84,74 @@ export const jobs: Scenario[] = [
     decidedBy: conditionTrue('Job', 'migrate', 'Complete'),
     takesSeconds: 10,
   },
+  {
+    ...migrate,
+    name: 'job-longer-than-the-stall-timeout',
+    setup: (stage) => stage.apply(job('migrate', 'sleep 320')),
+    expect: isReady,
+    decidedBy: conditionTrue('Job', 'migrate', 'Complete'),
+    takesSeconds: 325,
+  },
+  {
+    ...migrate,
+    name: 'job-index-fails',
+    setup: (stage) => {
+      const script = '[ $JOB_COMPLETION_INDEX != 1 ] || { echo shard 1 is locked; exit 5; }'
+      const indexed = { completionMode: 'Indexed', completions: 3, parallelism: 3, backoffLimitPerIndex: 0 }
+      return stage.apply(job('migrate', script, indexed))
+    },
+    expect: { outcome: 'failed', reason: 'job-failed' },
+    decidedBy: conditionTrue('Job', 'migrate', 'FailureTarget'),
+    takesSeconds: 6,
+    check: ({ outputs, summary }) => [
+      ...(/FailedIndexes/.test(outputs['message'] ?? '') ? [] : [`no word of the index: ${outputs['message']}`]),
+      ...(summary.includes('shard 1 is locked') ? [] : ["the summary lacks the failed pod's last words"]),
+    ],
+  },
+  {
+    ...migrate,
+    name: 'job-fails-by-policy',
+    setup: (stage) => {
+      const onExitCodes = { containerName: 'app', operator: 'In', values: [42] }
+      const podFailurePolicy = { rules: [{ action: 'FailJob', onExitCodes }] }
+      return stage.apply(job('migrate', 'echo schema is newer than I am; exit 42', { podFailurePolicy }))
+    },
+    expect: { outcome: 'failed', reason: 'job-failed' },
+    decidedBy: conditionTrue('Job', 'migrate', 'FailureTarget'),
+    takesSeconds: 6,
+  },
+  {
+    ...migrate,
+    name: 'job-succeeds-by-policy',
+    setup: (stage) => {
+      const indexed = { completionMode: 'Indexed', completions: 3, parallelism: 3 }
+      const successPolicy = { rules: [{ succeededIndexes: '0' }] }
+      const script = '[ $JOB_COMPLETION_INDEX = 0 ] || exec sleep 60; sleep 2'
+      return stage.apply(job('migrate', script, { ...indexed, successPolicy }))
+    },
+    expect: isReady,
+    decidedBy: conditionTrue('Job', 'migrate', 'Complete'),
+    takesSeconds: 8,
+  },
+  {
+    ...migrate,
+    name: 'job-suspended',
+    inputs: { ...migrate.inputs, 'stall-timeout': '5s' },
+    setup: (stage) => stage.apply(job('migrate', 'echo done', { suspend: true })),
+    expect: { outcome: 'stalled', reason: 'suspended' },
+    decidedBy: secondsAfterStart(5),
+    takesSeconds: 8,
+  },
+  {
+    ...migrate,
+    name: 'job-resumed',
+    setup: (stage) => stage.apply(job('migrate', 'sleep 1', { suspend: true })),
+    during: async (stage) => {
+      await stage.pass(3)
+      await stage.patch('Job', 'migrate', { spec: { suspend: false } })
+    },
+    expect: isReady,
+    decidedBy: conditionTrue('Job', 'migrate', 'Complete'),
+    takesSeconds: 9,
+  },
 ]

@@ -1,5 +1,5 @@
-import { deploymentComplete, pullRefused, secondsAfterEvent, secondsAfterStart } from '../facts.ts'
-import { deployment, plain, template } from '../objects.ts'
+import { containerDied, deploymentComplete, pullRefused, secondsAfterEvent, secondsAfterStart } from '../facts.ts'
+import { container, deployment, plain, template } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 
 const web = { inputs: { resources: 'deployment/web' }, kubectl: 'deployment/web' }
@@ -54,11 +54,8 @@ export const missing: Scenario[] = [
   {
     ...web,
     name: 'configmap-volume-missing',
-    setup: (stage) => {
-      const volumes = [{ name: 'settings', configMap: { name: 'settings' } }]
-      const volumeMounts = [{ name: 'settings', mountPath: '/settings' }]
-      return stage.apply(deployment('web', {}, template('web', { volumeMounts }, { volumes })))
-    },
+    setup: (stage) =>
+      stage.apply(deployment('web', {}, mounting({ mountPath: '/settings' }, { configMap: { name: 'settings' } }))),
     expect: { outcome: 'failed', reason: 'config-missing' },
     decidedBy: secondsAfterEvent('configmap "settings" not found', 60),
     takesSeconds: 63,
@@ -75,4 +72,48 @@ export const missing: Scenario[] = [
     decidedBy: deploymentComplete('web'),
     takesSeconds: 36,
   },
+  {
+    ...web,
+    name: 'configmap-volume-key-missing',
+    setup: async (stage) => {
+      await stage.apply(plain('ConfigMap', 'settings', { data: { 'app.conf': 'on' } }))
+      const configMap = { name: 'settings', items: [{ key: 'web.conf', path: 'web.conf' }] }
+      await stage.apply(deployment('web', {}, mounting({ mountPath: '/settings' }, { configMap })))
+    },
+    expect: { outcome: 'failed', reason: 'config-missing' },
+    decidedBy: secondsAfterEvent('non-existent config key: web.conf', 60),
+    takesSeconds: 63,
+  },
+  {
+    ...web,
+    // The missing key becomes an empty folder, which cannot take the place of a file.
+    name: 'sub-path-missing',
+    setup: async (stage) => {
+      await stage.apply(plain('ConfigMap', 'settings', { data: { 'app.conf': 'on' } }))
+      const mount = { mountPath: '/www/index.html', subPath: 'web.conf' }
+      await stage.apply(deployment('web', {}, mounting(mount, { configMap: { name: 'settings' } })))
+    },
+    expect: { outcome: 'failed', reason: 'container-create-failed' },
+    decidedBy: containerDied(3),
+    takesSeconds: 35,
+  },
+  {
+    ...web,
+    name: 'init-image-not-found',
+    setup: (stage) => {
+      const init = { ...container({ image: 'v9', readiness: 'none' }), name: 'migrate' }
+      return stage.apply(deployment('web', {}, template('web', {}, { initContainers: [init] })))
+    },
+    expect: { outcome: 'failed', reason: 'image-not-found' },
+    decidedBy: pullRefused('not found', 2),
+    takesSeconds: 20,
+    check: ({ outputs }) =>
+      outputs['message']?.includes('container migrate') ? [] : [`it is not named: ${outputs['message']}`],
+  },
 ]
+
+/** A template whose container mounts one volume. */
+function mounting(mount: object, volume: object): object {
+  const volumeMounts = [{ name: 'settings', ...mount }]
+  return template('web', { volumeMounts }, { volumes: [{ name: 'settings', ...volume }] })
+}

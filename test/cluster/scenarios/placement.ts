@@ -1,7 +1,7 @@
 import { ApiError, type KubeObject } from '../api.ts'
-import { until } from '../command.ts'
-import { creationRefused, deploymentComplete, secondsAfterStart } from '../facts.ts'
-import { daemonSet, deployment, plain, pod, template } from '../objects.ts'
+import { deploymentComplete, isComplete, secondsAfterStart } from '../facts.ts'
+import { addNode, playedLabel, removeNode } from '../node.ts'
+import { deployment, imageName, plain, slowStart, template } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 import type { Stage } from '../stage.ts'
 
@@ -50,31 +50,6 @@ export const placement: Scenario[] = [
   },
   {
     ...web,
-    name: 'policy-denies',
-    setup: async (stage) => {
-      await denyPods(stage)
-      await stage.apply(deployment('web'))
-    },
-    after: allowPods,
-    expect: { outcome: 'failed', reason: 'admission-denied' },
-    decidedBy: creationRefused('denied request', 2),
-    takesSeconds: 8,
-  },
-  {
-    name: 'policy-denies-daemonset',
-    inputs: { resources: 'daemonset/web' },
-    kubectl: 'daemonset/web',
-    setup: async (stage) => {
-      await denyPods(stage)
-      await stage.apply(daemonSet('web'))
-    },
-    after: allowPods,
-    expect: { outcome: 'failed', reason: 'admission-denied' },
-    decidedBy: creationRefused('denied request', 2),
-    takesSeconds: 8,
-  },
-  {
-    ...web,
     name: 'service-account-late',
     setup: (stage) => stage.apply(deployment('web', {}, template('web', {}, { serviceAccountName: 'deployer' }))),
     during: async (stage) => {
@@ -86,81 +61,112 @@ export const placement: Scenario[] = [
     takesSeconds: 45,
   },
   {
-    name: 'node-cordoned',
-    inputs: { resources: 'daemonset/web' },
-    kubectl: 'daemonset/web',
-    kubectlWaitsBecause: 'it waits for the pods of nodes that were taken out of service, too',
+    ...slowly,
+    // The old pod holds the port until a new one is ready, and there is no second node.
+    name: 'host-port-taken',
     setup: async (stage) => {
-      await addNode(stage)
-      const tolerations = [{ key: 'dedicated', value: stage.namespace, operator: 'Equal' }]
-      await stage.apply(daemonSet('web', {}, template('web', {}, { tolerations })))
-      await stage.until(
-        'the other node’s pod is ready',
-        (view) => view.get('DaemonSet', 'web')?.['status']?.numberReady,
-      )
+      const spec = { replicas: 1, strategy: { rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } } }
+      const ports = [{ containerPort: 8080, hostPort: 5997 }]
+      await stage.rollOut(deployment('web', { ports }, spec))
+      await stage.apply(deployment('web', { ports, image: 'v2' }, spec))
+    },
+    expect: { outcome: 'stalled', reason: 'unschedulable' },
+    decidedBy: secondsAfterStart(5),
+  },
+  {
+    ...web,
+    name: 'preempted',
+    setup: async (stage) => {
+      await addSlots(stage, 2)
+      await stage.apply(priorityClass(stage, 'low', 1), priorityClass(stage, 'high', 1000))
+      await stage.apply(prioritised(stage, 'web', 'low', 6))
     },
     during: async (stage) => {
-      await stage.patch('Node', stage.namespace, { spec: { unschedulable: true } })
-      stage.decide()
+      await stage.runningPod(imageName('v1'))
+      await stage.apply(prioritised(stage, 'urgent', 'high', 0, { replicas: 1 }))
+      await stage.until('the urgent pod is ready', (view) => isComplete(view.get('Deployment', 'urgent')))
+      await stage.pass(3)
+      await stage.delete('Deployment', 'urgent')
     },
-    after: removeNode,
+    after: async (stage) => {
+      await removeSlots(stage)
+      for (const level of ['low', 'high']) await stage.remove('PriorityClass', `${stage.namespace}-${level}`)
+    },
     expect: { outcome: 'ready', reason: '' },
-    takesSeconds: 8,
+    decidedBy: deploymentComplete('web'),
+    takesSeconds: 22,
+  },
+  {
+    ...web,
+    name: 'evicted',
+    setup: async (stage) => {
+      await stage.rollOut(deployment('web'))
+      const budget = { selector: { matchLabels: { app: 'web' } }, minAvailable: 2 }
+      await stage.apply({
+        apiVersion: 'policy/v1',
+        kind: 'PodDisruptionBudget',
+        metadata: { name: 'web' },
+        spec: budget,
+      })
+      await stage.apply(deployment('web', { image: 'v2', script: slowStart(6) }))
+    },
+    during: async (stage) => {
+      const { metadata } = await stage.runningPod(imageName('v2'))
+      const old = stage.view.all('Pod').find(({ spec }) => spec.containers[0].image === imageName('v1'))
+      if (await isEvicted(stage, old?.metadata.name ?? '')) throw new Error('the budget let an old pod go')
+      await stage.delete('PodDisruptionBudget', 'web')
+      if (!(await isEvicted(stage, metadata.name))) throw new Error('the new pod was not evicted')
+    },
+    expect: { outcome: 'ready', reason: '' },
+    decidedBy: deploymentComplete('web'),
+    takesSeconds: 25,
   },
 ]
 
-/** A node of the stage's own, without a kubelet: what is scheduled there never starts. Its taint keeps all others off. */
-async function addNode(stage: Stage): Promise<void> {
-  const name = stage.namespace
-  const labels = { pool: name }
-  const taint = { key: 'dedicated', value: name, effect: 'NoSchedule' }
-  await stage.apply({ apiVersion: 'v1', kind: 'Node', metadata: { name, labels }, spec: { taints: [taint] } })
-  const capacity = { cpu: '4', memory: '8Gi', pods: '10' }
-  const conditions = [{ type: 'Ready', status: 'True', reason: 'Tests', lastHeartbeatTime: new Date().toISOString() }]
-  await stage.api.patch(`${stage.path('Node', name)}/status`, {
-    status: { capacity, allocatable: capacity, conditions },
-  })
+/** A resource that only the stage's own pods ask for, so that nobody else is in their way. */
+const slotsOf = ({ namespace }: Stage) => `tests.example.com/${namespace}`
+
+/** Gives a node with a kubelet so many slots: https://kubernetes.io/docs/tasks/administer-cluster/extended-resource-node/ */
+async function addSlots(stage: Stage, count: number): Promise<void> {
+  const slots = { [slotsOf(stage)]: `${count}` }
+  await stage.api.patch(await statusOfRealNode(stage), { status: { capacity: slots, allocatable: slots } })
 }
 
-async function removeNode(stage: Stage): Promise<void> {
-  await stage.delete('Node', stage.namespace)
+async function removeSlots(stage: Stage): Promise<void> {
+  const gone = { [slotsOf(stage)]: null }
+  await stage.api.patch(await statusOfRealNode(stage), { status: { capacity: gone, allocatable: gone } })
 }
 
-/** A policy that denies every pod of the namespace, once the API server enforces it. */
-async function denyPods(stage: Stage): Promise<void> {
-  const name = stage.namespace
-  const admission = (kind: string, spec: object): KubeObject => ({
-    apiVersion: 'admissionregistration.k8s.io/v1',
-    kind,
-    metadata: { name },
-    spec,
-  })
-  const pods = { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] }
-  await stage.apply(
-    admission('ValidatingAdmissionPolicy', {
-      matchConstraints: { resourceRules: [pods] },
-      validations: [{ expression: 'false', message: 'pods need the label team' }],
-    }),
-    admission('ValidatingAdmissionPolicyBinding', {
-      policyName: name,
-      validationActions: ['Deny'],
-      matchResources: { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } } },
-    }),
-  )
-  await until('the policy is enforced', 30, () => isDenied(stage))
+async function statusOfRealNode(stage: Stage): Promise<string> {
+  const real = (await stage.api.list('/api/v1/nodes')).filter(({ metadata }) => !metadata.labels?.[playedLabel])
+  const [first] = real.map(({ metadata }) => metadata.name).sort()
+  return `${stage.path('Node', first ?? '')}/status`
 }
 
-async function isDenied(stage: Stage): Promise<boolean> {
-  try {
-    await stage.api.create(`/api/v1/namespaces/${stage.namespace}/pods?dryRun=All`, pod('trial'))
-    return false
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 422) return true
-    throw error
+function priorityClass({ namespace }: Stage, level: string, value: number): KubeObject {
+  return {
+    apiVersion: 'scheduling.k8s.io/v1',
+    kind: 'PriorityClass',
+    metadata: { name: `${namespace}-${level}` },
+    value,
   }
 }
 
-async function allowPods(stage: Stage): Promise<void> {
-  await stage.delete('ValidatingAdmissionPolicyBinding', stage.namespace)
-  await stage.delete('ValidatingAdmissionPolicy', stage.namespace)
+/** A Deployment whose pods take a slot each. */
+function prioritised(stage: Stage, name: string, level: string, startSeconds: number, spec: object = {}): KubeObject {
+  const resources = { limits: { [slotsOf(stage)]: '1' } }
+  const pods = { priorityClassName: `${stage.namespace}-${level}` }
+  return deployment(name, {}, { ...template(name, { resources, script: slowStart(startSeconds) }, pods), ...spec })
+}
+
+/** Whether the API server lets a pod be evicted, as a drain asks it. */
+async function isEvicted(stage: Stage, name: string): Promise<boolean> {
+  const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name } }
+  try {
+    await stage.api.create(`${stage.path('Pod', name)}/eviction`, eviction)
+    return true
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 429) return false
+    throw error
+  }
 }

@@ -1,11 +1,13 @@
-import { secondsAfterStart } from '../facts.ts'
-import { deployment, plain, service } from '../objects.ts'
+import type { KubeObject } from '../api.ts'
+import { deploymentComplete, secondsAfterStart } from '../facts.ts'
+import { autoscaler, deployment, plain, service, template } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
+import type { Stage } from '../stage.ts'
 
 const web = { inputs: { resources: 'service/web', 'stall-timeout': '5s' }, takesSeconds: 8 }
 const isStalled = (reason: string) => ({ expect: { outcome: 'stalled', reason }, decidedBy: secondsAfterStart(5) })
 
-/** Services and claims that nothing stands behind. */
+/** Services, claims and autoscalers, most of them with nothing behind. */
 export const services: Scenario[] = [
   {
     ...web,
@@ -42,4 +44,61 @@ export const services: Scenario[] = [
     },
     takesSeconds: 8,
   },
+  {
+    name: 'claim-bound-for-its-consumer',
+    inputs: { resources: 'persistentvolumeclaim/data\npersistentvolumeclaim/spare\ndeployment/web' },
+    setup: async (stage) => {
+      await stage.apply(waitingClass(stage), volume(stage), claim(stage, 'data'), claim(stage, 'spare'))
+      const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }]
+      const volumeMounts = [{ name: 'data', mountPath: '/data', readOnly: true }]
+      await stage.apply(deployment('web', {}, template('web', { volumeMounts }, { volumes })))
+    },
+    after: async (stage) => {
+      await stage.remove('PersistentVolume', stage.namespace)
+      await stage.remove('StorageClass', stage.namespace)
+    },
+    kubectl: 'deployment/web',
+    expect: { outcome: 'ready', reason: '' },
+    decidedBy: deploymentComplete('web'),
+    takesSeconds: 8,
+  },
+  {
+    name: 'autoscaler-without-metrics',
+    inputs: { resources: 'horizontalpodautoscaler/web', 'stall-timeout': '25s' },
+    setup: async (stage) => {
+      await stage.rollOut(deployment('web', { resources: { requests: { cpu: '10m' } } }))
+      await stage.apply(autoscaler('web'))
+    },
+    expect: { outcome: 'stalled', reason: 'condition-false' },
+    decidedBy: secondsAfterStart(25),
+    withinSeconds: 20,
+    takesSeconds: 45,
+  },
 ]
+
+/** A class of volumes that are bound once a pod asks for them. */
+function waitingClass({ namespace }: Stage): KubeObject {
+  return {
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'StorageClass',
+    metadata: { name: namespace },
+    provisioner: 'kubernetes.io/no-provisioner',
+    volumeBindingMode: 'WaitForFirstConsumer',
+  }
+}
+
+/** A folder of the node as a volume. */
+function volume({ namespace }: Stage): KubeObject {
+  const hostPath = { path: '/tmp', type: 'Directory' }
+  const accessModes = ['ReadWriteOnce']
+  return plain('PersistentVolume', namespace, {
+    spec: { capacity: { storage: '1Gi' }, accessModes, storageClassName: namespace, hostPath },
+  })
+}
+
+function claim({ namespace }: Stage, name: string): KubeObject {
+  const resources = { requests: { storage: '1Gi' } }
+  return plain('PersistentVolumeClaim', name, {
+    spec: { accessModes: ['ReadWriteOnce'], storageClassName: namespace, resources },
+  })
+}

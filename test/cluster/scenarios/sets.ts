@@ -1,11 +1,12 @@
-import { setComplete } from '../facts.ts'
+import { containerDied, secondsAfterStart, setComplete } from '../facts.ts'
 import { daemonSet, slowStart, statefulSet } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
+import type { Stage } from '../stage.ts'
 
 const web = { inputs: { resources: 'statefulset/web' }, kubectl: 'statefulset/web' }
 const isReady = { outcome: 'ready', reason: '' }
 
-/** StatefulSets and DaemonSets that become ready in their own ways. */
+/** What StatefulSets and DaemonSets do in their own ways. */
 export const sets: Scenario[] = [
   {
     ...web,
@@ -52,4 +53,81 @@ export const sets: Scenario[] = [
     decidedBy: setComplete('DaemonSet', 'web', 1),
     takesSeconds: 6,
   },
+  {
+    name: 'daemonset-on-delete',
+    inputs: { resources: 'daemonset/web' },
+    setup: async (stage) => {
+      const updateStrategy = { type: 'OnDelete' }
+      await stage.apply(daemonSet('web', {}, { updateStrategy }))
+      await stage.until('its pod is ready', (view) => setComplete('DaemonSet', 'web', 1)(view))
+      await stage.apply(daemonSet('web', { image: 'v2' }, { updateStrategy }))
+    },
+    expect: isReady,
+    decidedBy: setComplete('DaemonSet', 'web', 0),
+    takesSeconds: 6,
+    check: ({ summary }) => (summary.includes('OnDelete') ? [] : ['the summary does not tell of the old pod']),
+  },
+  {
+    ...web,
+    name: 'statefulset-canary-crashes',
+    setup: async (stage) => {
+      await stage.apply(statefulSet('web'))
+      await stage.until('both pods are ready', (view) => setComplete('StatefulSet', 'web', 2)(view))
+      const updateStrategy = { type: 'RollingUpdate', rollingUpdate: { partition: 1 } }
+      await stage.apply(statefulSet('web', { image: 'v2', script: 'exit 3' }, { updateStrategy }))
+    },
+    expect: { outcome: 'failed', reason: 'crash-loop' },
+    decidedBy: containerDied(3),
+    takesSeconds: 40,
+  },
+  {
+    name: 'statefulset-one-of-parallel-crashes',
+    inputs: { resources: 'statefulset/web', 'stall-timeout': '20s' },
+    kubectl: 'statefulset/web',
+    setup: (stage) => {
+      const script = 'case $HOSTNAME in *-1) echo no peer; exit 3; esac; exec serve'
+      return stage.apply(statefulSet('web', { script }, { podManagementPolicy: 'Parallel' }))
+    },
+    // A pod of the new revision is well, so the other's crashes do not fail it.
+    expect: { outcome: 'stalled', reason: 'crash-loop' },
+    decidedBy: secondsAfterStart(20),
+    takesSeconds: 24,
+  },
+  {
+    name: 'statefulset-blocked-by-an-old-pod',
+    inputs: { resources: 'statefulset/web', 'stall-timeout': '6s' },
+    kubectl: 'statefulset/web',
+    setup: async (stage) => {
+      await applyBroken(stage)
+      await stage.apply(statefulSet('web', { image: 'v2' }))
+    },
+    expect: { outcome: 'stalled', reason: 'image-not-found' },
+    decidedBy: secondsAfterStart(6),
+    takesSeconds: 10,
+    check: ({ outputs }) =>
+      outputs['message']?.includes('kubectl delete pod/web-0') ? [] : [`no word of the old pod: ${outputs['message']}`],
+  },
+  {
+    ...web,
+    name: 'statefulset-old-pod-deleted',
+    setup: async (stage) => {
+      await applyBroken(stage)
+      await stage.apply(statefulSet('web', { image: 'v2' }))
+    },
+    during: async (stage) => {
+      await stage.pass(3)
+      await stage.delete('Pod', 'web-0')
+    },
+    expect: isReady,
+    decidedBy: setComplete('StatefulSet', 'web', 2),
+    takesSeconds: 12,
+  },
 ]
+
+/** A StatefulSet whose first pod asks for an image that does not exist. */
+async function applyBroken(stage: Stage): Promise<void> {
+  await stage.apply(statefulSet('web', { image: 'v9' }))
+  await stage.until('its image is refused', (view) =>
+    view.all('Pod').some(({ status }) => status.containerStatuses?.[0].state.waiting?.reason === 'ErrImagePull'),
+  )
+}

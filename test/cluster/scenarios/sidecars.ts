@@ -1,0 +1,51 @@
+import { conditionTrue, containerDied, deploymentComplete } from '../facts.ts'
+import { type ContainerOptions, container, deployment, job, template } from '../objects.ts'
+import type { Scenario } from '../scenario.ts'
+
+const web = { inputs: { resources: 'deployment/web' }, kubectl: 'deployment/web' }
+const isReady = { outcome: 'ready', reason: '' }
+
+/** Containers that start before the others and run beside them: init containers that are always restarted. */
+export const sidecars: Scenario[] = [
+  {
+    ...web,
+    name: 'sidecar-crashes',
+    setup: (stage) => stage.apply(deployment('web', {}, withSidecar({ script: 'echo no certificate; exit 3' }))),
+    expect: { outcome: 'failed', reason: 'crash-loop' },
+    decidedBy: containerDied(3),
+    takesSeconds: 35,
+    check: ({ outputs, summary }) => [
+      ...(outputs['message']?.includes('container proxy') ? [] : [`the sidecar is not named: ${outputs['message']}`]),
+      ...(summary.includes('no certificate') ? [] : ["the summary lacks the sidecar's last words"]),
+    ],
+  },
+  {
+    ...web,
+    name: 'sidecar-starts-slowly',
+    setup: (stage) => {
+      const startupProbe = { exec: { command: ['test', '-e', '/tmp/up'] }, periodSeconds: 1, failureThreshold: 30 }
+      const script = 'sleep 8; touch /tmp/up; exec sleep infinity'
+      return stage.apply(deployment('web', {}, withSidecar({ script, startupProbe })))
+    },
+    expect: isReady,
+    decidedBy: deploymentComplete('web'),
+    takesSeconds: 14,
+  },
+  {
+    name: 'job-with-a-sidecar',
+    inputs: { resources: 'job/migrate' },
+    setup: (stage) =>
+      stage.apply(job('migrate', 'sleep 2', {}, { initContainers: [sidecar({ script: 'exec sleep infinity' })] })),
+    expect: isReady,
+    decidedBy: conditionTrue('Job', 'migrate', 'Complete'),
+    takesSeconds: 8,
+  },
+]
+
+function sidecar(options: ContainerOptions): object {
+  return { ...container({ readiness: 'none', ...options }), name: 'proxy', restartPolicy: 'Always' }
+}
+
+function withSidecar(options: ContainerOptions): object {
+  return template('web', {}, { initContainers: [sidecar(options)] })
+}
