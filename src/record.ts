@@ -1,11 +1,12 @@
 import { type Clock, systemClock } from './cluster/clock.ts'
 import type { Cluster } from './cluster/cluster.ts'
 import type { Observation } from './cluster/feed.ts'
+import { EvidenceReader } from './diagnosis/reader.ts'
 import { Gate } from './gate/gate.ts'
 import type { GateSettings } from './gate/settings.ts'
 import type { Inputs } from './inputs.ts'
 import type { ParsedReferences } from './plan/references.ts'
-import { type Listener, type LivePlan, onCluster, readLogs, type Surroundings, startRecording } from './rollout.ts'
+import { evidenceLimitMs, type Listener, type LivePlan, onCluster, type Surroundings, startRecording } from './rollout.ts'
 
 /** What became of a recording. */
 export interface Recorded {
@@ -46,7 +47,11 @@ async function recordPlan(
   const recording = startRecording(path, plan, settings, raw)
   const { cancelled } = listener
   const { startedAt } = settings
-  const gate = new Gate(plan.targets, withoutClocks(settings), () => true, listener.onEntry)
+  let evidence: EvidenceReader | undefined
+  const gate = new Gate(plan.targets, withoutClocks(settings), () => true, (entry) => {
+    listener.onEntry(entry)
+    evidence?.hear(entry)
+  })
   listener.onStart?.((now) => gate.timeline(now))
   const { promise: over, resolve, reject } = Promise.withResolvers<void>()
   let events = 0
@@ -76,17 +81,19 @@ async function recordPlan(
     const event = { ...observation, at: clock.now() }
     events++
     recording.write(event)
+    evidence?.observe(event)
     gate.handle(event)
     follow()
   }
 
+  evidence = new EvidenceReader(gate, cluster, (read) => guarded(() => tell(read)), around.inputs.logLines)
   const stop = () => resolve()
   cancelled.addEventListener('abort', stop)
   if (cancelled.aborted) stop()
   try {
     guarded(() => tell({ type: 'DISCOVERY', resources: plan.kinds }))
     await over
-    await readLogs(gate, tell, cluster, around)
+    await evidence.finish(clock, evidenceLimitMs(listener))
   } finally {
     stopAlarm()
     cancelled.removeEventListener('abort', stop)

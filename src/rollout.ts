@@ -1,9 +1,10 @@
 import { type Clock, systemClock } from './cluster/clock.ts'
 import { type Cluster, connect } from './cluster/cluster.ts'
-import type { ApiResource, FeedEvent, Observation } from './cluster/feed.ts'
+import type { ApiResource, FeedEvent } from './cluster/feed.ts'
 import type { KubeObject } from './cluster/objects.ts'
 import { Drift } from './diagnosis/drift.ts'
-import { explain, logsToRead } from './diagnosis/explain.ts'
+import { explain } from './diagnosis/explain.ts'
+import { EvidenceReader } from './diagnosis/reader.ts'
 import { UserError } from './errors.ts'
 import { consolidate } from './gate/consolidate.ts'
 import { Follower } from './gate/follow.ts'
@@ -42,15 +43,15 @@ export interface Listener {
   /** The gate begins; `look` gives its present state at any time, for those who show it. */
   readonly onStart?: (look: (now: number) => Timeline) => void
   /**
-   * Something that decides nothing and that the user should know: a log that could not be read, a live object that is not
-   * as its manifest, which `source` then points to. Not yet escaped.
+   * Something that decides nothing and that the user should know: a live object that is not as its manifest, which
+   * `source` then points to. Not yet escaped.
    */
   readonly onWarning: (text: string, source?: Source) => void
   /** Aborted when the job is cancelled. */
   readonly cancelled: AbortSignal
 }
 
-/** Evidence is collected for so long at the most; a cancelled job has little time left. */
+/** Evidence is waited for so long at the most; a cancelled job has little time left. */
 const evidenceMs = 5_000
 const evidenceWhenCancelledMs = 1_500
 
@@ -173,6 +174,7 @@ async function followPlan(
   const drift = new Drift(plan, cluster.strip)
   const onEvent = (event: FeedEvent) => {
     recording?.write(event)
+    evidence?.observe(event)
     if ('object' in event && gate.awaits(event.object)) return
     for (const { entry, warning } of drift.observe(event)) {
       if (warning === undefined) listener.onEntry(entry)
@@ -180,8 +182,13 @@ async function followPlan(
     }
   }
   // Every watch that the gate asks for is started, so its first list is always to be expected.
-  const gate = new Gate(plan.targets, settings, () => true, listener.onEntry)
+  let evidence: EvidenceReader | undefined
+  const gate = new Gate(plan.targets, settings, () => true, (entry) => {
+    listener.onEntry(entry)
+    evidence?.hear(entry)
+  })
   const follower = new Follower(gate, cluster, clock, settings.startedAt, onEvent)
+  evidence = new EvidenceReader(gate, cluster, (read) => follower.tell(read), inputs.logLines)
   const cancel = () => follower.tell({ type: 'CANCEL' })
   if (listener.cancelled.aborted) cancel()
   listener.cancelled.addEventListener('abort', cancel)
@@ -189,7 +196,7 @@ async function followPlan(
   try {
     follower.tell({ type: 'DISCOVERY', resources: plan.kinds })
     await follower.run()
-    await readLogs(gate, (log) => follower.tell(log), cluster, around)
+    await evidence.finish(clock, evidenceLimitMs(listener))
   } finally {
     listener.cancelled.removeEventListener('abort', cancel)
     // The rollout is judged, whatever became of its recording.
@@ -200,28 +207,9 @@ async function followPlan(
   return { ...timeline, verdict: timeline.verdict }
 }
 
-/** Reads the log tails that explain the end, all at once and for a bounded time: evidence never holds up a verdict. */
-export async function readLogs(
-  gate: Gate,
-  tell: (log: Observation) => void,
-  cluster: Cluster,
-  { inputs, listener, clock }: Surroundings,
-): Promise<void> {
-  const isCancelled = listener.cancelled.aborted
-  const { promise: late, resolve } = Promise.withResolvers<void>()
-  const stop = clock.after(isCancelled ? evidenceWhenCancelledMs : evidenceMs, resolve)
-  const reading = logsToRead(gate.timeline(), inputs.logLines).map(async ({ tailLines, ...log }) => {
-    try {
-      const { text } = await cluster.readLog({ ...log, tailLines })
-      if (text !== undefined) tell({ type: 'LOG', ...log, text })
-    } catch (error) {
-      listener.onWarning(
-        `The log of pod ${log.pod}, container ${log.container} could not be read: ${error instanceof Error ? error.message : error}`,
-      )
-    }
-  })
-  await Promise.race([Promise.all(reading), late])
-  stop()
+/** How long evidence may be waited for once the gate is over: it never holds up a verdict for long. */
+export function evidenceLimitMs({ cancelled }: Pick<Listener, 'cancelled'>): number {
+  return cancelled.aborted ? evidenceWhenCancelledMs : evidenceMs
 }
 
 /**

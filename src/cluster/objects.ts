@@ -331,7 +331,7 @@ export interface PersistentVolumeClaim extends KubeObject {
 }
 
 export interface Node extends KubeObject {
-  spec?: { unschedulable?: boolean }
+  spec?: { unschedulable?: boolean; taints?: { key: string; value?: string; effect?: string }[] }
   status?: { conditions?: Condition[] }
 }
 

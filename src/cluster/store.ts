@@ -43,7 +43,8 @@ export class Store {
   readonly #events = new Map<string, Map<string, EventObject>>()
   /** By kind: there are many requests, and the question is asked often. */
   readonly #synced = new Map<string, WatchRequest[]>()
-  readonly #refused: Refusal[] = []
+  /** By request, the last; of one that is forbidden, that. */
+  readonly #refused = new Map<string, Refusal>()
   readonly #willSync: (request: WatchRequest) => boolean
   readonly #logs = new Map<string, LogText>()
   /** By group and kind: whether discovery lists a status subresource. */
@@ -76,7 +77,7 @@ export class Store {
         this.#synced.set(event.kind, [...(this.#synced.get(event.kind) ?? []), event])
         return []
       case 'ERROR':
-        if (event.kind !== undefined && (event.code === 403 || isGone(event))) this.#refused.push(event)
+        if (event.kind !== undefined && (event.code === 403 || event.name !== undefined)) this.#refuse(event)
         return []
       case 'LOG':
         this.#putLog(event)
@@ -119,20 +120,30 @@ export class Store {
 
   /** Whether the absence of an object that this request would list proves anything. */
   knowledge(request: WatchRequest): Knowledge {
-    if (this.#refused.some((refused) => refused.code === 403 && covers(refused, request))) return 'unknown'
+    if (this.#refusals(request).some(({ code }) => code === 403)) return 'unknown'
     if (this.#synced.get(request.kind)?.some((synced) => covers(synced, request))) return 'complete'
     return this.#willSync(request) ? 'pending' : 'unknown'
   }
 
-  /** The server's refusal to list what this request would list: it is forbidden (403), or there is no such thing (404). */
+  /** Why what this request names could not be read: it is forbidden (403), there is no such object (404), no answer (0). */
   refusal(request: WatchRequest): Refusal | undefined {
-    const refusals = this.#refused.filter((refused) => covers(refused, request))
+    const refusals = this.#refusals(request)
     return refusals.find(({ code }) => code === 403) ?? refusals.at(-1)
   }
 
   /** Whether objects of this kind have a status subresource; undefined where discovery said nothing of it. */
   declaresStatus({ apiVersion, kind }: { apiVersion: string; kind: string }): boolean | undefined {
     return this.#statuses.get(`${groupOf(apiVersion)}/${kind}`)
+  }
+
+  #refusals(request: WatchRequest): readonly Refusal[] {
+    return this.#refused.size === 0 ? [] : [...this.#refused.values()].filter((refused) => covers(refused, request))
+  }
+
+  #refuse(refusal: Refusal): void {
+    const { apiVersion, kind, namespace, name, labelSelector } = refusal
+    const key = JSON.stringify([apiVersion, kind, namespace, name, labelSelector])
+    if (this.#refused.get(key)?.code !== 403) this.#refused.set(key, refusal)
   }
 
   /** What was read once is not forgotten because the log is gone later. */
@@ -224,11 +235,6 @@ export function covers(wide: Partial<WatchRequest>, narrow: WatchRequest): boole
     (wide.name === undefined || wide.name === narrow.name) &&
     (wide.labelSelector === undefined || wide.labelSelector === narrow.labelSelector)
   )
-}
-
-/** One object was asked for by its name, and there is none. */
-function isGone({ code, name }: { code: number; name?: string }): boolean {
-  return code === 404 && name !== undefined
 }
 
 function isEvent(object: KubeObject): object is EventObject {

@@ -30,11 +30,11 @@ const longestValue = 120
  * Empty for a first revision, for kinds without revisions, and where older ones may not be seen. Values of the environment
  * and of Secrets never: only that they changed.
  */
-export function whatChanged(target: Target, store: Store): readonly string[] {
-  const object = store.get(target)
+export function whatChanged(target: Target, facts: Pick<Store, 'get' | 'ownedBy'>): readonly string[] {
+  const object = facts.get(target)
   const template = (object?.spec as { template?: PodTemplate } | undefined)?.template
   if (object === undefined || template === undefined) return []
-  const before = previousTemplate(object, template, store)
+  const before = previousTemplate(object, template, facts)
   return before === undefined ? [] : templateChanges(before, template)
 }
 
@@ -50,9 +50,13 @@ export function templateChanges(before: PodTemplate, after: PodTemplate): readon
 }
 
 /** The template of the latest revision but the present one: of ReplicaSets, or of ControllerRevisions. */
-function previousTemplate(object: KubeObject, template: PodTemplate, store: Store): PodTemplate | undefined {
-  const sets = store.ownedBy(object.metadata.uid, 'ReplicaSet') as readonly ReplicaSet[]
-  const revisions = store.ownedBy(object.metadata.uid, 'ControllerRevision') as readonly Revision[]
+function previousTemplate(
+  { metadata: { uid } }: KubeObject,
+  template: PodTemplate,
+  facts: Pick<Store, 'ownedBy'>,
+): PodTemplate | undefined {
+  const sets = facts.ownedBy(uid, 'ReplicaSet') as readonly ReplicaSet[]
+  const revisions = facts.ownedBy(uid, 'ControllerRevision') as readonly Revision[]
   const known = [
     ...sets.map((set) => ({
       template: set.spec?.template,

@@ -41,10 +41,14 @@ export function eventLines(
     .toSorted((a, b) => a.at - b.at)
     .slice(-mostEvents)
     .map(({ at, reason, message, count }) => {
-      const elapsed = Math.max(0, Math.round((at - startedAt) / 1000))
-      const clock = `${Math.floor(elapsed / 60)}:${String(elapsed % 60).padStart(2, '0')}`
-      return `${clock.padStart(5)}  ${reason}${count > 1 ? ` ×${count}` : ''}  ${message}`.trimEnd()
+      return `${elapsedClock(at - startedAt).padStart(5)}  ${reason}${count > 1 ? ` ×${count}` : ''}  ${message}`.trimEnd()
     })
+}
+
+/** Elapsed milliseconds as minutes and seconds: `1:05`. What was before counts as zero. */
+export function elapsedClock(ms: number): string {
+  const elapsed = Math.max(0, Math.round(ms / 1000))
+  return `${Math.floor(elapsed / 60)}:${String(elapsed % 60).padStart(2, '0')}`
 }
 
 function timeOf(event: EventObject): number {

@@ -1,50 +1,21 @@
-import type { LogRequest } from '../cluster/logs.ts'
 import type { Container, KubeObject, Pod } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
+import { withCauses } from '../gate/scene.ts'
 import type { Evidence, ProblemRecord, TargetRecord, Timeline, Verdict } from '../gate/timeline.ts'
+import type { Problem } from '../lifecycle/assessment.ts'
 import type { ReasonCode } from '../lifecycle/reasons.ts'
 import { describePath, type Manifest } from '../plan/manifests/manifest.ts'
 import { displayName, type Target } from '../plan/target.ts'
 import { whatChanged } from './changes.ts'
-import { eventLines } from './events.ts'
+import { logEvidence } from './container-logs.ts'
+import { elapsedClock, eventLines } from './events.ts'
+import { Facts } from './facts.ts'
 import { type HintDetails, hintFor } from './hints.ts'
+import { nodeEvidence } from './node.ts'
 import { placeOf } from './place.ts'
+import { nodeBehind, podName } from './wanted.ts'
 
-const mostContainersWithLogs = 12
 const longestLastLine = 200
-
-/** Problems of a container that has run: its log may say why. */
-const withLogs: ReadonlySet<ReasonCode> = new Set([
-  'crash-loop',
-  'out-of-memory',
-  'init-container-failed',
-  'liveness-failing',
-  'startup-failing',
-  'readiness-failing',
-  'pod-failed',
-  'job-failed',
-  'bad-command',
-  'exec-format',
-])
-
-/** The log tails worth reading: of every failing container of a target that is not ready, its present and last run. */
-export function logsToRead({ targets }: Timeline, tailLines: number): readonly LogRequest[] {
-  if (tailLines === 0) return []
-  return targets
-    .filter(({ outcome }) => outcome !== 'ready')
-    .flatMap(({ target, problems }) =>
-      problems.flatMap(({ reason, subject, container }) =>
-        container !== undefined && withLogs.has(reason)
-          ? [{ namespace: target.namespace ?? 'default', pod: podName(subject), container }]
-          : [],
-      ),
-    )
-    .slice(0, mostContainersWithLogs)
-    .flatMap((log) => [
-      { ...log, previous: false, tailLines },
-      { ...log, previous: true, tailLines },
-    ])
-}
 
 /**
  * Adds to a timeline what its store can prove: for each target that is not ready a hint, what its change changed, and for
@@ -72,18 +43,19 @@ interface Context {
   readonly manifests: ReadonlyMap<Target, Manifest>
 }
 
-function explainTarget(record: TargetRecord, verdict: Verdict | undefined, context: Context): TargetRecord {
+function explainTarget(whole: TargetRecord, verdict: Verdict | undefined, context: Context): TargetRecord {
+  const { scene: _explained, ...record } = whole
   const { target, reason } = record
-  const { store } = context
+  const facts = new Facts(whole, context.store)
   const manifest = context.manifests.get(target)
   const problems = record.problems.map((problem) => ({
     ...problem,
-    chain: chainOf(problem, target, store),
-    evidence: [...writtenIn(problem, manifest), ...evidenceFor(problem, record, context)],
+    chain: chainOf(problem, target, facts),
+    evidence: [...writtenIn(problem, manifest), ...evidenceFor(problem, facts, context)],
   }))
   const deciding = problems.find((problem) => problem.reason === reason) ?? problems[0]
   const place = deciding === undefined || manifest === undefined ? undefined : placeOf(deciding, manifest)
-  const changes = whatChanged(target, store)
+  const changes = whatChanged(target, facts)
   return {
     ...record,
     // The line that mends it says more than the line where the object begins.
@@ -92,26 +64,38 @@ function explainTarget(record: TargetRecord, verdict: Verdict | undefined, conte
       : { target: { ...target, source: { file: manifest.file, line: place.line } } }),
     problems,
     ...(changes.length === 0 ? {} : { changes }),
+    notes: [...record.notes, ...unreadNotes(record, facts)],
     hint: hintFor(target, reasonFor(record, verdict), {
       problem: deciding,
-      ...(deciding === undefined ? {} : detailsOf(deciding, target, store)),
+      ...(deciding === undefined ? {} : detailsOf(deciding, facts)),
     }),
   }
 }
 
 /** `deployment/web → replicaset/web-688 → pod/web-688-x → container app`, by the owners that the cluster names. */
-function chainOf({ subject, container }: ProblemRecord, target: Target, store: Store): readonly string[] {
+function chainOf(problem: Problem, target: Target, facts: Facts): readonly string[] {
+  const [deepest = problem] = withCauses(problem).toReversed()
+  const { subject, container } = deepest
   const top = displayName(target)
   const chain: string[] = []
-  let object = findSubject(subject, target, store)
+  let object = facts.subject(deepest)
   for (let steps = 0; object !== undefined && steps < 5; steps++) {
     chain.unshift(`${object.kind.toLowerCase()}/${object.metadata.name}`)
     const owner = object.metadata.ownerReferences?.find(({ controller }) => controller !== false)
     if (chain[0] === top || owner === undefined) break
-    object = store.get({ ...owner, ...(target.namespace === undefined ? {} : { namespace: target.namespace }) })
+    object = facts.get({ ...owner, ...(target.namespace === undefined ? {} : { namespace: target.namespace }) })
   }
   if (chain.length === 0 && subject !== top) chain.push(subject)
   return [...(chain[0] === top ? [] : [top]), ...chain, ...(container === undefined ? [] : [`container ${container}`])]
+}
+
+/** What could not be seen of a target, although it may explain it. */
+function unreadNotes({ problems }: TargetRecord, facts: Facts): readonly string[] {
+  const kinds = problems.length === 0 ? (['Pod', 'Event'] as const) : (['Event'] as const)
+  return kinds.flatMap((kind) => {
+    const refusal = facts.refusal(kind)
+    return refusal === undefined ? [] : [`${kind.toLowerCase()}s could not be read: ${refusal.message}`]
+  })
 }
 
 /** Of a target that was open when the gate ended without it, the gate's own end is the reason. */
@@ -120,17 +104,17 @@ function reasonFor({ outcome, reason }: TargetRecord, verdict: Verdict | undefin
   return outcome === 'progressing' && reason === '' && isCutShort ? verdict.reason : reason
 }
 
-function detailsOf(problem: ProblemRecord, target: Target, store: Store): HintDetails {
+function detailsOf(problem: ProblemRecord, facts: Facts): HintDetails {
   const { subject, container = '' } = problem
-  const log = (previous: boolean) => store.log(target.namespace ?? 'default', podName(subject), container, previous)
+  const log = (previous: boolean) => facts.log(podName(subject), container, previous)
   const lines = (log(false)?.text || log(true)?.text || '').trimEnd().split('\n')
   const lastLine = lines.at(-1)?.trim().slice(0, longestLastLine) || undefined
-  return { spec: findContainer(problem, target, store), lastLine }
+  return { spec: findContainer(problem, facts), lastLine }
 }
 
-function findContainer({ subject, container }: ProblemRecord, target: Target, store: Store): Container | undefined {
-  const { spec } = (findSubject(subject, target, store) ?? {}) as Pod
-  return [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].find(({ name }) => name === container)
+function findContainer(problem: Problem, facts: Facts): Container | undefined {
+  const { spec } = (facts.subject(problem) ?? {}) as Pod
+  return [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].find(({ name }) => name === problem.container)
 }
 
 /** Where the manifest says what the problem is about. */
@@ -140,59 +124,39 @@ function writtenIn(problem: ProblemRecord, manifest: Manifest | undefined): read
   return [{ type: 'manifest', title: `${manifest.file}, line ${place.line}`, text: describePath(place.path) }]
 }
 
-function evidenceFor(
-  problem: ProblemRecord,
-  { target }: TargetRecord,
-  { store, serverOffsetMs, startedAt }: Context,
-): readonly Evidence[] {
-  const namespace = target.namespace ?? 'default'
-  const subject = findSubject(problem.subject, target, store)
+function evidenceFor(problem: Problem, facts: Facts, context: Context): readonly Evidence[] {
+  const { serverOffsetMs, startedAt, store } = context
+  const subject = facts.subject(problem)
   const events = subject === undefined ? [] : eventLines(subject, startedAt, serverOffsetMs, store)
-  const logs = [false, true].flatMap((previous): Evidence[] => {
-    const log =
-      problem.container === undefined
-        ? undefined
-        : store.log(namespace, podName(problem.subject), problem.container, previous)
-    if (log === undefined || log.text.trim() === '') return []
-    return [
-      {
-        type: 'log',
-        title: `Last log lines of container ${problem.container}${previous ? ', its run before' : ''}`,
-        text: log.text,
-      },
-    ]
-  })
   const said = subject === undefined ? undefined : terminationMessage(problem, subject as Pod)
+  const { container, cause } = problem
+  const node = nodeBehind(problem, facts)
   return [
     ...(said === undefined ? [] : [{ type: 'condition' as const, title: 'Its last words', text: said }]),
+    ...(node === undefined
+      ? []
+      : nodeEvidence(node, facts.node(node), facts.refusal('Node', node), (timestamp) => since(timestamp, context))),
     ...(events.length === 0 ? [] : [{ type: 'event' as const, title: 'Events', text: events.join('\n') }]),
-    ...logs,
+    ...(container === undefined ? [] : logEvidence(podName(problem.subject), container, podOf(subject), facts)),
+    ...(cause === undefined ? [] : evidenceFor(cause, facts, context)),
   ]
 }
 
+/** ` since 0:41`: a moment that the cluster names, on the rollout's clock. */
+function since(timestamp: string | undefined, { startedAt, serverOffsetMs }: Context): string {
+  const at = Date.parse(timestamp ?? '') - serverOffsetMs
+  if (Number.isNaN(at)) return ''
+  return at < startedAt ? ' since before the gate began' : ` since ${elapsedClock(at - startedAt)}`
+}
+
+function podOf(object: KubeObject | undefined): Pod | undefined {
+  return object?.kind === 'Pod' ? (object as Pod) : undefined
+}
+
 /** What the container itself left as its termination message, beyond what the problem already says. */
-function terminationMessage({ container, message }: ProblemRecord, { status }: Pod): string | undefined {
+function terminationMessage({ container, message }: Problem, { status }: Pod): string | undefined {
   const statuses = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])]
   const found = statuses.find(({ name }) => name === container)
   const words = (found?.state?.terminated?.message ?? found?.lastState?.terminated?.message ?? '').trim()
   return words === '' || message.includes(words) ? undefined : words
-}
-
-/** The kinds behind a target that problems are about. */
-const kinds: Readonly<Record<string, { apiVersion: string; kind: string }>> = {
-  pod: { apiVersion: 'v1', kind: 'Pod' },
-  replicaset: { apiVersion: 'apps/v1', kind: 'ReplicaSet' },
-}
-
-/** The object that a problem is about: the target itself, or one behind it. */
-function findSubject(subject: string, target: Target, store: Store): KubeObject | undefined {
-  const [word = '', name = ''] = subject.split('/')
-  const { namespace = 'default' } = target
-  const isTarget = word === target.kind.toLowerCase() && name === target.name
-  const kind = isTarget ? target : kinds[word]
-  return kind === undefined ? undefined : store.get({ apiVersion: kind.apiVersion, kind: kind.kind, namespace, name })
-}
-
-function podName(subject: string): string {
-  return subject.slice(subject.indexOf('/') + 1)
 }

@@ -126,10 +126,14 @@ export class Gate {
     for (let clock = this.nextClock(); clock !== undefined && clock.at < event.at; clock = this.nextClock())
       this.#fire(clock.at)
     if (this.#over !== undefined) {
-      if (isEvidence(event)) this.store.apply(event)
+      if (this.#isEvidence(event) || (event.type === 'ADDED' && event.object.kind === 'Node')) this.store.apply(event)
       return
     }
     this.#now = Math.max(this.#now, event.at)
+    if (this.#isEvidence(event)) {
+      this.store.apply(event)
+      return
+    }
     this.#sight.observe(event)
     if (event.type === 'CANCEL')
       this.#finish({ outcome: 'cancelled', reason: 'cancelled', message: 'the job was cancelled' })
@@ -285,9 +289,15 @@ export class Gate {
     this.#podHistories.set(uid, observePodEvents(this.#podHistories.get(uid), events, this.#now, this.#around))
   }
 
+  /** What is read to explain a target that has ended, a log or a node: it decides nothing, and comes after the verdict too. */
+  #isEvidence(event: FeedEvent): boolean {
+    if (event.type === 'LOG') return true
+    if (event.type !== 'ERROR' || event.kind !== 'Node' || event.name === undefined) return false
+    return !this.#byName.has(nameKey({ apiVersion: 'v1', kind: event.kind, name: event.name }))
+  }
+
   /** A kind that may not be read. Of a target it ends the gate; of anything else it is told, and done without. */
   #refused(event: FeedEvent & { type: 'ERROR' }): void {
-    if (isEvidence(event)) return
     const tracks = this.#tracks.filter(({ target }) => covers(event, targetWatch(target)) && event.kind !== undefined)
     const [track] = tracks
     if (track === undefined) {
@@ -536,15 +546,6 @@ export class Gate {
     this.#heartbeatAt = this.#now + heartbeatMs
     this.#onEntry(entry)
   }
-}
-
-/**
- * What is read to explain a target that has ended: logs and nodes. It decides nothing, comes after the verdict too, and
- * where a node may not be read, its absence is told with the evidence.
- */
-function isEvidence(event: FeedEvent): boolean {
-  if (event.type === 'ERROR') return event.kind === 'Node' && event.name !== undefined
-  return event.type === 'LOG' || (event.type === 'ADDED' && event.object.kind === 'Node')
 }
 
 /** Whether an object that the target does not own has a say in its lifecycle. */

@@ -1,6 +1,7 @@
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import { Store } from '../../src/cluster/store.ts'
-import { explain, logsToRead } from '../../src/diagnosis/explain.ts'
+import { explain } from '../../src/diagnosis/explain.ts'
+import { loggedContainers } from '../../src/diagnosis/wanted.ts'
 import type { Manifest } from '../../src/plan/manifests/manifest.ts'
 import { parseManifests } from '../../src/plan/manifests/read.ts'
 import { at, createProblem, createTarget, createTargetRecord, createTimeline, start } from '../report/builders.ts'
@@ -139,27 +140,33 @@ describe('a target that is not ready', () => {
 })
 
 describe('the logs worth reading', () => {
-  const failed = (reason: 'crash-loop' | 'image-not-found') =>
-    createTimeline({
-      targets: [
-        createTargetRecord({ outcome: 'failed', reason, problems: [createProblem({ reason, subject: 'pod/web-x' })] }),
-      ],
-    })
+  const failed = (...problems: readonly Parameters<typeof createProblem>[0][]) =>
+    createTargetRecord({ outcome: 'failed', problems: problems.map((problem) => createProblem(problem)) })
 
-  it('are those of a container that died: of its present run and of the one before', () => {
-    expect(
-      logsToRead(failed('crash-loop'), 25).map(({ pod: name, container: of, previous }) => [name, of, previous]),
-    ).toEqual([
-      ['web-x', 'app', false],
-      ['web-x', 'app', true],
-    ])
+  it('are those of a container that died, once', () => {
+    const record = failed(
+      { reason: 'crash-loop', subject: 'pod/web-x' },
+      { reason: 'readiness-failing', subject: 'pod/web-x' },
+    )
+    expect(loggedContainers(record)).toEqual([{ namespace: 'shop', pod: 'web-x', container: 'app' }])
+  })
+
+  it('are those of the container behind a problem that is not its own', () => {
+    const cause = createProblem({ reason: 'crash-loop', subject: 'pod/web-x' })
+    const record = failed({ reason: 'no-endpoints', subject: 'service/web', cause })
+    expect(loggedContainers(record)).toEqual([{ namespace: 'shop', pod: 'web-x', container: 'app' }])
   })
 
   it('are none of a container that never ran', () => {
-    expect(logsToRead(failed('image-not-found'), 25)).toEqual([])
+    expect(loggedContainers(failed({ reason: 'image-not-found' }))).toEqual([])
   })
 
-  it('are none when the user wants none', () => {
-    expect(logsToRead(failed('crash-loop'), 0)).toEqual([])
+  it('are those of a few containers of one target', () => {
+    const problems = Array.from({ length: 9 }, (_, index) => ({
+      reason: 'crash-loop' as const,
+      subject: 'pod/web-x',
+      container: `app-${index}`,
+    }))
+    expect(loggedContainers(failed(...problems))).toHaveLength(3)
   })
 })

@@ -1,6 +1,7 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
-import { explain, logsToRead } from '../../src/diagnosis/explain.ts'
+import { explain } from '../../src/diagnosis/explain.ts'
+import { loggedContainers } from '../../src/diagnosis/wanted.ts'
 import type { TargetRecord, Timeline } from '../../src/gate/timeline.ts'
 import type { Problem } from '../../src/lifecycle/assessment.ts'
 import { createTarget } from '../gate/builders.ts'
@@ -42,10 +43,7 @@ function timeline(problem: Partial<Problem> & Pick<Problem, 'reason' | 'subject'
 describe('the evidence for a problem', () => {
   it('holds the log of the container that failed a Job', () => {
     const failed = timeline({ reason: 'job-failed', subject: 'pod/migrate-x', container: 'app' })
-    expect(logsToRead(failed, 5)).toMatchObject([
-      { pod: 'migrate-x', container: 'app', previous: false },
-      { pod: 'migrate-x', container: 'app', previous: true },
-    ])
+    expect(failed.targets.flatMap(loggedContainers)).toMatchObject([{ pod: 'migrate-x', container: 'app' }])
   })
 
   it('holds the events about the target itself, whatever its kind', () => {

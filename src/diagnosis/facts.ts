@@ -1,0 +1,59 @@
+import type { EventObject, KubeObject } from '../cluster/objects.ts'
+import type { LogText, Refusal, Store } from '../cluster/store.ts'
+import { findSubject } from '../gate/scene.ts'
+import type { TargetRecord } from '../gate/timeline.ts'
+import type { Problem } from '../lifecycle/assessment.ts'
+
+/** What is known of one target: as it stood when its verdict was given, and what was read of it since. */
+export class Facts {
+  readonly #record: TargetRecord
+  readonly #store: Store
+
+  constructor(record: TargetRecord, store: Store) {
+    this.#record = record
+    this.#store = store
+  }
+
+  /** The object of that kind and name; the one that the verdict rests on goes before one that came after. */
+  get(reference: Parameters<Store['get']>[0]): KubeObject | undefined {
+    const { kind, name, namespace } = reference
+    const captured = this.#record.scene?.find(
+      (object) =>
+        object.kind === kind && object.metadata.name === name && (object.metadata.namespace ?? namespace) === namespace,
+    )
+    return captured ?? this.#store.get(reference)
+  }
+
+  /** The revisions that an object owns: its ReplicaSets, its ControllerRevisions. */
+  ownedBy(uid: string | undefined, kind: string): readonly KubeObject[] {
+    const { scene } = this.#record
+    if (scene === undefined) return this.#store.ownedBy(uid, kind)
+    return scene.filter(
+      (object) => object.kind === kind && object.metadata.ownerReferences?.some((owner) => owner.uid === uid),
+    )
+  }
+
+  /** The object that a problem is about. */
+  subject({ subject }: Problem): KubeObject | undefined {
+    return findSubject(subject, this.#record.target, this)
+  }
+
+  eventsOf(object: KubeObject): readonly EventObject[] {
+    return this.#store.eventsOf(object)
+  }
+
+  log(pod: string, container: string, previous: boolean): LogText | undefined {
+    return this.#store.log(this.#record.target.namespace ?? 'default', pod, container, previous)
+  }
+
+  node(name: string): KubeObject | undefined {
+    return this.#store.get({ apiVersion: 'v1', kind: 'Node', name })
+  }
+
+  /** Why the objects of a core kind in the target's namespace, or one node, could not be read; undefined where nobody was refused. */
+  refusal(kind: 'Pod' | 'Event' | 'Node', name?: string): Refusal | undefined {
+    const { namespace } = this.#record.target
+    const where = kind === 'Node' || namespace === undefined ? {} : { namespace }
+    return this.#store.refusal({ apiVersion: 'v1', kind, ...where, ...(name === undefined ? {} : { name }) })
+  }
+}

@@ -1,0 +1,184 @@
+import type { Clock } from '../cluster/clock.ts'
+import { statusOf } from '../cluster/failures.ts'
+import type { FeedEvent, Observation, WatchRequest } from '../cluster/feed.ts'
+import type { LogRequest, LogTail } from '../cluster/logs.ts'
+import type { KubeObject, Pod } from '../cluster/objects.ts'
+import type { Gate } from '../gate/gate.ts'
+import { withCauses } from '../gate/scene.ts'
+import type { Entry, TargetRecord } from '../gate/timeline.ts'
+import { containersOf } from '../lifecycle/history.ts'
+import { Facts } from './facts.ts'
+import { type LoggedContainer, loggedContainers, nodeBehind } from './wanted.ts'
+
+/** What the reader takes of a cluster. */
+export interface Readable {
+  readLog(request: LogRequest): Promise<LogTail>
+  get(reference: WatchRequest & { readonly name: string }): Promise<KubeObject>
+}
+
+/** Of hundreds of targets that fail for one reason, these many tell it. */
+const mostContainers = 24
+const mostNodes = 8
+
+/**
+ * Reads what explains the targets that are not ready, beyond what is watched: the logs of their containers and the state
+ * of their nodes. A target's as soon as it ends, for its pods may be gone before the gate ends; a dying pod's before it is
+ * deleted; and at the end what is still missing. What it reads it tells like any event, so that it is recorded.
+ */
+export class EvidenceReader {
+  readonly #gate: Gate
+  readonly #cluster: Readable
+  readonly #tell: (observation: Observation) => void
+  readonly #tailLines: number
+  readonly #containers = new Set<string>()
+  readonly #nodes = new Set<string>()
+  /** What was asked for: what the server has not answered is asked for again at the end. */
+  readonly #asked = new Map<
+    string,
+    'answered' | { readonly reading: Promise<void>; readonly giveUp: (why: string) => void }
+  >()
+  #isLast = false
+  #isClosed = false
+
+  /** `tailLines`: of each log; 0 reads none. */
+  constructor(gate: Gate, cluster: Readable, tell: (observation: Observation) => void, tailLines: number) {
+    this.#gate = gate
+    this.#cluster = cluster
+    this.#tell = tell
+    this.#tailLines = tailLines
+  }
+
+  /** Takes one line of the gate's story: a verdict that is not ready is the moment to look. */
+  hear({ kind, outcome, target = -1 }: Entry): void {
+    const record = kind === 'verdict' && outcome !== 'ready' ? this.#gate.timeline().targets[target] : undefined
+    if (record !== undefined) this.#read(record)
+  }
+
+  /** Takes one line of the feed, before the gate does: the log of a pod that begins to go is there for moments only. */
+  observe(event: FeedEvent): void {
+    if (event.type !== 'MODIFIED' || event.object.kind !== 'Pod' || !isDying(event.object as Pod)) return
+    const { apiVersion, kind, metadata } = event.object
+    const { name, namespace } = metadata
+    const known = this.#gate.store.get({ apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) })
+    if (known === undefined || known.metadata.deletionTimestamp !== undefined) return
+    for (const record of this.#gate.timeline().targets) {
+      const problems = record.problems.filter((problem) =>
+        withCauses(problem).some(({ subject }) => subject === `pod/${name}`),
+      )
+      if (problems.length > 0 && record.outcome !== 'ready') this.#read({ ...record, problems })
+    }
+  }
+
+  /**
+   * Reads what is still missing of all that is not ready, and waits for it, no longer than `limitMs`. What has not come
+   * by then is told to be missing, and nothing is told any more.
+   */
+  async finish(clock: Clock, limitMs: number): Promise<void> {
+    this.#isLast = true
+    for (const record of this.#gate.timeline().targets) if (record.outcome !== 'ready') this.#read(record)
+    const { promise: late, resolve } = Promise.withResolvers<void>()
+    const stop = clock.after(limitMs, resolve)
+    await Promise.race([Promise.all(this.#pending.map(({ reading }) => reading)), late])
+    stop()
+    for (const { giveUp } of this.#pending) giveUp(`it did not come within ${limitMs / 1000} s`)
+    this.#isClosed = true
+  }
+
+  get #pending() {
+    return [...this.#asked.values()].filter((asked) => asked !== 'answered')
+  }
+
+  #read(record: TargetRecord): void {
+    const facts = new Facts(record, this.#gate.store)
+    if (this.#tailLines > 0) {
+      for (const container of loggedContainers(record)) {
+        const { uid = '' } =
+          facts.get({ apiVersion: 'v1', kind: 'Pod', name: container.pod, namespace: container.namespace })?.metadata ??
+          {}
+        const key = `${container.namespace}/${container.pod}/${uid}/${container.container}`
+        if (!admit(this.#containers, key, mostContainers)) continue
+        for (const previous of [false, true]) {
+          const log = { ...container, previous }
+          const giveUp = (why: string) => this.#say({ type: 'LOG', ...log, text: '', why })
+          this.#ask(`${key}/${previous}`, () => this.#readLog(log, giveUp), giveUp)
+        }
+      }
+    }
+    for (const node of record.problems.flatMap(withCauses).flatMap((problem) => nodeBehind(problem, facts) ?? [])) {
+      if (facts.node(node) !== undefined || facts.refusal('Node', node) !== undefined) continue
+      if (!admit(this.#nodes, node, mostNodes)) continue
+      const refuse = (code: number, message: string) =>
+        this.#say({ type: 'ERROR', code, message, ...nodeReference(node) })
+      this.#ask(
+        `node/${node}`,
+        () => this.#readNode(node, refuse),
+        (why) => refuse(0, why),
+      )
+    }
+  }
+
+  /** `read` says whether the server has answered. */
+  #ask(key: string, read: () => Promise<boolean>, giveUp: (why: string) => void): void {
+    if (this.#asked.has(key)) return
+    const reading = read().then((isAnswered) => {
+      if (isAnswered) this.#asked.set(key, 'answered')
+      else this.#asked.delete(key)
+    })
+    this.#asked.set(key, { reading, giveUp })
+  }
+
+  async #readLog(
+    log: LoggedContainer & { readonly previous: boolean },
+    giveUp: (why: string) => void,
+  ): Promise<boolean> {
+    try {
+      const tail = await this.#cluster.readLog({ ...log, tailLines: this.#tailLines })
+      if (tail.text !== undefined) this.#say({ type: 'LOG', ...log, text: tail.text })
+      else if (!tail.neverWas) this.#say({ type: 'LOG', ...log, text: '', why: tail.why })
+      return true
+    } catch (error) {
+      const isRefused = statusOf(error) === 403
+      if (isRefused || this.#isLast) giveUp(messageOf(error))
+      return isRefused
+    }
+  }
+
+  async #readNode(name: string, refuse: (code: number, message: string) => void): Promise<boolean> {
+    try {
+      this.#say({ type: 'ADDED', object: await this.#cluster.get(nodeReference(name)) })
+      return true
+    } catch (error) {
+      const code = statusOf(error)
+      const isAnswer = code === 403 || code === 404
+      if (isAnswer || this.#isLast) refuse(code, messageOf(error))
+      return isAnswer
+    }
+  }
+
+  #say(observation: Observation): void {
+    if (!this.#isClosed) this.#tell(observation)
+  }
+}
+
+function nodeReference(name: string) {
+  return { apiVersion: 'v1', kind: 'Node', name } as const
+}
+
+/** Whether a key is in the set, or may be added to it. */
+function admit(known: Set<string>, key: string, most: number): boolean {
+  if (!known.has(key) && known.size >= most) return false
+  known.add(key)
+  return true
+}
+
+/** It is being deleted, and one of its containers has ended or was started again. */
+function isDying(pod: Pod): boolean {
+  return (
+    pod.metadata.deletionTimestamp !== undefined &&
+    containersOf(pod).some(({ status }) => (status?.restartCount ?? 0) > 0 || status?.state?.terminated !== undefined)
+  )
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,65 @@
+import type { LogRequest } from '../cluster/logs.ts'
+import type { Pod } from '../cluster/objects.ts'
+import { withCauses } from '../gate/scene.ts'
+import type { TargetRecord } from '../gate/timeline.ts'
+import type { Problem } from '../lifecycle/assessment.ts'
+import type { ReasonCode } from '../lifecycle/reasons.ts'
+import type { Facts } from './facts.ts'
+
+/** More containers of one target would say the same again. */
+const mostContainers = 3
+
+/** Problems of a container that has run: its log may say why. */
+const withLogs: ReadonlySet<ReasonCode> = new Set([
+  'crash-loop',
+  'out-of-memory',
+  'init-container-failed',
+  'liveness-failing',
+  'startup-failing',
+  'readiness-failing',
+  'pod-failed',
+  'job-failed',
+  'bad-command',
+  'exec-format',
+])
+
+/** Problems that the state of the pod's node may explain. */
+const ofNodes: ReadonlySet<ReasonCode> = new Set([
+  'evicted',
+  'out-of-memory',
+  'sandbox-failed',
+  'volume-not-mounted',
+  'container-create-failed',
+  'pod-failed',
+])
+
+/** A container whose log may tell why a target is not ready. */
+export type LoggedContainer = Pick<LogRequest, 'namespace' | 'pod' | 'container'>
+
+/** The containers of a target that is not ready whose logs are worth reading. */
+export function loggedContainers({ target, problems }: TargetRecord): readonly LoggedContainer[] {
+  const containers = problems
+    .flatMap(withCauses)
+    .flatMap(({ reason, subject, container }) =>
+      container !== undefined && withLogs.has(reason)
+        ? [{ namespace: target.namespace ?? 'default', pod: podName(subject), container }]
+        : [],
+    )
+  const isFirst = ({ pod, container }: LoggedContainer, index: number) =>
+    containers.findIndex((other) => other.pod === pod && other.container === container) === index
+  return containers.filter(isFirst).slice(0, mostContainers)
+}
+
+/** The node whose state may explain a problem; undefined where it would not, or where the pod has none. */
+export function nodeBehind(problem: Problem, facts: Facts): string | undefined {
+  const pod = facts.subject(problem) as Pod | undefined
+  if (pod?.kind !== 'Pod' || !pod.spec?.nodeName) return undefined
+  // What the node lifecycle controller says of the pods of a node that no longer reports (pkg/controller/nodelifecycle).
+  const isLost = facts.eventsOf(pod).some(({ reason }) => reason === 'NodeNotReady')
+  return isLost || ofNodes.has(problem.reason) ? pod.spec.nodeName : undefined
+}
+
+/** `web-x` of `pod/web-x`. */
+export function podName(subject: string): string {
+  return subject.slice(subject.indexOf('/') + 1)
+}
