@@ -6,7 +6,14 @@ import { Gate } from './gate/gate.ts'
 import type { GateSettings } from './gate/settings.ts'
 import type { Inputs } from './inputs.ts'
 import type { ParsedReferences } from './plan/references.ts'
-import { evidenceLimitMs, type Listener, type LivePlan, onCluster, type Surroundings, startRecording } from './rollout.ts'
+import {
+  evidenceLimitMs,
+  type Listener,
+  type LivePlan,
+  onCluster,
+  type Surroundings,
+  startRecording,
+} from './rollout.ts'
 
 /** What became of a recording. */
 export interface Recorded {
@@ -48,10 +55,15 @@ async function recordPlan(
   const { cancelled } = listener
   const { startedAt } = settings
   let evidence: EvidenceReader | undefined
-  const gate = new Gate(plan.targets, withoutClocks(settings), () => true, (entry) => {
-    listener.onEntry(entry)
-    evidence?.hear(entry)
-  })
+  const gate = new Gate(
+    plan.targets,
+    withoutClocks(settings),
+    () => true,
+    (entry) => {
+      listener.onEntry(entry)
+      evidence?.hear(entry)
+    },
+  )
   listener.onStart?.((now) => gate.timeline(now))
   const { promise: over, resolve, reject } = Promise.withResolvers<void>()
   let events = 0

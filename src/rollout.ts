@@ -183,10 +183,15 @@ async function followPlan(
   }
   // Every watch that the gate asks for is started, so its first list is always to be expected.
   let evidence: EvidenceReader | undefined
-  const gate = new Gate(plan.targets, settings, () => true, (entry) => {
-    listener.onEntry(entry)
-    evidence?.hear(entry)
-  })
+  const gate = new Gate(
+    plan.targets,
+    settings,
+    () => true,
+    (entry) => {
+      listener.onEntry(entry)
+      evidence?.hear(entry)
+    },
+  )
   const follower = new Follower(gate, cluster, clock, settings.startedAt, onEvent)
   evidence = new EvidenceReader(gate, cluster, (read) => follower.tell(read), inputs.logLines)
   const cancel = () => follower.tell({ type: 'CANCEL' })
