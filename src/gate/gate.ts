@@ -113,6 +113,14 @@ export class Gate {
     return this.#byName.get(nameKey({ ...object, ...object.metadata }))?.some(({ isAwaiting }) => isAwaiting) ?? false
   }
 
+  /** The pods of the gated revision of the target at this place, as far as they are known; of a Pod, itself. */
+  gatedPods(index: number): readonly Pod[] {
+    const { target, object, assessment } = this.#tracks[index] ?? {}
+    if (object?.kind === 'Pod') return [object as Pod]
+    const all = this.store.list('Pod', target?.namespace) as readonly Pod[]
+    return all.filter(({ metadata }) => assessment?.pods?.has(metadata.uid ?? ''))
+  }
+
   /** When to look again; undefined when it is over. */
   nextClock(): Clock | undefined {
     if (this.#over !== undefined) return undefined
