@@ -15,7 +15,15 @@ import { buildAnnotations } from './report/annotations.ts'
 import { isManifest } from './report/details.ts'
 import { plain } from './report/escape.ts'
 import { renderReport } from './report/json.ts'
-import { type LogLayout, layoutLog, renderEntry, renderEvidence, renderHeader, renderVerdict } from './report/log.ts'
+import {
+  type LogLayout,
+  layoutLog,
+  renderEntry,
+  renderEvidence,
+  renderHeader,
+  renderLogNews,
+  renderVerdict,
+} from './report/log.ts'
 import { buildOutputs } from './report/outputs.ts'
 import { renderSummary } from './report/summary.ts'
 import { gateRollout, type Listener } from './rollout.ts'
@@ -76,6 +84,9 @@ async function gate(cancelled: AbortSignal, onExtras: (extras: Extras) => void):
     onEntry: (entry) => {
       if (layout !== undefined) console.log(renderEntry(entry, layout))
       extras?.progress()
+    },
+    onLog: (news) => {
+      if (layout !== undefined) console.log(renderLogNews(news, layout))
     },
     onWarning: (text, source) =>
       core.warning(plain(text), isManifest(source) ? { file: source.file, startLine: source.line } : {}),

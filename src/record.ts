@@ -5,12 +5,14 @@ import { EvidenceReader } from './diagnosis/reader.ts'
 import { Gate } from './gate/gate.ts'
 import type { GateSettings } from './gate/settings.ts'
 import type { Inputs } from './inputs.ts'
+import type { LiveLogs } from './logs/live-logs.ts'
 import type { ParsedReferences } from './plan/references.ts'
 import {
   evidenceLimitMs,
   type Listener,
   type LivePlan,
   onCluster,
+  openLiveLogs,
   type Surroundings,
   startRecording,
 } from './rollout.ts'
@@ -55,15 +57,18 @@ async function recordPlan(
   const { cancelled } = listener
   const { startedAt } = settings
   let evidence: EvidenceReader | undefined
+  let logs: LiveLogs | undefined
   const gate = new Gate(
     plan.targets,
     withoutClocks(settings),
     () => true,
     (entry) => {
-      listener.onEntry(entry)
+      if (logs === undefined) listener.onEntry(entry)
+      else logs.entry(entry)
       evidence?.hear(entry)
     },
   )
+  logs = openLiveLogs(plan, gate, settings, cluster, around)
   listener.onStart?.((now) => gate.timeline(now))
   const { promise: over, resolve, reject } = Promise.withResolvers<void>()
   let events = 0
@@ -94,6 +99,7 @@ async function recordPlan(
     events++
     recording.write(event)
     evidence?.observe(event)
+    logs?.observe()
     gate.handle(event)
     follow()
   }
@@ -105,8 +111,9 @@ async function recordPlan(
   try {
     guarded(() => tell({ type: 'DISCOVERY', resources: plan.kinds }))
     await over
-    await evidence.finish(clock, evidenceLimitMs(listener))
+    await Promise.all([evidence.finish(clock, evidenceLimitMs(listener)), logs.finish()])
   } finally {
+    logs.close()
     stopAlarm()
     cancelled.removeEventListener('abort', stop)
     await recording.end(clock.now())

@@ -1,23 +1,26 @@
 import { type Clock, systemClock } from './cluster/clock.ts'
 import { type Cluster, connect } from './cluster/cluster.ts'
-import type { ApiResource, FeedEvent } from './cluster/feed.ts'
+import type { ApiResource, FeedEvent, WatchRequest } from './cluster/feed.ts'
 import type { KubeObject } from './cluster/objects.ts'
 import { Drift } from './diagnosis/drift.ts'
 import { explain } from './diagnosis/explain.ts'
 import { EvidenceReader } from './diagnosis/reader.ts'
-import { UserError } from './errors.ts'
+import { together, UserError } from './errors.ts'
 import { consolidate } from './gate/consolidate.ts'
 import { Follower } from './gate/follow.ts'
 import { Gate } from './gate/gate.ts'
 import { type GateSettings, gateSettings } from './gate/settings.ts'
 import type { EndedTimeline, Entry, Timeline } from './gate/timeline.ts'
 import { extraInputs, type Inputs } from './inputs.ts'
+import { LiveLogs } from './logs/live-logs.ts'
+import type { LogNews } from './logs/log-news.ts'
 import { neverBegun } from './never-begun.ts'
-import { readHealthChecks } from './plan/health-checks.ts'
+import { type HealthCheck, readHealthChecks } from './plan/health-checks.ts'
 import { withAwaited } from './plan/manifests/awaited.ts'
 import { applyLiveAnnotations } from './plan/manifests/live.ts'
 import type { ParsedReferences } from './plan/references.ts'
 import { resolveReferences } from './plan/resolve.ts'
+import { chooseStreamed, resolveStreamLogs } from './plan/streamed.ts'
 import { nameKey, type Source, type Target, targetWatch } from './plan/target.ts'
 import { type Plan, type ResolvedPlan, resolveTargets } from './plan/targets.ts'
 import { recordingVersion } from './recording/format.ts'
@@ -40,6 +43,8 @@ export interface Listener {
   readonly mask: (secret: string) => void
   readonly onHead: (head: RolloutHead) => void
   readonly onEntry: (entry: Entry) => void
+  /** A line of a log that the user wants to see live. Not yet escaped. */
+  readonly onLog: (news: LogNews) => void
   /** The gate begins; `look` gives its present state at any time, for those who show it. */
   readonly onStart?: (look: (now: number) => Timeline) => void
   /**
@@ -88,6 +93,8 @@ export interface Surroundings {
 /** A plan with what discovery says of the kinds of its targets. */
 export interface LivePlan extends ResolvedPlan {
   readonly kinds: readonly ApiResource[]
+  /** The places of the targets whose logs are shown live. */
+  readonly streamed: ReadonlySet<number>
 }
 
 /**
@@ -112,7 +119,7 @@ export async function onCluster<T>(
     { clock, mask: listener.mask, userAgent: `rollout-gate/${version}` },
   )
   try {
-    const plan = await unlessCancelled(planTargets(cluster, inputs, parsed), listener.cancelled)
+    const plan = await unlessCancelled(planTargets(cluster, inputs, parsed, healthChecks), listener.cancelled)
     if (plan === undefined) return undefined
     const settings = gateSettings(inputs, {
       startedAt,
@@ -134,20 +141,26 @@ export async function onCluster<T>(
   }
 }
 
-async function planTargets(cluster: Cluster, inputs: Inputs, parsed: ParsedReferences): Promise<LivePlan> {
+async function planTargets(
+  cluster: Cluster,
+  inputs: Inputs,
+  parsed: ParsedReferences,
+  healthChecks: readonly HealthCheck[],
+): Promise<LivePlan> {
   const resources = await cluster.discover()
   const milestones = Object.keys(inputs.milestoneTimeoutsMs)
-  const resolution = resolveReferences(parsed, resources, { namespace: cluster.namespace, milestones })
+  const [resolution, streamResolution] = together(
+    () => resolveReferences(parsed, resources, { namespace: cluster.namespace, milestones }),
+    () => resolveStreamLogs(inputs.streamLogs, resources),
+  )
+  const namesOf = async (request: WatchRequest) => (await cluster.list(request)).map(({ metadata }) => metadata.name)
   const names = new Map(
-    await Promise.all(
-      resolution.selections.map(
-        async (selection) => [selection, (await cluster.list(selection)).map(({ metadata }) => metadata.name)] as const,
-      ),
-    ),
+    await Promise.all(resolution.selections.map(async (selection) => [selection, await namesOf(selection)] as const)),
   )
   const plan = resolveTargets(resolution, (selection) => names.get(selection) ?? [])
   const kinds = [...new Set(resolution.resolved.map(({ resource }) => resource))]
-  return { ...applyLiveAnnotations(plan, await lookUpLive(cluster, [...plan.manifests.keys()])), kinds }
+  const live = applyLiveAnnotations(plan, await lookUpLive(cluster, [...plan.manifests.keys()]))
+  return { ...live, kinds, streamed: await chooseStreamed(streamResolution, live.targets, namesOf, healthChecks) }
 }
 
 /** The targets as they stand now. One that cannot be read is left to the gate, which says what it means. */
@@ -175,12 +188,15 @@ async function followPlan(
   const onEvent = (event: FeedEvent) => {
     recording?.write(event)
     evidence?.observe(event)
+    logs?.observe()
     if ('object' in event && gate.awaits(event.object)) return
     for (const { entry, warning } of drift.observe(event)) {
-      if (warning === undefined) listener.onEntry(entry)
+      if (warning === undefined) tell(entry)
       else listener.onWarning(warning.text, warning.source)
     }
   }
+  let logs: LiveLogs | undefined
+  const tell = (entry: Entry) => (logs === undefined ? listener.onEntry(entry) : logs.entry(entry))
   // Every watch that the gate asks for is started, so its first list is always to be expected.
   let evidence: EvidenceReader | undefined
   const gate = new Gate(
@@ -188,10 +204,11 @@ async function followPlan(
     settings,
     () => true,
     (entry) => {
-      listener.onEntry(entry)
+      tell(entry)
       evidence?.hear(entry)
     },
   )
+  logs = openLiveLogs(plan, gate, settings, cluster, around)
   const follower = new Follower(gate, cluster, clock, settings.startedAt, onEvent)
   evidence = new EvidenceReader(gate, cluster, (read) => follower.tell(read), inputs.logLines)
   const cancel = () => follower.tell({ type: 'CANCEL' })
@@ -201,8 +218,9 @@ async function followPlan(
   try {
     follower.tell({ type: 'DISCOVERY', resources: plan.kinds })
     await follower.run()
-    await evidence.finish(clock, evidenceLimitMs(listener))
+    await Promise.all([evidence.finish(clock, evidenceLimitMs(listener)), logs.finish()])
   } finally {
+    logs.close()
     listener.cancelled.removeEventListener('abort', cancel)
     // The rollout is judged, whatever became of its recording.
     await recording?.end(clock.now()).catch((error: unknown) => listener.onWarning(whyUnwritten(inputs.record, error)))
@@ -210,6 +228,17 @@ async function followPlan(
   const timeline = explain(drift.addTo(gate.timeline()), gate.store, settings.serverOffsetMs, plan.manifests)
   if (timeline.verdict === undefined) throw new Error('The gate ended without a verdict.')
   return { ...timeline, verdict: timeline.verdict }
+}
+
+/** The logs that are to be shown beside a gate. */
+export function openLiveLogs(
+  { targets, streamed }: LivePlan,
+  gate: Gate,
+  { startedAt, serverOffsetMs }: GateSettings,
+  source: Cluster,
+  { clock, listener }: Surroundings,
+): LiveLogs {
+  return new LiveLogs({ gate, targets, streamed, source, clock, startedAt: startedAt + serverOffsetMs, listener })
 }
 
 /** How long evidence may be waited for once the gate is over: it never holds up a verdict for long. */
@@ -251,7 +280,8 @@ export function whyUnwritten(path: string | undefined, error: unknown): string {
 /** What the user wrote, but for what is secret or says nothing to a replay. */
 function recordedInputs(raw: Readonly<Record<string, string | undefined>>): Record<string, unknown> {
   const shown = Object.entries(raw).filter(
-    ([name, value]) => value?.trim() && !['kubeconfig', 'record', 'context', ...extraInputs].includes(name),
+    ([name, value]) =>
+      value?.trim() && !['kubeconfig', 'record', 'context', 'stream-logs', ...extraInputs].includes(name),
   )
   return Object.fromEntries(
     shown.map(([name, value = '']) => [

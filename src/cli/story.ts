@@ -1,4 +1,5 @@
 import type { EndedTimeline, Entry, Timeline } from '../gate/timeline.ts'
+import type { LogNews } from '../logs/log-news.ts'
 import { plain } from '../report/escape.ts'
 import {
   type LogHead,
@@ -7,6 +8,7 @@ import {
   renderEntry,
   renderEvidence,
   renderHeader,
+  renderLogNews,
   renderVerdict,
 } from '../report/log.ts'
 import { isLive, type Output, type Surface, usesColor } from './output.ts'
@@ -78,6 +80,10 @@ export class Story {
     // What a heartbeat says stands below all the time.
     if (this.#layout === undefined || (this.#look !== undefined && entry.kind === 'heartbeat')) return
     this.#print([renderEntry(entry, this.#layout)])
+  }
+
+  log(news: LogNews): void {
+    if (this.#layout !== undefined) this.#print([renderLogNews(news, this.#layout)])
   }
 
   warn(text: string): void {

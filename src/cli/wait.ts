@@ -44,6 +44,7 @@ export function listenerOf(story: Story, { secrets, cancelled }: Pick<Surface, '
     mask: secrets.add,
     onHead: (head) => story.begin(head),
     onEntry: (entry) => story.entry(entry),
+    onLog: (news) => story.log(news),
     onStart: (look) => story.watch(() => look(Date.now())),
     onWarning: (text) => story.warn(text),
     cancelled,

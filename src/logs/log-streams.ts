@@ -91,7 +91,13 @@ export class LogStreams {
     await this.#finish([...this.#streams.values()], withinMs)
   }
 
+  /** Ends all streams at once. */
+  close(): void {
+    for (const { log } of this.#streams.values()) log.close()
+  }
+
   async #finish(streams: readonly Stream[], withinMs: number): Promise<void> {
+    if (streams.length === 0) return
     const { promise: late, resolve } = Promise.withResolvers<'late'>()
     const stop = this.#options.clock.after(withinMs, () => resolve('late'))
     const end = await Promise.race([Promise.all(streams.map(({ log }) => log.finish())), late])
