@@ -36,6 +36,8 @@ export interface ProblemDetail {
   readonly signal?: number
   readonly object?: string
   readonly key?: string
+  /** It is a pod of an older revision, which holds the new one up until somebody deletes it. */
+  readonly isOld?: boolean
 }
 
 /** One step of a lifecycle, as it stands now. */
@@ -47,6 +49,14 @@ export interface Milestone {
   readonly count?: { readonly done: number; readonly total: number }
   /** What a person wants to know of it: `revision 3 → ReplicaSet web-688899976b`; empty when it is not worth a word. */
   readonly message: string
+}
+
+/** The name of an object that another one needs. */
+export interface Awaited {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly namespace?: string
+  readonly name: string
 }
 
 /** Where a target stands now: what a lifecycle rule says of an object, its relatives and the time. */
@@ -61,6 +71,11 @@ export interface Assessment {
   readonly failure?: Problem
   /** The object itself says how long this may take: why the stall clock stands still. */
   readonly patience?: string
+  /**
+   * Objects without which it cannot be ready: while a gated target that is one of them, or that one of them belongs to,
+   * is open, it is that target's stall clock that runs, not its own.
+   */
+  readonly awaits?: readonly Awaited[]
   /** It has done its work: nothing that happens to it afterwards counts. */
   readonly completed?: boolean
   /** When the assessment may change although nothing is heard: milliseconds since the epoch, runner's clock. */

@@ -1,4 +1,5 @@
 import type { Condition, KubeObject } from '../cluster/objects.ts'
+import type { Awaited } from './assessment.ts'
 import { conditionRule } from './condition-rule.ts'
 import { isCondition, presentConditions } from './conditions.ts'
 
@@ -15,10 +16,24 @@ export const autoscalerRule = conditionRule(
   { apiVersion: 'autoscaling/v2', kind: 'HorizontalPodAutoscaler' },
   ['AbleToScale', 'ScalingActive'],
   {
-    isFine: ({ type, reason }) => type === 'ScalingActive' && reason === 'ScalingDisabled',
+    isFine: isDisabled,
+    readyWords: (conditions) =>
+      conditions.some(isDisabled) ? 'disabled while its target has zero replicas' : undefined,
     conditionsOf: (object) => [...presentConditions(object), ...annotatedConditions(object)],
+    awaits: scaled,
   },
 )
+
+function isDisabled({ type, reason }: Condition): boolean {
+  return type === 'ScalingActive' && reason === 'ScalingDisabled'
+}
+
+/** What it scales: without running pods there is no metric. */
+function scaled({ metadata: { namespace }, spec }: KubeObject): readonly Awaited[] {
+  const { apiVersion, kind, name } = (spec as { scaleTargetRef?: Partial<Awaited> } | undefined)?.scaleTargetRef ?? {}
+  if (apiVersion === undefined || kind === undefined || name === undefined) return []
+  return [{ apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) }]
+}
 
 function annotatedConditions({ metadata }: KubeObject): readonly Condition[] {
   const text = metadata.annotations?.[conditionsAnnotation]

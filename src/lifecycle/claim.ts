@@ -2,7 +2,7 @@ import type { WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject, PersistentVolumeClaim, Pod } from '../cluster/objects.ts'
 import { milestonesOf } from '../plan/milestones.ts'
 import type { Assessment, Problem } from './assessment.ts'
-import { conclude, createdMilestone, type Rule } from './rule.ts'
+import { conclude, createdMilestone, nameOf, type Rule } from './rule.ts'
 import type { View } from './view.ts'
 
 /**
@@ -25,7 +25,9 @@ function podRequest({ metadata: { namespace } }: KubeObject): WatchRequest {
 function assessClaim(claim: PersistentVolumeClaim, view: View): Assessment {
   const phase = claim.status?.phase ?? 'Pending'
   const isBound = phase === 'Bound'
-  const isWaiting = phase === 'Pending' && waitsForConsumer(claim, view) && !hasConsumer(claim, view)
+  const consumers = consumersOf(claim, view)
+  const isLate = waitsForConsumer(claim, view)
+  const isWaiting = phase === 'Pending' && isLate && !hasConsumer(claim, consumers, view)
   const volume = claim.spec?.volumeName ?? ''
   const problems = isBound || isWaiting ? [] : [problemOf(claim, phase, view)]
   const failure = problems.find(({ proven }) => proven)
@@ -49,6 +51,7 @@ function assessClaim(claim: PersistentVolumeClaim, view: View): Assessment {
     ],
     problems,
     ...(failure === undefined ? {} : { failure }),
+    ...(isBound || isScheduled(claim) || !isLate ? {} : { awaits: consumers.map(nameOf) }),
     notes: [],
   })
 }
@@ -85,14 +88,24 @@ const binderReasons = new Set(['WaitForFirstConsumer', 'WaitForPodScheduled'])
  * Whether a pod uses it: by the node that the scheduler chose for it, by the pods that are not done, or, where pods may not
  * be read, by the binder's event about the pod that it waits for.
  */
-function hasConsumer(claim: PersistentVolumeClaim, view: View): boolean {
-  if (claim.metadata.annotations?.['volume.kubernetes.io/selected-node'] !== undefined) return true
+function hasConsumer(claim: PersistentVolumeClaim, consumers: readonly Pod[], view: View): boolean {
+  if (isScheduled(claim)) return true
   if (view.knowledge(podRequest(claim)) !== 'complete')
     return (
       view.events(claim).findLast(({ reason }) => binderReasons.has(reason ?? ''))?.reason === 'WaitForPodScheduled'
     )
+  return consumers.length > 0
+}
+
+/** The scheduler has chosen a node for it: from now on it waits for its provisioner alone. */
+function isScheduled({ metadata }: PersistentVolumeClaim): boolean {
+  return metadata.annotations?.['volume.kubernetes.io/selected-node'] !== undefined
+}
+
+/** The pods that use it and are not done. */
+function consumersOf(claim: PersistentVolumeClaim, view: View): readonly Pod[] {
   type Volumes = { volumes?: { persistentVolumeClaim?: { claimName?: string }; name?: string; ephemeral?: object }[] }
-  return (view.list('Pod', claim.metadata.namespace) as readonly Pod[]).some(
+  return (view.list('Pod', claim.metadata.namespace) as readonly Pod[]).filter(
     (pod) =>
       (pod.status?.phase !== 'Succeeded' &&
         pod.status?.phase !== 'Failed' &&

@@ -1,6 +1,6 @@
 import type { Condition, KubeObject } from '../cluster/objects.ts'
 import { milestonesOf } from '../plan/milestones.ts'
-import type { Assessment } from './assessment.ts'
+import type { Assessment, Awaited } from './assessment.ts'
 import { conditionProblem, notReconciled, reportedMs, reportedProblem } from './condition-problems.ts'
 import { isStale, presentConditions } from './conditions.ts'
 import { conclude, createdMilestone, type Rule } from './rule.ts'
@@ -12,8 +12,12 @@ export interface ConditionMeaning {
   readonly isFine?: (condition: Condition) => boolean
   /** The object's own word of failure: a strike, when it has stood for ten seconds. */
   readonly isFailure?: (condition: Condition) => boolean
+  /** What to say once it is ready, where the conditions' own words mislead. */
+  readonly readyWords?: (conditions: readonly Condition[]) => string | undefined
   /** Where the conditions are, if not in the status. */
   readonly conditionsOf?: (object: KubeObject) => readonly Condition[]
+  /** The object without which its conditions cannot become True. */
+  readonly awaits?: (object: KubeObject) => readonly Awaited[]
 }
 
 /** The rule of a kind whose readiness is a few conditions of known names: ready when all of them are True. */
@@ -32,7 +36,7 @@ export function conditionRule(
 function assessConditions(
   object: KubeObject,
   types: readonly string[],
-  { isFine, isFailure, conditionsOf = presentConditions }: ConditionMeaning,
+  { isFine, isFailure, readyWords, conditionsOf = presentConditions, awaits }: ConditionMeaning,
   view: View,
 ): Assessment {
   const { observedGeneration } = (object.status ?? {}) as { observedGeneration?: number }
@@ -45,7 +49,7 @@ function assessConditions(
   const failed = present.find((each) => isFailure?.(each))
   const ready = found.every(holds) && failed === undefined
   const spoken = found.filter((each) => each !== undefined)
-  const words = spoken.map(({ type, status }) => `${type} is ${status}`).join(', ')
+  const words = readyWords?.(spoken) ?? spoken.map(({ type, status }) => `${type} is ${status}`).join(', ')
   const problem =
     failed !== undefined
       ? reportedProblem(object, failed, view)
@@ -66,6 +70,7 @@ function assessConditions(
       { name: 'ready', state: ready ? 'done' : 'open', message: ready ? words : waiting },
     ],
     problems: ready ? [] : [problem],
+    ...(ready || awaits === undefined ? {} : { awaits: awaits(object) }),
     ...(!ready && problem.proven ? { failure: problem } : {}),
     ...(problem.class === 'strike' && !problem.proven ? { recheckAt: problem.firstSeenAt + reportedMs } : {}),
     notes: [],

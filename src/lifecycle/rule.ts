@@ -1,6 +1,6 @@
 import type { WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
-import type { Assessment, Milestone, Problem } from './assessment.ts'
+import type { Assessment, Awaited, Milestone, Problem } from './assessment.ts'
 import type { View } from './view.ts'
 
 /** What one kind's lifecycle is: the whole of what the gate needs to know of a kind. */
@@ -36,6 +36,11 @@ export function observedMilestone(object: KubeObject): Milestone {
         state: 'open',
         message: `waiting for the controller to observe generation ${generation ?? '?'}`,
       }
+}
+
+/** By what the gate finds an object again, and the target that it is or belongs to. */
+export function nameOf({ apiVersion, kind, metadata: { namespace, name } }: KubeObject): Awaited {
+  return { apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) }
 }
 
 export const createdMilestone: Milestone = { name: 'created', state: 'done', message: 'created' }

@@ -1,7 +1,7 @@
 import type { WatchRequest } from '../cluster/feed.ts'
 import type { EndpointSlice, KubeObject, Pod, PodTemplate, Service, ServicePort } from '../cluster/objects.ts'
 import { milestonesOf } from '../plan/milestones.ts'
-import type { Assessment, Milestone, Problem } from './assessment.ts'
+import type { Assessment, Awaited, Milestone, Problem } from './assessment.ts'
 import { examinePod, isReplaced } from './pod-state.ts'
 import { pods as podCount } from './replicas.ts'
 import { conclude, createdMilestone, nameOf, type Rule } from './rule.ts'
@@ -49,6 +49,8 @@ function assessService(service: Service, view: View): Assessment {
     readyMessage: [behind?.message ?? quietWords(service), ...(needsAddress ? [addressWords] : [])].join(', '),
     milestones: [createdMilestone, ...(behind?.milestones ?? withoutEndpoints), address],
     problems,
+    ...(behind?.patience === undefined ? {} : { patience: behind.patience }),
+    ...(behind?.awaits === undefined ? {} : { awaits: behind.awaits }),
     notes: metadata.deletionTimestamp === undefined ? (behind?.notes ?? []) : [],
   })
 }
@@ -65,6 +67,8 @@ interface Behind {
   readonly milestones: readonly Milestone[]
   readonly problems: readonly Problem[]
   readonly notes: readonly string[]
+  readonly patience?: string
+  readonly awaits?: readonly Awaited[]
 }
 
 function examineEndpoints(service: Service, view: View): Behind {
@@ -106,16 +110,12 @@ function examineEndpoints(service: Service, view: View): Behind {
     ],
     problems: ready ? [] : [explain(service, selected, seesPods, endpoints.length, view)],
     notes: [],
+    ...(ready
+      ? {}
+      : { ...patienceOf(selected, view), awaits: [...selected, ...workloadsBehind(service, view)].map(nameOf) }),
   }
 }
 
-/** Nobody may look at the endpoints: the Service exists, and that is all that can be said. */
-const unseen: Behind = {
-  ready: true,
-  message: 'exists; its endpoints cannot be seen',
-  milestones: withoutEndpoints,
-  problems: [],
-  notes: ['its endpoints cannot be seen: only that it exists is known'],
 /** It waits for its pods, whose images may be large and whose probes may be patient. */
 function patienceOf(pods: readonly Pod[], view: View): { patience?: string } {
   const patience = pods.map((pod) => examinePod(pod, view).patience).find((words) => words !== undefined)
@@ -126,6 +126,13 @@ function endpointCount(count: number): string {
   return `${count} ${count === 1 ? 'endpoint' : 'endpoints'}`
 }
 
+/** Nobody may look at the endpoints: the Service exists, and that is all that can be said. */
+const unseen: Behind = {
+  ready: true,
+  message: 'exists; its endpoints cannot be seen',
+  milestones: withoutEndpoints,
+  problems: [],
+  notes: ['its endpoints cannot be seen: only that it exists is known'],
 }
 
 /** Why no endpoint is ready, as people ask it: nothing selected, no such port, or the pods themselves. */
@@ -211,15 +218,17 @@ function namespaced(namespace: string | undefined) {
 
 function isScaledToZero(service: Service, view: View): boolean {
   if (workloadRequests(service).some((request) => view.knowledge(request) !== 'complete')) return false
-  const behind = ['Deployment', 'StatefulSet']
-    .flatMap(
-      (kind) =>
-        view.list(kind, service.metadata.namespace) as readonly (KubeObject & {
-          spec?: { replicas?: number; template?: PodTemplate }
-        })[],
-    )
-    .filter(({ spec }) => matches(service.spec?.selector, spec?.template?.metadata?.labels))
+  const behind = workloadsBehind(service, view)
   return behind.length > 0 && behind.every(({ spec }) => spec?.replicas === 0)
+}
+
+type Workload = KubeObject & { readonly spec?: { readonly replicas?: number; readonly template?: PodTemplate } }
+
+/** The workloads whose pods the Service selects, whether they have any yet or not. */
+function workloadsBehind({ metadata, spec: { selector } = {} }: Service, view: View): readonly Workload[] {
+  return ['Deployment', 'StatefulSet']
+    .flatMap((kind) => view.list(kind, metadata.namespace) as readonly Workload[])
+    .filter(({ spec }) => matches(selector, spec?.template?.metadata?.labels))
 }
 
 function belongsTo(slice: KubeObject, service: Service): boolean {
