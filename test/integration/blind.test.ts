@@ -50,6 +50,7 @@ async function gate(written: Record<string, string>, onWatching: () => void = ()
       hasToldOf = true
       onWatching()
     },
+    onLog: () => {},
     onWarning: () => {},
     cancelled: new AbortController().signal,
   }
