@@ -3,14 +3,16 @@ import type { FeedEvent, WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject, Pod } from '../cluster/objects.ts'
 import { type Change, covers, Store } from '../cluster/store.ts'
 import type { Assessment, Problem } from '../lifecycle/assessment.ts'
-import { containersOf, observePod, observePodEvents, type PodHistory, type Surroundings } from '../lifecycle/history.ts'
+import { containersOf } from '../lifecycle/history.ts'
 import { imageMismatch } from '../lifecycle/running-images.ts'
+import type { Surroundings } from '../lifecycle/surroundings.ts'
 import type { View } from '../lifecycle/view.ts'
 import { displayName, nameKey, type Target, targetWatch } from '../plan/target.ts'
 import { clockWarnings } from './clock-warnings.ts'
 import { consolidate } from './consolidate.ts'
 import { Family } from './family.ts'
 import { decide, endsGate, failFastMs } from './outcome.ts'
+import { PodHistories } from './pod-histories.ts'
 import { captureScene } from './scene.ts'
 import type { GateSettings } from './settings.ts'
 import { Sight } from './sight.ts'
@@ -39,7 +41,7 @@ export class Gate {
   readonly #byName: ReadonlyMap<string, readonly Track[]>
   readonly #family = new Family<Track>()
   readonly #sight = new Sight()
-  readonly #podHistories = new Map<string, PodHistory>()
+  readonly #pods: PodHistories
   readonly #entries: Entry[] = []
   readonly #onEntry: (entry: Entry) => void
   readonly #around: Surroundings
@@ -74,6 +76,7 @@ export class Gate {
     this.store = new Store(willSync)
     const time = (timestamp: string | null | undefined) => localTime(timestamp, settings.serverOffsetMs)
     this.#around = { startedAt: settings.startedAt, settleMs: settings.settleMs, time }
+    this.#pods = new PodHistories(this.store, this.#around)
     this.#tracks = targets.map((target, index) => new Track(target, index, settings))
     this.#byName = Map.groupBy(this.#tracks, ({ target }) => nameKey(target))
     this.#lookAt = this.#tracks.map(() => Infinity)
@@ -199,14 +202,12 @@ export class Gate {
   }
 
   /** Takes a change of an object: to its target, to its pod's history, to the people. Says whom it concerns. */
-  #take({ before, after }: Change): ReadonlySet<Track> {
+  #take(change: Change): ReadonlySet<Track> {
+    const { before, after } = change
     const object = (after ?? before) as KubeObject
     const concerned = new Set(this.#family.concernedBy(object, this.store))
-    if (object.kind === 'Event') {
-      this.#observeEvents(object)
-      return concerned
-    }
-    if (object.kind === 'Pod' && after !== undefined) this.#observePod(after as Pod)
+    this.#pods.observe(change, this.#now)
+    if (object.kind === 'Event') return concerned
     for (const track of this.#tracks) if (isConcerned(track, object)) concerned.add(track)
     for (const track of this.#byName.get(nameKey(nameOf(object))) ?? []) {
       this.#takeTarget(track, after)
@@ -281,20 +282,6 @@ export class Gate {
       else if (isLost || isReleased)
         this.#tell(track, 'note', `pod ${name} left its ReplicaSet: its labels no longer match`)
     }
-  }
-
-  #observePod(pod: Pod): void {
-    const { uid } = pod.metadata
-    if (uid === undefined) return
-    const history = observePod(this.#podHistories.get(uid), pod, this.#now, this.#around)
-    this.#podHistories.set(uid, history)
-  }
-
-  #observeEvents(event: KubeObject): void {
-    const { uid, kind } = (event as { involvedObject?: { uid?: string; kind?: string } }).involvedObject ?? {}
-    if (kind !== 'Pod' || uid === undefined) return
-    const events = this.store.eventsOf({ apiVersion: 'v1', kind: 'Pod', metadata: { name: '', uid } })
-    this.#podHistories.set(uid, observePodEvents(this.#podHistories.get(uid), events, this.#now, this.#around))
   }
 
   /** What is read to explain a target that has ended, a log or a node: it decides nothing, and comes after the verdict too. */
@@ -479,8 +466,7 @@ export class Gate {
       list: (kind, namespace) => store.list(kind, namespace),
       isOfGatedRevision: (pod) => this.#isOfGatedRevision(pod),
       events: (object) => store.eventsOf(object),
-      podHistory: (pod) =>
-        this.#podHistories.get(pod.metadata.uid ?? '') ?? observePod(undefined, pod, this.#now, this.#around),
+      podHistory: (pod) => this.#pods.of(pod, this.#now),
       declaresStatus: (kind) => store.declaresStatus(kind),
       knowledge: (request) => store.knowledge(request),
     }

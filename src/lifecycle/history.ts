@@ -1,6 +1,8 @@
 import type { Container, ContainerStatus, EventObject, KubeObject, Pod } from '../cluster/objects.ts'
+import { countDeaths, type DeathCount, type DeathsSeen, noDeaths, observeDeaths } from './death-count.ts'
 import { isPullRefusal, type PullReason, pullReason } from './pull.ts'
 import { saysOf } from './says.ts'
+import type { Surroundings } from './surroundings.ts'
 
 /** Refusals of a pull for one reason. How many there were is the larger of the two counts. */
 export interface Refusals {
@@ -14,24 +16,27 @@ export interface Refusals {
 }
 
 /** What was seen of one container since its pod was first seen. All moments are on the runner's clock. */
-export interface ContainerHistory {
-  /** Deaths, counted over the pod's life, that are not held against the container. */
-  readonly forgiven: number
-  /** Deaths beyond those: by the restart count, or by the states seen, whichever says more. */
-  readonly deaths: number
-  /** The earliest death known of those. */
-  readonly firstDeathAt?: number
+export interface ContainerSeen {
+  readonly deaths: DeathsSeen
   readonly refusals: Readonly<Partial<Record<PullReason, Refusals>>>
   /** The start of the instance that runs now, as the kubelet wrote it, and when it was first seen. */
   readonly running?: { readonly startedAt: string | undefined; readonly seenAt: number }
   /** The waiting reason that stands now, and since when it was seen. */
   readonly waiting?: { readonly reason: string; readonly since: number }
-  /** The finish of each death seen since the last forgiveness: distinct ones are distinct deaths. */
-  readonly finishes: ReadonlySet<string>
   /** The last status seen. */
   readonly status?: ContainerStatus
 }
 
+/** What was seen of a pod: facts, whatever they mean. */
+export interface PodSeen {
+  readonly firstSeenAt: number
+  readonly containers: ReadonlyMap<string, ContainerSeen>
+}
+
+/** What was seen of one container, with the deaths that count. */
+export interface ContainerHistory extends Omit<ContainerSeen, 'deaths'>, DeathCount {}
+
+/** What was seen of a pod, as far as it counts. */
 export interface PodHistory {
   readonly firstSeenAt: number
   readonly containers: ReadonlyMap<string, ContainerHistory>
@@ -49,52 +54,41 @@ export interface TargetHistory {
   readonly failures: ReadonlyMap<string, number>
 }
 
-/** What a history needs to know of its surroundings. */
-export interface Surroundings {
-  /** When the gate began, on the runner's clock. */
-  readonly startedAt: number
-  readonly settleMs: number
-  /** A timestamp of the server on the runner's clock. */
-  time(timestamp: string | null | undefined): number | undefined
-}
+const nothing: ContainerSeen = { deaths: noDeaths, refusals: {} }
 
-/** A pod older than this at the gate's start has a past that this rollout did not cause (DESIGN §2). */
-const oldPodMs = 10 * 60_000
-/** A container that ran this long has recovered; the kubelet forgets its back-off after the same time. */
-const recoveredMs = 10 * 60_000
-
-const nothing: ContainerHistory = { forgiven: 0, deaths: 0, refusals: {}, finishes: new Set() }
-
-/**
- * Folds one more version of a pod, seen at `now`, into its history.
- *
- * Deaths count since the container was last ready and settled, or last ran for ten minutes; of a pod that is older than
- * the rollout can be, the restarts at first sight are forgiven. `restartCount` is the kubelet's own count of earlier
- * instances (pkg/kubelet/kuberuntime), so a watch that was cut loses none.
- */
-export function observePod(before: PodHistory | undefined, pod: Pod, now: number, around: Surroundings): PodHistory {
-  const created = around.time(pod.metadata.creationTimestamp)
-  const isOld = created !== undefined && created < around.startedAt - oldPodMs
+/** Folds one more version of a pod, seen at `now`, into what was seen of it. */
+export function observePod(before: PodSeen | undefined, pod: Pod, now: number, around: Surroundings): PodSeen {
   const containers = new Map(before?.containers)
   for (const { container, status, runsOnce } of containersOf(pod)) {
     if (status === undefined) continue
-    const known = containers.get(container.name)
-    // Events may have come first: until a status was seen, the restarts of an old pod are still to be forgiven.
-    const start = known?.status ? known : { ...nothing, ...known, forgiven: isOld ? (status.restartCount ?? 0) : 0 }
-    const withDeaths = observeDeaths(start, { container, status, runsOnce }, created ?? 0, now, around)
-    const withRunning = observeRunning(withDeaths, status, now)
+    const known = containers.get(container.name) ?? nothing
+    const mortal = { isProbed: container.readinessProbe !== undefined, runsOnce }
+    const deaths = observeDeaths(known.deaths, pod, mortal, { status, previous: known.status, now }, around)
+    const withRunning = observeRunning({ ...known, deaths }, status, now)
     containers.set(container.name, { ...observeWaiting(withRunning, status, now), status })
   }
   return { firstSeenAt: before?.firstSeenAt ?? now, containers }
 }
 
+/**
+ * A pod's history, with the deaths that count.
+ * @param changedAt when the template of its workload was last changed, on the runner's clock; undefined where unknown
+ */
+export function historyOf(seen: PodSeen, pod: Pod, changedAt: number | undefined, around: Surroundings): PodHistory {
+  const created = around.time(pod.metadata.creationTimestamp)
+  const containers = [...seen.containers].map(([name, { deaths, ...rest }]) => {
+    return [name, { ...rest, ...countDeaths(deaths, created, changedAt, around) }] as const
+  })
+  return { firstSeenAt: seen.firstSeenAt, containers: new Map(containers) }
+}
+
 /** Folds the events known about a pod into its history, whenever one of them changed. */
 export function observePodEvents(
-  before: PodHistory | undefined,
+  before: PodSeen | undefined,
   events: readonly EventObject[],
   now: number,
   around: Surroundings,
-): PodHistory {
+): PodSeen {
   const containers = new Map(before?.containers)
   for (const [name, about] of Map.groupBy(events, (event) => containerOfEvent(event) ?? '')) {
     if (name === '') continue
@@ -116,8 +110,9 @@ export function observePodEvents(
     const backOffs = about.filter(
       (event) => event.reason === 'BackOff' && event.message?.startsWith('Back-off restarting'),
     )
-    const firstDeathAt = start.forgiven > 0 ? [] : backOffs.map((event) => eventStart(event, around) ?? now)
-    containers.set(name, { ...start, refusals, ...earliest(start.firstDeathAt, ...firstDeathAt) })
+    const backOffAt = Math.min(...backOffs.map((event) => eventStart(event, around) ?? now))
+    const deaths = backOffs.length === 0 ? start.deaths : { ...start.deaths, backOffAt }
+    containers.set(name, { ...start, refusals, deaths })
   }
   return { firstSeenAt: before?.firstSeenAt ?? now, containers }
 }
@@ -152,6 +147,8 @@ export interface PodContainer {
   readonly isInit: boolean
   /** Its exit with code 0 is its success, not a death. */
   readonly runsOnce: boolean
+  /** A sidecar whose pod has done its work: the kubelet ends it then, and how it goes says nothing (KEP-753). */
+  readonly isDismissed: boolean
 }
 
 /** The containers of a pod with their statuses, init containers and sidecars first, in the order in which they start. */
@@ -159,14 +156,18 @@ export function containersOf(pod: Pod): readonly PodContainer[] {
   const status = new Map(
     [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])].map((s) => [s.name, s]),
   )
+  const policy = pod.spec?.restartPolicy ?? 'Always'
+  const isOver =
+    policy !== 'Always' &&
+    (pod.spec?.containers ?? []).every(({ name }) => status.get(name)?.state?.terminated !== undefined)
   const join = (container: Container, isInit: boolean): PodContainer => {
     const found = status.get(container.name)
-    const policy = pod.spec?.restartPolicy ?? 'Always'
     return {
       container,
       ...(found === undefined ? {} : { status: found }),
       isInit,
       runsOnce: isInit || (policy !== 'Always' && container.restartPolicy !== 'Always'),
+      isDismissed: isOver && container.restartPolicy === 'Always',
     }
   }
   return [
@@ -176,78 +177,14 @@ export function containersOf(pod: Pod): readonly PodContainer[] {
   ]
 }
 
-/** The death of the container's present instance, if it is dead. */
-export function presentDeath(status: ContainerStatus, runsOnce: boolean) {
-  if (status.state?.running) return undefined
-  // While a restart waits, the state is `waiting` and the death stands in lastState.
-  const death = status.state?.terminated ?? status.lastState?.terminated
-  return death?.exitCode === 0 && runsOnce ? undefined : death
-}
-
-function observeDeaths(
-  seen: ContainerHistory,
-  { container, status, runsOnce }: Pick<PodContainer, 'container' | 'runsOnce'> & { status: ContainerStatus },
-  created: number,
-  now: number,
-  around: Surroundings,
-): ContainerHistory {
-  const restarts = status.restartCount ?? 0
-  const death = presentDeath(status, runsOnce)
-  const total = restarts + (death === undefined ? 0 : 1)
-  const last = status.lastState?.terminated
-  // Whether the instance in lastState is the present one (waiting for its restart) or the one before it.
-  const lastTotal = status.state?.waiting ? total : restarts
-  const known = [
-    ...(last === undefined ? [] : [{ ...last, total: lastTotal }]),
-    ...(death === undefined || death === last ? [] : [{ ...death, total }]),
-  ].map((each) => ({ ...each, finished: around.time(each.finishedAt), started: around.time(each.startedAt) }))
-
-  let { forgiven } = seen
-  const previous = seen.status
-  const totalBefore = (previous?.restartCount ?? 0) + (previous && presentDeath(previous, runsOnce) ? 1 : 0)
-  if (previous?.ready && previous.state?.running && total > totalBefore) {
-    const started = around.time(previous.state.running.startedAt)
-    const finished = known.at(-1)?.finished ?? now
-    // With a readiness probe, Ready is the probe's word; without one it must have run for the settle time.
-    if (container.readinessProbe || (started !== undefined && finished - started >= around.settleMs))
-      forgiven = Math.max(forgiven, totalBefore)
-  }
-  for (const { started, finished, total: nth } of known) {
-    if (started !== undefined && started >= created && finished !== undefined && finished - started >= recoveredMs) {
-      forgiven = Math.max(forgiven, nth - 1)
-    }
-  }
-
-  const isForgivenAnew = forgiven > seen.forgiven
-  const held = known.filter((each) => each.total > forgiven)
-  const finishes = new Set([
-    ...(isForgivenAnew ? [] : seen.finishes),
-    ...held.map((each) => each.finishedAt ?? String(each.total)),
-  ])
-  const deaths = Math.max(total - forgiven, finishes.size)
-  const moments = held.map(({ finished }) =>
-    finished !== undefined && finished >= created ? Math.min(finished, now) : now,
-  )
-  const { firstDeathAt, ...rest } = seen
-  return {
-    ...rest,
-    forgiven,
-    deaths,
-    finishes,
-    ...(deaths === 0
-      ? {}
-      : earliest(isForgivenAnew ? undefined : firstDeathAt, ...(moments.length === 0 ? [now] : moments))),
-  }
-}
-
-function observeRunning(seen: ContainerHistory, { state }: ContainerStatus, now: number): ContainerHistory {
+function observeRunning(seen: ContainerSeen, { state }: ContainerStatus, now: number): ContainerSeen {
   const { running: before, ...rest } = seen
   if (state?.running === undefined) return rest
   const { startedAt } = state.running
   return { ...rest, running: before?.startedAt === startedAt && before ? before : { startedAt, seenAt: now } }
 }
 
-function observeWaiting(seen: ContainerHistory, status: ContainerStatus, now: number): ContainerHistory {
+function observeWaiting(seen: ContainerSeen, status: ContainerStatus, now: number): ContainerSeen {
   const { waiting: before, ...rest } = seen
   const waiting = status.state?.waiting
   if (waiting === undefined) return rest
@@ -272,9 +209,4 @@ function observeWaiting(seen: ContainerHistory, status: ContainerStatus, now: nu
 
 function eventStart(event: EventObject, around: Surroundings): number | undefined {
   return around.time(event.firstTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp)
-}
-
-function earliest(...moments: (number | undefined)[]): { firstDeathAt?: number } {
-  const known = moments.filter((moment) => moment !== undefined)
-  return known.length === 0 ? {} : { firstDeathAt: Math.min(...known) }
 }

@@ -1,17 +1,12 @@
 import type { FeedEvent, WatchRequest } from '../cluster/feed.ts'
-import type { KubeObject, Pod, Service } from '../cluster/objects.ts'
+import type { KubeObject, Service } from '../cluster/objects.ts'
 import { type Change, covers, groupOf, Store } from '../cluster/store.ts'
 import { Family } from '../gate/family.ts'
-import {
-  observePod,
-  observePodEvents,
-  observeTarget,
-  type PodHistory,
-  type Surroundings,
-  type TargetHistory,
-} from '../lifecycle/history.ts'
+import { PodHistories } from '../gate/pod-histories.ts'
+import { observeTarget, type TargetHistory } from '../lifecycle/history.ts'
 import type { Rule } from '../lifecycle/rule.ts'
 import { ruleOf } from '../lifecycle/rules.ts'
+import type { Surroundings } from '../lifecycle/surroundings.ts'
 import type { LifecycleSettings, View } from '../lifecycle/view.ts'
 import { waitForRule } from '../lifecycle/wait-for.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
@@ -41,7 +36,7 @@ export class Trace {
   // Every watch that is asked for is started, so its first list is always to be expected.
   readonly #store = new Store(() => true)
   readonly #family = new Family<Target>()
-  readonly #podHistories = new Map<string, PodHistory>()
+  readonly #pods: PodHistories
   readonly #unreadable = new Map<string, { readonly request: Partial<WatchRequest>; readonly words: string }>()
   #partings: Parting[] = []
   #history: TargetHistory | undefined
@@ -59,6 +54,7 @@ export class Trace {
       return Number.isNaN(parsed) ? undefined : parsed - settings.serverOffsetMs
     }
     this.#around = { startedAt: settings.startedAt, settleMs: settings.settleMs, time }
+    this.#pods = new PodHistories(this.#store, this.#around)
   }
 
   /** The watches that the picture takes, as far as they are known by now. */
@@ -109,17 +105,15 @@ export class Trace {
     }
   }
 
-  #take({ before, after }: Change, now: number): void {
+  #take(change: Change, now: number): void {
+    const { before, after } = change
     const object = (after ?? before) as KubeObject
-    if (object.kind === 'Event') {
-      this.#observeEvents(object, now)
-      return
-    }
+    this.#pods.observe(change, now)
+    if (object.kind === 'Event') return
     this.#forgiveReadable(object)
     if (before !== undefined) this.#notePartings(before, after, now)
     if (this.#isTarget(object)) this.#takeTarget(after, now)
     if (after === undefined) return
-    if (object.kind === 'Pod') this.#observePod(after as Pod, now)
     this.#family.concernedBy(after, this.#store)
   }
 
@@ -155,19 +149,6 @@ export class Trace {
     const wasSelected = isSelectedBy(service as Service, before)
     const isSelected = after !== undefined && isSelectedBy(service as Service, after)
     return wasSelected && !isSelected ? service.metadata.uid : undefined
-  }
-
-  #observePod(pod: Pod, now: number): void {
-    const { uid } = pod.metadata
-    if (uid === undefined) return
-    this.#podHistories.set(uid, observePod(this.#podHistories.get(uid), pod, now, this.#around))
-  }
-
-  #observeEvents(event: KubeObject, now: number): void {
-    const { uid, kind } = (event as { involvedObject?: { uid?: string; kind?: string } }).involvedObject ?? {}
-    if (kind !== 'Pod' || uid === undefined) return
-    const events = this.#store.eventsOf({ apiVersion: 'v1', kind: 'Pod', metadata: { name: '', uid } })
-    this.#podHistories.set(uid, observePodEvents(this.#podHistories.get(uid), events, now, this.#around))
   }
 
   /** A kind of which something was seen can be read again. */
@@ -216,8 +197,7 @@ export class Trace {
       // A view gates nothing, so no revision goes before another.
       isOfGatedRevision: () => undefined,
       events: (about) => store.eventsOf(about),
-      podHistory: (pod) =>
-        this.#podHistories.get(pod.metadata.uid ?? '') ?? observePod(undefined, pod, now, this.#around),
+      podHistory: (pod) => this.#pods.of(pod, now),
       declaresStatus: (kind) => store.declaresStatus(kind),
       knowledge: (request) => this.#knowledge(request),
     }

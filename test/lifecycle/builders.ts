@@ -22,13 +22,15 @@ import type {
 } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
 import {
+  historyOf,
   observePod,
   observePodEvents,
   observeTarget,
   type PodHistory,
-  type Surroundings,
+  type PodSeen,
   type TargetHistory,
 } from '../../src/lifecycle/history.ts'
+import type { Surroundings } from '../../src/lifecycle/surroundings.ts'
 import type { LifecycleSettings, View } from '../../src/lifecycle/view.ts'
 
 /** When every gate of these tests begins; all other moments are seconds since then. */
@@ -278,20 +280,35 @@ export function view(options: ViewOptions = {}): View {
     events: (object) => store.eventsOf(object),
     podHistory: (pod) =>
       podHistories.get(pod.metadata.uid ?? '') ??
-      observePodEvents(observePod(undefined, pod, now, around), store.eventsOf(pod), now, around),
+      historyOf(
+        observePodEvents(observePod(undefined, pod, now, around), store.eventsOf(pod), now, around),
+        pod,
+        undefined,
+        around,
+      ),
     declaresStatus: () => options.declaresStatus,
     knowledge: (request) => (isSeen(request) ? 'complete' : 'unknown'),
   }
 }
 
-/** The history of a pod whose versions were seen at these seconds. */
-export function seenPod(...versions: readonly (readonly [seconds: number, pod: Pod])[]): PodHistory {
-  const seen = versions.reduce<PodHistory | undefined>(
-    (history, [seconds, pod]) => observePod(history, pod, moment(seconds), surroundings()),
+/** What was seen of a pod whose versions were seen at these seconds. */
+export function sightings(...versions: readonly (readonly [seconds: number, pod: Pod])[]): PodSeen {
+  const seen = versions.reduce<PodSeen | undefined>(
+    (before, [seconds, pod]) => observePod(before, pod, moment(seconds), surroundings()),
     undefined,
   )
   if (seen === undefined) throw new Error('A pod that was never seen has no history.')
   return seen
+}
+
+/** The history of a pod whose versions were seen at these seconds; when its template was last changed is unknown. */
+export function seenPod(...versions: readonly (readonly [seconds: number, pod: Pod])[]): PodHistory {
+  return counted(sightings(...versions), versions.at(-1)?.[1])
+}
+
+/** What counts of what was seen of a pod, whose template was changed at this second, where that is known. */
+export function counted(seen: PodSeen, pod = createPod(), changedAt?: number): PodHistory {
+  return historyOf(seen, pod, changedAt === undefined ? undefined : moment(changedAt), surroundings())
 }
 
 /** The history of a target whose versions were seen at these seconds. */

@@ -1,7 +1,8 @@
 import type { EventObject, Pod } from '../../src/cluster/objects.ts'
 import { type ContainerFinding, examineContainer, probesDueAt } from '../../src/lifecycle/container.ts'
-import { containersOf, observePodEvents, type PodHistory } from '../../src/lifecycle/history.ts'
+import { containersOf, observePodEvents, type PodSeen } from '../../src/lifecycle/history.ts'
 import {
+  counted,
   crashLoopStatus,
   createContainer,
   createEvent,
@@ -13,7 +14,7 @@ import {
   podStatus,
   readyStatus,
   running,
-  seenPod,
+  sightings,
   surroundings,
   terminated,
   type ViewOptions,
@@ -25,13 +26,14 @@ interface Look extends ViewOptions {
   readonly events?: readonly EventObject[]
   readonly container?: string
   readonly history?: never
-  readonly seen?: PodHistory
+  readonly seen?: PodSeen
 }
 
 /** What is wrong with the container `app` of a pod, `now` seconds after the gate began. */
 function examine(pod: Pod, { events = [], container = 'app', seen, ...options }: Look): ContainerFinding {
   const now = moment(options.now ?? 0)
-  const history = observePodEvents(seen ?? seenPod([options.now ?? 0, pod]), events, now, surroundings())
+  const before = seen ?? sightings([options.now ?? 0, pod])
+  const history = counted(observePodEvents(before, events, now, surroundings()), pod)
   const podHistories = new Map([[pod.metadata.uid ?? '', history]])
   const at = containersOf(pod).find((each) => each.container.name === container)
   if (at === undefined) throw new Error(`The pod has no container ${container}.`)
@@ -88,7 +90,7 @@ describe('a pull that is refused', () => {
 
   it('is known by its states where events may not be read', () => {
     const state = (reason: string) => createPod({ status: podStatus({ state: waiting(reason, words.notFound) }) })
-    const seen = seenPod([1, state('ErrImagePull')], [14, state('ImagePullBackOff')], [27, state('ErrImagePull')])
+    const seen = sightings([1, state('ErrImagePull')], [14, state('ImagePullBackOff')], [27, state('ErrImagePull')])
     expect(examine(state('ErrImagePull'), { now: 27, seen }).problem).toMatchObject({ count: 2, proven: true })
   })
 
@@ -106,7 +108,7 @@ describe('a pull that is refused', () => {
       [busy, refusedTimes(words.notFound, 1, 20)],
       [refusedTimes(words.notFound, 1, 20), busy],
     ]) {
-      const seen = seenPod([0, createPod({ status: podStatus({}) })])
+      const seen = sightings([0, createPod({ status: podStatus({}) })])
       expect(examine(pod, { now: 21, events, seen }).problem).toMatchObject({ reason: 'image-not-found', count: 1 })
     }
   })
@@ -135,7 +137,7 @@ describe('an image that cannot be used', () => {
 describe('a Secret or ConfigMap that the environment needs and that is missing', () => {
   const message = 'secret "nope" not found'
   const pod = createPod({ status: podStatus({ state: waiting('CreateContainerConfigError', message) }) })
-  const seen = seenPod([2, pod])
+  const seen = sightings([2, pod])
 
   it.each([
     [2, false],
@@ -162,7 +164,7 @@ describe('a container that dies', () => {
     ['but not sooner', crashLoopStatus(3, 15), 44.999, false],
   ])('%s', (_, status, now, proven) => {
     const pod = createPod({ status })
-    expect(examine(pod, { now, seen: seenPod([20, pod]) }).problem).toMatchObject({ reason: 'crash-loop', proven })
+    expect(examine(pod, { now, seen: sightings([20, pod]) }).problem).toMatchObject({ reason: 'crash-loop', proven })
   })
 
   it('asks for another look when the 30 s are over', () => {
@@ -176,7 +178,7 @@ describe('a container that dies', () => {
     [105, true],
   ])('while another target progresses has 90 s: at %d s of a first death at 15 s proven is %s', (now, proven) => {
     const pod = createPod({ status: crashLoopStatus(5, 15) })
-    const seen = seenPod([20, pod])
+    const seen = sightings([20, pod])
     expect(examine(pod, { now, seen, othersProgress: true }).problem?.proven).toBe(proven)
   })
 

@@ -2,13 +2,14 @@ import type { Pod } from '../../src/cluster/objects.ts'
 import {
   containersOf,
   eventCount,
+  historyOf,
   observePod,
   observePodEvents,
   observeTarget,
-  type PodHistory,
 } from '../../src/lifecycle/history.ts'
 import {
   complete,
+  counted,
   crashLoopStatus,
   createContainer,
   createDeployment,
@@ -24,6 +25,7 @@ import {
   running,
   seenPod,
   seenTarget,
+  sightings,
   surroundings,
   terminated,
   waiting,
@@ -191,7 +193,8 @@ describe('deaths of a container', () => {
     const pod = createPod({ metadata: { creationTimestamp: iso(-11 * minute) }, status: crashLoopStatus(8, -1) })
     const event = createEvent(pod, { container: 'app', reason: 'BackOff', message: 'Back-off restarting failed' })
     const before = observePodEvents(undefined, [event], moment(0), surroundings())
-    expect(observePod(before, pod, moment(0), surroundings()).containers.get('app')?.deaths).toBe(1)
+    const seen = observePod(before, pod, moment(0), surroundings())
+    expect(counted(seen, pod).containers.get('app')?.deaths).toBe(1)
   })
 })
 
@@ -222,16 +225,16 @@ describe('the first death', () => {
       message: 'Back-off restarting failed container app in pod web-1-a',
       firstTimestamp: iso(3),
     })
-    const seen = observePodEvents(seenPod([20, pod]), [event], moment(20), surroundings())
-    expect(seen.containers.get('app')?.firstDeathAt).toBe(moment(3))
+    const seen = observePodEvents(sightings([20, pod]), [event], moment(20), surroundings())
+    expect(counted(seen).containers.get('app')?.firstDeathAt).toBe(moment(3))
   })
 
   it('is not the back-off of a pull', () => {
     const pod = createPod({ status: podStatus({}) })
     const message = 'Back-off pulling image "acme/web:v1"'
     const event = createEvent(pod, { container: 'app', reason: 'BackOff', message, firstTimestamp: iso(3) })
-    const seen = observePodEvents(seenPod([20, pod]), [event], moment(20), surroundings())
-    expect(seen.containers.get('app')).not.toHaveProperty('firstDeathAt')
+    const seen = observePodEvents(sightings([20, pod]), [event], moment(20), surroundings())
+    expect(counted(seen).containers.get('app')).not.toHaveProperty('firstDeathAt')
   })
 
   it('begins anew when deaths were forgiven', () => {
@@ -245,7 +248,8 @@ describe('the first death', () => {
 
   it("is on the runner's clock where the server's is ahead", () => {
     const around = surroundings({ serverOffsetMs: 5_000 })
-    const seen = observePod(undefined, createPod({ status: deadStatus(1, 12) }), moment(8), around)
+    const pod = createPod({ status: deadStatus(1, 12) })
+    const seen = historyOf(observePod(undefined, pod, moment(8), around), pod, undefined, around)
     expect(seen.containers.get('app')?.firstDeathAt).toBe(moment(7))
   })
 })
@@ -312,7 +316,7 @@ describe('refusals of a pull', () => {
   })
 
   it('are as many as the event says', () => {
-    const seen = observePodEvents(seenPod([1, refused()]), [failed(2)], moment(14), surroundings())
+    const seen = observePodEvents(sightings([1, refused()]), [failed(2)], moment(14), surroundings())
     expect(seen.containers.get('app')?.refusals).toMatchObject({ 'image-not-found': { attempts: 1, events: 2 } })
   })
 
@@ -414,6 +418,6 @@ test.each([
 })
 
 test('a pod that is seen again keeps its first sight', () => {
-  const history: PodHistory = seenPod([3, createPod()], [9, createPod()])
+  const history = seenPod([3, createPod()], [9, createPod()])
   expect(history.firstSeenAt).toBe(moment(3))
 })

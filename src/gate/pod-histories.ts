@@ -1,0 +1,52 @@
+import type { EventObject, KubeObject, Pod } from '../cluster/objects.ts'
+import type { Change, Store } from '../cluster/store.ts'
+import { historyOf, observePod, observePodEvents, type PodHistory, type PodSeen } from '../lifecycle/history.ts'
+import type { Surroundings } from '../lifecycle/surroundings.ts'
+import { templateChangedAt } from '../lifecycle/template-change.ts'
+
+/** What was seen of every pod since it was first seen, fed with every change that the store takes. */
+export class PodHistories {
+  readonly #store: Store
+  readonly #around: Surroundings
+  readonly #seen = new Map<string, PodSeen>()
+  /** When the template of each controller of pods was last changed, until its revisions change. */
+  readonly #changes = new Map<string, number | undefined>()
+
+  constructor(store: Store, around: Surroundings) {
+    this.#store = store
+    this.#around = around
+  }
+
+  /** Takes a change of any object, seen at `now`, once the store has taken it. */
+  observe({ before, after }: Change, now: number): void {
+    const { kind } = (after ?? before) as KubeObject
+    if (kind === 'ReplicaSet' || kind === 'ControllerRevision') this.#changes.clear()
+    else if (kind === 'Pod' && after !== undefined) this.#observePod(after as Pod, now)
+    else if (kind === 'Event') this.#observeEvents((after ?? before) as EventObject, now)
+  }
+
+  /** The history of a pod; of one that nobody observed, what can be told from its present state. */
+  of(pod: Pod, now: number): PodHistory {
+    const seen = this.#seen.get(pod.metadata.uid ?? '') ?? observePod(undefined, pod, now, this.#around)
+    return historyOf(seen, pod, this.#changedAt(pod), this.#around)
+  }
+
+  #changedAt({ metadata: { namespace, ownerReferences = [] } }: Pod): number | undefined {
+    const owner = ownerReferences.find(({ controller }) => controller)
+    if (owner === undefined) return undefined
+    if (!this.#changes.has(owner.uid))
+      this.#changes.set(owner.uid, this.#around.time(templateChangedAt(owner, namespace, this.#store)))
+    return this.#changes.get(owner.uid)
+  }
+
+  #observePod(pod: Pod, now: number): void {
+    const { uid } = pod.metadata
+    if (uid !== undefined) this.#seen.set(uid, observePod(this.#seen.get(uid), pod, now, this.#around))
+  }
+
+  #observeEvents({ involvedObject: { uid, kind } = {} }: EventObject, now: number): void {
+    if (kind !== 'Pod' || uid === undefined) return
+    const events = this.#store.eventsOf({ apiVersion: 'v1', kind: 'Pod', metadata: { name: '', uid } })
+    this.#seen.set(uid, observePodEvents(this.#seen.get(uid), events, now, this.#around))
+  }
+}

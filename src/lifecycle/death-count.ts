@@ -1,0 +1,161 @@
+import type { ContainerStatus, Pod } from '../cluster/objects.ts'
+import type { Surroundings } from './surroundings.ts'
+
+/**
+ * What was seen of the deaths of one container, numbered over the life of its pod (the kubelet's restartCount, plus a death
+ * that no restart has followed yet). Which of them count is for `countDeaths` to say. Moments are on the runner's clock.
+ */
+export interface DeathsSeen {
+  readonly total: number
+  /** Restarts that the pod had at first sight; absent until its status was seen. */
+  readonly firstRestarts?: number
+  /** So many of its deaths came before it last was ready and settled, or last ran for ten minutes, as far as was seen. */
+  readonly recoveredAfter: number
+  /** So many came before those that the kubelet's present back-off stands for. */
+  readonly loopsAfter?: number
+  /** The number of each death seen, by its finish: distinct finishes are distinct deaths. */
+  readonly finishes: ReadonlyMap<string, number>
+  /** When a death was, by its number. */
+  readonly moments: ReadonlyMap<number, number>
+  /** When the kubelet's events began to speak of a back-off. */
+  readonly backOffAt?: number
+}
+
+/** The deaths that are held against a container. */
+export interface DeathCount {
+  readonly deaths: number
+  /** The earliest death known of those; absent where there are none. */
+  readonly firstDeathAt?: number
+}
+
+/** What of a container's spec says what its deaths mean. */
+export interface Mortal {
+  /** It has a readiness probe. */
+  readonly isProbed: boolean
+  /** Its exit with code 0 is its success, not a death. */
+  readonly runsOnce: boolean
+}
+
+/** A pod older than this at the gate's start may have a past that this rollout did not cause (DESIGN §2). */
+const oldPodMs = 10 * 60_000
+/** A container that ran this long has recovered; the kubelet forgets its back-off after the same time. */
+const recoveredMs = 10 * 60_000
+/** The kubelet's first back-off; it doubles with each death that follows (MaxContainerBackOff, pkg/kubelet/kubelet.go). */
+const firstBackOffSeconds = 10
+
+export const noDeaths: DeathsSeen = { total: 0, recoveredAfter: 0, finishes: new Map(), moments: new Map() }
+
+/** The death of the container's present instance, if it is dead. */
+export function presentDeath(status: ContainerStatus, runsOnce: boolean) {
+  if (status.state?.running) return undefined
+  // While a restart waits, the state is `waiting` and the death stands in lastState.
+  const death = status.state?.terminated ?? status.lastState?.terminated
+  return death?.exitCode === 0 && runsOnce ? undefined : death
+}
+
+/**
+ * Folds one more status of a container, seen at `now` after `previous`, into what was seen of its deaths. `restartCount` is the
+ * kubelet's own count of earlier instances (pkg/kubelet/kuberuntime), so a watch that was cut loses none.
+ */
+export function observeDeaths(
+  seen: DeathsSeen,
+  pod: Pod,
+  { isProbed, runsOnce }: Mortal,
+  { status, previous, now }: { status: ContainerStatus; previous: ContainerStatus | undefined; now: number },
+  around: Surroundings,
+): DeathsSeen {
+  const created = around.time(pod.metadata.creationTimestamp) ?? 0
+  const restarts = status.restartCount ?? 0
+  const death = presentDeath(status, runsOnce)
+  const total = restarts + (death === undefined ? 0 : 1)
+  const last = status.lastState?.terminated
+  const known = [
+    // The instance in lastState is the present one while it waits for its restart, else the one before it.
+    ...(last === undefined ? [] : [{ ...last, nth: status.state?.waiting ? total : restarts }]),
+    ...(death === undefined || death === last ? [] : [{ ...death, nth: total }]),
+  ].map((each) => ({ ...each, finished: around.time(each.finishedAt), started: around.time(each.startedAt) }))
+
+  const recoveries = [seen.recoveredAfter]
+  const startedAt = around.time(status.state?.running?.startedAt)
+  const runMs = startedAt === undefined ? 0 : now - startedAt
+  // With a readiness probe, Ready is the probe's word; without one it must have run for the settle time.
+  const isSettled = (ranMs: number) => isProbed || ranMs >= around.settleMs
+  if (runMs >= recoveredMs || (status.ready && startedAt !== undefined && isSettled(runMs))) recoveries.push(total)
+  if (previous?.ready && previous.state?.running && total > seen.total) {
+    const began = around.time(previous.state.running.startedAt)
+    if (isSettled(began === undefined ? 0 : (known.at(-1)?.finished ?? now) - began)) recoveries.push(seen.total)
+  }
+  const unreadySince = around.time(unreadyCondition(pod)?.lastTransitionTime)
+  for (const { started, finished, nth } of known) {
+    if (started === undefined || started < created) continue
+    const ranLong = finished !== undefined && finished - started >= recoveredMs
+    // The pod became unready after this instance had begun, so its probes had passed in this instance.
+    const wasReady = isProbed && unreadySince !== undefined && unreadySince > started
+    if (ranLong || wasReady) recoveries.push(nth - 1)
+  }
+
+  const moments = new Map(seen.moments)
+  for (const { nth, finished } of known) {
+    if (nth === 0) continue
+    const at = finished !== undefined && finished >= created ? Math.min(finished, now) : now
+    moments.set(nth, Math.min(moments.get(nth) ?? at, at))
+  }
+  if (total > 0 && !moments.has(total)) moments.set(total, now)
+  const loopsAfter = loopStart(status, total) ?? seen.loopsAfter
+  return {
+    ...seen,
+    total,
+    firstRestarts: seen.firstRestarts ?? restarts,
+    recoveredAfter: Math.max(...recoveries),
+    ...(loopsAfter === undefined ? {} : { loopsAfter }),
+    finishes: new Map([
+      ...seen.finishes,
+      ...known.map((each) => [each.finishedAt ?? `${each.nth}`, each.nth] as const),
+    ]),
+    moments,
+  }
+}
+
+/**
+ * The deaths that count: since the container last recovered, and not those that this rollout did not cause. A pod made
+ * before the last change of its template has those behind it that it had at first sight. One made after it has none; but of
+ * an old one nobody has seen whether it recovered in between, so there the kubelet's back-off, which starts anew after a run
+ * of ten minutes, says how many belong together.
+ * @param changedAt when the template was last changed; where that is unknown, ten minutes before the gate began
+ */
+export function countDeaths(
+  seen: DeathsSeen,
+  created: number | undefined,
+  changedAt: number | undefined,
+  { startedAt }: Surroundings,
+): DeathCount {
+  const isOld = created !== undefined && created < startedAt - oldPodMs
+  const isOfBefore = created !== undefined && created < (changedAt ?? startedAt - oldPodMs)
+  const atFirstSight = seen.firstRestarts ?? 0
+  const baseline = isOfBefore ? atFirstSight : isOld ? Math.min(seen.loopsAfter ?? atFirstSight, atFirstSight) : 0
+  const forgiven = Math.max(seen.recoveredAfter, baseline)
+  const held = [...seen.finishes.values()].filter((nth) => nth > forgiven)
+  const deaths = Math.max(seen.total - forgiven, held.length)
+  if (deaths === 0) return { deaths }
+  const moments = [...seen.moments].flatMap(([nth, at]) => (nth > forgiven ? [at] : []))
+  const firstDeathAt = Math.min(...moments, ...(forgiven === 0 ? [seen.backOffAt ?? Infinity] : []))
+  return { deaths, ...(Number.isFinite(firstDeathAt) ? { firstDeathAt } : {}) }
+}
+
+function unreadyCondition({ status }: Pod) {
+  return status?.conditions?.find((each) => each.type === 'Ready' && each.status === 'False')
+}
+
+/**
+ * How many deaths came before those of the present crash loop. The kubelet says how long it backs off: `back-off 40s
+ * restarting failed container`. Each death without a run of ten minutes before it doubles that, up to a limit, so they are
+ * at least as many; where it does not say, all of them.
+ */
+function loopStart({ state }: ContainerStatus, total: number): number | undefined {
+  if (state?.waiting?.reason !== 'CrashLoopBackOff') return undefined
+  const [, minutes, seconds] = /back-off (?:(\d+)m)?(\d+)s\b/i.exec(state.waiting.message ?? '') ?? []
+  if (seconds === undefined) return 0
+  const backOff = Number(minutes ?? 0) * 60 + Number(seconds)
+  const deaths = 1 + Math.max(0, Math.ceil(Math.log2(backOff / firstBackOffSeconds)))
+  return Math.max(0, total - deaths)
+}

@@ -1,0 +1,44 @@
+import type { KubeObject, OwnerReference } from '../cluster/objects.ts'
+
+const revisionAnnotation = 'deployment.kubernetes.io/revision'
+/** The numbers that a ReplicaSet had before it was gone back to (SetNewReplicaSetAnnotations, pkg/controller/deployment/util). */
+const historyAnnotation = 'deployment.kubernetes.io/revision-history'
+
+/** What it takes to find a workload's revisions. */
+export interface Revisions {
+  get(reference: { apiVersion: string; kind: string; namespace?: string; name: string }): KubeObject | undefined
+  ownedBy(uid: string | undefined, kind: string): readonly KubeObject[]
+}
+
+/**
+ * When the template of a pod's workload was last changed, as a timestamp of the server: when the revision of today was made.
+ * Undefined where that is unknown: revisions may not be read, the workload has none, or it went back to one that it had
+ * before, whose creation says nothing of that.
+ * @param owner the controller of the pod
+ */
+export function templateChangedAt(
+  owner: OwnerReference,
+  namespace: string | undefined,
+  revisions: Revisions,
+): string | undefined {
+  if (owner.kind !== 'ReplicaSet') return lastMade(revisions.ownedBy(owner.uid, 'ControllerRevision'))
+  const { apiVersion, kind, name } = owner
+  const own = revisions.get({ apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) })
+  const deployment = own?.metadata.ownerReferences?.find(({ controller }) => controller)
+  return lastMade(revisions.ownedBy(deployment?.uid, 'ReplicaSet'))
+}
+
+/** The creation of the newest revision, where it is the one that is rolled out, and never was before. */
+function lastMade(revisions: readonly KubeObject[]): string | undefined {
+  const made = ({ metadata }: KubeObject) => metadata.creationTimestamp ?? ''
+  const newest = revisions.toSorted((a, b) => made(b).localeCompare(made(a)) || numberOf(b) - numberOf(a))[0]
+  if (newest === undefined || newest.metadata.annotations?.[historyAnnotation] !== undefined) return undefined
+  const isLatest = revisions.every((each) => numberOf(each) <= numberOf(newest))
+  return isLatest ? newest.metadata.creationTimestamp : undefined
+}
+
+/** Revisions are numbered as they are rolled out; one that is gone back to gets the next number. */
+function numberOf(revision: KubeObject): number {
+  const { metadata, revision: number } = revision as KubeObject & { revision?: number }
+  return number ?? Number(metadata.annotations?.[revisionAnnotation])
+}
