@@ -4,6 +4,7 @@ import type { KubeObject, Pod } from '../cluster/objects.ts'
 import { type Change, covers, Store } from '../cluster/store.ts'
 import type { Assessment, Problem } from '../lifecycle/assessment.ts'
 import { containersOf } from '../lifecycle/history.ts'
+import { condition } from '../lifecycle/pod-state.ts'
 import { imageMismatch } from '../lifecycle/running-images.ts'
 import type { Surroundings } from '../lifecycle/surroundings.ts'
 import type { View } from '../lifecycle/view.ts'
@@ -278,7 +279,7 @@ export class Gate {
       const isReleased =
         after !== undefined &&
         (after.metadata.ownerReferences ?? []).length < (before.metadata.ownerReferences ?? []).length
-      if (isGoing) this.#tell(track, 'note', `pod ${name} is being deleted`)
+      if (isGoing) this.#tell(track, 'note', `pod ${name} is being deleted${disruptionOf(after)}`)
       else if (isLost || isReleased)
         this.#tell(track, 'note', `pod ${name} left its ReplicaSet: its labels no longer match`)
     }
@@ -565,6 +566,13 @@ function record(track: Track): TargetRecord {
     problems: track.isReady ? [] : track.problems.map((problem) => ({ ...problem, evidence: [] })),
     notes: assessment?.notes ?? [],
   }
+}
+
+/** Who takes a pod away, in the words of its condition DisruptionTarget: ` (Taint manager: deleting due to …)`. */
+function disruptionOf(pod: Pod): string {
+  const disruption = condition(pod, 'DisruptionTarget')
+  const words = disruption?.message || disruption?.reason
+  return disruption?.status === 'True' && words ? ` (${words})` : ''
 }
 
 /** One line for the milestones reached at once; of those that count pods, the furthest speaks for the others. */

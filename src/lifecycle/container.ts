@@ -31,7 +31,7 @@ export function examineContainer(
   history: ContainerHistory | undefined,
   view: View,
 ): ContainerFinding {
-  if (history === undefined) return {}
+  if (history === undefined || at.isDismissed) return {}
   if (at.status?.state?.running) return examineRunning(pod, at, history, view)
   const waiting = at.status?.state?.waiting
   switch (waiting?.reason) {

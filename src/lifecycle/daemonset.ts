@@ -38,7 +38,8 @@ function assessDaemonSet(set: DaemonSet, view: View): Assessment {
   const desired = status.desiredNumberScheduled ?? 0
   const isNew = revisionTest(set, view)
   const owned = view.owned(set.metadata.uid, 'Pod') as readonly Pod[]
-  const isExcused = excuseTest(view)
+  const excuse = excuses(view)
+  const isExcused = (node: string) => excuse(node) !== undefined
   const awaitedPods = observed ? owned.filter((pod) => !isExcused(nodeOf(pod))) : []
   const gated = awaitedPods.filter((pod) => isOnDelete || isNew(pod))
   const seesPods = view.knowledge(podRequest(set)) === 'complete'
@@ -90,7 +91,12 @@ function assessDaemonSet(set: DaemonSet, view: View): Assessment {
         ? [`${pods(old)} of an older revision: updateStrategy OnDelete replaces a pod only when it is deleted`]
         : []),
       ...(unfinished.length > 0
-        ? [`not waiting for ${unfinished.slice(0, 5).join(', ')}: not ready, cordoned, gone or just joined`]
+        ? [
+            `not waiting for ${unfinished
+              .slice(0, 5)
+              .map((node) => `${node} (${excuse(node)})`)
+              .join(', ')}${unfinished.length > 5 ? ` and ${unfinished.length - 5} more nodes` : ''}`,
+          ]
         : []),
     ],
   })
@@ -124,17 +130,19 @@ function revisionTest(set: DaemonSet, view: View): (pod: Pod) => boolean {
     (generation !== undefined && labels[generationLabel] === generation)
 }
 
-/** Whether nobody should wait for a node: it is not ready, cordoned, gone, or joined since the gate began. */
-function excuseTest(view: View): (node: string) => boolean {
-  const nodes = view.list('Node', undefined) as readonly Node[]
-  const awaited = nodes.filter(
-    (node) =>
-      node.spec?.unschedulable !== true &&
-      condition(node, 'Ready')?.status === 'True' &&
-      (view.time(node.metadata.creationTimestamp) ?? 0) <= view.startedAt,
-  )
-  const names = new Set(awaited.map(({ metadata }) => metadata.name))
-  return (node) => nodes.length > 0 && node !== '' && !names.has(node)
+/** Why nobody should wait for a node: it is not ready, cordoned, gone, or joined since the gate began. */
+function excuses(view: View): (node: string) => string | undefined {
+  const nodes = new Map((view.list('Node', undefined) as readonly Node[]).map((node) => [node.metadata.name, node]))
+  return (name) => {
+    const node = nodes.get(name)
+    if (nodes.size === 0 || name === '') return undefined
+    if (node === undefined) return 'gone'
+    if (node.spec?.unschedulable === true) return 'cordoned'
+    if (condition(node, 'Ready')?.status !== 'True') return 'not ready'
+    return (view.time(node.metadata.creationTimestamp) ?? 0) <= view.startedAt
+      ? undefined
+      : 'joined since the gate began'
+  }
 }
 
 /**

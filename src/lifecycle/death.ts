@@ -1,4 +1,4 @@
-import type { ContainerStateTerminated, EventObject } from '../cluster/objects.ts'
+import type { Container, ContainerStateTerminated, EventObject } from '../cluster/objects.ts'
 import type { PodContainer } from './history.ts'
 import type { ReasonCode } from './reasons.ts'
 
@@ -18,7 +18,7 @@ export function explainDeath(
   death: ContainerStateTerminated,
   events: readonly EventObject[],
 ): Death {
-  const words = runtimeWords(death.message ?? '')
+  const words = mountWords(runtimeWords(death.message ?? ''), container)
   // The runtime's own start of the container can run out of memory, too.
   if (death.reason === 'OOMKilled' || /container init was OOM-killed/i.test(words)) {
     const limit = container.resources?.limits?.['memory']
@@ -30,7 +30,8 @@ export function explainDeath(
   // Docker says ContainerCannotRun; with containerd and CRI-O it is StartError, exit code 128.
   if (death.reason === 'StartError' || death.reason === 'ContainerCannotRun') {
     const isCommand = words === '' || /exec|no such file or directory|permission denied|not found/i.test(words)
-    const isMount = /error mounting|failed to mount|not a directory: unknown: Are you trying to mount/i.test(words)
+    const isMount =
+      /error mounting|failed to mount|cannot be mounted|not a directory: unknown: Are you trying to mount/i.test(words)
     const reason = isCommand && !isMount ? 'bad-command' : 'container-create-failed'
     return { reason, message: `cannot start: ${words === '' ? exitWords(death) : words}` }
   }
@@ -48,6 +49,24 @@ export function explainDeath(
   if (death.reason === 'ContainerStatusUnknown')
     return { reason, message: 'was lost: its node no longer knows how it ended' }
   return { reason, message: exited(death) }
+}
+
+/**
+ * `error mounting "/var/lib/kubelet/pods/…" to rootfs at "/etc/app.conf": mount … not a directory` says of its many paths
+ * only one that the manifest has, too: `volume "settings" (subPath app.conf) cannot be mounted at /etc/app.conf: not a directory`.
+ */
+function mountWords(words: string, { volumeMounts = [] }: Container & { volumeMounts?: Mount[] }): string {
+  const [, path, why] = /error mounting "[^"]+" to rootfs at "([^"]+)": .*: (.+)$/s.exec(words) ?? []
+  const mount = volumeMounts.find(({ mountPath }) => mountPath === path)
+  if (path === undefined || mount === undefined) return words
+  const part = mount.subPath === undefined ? '' : ` (subPath ${mount.subPath})`
+  return `volume "${mount.name}"${part} cannot be mounted at ${path}: ${why}`
+}
+
+interface Mount {
+  name: string
+  mountPath: string
+  subPath?: string
 }
 
 /** The events about probes name the container in their words: `Container app failed liveness probe, will be restarted`. */

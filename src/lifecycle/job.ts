@@ -58,7 +58,7 @@ function assessJob(job: Job, view: View): Assessment {
   const milestones: readonly Milestone[] = [
     createdMilestone,
     hasStarted
-      ? { name: 'started', state: 'done', message: `started, ${status.active ?? 0} active` }
+      ? { name: 'started', state: 'done', message: status.active ? `started, ${status.active} active` : 'started' }
       : { name: 'started', state: 'open', message: 'waiting for its first pod' },
     {
       name: 'succeeded',
@@ -104,7 +104,12 @@ function failedProblem(job: Job, owned: readonly Pod[], view: View): Problem | u
   if (failed === undefined) return undefined
   const isDeadline = failed.reason === 'DeadlineExceeded'
   const death = isDeadline ? undefined : lastDeath(owned)
-  const words = [failed.message ? `: ${failed.message}` : '', failed.reason ? ` (${failed.reason})` : ''].join('')
+  const { failedIndexes } = job.status as { failedIndexes?: string }
+  const words = [
+    failed.message ? `: ${failed.message}` : '',
+    failedIndexes ? `: ${failedIndexes}` : '',
+    failed.reason ? ` (${failed.reason})` : '',
+  ].join('')
   return {
     reason: isDeadline ? 'job-deadline-exceeded' : 'job-failed',
     class: 'terminal',
@@ -127,7 +132,8 @@ function deadlineWords({ spec = {} }: Job): string {
 function lastDeath(owned: readonly Pod[]): { pod: string; container: string; exitCode: number } | undefined {
   return owned
     .flatMap((pod) =>
-      containersOf(pod).flatMap(({ container, status }) => {
+      containersOf(pod).flatMap(({ container, status, isDismissed }) => {
+        if (isDismissed) return []
         const death = status?.state?.terminated ?? status?.lastState?.terminated
         const exitCode = death?.exitCode ?? 0
         return exitCode === 0

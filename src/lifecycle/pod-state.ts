@@ -2,7 +2,7 @@ import type { Condition, EventObject, Pod } from '../cluster/objects.ts'
 import type { Problem } from './assessment.ts'
 import { examineContainer, missingObjectMs, probesDueAt } from './container.ts'
 import { type ContainerHistory, containerOfEvent, containersOf, eventCount, type PodContainer } from './history.ts'
-import { missingObject } from './missing.ts'
+import { type MissingObject, missingObject } from './missing.ts'
 import { schedulerWords } from './scheduling.ts'
 import type { View } from './view.ts'
 
@@ -150,7 +150,7 @@ function podProblems(pod: Pod, view: View): Problem[] {
   // The kubelet sums up every two minutes which volumes are not mounted; the event before that says why.
   const last =
     failures.findLast(({ message }) => !/^Unable to attach or mount volumes/.test(message ?? '')) ?? failures.at(-1)
-  return last === undefined || isSetUp(pod, view) ? [] : [setupProblem(subject, last, view)]
+  return last === undefined || isSetUp(pod, view) ? [] : [setupProblem(pod, last, view)]
 }
 
 /** The kubelet's and the attach controller's events about what a pod needs before its containers (pkg/kubelet/events). */
@@ -168,18 +168,18 @@ const sandboxFailures: readonly (string | undefined)[] = ['FailedCreatePodSandBo
  * refusal, or since the gate began, whichever is later; and the kubelet, which looks ever more rarely (every 2 minutes at
  * the end), must have looked again since then. Slow: other volumes and the network sandbox, which are tried for ever.
  */
-function setupProblem(subject: string, event: EventObject, view: View): Problem {
+function setupProblem(pod: Pod, event: EventObject, view: View): Problem {
   const first = view.time(event.firstTimestamp ?? event.eventTime) ?? view.now
   const last = view.time(event.lastTimestamp ?? event.series?.lastObservedTime) ?? first
   const message = event.message ?? ''
   const isSandbox = sandboxFailures.includes(event.reason)
-  const missing = isSandbox ? undefined : missingObject(message)
+  const missing = isSandbox ? undefined : named(missingObject(message), message, pod)
   const dueAt = Math.max(first, view.startedAt) + missingObjectMs
   return {
     reason: isSandbox ? 'sandbox-failed' : missing === undefined ? 'volume-not-mounted' : 'config-missing',
     class: missing === undefined ? 'slow' : 'strike',
-    subject,
-    message: isSandbox ? `no network sandbox: ${runtimeError(message)}` : mountWords(message),
+    subject: `pod/${pod.metadata.name}`,
+    message: isSandbox ? `no network sandbox: ${runtimeError(message)}` : mountWords(message, missing),
     count: eventCount(event),
     firstSeenAt: first,
     // Timestamps of events are whole seconds.
@@ -188,10 +188,26 @@ function setupProblem(subject: string, event: EventObject, view: View): Problem 
   }
 }
 
+/** Of a missing key the kubelet says only which volume wanted it: the pod knows from what that is made. */
+function named(missing: MissingObject | undefined, message: string, { spec }: Pod): MissingObject | undefined {
+  if (missing === undefined || missing.object.includes('/')) return missing
+  const [, name] = /\bvolume "([^"]+)"/.exec(message) ?? []
+  const volume = ((spec ?? {}) as { volumes?: Volume[] }).volumes?.find((each) => each.name === name)
+  const source = missing.object === 'secret' ? volume?.secret?.secretName : volume?.configMap?.name
+  return source === undefined ? missing : { ...missing, object: `${missing.object}/${source}` }
+}
+
+interface Volume {
+  name: string
+  secret?: { secretName?: string }
+  configMap?: { name?: string }
+}
+
 /** `MountVolume.SetUp failed for volume "v" : secret "nope" not found` → `volume "v" cannot be mounted: secret …`. */
-function mountWords(message: string): string {
+function mountWords(message: string, missing: MissingObject | undefined): string {
   const [, volume = 'a volume', why = message] = /^\w+\.\w+ failed for (volume "[^"]+") ?:\s*(.+)$/s.exec(message) ?? []
-  return `${volume} cannot be mounted: ${runtimeError(why)}`
+  const reason = missing?.key === undefined ? runtimeError(why) : `${missing.object} has no key ${missing.key}`
+  return `${volume} cannot be mounted: ${reason}`
 }
 
 function runtimeError(message: string): string {

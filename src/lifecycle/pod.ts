@@ -66,7 +66,9 @@ function initProgress(inits: ReturnType<typeof containersOf>): string {
 /** Terminal: no controller stands behind a pod of the user's own, so a failed one stays failed. */
 function failedPhase(pod: Pod, view: View): Problem {
   const { reason, message } = pod.status ?? {}
-  const dead = containersOf(pod).find(({ status }) => (status?.state?.terminated?.exitCode ?? 0) !== 0)
+  const dead = containersOf(pod).find(
+    ({ status, isDismissed }) => !isDismissed && (status?.state?.terminated?.exitCode ?? 0) !== 0,
+  )
   const exit = dead?.status?.state?.terminated
   const words = [reason, message].filter((word) => word !== undefined && word !== '').join(': ')
   return {

@@ -52,7 +52,7 @@ export const reasons = {
   },
   'container-create-failed': {
     class: 'strike',
-    proof: 'the runtime has not been able to create the container for 60 s',
+    proof: 'the runtime has not been able to create the container for 60 s, or to start it for the third time',
   },
   unschedulable: { class: 'slow', proof: 'the scheduler found no node: one may come, or be freed' },
   'volume-not-mounted': { class: 'slow', proof: 'the kubelet cannot mount or attach a volume, and tries again' },

@@ -24,7 +24,7 @@ export function imageMismatch(
         class: 'terminal',
         subject: `pod/${pod.metadata.name}`,
         container: container.name,
-        message: `runs ${running ?? 'an image whose digest is not known'}, and ${wanted} was expected`,
+        message: `${runs(status?.imageID)}, and ${wanted} was expected`,
         count: 1,
         firstSeenAt: view.now,
         proven: true,
@@ -33,6 +33,15 @@ export function imageMismatch(
     }
   }
   return undefined
+}
+
+/** An image that was loaded onto the node has no registry's digest: the runtime gives its own ID instead, without a name. */
+function runs(imageID: string | undefined): string {
+  const digest = digestOf(imageID)
+  if (digest === undefined) return 'runs an image whose digest is not known'
+  return imageID?.includes('@')
+    ? `runs ${digest}`
+    : `runs an image that was loaded onto the node, with the ID ${digest}`
 }
 
 /** Whether the template of a workload asks for the expected digests: for all of its containers that are named, at least one. */

@@ -116,6 +116,7 @@ function blockingProblems(old: readonly Pod[], isOnDelete: boolean, view: View):
     class: 'slow',
     proven: false,
     message: `an old pod ${isOnDelete ? 'stays' : 'holds up the update'} until it is deleted (kubectl delete ${problem.subject}): ${problem.message}`,
+    detail: { ...problem.detail, isOld: true },
   }))
 }
 
@@ -124,6 +125,6 @@ function notesOf({ spec }: StatefulSet, old: number, isOnDelete: boolean): reado
   if (isOnDelete)
     return [`${pods(old)} of an older revision: updateStrategy OnDelete replaces a pod only when it is deleted`]
   return (spec?.updateStrategy?.rollingUpdate?.partition ?? 0) > 0
-    ? [`${pods(old)} below the partition stay on the older revision`]
+    ? [`${pods(old)} below the partition ${old === 1 ? 'stays' : 'stay'} on the older revision`]
     : []
 }

@@ -65,7 +65,7 @@ export const reasonPhrases: Readonly<Record<ReasonCode, string>> = {
   'backend-missing': 'a backend is missing',
   'claim-pending': 'the volume claim is not bound',
   'claim-lost': 'the volume claim lost its volume',
-  'condition-false': 'its Ready condition is false',
+  'condition-false': 'it says itself that it is not ready',
   'reported-failed': 'it reports a failure itself',
   'not-reconciled': 'its controller has not reported a status',
   'no-progress': 'no progress',

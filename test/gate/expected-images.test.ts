@@ -40,6 +40,12 @@ describe('a rollout of which the running images are expected', () => {
     })
   })
 
+  it('has failed when the node knows the image by its own ID, which no registry gives out', () => {
+    expect(run(running(other), expecting({ app: built })).message).toBe(
+      `deployment/web: container app of pod/web-1-a runs an image that was loaded onto the node, with the ID ${other}, and ${built} was expected`,
+    )
+  })
+
   it('has failed when the runtime does not say what runs', () => {
     expect(run(running(''), expecting({ app: built }))).toMatchObject({ outcome: 'failed', reason: 'image-mismatch' })
   })

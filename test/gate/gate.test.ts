@@ -219,6 +219,31 @@ describe('pods that leave do not fail the gate', () => {
       /^30 note pod web-1-a is being deleted$/,
     ],
     [
+      'a pod that is preempted',
+      [
+        at(
+          30,
+          modified(
+            web.pod(
+              {
+                ...readyStatus(-60),
+                conditions: [
+                  condition('Ready', 'True'),
+                  condition('DisruptionTarget', 'True', {
+                    reason: 'PreemptionByScheduler',
+                    message: 'default-scheduler: preempting to accommodate a higher priority pod',
+                  }),
+                ],
+              },
+              leaving,
+            ),
+          ),
+        ),
+        at(31, deleted(web.pod(readyStatus(-60), leaving))),
+      ],
+      /^30 note pod web-1-a is being deleted \(default-scheduler: preempting to accommodate a higher priority pod\)$/,
+    ],
+    [
       'a pod that is relabelled and leaves the watch',
       [at(30, deleted(web.pod(readyStatus(-60))))],
       /^30 note pod web-1-a left its ReplicaSet: its labels no longer match$/,

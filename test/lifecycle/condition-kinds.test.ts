@@ -28,7 +28,10 @@ describe('a HorizontalPodAutoscaler', () => {
 
   it('is ready when zero replicas disable it', () => {
     const disabled = condition('ScalingActive', 'False', { reason: 'ScalingDisabled' })
-    expect(judge(autoscalerRule, { conditions: [able, disabled] }).status).toBe('ready')
+    expect(judge(autoscalerRule, { conditions: [able, disabled] })).toMatchObject({
+      status: 'ready',
+      message: 'disabled while its target has zero replicas',
+    })
   })
 
   it('is not ready, in its own words, when it cannot read its metric', () => {

@@ -129,14 +129,14 @@ describe('a DaemonSet does not wait for a node', () => {
   const ready = agent('n1', readyStatus(1))
 
   it.each([
-    ['that is not ready', [createNode('n1'), createNode('n2', { ready: false })]],
-    ['that is cordoned', [createNode('n1'), createNode('n2', { cordoned: true })]],
-    ['that has just joined', [createNode('n1'), createNode('n2', { createdAt: 5 })]],
-    ['that is gone', [createNode('n1')]],
-  ])('%s, once a new pod is ready elsewhere, and tells so', (_, present) => {
+    ['not ready', [createNode('n1'), createNode('n2', { ready: false })]],
+    ['cordoned', [createNode('n1'), createNode('n2', { cordoned: true })]],
+    ['joined since the gate began', [createNode('n1'), createNode('n2', { createdAt: 5 })]],
+    ['gone', [createNode('n1')]],
+  ])('that is %s, once a new pod is ready elsewhere, and tells so', (why, present) => {
     expect(judge(set, [...present, ready, agent('n2', pending)])).toMatchObject({
       status: 'ready',
-      notes: ['not waiting for n2: not ready, cordoned, gone or just joined'],
+      notes: [`not waiting for n2 (${why})`],
     })
   })
 

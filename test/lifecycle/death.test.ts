@@ -66,6 +66,19 @@ describe('why a container died', () => {
     expect(explainDeath(app, death, [])).toEqual({ reason, message })
   })
 
+  it('by a folder where a file is mounted, in words of the manifest', () => {
+    const volumeMounts = [{ name: 'settings', mountPath: '/etc/app.conf', subPath: 'web.conf' }]
+    const [mounting] = containersOf(
+      createPod({ spec: { containers: [{ ...createContainer(), ...{ volumeMounts } }] } }),
+    )
+    const from = '/var/lib/kubelet/pods/1/volume-subpaths/settings/app/0'
+    const words = `error during container init: error mounting "${from}" to rootfs at "/etc/app.conf": mount ${from}:/etc/app.conf (via /proc/self/fd/6), flags: 0x5001: not a directory`
+    expect(mounting && explainDeath(mounting, startError(words), [])).toEqual({
+      reason: 'container-create-failed',
+      message: 'cannot start: volume "settings" (subPath web.conf) cannot be mounted at /etc/app.conf: not a directory',
+    })
+  })
+
   it('by its postStart hook, in the words of the event', () => {
     const hook = createEvent(pod, { container: 'app', reason: 'FailedPostStartHook', message: 'PostStartHook failed' })
     expect(explainDeath(app, { exitCode: 137 }, [hook])).toEqual({

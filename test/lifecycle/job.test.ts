@@ -3,7 +3,9 @@ import { jobRule } from '../../src/lifecycle/job.ts'
 import {
   condition,
   crashLoopStatus,
+  createContainer,
   createPod,
+  createStatus,
   createTemplate,
   deadStatus,
   type Overrides,
@@ -11,6 +13,7 @@ import {
   readyStatus,
   seenPod,
   seenTarget,
+  terminated,
   type ViewOptions,
   view,
   waiting,
@@ -27,6 +30,17 @@ function createJob({ metadata, spec, status }: Overrides<JobSpec, JobStatus> = {
 }
 
 const jobPod = (status = readyStatus(1), name = 'migrate-a') => createPod({ metadata: { name }, status }, createJob())
+
+/** Its container has ended, and the kubelet has killed the sidecar beside it. */
+function withDismissedSidecar(exitCode: number) {
+  const initContainers = [createContainer({ name: 'proxy', restartPolicy: 'Always' })]
+  const status = {
+    ...podStatus({ state: terminated(exitCode, 20) }),
+    initContainerStatuses: [createStatus({ name: 'proxy', state: terminated(137, 30) })],
+  }
+  const spec = { restartPolicy: 'Never', initContainers }
+  return createPod({ metadata: { name: 'migrate-a' }, spec, status }, createJob())
+}
 
 function judge(job: Job, objects: readonly KubeObject[] = [], options: ViewOptions = {}) {
   return jobRule.assess(job, view({ now: 60, history: seenTarget([0, job]), ...options, objects }))
@@ -71,6 +85,29 @@ describe('a Job', () => {
       subject: 'job/migrate',
       message,
     })
+  })
+
+  it('names the indexes that failed', () => {
+    const conditions = [
+      condition('FailureTarget', 'True', { reason: 'FailedIndexes', message: 'Job has failed indexes' }),
+    ]
+    const status = { failed: 1, failedIndexes: '1,4-6', conditions }
+    expect(judge(createJob({ status })).failure?.message).toBe(
+      'the Job failed: Job has failed indexes: 1,4-6 (FailedIndexes)',
+    )
+  })
+
+  it('does not point at a sidecar that the kubelet ended afterwards', () => {
+    const pod = withDismissedSidecar(3)
+    const conditions = [condition('Failed', 'True', { reason: 'BackoffLimitExceeded' })]
+    const assessment = judge(createJob({ status: { failed: 1, conditions } }), [pod])
+    expect(assessment.failure).toMatchObject({ container: 'app', detail: { exitCode: 3 } })
+  })
+
+  it('finds nothing wrong with a sidecar that ends once the work is done', () => {
+    const pod = withDismissedSidecar(0)
+    const podHistories = new Map([['migrate-a-uid', seenPod([40, pod])]])
+    expect(judge(createJob({ status: { active: 1 } }), [pod], { podHistories }).problems).toEqual([])
   })
 
   it('points at the container that failed last', () => {

@@ -87,6 +87,17 @@ describe('a pod of its own', () => {
     })
   })
 
+  it('does not blame a sidecar that the kubelet ended afterwards', () => {
+    const initContainers = [createContainer({ name: 'proxy', restartPolicy: 'Always' })]
+    const status = {
+      phase: 'Failed',
+      initContainerStatuses: [createStatus({ name: 'proxy', state: terminated(137, 9) })],
+      containerStatuses: [createStatus({ state: terminated(3, 5) })],
+    }
+    const pod = createBarePod({ spec: { restartPolicy: 'Never', initContainers }, status })
+    expect(assess(pod).failure).toMatchObject({ container: 'app', detail: { exitCode: 3 } })
+  })
+
   it('says that it was evicted', () => {
     const status = { phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory.' }
     expect(assess(createBarePod({ status })).failure).toMatchObject({
@@ -261,6 +272,19 @@ describe('what is wrong with a pod before its containers exist', () => {
       ])
     },
   )
+
+  it('names what lacks the key that a volume needs, as the pod knows it', () => {
+    const volumes = [{ name: 'v', configMap: { name: 'settings' } }]
+    const key = 'MountVolume.SetUp failed for volume "v" : configmap references non-existent config key: web.conf'
+    const pod = pending()
+    expect(problems({ ...pod, spec: { ...pod.spec, ...{ volumes } } }, 5, mount(key))).toMatchObject([
+      {
+        reason: 'config-missing',
+        message: 'volume "v" cannot be mounted: configmap/settings has no key web.conf',
+        detail: { object: 'configmap/settings', key: 'web.conf' },
+      },
+    ])
+  })
 
   it('asks for another look when the minute is over', () => {
     expect(assess(pending(), { now: 20, events: [mount(missing)] }).recheckAt).toBe(moment(61))

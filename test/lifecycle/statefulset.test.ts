@@ -88,7 +88,7 @@ describe('a StatefulSet is ready', () => {
     const mixed = [dbPod('db-0', readyStatus(-90), 'db-old'), dbPod('db-1', readyStatus(-90))]
     expect(judge(createSet({ spec, status }), mixed, { now: 1 })).toMatchObject({
       status: 'ready',
-      notes: ['1 pod below the partition stay on the older revision'],
+      notes: ['1 pod below the partition stays on the older revision'],
     })
   })
 
@@ -131,6 +131,7 @@ describe('a StatefulSet fails', () => {
           class: 'slow',
           proven: false,
           message: expect.stringContaining(`an old pod ${words} until it is deleted (kubectl delete pod/db-1)`),
+          detail: expect.objectContaining({ isOld: true }),
         },
       ],
     })
