@@ -10,7 +10,8 @@ import { whatChanged } from './changes.ts'
 import { logEvidence } from './container-logs.ts'
 import { elapsedClock, eventLines } from './events.ts'
 import { Facts } from './facts.ts'
-import { type HintDetails, hintFor } from './hints.ts'
+import type { HintDetails } from './hint-subject.ts'
+import { hintFor } from './hints.ts'
 import { nodeEvidence } from './node.ts'
 import { placeOf } from './place.ts'
 import { nodeBehind, podName } from './wanted.ts'
@@ -66,8 +67,9 @@ function explainTarget(whole: TargetRecord, verdict: Verdict | undefined, contex
     ...(changes.length === 0 ? {} : { changes }),
     notes: [...record.notes, ...unreadNotes(record, facts)],
     hint: hintFor(target, reasonFor(record, verdict), {
-      problem: deciding,
+      object: facts.get(target),
       ...(deciding === undefined ? {} : detailsOf(deciding, facts)),
+      ...causeOf(deciding, problems, facts),
     }),
   }
 }
@@ -104,12 +106,30 @@ function reasonFor({ outcome, reason }: TargetRecord, verdict: Verdict | undefin
   return outcome === 'progressing' && reason === '' && isCutShort ? verdict.reason : reason
 }
 
-function detailsOf(problem: ProblemRecord, facts: Facts): HintDetails {
+function detailsOf(problem: Problem, facts: Facts): HintDetails {
   const { subject, container = '' } = problem
   const log = (previous: boolean) => facts.log(podName(subject), container, previous)
   const lines = (log(false)?.text || log(true)?.text || '').trimEnd().split('\n')
   const lastLine = lines.at(-1)?.trim().slice(0, longestLastLine) || undefined
-  return { spec: findContainer(problem, facts), lastLine }
+  const pod = podOf(facts.subject(problem))
+  return { problem, spec: findContainer(problem, facts), lastLine, pod, probeSaid: probeWords(problem, pod, facts) }
+}
+
+/** The problem of a pod behind one of its controller or Service that only says that it waits. */
+function causeOf(deciding: Problem | undefined, problems: readonly Problem[], facts: Facts): { cause?: HintDetails } {
+  const behind = problems.find((problem) => problem !== deciding && problem.subject.startsWith('pod/'))
+  const cause = deciding?.cause ?? (deciding?.reason === 'progress-deadline-exceeded' ? behind : undefined)
+  return cause === undefined ? {} : { cause: detailsOf(cause, facts) }
+}
+
+/** What the kubelet said last of the probe that fails: `Readiness probe failed: …`, without its first words. */
+function probeWords({ reason }: Problem, pod: Pod | undefined, facts: Facts): string | undefined {
+  const probe = /^(liveness|readiness|startup)-failing$/.exec(reason)?.[1]
+  if (probe === undefined || pod === undefined) return undefined
+  const said = facts
+    .eventsOf(pod)
+    .findLast((event) => event.reason === 'Unhealthy' && event.message?.toLowerCase().startsWith(`${probe} probe`))
+  return said?.message?.replace(/^\w+ probe \w+:\s*/, '')
 }
 
 function findContainer(problem: Problem, facts: Facts): Container | undefined {

@@ -1,33 +1,264 @@
+import type { Container, Pod } from '../../src/cluster/objects.ts'
+import type { HintDetails } from '../../src/diagnosis/hint-subject.ts'
 import { hintFor } from '../../src/diagnosis/hints.ts'
 import type { Problem } from '../../src/lifecycle/assessment.ts'
+import { type ReasonCode, reasonCodes } from '../../src/lifecycle/reasons.ts'
 import { createTarget } from '../gate/builders.ts'
 
-function hint(detail: Problem['detail']): string {
-  const problem: Problem = {
-    reason: 'config-missing',
+const container: Container = { name: 'app', image: 'acme/web:v2' }
+
+function createProblem(overrides: Partial<Problem>): Problem {
+  return {
+    reason: 'crash-loop',
     class: 'strike',
     subject: 'pod/web-1-a',
+    container: 'app',
     message: '',
     count: 1,
     firstSeenAt: 0,
     proven: true,
-    ...(detail === undefined ? {} : { detail }),
+    ...overrides,
   }
-  return hintFor(createTarget(), 'config-missing', { problem })
 }
 
+/** A pod with one container, and what else its spec has. */
+function createPod(spec: object = {}, status: object = {}): Pod {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'web-1-a' },
+    spec: { containers: [container], ...spec },
+    status,
+  }
+}
+
+function hint(reason: ReasonCode, problem: Partial<Problem> = {}, details: HintDetails = {}): string {
+  return hintFor(createTarget(), reason, { problem: createProblem({ reason, ...problem }), ...details })
+}
+
+it.each(reasonCodes)('the hint for %s is made of sentences, also where nothing more is known', (reason) => {
+  const words = hintFor(createTarget(), reason)
+  expect(words).toMatch(/^[A-Z].*\.$/)
+  expect(words).not.toMatch(/undefined|NaN| {2}|\.\./)
+})
+
 describe('the hint for a missing object', () => {
+  const pod = createPod({
+    containers: [
+      {
+        ...container,
+        env: [{ name: 'PASSWORD', valueFrom: { secretKeyRef: { name: 'database', key: 'password' } } }],
+        envFrom: [{ configMapRef: { name: 'settings' } }],
+      },
+    ],
+    volumes: [{ name: 'tls', secret: { secretName: 'cert' } }],
+  })
+
   it.each([
-    [{ object: 'secret/database' }, 'Create secret/database in namespace shop, or correct the reference.'],
+    [
+      { object: 'secret/database' },
+      'Create secret/database in namespace shop, or correct the reference (env PASSWORD of container app). `kubectl get secret -n shop` lists what is there.',
+    ],
     [
       { object: 'secret/database', key: 'password' },
-      'Add the key password to secret/database in namespace shop, or correct the reference.',
+      'Add the key password to secret/database in namespace shop, or correct the reference (env PASSWORD of container app). `kubectl describe secret/database -n shop` lists its keys.',
+    ],
+    [
+      { object: 'configmap/settings' },
+      'Create configmap/settings in namespace shop, or correct the reference (envFrom of container app). `kubectl get configmap -n shop` lists what is there.',
+    ],
+    [
+      { object: 'secret/cert' },
+      'Create secret/cert in namespace shop, or correct the reference (volume tls). `kubectl get secret -n shop` lists what is there.',
+    ],
+    [
+      { object: 'secret/other' },
+      'Create secret/other in namespace shop, or correct the reference. `kubectl get secret -n shop` lists what is there.',
     ],
     [
       undefined,
       'Create the Secret or ConfigMap (or the key in it) that the message names, in namespace shop, or correct the reference.',
     ],
-  ])('of %j says what to create where', (detail, words) => {
-    expect(hint(detail)).toBe(words)
+  ])('of %j says what to create where, and who refers to it', (detail, words) => {
+    expect(hint('config-missing', detail === undefined ? {} : { detail }, { pod })).toBe(words)
   })
+})
+
+describe('the hint for a container that crashes', () => {
+  it('quotes its last words and shows the way to all of them', () => {
+    expect(hint('crash-loop', { detail: { exitCode: 3 } }, { lastLine: 'no database' })).toBe(
+      'Find out why container app exits. The last line that it logged is "no database". The whole log: `kubectl logs pod/web-1-a -c app --previous -n shop`.',
+    )
+  })
+
+  it.each([
+    [0, /ends without an error, and is started again: keep its program in the foreground/],
+    [137, /Code 137 is SIGKILL/],
+    [139, /Code 139 is a segmentation fault/],
+    [143, /Code 143 is SIGTERM/],
+  ])('knows what code %d means', (exitCode, words) => {
+    expect(hint('crash-loop', { detail: { exitCode } })).toMatch(words)
+  })
+
+  it('says how soon its memory was used up', () => {
+    const terminated = { startedAt: '2025-01-15T12:00:00Z', finishedAt: '2025-01-15T12:00:03Z' }
+    const pod = createPod({}, { containerStatuses: [{ name: 'app', lastState: { terminated } }] })
+    const spec = { ...container, resources: { limits: { memory: '64Mi' } } }
+    expect(hint('out-of-memory', {}, { pod, spec })).toBe(
+      'Raise `resources.limits.memory` of container app (now 64Mi, used up 3 s after its start), or make it use less.',
+    )
+  })
+
+  it.each([
+    [127, /does not exist in acme\/web:v2, or is not on its PATH\. It runs \["serve","--fast"\]\.$/],
+    [126, /may not be run: make it executable in acme\/web:v2/],
+  ])('by a command that cannot be run (%d) shows the command', (exitCode, words) => {
+    const spec = { ...container, command: ['serve'], args: ['--fast'] }
+    expect(hint('bad-command', { detail: { exitCode } }, { spec })).toMatch(words)
+  })
+})
+
+describe('the hint for a probe that fails', () => {
+  const asking = (readinessProbe: object): Container => ({
+    ...container,
+    ports: [{ containerPort: 8080 }],
+    readinessProbe,
+  })
+  const http = asking({ httpGet: { port: 8080, path: '/healthz' } })
+
+  it('sees that it asks another port than the container declares', () => {
+    expect(hint('readiness-failing', {}, { spec: asking({ httpGet: { port: 8081 } }) })).toMatch(
+      /^The probe asks port 8081 for \/, but the container declares 8080\. /,
+    )
+  })
+
+  it.each([
+    ['HTTP probe failed with statuscode: 404', 'the app answers, but has no such path (404).'],
+    ['HTTP probe failed with statuscode: 503', 'the app answers 503, and any of 200 to 399 would do.'],
+    ['HTTP probe failed with statuscode: 401', 'the app answers, but wants the kubelet to log in (401).'],
+    ['Get "http://10.0.0.1:8080/": dial tcp 10.0.0.1:8080: connect: connection refused', 'nothing listens there.'],
+    ['Get "http://10.0.0.1:8080/": context deadline exceeded', 'no answer within its timeoutSeconds of 1.'],
+    ['something else', 'is that where it listens?'],
+  ])('reads the answer %j', (probeSaid, words) => {
+    expect(hint('readiness-failing', {}, { spec: http, probeSaid })).toContain(
+      `The probe asks port 8080 for /healthz: ${words}`,
+    )
+  })
+
+  it('shows the command that it runs, and how long a container may take to start', () => {
+    const spec = { ...container, startupProbe: { exec: { command: ['cat', '/up'] }, failureThreshold: 30 } }
+    expect(hint('startup-failing', {}, { spec })).toBe(
+      "The probe runs `cat /up`, which has to end with code 0. If the container only needs longer, raise the probe's failureThreshold (now 30, every 10 s).",
+    )
+  })
+})
+
+describe('the hint for an image', () => {
+  it('offers the name in lower case', () => {
+    expect(hint('image-name-invalid', { detail: { image: 'acme/Web:V2' } })).toBe(
+      "Correct the image's name: it has to be in lower case, `acme/web:V2`.",
+    )
+  })
+
+  it('says that no tag means latest', () => {
+    expect(hint('image-not-found', { detail: { image: 'r.io:5000/acme/web' } })).toContain('It names no tag')
+    expect(hint('image-not-found', { detail: { image: 'acme/web:v2' } })).not.toContain('It names no tag')
+  })
+
+  it('says with which Secret the pod pulls, or that it pulls with none', () => {
+    const detail = { image: 'r.io/acme/web:v2' }
+    expect(
+      hint('image-unauthorized', { detail }, { pod: createPod({ imagePullSecrets: [{ name: 'regcred' }] }) }),
+    ).toMatch(/^The pod pulls from r\.io with the imagePullSecret regcred: check that it exists in namespace shop/)
+    expect(hint('image-unauthorized', { detail }, { pod: createPod() })).toContain(
+      '`kubectl create secret docker-registry NAME --docker-server=r.io -n shop`',
+    )
+  })
+
+  it.each([
+    ['dial tcp 10.0.0.1:443: connect: connection refused', /nothing listens there/],
+    ['dial tcp: lookup r.io: no such host', /its DNS does not know that name/],
+    ['x509: certificate signed by unknown authority', /does not trust its certificate/],
+    ['http: server gave HTTP response to HTTPS client', /plain HTTP/],
+    ['i/o timeout', /there is no answer/],
+  ])('of a registry that is not reached reads %j', (message, words) => {
+    expect(hint('image-registry-unreachable', { message, detail: { image: 'r.io/acme/web:v2' } })).toMatch(words)
+  })
+})
+
+describe('the hint for a pod that no node takes', () => {
+  const unschedulable = (message: string, spec: object = {}) =>
+    hint('unschedulable', { message: `cannot be scheduled: ${message}` }, { pod: createPod(spec) })
+
+  it('names what it asks for', () => {
+    const spec = { containers: [{ ...container, resources: { requests: { cpu: '900' } } }] }
+    expect(unschedulable('of 1 node, 1 lacks cpu', spec)).toMatch(/^The pod asks for 900 cpu: lower/)
+  })
+
+  it('names the labels that it wants', () => {
+    expect(
+      unschedulable('of 1 node, 1 does not match its node selector or affinity', { nodeSelector: { disk: 'ssd' } }),
+    ).toBe(
+      'The pod wants a node with the labels disk=ssd: correct nodeSelector, or label a node (`kubectl label node NODE disk=ssd`).',
+    )
+  })
+
+  it.each([
+    [
+      '(dedicated=database)',
+      'Tolerate the taint dedicated=database in the pod: `tolerations: [{key: dedicated, value: database}]`.',
+    ],
+    ['(gpu)', 'Tolerate the taint gpu in the pod: `tolerations: [{key: gpu, operator: Exists}]`.'],
+    ['(node.kubernetes.io/not-ready)', 'A node is marked not-ready: `kubectl describe nodes`.'],
+  ])('writes the toleration of %s', (taint, words) => {
+    expect(unschedulable(`of 1 node, 1 has a taint that the pod does not tolerate ${taint}`)).toBe(words)
+  })
+
+  it('shows how to see the taints where the scheduler names none', () => {
+    expect(unschedulable('of 1 node, 1 has a taint that the pod does not tolerate')).toContain('TAINTS:.spec.taints')
+  })
+})
+
+describe('the hint for pods that may not be created', () => {
+  it('holds the quota against what is asked', () => {
+    const message = 'cannot create pods: exceeded quota: small, requested: pods=1, used: pods=4, limited: pods=4'
+    expect(hint('quota-exceeded', { message })).toMatch(
+      /^ResourceQuota small allows pods=4, pods=4 is used, and a new pod asks for pods=1: raise the quota \(`kubectl edit resourcequota\/small -n shop`\)/,
+    )
+  })
+
+  it('says what a quota wants to be set', () => {
+    const message = 'cannot create pods: failed quota: small: must specify limits.cpu for: app'
+    expect(hint('quota-exceeded', { message })).toContain('small wants every container to set limits.cpu for: app')
+  })
+
+  it.each([
+    [
+      "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: pods need the label team",
+      'the policy p accepts it: pods need the label team.',
+    ],
+    ['admission webhook "w.example.com" denied the request: no', 'the webhook w.example.com accepts it: no.'],
+    ['violates PodSecurity "restricted:latest": runAsNonRoot != true', 'Pod Security standard "restricted"'],
+    ['maximum cpu usage per Container is 1, but limit is 2', 'A LimitRange in namespace shop'],
+  ])('names who denied: %s', (message, words) => {
+    expect(hint('admission-denied', { message: `cannot create pods: ${message}` })).toContain(words)
+  })
+})
+
+it('a deadline that has passed is explained by the pod that it waits for', () => {
+  const cause = { problem: createProblem({ reason: 'readiness-failing' }), lastLine: 'waiting for the database' }
+  const object = {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'web' },
+    spec: { progressDeadlineSeconds: 6 },
+  }
+  const words = hint('progress-deadline-exceeded', {}, { cause, object })
+  expect(words).toContain('The last line that it logged is "waiting for the database".')
+  expect(words).toMatch(/raise progressDeadlineSeconds \(now 6\)\.$/)
+})
+
+it('names from a hostile cluster are quoted for the shell', () => {
+  const words = hintFor(createTarget({ name: "web'; rm -rf `~`" }), 'paused')
+  expect(words).toBe("Resume it: `kubectl rollout resume 'deployment/web'\\''; rm -rf ~' -n shop`.")
 })

@@ -1,0 +1,166 @@
+import type { Probe } from '../cluster/objects.ts'
+import { command, containerOf, describedPod, type HintSubject, imageOf, inNamespace } from './hint-subject.ts'
+
+/** What the container said last: nine times in ten that is the cause. The command shows all of it. */
+export function readLog(subject: HintSubject, isPrevious = true): string {
+  const { problem, lastLine } = subject
+  const words =
+    lastLine === undefined
+      ? 'Its log says why, if anything does'
+      : `The last line that it logged is "${lastLine}". The whole log`
+  const { subject: about = '', container } = problem ?? {}
+  if (!about.startsWith('pod/')) return `${words}.`
+  const name = container === undefined ? [] : ['-c', container]
+  return `${words}: ${command(subject, 'logs', about, ...name, ...(isPrevious ? ['--previous'] : []))}.`
+}
+
+/** Why a container ends again and again, as far as its exit code tells. */
+export function crashHint(subject: HintSubject): string {
+  const { problem } = subject
+  const { exitCode, signal } = problem?.detail ?? {}
+  const what =
+    exitCode === 0 && signal === undefined
+      ? `${capital(containerOf(subject))} ends without an error, and is started again: keep its program in the foreground, or run it as a Job.`
+      : `Find out why ${containerOf(subject)} exits.`
+  return [what, exitCode === undefined ? '' : (exitMeanings[exitCode] ?? ''), readLog(subject)]
+    .filter(Boolean)
+    .join(' ')
+}
+
+const exitMeanings: Readonly<Record<number, string>> = {
+  137: 'Code 137 is SIGKILL, and the node does not say that it was for memory.',
+  139: 'Code 139 is a segmentation fault: native code, or a library that does not fit the image.',
+  143: 'Code 143 is SIGTERM: something asked it to end.',
+}
+
+/** How much memory it may use, and how soon that was too little. */
+export function memoryHint(subject: HintSubject): string {
+  const limit = subject.spec?.resources?.limits?.['memory']
+  const { container } = subject.problem ?? {}
+  const status = subject.pod?.status?.containerStatuses?.find(({ name }) => name === container)
+  const death = status?.lastState?.terminated ?? status?.state?.terminated
+  const lived = Math.round((Date.parse(death?.finishedAt ?? '') - Date.parse(death?.startedAt ?? '')) / 1000)
+  const when = lived >= 0 ? ` ${lived} s after its start` : ''
+  if (limit === undefined)
+    return `Raise the memory limit of ${containerOf(subject)}, or make it use less. Where it has no limit, the node itself ran out: set \`resources.requests.memory\`, so that it gets a node with room.`
+  return `Raise \`resources.limits.memory\` of ${containerOf(subject)} (now ${limit}, used up${when}), or make it use less.`
+}
+
+/** Which program does not exist, or may not be run. */
+export function commandHint(subject: HintSubject): string {
+  const { spec, problem } = subject
+  const isForbidden = /permission denied/i.test(problem?.message ?? '') || problem?.detail?.exitCode === 126
+  const written = [...(spec?.command ?? []), ...(spec?.args ?? [])]
+  const runs = written.length === 0 ? '' : ` It runs ${JSON.stringify(written)}.`
+  const why = isForbidden
+    ? `the program may not be run: make it executable in ${imageOf(subject)} (\`chmod +x\`)`
+    : `the program does not exist in ${imageOf(subject)}, or is not on its PATH`
+  const said = subject.lastLine === undefined ? '' : ` The last line that it logged is "${subject.lastLine}".`
+  return `Correct \`command\` and \`args\` of ${containerOf(subject)}: ${why}.${runs}${said}`
+}
+
+/** Names what to create, where it is referred to, and how to see what is there. */
+export function missingHint(subject: HintSubject): string {
+  const { object, key } = subject.problem?.detail ?? {}
+  const where = inNamespace(subject) || ' in the same namespace'
+  if (object === undefined || !object.includes('/'))
+    return `Create the Secret or ConfigMap (or the key in it) that the message names,${where}, or correct the reference.`
+  const users = referencesTo(object, key, subject)
+  const reference = users === '' ? 'the reference' : `the reference (${users})`
+  const [kind = ''] = object.split('/')
+  return key === undefined
+    ? `Create ${object}${where}, or correct ${reference}. ${command(subject, 'get', kind)} lists what is there.`
+    : `Add the key ${key} to ${object}${where}, or correct ${reference}. ${command(subject, 'describe', object)} lists its keys.`
+}
+
+interface Reference {
+  readonly name?: string
+  readonly key?: string
+  readonly secretName?: string
+}
+
+/** Where a pod refers to a Secret or ConfigMap: `env PASSWORD of container app, volume settings`. */
+function referencesTo(object: string, key: string | undefined, { pod }: HintSubject): string {
+  const [kind = '', name] = object.split('/')
+  const [ofEnv, ofFrom, ofVolume] =
+    kind === 'secret' ? ['secretKeyRef', 'secretRef', 'secret'] : ['configMapKeyRef', 'configMapRef', 'configMap']
+  const {
+    containers = [],
+    initContainers = [],
+    volumes = [],
+  } = (pod?.spec ?? {}) as NonNullable<typeof pod>['spec'] & {
+    volumes?: readonly ({ name?: string } & Record<string, Reference | string | undefined>)[]
+  }
+  const found = [...initContainers, ...containers].flatMap((container) => [
+    ...(container.env ?? [])
+      .filter(({ valueFrom }) => {
+        const reference = (valueFrom as Record<string, Reference> | undefined)?.[ofEnv]
+        return reference?.name === name && (key === undefined || reference?.key === key)
+      })
+      .map((variable) => `env ${variable.name} of container ${container.name}`),
+    ...(container.envFrom ?? [])
+      .filter((from) => (from as Record<string, Reference>)[ofFrom]?.name === name)
+      .map(() => `envFrom of container ${container.name}`),
+  ])
+  const mounted = volumes
+    .filter((volume) => {
+      const source = volume[ofVolume] as Reference | undefined
+      return source !== undefined && (source.secretName ?? source.name) === name
+    })
+    .map((volume) => `volume ${volume.name}`)
+  return [...found, ...mounted].slice(0, 3).join(', ')
+}
+
+/** What a probe asks and what came of it, held against what the container declares. */
+export function probeHint(kind: 'liveness' | 'readiness' | 'startup', subject: HintSubject): string {
+  const probe = subject.spec?.[`${kind}Probe`]
+  const further = {
+    liveness: 'If the container only needs longer to start, give it a startupProbe.',
+    readiness: readLog(subject, false),
+    startup: `If the container only needs longer, raise the probe's failureThreshold${arithmetic(probe)}.`,
+  }
+  return `${asked(probe, subject)} ${further[kind]}`
+}
+
+function asked(probe: Probe | undefined, subject: HintSubject): string {
+  if (probe === undefined) return 'Check what the probe asks.'
+  const command = probe.exec?.command?.join(' ')
+  if (command !== undefined) return `The probe runs \`${command.replaceAll('`', '')}\`, which has to end with code 0.`
+  const port = probe.httpGet?.port ?? probe.tcpSocket?.port ?? probe.grpc?.port
+  const path = probe.httpGet === undefined ? '' : ` for ${probe.httpGet.path ?? '/'}`
+  const ports = subject.spec?.ports ?? []
+  if (ports.length > 0 && !ports.some(({ containerPort, name }) => containerPort === port || name === port)) {
+    const declared = ports.map(({ containerPort }) => containerPort).join(', ')
+    return `The probe asks port ${port}${path}, but the container declares ${declared}.`
+  }
+  return `The probe asks port ${port}${path}${answer(probe, subject)}`
+}
+
+/** What the answer to a probe means, by the words of the kubelet (pkg/probe/http, tcp). */
+function answer({ timeoutSeconds = 1 }: Probe, { probeSaid = '', problem }: HintSubject): string {
+  const said = `${probeSaid} ${problem?.message ?? ''}`
+  const status = /statuscode: (\d{3})/.exec(said)?.[1]
+  if (status === '404') return ': the app answers, but has no such path (404).'
+  if (status === '401' || status === '403') return `: the app answers, but wants the kubelet to log in (${status}).`
+  if (status !== undefined) return `: the app answers ${status}, and any of 200 to 399 would do.`
+  if (/connection refused/.test(said))
+    return ': nothing listens there. It has to listen on that port, and on all addresses, not on localhost alone.'
+  if (/deadline exceeded|i\/o timeout|Client\.Timeout/.test(said))
+    return `: no answer within its timeoutSeconds of ${timeoutSeconds}.`
+  return ': is that where it listens?'
+}
+
+/** ` × periodSeconds (now 30 × 10 s)`; the API's defaults are 3 and 10 s. */
+function arithmetic(probe: Probe | undefined): string {
+  if (probe === undefined) return ' × periodSeconds'
+  return ` (now ${probe.failureThreshold ?? 3}, every ${probe.periodSeconds ?? 10} s)`
+}
+
+/** The pod as a whole has ended. */
+export function endedHint(subject: HintSubject): string {
+  return `Nothing restarts the pod. ${subject.problem?.container === undefined ? `See how it ended: ${describedPod(subject)}.` : readLog(subject, false)}`
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}

@@ -1,0 +1,59 @@
+import { command, type HintSubject, imageOf, inNamespace } from './hint-subject.ts'
+
+/** An image that the registry does not have. */
+export function notFoundHint(subject: HintSubject): string {
+  const image = imageOf(subject)
+  const isUntagged = image !== 'the image' && !/[:@]/.test(image.slice(image.lastIndexOf('/') + 1))
+  const words = `Push ${image} before deploying it, or correct the image's name or tag.`
+  return isUntagged ? `${words} It names no tag, which means \`latest\`.` : words
+}
+
+/** A name that is no image's: mostly one with capital letters. */
+export function invalidNameHint(subject: HintSubject): string {
+  const image = imageOf(subject)
+  const at = image.lastIndexOf('/') + 1
+  const tag = /[:@].*$/.exec(image.slice(at))?.[0] ?? ''
+  const lower = `${image.slice(0, image.length - tag.length).toLowerCase()}${tag}`
+  if (lower !== image) return `Correct the image's name: it has to be in lower case, \`${lower.replaceAll('`', '')}\`.`
+  return `Correct the image's name "${image}": it has the form registry/repository:tag, in lower case.`
+}
+
+/** With which Secret it pulls, or that it pulls with none. */
+export function unauthorizedHint(subject: HintSubject): string {
+  const image = imageOf(subject)
+  const secrets = ((subject.pod?.spec ?? {}) as { imagePullSecrets?: { name?: string }[] }).imagePullSecrets ?? []
+  const host = hostOf(image)
+  const names = secrets.flatMap(({ name }) => name ?? []).join(', ')
+  const what =
+    subject.pod === undefined
+      ? `Give the pods access to the registry of ${image}: an imagePullSecret of the pod, or of its ServiceAccount.`
+      : names === ''
+        ? `The pod pulls from ${host} without an imagePullSecret: create one${inNamespace(subject)} (${command(subject, 'create', 'secret', 'docker-registry', 'NAME', `--docker-server=${host}`)} …) and name it in the pod or its ServiceAccount.`
+        : `The pod pulls from ${host} with the imagePullSecret ${names}: check that it exists${inNamespace(subject)}, is for this registry, and has not expired.`
+  return `${what} Some registries answer the same for an image that does not exist.`
+}
+
+/** Why a registry is not reached, by the words of the node. */
+export function unreachableHint(subject: HintSubject): string {
+  const host = hostOf(imageOf(subject))
+  const words = subject.problem?.message ?? ''
+  const why = /no such host|name resolution|server misbehaving/i.test(words)
+    ? 'its DNS does not know that name. Correct the name, or the node’s DNS.'
+    : /x509|certificate/i.test(words)
+      ? 'it does not trust its certificate. Give the node’s container runtime the CA, or renew the certificate.'
+      : /HTTP response to HTTPS client/i.test(words)
+        ? 'it speaks plain HTTP. Serve it with TLS, or allow HTTP for it in the node’s container runtime.'
+        : /connection refused/i.test(words)
+          ? 'nothing listens there. Check the name and port, and that the registry runs.'
+          : /timeout|timed out|deadline exceeded|no route|unreachable/i.test(words)
+            ? 'there is no answer. Check firewalls and proxies between them.'
+            : 'check the registry’s name, its certificate, and the node’s network.'
+  return `The node cannot pull from ${host}: ${why}`
+}
+
+/** The registry of an image, as the runtimes read its name. */
+function hostOf(image: string): string {
+  const [first = '', ...rest] = image.split('/')
+  if (image === 'the image') return 'the registry'
+  return rest.length > 0 && /[.:]|^localhost$/.test(first) ? first : 'docker.io'
+}
