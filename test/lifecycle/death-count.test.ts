@@ -1,0 +1,171 @@
+import type { Pod, PodStatus } from '../../src/cluster/objects.ts'
+import {
+  counted,
+  createContainer,
+  createPod,
+  iso,
+  minute,
+  moment,
+  podStatus,
+  readyStatus,
+  running,
+  sightings,
+  terminated,
+  waiting,
+} from './builders.ts'
+
+type Seen = readonly [seconds: number, status: PodStatus]
+
+const day = 24 * 60 * minute
+const probed = { containers: [createContainer({ readinessProbe: {} })] }
+
+/** Waits for its restart after its nth death at `finishedAt`, of an instance that ran for `ranFor` seconds. */
+function looping(nth: number, finishedAt: number, { backOff = '5m0s', ranFor = 1 } = {}): PodStatus {
+  return podStatus({
+    restartCount: nth - 1,
+    state: waiting('CrashLoopBackOff', `back-off ${backOff} restarting failed container=app pod=web-1-a_shop(1)`),
+    lastState: terminated(3, finishedAt, { startedAt: iso(finishedAt - ranFor) }),
+  })
+}
+
+/** What counts of a pod that was made at this second, whose template was changed at another, or nobody knows when. */
+function count(made: number, changed: number | undefined, ...versions: readonly Seen[]) {
+  const pods = versions.map(([seconds, status]): readonly [number, Pod] => [
+    seconds,
+    createPod({ metadata: { creationTimestamp: iso(made) }, spec: probed, status }),
+  ])
+  return counted(sightings(...pods), pods.at(-1)?.[1], changed).containers.get('app')
+}
+
+describe('the deaths of a pod that is older than the gate', () => {
+  const twenty = -20 * minute
+
+  it.each<[string, number, number, number | undefined, readonly Seen[]]>([
+    [
+      'all count at once when it loops since its template was changed 20 minutes ago',
+      6,
+      twenty,
+      twenty,
+      [[0, looping(9, -30)]],
+    ],
+    ['count from first sight when nobody knows when that was', 1, twenty, undefined, [[0, looping(9, -30)]]],
+    [
+      'count from first sight when it was made before its template was changed',
+      1,
+      twenty,
+      -minute,
+      [[0, looping(9, -30)]],
+    ],
+    [
+      'are as many as the back-off stands for, whatever happened in the three days before',
+      2,
+      -3 * day,
+      -3 * day,
+      [[0, looping(41, -5, { backOff: '20s' })]],
+    ],
+    [
+      'are all where the kubelet says nothing of how long it backs off',
+      9,
+      twenty,
+      twenty,
+      [[0, podStatus({ restartCount: 8, state: waiting('CrashLoopBackOff'), lastState: terminated(3, -30) })]],
+    ],
+    [
+      'are the present one alone until the kubelet backs off',
+      1,
+      -3 * day,
+      -3 * day,
+      [[0, podStatus({ restartCount: 40, state: terminated(3, -5) })]],
+    ],
+    [
+      'are those of the back-off once the kubelet says so, and grow with it',
+      4,
+      -3 * day,
+      -3 * day,
+      [
+        [0, podStatus({ restartCount: 40, state: terminated(3, -5) })],
+        [10, looping(41, -5, { backOff: '40s' })],
+        [50, looping(42, 48, { backOff: '1m20s' })],
+      ],
+    ],
+    [
+      'are one when it ran for a day before, as every night',
+      1,
+      -40 * day,
+      -40 * day,
+      [[0, looping(40, -5, { backOff: '10s', ranFor: day })]],
+    ],
+    [
+      'are none while it is ready, whatever its restarts',
+      0,
+      -3 * day,
+      -3 * day,
+      [[0, readyStatus(-60, { restartCount: 40, lastState: terminated(137, -61) })]],
+    ],
+    [
+      'are none when it blinks, and has run for days',
+      0,
+      -3 * day,
+      -3 * day,
+      [[0, podStatus({ restartCount: 5, state: running(-2 * day), lastState: terminated(3, -2 * day - 10) })]],
+    ],
+    [
+      'are one when it was ready, blinked and was killed',
+      1,
+      -3 * day,
+      -3 * day,
+      [
+        [0, readyStatus(-60, { restartCount: 40, lastState: terminated(137, -61) })],
+        [5, podStatus({ restartCount: 40, state: running(-60), lastState: terminated(137, -61) })],
+        [9, looping(41, 8, { backOff: '10s', ranFor: 68 })],
+      ],
+    ],
+  ])('%s', (_, deaths, made, changed, versions) => {
+    expect(count(made, changed, ...versions)?.deaths).toBe(deaths)
+  })
+
+  it.each([
+    ['10s', 1],
+    ['20s', 2],
+    ['40s', 3],
+    ['1m20s', 4],
+    ['2m40s', 5],
+    ['5m0s', 6],
+    ['1s', 1],
+  ])('are, with a back-off of %s, %d', (backOff, deaths) => {
+    expect(count(-3 * day, -3 * day, [0, looping(41, -5, { backOff })])?.deaths).toBe(deaths)
+  })
+
+  it('are never more than the kubelet counts', () => {
+    expect(count(twenty, twenty, [0, looping(3, -30)])?.deaths).toBe(3)
+  })
+
+  it('have the latest as the first when no other is known', () => {
+    expect(count(twenty, twenty, [0, looping(9, -30)])?.firstDeathAt).toBe(moment(-30))
+  })
+
+  it('are not moved to an earlier back-off when some were forgiven', () => {
+    expect(count(twenty, undefined, [0, looping(9, -30)])?.firstDeathAt).toBe(moment(-30))
+  })
+})
+
+describe('a readiness that was lost before anybody looked', () => {
+  const unready = (since: number, status: PodStatus): PodStatus => ({
+    ...status,
+    conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: iso(since) }],
+  })
+  const died = looping(3, -10, { backOff: '40s', ranFor: 60 })
+
+  it('forgives what came before it, where a probe had said so', () => {
+    expect(count(-5 * minute, undefined, [0, unready(-10, died)])?.deaths).toBe(1)
+  })
+
+  it('forgives nothing when it was lost before the last instance began', () => {
+    expect(count(-5 * minute, undefined, [0, unready(-4 * minute, died)])?.deaths).toBe(3)
+  })
+
+  it('means nothing without a probe: then every instance is ready as soon as it runs', () => {
+    const pod = createPod({ metadata: { creationTimestamp: iso(-5 * minute) }, status: unready(-10, died) })
+    expect(counted(sightings([0, pod]), pod).containers.get('app')?.deaths).toBe(3)
+  })
+})
