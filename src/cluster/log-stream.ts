@@ -12,6 +12,8 @@ export interface LogStreamRequest {
   readonly follow: boolean
   /** Only lines written then or later: milliseconds since the epoch, of which the kubelet heeds whole seconds. */
   readonly since: number
+  /** Only so many of the last lines; absent: all. */
+  readonly tailLines?: number
   /** How long the server may take to begin. A kubelet begins with the first line, however late a container writes it. */
   readonly timeoutMs: number
 }
@@ -41,13 +43,14 @@ export async function followLog(
   request: LogStreamRequest,
   signal: AbortSignal,
 ): Promise<AsyncGenerator<LogLine>> {
-  const { container, previous, follow, since, timeoutMs } = request
+  const { container, previous, follow, since, tailLines, timeoutMs } = request
   const query = new URLSearchParams({
     container,
     previous: String(previous),
     follow: String(follow),
     timestamps: 'true',
     sinceTime: new Date(since).toISOString(),
+    ...(tailLines === undefined ? {} : { tailLines: String(tailLines) }),
   })
   const options = { accept: '*/*', timeoutMs, signal, countsAsSight: false }
   return stampedLines(await client.stream(`${logPath(request)}?${query}`, options))

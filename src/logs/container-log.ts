@@ -26,6 +26,8 @@ export interface Run {
 /** What is heard of a container's log. */
 export interface LogListener {
   readonly onLine: (line: LogLine) => void
+  /** Lines were left out, for there were too many to read at the end. */
+  readonly onGap: () => void
   /** The lines that follow are of a later run. */
   readonly onRestart: () => void
   /** All that a run wrote was told. */
@@ -39,6 +41,8 @@ export interface LogListener {
  * lose a file that it rotates. It costs one request, and no line.
  */
 const silenceMs = 60_000
+/** At the end there is no time for more: more than is shown, and little enough to come in a moment. */
+const lastLines = 1_000
 const firstPauseMs = 500
 const longestPauseMs = 10_000
 /** A connection that breaks once is gone on with; what fails so often in a row, people should know. */
@@ -64,6 +68,8 @@ export class ContainerLog {
   /** How often it was opened since a line came. */
   #attempts = 0
   #hasLines = false
+  /** The new lines of the last pass. */
+  readonly #last: LogLine[] = []
   #kubeletsWord: string | undefined
   #state: 'idle' | 'reading' | 'finishing' | 'closed' = 'idle'
   #stopPass = () => {}
@@ -113,8 +119,9 @@ export class ContainerLog {
     return this.#done.promise
   }
 
-  /** Ends at once. */
+  /** Ends at once. What has come is told. */
   close(): void {
+    this.#tellLast()
     this.#state = 'closed'
     this.#interrupt()
     this.#done.resolve()
@@ -189,32 +196,49 @@ export class ContainerLog {
     listen()
     this.#cursor.reopen()
     this.#attempts += 1
-    const request = { ...this.#ref, previous, follow: !isLast && !previous, since: this.#cursor.since }
+    const request: LogStreamRequest = {
+      ...this.#ref,
+      previous,
+      follow: !isLast && !previous,
+      since: this.#cursor.since,
+      ...(isLast ? { tailLines: lastLines } : {}),
+      timeoutMs: 2 * silenceMs,
+    }
     try {
-      const lines = await this.#source.followLog({ ...request, timeoutMs: 2 * silenceMs }, controller.signal)
-      for await (const line of lines) {
+      for await (const line of await this.#source.followLog(request, controller.signal)) {
         if (this.#state === 'closed') break
         heardAt = this.#clock.now()
-        this.#take(line)
+        if (!this.#isNew(line)) continue
+        if (isLast) this.#last.push(line)
+        else this.#tell(line)
       }
     } catch (error) {
       if (!controller.signal.aborted) throw error
     } finally {
       stopListening()
       this.#stopPass = () => {}
+      this.#tellLast()
     }
     if (isLast && !previous) this.close()
     return end
   }
 
-  #take(line: LogLine): void {
-    if (line.at === undefined) {
-      // The kubelet says the same at each opening.
-      if (line.text === this.#kubeletsWord) return
-      this.#kubeletsWord = line.text
-    } else if (!this.#cursor.takes(line.at)) {
-      return
-    }
+  #isNew({ at, text }: LogLine): boolean {
+    if (at !== undefined) return this.#cursor.takes(at)
+    // The kubelet says the same at each opening.
+    const isNew = text !== this.#kubeletsWord
+    this.#kubeletsWord = text
+    return isNew
+  }
+
+  /** Whether lines are missing between those told and the last ones shows when these are all there. */
+  #tellLast(): void {
+    const last = this.#last.splice(0)
+    if (last.length >= lastLines) this.#listener.onGap()
+    for (const line of last) this.#tell(line)
+  }
+
+  #tell(line: LogLine): void {
     this.#attempts = 0
     this.#hasLines = true
     this.#listener.onLine(line)

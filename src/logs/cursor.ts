@@ -11,7 +11,9 @@ export class Cursor {
   /** How many lines of that second, or later ones out of order, were taken. */
   #taken = 0
   #latest = 0
+  /** How many lines are still to come that came before, the latest of them at that time. */
   #repeated = 0
+  #repeatedUntil = 0
 
   /** `oldest`: what was written before that moment is not wanted. Milliseconds since the epoch, as all times here. */
   constructor(oldest: number) {
@@ -26,15 +28,17 @@ export class Cursor {
   /** The log is opened anew, from `since` on. */
   reopen(): void {
     this.#repeated = this.#taken
+    this.#repeatedUntil = this.#latest
   }
 
   /** Takes the time of the next line that came; false when that line was there before. */
   takes(at: number): boolean {
-    // Where the node has rotated the file meanwhile, lines are missing from it: a later one is new in any case.
-    if (this.#repeated > 0 && at <= this.#latest) {
+    if (this.#repeated > 0 && at <= this.#repeatedUntil) {
       this.#repeated -= 1
       return false
     }
+    // Lines may be missing, because the node has rotated the file or only the last ones were asked for.
+    this.#repeated = 0
     const second = Math.floor(at / 1000)
     if (this.#second === undefined || second > this.#second) {
       this.#second = second

@@ -17,7 +17,8 @@ export const heldLines = 25
 /** What is shown of a log: a line, or how many are not. */
 export type Shown =
   | { readonly type: 'line'; readonly line: LogLine }
-  | { readonly type: 'left-out'; readonly lines: number }
+  /** `orMore`: there were others that were never read. */
+  | { readonly type: 'left-out'; readonly lines: number; readonly orMore: boolean }
 
 /**
  * Keeps what one container says within what people read and the job's log can hold: its beginning as it comes, then every
@@ -31,6 +32,7 @@ export class Dose {
   #bytes = 0
   #held: LogLine[] = []
   #leftOut = 0
+  #isMoreLeftOut = false
   #stopTurn: (() => void) | undefined
 
   constructor(clock: Clock, allowance: Allowance, show: (shown: Shown) => void) {
@@ -56,14 +58,28 @@ export class Dose {
     this.#stopTurn ??= this.#clock.after(turnMs, () => this.#turn())
   }
 
+  /** The lines that follow are not the next ones: some between were not read. */
+  skip(): void {
+    this.#leftOut += this.#held.length
+    this.#held = []
+    this.#isMoreLeftOut = true
+    this.#showLeftOut()
+  }
+
   /** Shows what is held back: there is no more for now. */
   flush(): void {
     this.#stopTurn?.()
     this.#stopTurn = undefined
-    if (this.#leftOut > 0) this.#show({ type: 'left-out', lines: this.#leftOut })
+    this.#showLeftOut()
     for (const line of this.#held) this.#show({ type: 'line', line })
-    this.#leftOut = 0
     this.#held = []
+  }
+
+  #showLeftOut(): void {
+    const [lines, orMore] = [this.#leftOut, this.#isMoreLeftOut]
+    this.#leftOut = 0
+    this.#isMoreLeftOut = false
+    if (lines > 0 || orMore) this.#show({ type: 'left-out', lines, orMore })
   }
 
   #turn(): void {

@@ -1,4 +1,5 @@
 import type { Entry } from '../gate/timeline.ts'
+import type { LogNews } from './log-news.ts'
 import type { LogStreams } from './log-streams.ts'
 
 /**
@@ -9,14 +10,21 @@ export class InOrder {
   readonly #streams: Pick<LogStreams, 'complete'>
   readonly #withinMs: number
   readonly #tell: (entry: Entry) => void
+  readonly #tellNews: (news: LogNews) => void
   #held: Entry[] = []
   #waiting: Promise<unknown> | undefined
 
   /** `withinMs`: the longest that an entry may wait. */
-  constructor(streams: Pick<LogStreams, 'complete'>, withinMs: number, tell: (entry: Entry) => void) {
+  constructor(
+    streams: Pick<LogStreams, 'complete'>,
+    withinMs: number,
+    tell: (entry: Entry) => void,
+    tellNews: (news: LogNews) => void,
+  ) {
     this.#streams = streams
     this.#withinMs = withinMs
     this.#tell = tell
+    this.#tellNews = tellNews
   }
 
   entry(entry: Entry): void {
@@ -25,6 +33,11 @@ export class InOrder {
     if (rest !== undefined) this.#waitFor(rest)
     if (this.#waiting === undefined) this.#tell(entry)
     else this.#held.push(entry)
+  }
+
+  /** Takes a line of a log: it stands before what waits for it, in time too. */
+  news(news: LogNews): void {
+    this.#tellNews({ ...news, at: Math.min(news.at, this.#held[0]?.at ?? news.at) })
   }
 
   /** Tells at once what still waits. */

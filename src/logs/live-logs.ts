@@ -43,9 +43,9 @@ export class LiveLogs {
       source,
       clock,
       startedAt,
-      listener: { onNews: listener.onLog, onWarning: listener.onWarning },
+      listener: { onNews: (news) => this.#order.news(news), onWarning: listener.onWarning },
     })
-    this.#order = new InOrder(this.#streams, lastLinesMs, listener.onEntry)
+    this.#order = new InOrder(this.#streams, lastLinesMs, listener.onEntry, listener.onLog)
     this.#cancelled = listener.cancelled
   }
 

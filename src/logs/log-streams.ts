@@ -93,7 +93,10 @@ export class LogStreams {
 
   /** Ends all streams at once. */
   close(): void {
-    for (const { log } of this.#streams.values()) log.close()
+    for (const { log, dose } of this.#streams.values()) {
+      log.close()
+      dose.flush()
+    }
   }
 
   async #finish(streams: readonly Stream[], withinMs: number): Promise<void> {
@@ -151,6 +154,7 @@ export class LogStreams {
       startedAt - beforeStartMs,
       {
         onLine: (line) => dose.take(line),
+        onGap: () => dose.skip(),
         onRunEnd: () => dose.flush(),
         onRestart: () => {
           dose.flush()
@@ -186,9 +190,14 @@ const exhaustedWords = `${allowedLines} lines of logs are shown. From here on on
 const fullWords = `${streamsAtATime} logs are shown at a time. Others follow as these end.`
 
 function newsOf(shown: Shown): Pick<LogNews, 'type' | 'text' | 'cutBytes'> {
-  if (shown.type === 'left-out') return { type: 'note', text: `${shown.lines} lines not shown` }
+  if (shown.type === 'left-out') return { type: 'note', text: leftOutWords(shown) }
   const { text, cutBytes } = shown.line
   return { type: 'line', text, ...(cutBytes === 0 ? {} : { cutBytes }) }
+}
+
+function leftOutWords({ lines, orMore }: { readonly lines: number; readonly orMore: boolean }): string {
+  if (lines === 0) return 'more lines not shown'
+  return `${orMore ? 'more than ' : ''}${lines} ${lines === 1 ? 'line' : 'lines'} not shown`
 }
 
 /** Which run a container's status tells of; undefined before its first. */

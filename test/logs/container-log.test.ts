@@ -15,6 +15,7 @@ function start({ oldest = 0, slots = new Slots(1) } = {}) {
   const listener = {
     onLine: ({ text }: { text: string }) => heard.push(text),
     onRestart: () => heard.push('(restart)'),
+    onGap: () => heard.push('(gap)'),
     onRunEnd: () => heard.push('(end)'),
     onFailure: (error: unknown) => heard.push(`(${(error as Error).message})`),
   }
@@ -210,6 +211,21 @@ describe('at the end', () => {
     slots.release()
     expect(await told()).toEqual([])
     expect(kubelet.requests).toEqual([])
+  })
+
+  test('of more than can be read in a moment the last is read, and that others are missing is told', async () => {
+    const { kubelet, log, told } = start()
+    log.update(running)
+    kubelet.write(1, 'one')
+    await quiet()
+    kubelet.isHanging = true
+    for (let line = 0; line < 5_000; line++) kubelet.write(2, String(line))
+    const finished = log.finish()
+    kubelet.isHanging = false
+    await finished
+    const all = await told()
+    expect(all.slice(0, 3)).toEqual(['one', '(gap)', '4000'])
+    expect(all.at(-1)).toBe('4999')
   })
 
   test('what does not come is given up', async () => {

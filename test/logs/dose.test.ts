@@ -9,7 +9,10 @@ function start(allowance = { lines: allowedLines }) {
     for (let line = from; line < to; line++) dose.take({ at: 0, text: `${line}${text}`, cutBytes: 0 })
   }
   /** What was shown since the last call; lines by their text, what is left out by its number. */
-  const told = () => shown.splice(0).map((each) => (each.type === 'line' ? each.line.text : each.lines))
+  const told = () =>
+    shown
+      .splice(0)
+      .map((each) => (each.type === 'line' ? each.line.text : each.orMore ? `more than ${each.lines}` : each.lines))
   return { clock, dose, say, told }
 }
 
@@ -66,4 +69,18 @@ test('when all containers together have said enough, only ends are shown', () =>
   expect(told()).toEqual([])
   dose.flush()
   expect(told()).toEqual([65, ...numbers(75, 100)])
+})
+
+test('lines that were never read are told to be missing, with those that were not shown', () => {
+  const { dose, say, told } = start()
+  say(0, 2)
+  dose.skip()
+  say(7, 8)
+  expect(told()).toEqual(['0', '1', 'more than 0', '7'])
+  say(8, 600)
+  told()
+  dose.skip()
+  say(900, 902)
+  dose.flush()
+  expect(told()).toEqual(['more than 95', '900', '901'])
 })
