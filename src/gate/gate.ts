@@ -5,6 +5,7 @@ import { type Change, covers, Store } from '../cluster/store.ts'
 import type { Assessment, Problem } from '../lifecycle/assessment.ts'
 import { containersOf } from '../lifecycle/history.ts'
 import { condition } from '../lifecycle/pod-state.ts'
+import { nameOf } from '../lifecycle/rule.ts'
 import { imageMismatch } from '../lifecycle/running-images.ts'
 import type { Surroundings } from '../lifecycle/surroundings.ts'
 import type { View } from '../lifecycle/view.ts'
@@ -53,6 +54,8 @@ export class Gate {
   readonly #healthy = new Set<Track>()
   /** The two that became ready last, the latest first: enough to know of the last one but any. */
   #latestReady: readonly Track[] = []
+  /** How often a target became ready, fell back or ended: those that wait for it are to be scheduled anew. */
+  #turns = 0
   /** When each track is to be looked at again, or ended, by time alone; Infinity when never. */
   readonly #lookAt: number[]
   readonly #endAt: number[]
@@ -311,21 +314,34 @@ export class Gate {
   /** Judges targets anew, and all of them once more when that changes how patient the others may be. */
   #judge(tracks: readonly Track[]): void {
     const before = this.#patienceKey()
+    const turns = this.#turns
     for (const track of tracks) this.#assess(track)
     const changesAll = this.#patienceKey() !== before
     if (changesAll) for (const track of this.#tracks) this.#assess(track)
-    this.#schedule(changesAll ? this.#tracks : tracks)
+    this.#schedule(changesAll || this.#turns !== turns ? this.#tracks : tracks)
   }
 
   /** Sets the clocks of tracks after whatever may have moved them. */
   #schedule(tracks: readonly Track[]): void {
     const isBlind = this.#sight.isBlind
     for (const track of tracks) {
-      if (track.isOpen) track.stall.hold(isBlind || track.isPatient, this.#now)
+      if (track.isOpen) track.stall.hold(isBlind || track.isPatient(this.#awaitsOther(track)), this.#now)
       const recheckAt = track.ended === undefined ? (track.assessment?.recheckAt ?? 0) : 0
       this.#lookAt[track.index] = recheckAt > this.#now ? recheckAt : Infinity
       this.#endAt[track.index] = track.nextClock(isBlind)?.at ?? Infinity
     }
+  }
+
+  /** Whether it waits for another target that is open: a Service for the workload behind it. */
+  #awaitsOther(track: Track): boolean {
+    const isOtherOpen = (other: Track) => other !== track && other.isOpen
+    return (track.assessment?.awaits ?? []).some((awaited) => {
+      const object = this.store.get(awaited)
+      return (
+        this.#byName.get(nameKey(awaited))?.some(isOtherOpen) ||
+        (object !== undefined && [...this.#family.concernedBy(object, this.store)].some(isOtherOpen))
+      )
+    })
   }
 
   /** Whoever progresses is a reason for patience with all others; only whether there is none, one or several matters. */
@@ -355,6 +371,7 @@ export class Gate {
     track.assessment = assessment
     if (wasReady && assessment.status !== 'ready') {
       track.fallBack(assessment, this.#now)
+      this.#turns++
       this.#tell(track, 'note', `no longer ready: ${assessment.message}`)
     }
     const { reached, moved } = track.milestones.update(assessment, track.reachedAt(this.#now))
@@ -366,7 +383,7 @@ export class Gate {
       const { reason } = assessment.failure
       this.#end(track, { outcome: 'failed', reason, message: describe(assessment.failure, track.target) })
     } else if (assessment.status === 'ready' && !wasReady) {
-      this.#becomeReady(track, assessment.message)
+      this.#becomeReady(track, [assessment.message, ...assessment.notes].join(' · '))
     }
   }
 
@@ -483,6 +500,7 @@ export class Gate {
 
   #becomeReady(track: Track, message: string): void {
     track.readyAt = this.#now
+    this.#turns++
     this.#latestReady = [track, ...this.#latestReady.filter((other) => other !== track)].slice(0, 2)
     this.#tell(track, 'verdict', message, 'ready')
   }
@@ -498,7 +516,8 @@ export class Gate {
     track.readyAt = undefined
     this.#healthy.delete(track)
     if (endsGate(track, this.#settings)) this.#firstBadEnd ??= this.#now
-    this.#schedule([track])
+    this.#turns++
+    this.#schedule(this.#tracks)
     this.#tell(track, 'verdict', `${verdict.reason}: ${verdict.message}`, verdict.outcome)
   }
 
@@ -594,13 +613,4 @@ function least(moments: readonly number[]): number {
   let first = Infinity
   for (const moment of moments) if (moment < first) first = moment
   return first
-}
-
-function nameOf({
-  apiVersion,
-  kind,
-  metadata,
-}: KubeObject): Pick<Target, 'apiVersion' | 'kind' | 'namespace' | 'name'> {
-  const { name, namespace } = metadata
-  return { apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) }
 }

@@ -6,8 +6,8 @@ import { healthCheckRule } from '../lifecycle/health-check.ts'
 import { observeTarget, type TargetHistory } from '../lifecycle/history.ts'
 import type { Rule } from '../lifecycle/rule.ts'
 import { ruleOf } from '../lifecycle/rules.ts'
-import type { Surroundings } from '../lifecycle/surroundings.ts'
 import { problemSentence } from '../lifecycle/sentence.ts'
+import type { Surroundings } from '../lifecycle/surroundings.ts'
 import { waitForRule } from '../lifecycle/wait-for.ts'
 import type { HealthCheck } from '../plan/health-checks.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
@@ -172,10 +172,13 @@ export class Track {
     )
   }
 
-  /** Whether it still waits for something that it itself says takes time; a stall timeout of the user's own is literal. */
-  get isPatient(): boolean {
+  /**
+   * Whether it still waits for something that it itself says takes time, or for another target of the gate; a stall timeout
+   * of the user's own is literal.
+   */
+  isPatient(awaitsOther: boolean): boolean {
     const isLiteral = this.target.clocks.stallTimeoutMs !== undefined || this.#settings.stallIsLiteral
-    return !isLiteral && this.assessment?.patience !== undefined
+    return !isLiteral && (awaitsOther || this.assessment?.patience !== undefined)
   }
 
   records(): readonly MilestoneRecord[] {

@@ -1,0 +1,115 @@
+import type { Observation } from '../../src/cluster/feed.ts'
+import type { EndpointSlice, KubeObject } from '../../src/cluster/objects.ts'
+import {
+  complete,
+  condition,
+  createContainer,
+  createDeployment,
+  createPod,
+  createReplicaSet,
+  podStatus,
+  readyStatus,
+  running,
+} from '../lifecycle/builders.ts'
+import { added, allSynced, at, createTarget, modified, progressing, run, synced } from './builders.ts'
+
+const service = {
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name: 'web', namespace: 'shop', uid: 'service-uid' },
+  spec: { type: 'ClusterIP', clusterIP: '10.0.0.1', selector: { app: 'web' }, ports: [{ port: 80, targetPort: 8080 }] },
+}
+
+function slice(ready: boolean): EndpointSlice {
+  return {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: { name: 'web-x', namespace: 'shop', uid: 'slice', labels: { 'kubernetes.io/service-name': 'web' } },
+    ports: [{ port: 8080 }],
+    endpoints: [{ conditions: { ready }, targetRef: { kind: 'Pod', name: 'web-1-a' } }],
+  }
+}
+
+function autoscaler(status: string): KubeObject {
+  return {
+    apiVersion: 'autoscaling/v2',
+    kind: 'HorizontalPodAutoscaler',
+    metadata: { name: 'web', namespace: 'shop', uid: 'hpa-uid' },
+    spec: { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' } },
+    status: {
+      conditions: [
+        condition('AbleToScale', 'True'),
+        condition('ScalingActive', status, { reason: 'FailedGetResourceMetric' }),
+      ],
+    },
+  }
+}
+
+// Its startup probe gives it a quarter of an hour; it takes 7 minutes.
+const startupProbe = { periodSeconds: 10, failureThreshold: 90 }
+const slow = podStatus({ state: running(1), ready: false, started: false })
+const pod = (status = slow) => createPod({ spec: { containers: [createContainer({ startupProbe })] }, status })
+const workload = [createDeployment({ status: progressing }), createReplicaSet(), pod()]
+
+const targets = {
+  deployment: createTarget(),
+  service: createTarget({ apiVersion: 'v1', kind: 'Service' }),
+  autoscaler: createTarget({ apiVersion: 'autoscaling/v2', kind: 'HorizontalPodAutoscaler' }),
+}
+const lists: Observation[] = [
+  ...allSynced,
+  ...synced('Service'),
+  { type: 'SYNCED', apiVersion: 'apps/v1', kind: 'StatefulSet', namespace: 'shop' },
+  { type: 'SYNCED', apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', namespace: 'shop' },
+  { type: 'SYNCED', apiVersion: 'autoscaling/v2', kind: 'HorizontalPodAutoscaler', namespace: 'shop' },
+]
+const begin = at(0, added(service, slice(false), autoscaler('False'), ...workload), lists)
+const up = at(420, modified(pod(readyStatus(1, { started: true })), createDeployment({ status: complete() })))
+
+describe('a target that cannot be ready without another one', () => {
+  it('does not stall while the Deployment behind a Service starts as slowly as its probe allows', () => {
+    const steps = [begin, up, at(421, modified(slice(true)))]
+    expect(run(steps, { targets: [targets.service, targets.deployment] })).toMatchObject({
+      outcome: 'ready',
+      seconds: 421,
+    })
+  })
+
+  it('does not stall either where only the Service is gated', () => {
+    const steps = [begin, up, at(421, modified(slice(true)))]
+    expect(run(steps, { targets: [targets.service] })).toMatchObject({ outcome: 'ready', seconds: 421 })
+  })
+
+  it('does not stall while an autoscaler has no metric of pods that are not up yet', () => {
+    const steps = [begin, up, at(450, modified(autoscaler('True')))]
+    expect(run(steps, { targets: [targets.deployment, targets.autoscaler] })).toMatchObject({
+      outcome: 'ready',
+      seconds: 450,
+    })
+  })
+
+  it('has its own clock again once the other is ready', () => {
+    expect(run([begin, up], { targets: [targets.service, targets.deployment] })).toMatchObject({
+      outcome: 'timed-out',
+      reason: 'no-endpoints',
+      seconds: 600,
+    })
+    const patient = { targets: [targets.service, targets.deployment], settings: { timeoutMs: 0 } }
+    expect(run([begin, up], patient)).toMatchObject({ outcome: 'stalled', reason: 'no-endpoints', seconds: 720 })
+  })
+
+  it('leaves it to the other to stall, which is the cause', () => {
+    const unschedulable = condition('PodScheduled', 'False', { reason: 'Unschedulable', message: '0/1 nodes' })
+    const pending = createPod({ spec: { nodeName: '' }, status: { conditions: [unschedulable] } })
+    const steps = [at(0, added(service, ...workload.slice(0, 2), pending), lists)]
+    const { outcome, reason, targets: ends } = run(steps, { targets: [targets.service, targets.deployment] })
+    expect({ outcome, reason }).toEqual({ outcome: 'stalled', reason: 'unschedulable' })
+    expect(ends.map((end) => end.outcome)).toEqual(['progressing', 'stalled'])
+  })
+
+  it('is ended by its own clock all the same when the user wrote that clock himself', () => {
+    const settings = { stallTimeoutMs: 60_000, stallIsLiteral: true }
+    const { targets: ends } = run([begin], { targets: [targets.service, targets.deployment], settings })
+    expect(ends[0]).toMatchObject({ outcome: 'stalled', seconds: 60 })
+  })
+})
