@@ -47,6 +47,7 @@ export class Dose {
     const isHead = this.#lines <= headLines && this.#bytes <= headBytes && this.#held.length === 0
     if (isHead && this.#allowance.lines > 0) {
       this.#allowance.lines -= 1
+      this.#showLeftOut()
       this.#show({ type: 'line', line })
       return
     }
@@ -63,7 +64,6 @@ export class Dose {
     this.#leftOut += this.#held.length
     this.#held = []
     this.#isMoreLeftOut = true
-    this.#showLeftOut()
   }
 
   /** Shows what is held back: there is no more for now. */

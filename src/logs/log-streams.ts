@@ -196,8 +196,8 @@ function newsOf(shown: Shown): Pick<LogNews, 'type' | 'text' | 'cutBytes'> {
 }
 
 function leftOutWords({ lines, orMore }: { readonly lines: number; readonly orMore: boolean }): string {
-  if (lines === 0) return 'more lines not shown'
-  return `${orMore ? 'more than ' : ''}${lines} ${lines === 1 ? 'line' : 'lines'} not shown`
+  if (lines === 0) return 'some lines not shown'
+  return `${orMore ? 'more than ' : ''}${lines.toLocaleString('en-US')} ${lines === 1 ? 'line' : 'lines'} not shown`
 }
 
 /** Which run a container's status tells of; undefined before its first. */
