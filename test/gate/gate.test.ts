@@ -6,6 +6,7 @@ import {
   createBarePod,
   createDeployment,
   createEvent,
+  createPod,
   createReplicaSet,
   createStatus,
   createTemplate,
@@ -56,6 +57,16 @@ describe('the gate is ready', () => {
       at(3, modified(web.pod(readyStatus(3)), web.deployment(complete()))),
     ]
     expect(run(steps)).toMatchObject({ outcome: 'ready', seconds: 13, message: 'deployment/web is ready' })
+  })
+
+  it('and says with it what it did not wait for', () => {
+    const old = createReplicaSet({ metadata: { name: 'web-0', annotations: {} } }, web.deployment())
+    const leaving = createPod(
+      { metadata: { name: 'web-0-a', deletionTimestamp: iso(30) }, status: readyStatus(-90) },
+      old,
+    )
+    const steps = [at(0.2, web.done, added(old, leaving), allSynced)]
+    expect(run(steps).entries).toEqual([expect.stringMatching(/^0.2 verdict .* · 1 old pod still draining$/)])
   })
 
   it('only when all targets are ready', () => {
