@@ -13,6 +13,10 @@ export function schedulingHint(subject: HintSubject): string {
     )
   if (/unbound immediate PersistentVolumeClaims|persistentvolumeclaim/i.test(message))
     advice.push(`Its PersistentVolumeClaims have to be bound first: ${command(subject, 'get', 'pvc')}.`)
+  if (/host port taken/.test(message))
+    advice.push(
+      'Another pod has the host port. If it is the old one, let it go first: strategy Recreate, or maxSurge 0 with maxUnavailable 1.',
+    )
   if (/full of pods/.test(message)) advice.push('Add a node, or remove pods: a node takes only so many.')
   if (/topology spread|affinity between pods/.test(message))
     advice.push('Loosen its affinity or topology spread constraints, or add nodes that satisfy them.')

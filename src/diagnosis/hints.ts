@@ -41,7 +41,10 @@ const hints: Readonly<Record<ReasonCode, Hint>> = {
   'liveness-failing': (s) => probeHint('liveness', s),
   'startup-failing': (s) => probeHint('startup', s),
   'readiness-failing': (s) => probeHint('readiness', s),
-  'container-create-failed': (s) => `The container runtime says why in the pod's events: ${describedPod(s)}.`,
+  'container-create-failed': (s) =>
+    /\(subPath .*: not a directory/.test(s.problem?.message ?? '')
+      ? 'A folder is mounted where the image has a file: that is what a subPath makes that the ConfigMap or Secret has no key for. Correct the subPath, or the mountPath.'
+      : `The container runtime says why in the pod's events: ${describedPod(s)}.`,
   unschedulable: schedulingHint,
   'volume-not-mounted': (s) =>
     `The volume, or what it is made from, is missing or cannot be attached. Its events: ${describedPod(s)}.`,
@@ -77,7 +80,10 @@ const hints: Readonly<Record<ReasonCode, Hint>> = {
   'backend-missing': () => 'Create the Service or port that the message names, or correct the reference.',
   'claim-pending': claimHint,
   'claim-lost': () => 'The volume behind the claim is gone. Restore it, or create the claim anew.',
-  'condition-false': (s) => `Its own status says what it waits for: ${described(s)}.`,
+  'condition-false': (s) =>
+    /resource metrics API/.test(s.problem?.message ?? '')
+      ? `Is a metrics server installed, and does it know the pods? ${command(s, 'top', 'pods')} asks it, too.`
+      : `Its own status says what it waits for: ${described(s)}.`,
   'reported-failed': (s) => `Its own status says what failed: ${described(s)}.`,
   'not-reconciled': (s) =>
     `No controller has written a status of ${name(s)}: is the one that serves its kind installed and running? If nothing ever writes one, gate it with \`${name(s).replaceAll('`', '')} --for=create\`.`,
@@ -92,7 +98,10 @@ const hints: Readonly<Record<ReasonCode, Hint>> = {
     `Find out who rolled back and why before you apply it again: ${command(s, 'rollout', 'history', name(s))}.`,
   'change-not-seen': (s) =>
     `Check that the change was applied, to this cluster${inNamespace(s).replace(' in', ' and')}, or raise await-change if it only comes later.`,
-  'image-mismatch': () => 'Deploy by digest, or find out who moved the tag: what runs is not what was built.',
+  'image-mismatch': ({ problem }) =>
+    /was loaded onto the node/.test(problem?.message ?? '')
+      ? 'An image that no registry gave out has no digest of a registry. Let the node pull it, or expect the ID that the build gives it.'
+      : 'Deploy by digest, or find out who moved the tag: what runs is not what was built.',
   'credentials-expired': () =>
     'Renew the credentials in the kubeconfig. The rollout itself may be fine: look before you roll back.',
   forbidden: () =>
@@ -142,5 +151,8 @@ function claimHint(subject: HintSubject): string {
 
 /** What to do about a target that is not ready. */
 export function hintFor(target: Target, reason: ReasonCode | '', details: HintDetails = {}): string {
+  const { problem } = details
+  if (problem?.detail?.isOld)
+    return `Delete the pod of the older revision, which nothing else replaces: ${command({ target }, 'delete', problem.subject)}.`
   return hints[reason === '' ? 'still-running' : reason]({ target, ...details })
 }

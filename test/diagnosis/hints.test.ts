@@ -262,3 +262,40 @@ it('names from a hostile cluster are quoted for the shell', () => {
   const words = hintFor(createTarget({ name: "web'; rm -rf `~`" }), 'paused')
   expect(words).toBe("Resume it: `kubectl rollout resume 'deployment/web'\\''; rm -rf ~' -n shop`.")
 })
+
+describe('the hint knows the usual way out of', () => {
+  it.each<[string, ReasonCode, Partial<Problem>, RegExp]>([
+    [
+      'a pod of an older revision that holds up the new one',
+      'image-not-found',
+      { subject: 'pod/db-0', detail: { image: 'acme/db:v9', isOld: true } },
+      /^Delete the pod of the older revision, which nothing else replaces: `kubectl delete pod\/db-0 -n shop`\.$/,
+    ],
+    [
+      'a host port that the old pod has',
+      'unschedulable',
+      { message: 'cannot be scheduled: of 1 node, 1 has its host port taken' },
+      /let it go first: strategy Recreate, or maxSurge 0 with maxUnavailable 1\.$/,
+    ],
+    [
+      'a subPath that does not exist',
+      'container-create-failed',
+      { message: 'cannot start: volume "v" (subPath web.conf) cannot be mounted at /etc/web.conf: not a directory' },
+      /Correct the subPath, or the mountPath\.$/,
+    ],
+    [
+      'an image without a digest of a registry',
+      'image-mismatch',
+      { message: 'runs an image that was loaded onto the node, with the ID sha256:1, and sha256:2 was expected' },
+      /^An image that no registry gave out has no digest of a registry\./,
+    ],
+    [
+      'an autoscaler that reads no metric',
+      'condition-false',
+      { message: 'ScalingActive is False: unable to fetch metrics from resource metrics API' },
+      /^Is a metrics server installed/,
+    ],
+  ])('%s', (_, reason, problem, words) => {
+    expect(hint(reason, problem)).toMatch(words)
+  })
+})
