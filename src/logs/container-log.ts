@@ -68,6 +68,8 @@ export class ContainerLog {
   /** How often it was opened since a line came. */
   #attempts = 0
   #hasLines = false
+  /** The next line is the first of another run than the last one. */
+  #isRestarted = false
   /** The new lines of the last pass. */
   readonly #last: LogLine[] = []
   #kubeletsWord: string | undefined
@@ -172,7 +174,7 @@ export class ContainerLog {
     this.#opened = Math.max(before, restarts)
     // It died and was started again between two words of its status.
     if (restarts > before + 1) await this.#pass(true).catch(() => {})
-    if (restarts > before && this.#hasLines) this.#listener.onRestart()
+    this.#isRestarted ||= restarts > before
     return this.#pass(false)
   }
 
@@ -240,6 +242,8 @@ export class ContainerLog {
 
   #tell(line: LogLine): void {
     this.#attempts = 0
+    if (this.#isRestarted && this.#hasLines) this.#listener.onRestart()
+    this.#isRestarted = false
     this.#hasLines = true
     this.#listener.onLine(line)
   }
