@@ -237,6 +237,8 @@ export class Reflector {
       this.#expired = true
       return
     }
+    // Nobody knows what it would list until it may again.
+    if (status === 403) this.#synced = false
     this.#tell(status, error instanceof Error ? error.message : String(error))
     const retryAfterMs = error instanceof ApiError ? Math.min(error.retryAfterMs ?? 0, longestRetryAfterMs) : 0
     await this.#pause(Math.max(refusedBackOffMs[status] ?? this.#backOffMs(), retryAfterMs))

@@ -26,6 +26,9 @@ export interface Refusal extends Partial<WatchRequest> {
   readonly message: string
 }
 
+/** Something that was heard, and with which line. */
+type Heard<T> = T & { readonly line: number }
+
 /** An object that changed: its state before and after. */
 export interface Change {
   readonly before?: KubeObject
@@ -42,9 +45,11 @@ export class Store {
   readonly #byKind = new Map<string, Map<string, KubeObject>>()
   readonly #events = new Map<string, Map<string, EventObject>>()
   /** By kind: there are many requests, and the question is asked often. */
-  readonly #synced = new Map<string, WatchRequest[]>()
+  readonly #synced = new Map<string, Heard<WatchRequest>[]>()
   /** By request, the last; of one that is forbidden, that. */
-  readonly #refused = new Map<string, Refusal>()
+  readonly #refused = new Map<string, Heard<Refusal>>()
+  /** How many lines were taken: what was said last of a request counts. */
+  #lines = 0
   readonly #willSync: (request: WatchRequest) => boolean
   readonly #logs = new Map<string, LogText>()
   /** By group and kind: whether discovery lists a status subresource. */
@@ -60,6 +65,7 @@ export class Store {
    * watches may see the same object), two changes when a name came back with another uid.
    */
   apply(event: FeedEvent): readonly Change[] {
+    this.#lines++
     switch (event.type) {
       case 'ADDED':
       case 'MODIFIED':
@@ -74,7 +80,7 @@ export class Store {
         }
         return []
       case 'SYNCED':
-        this.#synced.set(event.kind, [...(this.#synced.get(event.kind) ?? []), event])
+        this.#synced.set(event.kind, [...(this.#synced.get(event.kind) ?? []), { ...event, line: this.#lines }])
         return []
       case 'ERROR':
         if (event.kind !== undefined && (event.code === 403 || event.name !== undefined)) this.#refuse(event)
@@ -121,7 +127,7 @@ export class Store {
   /** Whether the absence of an object that this request would list proves anything. */
   knowledge(request: WatchRequest): Knowledge {
     if (this.#refusals(request).some(({ code }) => code === 403)) return 'unknown'
-    if (this.#synced.get(request.kind)?.some((synced) => covers(synced, request))) return 'complete'
+    if (this.#syncedAt(request) > 0) return 'complete'
     return this.#willSync(request) ? 'pending' : 'unknown'
   }
 
@@ -136,14 +142,23 @@ export class Store {
     return this.#statuses.get(`${groupOf(apiVersion)}/${kind}`)
   }
 
+  /** The refusals that still stand: a list that was complete later shows that access was given back. */
   #refusals(request: WatchRequest): readonly Refusal[] {
-    return this.#refused.size === 0 ? [] : [...this.#refused.values()].filter((refused) => covers(refused, request))
+    if (this.#refused.size === 0) return []
+    const syncedAt = this.#syncedAt(request)
+    return [...this.#refused.values()].filter((refused) => refused.line > syncedAt && covers(refused, request))
+  }
+
+  /** The line that last said that all of this request is listed; 0 where none did. */
+  #syncedAt(request: WatchRequest): number {
+    return this.#synced.get(request.kind)?.findLast((synced) => covers(synced, request))?.line ?? 0
   }
 
   #refuse(refusal: Refusal): void {
     const { apiVersion, kind, namespace, name, labelSelector } = refusal
     const key = JSON.stringify([apiVersion, kind, namespace, name, labelSelector])
-    if (this.#refused.get(key)?.code !== 403) this.#refused.set(key, refusal)
+    if (refusal.code === 403 || this.#refused.get(key)?.code !== 403)
+      this.#refused.set(key, { ...refusal, line: this.#lines })
   }
 
   /** What was read once is not forgotten because the log is gone later. */

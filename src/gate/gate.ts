@@ -306,9 +306,16 @@ export class Gate {
       )
       return
     }
-    const wasSeen = this.store.knowledge(targetWatch(track.target)) === 'complete'
-    const message = `${displayName(track.target)} may ${wasSeen ? 'no longer ' : 'not '}be read: ${event.message}`
-    this.#finish({ outcome: wasSeen ? 'unknown' : 'misconfigured', reason: 'forbidden', message })
+    const request = targetWatch(track.target)
+    const name = displayName(track.target)
+    if (this.#sight.isWithdrawn(request)) return
+    if (this.store.knowledge(request) !== 'complete') {
+      const message = `${name} may not be read: ${event.message}`
+      this.#finish({ outcome: 'misconfigured', reason: 'forbidden', message })
+      return
+    }
+    this.#sight.withdraw({ request, at: event.at, message: `${name} may no longer be read: ${event.message}` })
+    this.#tell(track, 'note', `may no longer be read: ${event.message}`)
   }
 
   /** Judges targets anew, and all of them once more when that changes how patient the others may be. */

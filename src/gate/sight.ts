@@ -1,4 +1,5 @@
-import type { FeedEvent } from '../cluster/feed.ts'
+import type { FeedEvent, WatchRequest } from '../cluster/feed.ts'
+import { covers } from '../cluster/store.ts'
 import type { ReasonCode } from '../lifecycle/reasons.ts'
 import type { Verdict } from './timeline.ts'
 
@@ -8,6 +9,13 @@ const blindMs = 2 * 60_000
 const neverReachedMs = 30_000
 /** A timeout while blind for this long says nothing about the rollout. */
 const blindAtTimeoutMs = 30_000
+
+/** That something may no longer be read: what, since when, and how to say so. */
+export interface Withdrawal {
+  readonly request: WatchRequest
+  readonly at: number
+  readonly message: string
+}
 
 /**
  * Whether the API can be seen. An ERROR begins a blind spell, anything else that the server says ends it. Refused
@@ -19,9 +27,20 @@ export class Sight {
   #code = 0
   #message = ''
   #refusals = 0
+  /** What is gated, was seen, and may no longer be read. */
+  #withdrawn: readonly Withdrawal[] = []
 
   get isBlind(): boolean {
-    return this.#blindSince !== undefined
+    return this.#blindSince !== undefined || this.#withdrawn.length > 0
+  }
+
+  /** Takes that a target which was seen is no longer shown: roles are written anew, and most often given back at once. */
+  withdraw(withdrawal: Withdrawal): void {
+    if (!this.isWithdrawn(withdrawal.request)) this.#withdrawn = [...this.#withdrawn, withdrawal]
+  }
+
+  isWithdrawn(request: WatchRequest): boolean {
+    return this.#withdrawn.some((each) => covers(each.request, request))
   }
 
   /** Takes one line of the feed. */
@@ -40,6 +59,7 @@ export class Sight {
       case 'END':
         return
       default:
+        if (event.type === 'SYNCED') this.#withdrawn = this.#withdrawn.filter(({ request }) => !covers(event, request))
         this.#everSaw = true
         this.#blindSince = undefined
         this.#refusals = 0
@@ -48,7 +68,11 @@ export class Sight {
 
   /** When the present spell ends the gate. */
   get dueAt(): number | undefined {
-    return this.#blindSince === undefined ? undefined : this.#blindSince + (this.#everSaw ? blindMs : neverReachedMs)
+    const unreachable =
+      this.#blindSince === undefined ? [] : [this.#blindSince + (this.#everSaw ? blindMs : neverReachedMs)]
+    const [forbidden] = this.#withdrawn
+    const moments = [...unreachable, ...(forbidden === undefined ? [] : [forbidden.at + blindMs])]
+    return moments.length === 0 ? undefined : Math.min(...moments)
   }
 
   /** The verdict that the present spell gives, if its time has come. */
@@ -59,10 +83,15 @@ export class Sight {
 
   /** The verdict of a gate whose time runs out now, if it has been blind for too long to say anything else. */
   verdictAtTimeout(now: number): Verdict | undefined {
-    return this.#blindSince !== undefined && now - this.#blindSince >= blindAtTimeoutMs ? this.#lost(now) : undefined
+    const since = Math.min(this.#blindSince ?? Infinity, this.#withdrawn[0]?.at ?? Infinity)
+    return now - since >= blindAtTimeoutMs ? this.#lost(now) : undefined
   }
 
   #lost(now: number): Verdict {
+    const [forbidden] = this.#withdrawn
+    // That the server does not answer at all says more than that it did not show everything before.
+    if (this.#blindSince === undefined && forbidden !== undefined)
+      return { outcome: 'unknown', reason: 'forbidden', message: forbidden.message }
     const reason: ReasonCode = this.#code === 401 ? 'credentials-expired' : 'api-unreachable'
     const what =
       this.#code === 401

@@ -355,6 +355,19 @@ describe('failures', () => {
     expect(setting.told.words).toEqual(['ERROR 403', 'ALIVE', 'ADDED web', 'SYNCED Pod'])
   })
 
+  test('access that is withdrawn and given back is told, though nothing has changed meanwhile', async () => {
+    const setting = await setUp()
+    const reflector = follow(setting)
+    await watching(setting)
+    setting.server.deny({ verb: 'list', resource: 'pods' })
+    expect(await reflector.refresh()).toBe(true)
+    await setting.clock.untilPending(20_000)
+    setting.server.allowAll()
+    setting.clock.advance(20_000)
+    await setting.told.until('SYNCED Pod', 2)
+    expect(setting.told.words).toEqual(['ADDED web', 'SYNCED Pod', 'ERROR 403', 'ALIVE', 'SYNCED Pod'])
+  })
+
   test('where watching is forbidden it lists every 5 s, and tries to watch again after a minute', async () => {
     const setting = await setUp()
     setting.server.deny({ verb: 'watch', resource: 'pods' })

@@ -96,9 +96,9 @@ describe('a gate that loses sight', () => {
       { outcome: 'unknown', reason: 'credentials-expired', seconds: 130 },
     ],
     [
-      'is unknown when the target may be read no longer',
-      [first, at(10, failed(403, 'Deployment', 'no'))],
-      { outcome: 'unknown', reason: 'forbidden', seconds: 10, message: 'deployment/web may no longer be read: no' },
+      'is unknown when the target may be read no longer, and access is not given back for 2 m',
+      [first, at(10, failed(403, 'Deployment', 'no')), at(129, modified(web.pod(readyStatus(100))))],
+      { outcome: 'unknown', reason: 'forbidden', seconds: 130, message: 'deployment/web may no longer be read: no' },
     ],
     [
       'is misconfigured when the target may not be read at all',
@@ -112,6 +112,30 @@ describe('a gate that loses sight', () => {
   it('goes on when credentials are good again after their first refusal', () => {
     const steps = [first, at(10, failed(401)), at(12, alive), at(50, failed(401)), at(51, alive)]
     expect(runUntil(60, steps).outcome).toBeUndefined()
+  })
+
+  it('goes on when access to the target is given back before 2 m are over', () => {
+    const back = [
+      at(60, synced('Deployment')),
+      at(140, modified(web.pod(readyStatus(100)), web.deployment(complete()))),
+    ]
+    const { outcome, seconds, entries } = run([first, at(10, failed(403, 'Deployment', 'no')), ...back])
+    expect({ outcome, seconds }).toEqual({ outcome: 'ready', seconds: 140 })
+    expect(entries).toContain('10 note may no longer be read: no')
+  })
+
+  it('ends by its own timeout, but not as timed out, while access to the target is withdrawn', () => {
+    const steps = [first, at(10, failed(403, 'Deployment', 'no'))]
+    expect(run(steps, { settings: { timeoutMs: 60_000 } })).toMatchObject({
+      outcome: 'unknown',
+      reason: 'forbidden',
+      seconds: 60,
+    })
+  })
+
+  it('is not yet blind when its timeout comes just after access was withdrawn', () => {
+    const steps = [first, at(50, failed(403, 'Deployment', 'no'))]
+    expect(run(steps, { settings: { timeoutMs: 60_000 } })).toMatchObject({ outcome: 'timed-out', seconds: 60 })
   })
 
   it('goes on when the server answers before 2 m are over', () => {
