@@ -1,0 +1,125 @@
+import { Client } from '../../src/cluster/client.ts'
+import { systemClock } from '../../src/cluster/clock.ts'
+import { loadKubeconfig } from '../../src/cluster/kubeconfig.ts'
+import { followLog, type LogLine } from '../../src/cluster/log-stream.ts'
+import { startApiServer } from '../support/api-server.ts'
+
+const endings: (() => Promise<void> | void)[] = []
+afterEach(async () => {
+  for (const end of endings.splice(0).reverse()) await end()
+})
+
+const ref = { namespace: 'shop', pod: 'web', container: 'app' }
+
+async function start() {
+  const server = await startApiServer()
+  const load = () => loadKubeconfig({ kubeconfig: server.kubeconfig() })
+  const client = new Client(load(), load, { clock: systemClock, mask: () => {}, userAgent: 'test', env: {} })
+  endings.push(
+    () => server.close(),
+    () => client.close(),
+  )
+  server.apply({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'web', namespace: 'shop' },
+    spec: { containers: [{ name: 'app' }] },
+  })
+  const controller = new AbortController()
+  const open = (options: { follow?: boolean; since?: number; tailLines?: number; previous?: boolean } = {}) =>
+    followLog(
+      client,
+      { ...ref, previous: false, follow: true, since: 0, timeoutMs: 60_000, ...options },
+      controller.signal,
+    )
+  return { server, client, controller, open }
+}
+
+async function next(lines: AsyncGenerator<LogLine>): Promise<string | undefined> {
+  const { value } = await lines.next()
+  return value?.text
+}
+
+async function all(lines: AsyncGenerator<LogLine>): Promise<LogLine[]> {
+  const found: LogLine[] = []
+  for await (const line of lines) found.push(line)
+  return found
+}
+
+test('lines come as they are written, with their time and without its stamp, until the container ends', async () => {
+  const { server, open } = await start()
+  server.setLog(ref, 'first\n')
+  const lines = await open()
+  const { value } = await lines.next()
+  expect(value).toEqual({ at: expect.any(Number), text: 'first', cutBytes: 0 })
+  expect(Math.abs((value?.at ?? 0) - Date.now())).toBeLessThan(60_000)
+  server.appendLog(ref, '  second \n\n')
+  expect([await next(lines), await next(lines)]).toEqual(['  second ', ''])
+  server.appendLog(ref, 'no line break')
+  server.endLog(ref)
+  expect([await next(lines), await next(lines)]).toEqual(['no line break', undefined])
+})
+
+test('a stream that is not to be followed ends with what there is', async () => {
+  const { server, open } = await start()
+  server.setLog(ref, 'one\ntwo\nthree\n')
+  expect((await all(await open({ follow: false }))).map(({ text }) => text)).toEqual(['one', 'two', 'three'])
+  expect(await all(await open({ follow: false, tailLines: 1 }))).toMatchObject([{ text: 'three' }])
+  expect(await all(await open({ follow: false, since: Date.now() + 60_000 }))).toEqual([])
+})
+
+test('a long line is cut, and how much was left out is known', async () => {
+  const { server, open } = await start()
+  server.setLog(ref, `${'ä'.repeat(100_000)}\nshort\n`)
+  const [long, short] = await all(await open({ follow: false }))
+  expect(long?.text).toMatch(/^ä{1900,2000}$/)
+  expect(long?.cutBytes).toBeGreaterThan(190_000)
+  expect(short).toMatchObject({ text: 'short', cutBytes: 0 })
+})
+
+test('characters that come in pieces are whole', async () => {
+  const { server, open } = await start()
+  server.splitEvents(3)
+  server.setLog(ref, 'größer → 漢字\nnext\n')
+  expect((await all(await open({ follow: false }))).map(({ text }) => text)).toEqual(['größer → 漢字', 'next'])
+})
+
+test('a connection that breaks is an error, and what had come of a line is not told', async () => {
+  const { server, open } = await start()
+  server.setLog(ref, 'one\n')
+  const lines = await open()
+  expect(await next(lines)).toBe('one')
+  const rest = lines.next()
+  server.cutWatches({ midEvent: true })
+  await expect(rest).rejects.toThrow()
+})
+
+test('a stream that is aborted ends at once', async () => {
+  const { server, controller, open } = await start()
+  server.setLog(ref, 'one\n')
+  const lines = await open()
+  expect(await next(lines)).toBe('one')
+  const rest = lines.next()
+  controller.abort()
+  await expect(rest).rejects.toThrow()
+})
+
+test.each([
+  [403, { verb: 'get', resource: 'pods/log' }],
+  [400, undefined],
+])('a refusal is an error of its own: %i', async (status, denial) => {
+  const { server, open } = await start()
+  if (denial !== undefined) server.deny(denial)
+  await expect(open({ previous: denial === undefined })).rejects.toMatchObject({ status })
+})
+
+test('that a log can be read says nothing of whether the server can be seen', async () => {
+  const { server, client, open } = await start()
+  let answers = 0
+  client.onAnswer = () => {
+    answers += 1
+  }
+  server.setLog(ref, 'one\n')
+  expect(await all(await open({ follow: false }))).toHaveLength(1)
+  expect(answers).toBe(0)
+})
