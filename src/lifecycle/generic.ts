@@ -45,7 +45,7 @@ function assessGeneric(object: KubeObject, view: View): Assessment {
     .concat(glowsUntil ?? [])
   return conclude(object, view, {
     ready,
-    readyMessage: words === '' ? 'exists; it publishes no readiness signal' : words,
+    readyMessage: words === '' ? 'exists' : words,
     milestones: [
       createdMilestone,
       observedMilestone(object, observed && !isAwaited && glowsUntil === undefined),
@@ -55,7 +55,7 @@ function assessGeneric(object: KubeObject, view: View): Assessment {
     ...(failure === undefined ? {} : { failure }),
     ...(standing.isReconciling ? { patience: 'its controller is reconciling it' } : {}),
     ...(due.length === 0 ? {} : { recheckAt: Math.min(...due) }),
-    notes: ready && standing.meaning === undefined ? ['no readiness signal: it exists, nothing more can be known'] : [],
+    notes: ready && standing.meaning === undefined ? ['it gives no readiness signal, so nothing more can be known'] : [],
   })
 }
 
