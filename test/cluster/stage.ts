@@ -1,5 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { type Api, ApiError, type KubeObject } from './api.ts'
 import { isComplete } from './facts.ts'
@@ -114,8 +114,9 @@ export class Stage {
 
   /** Writes a file of the repository that the action finds checked out. */
   write(name: string, content: string): void {
-    mkdirSync(this.workspace, { recursive: true })
-    writeFileSync(join(this.workspace, name), content)
+    const path = join(this.workspace, name)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, content)
   }
 
   /** Lets time pass, where the lateness of something is what is tested. */

@@ -1,7 +1,7 @@
 import { ApiError, type KubeObject } from '../api.ts'
 import { until } from '../command.ts'
 import { creationRefused, deploymentComplete, secondsAfterStart } from '../facts.ts'
-import { daemonSet, deployment, plain, pod } from '../objects.ts'
+import { daemonSet, deployment, plain, pod, template } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 import type { Stage } from '../stage.ts'
 
@@ -32,6 +32,26 @@ export const admission: Scenario[] = [
     after: allowPods,
     expect: { outcome: 'failed', reason: 'admission-denied' },
     decidedBy: creationRefused('denied request', 2),
+  },
+  {
+    ...web,
+    name: 'pod-security-denies',
+    setup: async (stage) => {
+      const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' }
+      await stage.patch('Namespace', stage.namespace, { metadata: { labels } })
+      await until('the standard is enforced', 30, () => isRefused(stage, 403))
+      await stage.apply(deployment('web'))
+    },
+    expect: { outcome: 'failed', reason: 'admission-denied' },
+    decidedBy: creationRefused('violates PodSecurity', 2),
+  },
+  {
+    ...web,
+    name: 'priority-class-missing',
+    inputs: { ...web.inputs, 'stall-timeout': '6s' },
+    setup: (stage) => stage.apply(deployment('web', {}, template('web', {}, { priorityClassName: 'urgent' }))),
+    expect: { outcome: 'stalled', reason: 'replica-failure' },
+    decidedBy: secondsAfterStart(6),
   },
   {
     ...web,

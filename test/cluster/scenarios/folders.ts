@@ -1,6 +1,7 @@
 import { stringify } from 'yaml'
-import type { KubeObject } from '../api.ts'
-import { all, conditionTrue, deploymentComplete } from '../facts.ts'
+import { ApiError, type KubeObject } from '../api.ts'
+import { until } from '../command.ts'
+import { all, conditionTrue, deploymentComplete, pullRefused } from '../facts.ts'
 import { autoscaler, container, deployment, job, plain, service, slowStart } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 import type { Stage } from '../stage.ts'
@@ -12,8 +13,10 @@ export const folders: Scenario[] = [
     inputs: { manifests: 'everything.yaml' },
     setup: async (stage) => {
       const objects = manyKinds(stage)
-      stage.write('everything.yaml', objects.map((object) => stringify(object)).join('---\n'))
+      stage.write('everything.yaml', yaml(...objects, widget(stage)))
       await stage.apply(...objects)
+      await until('the kind of the folder is served', 30, () => isServed(stage))
+      await stage.api.apply(`${widgets(stage)}/web`, widget(stage))
     },
     after: async (stage) => {
       await stage.remove('CustomResourceDefinition', `widgets.${group(stage)}`)
@@ -23,9 +26,51 @@ export const folders: Scenario[] = [
     kubectl: 'deployment/web',
     expect: { outcome: 'ready', reason: '' },
     decidedBy: all(deploymentComplete('web'), conditionTrue('Job', 'migrate', 'Complete')),
-    takesSeconds: 12,
+    takesSeconds: 18,
+    check: ({ summary }) =>
+      summary.includes('no readiness signal') ? [] : ['the summary does not say that nothing is known of the widget'],
+  },
+  {
+    name: 'manifest-with-a-missing-image',
+    inputs: { manifests: 'k8s' },
+    setup: async (stage) => {
+      const objects = [service('web'), deployment('web', { image: 'v9', imagePullPolicy: 'Always' })]
+      stage.write('k8s/web.yaml', yaml(...objects))
+      await stage.apply(...objects)
+    },
+    kubectl: 'deployment/web',
+    expect: { outcome: 'failed', reason: 'image-not-found' },
+    decidedBy: pullRefused('not found', 2),
+    takesSeconds: 20,
+    check: ({ log }) =>
+      /^::error [^\n]*file=k8s\/web\.yaml,[^\n]*line=\d+/m.test(log) ? [] : ['no annotation points to the manifest'],
   },
 ]
+
+function yaml(...objects: KubeObject[]): string {
+  return objects.map((object) => stringify(object)).join('---\n')
+}
+
+/** Where the objects of the stage's own kind are. */
+const widgets = (stage: Stage) => `/apis/${group(stage)}/v1/namespaces/${stage.namespace}/widgets`
+
+const widget = (stage: Stage): KubeObject => ({
+  apiVersion: `${group(stage)}/v1`,
+  kind: 'Widget',
+  metadata: { name: 'web' },
+  spec: { size: 'small' },
+})
+
+/** The API server answers 404, and then for a moment 429, before a new kind's storage is there. */
+async function isServed(stage: Stage): Promise<boolean> {
+  try {
+    await stage.api.get(widgets(stage))
+    return true
+  } catch (error) {
+    if (error instanceof ApiError && [404, 429].includes(error.status)) return false
+    throw error
+  }
+}
 
 const group = ({ namespace }: Stage) => `${namespace}.example.com`
 

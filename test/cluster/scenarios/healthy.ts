@@ -1,5 +1,5 @@
 import { deploymentComplete, deploymentSettled, podsReady } from '../facts.ts'
-import { deployment, imageName, pod, replicaSet, slowStart } from '../objects.ts'
+import { deployment, imageName, pod, replicaSet, slowStart, template } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 
 const web = {
@@ -7,6 +7,8 @@ const web = {
   kubectl: 'deployment/web',
   expect: { outcome: 'ready', reason: '' },
 }
+
+const graceful = { terminationGracePeriodSeconds: 10 }
 
 /** Rollouts that become ready, some of them after an accident that the cluster heals by itself. */
 export const healthy: Scenario[] = [
@@ -26,6 +28,25 @@ export const healthy: Scenario[] = [
     },
     decidedBy: deploymentComplete('web'),
     takesSeconds: 10,
+  },
+  {
+    ...web,
+    name: 'recreate',
+    setup: async (stage) => {
+      const strategy = { type: 'Recreate' }
+      const ends = 'trap "sleep 2; exit 0" TERM; serve & wait; wait'
+      await stage.rollOut(deployment('web', {}, { strategy, ...template('web', { script: ends }, graceful) }))
+      await stage.apply(deployment('web', {}, { strategy, ...template('web', { image: 'v2' }, graceful) }))
+    },
+    decidedBy: deploymentComplete('web'),
+    takesSeconds: 12,
+  },
+  {
+    ...web,
+    name: 'min-ready-seconds',
+    setup: (stage) => stage.apply(deployment('web', {}, { minReadySeconds: 5 })),
+    decidedBy: deploymentComplete('web'),
+    takesSeconds: 9,
   },
   {
     ...web,

@@ -40,6 +40,28 @@ export const sidecars: Scenario[] = [
     decidedBy: conditionTrue('Job', 'migrate', 'Complete'),
     takesSeconds: 8,
   },
+  {
+    name: 'job-with-a-sidecar-fails',
+    inputs: { resources: 'job/migrate' },
+    setup: (stage) =>
+      stage.apply(
+        job(
+          'migrate',
+          'sleep 1; echo no such table; exit 3',
+          { backoffLimit: 0 },
+          {
+            initContainers: [sidecar({ script: 'exec sleep infinity' })],
+          },
+        ),
+      ),
+    expect: { outcome: 'failed', reason: 'job-failed' },
+    decidedBy: conditionTrue('Job', 'migrate', 'FailureTarget'),
+    takesSeconds: 8,
+    check: ({ outputs, summary }) => [
+      ...(outputs['message']?.includes('container app') ? [] : [`another container is blamed: ${outputs['message']}`]),
+      ...(summary.includes('no such table') ? [] : ["the summary lacks the Job's last words"]),
+    ],
+  },
 ]
 
 function sidecar(options: ContainerOptions): object {
