@@ -2,7 +2,7 @@ import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
 import { groupOf } from '../cluster/store.ts'
 import { type Finding, throwAll } from './findings.ts'
 import type { HealthCheck } from './health-checks.ts'
-import { didYouMean } from './nearest.ts'
+import { nearest } from './nearest.ts'
 import { parseReferences, type Reference } from './references.ts'
 import { type Resolution, type Resolved, requestOf, resolveReferences } from './resolve.ts'
 import { displayName, type Target } from './target.ts'
@@ -115,18 +115,17 @@ async function matchesOf(
     .map(([index]) => index)
 }
 
-function nothingWords({ reference, resource }: Resolved, targets: readonly Target[]): string {
+function nothingWords({ reference, resource: { kind } }: Resolved, targets: readonly Target[]): string {
   const { name = '', selector, namespace } = reference
   const where = namespace === undefined ? '' : ` in ${namespace}`
-  const written = displayName({
-    kind: resource.kind,
-    apiVersion: '',
+  const written = displayName({ apiVersion: '', kind, name, ...(selector === undefined ? {} : { selector }) })
+  const siblings = targets.filter((it) => it.kind === kind && namespace === (namespace && it.namespace))
+  const near = nearest(
     name,
-    ...(selector === undefined ? {} : { selector }),
-  })
-  if (selector !== undefined) return `${written}${where} is none of the gated resources. Name it in resources, too.`
-  const near = didYouMean(written, targets.map(displayName))
-  return `${written}${where} is not among the gated resources.${near || ' Name it in resources, too.'}`
+    siblings.map((it) => it.name),
+  ).map((it) => displayName({ apiVersion: '', kind, name: it }))
+  const remedy = near.length === 0 ? 'Name it in resources, too.' : `Did you mean ${near.join(' or ')}?`
+  return `${written}${where} is not among the gated resources. ${remedy}`
 }
 
 /** Why the pods of a target are not watched, if they are not. */

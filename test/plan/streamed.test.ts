@@ -1,0 +1,97 @@
+import type { WatchRequest } from '../../src/cluster/feed.ts'
+import { UserError } from '../../src/errors.ts'
+import { parseReferences } from '../../src/plan/references.ts'
+import { chooseStreamed, parseStreamLogs, resolveStreamLogs } from '../../src/plan/streamed.ts'
+import type { Target } from '../../src/plan/target.ts'
+import { resources } from './discovery.ts'
+
+function target(kind: string, name: string, more: Partial<Target> = {}): Target {
+  const apiVersion = { Job: 'batch/v1', Pod: 'v1', Service: 'v1', Certificate: 'cert-manager.io/v1' }[kind] ?? 'apps/v1'
+  return { apiVersion, kind, namespace: 'shop', name, clocks: {}, ...more }
+}
+
+const targets = [
+  target('Job', 'migrate'),
+  target('Deployment', 'web'),
+  target('Deployment', 'api', { namespace: 'other' }),
+  target('Pod', 'task', { waitFor: { type: 'jsonpath', path: '{.status.phase}', value: 'Succeeded' } }),
+]
+
+interface Around {
+  readonly among?: readonly Target[]
+  /** The names that a label selector matches, by namespace. */
+  readonly labelled?: Readonly<Record<string, readonly string[]>>
+  readonly healthChecks?: readonly { apiVersion: string; kind: string }[]
+}
+
+/** The names of the targets that are chosen, or the mistakes. */
+async function choose(text: string, { among = targets, labelled = {}, healthChecks = [] }: Around = {}) {
+  try {
+    const { references } = parseReferences(text, 'stream-logs')
+    const list = async ({ namespace = '', labelSelector }: WatchRequest) =>
+      labelSelector === 'app=shop' ? (labelled[namespace] ?? []) : []
+    const chosen = await chooseStreamed(resolveStreamLogs(references, resources), among, list, healthChecks)
+    return [...chosen].map((index) => among[index]?.name)
+  } catch (error) {
+    if (error instanceof UserError)
+      return error.mistakes.map(({ input, line, message }) => `${input} ${line}: ${message}`)
+    throw error
+  }
+}
+
+test('a name chooses the target of that name, in whichever namespace it is gated', async () => {
+  expect(await choose('job/migrate deploy/api')).toEqual(['migrate', 'api'])
+  expect(await choose('deploy/api -n other')).toEqual(['api'])
+})
+
+test('a line that kubectl printed is a reference too', async () => {
+  expect(await choose('job.batch/migrate created')).toEqual(['migrate'])
+})
+
+test('a selector chooses those of the targets that it matches now', async () => {
+  const labelled = { shop: ['web', 'not-gated'], other: ['api'] }
+  expect(await choose('deploy -l app=shop', { labelled })).toEqual(['web', 'api'])
+  expect(await choose('deploy -l app=shop -n shop', { labelled })).toEqual(['web'])
+  expect(await choose('deploy,job --all')).toEqual(['web', 'api', 'migrate'])
+})
+
+test('what is excluded is not shown', async () => {
+  expect(await choose('deploy,job --all\n!deploy/api')).toEqual(['web', 'migrate'])
+})
+
+test('what is not gated is a mistake, with the line and what may have been meant', async () => {
+  expect(await choose('job/migrat\ndeploy/api -n shop\ndeploy -l app=shop')).toEqual([
+    'stream-logs 1: job/migrat is not among the gated resources. Did you mean job/migrate?',
+    'stream-logs 2: deployment/api in shop is not among the gated resources. Name it in resources, too.',
+    'stream-logs 3: deployment -l app=shop is not among the gated resources. Name it in resources, too.',
+  ])
+})
+
+test('a selector that matched nothing to gate is no mistake here: the gate tells of it', async () => {
+  const among = [target('Deployment', '', { selector: 'app=shop' })]
+  expect(await choose('deploy -l app=shop', { among })).toEqual([''])
+})
+
+test('a kind that is unknown, or has no pods, is a mistake', async () => {
+  expect(await choose('jbo/migrate')).toEqual([expect.stringMatching(/^stream-logs 1: The server has no kind "jbo"/)])
+  expect(await choose('svc/web', { among: [target('Service', 'web')] })).toEqual([
+    'stream-logs 1: The gate knows of no pods of a Service. Name what runs them: job/NAME, deployment/NAME.',
+  ])
+})
+
+test('a target that is judged without its pods is a mistake, and a Pod is never', async () => {
+  const waitFor = { type: 'condition', condition: 'Complete', status: 'True' } as const
+  expect(await choose('job/migrate', { among: [target('Job', 'migrate', { waitFor })] })).toEqual([
+    expect.stringMatching(/^stream-logs 1: job\/migrate is waited for by --for, .* Leave --for out/),
+  ])
+  const healthChecks = [{ apiVersion: 'batch/v1', kind: 'Job' }]
+  expect(await choose('job/migrate', { healthChecks })).toEqual([
+    expect.stringMatching(/^stream-logs 1: job\/migrate is judged by health-checks/),
+  ])
+  expect(await choose('pod/task')).toEqual(['task'])
+})
+
+test('nothing is chosen where nothing is written', async () => {
+  expect(parseStreamLogs('', () => {})).toEqual([])
+  expect(await chooseStreamed(resolveStreamLogs([], resources), targets, async () => [])).toEqual(new Set())
+})
