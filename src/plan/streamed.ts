@@ -95,13 +95,8 @@ async function matchesOf(
   targets: readonly Target[],
   list: (request: WatchRequest) => Promise<readonly string[]>,
 ): Promise<readonly number[]> {
-  const { reference, resource } = entry
-  const candidates = [...targets.entries()].filter(
-    ([, { apiVersion, kind, namespace }]) =>
-      kind === resource.kind &&
-      groupOf(apiVersion) === resource.group &&
-      (reference.namespace === undefined || reference.namespace === namespace),
-  )
+  const { reference } = entry
+  const candidates = candidatesOf(entry, targets)
   const { name, selector } = reference
   if (name !== undefined) return candidates.filter(([, target]) => target.name === name).map(([index]) => index)
   if (selector === '') return candidates.map(([index]) => index)
@@ -115,17 +110,25 @@ async function matchesOf(
     .map(([index]) => index)
 }
 
-function nothingWords({ reference, resource: { kind } }: Resolved, targets: readonly Target[]): string {
+/** The targets of a reference's kind, and of its namespace if it names one, with their places. */
+function candidatesOf({ reference, resource }: Resolved, targets: readonly Target[]): (readonly [number, Target])[] {
+  return [...targets.entries()].filter(
+    ([, { apiVersion, kind, namespace }]) =>
+      kind === resource.kind &&
+      groupOf(apiVersion) === resource.group &&
+      (reference.namespace === undefined || reference.namespace === namespace),
+  )
+}
+
+function nothingWords(entry: Resolved, targets: readonly Target[]): string {
+  const { reference, resource } = entry
   const { name = '', selector, namespace } = reference
+  const shown = (it: Pick<Target, 'name' | 'selector'>) => displayName({ apiVersion: '', kind: resource.kind, ...it })
   const where = namespace === undefined ? '' : ` in ${namespace}`
-  const written = displayName({ apiVersion: '', kind, name, ...(selector === undefined ? {} : { selector }) })
-  const siblings = targets.filter((it) => it.kind === kind && namespace === (namespace && it.namespace))
-  const near = nearest(
-    name,
-    siblings.map((it) => it.name),
-  ).map((it) => displayName({ apiVersion: '', kind, name: it }))
+  const siblings = candidatesOf(entry, targets).map(([, target]) => target.name)
+  const near = nearest(name, siblings).map((sibling) => shown({ name: sibling }))
   const remedy = near.length === 0 ? 'Name it in resources, too.' : `Did you mean ${near.join(' or ')}?`
-  return `${written}${where} is not among the gated resources. ${remedy}`
+  return `${shown({ name, ...(selector === undefined ? {} : { selector }) })}${where} is not among the gated resources. ${remedy}`
 }
 
 /** Why the pods of a target are not watched, if they are not. */
