@@ -1,7 +1,8 @@
-import type { DaemonSet, KubeObject, Node, Pod } from '../cluster/objects.ts'
+import type { DaemonSet, KubeObject, Pod } from '../cluster/objects.ts'
 import { milestonesOf } from '../plan/milestones.ts'
 import type { Assessment } from './assessment.ts'
-import { condition, earliest, isReplaced } from './pod-state.ts'
+import { excuses, nodeOf, unfinishedNodes } from './daemon-nodes.ts'
+import { earliest, isReplaced } from './pod-state.ts'
 import { byImportance, examinePods, type PodsState, settledByPods, settledUnseen } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
 import { countMilestone, minReadyPatience, podMilestones, pods, terminatingUntil } from './replicas.ts'
@@ -49,12 +50,20 @@ function assessDaemonSet(set: DaemonSet, view: View): Assessment {
 
   const passed = state?.pods.filter((pod) => pod.settled).length ?? 0
   const unfinished = passed === 0 ? [] : unfinishedNodes(owned, isExcused, isNew)
-  const awaited = Math.max(0, desired - unfinished.length)
+  // Of a node that is gone, or that has a pod although none should be there, the controller counts nothing.
+  const uncounted = Math.max(0, new Set(owned.map(nodeOf)).size - (status.currentNumberScheduled ?? 0))
+  const awaited = Math.max(0, desired - Math.max(0, unfinished.length - uncounted))
   const updated = isOnDelete ? desired : (status.updatedNumberScheduled ?? 0)
   const available = (isOnDelete ? status.numberReady : status.numberAvailable) ?? 0
   const isUpdated = observed && updated >= awaited
   const isAvailable = isUpdated && available >= awaited
   const settled = state === undefined ? settledUnseen(view) : settledByPods(state, awaited, view)
+  // The controller's counts hold excused nodes too: with those, only the pods themselves tell that the others are done.
+  const isDoneElsewhere =
+    unfinished.length === 0 ||
+    (gated.filter((pod) => !isReplaced(pod)).length >= awaited &&
+      awaitedPods.every((pod) => isOnDelete || isReplaced(pod) || isNew(pod)))
+  const isDone = isAvailable && isDoneElsewhere && settled.done
   const old = owned.filter((pod) => !isReplaced(pod) && !isNew(pod)).length
   const problems = [
     ...(current?.problems ?? []),
@@ -69,7 +78,7 @@ function assessDaemonSet(set: DaemonSet, view: View): Assessment {
   const created = Math.max(desired === 0 ? 0 : 1, gated.length)
 
   return conclude(set, view, {
-    ready: isAvailable && settled.done,
+    ready: isDone,
     readyMessage:
       desired === 0
         ? 'no node takes its pods'
@@ -78,7 +87,7 @@ function assessDaemonSet(set: DaemonSet, view: View): Assessment {
       createdMilestone,
       observedMilestone(set),
       ...podMilestones(state, observed ? Math.min(awaited, created) : created),
-      readyMilestone(state, observed ? available : 0, awaited, isAvailable && settled.done, observed),
+      readyMilestone(state, observed ? available : 0, awaited, isDone, observed),
       { ...countMilestone('updated', updated, awaited, 'updated'), state: isUpdated ? 'done' : 'open' },
     ],
     problems,
@@ -128,50 +137,4 @@ function revisionTest(set: DaemonSet, view: View): (pod: Pod) => boolean {
   return ({ metadata: { labels = {} } }) =>
     (newest !== undefined && labels[hashLabel] === newest) ||
     (generation !== undefined && labels[generationLabel] === generation)
-}
-
-/** Why nobody should wait for a node: it is not ready, cordoned, gone, or joined since the gate began. */
-function excuses(view: View): (node: string) => string | undefined {
-  const nodes = new Map((view.list('Node', undefined) as readonly Node[]).map((node) => [node.metadata.name, node]))
-  return (name) => {
-    const node = nodes.get(name)
-    if (nodes.size === 0 || name === '') return undefined
-    if (node === undefined) return 'gone'
-    if (node.spec?.unschedulable === true) return 'cordoned'
-    if (condition(node, 'Ready')?.status !== 'True') return 'not ready'
-    return (view.time(node.metadata.creationTimestamp) ?? 0) <= view.startedAt
-      ? undefined
-      : 'joined since the gate began'
-  }
-}
-
-/**
- * The excused nodes that have a pod of this set which is not finished, and so holds nothing up. A node without one may not
- * be meant by the set at all (node selector, taints), and is not among them.
- */
-function unfinishedNodes(
-  owned: readonly Pod[],
-  isExcused: (node: string) => boolean,
-  isNew: (pod: Pod) => boolean,
-): readonly string[] {
-  const isFinished = (pod: Pod) => isNew(pod) && !isReplaced(pod) && condition(pod, 'Ready')?.status === 'True'
-  const finished = new Set(owned.filter(isFinished).map(nodeOf))
-  return [...new Set(owned.map(nodeOf))].filter((node) => isExcused(node) && !finished.has(node))
-}
-
-/** A pod that waits for its node names it by the affinity that the controller gives it (pkg/controller/daemon/util). */
-function nodeOf({ spec }: Pod): string {
-  if (spec?.nodeName !== undefined && spec.nodeName !== '') return spec.nodeName
-  const { affinity } = (spec ?? {}) as { affinity?: NodeAffinity }
-  const terms = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
-  const fields = terms.flatMap(({ matchFields = [] }) => matchFields)
-  return fields.find(({ key }) => key === 'metadata.name')?.values?.[0] ?? ''
-}
-
-interface NodeAffinity {
-  nodeAffinity?: {
-    requiredDuringSchedulingIgnoredDuringExecution?: {
-      nodeSelectorTerms?: { matchFields?: { key?: string; values?: string[] }[] }[]
-    }
-  }
 }

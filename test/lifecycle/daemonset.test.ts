@@ -172,6 +172,44 @@ describe('a DaemonSet does not wait for a node', () => {
   })
 })
 
+describe('a DaemonSet goes on waiting for its other nodes', () => {
+  const third = createNode('n3', { cordoned: true })
+  const ready = agent('n1', readyStatus(1))
+  const old = agent('n2', readyStatus(2), 'old')
+
+  it.each<[string, DaemonSetStatus, readonly KubeObject[]]>([
+    [
+      'when a node is gone that it no longer counts',
+      done(2, { updatedNumberScheduled: 1 }),
+      [...nodes, ready, old, agent('n3', pending)],
+    ],
+    [
+      'when a cordoned node still has a pod that should not be there',
+      done(2, { updatedNumberScheduled: 1, numberMisscheduled: 1 }),
+      [...nodes, third, ready, old, agent('n3', pending, 'old')],
+    ],
+    [
+      'when its new pod on a cordoned node holds up the update of another',
+      done(3, { updatedNumberScheduled: 2, numberReady: 2, numberAvailable: 2 }),
+      [...nodes, third, ready, old, agent('n3', pending)],
+    ],
+    [
+      'when the old pod of another is just leaving',
+      done(3, { updatedNumberScheduled: 2, numberReady: 2, numberAvailable: 2 }),
+      [
+        ...nodes,
+        third,
+        ready,
+        { ...old, metadata: { ...old.metadata, deletionTimestamp: iso(90) } },
+        agent('n3', pending),
+      ],
+    ],
+  ])('%s', (_, status, objects) => {
+    const set = createSet({ status })
+    expect(judge(set, objects, { history: seenTarget([0, set]), now: 60 }).status).toBe('progressing')
+  })
+})
+
 describe('a DaemonSet fails', () => {
   const broken = (nth: number, at: number, hash?: string) => agent('n1', crashLoopStatus(nth, at), hash)
   const judgeBroken = (hash: string, generation = 1, type = 'RollingUpdate') => {
