@@ -1,0 +1,235 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { breachesOf } from '../cluster/contract.ts'
+import { type ApiServer, startApiServer } from '../support/api-server.ts'
+import { type StartedAction, startAction } from '../support/runner.ts'
+
+/** A process of Node that reads TypeScript starts in about a second, on a busy machine in a few. */
+import.meta.jest.setTimeout(30_000)
+
+const token = 'sesame-open-0123456789'
+const log = { namespace: 'shop', pod: 'migrate-x7k2p', container: 'app' }
+let folder: string
+let server: ApiServer
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'stream-'))
+  server = await startApiServer()
+})
+
+afterEach(async () => {
+  await server.close()
+  rmSync(folder, { recursive: true })
+})
+
+/** A Job with a pod of one container. */
+function applyJob(): void {
+  const selector = { matchLabels: { job: 'migrate' } }
+  const { metadata } = server.apply({
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name: 'migrate', namespace: 'shop' },
+    spec: { selector, backoffLimit: 0 },
+    status: { active: 1, startTime: server.now().toISOString() },
+  })
+  server.apply({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name: log.pod,
+      namespace: 'shop',
+      labels: selector.matchLabels,
+      ownerReferences: [
+        { apiVersion: 'batch/v1', kind: 'Job', name: 'migrate', uid: metadata.uid ?? '', controller: true },
+      ],
+    },
+    spec: { restartPolicy: 'Never', nodeName: 'node', containers: [{ name: 'app', image: 'app' }] },
+    status: {
+      phase: 'Running',
+      containerStatuses: [
+        { name: 'app', restartCount: 0, state: { running: { startedAt: server.now().toISOString() } } },
+      ],
+    },
+  })
+}
+
+/** The container ends, and the Job with it. */
+function end(condition: 'Complete' | 'Failed'): void {
+  const exitCode = condition === 'Complete' ? 0 : 3
+  const finishedAt = server.now().toISOString()
+  const pod = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop', name: log.pod }
+  server.patch(pod, {
+    status: {
+      phase: exitCode === 0 ? 'Succeeded' : 'Failed',
+      containerStatuses: [{ name: 'app', restartCount: 0, state: { terminated: { exitCode, finishedAt } } }],
+    },
+  })
+  server.patch(
+    { apiVersion: 'batch/v1', kind: 'Job', namespace: 'shop', name: 'migrate' },
+    {
+      status: {
+        active: 0,
+        [exitCode === 0 ? 'succeeded' : 'failed']: 1,
+        conditions: [
+          { type: condition, status: 'True', lastTransitionTime: finishedAt, reason: 'BackoffLimitExceeded' },
+        ],
+      },
+    },
+  )
+}
+
+interface Running extends StartedAction {
+  /** Resolves once this stands in the log. */
+  readonly told: (text: string) => Promise<void>
+}
+
+function start(inputs: Record<string, string> = {}): Running {
+  let printed = ''
+  const waiting = new Set<() => void>()
+  const onText = (text: string) => {
+    printed += text
+    for (const look of waiting) look()
+  }
+  const all = { kubeconfig: server.kubeconfig({ token, namespace: 'shop' }), resources: 'job/migrate', ...inputs }
+  const action = startAction(
+    'src/index.ts',
+    folder,
+    { 'stream-logs': 'job/migrate', ...all },
+    {
+      env: { NO_COLOR: '1' },
+      onText,
+    },
+  )
+  const told = (text: string) =>
+    new Promise<void>((resolve, reject) => {
+      const look = () => {
+        if (printed.includes(text)) resolve()
+      }
+      waiting.add(look)
+      look()
+      void action.ended.then(() => reject(new Error(`It ended without ${text}:\n${printed}`)))
+    })
+  return { ...action, told }
+}
+
+async function linesOf(action: StartedAction): Promise<{ lines: string[]; outputs: Record<string, string> }> {
+  const ended = await action.ended
+  expect(breachesOf(ended, [token])).toEqual([])
+  return { lines: ended.log.split('\n').filter((line) => !line.startsWith('::add-mask')), outputs: ended.outputs }
+}
+
+const streamed = (lines: readonly string[]) =>
+  lines.flatMap((line) => /^ +\d+:\d\d {2}job\/migrate {2}(x7k2p app [│·].*)$/.exec(line)?.[1] ?? [])
+
+describe('the lines of a migration', () => {
+  test('are in the log while it runs, and its last ones before the verdict', async () => {
+    applyJob()
+    server.setLog(log, 'migrating 1 of 2\n')
+    const action = start()
+    await action.told('x7k2p app │ migrating 1 of 2')
+    server.appendLog(log, 'migrating 2 of 2\n')
+    await action.told('x7k2p app │ migrating 2 of 2')
+    server.appendLog(log, 'done\n')
+    server.endLog(log)
+    end('Complete')
+    const { lines, outputs } = await linesOf(action)
+    expect(outputs['outcome']).toBe('ready')
+    expect(streamed(lines)).toEqual([
+      'x7k2p app │ migrating 1 of 2',
+      'x7k2p app │ migrating 2 of 2',
+      'x7k2p app │ done',
+    ])
+    const places = ['app │ done', 'job/migrate  ✓ ready', '✓ Rollout ready'].map((text) =>
+      lines.findIndex((line) => line.includes(text)),
+    )
+    expect(places).toEqual([...places].sort((a, b) => a - b))
+  })
+
+  test('are told before its failure, whose evidence they are as well', async () => {
+    applyJob()
+    server.setLog(log, 'start\n')
+    const action = start()
+    await action.told('app │ start')
+    server.appendLog(log, 'no such table\n')
+    server.endLog(log)
+    end('Failed')
+    const { lines, outputs } = await linesOf(action)
+    expect(outputs).toMatchObject({ outcome: 'failed', reason: 'job-failed' })
+    const last = lines.findIndex((line) => line.includes('app │ no such table'))
+    const verdict = lines.findIndex((line) => line.includes('job/migrate  ✗ failed'))
+    expect([last > 0, verdict > last]).toEqual([true, true])
+  })
+
+  test('are no commands, whatever they say', async () => {
+    applyJob()
+    server.setLog(log, '::error::pwned\n  ::stop-commands::x\n##[error]pwned\n\x1b[2Jwiped\rover\n')
+    server.endLog(log)
+    end('Complete')
+    const { lines } = await linesOf(start())
+    expect(lines.filter((line) => /^\s*::|##\[|\x1b/.test(line))).toEqual([])
+    expect(streamed(lines)).toEqual([
+      'x7k2p app │ : :error::pwned',
+      'x7k2p app │   : :stop-commands::x',
+      'x7k2p app │ ## [error]pwned',
+      'x7k2p app │ wiped over',
+    ])
+  })
+
+  test('go on after their stream was cut, without repeating or losing one', async () => {
+    applyJob()
+    server.setLog(log, 'one\ntwo\n')
+    const action = start()
+    await action.told('app │ two')
+    server.appendLog(log, 'three\n')
+    server.cutWatches()
+    server.appendLog(log, 'four\n')
+    await action.told('app │ four')
+    server.appendLog(log, 'five\n')
+    server.endLog(log)
+    end('Complete')
+    const { lines, outputs } = await linesOf(action)
+    expect(outputs['outcome']).toBe('ready')
+    expect(streamed(lines)).toEqual(['one', 'two', 'three', 'four', 'five'].map((text) => `x7k2p app │ ${text}`))
+  })
+
+  test('that may not be read are a warning, once, and change no verdict', async () => {
+    applyJob()
+    server.deny({ verb: 'get', resource: 'pods/log' })
+    const action = start()
+    await action.told('Showing logs takes the right')
+    end('Complete')
+    const { lines, outputs } = await linesOf(action)
+    expect(outputs['outcome']).toBe('ready')
+    expect(lines.filter((line) => line.startsWith('::warning::'))).toEqual([
+      expect.stringMatching(/^::warning::The log of pod migrate-x7k2p, container app cannot be shown: pods/),
+    ])
+  })
+
+  test('of a Job that never ends do not keep a cancelled job from ending', async () => {
+    applyJob()
+    server.setLog(log, 'one\n')
+    const action = start()
+    await action.told('app │ one')
+    const sentAt = Date.now()
+    action.process.kill('SIGINT')
+    const ended = await action.ended
+    expect(ended.outputs['outcome']).toBe('cancelled')
+    expect(ended.endedAt - sentAt).toBeLessThan(5_000)
+  })
+})
+
+test('a reference that is not gated is a mistake, said at the start', async () => {
+  applyJob()
+  const { lines, outputs } = await linesOf(start({ 'stream-logs': '\njob/migrat' }))
+  expect(outputs).toMatchObject({ outcome: 'misconfigured', reason: 'input-invalid' })
+  expect(lines.join('\n')).toContain(
+    'stream-logs, line 2: job/migrat is not among the gated resources. Did you mean job/migrate?',
+  )
+})
+
+test('mistakes of both inputs are told together', async () => {
+  const { lines, outputs } = await linesOf(start({ resources: 'deploymnt/web', 'stream-logs': 'jbo/migrate' }))
+  expect(outputs).toMatchObject({ outcome: 'misconfigured', reason: 'kind-unknown' })
+  expect(lines.join('\n')).toMatch(/resources, line 1: .*deploymnt[\s\S]*stream-logs, line 1: .*jbo/)
+})
