@@ -7,6 +7,12 @@ export function apiVersionOf({ group, version }: Pick<ApiResource, 'group' | 've
   return group === '' ? version : `${group}/${version}`
 }
 
+/** The plural of a kind, formed as controller-gen forms it: `Ingresses`, `NetworkPolicies`, `Pods`. */
+export function pluralOf(kind: string): string {
+  if (/(s|x|z|ch|sh)$/.test(kind)) return `${kind}es`
+  return /[^aeiou]y$/.test(kind) ? kind.replace(/y$/, 'ies') : `${kind}s`
+}
+
 /**
  * The resource that kubectl means by a word: `deploy`, `Deployment`, `deployments`, `deployment.apps`,
  * `deployments.v1.apps`, `storageclass.storage` (the start of a group suffices), in any case.

@@ -1,5 +1,6 @@
 import type { ApiResource } from '../cluster/feed.ts'
 import { groupOf } from '../cluster/store.ts'
+import { pluralOf } from '../plan/kinds.ts'
 
 function resource(apiVersion: string, kind: string, plural: string, ...shortNames: string[]): ApiResource {
   return { ...namesOf(apiVersion, kind), plural, shortNames, namespaced: true, status: true }
@@ -51,13 +52,8 @@ export const commonKinds: readonly ApiResource[] = [
   clusterWide('apiregistration.k8s.io/v1', 'APIService', 'apiservices'),
 ]
 
-/** A kind of which a recording knows nothing but its name; the plural is formed as controller-gen forms it. */
+/** A kind of which a recording knows nothing but its name. */
 export function guessKind(apiVersion: string, kind: string, namespaced: boolean): ApiResource {
   const names = namesOf(apiVersion, kind)
-  const plural = /(s|x|z|ch|sh)$/.test(names.singular)
-    ? `${names.singular}es`
-    : /[^aeiou]y$/.test(names.singular)
-      ? `${names.singular.slice(0, -1)}ies`
-      : `${names.singular}s`
-  return { ...names, plural, namespaced, status: true }
+  return { ...names, plural: pluralOf(names.singular), namespaced, status: true }
 }

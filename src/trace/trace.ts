@@ -9,6 +9,7 @@ import { ruleOf } from '../lifecycle/rules.ts'
 import type { Surroundings } from '../lifecycle/surroundings.ts'
 import type { LifecycleSettings, View } from '../lifecycle/view.ts'
 import { waitForRule } from '../lifecycle/wait-for.ts'
+import { pluralOf } from '../plan/kinds.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
 import { companions } from './companions.ts'
 import type { Parting, Present, Scene } from './scene.ts'
@@ -98,7 +99,7 @@ export class Trace {
 
   #fail({ code, kind = 'object', message, ...request }: FeedEvent & { type: 'ERROR' }): void {
     if (code === 403 || code === 404 || code === 405) {
-      const words = `${kind}s cannot be read: ${message}`
+      const words = `${pluralOf(kind)} cannot be read: ${message}`
       this.#unreadable.set(words, { request: { ...request, kind }, words })
     } else {
       this.#trouble = message

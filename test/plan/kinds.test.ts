@@ -1,4 +1,4 @@
-import { apiVersionOf, explainUnknownKind, findKind } from '../../src/plan/kinds.ts'
+import { apiVersionOf, explainUnknownKind, findKind, pluralOf } from '../../src/plan/kinds.ts'
 import { resources } from './discovery.ts'
 
 function found(word: string): string | undefined {
@@ -83,4 +83,13 @@ describe('explainUnknownKind', () => {
       '"all" stands for many kinds, of whatever is there, so a gate on it would prove nothing. Name the kinds: deploy,sts --all.',
     )
   })
+})
+
+it.each([
+  ['Pod', 'Pods'],
+  ['StorageClass', 'StorageClasses'],
+  ['NetworkPolicy', 'NetworkPolicies'],
+  ['Gateway', 'Gateways'],
+])('the plural of %s is %s', (kind, plural) => {
+  expect(pluralOf(kind)).toBe(plural)
 })
