@@ -16,6 +16,7 @@ import { services } from './services.ts'
 import { sets } from './sets.ts'
 import { shell } from './shell.ts'
 import { sidecars } from './sidecars.ts'
+import { streamed } from './streamed.ts'
 
 /** Every scenario, in the order of the table. */
 export const scenarios: readonly Scenario[] = [
@@ -24,6 +25,7 @@ export const scenarios: readonly Scenario[] = [
   ...sets,
   ...sidecars,
   ...jobs,
+  ...streamed,
   ...failing,
   ...deaths,
   ...digests,
