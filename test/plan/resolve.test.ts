@@ -5,6 +5,7 @@ import { parseReferences } from '../../src/plan/references.ts'
 import { type PlanDefaults, resolveReferences } from '../../src/plan/resolve.ts'
 import { displayName, targetId } from '../../src/plan/target.ts'
 import { resolveTargets } from '../../src/plan/targets.ts'
+import { cpuMs } from '../support/cpu.ts'
 import { resources } from './discovery.ts'
 
 const defaults: PlanDefaults = { namespace: 'shop', milestones: ['created'] }
@@ -290,8 +291,7 @@ describe('any text', () => {
   it('is resolved in no time when every word is a typo', () => {
     const text = Array.from({ length: 5_000 }, (_, i) => `deploy${i.toString(36)}x/web`).join('\n')
     const many = Array.from({ length: 20 }, () => resources).flat()
-    const before = performance.now()
-    expect(() => resolveReferences(parseReferences(text), many, defaults)).toThrow(UserError)
-    expect(performance.now() - before).toBeLessThan(5_000)
+    const resolveAll = () => resolveReferences(parseReferences(text), many, defaults)
+    expect(cpuMs(() => expect(resolveAll).toThrow(UserError))).toBeLessThan(5_000)
   })
 })
