@@ -1,9 +1,11 @@
 import type { TargetRecord, Timeline } from '../gate/timeline.ts'
+import { displayName } from '../plan/target.ts'
 import { isManifest } from './details.ts'
 import { plain, plainLines } from './escape.ts'
 import { isFailing } from './headline.ts'
 import { fullName, nameTargets } from './names.ts'
-import { capitalised, count, outcomeWords, reasonPhrases } from './words.ts'
+import { phraseOf, statement } from './phrase.ts'
+import { count } from './words.ts'
 
 /** An error annotation, in the words of `core.error`. */
 export interface Annotation {
@@ -39,9 +41,9 @@ export function buildAnnotations({ targets }: Timeline, limit = annotationLimit)
 }
 
 function annotate({ record, name }: { readonly record: TargetRecord; readonly name: string }): Annotation {
-  const { target, outcome, reason, message, hint } = record
-  const words = reason === '' ? outcomeWords[outcome].verb : reasonPhrases[reason]
-  const text = [...plainLines(capitalised(message)), ...plainLines(hint ?? '')].join('\n')
+  const { target, message, hint } = record
+  const words = phraseOf(record)
+  const text = [...plainLines(statement(displayName(target), message)), ...plainLines(hint ?? '')].join('\n')
   return {
     title: plain(`${name}: ${words}`, titleLimit),
     message: text.length > characterLimit ? `${text.slice(0, characterLimit - 1).toWellFormed()}…` : text || words,

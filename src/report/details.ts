@@ -1,9 +1,11 @@
 import type { Evidence, MilestoneRecord, ProblemRecord, TargetRecord } from '../gate/timeline.ts'
 import type { Source } from '../plan/target.ts'
-import { clock } from './elapsed.ts'
-import { code, fence, html, markdown, plainLines, prose } from './escape.ts'
-import { problemCount, problemSubject } from './problem.ts'
-import { capitalised, outcomeWords, reasonPhrases } from './words.ts'
+import { clock, duration } from './elapsed.ts'
+import { code, fence, html, markdown, plainLines, prose, shortenWords } from './escape.ts'
+import { phraseOf, statement } from './phrase.ts'
+import { inOrder, isTold, problemCount, problemWay } from './problem.ts'
+import { stepsOf } from './slowest.ts'
+import { capitalised, count, outcomeWords } from './words.ts'
 
 /** How much of a target is shown. */
 export interface DetailShape {
@@ -22,35 +24,32 @@ export interface DetailShape {
 const problemLimit = 5
 const changeLimit = 20
 const evidenceLineLimit = 500
+/** Longer words would widen a table beyond the page. */
+const widestWord = 48
+/** What took less is not worth a number. */
+const shortestWaitMs = 100
 
-/** One target in a folded section: what happened, why, what to do, evidence. `name` is not yet escaped. */
+/** One target in a folded section: what happened, why, what to do, evidence, milestones. `name` is not yet escaped. */
 export function renderDetails(record: TargetRecord, name: string, shape: DetailShape): string {
-  const { icon, verb } = outcomeWords[record.outcome]
-  const why = record.reason === '' ? verb : reasonPhrases[record.reason]
-  const title = record.outcome === 'ready' ? 'ready, with problems on the way' : why
+  const { icon } = outcomeWords[record.outcome]
+  const title = record.outcome === 'ready' ? 'ready, with problems on the way' : phraseOf(record)
   const problems = record.problems.slice(0, problemLimit)
   const rest = record.problems.length - problems.length
-  const told = shape.decided || problems.some(({ message }) => message === record.message)
-  const message = told || record.outcome === 'ready' ? '' : prose(capitalised(record.message))
+  const message = shape.decided || record.outcome === 'ready' ? '' : prose(statement(name, record.message))
   return [
     `<details${shape.open ? ' open' : ''}><summary>${icon} <b>${html(name)}</b>: ${html(title)}</summary>`,
-    message || '<br>', // one of the two keeps the table off the title
-    ...milestoneTable(record, shape),
-    ...(problems.length === 0
-      ? []
-      : [['**Why**', ...problems.map((problem) => problemItem(problem, shape))].join('\n')]),
-    ...(rest > 0 ? [`…and ${rest} more in the report.`] : []),
-    ...(record.changes === undefined || record.changes.length === 0
-      ? []
-      : [
-          ['**What changed**', ...record.changes.slice(0, changeLimit).map((change) => `- ${prose(change)}`)].join(
-            '\n',
-          ),
-        ]),
-    ...(record.notes.length === 0 ? [] : [record.notes.map((note) => `- ${prose(note)}`).join('\n')]),
+    '<br>', // keeps what follows off the title
+    ...(message === '' ? [] : [message]),
     ...(record.hint === undefined || shape.decided ? [] : [`**What to do:** ${prose(record.hint)}`]),
     ...sourceLine(record, shape),
-    ...problems.flatMap(({ evidence }) => evidence.flatMap((piece) => renderEvidencePiece(piece, shape.evidenceLines))),
+    ...problems.flatMap((problem) => [
+      renderProblem(problem, record, shape),
+      ...inOrder(problem.evidence).flatMap((piece) => renderEvidencePiece(piece, shape.evidenceLines)),
+    ]),
+    ...(rest > 0 ? [`…and ${count(rest, 'more problem')} in the report.`] : []),
+    ...changeList(record),
+    ...(record.notes.length === 0 ? [] : [record.notes.map((note) => `- ${prose(note)}`).join('\n')]),
+    ...milestoneTable(record, shape),
     '</details>',
   ].join('\n\n')
 }
@@ -72,53 +71,96 @@ export function isManifest(source: Source | undefined): source is Source {
 
 /** Where a target stands, for a table cell. */
 export function whereItStands(record: TargetRecord): string {
-  if (record.outcome === 'ready')
-    return [record.message || 'ready', ...record.notes].map((text) => prose(text, 200)).join(' · ')
+  if (record.outcome === 'ready') return [record.message || 'ready', ...record.notes].map(inCell).join(' · ')
+  const why = record.reason === '' ? '' : `**${markdown(shortenWords(phraseOf(record), widestWord))}**<br>`
   const open = openMilestone(record)
-  if (open === undefined) return prose(record.message, 200)
+  if (open === undefined) return why === '' ? inCell(record.message) : why.slice(0, -'<br>'.length)
   const { done, total } = {
     done: record.milestones.filter(({ state }) => state === 'done').length,
     total: record.milestones.filter(({ state }) => state !== 'skipped').length,
   }
-  const message = open.message === '' ? '' : `: ${prose(open.message, 200)}`
-  return `step ${done + 1} of ${total}, **${markdown(open.name)}**${message}`
+  const message = open.message === '' ? '' : `: ${inCell(open.message)}`
+  return `${why}step ${done + 1} of ${total}, ${markdown(open.name)}${message}`
+}
+
+function inCell(text: string): string {
+  return prose(shortenWords(text, widestWord), 200)
+}
+
+/** `ready 17 s`: the milestone that takes longest, the one that is waited for among them; empty where none took time. */
+export function longestWait(record: TargetRecord, startedAt: number, finishedAt: number): string {
+  const open = record.outcome === 'ready' ? undefined : openMilestone(record)
+  const steps = stepsOf(record.milestones, startedAt)
+  const end = record.endedAt ?? finishedAt
+  const all = [
+    ...steps,
+    ...(open === undefined ? [] : [{ name: open.name, tookMs: Math.max(0, end - (steps.at(-1)?.at ?? startedAt)) }]),
+  ]
+  const [longest] = all.toSorted((one, other) => other.tookMs - one.tookMs)
+  if (longest === undefined || longest.tookMs < shortestWaitMs) return ''
+  return `${markdown(longest.name)} ${duration(longest.tookMs)}`
 }
 
 function openMilestone({ milestones }: TargetRecord): MilestoneRecord | undefined {
   return milestones.find(({ state }) => state === 'failed') ?? milestones.find(({ state }) => state === 'current')
 }
 
-function milestoneTable(record: TargetRecord, { startedAt, finishedAt }: DetailShape): string[] {
-  const marks = {
-    done: '✓',
-    failed: '✗',
-    current: outcomeWords[record.outcome].mark === '✗' ? '✗' : '…',
-    pending: '',
-    skipped: '',
-  }
-  const rows: { elapsed: string; names: string; message: string }[] = []
-  for (const { name, state, at, message } of record.milestones) {
-    if (state === 'pending' || state === 'skipped') continue
-    const moment = state === 'done' ? at : (record.endedAt ?? finishedAt)
-    const elapsed = moment === undefined ? '' : clock(moment - startedAt)
-    const names = `${marks[state]} ${markdown(name)}`
-    const last = rows.at(-1)
-    // What was reached in the same second and has nothing to tell needs no row of its own.
-    if (last !== undefined && last.message === '' && last.elapsed === elapsed && state === 'done') {
-      last.names += ` ${names}`
-      last.message = prose(message)
-    } else {
-      rows.push({ elapsed, names, message: prose(message) })
-    }
-  }
-  const lines = rows.map(({ elapsed, names, message }) => `| ${elapsed} | ${names} | ${message} |`)
-  return lines.length === 0 ? [] : [['| Elapsed | Milestone | What happened |', '|--:|:--|:--|', ...lines].join('\n')]
+interface MilestoneRow {
+  readonly elapsed: string
+  readonly names: string[]
+  readonly messages: string[]
+  tookMs: number
 }
 
-function problemItem(problem: ProblemRecord, { startedAt }: DetailShape): string {
-  const seen = problemCount(problem, startedAt)
-  const where = (problem.chain?.length ?? 0) > 1 ? (problem.chain ?? []).join(' → ') : problemSubject(problem)
-  return `- ${code(problem.reason)} ${markdown(where)} (${seen})<br>${prose(capitalised(problem.message))}`
+/** What was reached in the same second is one row; the longest wait of a target that became ready is bold. */
+function milestoneTable(record: TargetRecord, { startedAt, finishedAt }: DetailShape): string[] {
+  const steps = stepsOf(record.milestones, startedAt)
+  const end = record.endedAt ?? finishedAt
+  const rows: MilestoneRow[] = []
+  for (const { name, state, message } of record.milestones) {
+    const step = steps.find((each) => each.name === name)
+    if (step === undefined && state !== 'failed' && state !== 'current') continue
+    const elapsed = clock((step?.at ?? end) - startedAt)
+    const tookMs = step?.tookMs ?? Math.max(0, end - (steps.at(-1)?.at ?? startedAt))
+    const messages = message === '' || message === name ? [] : [prose(message)]
+    const last = rows.at(-1)
+    if (step !== undefined && last?.elapsed === elapsed) {
+      last.names.push(markdown(name))
+      last.messages.push(...messages)
+      last.tookMs += tookMs
+      continue
+    }
+    const isLost = state === 'failed' || outcomeWords[record.outcome].mark === '✗'
+    const mark = step !== undefined ? '✓' : isLost ? '✗' : '…'
+    rows.push({ elapsed, names: [`${mark} ${markdown(name)}`], messages, tookMs })
+  }
+  if (rows.length === 0) return []
+  const longest = record.outcome === 'ready' ? Math.max(...rows.map(({ tookMs }) => tookMs)) : Infinity
+  const lines = rows.map(({ elapsed, names, tookMs, messages }) => {
+    const took = tookMs < shortestWaitMs ? '' : duration(tookMs)
+    const shown = took !== '' && tookMs === longest ? `**${took}**` : took
+    return `| ${elapsed} | ${names.join(', ')} | ${shown} | ${messages.join(' · ')} |`
+  })
+  return [['| Elapsed | Milestone | Took | What happened |', '|--:|:--|--:|:--|', ...lines].join('\n')]
+}
+
+/** The reason, the way to it, and what it says where nothing above has said it. */
+function renderProblem(problem: ProblemRecord, record: TargetRecord, { startedAt }: DetailShape): string {
+  const line = `${code(problem.reason)} ${markdown(problemWay(problem))} · ${problemCount(problem, startedAt)}`
+  return isTold(problem, record) ? line : `${line}<br>${prose(capitalised(problem.message))}`
+}
+
+function changeList({ changes = [], outcome }: TargetRecord): string[] {
+  if (changes.length === 0) return []
+  const title = outcome === 'superseded' ? 'What the newer change changed' : 'What changed'
+  const rest = changes.length - changeLimit
+  return [
+    [
+      `**${title}**`,
+      ...changes.slice(0, changeLimit).map((change) => `- ${prose(change)}`),
+      ...(rest > 0 ? [`- …and ${rest} more`] : []),
+    ].join('\n'),
+  ]
 }
 
 function sourceLine({ target }: TargetRecord, { decided, sourceBaseUrl }: DetailShape): string[] {

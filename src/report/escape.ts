@@ -59,6 +59,11 @@ export function shorten(name: string, limit: number): string {
   return `${whole(text.slice(0, limit - 1 - tail))}…${whole(text.slice(text.length - tail))}`
 }
 
+/** Text whose longest words lose their middle: a table's cell is as wide as its longest word. */
+export function shortenWords(text: string, limit: number): string {
+  return plain(text).replace(/\S+/g, (word) => shorten(word, limit))
+}
+
 /** Text within a paragraph, a heading, a list or a table cell of Markdown. Triggers no mention, link or emoji. */
 export function markdown(text: string, limit = lineLimit): string {
   return keepApart(plain(text, limit).trim())

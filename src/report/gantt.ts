@@ -1,11 +1,12 @@
 import type { MilestoneRecord, TargetRecord, Timeline } from '../gate/timeline.ts'
 import { mermaidName, mermaidTask } from './escape.ts'
+import { urgency } from './headline.ts'
 import { fullName, nameTargets } from './names.ts'
 import { outcomeWords } from './words.ts'
 
-const sectionLimit = 30
+const sectionLimit = 16
 /** Of more targets than that, so many ready ones are drawn beside those that are not: the slowest. */
-const slowestReady = 10
+const slowestReady = 6
 /** GitHub draws no diagram of more than 50,000 characters. */
 const characterLimit = 50_000
 const sectionNameLimit = 34
@@ -21,7 +22,7 @@ export interface Gantt {
 }
 
 /**
- * The milestones of each target as bars: red for what failed, amber for what was still going on. Of more than 30 targets
+ * The milestones of each target as bars: red for what failed, amber for what was still going on. Of more than 16 targets
  * those that are not ready and the slowest are drawn. Returns undefined when there is nothing to see: all was done at
  * first sight.
  *
@@ -111,7 +112,6 @@ function reached(milestones: readonly MilestoneRecord[]): { name: string; at: nu
 function chooseSections({ targets, finishedAt }: Timeline): { record: TargetRecord; name: string }[] {
   const names = nameTargets(targets.map(({ target }) => target))
   const used = new Map<string, number>()
-  const urgency = ({ outcome }: TargetRecord) => (outcome === 'ready' ? 0 : outcome === 'progressing' ? 1 : 2)
   const notReady = targets.filter(({ outcome }) => outcome !== 'ready').length
   const limit = targets.length > sectionLimit ? Math.min(notReady + slowestReady, sectionLimit) : sectionLimit
   const chosen = targets
@@ -139,6 +139,7 @@ function chooseSections({ targets, finishedAt }: Timeline): { record: TargetReco
  */
 function directive(longestName: number): string {
   const settings = {
+    themeCSS: '.grid .tick line{opacity:.3}',
     gantt: { leftPadding: Math.max(90, 24 + longestName * 6), barHeight: 16, barGap: 4, fontSize: 11 },
     themeVariables: {
       sectionBkgColor: '#80808070',

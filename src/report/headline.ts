@@ -1,9 +1,10 @@
 import type { TargetRecord, Timeline } from '../gate/timeline.ts'
-import type { Source } from '../plan/target.ts'
+import { displayName, type Source } from '../plan/target.ts'
 import { duration } from './elapsed.ts'
 import { plainLines } from './escape.ts'
 import { fullName, nameTargets } from './names.ts'
-import { count, outcomeWords, reasonPhrases } from './words.ts'
+import { phraseOf, statement } from './phrase.ts'
+import { capitalised, count, outcomeWords, reasonPhrases } from './words.ts'
 
 /**
  * How it ended, in one line for people: `Rollout failed after 42 s · deployment/web: image not found (and 2 more)`.
@@ -24,7 +25,7 @@ export function headline(timeline: Timeline): string {
     return join(took, targets.length === 0 ? phrase : `${ready} of ${count(targets.length, 'target')} ready`)
   }
   const name = fullName(nameTargets(targets.map(({ target }) => target))[targets.indexOf(deciding)] ?? { name: '' })
-  const why = deciding.reason ? `: ${reasonPhrases[deciding.reason]}` : ''
+  const why = deciding.reason ? `: ${phraseOf(deciding)}` : ''
   const others = targets.filter(isFailing).length - 1
   return join(took, `${name}${why}${others > 0 ? ` (and ${others} more)` : ''}`)
 }
@@ -53,8 +54,11 @@ export function conclude(timeline: Timeline): Conclusion {
   const deciding = decidingTarget(timeline)
   const hint = deciding?.hint ?? (verdict.outcome === 'unknown' ? blindHint : undefined)
   const source = deciding?.target.source
+  const words = deciding?.message
+    ? statement(displayName(deciding.target), deciding.message)
+    : capitalised(verdict.message)
   return {
-    messages: plainLines(deciding?.message || verdict.message).filter((line) => line !== ''),
+    messages: plainLines(words).filter((line) => line !== ''),
     ...(hint === undefined ? {} : { hint }),
     ...(source === undefined ? {} : { source }),
   }
@@ -66,6 +70,12 @@ const blindHint =
 /** It ended, and not well. A target that was merely open when the gate ended did not fail. */
 export function isFailing({ outcome }: TargetRecord): boolean {
   return outcome !== 'ready' && outcome !== 'progressing'
+}
+
+/** What is to be seen first: what failed, then what was still going on, then what is ready. */
+export function urgency(record: TargetRecord | undefined): number {
+  if (record === undefined || record.outcome === 'ready') return 0
+  return record.outcome === 'progressing' ? 1 : 2
 }
 
 function readySubject({ targets }: Timeline): string {

@@ -1,12 +1,13 @@
 import type { Entry, TargetOutcome, TargetRecord, Timeline } from '../gate/timeline.ts'
 import type { LogNews } from '../logs/log-news.ts'
-import type { Target } from '../plan/target.ts'
+import { displayName, type Target } from '../plan/target.ts'
 import { clock, duration, setting } from './elapsed.ts'
 import { plain, plainLines, shorten } from './escape.ts'
-import { conclude, headline } from './headline.ts'
+import { conclude, decidingTarget, headline } from './headline.ts'
 import { fullName, namespacesOf, nameTargets } from './names.ts'
-import { describeProblem } from './problem.ts'
-import { count, outcomeWords, reasonPhrases } from './words.ts'
+import { phraseOf, statement } from './phrase.ts'
+import { inOrder, isTold, problemCount, problemWay } from './problem.ts'
+import { capitalised, count, outcomeWords } from './words.ts'
 
 /** What every line of one log has in common. */
 export interface LogLayout {
@@ -126,10 +127,12 @@ export function renderVerdict(timeline: Timeline, { color }: LogLayout): string[
 
 /** A folded group a target that is not ready: where it stands, its problems, events and logs, what to do. */
 export function renderEvidence(timeline: Timeline, layout: LogLayout): string[] {
+  const { startedAt } = timeline
+  const deciding = decidingTarget(timeline)
   const groups = timeline.targets.flatMap((record, index) => {
-    return record.outcome === 'ready'
-      ? []
-      : [renderGroup(record, layout.names[index] ?? '', timeline.startedAt, layout)]
+    if (record.outcome === 'ready') return []
+    const group = renderGroup(record, layout.names[index] ?? '', { startedAt, isDeciding: record === deciding }, layout)
+    return group.length === 0 ? [] : [group]
   })
   const rest = groups.length - groupLimit
   return [
@@ -156,21 +159,29 @@ function verdictWords({ at, outcome = 'progressing' }: Entry, text: string, { st
   return text === '' ? words : `${words}: ${text}`
 }
 
-function renderGroup(record: TargetRecord, name: string, startedAt: number, { color, groups }: LogLayout): string[] {
+function renderGroup(
+  record: TargetRecord,
+  name: string,
+  { startedAt, isDeciding }: { readonly startedAt: number; readonly isDeciding: boolean },
+  { color, groups }: LogLayout,
+): string[] {
   const { mark } = outcomeWords[record.outcome]
-  const why = record.reason === '' ? '' : `: ${reasonPhrases[record.reason]}`
+  const why = record.reason === '' ? '' : `: ${plain(phraseOf(record))}`
   const lines = [
-    plain(record.message),
+    // What decides stands right above, with what to do.
+    ...(isDeciding ? [] : [plain(statement(displayName(record.target), record.message))]),
+    ...(isDeciding || record.hint === undefined ? [] : [`What to do: ${plain(record.hint)}`]),
     ...record.problems.flatMap((problem) => [
-      plain(describeProblem(problem, startedAt)),
-      ...problem.evidence.flatMap(({ title, text }) => {
+      plain(`${problem.reason} · ${problemWay(problem)} · ${problemCount(problem, startedAt)}`),
+      ...(isTold(problem, record) ? [] : [`  ${plain(capitalised(problem.message))}`]),
+      ...inOrder(problem.evidence).flatMap(({ title, text }) => {
         const all = plainLines(text)
         return [`  ${plain(title)}`, ...all.slice(-evidenceLines).map((line) => `  │ ${line}`)]
       }),
     ]),
     ...record.notes.map((note) => plain(note)),
-    ...(record.hint === undefined ? [] : [`What to do: ${plain(record.hint)}`]),
   ]
+  if (lines.length === 0) return []
   const title = `${mark} ${name}${why}`
   const body = lines.map((line) => `  ${line}`)
   if (!groups) return ['', paint('bold', title, color), ...body]

@@ -1,6 +1,7 @@
 import type { EndedTimeline } from '../gate/timeline.ts'
 import { targetId } from '../plan/target.ts'
 import { plain } from './escape.ts'
+import { slowestStep } from './slowest.ts'
 
 /** The outputs that follow from the timeline (DESIGN §4); the paths of files are the shell's to add. */
 export type OutcomeOutputs = Readonly<
@@ -34,18 +35,13 @@ export function buildOutputs(timeline: EndedTimeline): OutcomeOutputs {
 
 /** `deployment.apps/web ready 29.4s`: the milestone that took longest after the one before it. */
 function slowestMilestone({ startedAt, targets }: EndedTimeline): string {
-  let slowest = { tookMs: -1, text: '' }
-  for (const { target, milestones } of targets) {
-    const reached = milestones
-      .flatMap(({ name, state, at }) => (state === 'done' && at !== undefined ? [{ name, at }] : []))
-      .toSorted((one, other) => one.at - other.at)
-    let before = startedAt
-    for (const { name, at } of reached) {
-      const tookMs = Math.max(0, at - before)
-      before = at
-      if (tookMs <= slowest.tookMs) continue
-      slowest = { tookMs, text: `${plain(targetId(target))} ${plain(name)} ${(tookMs / 1_000).toFixed(1)}s` }
-    }
-  }
-  return slowest.text
+  const [slowest] = targets
+    .flatMap((record) => {
+      const step = slowestStep(record, startedAt)
+      return step === undefined ? [] : [{ target: record.target, step }]
+    })
+    .toSorted((one, other) => other.step.tookMs - one.step.tookMs)
+  if (slowest === undefined) return ''
+  const { target, step } = slowest
+  return `${plain(targetId(target))} ${plain(step.name)} ${(step.tookMs / 1_000).toFixed(1)}s`
 }

@@ -1,9 +1,11 @@
-import type { ProblemRecord } from '../gate/timeline.ts'
+import type { Evidence, ProblemRecord, TargetRecord } from '../gate/timeline.ts'
+import { placeOfProblem } from '../lifecycle/sentence.ts'
 import { clock } from './elapsed.ts'
 
-/** Where a problem sits: `pod/web-fc8b-8xkbh, container app`. Not yet escaped. */
-export function problemSubject({ subject, container }: ProblemRecord): string {
-  return container === undefined ? subject : `${subject}, container ${container}`
+/** The way from the target to where a problem sits: `deployment/web → pod/web-fc8b-8xkbh → container app`. Not yet escaped. */
+export function problemWay(problem: ProblemRecord): string {
+  const { chain = [] } = problem
+  return chain.length > 1 ? chain.join(' → ') : placeOfProblem(problem)
 }
 
 /** How often and since when a problem was seen: `2 times since 0:03`; once: `at 0:03`. */
@@ -12,7 +14,18 @@ export function problemCount({ count, firstSeenAt }: ProblemRecord, startedAt: n
   return count > 1 ? `${count} times since ${first}` : `at ${first}`
 }
 
-/** A problem in one line: `pod/web-x, container app: image-not-found (2 times since 0:03): …`. Not yet escaped. */
-export function describeProblem(problem: ProblemRecord, startedAt: number): string {
-  return `${problemSubject(problem)}: ${problem.reason} (${problemCount(problem, startedAt)}): ${problem.message}`
+/** Whether a target's own message says already what its problem does. */
+export function isTold({ message }: ProblemRecord, record: TargetRecord): boolean {
+  return record.outcome !== 'ready' && record.message.includes(message)
 }
+
+/** What says most comes first; a run that logged the same as the one before it is told once. */
+export function inOrder(evidence: readonly Evidence[]): readonly Evidence[] {
+  return evidence
+    .filter(
+      ({ type, text }, index) => evidence.findIndex((other) => other.type === type && other.text === text) === index,
+    )
+    .toSorted((one, other) => evidenceOrder.indexOf(one.type) - evidenceOrder.indexOf(other.type))
+}
+
+const evidenceOrder: readonly Evidence['type'][] = ['condition', 'log', 'event', 'manifest']

@@ -1,13 +1,13 @@
 import type { TargetRecord, Timeline } from '../gate/timeline.ts'
-import { type DetailShape, renderDetails, renderSource, whereItStands } from './details.ts'
+import { type DetailShape, longestWait, renderDetails, renderSource, whereItStands } from './details.ts'
 import { duration, setting } from './elapsed.ts'
-import { code, fence, markdown, plain, prose } from './escape.ts'
+import { code, fence, markdown, plain, prose, shorten } from './escape.ts'
 import { fit, type Reduction } from './fit.ts'
 import { renderGantt } from './gantt.ts'
-import { conclude, decidingTarget, headline, isFailing } from './headline.ts'
+import { conclude, decidingTarget, headline, isFailing, urgency } from './headline.ts'
 import { layoutLog, renderEntry } from './log.ts'
 import { fullName, namespacesOf, nameTargets, type TargetName } from './names.ts'
-import { capitalised, count, outcomeWords } from './words.ts'
+import { count, outcomeWords, reasonPhrases } from './words.ts'
 
 /** What the summary needs to know besides the timeline. */
 export interface SummaryOptions {
@@ -22,8 +22,14 @@ export interface SummaryOptions {
 }
 
 const defaultMaxBytes = 1_040_000
-/** More ready targets than this are folded, so that what is not ready is seen first. */
-const unfoldedReadyRows = 20
+/** More rows than this are folded, so that the whole is seen first. */
+const unfoldedRows = 15
+const fewestForDigest = 10
+const widestName = 60
+/** More sections than this are in one that is folded. */
+const unfoldedDetails = 10
+/** Of more targets that are not ready, those that merely go on are told in the table alone. */
+const mostOpenDetails = 10
 
 /**
  * The job summary as GitHub Markdown: the outcome in one sentence with its cause and what to do, a table of targets, a
@@ -85,6 +91,7 @@ function renderShape(timeline: Timeline, shape: Shape, leftOut: readonly string[
   const blocks = [
     `### ${outcomeWords[timeline.verdict?.outcome ?? 'progressing'].icon} ${markdown(headline(timeline))}`,
     ...cause(timeline, options),
+    ...digest(timeline),
     ...table(timeline, named, shape),
     ...diagram(timeline, shape),
     ...textTimeline(timeline, shape),
@@ -97,50 +104,90 @@ function renderShape(timeline: Timeline, shape: Shape, leftOut: readonly string[
 
 function cause(timeline: Timeline, { sourceBaseUrl }: SummaryOptions): string[] {
   const [only] = timeline.targets
-  if (timeline.targets.length === 1 && only?.outcome === 'ready') return [whereItStands(only)]
+  if (timeline.targets.length === 1 && only?.outcome === 'ready') {
+    const wait = longestWait(only, timeline.startedAt, timeline.finishedAt)
+    return [`${whereItStands(only)}${wait === '' ? '' : ` · longest wait: ${wait}`}`]
+  }
+  if (timeline.verdict === undefined) return []
   const { messages, hint, ...conclusion } = conclude(timeline)
   const source = renderSource(conclusion.source, sourceBaseUrl)
-  return [
-    messages.length > 1
-      ? messages.map((message) => `- ${prose(message)}`).join('\n')
-      : `${messages.map((message) => prose(capitalised(message))).join('')}${source === '' ? '' : ` · ${source}`}`,
-    ...(hint === undefined ? [] : [`**What to do:** ${prose(hint)}`]),
-  ].filter((block) => block !== '')
+  const lines = [
+    ...(messages.length > 1
+      ? messages.map((message) => `- ${prose(message)}`)
+      : messages.map((message) => `${prose(message)}${source === '' ? '' : ` · ${source}`}`)),
+    ...(hint === undefined ? [] : ['', `**What to do:** ${prose(hint)}`]),
+  ]
+  return lines.length === 0 ? [] : [alert(alarms[outcomeWords[timeline.verdict.outcome].mark], lines)]
+}
+
+/** What went wrong is red, what merely ended otherwise than planned is amber. */
+const alarms = { '✗': 'CAUTION', '!': 'WARNING', '✓': 'NOTE', '…': 'NOTE' } as const
+
+/** A coloured box, as GitHub draws it: https://docs.github.com/get-started/writing-on-github#alerts */
+function alert(kind: (typeof alarms)[keyof typeof alarms], lines: readonly string[]): string {
+  return [`> [!${kind}]`, ...lines.map((line) => `> ${line}`.trimEnd())].join('\n')
+}
+
+/** A name in a table, which is as wide as its longest word. */
+function nameCell(name: string): string {
+  return markdown(shorten(name, widestName))
+}
+
+/** Of many targets, how many ended in which way and why: what a table of hundreds of rows does not show. */
+function digest({ targets }: Timeline): string[] {
+  if (targets.length < fewestForDigest) return []
+  const groups = Map.groupBy(targets, ({ outcome, reason }) =>
+    [outcomeWords[outcome].icon, reason === '' ? outcomeWords[outcome].verb : reasonPhrases[reason]].join(' '),
+  )
+  const parts = [...groups]
+    .toSorted(([, one], [, other]) => urgency(other[0]) - urgency(one[0]) || other.length - one.length)
+    .map(([words, { length }]) => words.replace(' ', ` ${length} × `))
+  return [parts.join(' · ')]
 }
 
 function table({ startedAt, finishedAt, targets }: Timeline, named: readonly NamedRecord[], shape: Shape): string[] {
   if (targets.length < 2) return []
   const withNamespace = named.some(({ name }) => name.namespace !== undefined)
-  const withReason = targets.some(({ outcome, reason }) => outcome !== 'ready' && reason !== '')
+  const waits = new Map(named.map(({ record }) => [record, longestWait(record, startedAt, finishedAt)]))
+  const withWaits = [...waits.values()].some((wait) => wait !== '')
   const row = ({ record, name }: NamedRecord) => {
     const ready = record.outcome === 'ready'
     const cells = [
       outcomeWords[record.outcome].icon,
-      ready ? markdown(name.name) : `**${markdown(name.name)}**`,
-      ...(withNamespace ? [markdown(name.namespace ?? '')] : []),
+      ready ? nameCell(name.name) : `**${nameCell(name.name)}**`,
+      ...(withNamespace ? [nameCell(name.namespace ?? '')] : []),
       whereItStands(record),
       duration((record.endedAt ?? finishedAt) - startedAt),
-      ...(withReason ? [ready ? '' : code(record.reason)] : []),
+      ...(withWaits ? [waits.get(record) ?? ''] : []),
     ]
     return `| ${cells.join(' | ')} |`
   }
   const head = [
-    `| | Target |${withNamespace ? ' Namespace |' : ''} Where it stands | Took |${withReason ? ' Why |' : ''}`,
-    `|:-:|:--|${withNamespace ? ':--|' : ''}:--|--:|${withReason ? ':--|' : ''}`,
+    `| | Target |${withNamespace ? ' Namespace |' : ''} Where it stands | Took |${withWaits ? ' Longest wait |' : ''}`,
+    `|:-:|:--|${withNamespace ? ':--|' : ''}:--|--:|${withWaits ? ':--|' : ''}`,
   ]
   const rows = (records: readonly NamedRecord[]) => [...head, ...records.map(row)].join('\n')
-  const failing = named.filter(({ record }) => isFailing(record))
-  const open = named.filter(({ record }) => record.outcome === 'progressing')
-  const notReady = [...failing, ...open]
+  // What ended alike stands together, and each way to end is seen at first sight.
+  const groups = Map.groupBy(
+    named.filter(({ record }) => record.outcome !== 'ready').toSorted((a, b) => urgency(b.record) - urgency(a.record)),
+    ({ record }) => `${record.outcome} ${record.reason}`,
+  )
+  const notReady = [...groups.values()].flat()
   const ready = named.filter(({ record }) => record.outcome === 'ready')
-  const hidden = Math.max(0, notReady.length - shape.rows)
-  const shown = notReady.slice(0, shape.rows)
-  const more = hidden === 0 ? [] : [`…and ${count(hidden, 'more target')} not ready.`]
+  const isLong = notReady.length > Math.min(unfoldedRows, shape.rows)
+  const each = isLong ? Math.max(1, Math.floor(Math.min(unfoldedRows, shape.rows) / groups.size)) : Infinity
+  const shown = [...groups.values()].flatMap((group) => group.slice(0, each)).slice(0, shape.rows)
+  const further = notReady.filter((one) => !shown.includes(one)).slice(0, shape.rows - shown.length)
+  const hidden = notReady.length - shown.length - further.length
+  const more = [
+    ...(further.length === 0 ? [] : [folded(`${count(further.length, 'more target')} not ready`, rows(further))]),
+    ...(hidden === 0 ? [] : [`…and ${count(hidden, 'more target')} not ready.`]),
+  ]
   if (!shape.readyRows) {
     const line = ready.length === 0 ? [] : [`✅ ${count(ready.length, 'target')} ready.`]
     return [...(shown.length === 0 ? [] : [rows(shown)]), ...more, ...line]
   }
-  if (ready.length <= unfoldedReadyRows) return [rows([...shown, ...ready]), ...more]
+  if (ready.length <= unfoldedRows) return [rows([...shown, ...ready]), ...more]
   return [
     ...(shown.length === 0 ? [] : [rows(shown)]),
     ...more,
@@ -174,22 +221,27 @@ function details(timeline: Timeline, named: readonly NamedRecord[], shape: Shape
   const open = named.filter(({ record }) => record.outcome === 'progressing')
   const onTheWay = named.filter(({ record }) => record.outcome === 'ready' && record.problems.length > 0)
   const deciding = decidingTarget(timeline)
-  const notReady = [...failing, ...open]
+  const notReady = [...failing, ...(failing.length + open.length > mostOpenDetails ? [] : open)]
   const hidden = Math.max(0, notReady.length - shape.details)
   const shown = [...notReady.slice(0, shape.details), ...(shape.detailsOfReady ? onTheWay.slice(0, shape.details) : [])]
+  const sections = shown.map(({ record, name }) => {
+    const single = failing.length === 1 && record === failing[0]?.record
+    const detail: DetailShape = {
+      startedAt: timeline.startedAt,
+      finishedAt: timeline.finishedAt,
+      open: single,
+      decided: record === deciding && failing.length === 1,
+      evidenceLines: shape.evidenceLines,
+      sourceBaseUrl: options.sourceBaseUrl,
+    }
+    return renderDetails(record, fullName(name), detail)
+  })
+  const further = sections.splice(unfoldedDetails)
   return [
-    ...shown.map(({ record, name }) => {
-      const single = failing.length === 1 && record === failing[0]?.record
-      const detail: DetailShape = {
-        startedAt: timeline.startedAt,
-        finishedAt: timeline.finishedAt,
-        open: single,
-        decided: record === deciding && failing.length === 1,
-        evidenceLines: shape.evidenceLines,
-        sourceBaseUrl: options.sourceBaseUrl,
-      }
-      return renderDetails(record, fullName(name), detail)
-    }),
+    ...sections,
+    ...(further.length === 0
+      ? []
+      : [folded(`Details of ${count(further.length, 'more target')}`, further.join('\n\n'))]),
     ...(hidden > 0 && shape.details > 0 ? [`Details of ${count(hidden, 'more target')} are in the report.`] : []),
   ]
 }
@@ -197,7 +249,9 @@ function details(timeline: Timeline, named: readonly NamedRecord[], shape: Shape
 function note(leftOut: readonly string[], { reportPath }: SummaryOptions): string[] {
   if (leftOut.length === 0) return []
   const where = reportPath === undefined ? 'the JSON report (output `report`)' : `the JSON report: ${code(reportPath)}`
-  return [`> [!NOTE]\n> Left out, to stay below GitHub's size limit: ${leftOut.join(', ')}. All of it is in ${where}.`]
+  return [
+    alert('NOTE', [`Left out, to stay below GitHub's size limit: ${leftOut.join(', ')}. All of it is in ${where}.`]),
+  ]
 }
 
 function footer({ context, serverVersion, timeoutMs, stallTimeoutMs, targets }: Timeline): string {

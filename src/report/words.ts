@@ -93,7 +93,7 @@ export function count(n: number, singular: string, plural = `${singular}s`): str
 /** A message as the start of a paragraph. Only words that are no names rise. */
 export function capitalised(message: string): string {
   return message.replace(
-    /^(?:the|an?|no|not|its?|this|all|only|still|waiting|another|container|pods?|image|running|exited)\b(?=[ ,])/,
+    /^(?:the|an?|no|not|its?|this|all|only|still|waiting|another|init|container|pods?|image|running|exited|ran|cannot)\b(?=[ ,])/,
     (word) => {
       return word.charAt(0).toUpperCase() + word.slice(1)
     },

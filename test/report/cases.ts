@@ -10,6 +10,7 @@ import {
   createTimeline,
   reached,
 } from './builders.ts'
+import { mixedTargets } from './mixed.ts'
 
 function readyService(overrides: Partial<TargetRecord> = {}): TargetRecord {
   return createTargetRecord({
@@ -118,7 +119,12 @@ function missingImage(): EndedTimeline {
       createMilestone({ name: 'available', state: 'pending' }),
       createMilestone({ name: 'drained', state: 'pending' }),
     ],
-    problems: [createProblem({ evidence: [createEvidence({ text: events.join('\n') })] })],
+    problems: [
+      createProblem({
+        detail: { image: 'ghcr.io/acme/web:v2' },
+        evidence: [createEvidence({ text: events.join('\n') })],
+      }),
+    ],
   })
   return createTimeline({
     finishedAt: at(22),
@@ -336,36 +342,6 @@ function timedOut(): EndedTimeline {
 }
 
 /** 500 targets: three failed, two open, the rest ready. */
-function manyTargets(): EndedTimeline {
-  const [broken] = missingImage().targets
-  const targets = Array.from({ length: 500 }, (_, index): TargetRecord => {
-    const name = `service-${String(index).padStart(3, '0')}`
-    if (broken !== undefined && index % 200 === 7) return { ...broken, target: createTarget({ name }) }
-    if (index % 300 === 11) return { ...openJob(60), target: createTarget({ ...migrateOf(name) }) }
-    return createTargetRecord({
-      target: createTarget({ name }),
-      endedAt: at(5 + (index % 40)),
-      milestones: reached({ created: 0, scheduled: 2, ready: 5 + (index % 40) }),
-    })
-  })
-  return createTimeline({
-    finishedAt: at(60),
-    verdict: {
-      outcome: 'failed',
-      reason: 'image-not-found',
-      message: 'deployment/service-007: the registry has no image',
-    },
-    targets,
-    entries: targets.flatMap(({ outcome, endedAt }, target) =>
-      endedAt === undefined ? [] : [createEntry({ at: endedAt, target, kind: 'verdict', outcome, text: '' })],
-    ),
-  })
-}
-
-function migrateOf(name: string) {
-  return { apiVersion: 'batch/v1', kind: 'Job', name }
-}
-
 /** Words that try to break out of every place they are shown in. */
 export const hostileWords = [
   '::error::owned',
@@ -382,6 +358,8 @@ export const hostileWords = [
   '@octocat fixed #12 and GH-7, see https://evil.example www.evil.example :smile: a@b.example',
   '[link](javascript:alert(1)) ![image](https://evil.example/x.png) **bold** _em_ ~~no~~ $x$ <b>',
   'end; click a call b() %%{init: {}}%% # comment, more: yes "quoted"',
+  '<!-- comment --> &lt;b&gt; &#35;1 <details open>',
+  `long ${'w'.repeat(300)} 😀 שלום`,
   'null\0bell\x07back\bspace \ud800 lone',
 ]
 
@@ -542,7 +520,7 @@ export const cases: Readonly<Record<string, EndedTimeline>> = {
   'crash-loop': crashLoop(),
   stalled: stalled(),
   'timed-out': timedOut(),
-  'many-targets': manyTargets(),
+  'many-targets': mixedTargets(500),
   hostile: hostile(),
   cancelled: cancelled(),
   superseded: superseded(),

@@ -49,11 +49,11 @@ it('nothing is drawn when all was ready at first sight', () => {
 
 it('of very many targets those that are not ready and the slowest are drawn', () => {
   const gantt = renderGantt(cases['many-targets'] ?? createTimeline())
-  expect(gantt?.drawn).toBe(15)
+  expect(gantt?.drawn).toBe(16)
   expect(gantt?.diagram.match(/section .*/g)?.slice(0, 3)).toEqual([
-    'section deployment/service-007',
-    'section deployment/service-207',
-    'section deployment/service-407',
+    'section deployment/service-009 -n shop',
+    'section deployment/service-059 -n search',
+    'section deployment/service-109 -n billing',
   ])
 })
 

@@ -1,5 +1,5 @@
 import { layoutLog, renderEntry, renderHeader, renderLog, renderVerdict } from '../../src/report/log.ts'
-import { at, createEntry, createTarget, createTargetRecord, createTimeline, start } from './builders.ts'
+import { at, createEntry, createProblem, createTarget, createTargetRecord, createTimeline, start } from './builders.ts'
 import { cases } from './cases.ts'
 import { expectSnapshot } from './snapshot.ts'
 
@@ -80,6 +80,30 @@ it('the evidence of very many targets is cut, and the log says so', () => {
   const lines = renderLog(createTimeline({ targets: Array.from({ length: 50 }, () => failed) }), { color: false })
   expect(lines.filter((line) => line.startsWith('::group::'))).toHaveLength(20)
   expect(lines.at(-1)).toBe('30 more targets not ready: see the report.')
+})
+
+it('the evidence of what decides does not repeat the message and the hint above it', () => {
+  const target = (name: string) =>
+    createTargetRecord({
+      target: createTarget({ name }),
+      outcome: 'failed',
+      reason: 'crash-loop',
+      message: `container app of pod/${name}-x exited with code 3`,
+      hint: `Mend ${name}.`,
+      problems: [createProblem({ reason: 'crash-loop', subject: `pod/${name}-x`, message: 'exited with code 3' })],
+    })
+  const text = renderLog(
+    createTimeline({
+      verdict: { outcome: 'failed', reason: 'crash-loop', message: 'x' },
+      targets: [target('web'), target('api')],
+      entries: [],
+    }),
+    { color: false },
+  )
+  expect(text.filter((line) => line.includes('Mend web.'))).toHaveLength(1)
+  expect(text.filter((line) => line.includes('pod/web-x exited with code 3'))).toHaveLength(1)
+  expect(text).toContain('  What to do: Mend api.')
+  expect(text).toContain('  crash-loop · container app of pod/api-x · 2 times since 0:03')
 })
 
 it('a percent sign in the title of a group survives the decoding of the runner', () => {

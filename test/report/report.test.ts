@@ -99,7 +99,7 @@ describe('the annotations', () => {
   it('stand on the line of the manifest', () => {
     expect(buildAnnotations(cases['missing-image'] ?? createTimeline())).toEqual([
       {
-        title: 'deployment/web: image not found',
+        title: 'deployment/web: image ghcr.io/acme/web:v2 not found',
         message:
           'The registry has no image `ghcr.io/acme/web:v2` (manifest unknown)\nPush the tag `v2` before you deploy, or correct `image:` in k8s/web.yaml.',
         file: 'k8s/web.yaml',

@@ -22,9 +22,12 @@ it.each(Object.keys(cases))('the summary of %s reads as in its snapshot', (name)
 it.each([
   ['one-ready', '### ✅ Rollout ready in 31 s · deployment/web'],
   ['all-ready', '### ✅ Rollout ready in 31 s · 3 targets'],
-  ['missing-image', '### ❌ Rollout failed after 22 s · deployment/web: image not found'],
+  ['missing-image', '### ❌ Rollout failed after 22 s · deployment/web: image ghcr.io/acme/web:v2 not found'],
   ['stalled', '### 🛑 Rollout stalled after 5 m 5 s · deployment/web: no node can take the pods'],
-  ['timed-out', '### ⌛ Rollout timed out after 15 m · deployment/web -n shop: the readiness probe fails (and 2 more)'],
+  [
+    'timed-out',
+    '### ⌛ Rollout timed out after 15 m · deployment/web -n shop: container app fails its readiness probe (and 2 more)',
+  ],
   ['cancelled', '### 🚫 Rollout cancelled after 14 s · 1 of 2 targets ready'],
   ['superseded', '### ⏭️ Rollout superseded after 20 s · deployment/web: replaced by a newer change'],
   ['unknown', '### ❓ Rollout unknown after 2 m 20 s · the cluster could not be reached'],
@@ -54,6 +57,89 @@ it('the line of the manifest is a link where the address is known', () => {
     '[`k8s/web.yaml` line 12](https://github.com/acme/shop/blob/0123abc/k8s/web.yaml#L12)',
   )
   expect(renderSummary(caseOf('missing-image'))).toContain('(manifest unknown) · `k8s/web.yaml` line 12\n')
+})
+
+it('what went wrong and what to do stand in a red box below the headline', () => {
+  expect(renderSummary(caseOf('missing-image')).split('\n').slice(2, 6)).toEqual([
+    '> [!CAUTION]',
+    '> The registry has no image `ghcr.io/acme/web:v2` (manifest unknown) · `k8s/web.yaml` line 12',
+    '>',
+    '> **What to do:** Push the tag `v2` before you deploy, or correct `image:` in k8s/web.yaml.',
+  ])
+})
+
+it('what merely ended otherwise than planned stands in an amber one, and a healthy rollout in none', () => {
+  expect(renderSummary(caseOf('superseded'))).toContain('\n> [!WARNING]\n')
+  expect(renderSummary(caseOf('all-ready'))).not.toContain('> [!')
+})
+
+it('the longest wait of each target is named', () => {
+  expect(renderSummary(caseOf('one-ready'))).toContain('3 of 3 new pods ready · longest wait: ready 17 s\n')
+  const table = renderSummary(caseOf('missing-image'))
+  expect(table).toContain('| 17 s | pulled 15 s |')
+  expect(table).toContain('| 20 s | ready 9 s |')
+})
+
+it('milestones that were reached in the same second share a row of the table', () => {
+  expect(renderSummary(caseOf('missing-image'))).toContain(
+    '| 0:00 | ✓ created, observed, replicaset | 0.6 s | generation 7 · revision 3 → ReplicaSet web-fc8bbfff5 |\n| 0:02 | ✓ scheduled | 1.4 s |',
+  )
+})
+
+it('what the message says already is not said again, nor a log that is the same in two runs', () => {
+  const log = (title: string) => createEvidence({ type: 'log', title, text: 'no database' })
+  const problem = createProblem({
+    message: 'exited with code 3, 3 times now',
+    evidence: [createEvidence({ text: '0:01  BackOff' }), log('Last log lines'), log('Its run before')],
+  })
+  const text = renderSummary(
+    createTimeline({
+      verdict: { outcome: 'failed', reason: 'crash-loop', message: 'x' },
+      targets: [
+        createTargetRecord({
+          outcome: 'failed',
+          reason: 'image-not-found',
+          message: 'container app of pod/web-x exited with code 3, 3 times now',
+          problems: [problem],
+        }),
+      ],
+      entries: [],
+    }),
+  )
+  expect(text.match(/exited with code 3/g)).toHaveLength(1)
+  expect(text.match(/no database/g)).toHaveLength(1)
+  expect(text.indexOf('Last log lines')).toBeLessThan(text.indexOf('BackOff'))
+})
+
+describe('of 500 targets that end in every way', () => {
+  const text = renderSummary(caseOf('many-targets'))
+
+  it('the first lines count how many ended how', () => {
+    expect(text).toContain(
+      '\n\n❌ 20 × image not found · ❌ 10 × a container keeps crashing · 🛑 10 × no node can take the pods · ⏳ 25 × in progress · ✅ 435 × ready\n\n',
+    )
+  })
+
+  it('the table shows some of each, and folds the others', () => {
+    const table = text.slice(text.indexOf('| | Target'), text.indexOf('<details>'))
+    const rows = table.match(/^\| \S+ \| \*\*/gm) ?? []
+    expect(rows.length).toBeLessThanOrEqual(15)
+    expect(new Set(rows)).toEqual(new Set(['| ❌ | **', '| 🛑 | **', '| ⏳ | **']))
+    expect(text).toContain(`<details><summary>${65 - rows.length} more targets not ready</summary>`)
+    expect(text).toContain('<details><summary>✅ 435 targets ready</summary>')
+  })
+
+  it('ten are explained, the others in a section that is folded', () => {
+    expect(text).toContain('<details><summary>Details of 30 more targets</summary>')
+    expect(text.slice(0, text.indexOf('Details of 30 more')).match(/<summary>\S+ <b>/g)).toHaveLength(10)
+  })
+})
+
+it('no word makes a table wider than the page', () => {
+  const cells = renderSummary(caseOf('hostile')).match(/^\|.*\|$/gm) ?? []
+  const table = cells.filter((line) => line.includes('step 2 of 2'))
+  const words = table.flatMap((line) => line.replace(/<[^>]+>/g, ' ').split(/\s+/))
+  expect(Math.max(...words.map((word) => word.replace(/&#\d+;|\\|\*/g, '').length))).toBeLessThan(80)
 })
 
 it('one summary may follow another', () => {

@@ -1,0 +1,71 @@
+import type { ProblemRecord, TargetRecord } from '../gate/timeline.ts'
+import type { ReasonCode } from '../lifecycle/reasons.ts'
+import { sentence } from '../lifecycle/sentence.ts'
+import { shorten } from './escape.ts'
+import { capitalised, outcomeWords, reasonPhrases } from './words.ts'
+
+const imageLimit = 70
+const nameLimit = 50
+
+type Phrase = (problem: ProblemRecord) => string | undefined
+
+const ofContainer =
+  (words: (container: string) => string): Phrase =>
+  ({ container }) =>
+    container === undefined ? undefined : words(`container ${shorten(container, nameLimit)}`)
+
+const ofImage =
+  (words: (image: string) => string): Phrase =>
+  ({ detail }) =>
+    detail?.image === undefined ? undefined : words(shorten(detail.image, imageLimit))
+
+/** What a reason means of this very container, image or object: for headlines. Undefined where it is not known. */
+const phrases: Readonly<Partial<Record<ReasonCode, Phrase>>> = {
+  'image-not-found': ofImage((image) => `image ${image} not found`),
+  'image-unauthorized': ofImage((image) => `not allowed to pull image ${image}`),
+  'image-rate-limited': ofImage((image) => `the registry limits pulls of image ${image}`),
+  'image-registry-unreachable': ofImage((image) => `the registry of image ${image} cannot be reached`),
+  'image-name-invalid': ofImage((image) => `invalid image name ${image}`),
+  'image-never-pull': ofImage((image) => `image ${image} is not on the node, and pulling it is forbidden`),
+  'image-pull-failed': ofImage((image) => `image ${image} could not be pulled`),
+  'crash-loop': (problem) => ofContainer((name) => `${name} keeps crashing${exitCode(problem)}`)(problem),
+  'out-of-memory': ofContainer((name) => `${name} ran out of memory`),
+  'bad-command': ofContainer((name) => `the command of ${name} could not be run`),
+  'exec-format': ofContainer((name) => `the image of ${name} is built for another architecture`),
+  'config-missing': ({ detail }) => {
+    if (detail?.object === undefined || !detail.object.includes('/')) return undefined
+    const object = shorten(detail.object, imageLimit)
+    return detail.key === undefined
+      ? `${object} is missing`
+      : `${object} lacks the key ${shorten(detail.key, nameLimit)}`
+  },
+  'init-container-failed': (problem) => ofContainer((name) => `init ${name} failed${exitCode(problem)}`)(problem),
+  'liveness-failing': ofContainer((name) => `${name} fails its liveness probe`),
+  'startup-failing': ofContainer((name) => `${name} fails its startup probe`),
+  'readiness-failing': ofContainer((name) => `${name} fails its readiness probe`),
+  'container-create-failed': ofContainer((name) => `${name} could not be created`),
+  'job-failed': (problem) => ofContainer((name) => `the Job failed in ${name}${exitCode(problem)}`)(problem),
+}
+
+function exitCode({ detail }: ProblemRecord): string {
+  return detail?.exitCode === undefined ? '' : ` (exit code ${detail.exitCode})`
+}
+
+/** Why a target is not ready, in a few words that name what they are about. Not yet escaped. */
+export function phraseOf(record: TargetRecord): string {
+  const { outcome, reason } = record
+  if (reason === '') return outcomeWords[outcome].verb
+  const problem = decidingProblem(record)
+  return (problem && phrases[reason]?.(problem)) ?? reasonPhrases[reason]
+}
+
+/** The problem that is the reason of a target's outcome. */
+export function decidingProblem({ reason, problems }: TargetRecord): ProblemRecord | undefined {
+  return problems.find((problem) => problem.reason === reason)
+}
+
+/** A target's message as a sentence that can stand alone: `deployment/web is paused, …`, `The Job failed: …`. */
+export function statement(name: string, message: string): string {
+  const whole = sentence(name, message)
+  return whole.startsWith(`${name}: `) ? capitalised(message) : whole
+}

@@ -1,0 +1,45 @@
+import type { ProblemRecord } from '../../src/gate/timeline.ts'
+import { phraseOf, statement } from '../../src/report/phrase.ts'
+import { createProblem, createTargetRecord } from './builders.ts'
+
+function phrase(reason: ProblemRecord['reason'], overrides: Partial<ProblemRecord> = {}): string {
+  return phraseOf(
+    createTargetRecord({ outcome: 'failed', reason, problems: [createProblem({ reason, ...overrides })] }),
+  )
+}
+
+it.each([
+  ['image-not-found', { detail: { image: 'acme/web:v9' } }, 'image acme/web:v9 not found'],
+  ['image-unauthorized', { detail: { image: 'acme/web:v9' } }, 'not allowed to pull image acme/web:v9'],
+  ['crash-loop', { detail: { exitCode: 3 } }, 'container app keeps crashing (exit code 3)'],
+  ['out-of-memory', {}, 'container app ran out of memory'],
+  ['config-missing', { detail: { object: 'secret/db' } }, 'secret/db is missing'],
+  ['config-missing', { detail: { object: 'secret/db', key: 'password' } }, 'secret/db lacks the key password'],
+  ['config-missing', { detail: { object: 'secret' } }, 'a Secret, ConfigMap or key is missing'],
+  [
+    'init-container-failed',
+    { container: 'migrate', detail: { exitCode: 4 } },
+    'init container migrate failed (exit code 4)',
+  ],
+  ['readiness-failing', {}, 'container app fails its readiness probe'],
+  ['unschedulable', {}, 'no node can take the pods'],
+] as const)('%s with %j is told as what it is about', (reason, overrides, words) => {
+  expect(phrase(reason, overrides)).toBe(words)
+})
+
+it('a long image keeps its beginning and its end', () => {
+  const words = phrase('image-not-found', { detail: { image: `registry.example.com/${'team/'.repeat(30)}web:v9` } })
+  expect(words).toMatch(/^image registry\.example\.com\/.*….*web:v9 not found$/)
+  expect(words.length).toBeLessThan(100)
+})
+
+it('without a reason the outcome is the phrase', () => {
+  expect(phraseOf(createTargetRecord({ outcome: 'progressing', reason: '' }))).toBe('in progress')
+})
+
+it('a message becomes a sentence that can stand alone', () => {
+  expect(statement('deployment/web', 'is paused, so its change is not rolled out')).toBe(
+    'deployment/web is paused, so its change is not rolled out',
+  )
+  expect(statement('job/migrate', 'the Job failed: too late')).toBe('The Job failed: too late')
+})
