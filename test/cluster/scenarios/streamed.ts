@@ -11,15 +11,22 @@ const migration = [
   'echo step 2',
 ].join('; ')
 
+/** A Job that begins when the action watches it, however long that took to start. */
+function onceWatched(script: string, spec: object = {}, pod: object = {}): Pick<Scenario, 'setup' | 'during'> {
+  return {
+    setup: (stage) => stage.apply(job('migrate', script, { suspend: true, ...spec }, pod)),
+    during: async (stage) => void (await stage.patch('Job', 'migrate', { spec: { suspend: false } })),
+  }
+}
+
+const init = { ...container({ script: 'echo before', readiness: 'none' }), name: 'init' }
+
 /** Logs that are shown live: they are there while it happens, in their place, and harmless. */
 export const streamed: Scenario[] = [
   {
     name: 'job-logs-live',
     inputs: { resources: 'job/migrate', 'stream-logs': 'job/migrate' },
-    setup: (stage) => {
-      const init = { ...container({ script: 'echo before', readiness: 'none' }), name: 'init' }
-      return stage.apply(job('migrate', migration, {}, { initContainers: [init] }))
-    },
+    ...onceWatched(migration, {}, { initContainers: [init] }),
     expect: { outcome: 'ready', reason: '' },
     decidedBy: conditionTrue('Job', 'migrate', 'Complete'),
     takesSeconds: 9,
@@ -44,8 +51,7 @@ export const streamed: Scenario[] = [
   {
     name: 'job-logs-live-of-a-failure',
     inputs: { resources: 'job/migrate', 'stream-logs': 'job/migrate' },
-    setup: (stage) =>
-      stage.apply(job('migrate', 'echo start; sleep 2; echo no such table; exit 3', { backoffLimit: 0 })),
+    ...onceWatched('echo start; sleep 2; echo no such table; exit 3', { backoffLimit: 0 }),
     expect: { outcome: 'failed', reason: 'job-failed' },
     decidedBy: conditionTrue('Job', 'migrate', 'FailureTarget'),
     takesSeconds: 8,
@@ -54,10 +60,11 @@ export const streamed: Scenario[] = [
   {
     name: 'job-logs-live-of-retries',
     inputs: { resources: 'job/migrate', 'stream-logs': 'job --all' },
-    setup: (stage) => {
-      const script = 'echo try; sleep 1; echo lost the connection; exit 1'
-      return stage.apply(job('migrate', script, { backoffLimit: 1 }, { restartPolicy: 'OnFailure' }))
-    },
+    ...onceWatched(
+      'echo try; sleep 2; echo lost the connection; exit 1',
+      { backoffLimit: 1 },
+      { restartPolicy: 'OnFailure' },
+    ),
     expect: { outcome: 'failed', reason: 'job-failed' },
     decidedBy: conditionTrue('Job', 'migrate', 'FailureTarget'),
     takesSeconds: 8,
