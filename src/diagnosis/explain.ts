@@ -1,4 +1,4 @@
-import type { Container, KubeObject, Pod } from '../cluster/objects.ts'
+import type { Container, Pod } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import { withCauses } from '../gate/scene.ts'
 import type { Evidence, ProblemRecord, TargetRecord, Timeline, Verdict } from '../gate/timeline.ts'
@@ -111,7 +111,8 @@ function detailsOf(problem: Problem, facts: Facts): HintDetails {
   const log = (previous: boolean) => facts.log(podName(subject), container, previous)
   const lines = (log(false)?.text || log(true)?.text || '').trimEnd().split('\n')
   const lastLine = lines.at(-1)?.trim().slice(0, longestLastLine) || undefined
-  const pod = podOf(facts.subject(problem))
+  const object = facts.subject(problem)
+  const pod = object?.kind === 'Pod' ? (object as Pod) : undefined
   return { problem, spec: findContainer(problem, facts), lastLine, pod, probeSaid: probeWords(problem, pod, facts) }
 }
 
@@ -157,7 +158,7 @@ function evidenceFor(problem: Problem, facts: Facts, context: Context): readonly
       ? []
       : nodeEvidence(node, facts.node(node), facts.refusal('Node', node), (timestamp) => since(timestamp, context))),
     ...(events.length === 0 ? [] : [{ type: 'event' as const, title: 'Events', text: events.join('\n') }]),
-    ...(container === undefined ? [] : logEvidence(podName(problem.subject), container, podOf(subject), facts)),
+    ...(container === undefined ? [] : logEvidence(podName(problem.subject), container, facts)),
     ...(cause === undefined ? [] : evidenceFor(cause, facts, context)),
   ]
 }
@@ -167,10 +168,6 @@ function since(timestamp: string | undefined, { startedAt, serverOffsetMs }: Con
   const at = Date.parse(timestamp ?? '') - serverOffsetMs
   if (Number.isNaN(at)) return ''
   return at < startedAt ? ' since before the gate began' : ` since ${elapsedClock(at - startedAt)}`
-}
-
-function podOf(object: KubeObject | undefined): Pod | undefined {
-  return object?.kind === 'Pod' ? (object as Pod) : undefined
 }
 
 /** What the container itself left as its termination message, beyond what the problem already says. */

@@ -19,6 +19,8 @@ export interface Readable {
 /** Of hundreds of targets that fail for one reason, these many tell it. */
 const mostContainers = 24
 const mostNodes = 8
+/** A log may come with megabytes before it is cut: so many are read at a time. */
+const mostAtATime = 12
 
 /**
  * Reads what explains the targets that are not ready, beyond what is watched: the logs of their containers and the state
@@ -37,6 +39,8 @@ export class EvidenceReader {
     string,
     'answered' | { readonly reading: Promise<void>; readonly giveUp: (why: string) => void }
   >()
+  readonly #queue: (() => void)[] = []
+  #reading = 0
   #isLast = false
   #isClosed = false
 
@@ -120,11 +124,22 @@ export class EvidenceReader {
   /** `read` says whether the server has answered. */
   #ask(key: string, read: () => Promise<boolean>, giveUp: (why: string) => void): void {
     if (this.#asked.has(key)) return
-    const reading = read().then((isAnswered) => {
+    const reading = this.#inTurn(read).then((isAnswered) => {
       if (isAnswered) this.#asked.set(key, 'answered')
       else this.#asked.delete(key)
     })
     this.#asked.set(key, { reading, giveUp })
+  }
+
+  async #inTurn<T>(read: () => Promise<T>): Promise<T> {
+    if (this.#reading >= mostAtATime) await new Promise<void>((resolve) => this.#queue.push(resolve))
+    this.#reading++
+    try {
+      return await read()
+    } finally {
+      this.#reading--
+      this.#queue.shift()?.()
+    }
   }
 
   async #readLog(

@@ -75,6 +75,7 @@ export class ApiServer {
   #watches = new Set<Watch>()
   #streams = new Set<Stream>()
   #hanging: PromiseWithResolvers<void> | undefined
+  #ignores: (request: SeenRequest) => boolean = () => false
   #expiredAs: 'event' | 'status' = 'event'
   #chunkBytes: number | undefined
   #waiting = new Set<() => void>()
@@ -232,6 +233,11 @@ export class ApiServer {
     for (const stream of this.#streams) stream.silence(on)
   }
 
+  /** From now on, requests that match are accepted and never answered. */
+  ignore(matches: (request: SeenRequest) => boolean): void {
+    this.#ignores = matches
+  }
+
   /** Fails the next `times` requests (may be `Infinity`) with an HTTP status, or with a reset connection when that is 0. */
   failNext(times: number, code: number, options: FailureOptions = {}): void {
     this.#failures.add(times, code, options)
@@ -298,7 +304,7 @@ export class ApiServer {
     this.requests.push(seen)
     this.#look()
     await this.#hanging?.promise
-    if (request.socket.destroyed) return
+    if (request.socket.destroyed || this.#ignores(seen)) return
     response.setHeader('Date', this.now().toUTCString())
     const failure = this.#failures.take(seen)
     if (failure === 'reset') {

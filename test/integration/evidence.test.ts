@@ -1,0 +1,363 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { KubeObject, PodStatus } from '../../src/cluster/objects.ts'
+import type { EndedTimeline, Entry, ProblemRecord, TargetRecord } from '../../src/gate/timeline.ts'
+import { parseInputs } from '../../src/inputs.ts'
+import { parseReferences } from '../../src/plan/references.ts'
+import { buildReport } from '../../src/report/json.ts'
+import { gateRollout } from '../../src/rollout.ts'
+import {
+  condition,
+  createBarePod,
+  createEvent,
+  createPod,
+  createStatus,
+  deadStatus,
+  ownedBy,
+  readyStatus,
+  start,
+} from '../lifecycle/builders.ts'
+import { type ApiServer, startApiServer } from '../support/api-server.ts'
+import { FlowingClock } from '../support/flowing-clock.ts'
+import { replayRecording } from '../support/recordings.ts'
+
+const token = 'sesame-open-0123456789'
+let folder: string
+let server: ApiServer
+let clock: FlowingClock
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'evidence-'))
+  server = await startApiServer()
+  clock = new FlowingClock(start, 20, (now) => {
+    server.clockOffsetMs = now - Date.now()
+  })
+})
+
+afterEach(async () => {
+  await server.close()
+  rmSync(folder, { recursive: true })
+})
+
+interface Options {
+  readonly onEntry?: (entry: Entry) => void
+  readonly cancelled?: AbortSignal
+}
+
+/** Gates in virtual time, and checks that the replay of the recording gives the same report to the byte. */
+async function gate(
+  written: Record<string, string>,
+  { onEntry = () => {}, cancelled = new AbortController().signal }: Options = {},
+): Promise<EndedTimeline> {
+  const record = join(folder, 'recording.ndjson')
+  const raw = { resources: '', namespace: 'shop', record, ...written }
+  const listener = {
+    mask: () => {},
+    onHead: () => {},
+    onEntry,
+    onLog: () => {},
+    onWarning: () => {},
+    cancelled,
+  }
+  let isOver = false
+  const inputs = parseInputs({ ...raw, kubeconfig: server.kubeconfig({ token }) })
+  const ended = gateRollout(inputs, raw, parseReferences(raw.resources), listener, clock).finally(() => {
+    isOver = true
+  })
+  ended.catch(() => {})
+  await clock.flow(Number.POSITIVE_INFINITY, () => isOver)
+  const timeline = await ended
+  const replayed = await replayRecording(record)
+  expect(replayed.damage).toEqual([])
+  expect(buildReport(replayed.timeline)).toEqual(buildReport(timeline))
+  return timeline
+}
+
+const log = { namespace: 'shop', container: 'app' }
+
+/** A pod of the user's own that has failed for good, with what it logged. */
+function applyFailedPod(name = 'migrate'): KubeObject {
+  const status: PodStatus = { ...deadStatus(1, 0, { message: 'no table users' }), phase: 'Failed' }
+  const pod = createBarePod({ metadata: { name, uid: `${name}-uid` }, spec: { restartPolicy: 'Never' }, status })
+  server.apply(pod)
+  server.apply(createEvent(pod, { container: 'app', reason: 'Failed', message: 'Error: cannot migrate' }))
+  server.setLog({ ...log, pod: name }, 'connecting\npanic: no table users\n')
+  return pod
+}
+
+/** One that never becomes ready: the gate goes on until its time is over. */
+function applyWaitingPod(): void {
+  server.apply(createBarePod({ metadata: { name: 'slow', uid: 'slow-uid' }, status: { phase: 'Pending' } }))
+}
+
+function recordOf({ targets }: EndedTimeline, name: string): TargetRecord {
+  const found = targets.find(({ target }) => target.name === name)
+  if (found === undefined) throw new Error(`no target ${name}`)
+  return found
+}
+
+function problemOf(timeline: EndedTimeline, name: string): ProblemRecord {
+  const [problem] = recordOf(timeline, name).problems
+  if (problem === undefined) throw new Error(`${name} has no problem`)
+  return problem
+}
+
+function textOf({ evidence }: ProblemRecord): string {
+  return evidence.map(({ title, text }) => `${title}: ${text}`).join('\n')
+}
+
+const asksLog = ({ path }: { path: string }) => path.endsWith('/log')
+const isVerdictOn = (target: number) => (entry: Entry) => entry.kind === 'verdict' && entry.target === target
+
+/** When the recording ended: all that was to be read had been read by then, or was given up. */
+function recordingEnd(): number {
+  const last = recorded().at(-1)
+  expect(last?.type).toBe('END')
+  return Date.parse(last?.at ?? '')
+}
+
+function recorded(): { at: string; type: string }[] {
+  const lines = readFileSync(join(folder, 'recording.ndjson'), 'utf8').trimEnd().split('\n')
+  return lines.map((line) => JSON.parse(line))
+}
+
+/** Calls back once, at the first entry that matches. */
+function once(matches: (entry: Entry) => boolean, action: () => void): (entry: Entry) => void {
+  let isDone = false
+  return (entry) => {
+    if (isDone || !matches(entry)) return
+    isDone = true
+    action()
+  }
+}
+
+describe('a target that failed while others go on', () => {
+  const inputs = { resources: 'pod/migrate\npod/slow', timeout: '60s', 'stall-timeout': '0', 'fail-fast': 'false' }
+
+  test('keeps log, events, last words and chain of a pod that is gone when the gate ends', async () => {
+    const pod = applyFailedPod()
+    applyWaitingPod()
+    const gone = Promise.withResolvers<void>()
+    const onEntry = once(isVerdictOn(0), () => {
+      void server
+        .until(({ requests }) => requests.filter(asksLog).length >= 2)
+        .then(() => {
+          server.remove({ ...pod, name: 'migrate', namespace: 'shop' })
+          gone.resolve()
+        })
+    })
+    const timeline = await gate(inputs, { onEntry })
+    await gone.promise
+    expect(timeline.verdict.outcome).toBe('failed')
+    const readAt = recorded().flatMap(({ type, at }) => (type === 'LOG' ? Date.parse(at) : []))
+    expect(Math.max(...readAt)).toBeLessThan(timeline.finishedAt - 30_000)
+    const problem = problemOf(timeline, 'migrate')
+    const text = textOf(problem)
+    expect(text).toContain('panic: no table users')
+    expect(text).toContain('Its last words: no table users')
+    expect(text).toContain('cannot migrate')
+    expect(problem.chain).toEqual(['pod/migrate', 'container app'])
+  })
+
+  test('keeps what it was told of the pod that failed when another takes its name', async () => {
+    const pod = applyFailedPod()
+    applyWaitingPod()
+    const onEntry = once(isVerdictOn(0), () => {
+      void server
+        .until(({ requests }) => requests.filter(asksLog).length >= 2)
+        .then(() => {
+          server.remove({ ...pod, name: 'migrate', namespace: 'shop' })
+          server.apply(createBarePod({ metadata: { name: 'migrate', uid: 'another' }, status: readyStatus() }))
+          server.setLog({ ...log, pod: 'migrate' }, 'all is well\n')
+        })
+    })
+    const text = textOf(problemOf(await gate(inputs, { onEntry }), 'migrate'))
+    expect(text).toContain('panic: no table users')
+    expect(text).toContain('cannot migrate')
+    expect(text).not.toContain('all is well')
+  })
+
+  test('says when the pod was gone before its log could be read', async () => {
+    applyFailedPod()
+    applyWaitingPod()
+    server.failNext(Number.POSITIVE_INFINITY, 404, { filter: asksLog })
+    const text = textOf(problemOf(await gate(inputs), 'migrate'))
+    expect(text).toContain('Log of container app: could not be read: ')
+  })
+
+  test('is asked for its log again at the end, when the server could not answer at first', async () => {
+    applyFailedPod()
+    applyWaitingPod()
+    server.failNext(2, 500, { filter: asksLog })
+    const text = textOf(problemOf(await gate(inputs), 'migrate'))
+    expect(text).toContain('panic: no table users')
+    expect(text).not.toContain('could not be read')
+  })
+})
+
+describe('a pod that is deleted while its problem stands', () => {
+  test('has its log read in its last moments', async () => {
+    const job = {
+      apiVersion: 'batch/v1',
+      kind: 'Job',
+      metadata: { name: 'migrate', namespace: 'shop', uid: 'job-uid', generation: 1 },
+      spec: { backoffLimit: 2, selector: { matchLabels: { app: 'web' } } },
+    }
+    server.apply({ ...job, status: { active: 1 } })
+    const dying = createPod({ metadata: { name: 'migrate-a' }, status: deadStatus(3, 0) })
+    const pod = { ...dying, metadata: { ...dying.metadata, ownerReferences: ownedBy(job) } }
+    server.apply(pod)
+    server.setLog({ ...log, pod: 'migrate-a' }, 'panic: no table users\n')
+    const ref = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop', name: 'migrate-a' }
+    const onEntry = once(
+      ({ kind }) => kind === 'problem',
+      () => {
+        server.patch(ref, { metadata: { deletionTimestamp: new Date(start).toISOString() } })
+        // The controller gives up on the Job, and the pod is gone, once somebody has read its log.
+        void server
+          .until(({ requests }) => requests.filter(asksLog).length >= 2)
+          .then(() => {
+            const conditions = [condition('Failed', 'True', { reason: 'BackoffLimitExceeded' })]
+            server.patch(
+              { ...job, name: 'migrate', namespace: 'shop' },
+              { status: { active: 0, failed: 1, conditions } },
+            )
+            server.remove(ref)
+          })
+      },
+    )
+    const timeline = await gate({ resources: 'job/migrate', timeout: '60s' }, { onEntry })
+    expect(timeline.verdict.reason).toBe('job-failed')
+    expect(textOf(problemOf(timeline, 'migrate'))).toContain('panic: no table users')
+  })
+})
+
+describe('what may not be read', () => {
+  test('of logs is said within the evidence', async () => {
+    applyFailedPod()
+    server.deny({ verb: 'get', resource: 'pods/log' })
+    const text = textOf(problemOf(await gate({ resources: 'pod/migrate' }), 'migrate'))
+    expect(text).toMatch(/Log of container app: could not be read: pods "migrate" is forbidden: .*pods\/log/)
+  })
+
+  test('of events is said on the target', async () => {
+    applyFailedPod()
+    applyWaitingPod()
+    server.deny({ verb: '*', resource: 'events' })
+    const record = recordOf(await gate({ resources: 'pod/migrate\npod/slow' }), 'migrate')
+    expect(record.notes).toEqual([expect.stringMatching(/^events could not be read: events is forbidden/)])
+  })
+
+  test('of a run before that never was is not missed', async () => {
+    applyFailedPod()
+    expect(textOf(problemOf(await gate({ resources: 'pod/migrate' }), 'migrate'))).not.toContain('could not be read')
+  })
+})
+
+describe('a node in trouble', () => {
+  const evicted: PodStatus = { phase: 'Failed', reason: 'Evicted', message: 'The node was low on memory.' }
+  const node = {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: 'node-1', uid: 'node-uid' },
+    spec: {
+      unschedulable: true,
+      taints: [
+        { key: 'node.kubernetes.io/memory-pressure', effect: 'NoSchedule' },
+        { key: 'ToBeDeletedByClusterAutoscaler', effect: 'NoSchedule' },
+        { key: 'dedicated', value: 'web', effect: 'NoSchedule' },
+      ],
+    },
+    status: {
+      conditions: [
+        condition('MemoryPressure', 'True', { lastTransitionTime: new Date(start - 60_000).toISOString() }),
+        condition('DiskPressure', 'False'),
+        condition('Ready', 'True'),
+      ],
+    },
+  }
+  const applyEvictedPod = () =>
+    server.apply(createBarePod({ metadata: { name: 'once' }, spec: { restartPolicy: 'Never' }, status: evicted }))
+
+  test('is told with the pod that it evicted, though nobody watches nodes', async () => {
+    applyEvictedPod()
+    server.apply(node)
+    expect(textOf(problemOf(await gate({ resources: 'pod/once' }), 'once'))).toContain(
+      'Node: node node-1: MemoryPressure since before the gate began, cordoned, tainted ToBeDeletedByClusterAutoscaler:NoSchedule',
+    )
+    expect(server.requests.filter(({ path }) => path.startsWith('/api/v1/nodes'))).toHaveLength(1)
+  })
+
+  test('that is well is not worth a word', async () => {
+    applyEvictedPod()
+    server.apply({ ...node, spec: {}, status: { conditions: [condition('Ready', 'True')] } })
+    expect(textOf(problemOf(await gate({ resources: 'pod/once' }), 'once'))).not.toContain('Node')
+  })
+
+  test('that may not be read, or is gone, is told so', async () => {
+    applyEvictedPod()
+    const gone = textOf(problemOf(await gate({ resources: 'pod/once' }), 'once'))
+    expect(gone).toContain('Node: node node-1 does not exist any more')
+    server.deny({ verb: 'get', resource: 'nodes' })
+    const timeline = await gate({ resources: 'pod/once' })
+    expect(textOf(problemOf(timeline, 'once'))).toMatch(
+      /Node: node node-1 could not be read: nodes "node-1" is forbidden/,
+    )
+    expect(timeline.entries.filter(({ text }) => text.includes('may not be read'))).toEqual([])
+  })
+
+  test('is not asked after for a problem that it has no part in', async () => {
+    server.apply(node)
+    const status = createStatus({ state: { waiting: { reason: 'InvalidImageName', message: 'no such name' } } })
+    server.apply(createBarePod({ status: { phase: 'Pending', containerStatuses: [status] } }))
+    await gate({ resources: 'pod/once' })
+    expect(server.requests.filter(({ path }) => path.startsWith('/api/v1/nodes'))).toEqual([])
+  })
+})
+
+describe('a server that never answers for a log', () => {
+  test('holds the end up for five seconds, and that is told', async () => {
+    applyFailedPod()
+    server.ignore(asksLog)
+    const timeline = await gate({ resources: 'pod/migrate' })
+    const waitedMs = recordingEnd() - timeline.finishedAt
+    expect(waitedMs).toBeGreaterThanOrEqual(5_000)
+    expect(waitedMs).toBeLessThan(6_000)
+    expect(textOf(problemOf(timeline, 'migrate'))).toContain('could not be read: it did not come within 5 s')
+  })
+
+  test('holds up a job that was cancelled for one and a half', async () => {
+    const cancelled = new AbortController()
+    server.apply(createBarePod({ status: deadStatus(2, 0) }))
+    server.ignore(asksLog)
+    const onEntry = once(
+      ({ kind }) => kind === 'problem',
+      () => cancelled.abort(),
+    )
+    const timeline = await gate({ resources: 'pod/once' }, { onEntry, cancelled: cancelled.signal })
+    expect(timeline.verdict.outcome).toBe('cancelled')
+    const waitedMs = recordingEnd() - timeline.finishedAt
+    expect(waitedMs).toBeGreaterThanOrEqual(1_500)
+    expect(waitedMs).toBeLessThan(2_500)
+  })
+})
+
+describe('hundreds of targets that fail', () => {
+  test('are explained by a bounded number of bounded logs', async () => {
+    const names = Array.from({ length: 300 }, (_, index) => `migrate-${index}`)
+    for (const name of names) {
+      applyFailedPod(name)
+      server.setLog({ ...log, pod: name }, 'x'.repeat(999).concat('\n').repeat(1_000))
+    }
+    const timeline = await gate({
+      resources: names.map((name) => `pod/${name}`).join('\n'),
+      'fail-fast': 'false',
+      'log-lines': '1000',
+    })
+    expect(server.requests.filter(asksLog)).toHaveLength(48)
+    const bytes = Buffer.byteLength(JSON.stringify(buildReport(timeline)))
+    expect(bytes).toBeLessThan(4_000_000)
+    expect(timeline.targets.every(({ hint }) => hint !== undefined)).toBe(true)
+  })
+})
