@@ -62,6 +62,7 @@ export const commands: readonly Command[] = [
       ['wait certificate/tls --for=condition=Ready', 'until a condition is true, as kubectl wait'],
       ['wait -', 'behind kubectl apply -f k8s/ |: all that was applied'],
       ['wait -f k8s/', 'all that the manifests name; problems point to their lines'],
+      ['wait job/migrate --stream-logs=job/migrate', 'with what the Job logs, live'],
     ],
     takes: 'references',
     flags: [filenameFlag, ...inputFlags, json, color],

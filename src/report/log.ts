@@ -100,7 +100,7 @@ export function renderLogNews(news: LogNews, layout: LogLayout): string {
   const said =
     type === 'note'
       ? paint('dim', `· ${words}`, color)
-      : `${paint('dim', '│', color)} ${words}${cutBytes > 0 ? paint('dim', ` … ${cutBytes} more bytes`, color) : ''}`
+      : `${paint('dim', '│', color)} ${words}${cutBytes > 0 ? paint('dim', ` … ${cutBytes.toLocaleString('en-US')} more bytes`, color) : ''}`
   const name = (layout.names[news.target] ?? '').padEnd(layout.nameWidth)
   return `${paint('dim', elapsed, color)}  ${name}  ${paint('dim', who.join(' '), color)} ${said}`.trimEnd()
 }

@@ -60,6 +60,6 @@ test('an indented line keeps its place, and an empty one its bar', () => {
 
 test('of a line that is too long it is told how much is missing', () => {
   const line = render({ text: 'x'.repeat(4_000), cutBytes: 5_000 })
-  expect(line.endsWith('x … 5000 more bytes')).toBe(true)
+  expect(line.endsWith('x … 5,000 more bytes')).toBe(true)
   expect(line).toContain('x'.repeat(4_000))
 })
