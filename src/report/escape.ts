@@ -53,15 +53,12 @@ export function plainLines(text: string, limit = lineLimit): string[] {
 
 /** A name that is too long loses its middle: its beginning and its end tell it from its siblings. */
 export function shorten(name: string, limit: number): string {
-  const text = plain(name)
-  if (text.length <= limit) return text
-  const tail = Math.floor((limit - 1) / 3)
-  return `${whole(text.slice(0, limit - 1 - tail))}…${whole(text.slice(text.length - tail))}`
+  return withoutMiddle(plain(name), limit)
 }
 
-/** Text whose longest words lose their middle: a table's cell is as wide as its longest word. */
+/** Words that are too long lose their middle: a table's cell is as wide as its longest word. Not yet safe to print. */
 export function shortenWords(text: string, limit: number): string {
-  return plain(text).replace(/\S+/g, (word) => shorten(word, limit))
+  return text.slice(0, lineLimit).replace(/\S+/g, (word) => withoutMiddle(word, limit))
 }
 
 /** Text within a paragraph, a heading, a list or a table cell of Markdown. Triggers no mention, link or emoji. */
@@ -146,6 +143,12 @@ function keepApart(text: string): string {
 function cut(text: string, limit: number, more: boolean): string {
   if (text.length <= limit && !more) return text
   return `${whole(text.slice(0, limit - 1))}…`
+}
+
+function withoutMiddle(text: string, limit: number): string {
+  if (text.length <= limit) return text
+  const tail = Math.floor((limit - 1) / 3)
+  return `${whole(text.slice(0, limit - 1 - tail))}…${whole(text.slice(text.length - tail))}`
 }
 
 /** A cut piece without the half characters that the cut left at its ends. */
