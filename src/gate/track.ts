@@ -124,7 +124,7 @@ export class Track {
     }
     this.object = object
     this.requests = [targetWatch(this.target), ...this.rule.relatives(object)]
-    this.history = observeTarget(this.history, object, now)
+    this.history = observeTarget(this.history, object, now, this.rule.failures?.(object))
     this.missingSince = undefined
     this.wasDeleted = false
     return change

@@ -26,6 +26,7 @@ const errorMs = 60_000
 export const genericRule: Rule = {
   milestones: ['created', 'observed', 'ready'],
   relatives: () => [],
+  failures: (object) => saysOf(object).flatMap(({ meaning, key }) => (meaning === 'failed' ? [key] : [])),
   assess: assessGeneric,
 }
 
@@ -55,7 +56,8 @@ function assessGeneric(object: KubeObject, view: View): Assessment {
     ...(failure === undefined ? {} : { failure }),
     ...(standing.isReconciling ? { patience: 'its controller is reconciling it' } : {}),
     ...(due.length === 0 ? {} : { recheckAt: Math.min(...due) }),
-    notes: ready && standing.meaning === undefined ? ['it gives no readiness signal, so nothing more can be known'] : [],
+    notes:
+      ready && standing.meaning === undefined ? ['it gives no readiness signal, so nothing more can be known'] : [],
   })
 }
 

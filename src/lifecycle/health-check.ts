@@ -1,9 +1,12 @@
 import type { KubeObject } from '../cluster/objects.ts'
 import type { HealthCheck } from '../plan/health-checks.ts'
 import type { Assessment, Problem } from './assessment.ts'
+import { isStale } from './conditions.ts'
 import { conclude, createdMilestone, type Rule } from './rule.ts'
 import type { View } from './view.ts'
 
+/** The word of failure of a user's expression. */
+const failedWord = 'failed'
 /** A resource's failure by the user's expression is believed when it has stood for this long. */
 const failedMs = 10_000
 
@@ -15,13 +18,14 @@ export function healthCheckRule(check: HealthCheck): Rule {
   return {
     milestones: ['created', 'observed', 'ready'],
     relatives: () => [],
+    failures: (object) => (check.failed?.(object).holds === true ? [failedWord] : []),
     assess: (object, view) => assessHealthCheck(object, check, view),
   }
 }
 
 function assessHealthCheck(object: KubeObject, check: HealthCheck, view: View): Assessment {
   const { observedGeneration } = (object.status ?? {}) as { observedGeneration?: number | string }
-  const isObserved = observedGeneration === undefined || Number(observedGeneration) >= (object.metadata.generation ?? 0)
+  const isObserved = !isStale(observedGeneration, object.metadata.generation)
   const isInProgress = check.inProgress?.(object).holds === true
   const hasFailed = isObserved && !isInProgress && check.failed?.(object).holds === true
   const current = check.current(object)
@@ -48,14 +52,14 @@ function assessHealthCheck(object: KubeObject, check: HealthCheck, view: View): 
     ],
     problems,
     ...(failure === undefined ? {} : { failure }),
-    ...(hasFailed ? { recheckAt: view.history.countersMovedAt + failedMs } : {}),
+    ...problems.flatMap(({ proven, firstSeenAt }) => (proven ? [] : [{ recheckAt: firstSeenAt + failedMs }]))[0],
     notes: [],
   })
 }
 
-/** Strike: the user's word of failure, once it has stood for ten seconds since the object last moved. */
+/** Strike: the user's word of failure, once it has stood for ten seconds. */
 function failedProblem(object: KubeObject, view: View): Problem {
-  const since = view.history.countersMovedAt
+  const since = view.history.failures.get(failedWord) ?? view.now
   return {
     reason: 'reported-failed',
     class: 'strike',

@@ -1,7 +1,6 @@
 import type { Container, ContainerStatus, EventObject, KubeObject, Pod } from '../cluster/objects.ts'
 import { countDeaths, type DeathCount, type DeathsSeen, noDeaths, observeDeaths } from './death-count.ts'
 import { isPullRefusal, type PullReason, pullReason } from './pull.ts'
-import { saysOf } from './says.ts'
 import type { Surroundings } from './surroundings.ts'
 
 /** Refusals of a pull for one reason. How many there were is the larger of the two counts. */
@@ -50,7 +49,7 @@ export interface TargetHistory {
   /** The numbers in its status, and when one of them last changed (the first sight counts as a change). */
   readonly counters: string
   readonly countersMovedAt: number
-  /** Its own words of failure that stand now, by their keys, and since when each was seen. */
+  /** The words of failure that stand now, as its rule reads them, and since when each was seen. */
   readonly failures: ReadonlyMap<string, number>
 }
 
@@ -117,15 +116,19 @@ export function observePodEvents(
   return { firstSeenAt: before?.firstSeenAt ?? now, containers }
 }
 
-/** Folds one more version of a target, seen at `now`, into its history. */
-export function observeTarget(before: TargetHistory | undefined, object: KubeObject, now: number): TargetHistory {
+/** Folds one more version of a target, seen at `now`, into its history; `failed` are the words of failure that it says now. */
+export function observeTarget(
+  before: TargetHistory | undefined,
+  object: KubeObject,
+  now: number,
+  failed: readonly string[] = [],
+): TargetHistory {
   const counters = JSON.stringify(
     Object.entries(object.status ?? {}).filter(
       ([name, value]) => typeof value === 'number' && name !== 'observedGeneration',
     ),
   )
-  const failed = saysOf(object).filter(({ meaning }) => meaning === 'failed')
-  const failures = new Map(failed.map(({ key }) => [key, before?.failures.get(key) ?? now]))
+  const failures = new Map(failed.map((word) => [word, before?.failures.get(word) ?? now]))
   if (before === undefined) return { firstSeenAt: now, first: object, counters, countersMovedAt: now, failures }
   return { ...before, failures, ...(counters === before.counters ? {} : { counters, countersMovedAt: now }) }
 }

@@ -11,6 +11,8 @@ export interface Rule {
   relatives(object: KubeObject): readonly WatchRequest[]
   /** Kinds whose objects concern it although it does not own them, in its namespace or without one. */
   readonly concernedBy?: readonly string[]
+  /** The words by which an object says now that it has failed: since when each stands is kept in its history. */
+  failures?(object: KubeObject): readonly string[]
   /** Where the object stands now. Only asked once the first lists of its relatives are complete or refused. */
   assess(object: KubeObject, view: View): Assessment
 }

@@ -128,7 +128,7 @@ export class Trace {
     if (this.#deletedAt !== undefined) this.#recreatedAt = now
     this.#deletedAt = undefined
     this.#object = after
-    this.#history = observeTarget(this.#history, after, now)
+    this.#history = observeTarget(this.#history, after, now, this.#rule.failures?.(after))
     this.#family.adopt(after.metadata.uid, this.#target, this.#store)
   }
 
@@ -190,7 +190,7 @@ export class Trace {
       now,
       startedAt: this.#settings.startedAt,
       settings: this.#settings,
-      history: this.#history ?? observeTarget(undefined, object, now),
+      history: this.#history ?? observeTarget(undefined, object, now, this.#rule.failures?.(object)),
       othersProgress: false,
       time: this.#around.time,
       owned: (uid, kind) => store.ownedBy(uid, kind),

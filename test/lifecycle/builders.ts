@@ -30,6 +30,7 @@ import {
   type PodSeen,
   type TargetHistory,
 } from '../../src/lifecycle/history.ts'
+import { ruleOf } from '../../src/lifecycle/rules.ts'
 import type { Surroundings } from '../../src/lifecycle/surroundings.ts'
 import type { LifecycleSettings, View } from '../../src/lifecycle/view.ts'
 
@@ -314,7 +315,7 @@ export function counted(seen: PodSeen, pod = createPod(), changedAt?: number): P
 /** The history of a target whose versions were seen at these seconds. */
 export function seenTarget(...versions: readonly (readonly [seconds: number, object: KubeObject])[]): TargetHistory {
   const seen = versions.reduce<TargetHistory | undefined>(
-    (history, [seconds, object]) => observeTarget(history, object, moment(seconds)),
+    (history, [seconds, object]) => observeTarget(history, object, moment(seconds), ruleOf(object).failures?.(object)),
     undefined,
   )
   if (seen === undefined) throw new Error('A target that was never seen has no history.')

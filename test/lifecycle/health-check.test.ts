@@ -1,0 +1,83 @@
+import type { KubeObject } from '../../src/cluster/objects.ts'
+import { healthCheckRule } from '../../src/lifecycle/health-check.ts'
+import { observeTarget, type TargetHistory } from '../../src/lifecycle/history.ts'
+import { parseHealthChecks } from '../../src/plan/health-checks.ts'
+import { moment, view } from './builders.ts'
+
+const written = `
+- apiVersion: example.com/v1
+  kind: Widget
+  current: status.state == 'Up'
+  failed: status.state == 'Broken'
+  inProgress: status.state == 'Moving'
+`
+
+function widget(status: object): KubeObject {
+  return {
+    apiVersion: 'example.com/v1',
+    kind: 'Widget',
+    metadata: { name: 'w', namespace: 'shop', uid: 'w-uid', generation: 2 },
+    status,
+  }
+}
+
+/** Where a widget stands when it was seen so at these seconds, and nothing happened since the last. */
+async function judge(seen: readonly (readonly [seconds: number, status: object])[], now: number) {
+  const [check] = await parseHealthChecks(written, 'checks.yaml')
+  if (check === undefined) throw new Error('There is one health check.')
+  const rule = healthCheckRule(check)
+  const versions = seen.map(([seconds, status]) => [moment(seconds), widget(status)] as const)
+  const history = versions.reduce<TargetHistory | undefined>(
+    (before, [at, object]) => observeTarget(before, object, at, rule.failures?.(object)),
+    undefined,
+  )
+  const object = versions.at(-1)?.[1]
+  if (history === undefined || object === undefined) throw new Error('A widget that was never seen cannot be judged.')
+  return rule.assess(object, view({ now, history }))
+}
+
+describe("the user's own health check", () => {
+  it.each([
+    ['ready when `current` holds', { state: 'Up' }, 'ready'],
+    ['progressing when nothing holds', { state: 'Idle' }, 'progressing'],
+    ['progressing when a field is missing', {}, 'progressing'],
+    ['progressing when `inProgress` holds', { state: 'Moving' }, 'progressing'],
+    ['progressing by an older generation', { state: 'Up', observedGeneration: 1 }, 'progressing'],
+    ['ready by the present generation, written as a string', { state: 'Up', observedGeneration: '2' }, 'ready'],
+    [
+      'ready by a generation that is no number, and so says nothing',
+      { state: 'Up', observedGeneration: 'b7' },
+      'ready',
+    ],
+    ['not failed by an older generation', { state: 'Broken', observedGeneration: 1 }, 'progressing'],
+    ['failed when `failed` has held for long', { state: 'Broken' }, 'failed'],
+  ])('says %s', async (_, status, expected) => {
+    expect((await judge([[0, status]], 60)).status).toBe(expected)
+  })
+
+  it('has failed when `failed` has held for 10 s, however long the object stood still before', async () => {
+    const seen = [
+      [0, { state: 'Idle' }],
+      [100, { state: 'Broken' }],
+    ] as const
+    expect(await judge(seen, 109)).toMatchObject({ status: 'progressing', recheckAt: moment(110) })
+    expect(await judge(seen, 110)).toMatchObject({ status: 'failed', failure: { reason: 'reported-failed' } })
+  })
+
+  it('counts those 10 s anew when it did not hold in between', async () => {
+    const seen = [
+      [0, { state: 'Broken' }],
+      [5, { state: 'Moving' }],
+      [8, { state: 'Broken' }],
+    ] as const
+    expect(await judge(seen, 17)).toMatchObject({ status: 'progressing', recheckAt: moment(18) })
+  })
+
+  it('goes on counting while other fields change', async () => {
+    const seen = [
+      [0, { state: 'Broken', tries: 1 }],
+      [8, { state: 'Broken', tries: 2 }],
+    ] as const
+    expect((await judge(seen, 10)).status).toBe('failed')
+  })
+})
