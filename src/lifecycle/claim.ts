@@ -2,6 +2,7 @@ import type { WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject, PersistentVolumeClaim, Pod } from '../cluster/objects.ts'
 import { milestonesOf } from '../plan/milestones.ts'
 import type { Assessment, Problem } from './assessment.ts'
+import { conditionWords, presentConditions } from './conditions.ts'
 import { conclude, createdMilestone, nameOf, type Rule } from './rule.ts'
 import type { View } from './view.ts'
 
@@ -9,7 +10,7 @@ import type { View } from './view.ts'
  * A PersistentVolumeClaim: https://kubernetes.io/docs/concepts/storage/persistent-volumes/
  *
  * Ready when Bound, or when nothing uses it and its class binds only for its first consumer (WaitForFirstConsumer): then
- * nobody can wait for it. Terminal: Lost, its volume is gone.
+ * nobody can wait for it. A resize that is under way may need another pod, and is told. Terminal: Lost, its volume is gone.
  */
 export const claimRule: Rule = {
   milestones: milestonesOf({ apiVersion: 'v1', kind: 'PersistentVolumeClaim' }),
@@ -17,6 +18,9 @@ export const claimRule: Rule = {
   relatives: (object) => [{ apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass' }, podRequest(object)],
   assess: (object, view) => assessClaim(object as PersistentVolumeClaim, view),
 }
+
+/** `Resizing`, `FileSystemResizePending`, `ModifyingVolume` (PersistentVolumeClaimConditionType). */
+const resizing = /Resiz|ModifyingVolume|ModifyVolume/
 
 function podRequest({ metadata: { namespace } }: KubeObject): WatchRequest {
   return { apiVersion: 'v1', kind: 'Pod', ...(namespace === undefined ? {} : { namespace }) }
@@ -52,7 +56,9 @@ function assessClaim(claim: PersistentVolumeClaim, view: View): Assessment {
     problems,
     ...(failure === undefined ? {} : { failure }),
     ...(isBound || isScheduled(claim) || !isLate ? {} : { awaits: consumers.map(nameOf) }),
-    notes: [],
+    notes: presentConditions(claim).flatMap((each) =>
+      each.status === 'True' && resizing.test(each.type) ? [conditionWords(each)] : [],
+    ),
   })
 }
 

@@ -1,24 +1,29 @@
 import { milestonesOf } from '../plan/milestones.ts'
+import { conditionProblem } from './condition-problems.ts'
+import { presentConditions } from './conditions.ts'
 import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from './rule.ts'
 
 /**
  * A PodDisruptionBudget: ready when its controller has observed it. Whether it allows a disruption now says nothing of
- * what was applied. https://kubernetes.io/docs/tasks/run-application/configure-pdb/
+ * what was applied. Slow: pods that it cannot count, which its controller says before it has observed it (SyncFailed,
+ * pkg/controller/disruption). https://kubernetes.io/docs/tasks/run-application/configure-pdb/
  */
 export const disruptionBudgetRule: Rule = {
   milestones: milestonesOf({ apiVersion: 'policy/v1', kind: 'PodDisruptionBudget' }),
   relatives: () => [],
   assess: (object, view) => {
     const ready = isObserved(object)
+    const failed = presentConditions(object).find(({ reason }) => reason === 'SyncFailed')
+    const problems = ready || failed === undefined ? [] : [conditionProblem(object, failed, view)]
     return conclude(object, view, {
       ready,
       readyMessage: 'observed',
       milestones: [
         createdMilestone,
         observedMilestone(object),
-        { name: 'ready', state: ready ? 'done' : 'open', message: '' },
+        { name: 'ready', state: ready ? 'done' : 'open', message: problems[0]?.message ?? '' },
       ],
-      problems: [],
+      problems,
       notes: [],
     })
   },

@@ -37,6 +37,18 @@ describe('a PersistentVolumeClaim', () => {
     expect(judge(createClaim('Bound'))).toMatchObject({ status: 'ready', message: 'bound to pv-1' })
   })
 
+  it('is ready although its volume is still being resized, which it tells', () => {
+    const conditions = [
+      { type: 'FileSystemResizePending', status: 'True', message: 'Waiting for user to (re-)start a pod' },
+      { type: 'Resizing', status: 'False' },
+    ]
+    const claim = { ...createClaim('Bound'), status: { phase: 'Bound', conditions } }
+    expect(judge(claim)).toMatchObject({
+      status: 'ready',
+      notes: ['FileSystemResizePending is True: Waiting for user to (re-)start a pod'],
+    })
+  })
+
   it('is pending, in the words of its provisioner', () => {
     const claim = createClaim('Pending')
     const said = createEvent(claim, { reason: 'ProvisioningFailed', message: 'no such class' })

@@ -72,6 +72,29 @@ describe('a PodDisruptionBudget', () => {
   })
 })
 
+describe('a PodDisruptionBudget that its controller cannot work with', () => {
+  it('says why it has not observed it', () => {
+    const conditions = [
+      {
+        type: 'DisruptionAllowed',
+        status: 'False',
+        reason: 'SyncFailed',
+        message: 'found no controller ref for pod "x"',
+      },
+    ]
+    expect(judge(disruptionBudgetRule, { status: { conditions } }, { generation: 2 })).toMatchObject({
+      status: 'progressing',
+      problems: [
+        {
+          reason: 'condition-false',
+          class: 'slow',
+          message: 'DisruptionAllowed is False (SyncFailed): found no controller ref for pod "x"',
+        },
+      ],
+    })
+  })
+})
+
 describe('a HelmRepository', () => {
   const status = { observedGeneration: -1 }
 
