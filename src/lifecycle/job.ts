@@ -53,7 +53,7 @@ function assessJob(job: Job, view: View): Assessment {
   ].toSorted(byImportance)
   const refused = problems.find(({ proven, subject }) => proven && !subject.startsWith('pod/'))
   const failure =
-    ended ?? refused ?? (state?.failure !== undefined && !deaths.has(state.failure.reason) ? state.failure : undefined)
+    ended ?? refused ?? (state?.failure === undefined ? undefined : podProblems.find(({ proven }) => proven))
   const patience = state?.pods.some((pod) => pod.started) ? 'its containers are running' : state?.patience
   const milestones: readonly Milestone[] = [
     createdMilestone,
@@ -92,7 +92,9 @@ function progressWords({ status = {}, spec = {} }: Job): string {
 }
 
 function softened(problem: Problem): Problem {
-  return deaths.has(problem.reason) ? { ...problem, class: 'slow', proven: false } : problem
+  // A start that the runtime refuses ends with an exit code too, whatever it is called.
+  const isDeath = deaths.has(problem.reason) || problem.detail?.exitCode !== undefined
+  return isDeath ? { ...problem, class: 'slow', proven: false } : problem
 }
 
 /**

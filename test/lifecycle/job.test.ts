@@ -47,6 +47,26 @@ function judge(job: Job, objects: readonly KubeObject[] = [], options: ViewOptio
 }
 
 describe('a Job', () => {
+  it('is not failed by starts that the runtime refuses, which count against its backoffLimit', () => {
+    const message = 'error mounting "/data": not a directory: unknown: Are you trying to mount a directory'
+    const refused = (nth: number, at: number) =>
+      createPod(
+        {
+          metadata: { name: 'migrate-a' },
+          spec: { restartPolicy: 'OnFailure' },
+          status: deadStatus(nth, at, { exitCode: 128, reason: 'StartError', message }),
+        },
+        createJob(),
+      )
+    const history = seenPod([1, refused(1, 1)], [15, refused(2, 15)], [40, refused(3, 40)])
+    const podHistories = new Map([['migrate-a-uid', history]])
+    const job = createJob({ status: { active: 1 } })
+    expect(judge(job, [refused(3, 40)], { podHistories, now: 60 })).toMatchObject({
+      status: 'progressing',
+      problems: [{ reason: 'container-create-failed', class: 'slow', count: 3 }],
+    })
+  })
+
   it('is ready when its controller says Complete, and stays so', () => {
     const status = { succeeded: 1, failed: 2, conditions: [condition('Complete', 'True')] }
     expect(judge(createJob({ status }))).toMatchObject({
