@@ -4,6 +4,7 @@ import type { Assessment, Problem } from './assessment.ts'
 import { notReconciled } from './condition-problems.ts'
 import { againstProblem, isAgainst, type PartCondition, spokenConditions } from './gateway-conditions.ts'
 import { conclude, createdMilestone, type Rule } from './rule.ts'
+import { fieldsOf } from './say.ts'
 import type { View } from './view.ts'
 
 /**
@@ -21,8 +22,8 @@ export const gatewayRule: Rule = {
 
 interface GatewayStatus {
   readonly conditions?: unknown
-  readonly addresses?: readonly { readonly value?: string }[]
-  readonly listeners?: readonly { readonly name?: string; readonly conditions?: unknown }[]
+  readonly addresses?: unknown
+  readonly listeners?: unknown
 }
 
 function assessGateway(gateway: KubeObject, view: View): Assessment {
@@ -31,7 +32,7 @@ function assessGateway(gateway: KubeObject, view: View): Assessment {
   const isTrue = (...types: string[]) => own.some((each) => types.includes(each.type) && each.status === 'True')
   // A listener says more precisely what is wrong than the Gateway does.
   const parts: readonly PartCondition[] = [
-    ...(status.listeners ?? []).flatMap(({ name, conditions }) =>
+    ...fieldsOf(status.listeners).flatMap(({ name, conditions }) =>
       spokenConditions(gateway, conditions).map((condition) => ({ where: `listener ${name}: `, condition })),
     ),
     ...own.map((condition) => ({ where: '', condition })),
@@ -39,7 +40,7 @@ function assessGateway(gateway: KubeObject, view: View): Assessment {
   const { problem, recheckAt } =
     own.length === 0 ? { problem: unheard(gateway, view) } : againstProblem(gateway, parts.filter(isAgainst), view)
   const ready = problem === undefined && isTrue('Accepted', 'Scheduled') && isTrue('Programmed', 'Ready')
-  const addresses = (status.addresses ?? []).flatMap(({ value }) => value ?? [])
+  const addresses = fieldsOf(status.addresses).flatMap(({ value }) => value ?? [])
   const words = `accepted and programmed${addresses.length === 0 ? '' : `, address ${addresses.join(', ')}`}`
   const waiting = problem?.message ?? 'waiting for its controller to accept and program it'
   return conclude(gateway, view, {

@@ -1,9 +1,10 @@
 import type { KubeObject } from '../cluster/objects.ts'
 import { milestonesOf } from '../plan/milestones.ts'
-import type { Assessment, Milestone, Problem } from './assessment.ts'
+import type { Assessment, Awaited, Milestone, Problem } from './assessment.ts'
 import { notReconciled } from './condition-problems.ts'
 import { againstProblem, isAgainst, spokenConditions } from './gateway-conditions.ts'
 import { conclude, createdMilestone, type Rule } from './rule.ts'
+import { fieldsOf } from './say.ts'
 import type { View } from './view.ts'
 
 const group = 'gateway.networking.k8s.io'
@@ -31,18 +32,13 @@ interface ParentRef {
   readonly port?: number
 }
 
-interface ParentStatus {
-  readonly parentRef?: ParentRef
-  readonly conditions?: unknown
-}
-
 function assessRoute(route: KubeObject, view: View): Assessment {
   const { parentRefs } = (route.spec ?? {}) as { parentRefs?: readonly ParentRef[] }
-  const { parents } = (route.status ?? {}) as { parents?: readonly ParentStatus[] }
+  const { parents } = (route.status ?? {}) as { parents?: unknown }
   const said = (parentRefs ?? []).map((ref) => ({
     name: nameOf(ref, route),
-    conditions: (parents ?? [])
-      .filter(({ parentRef }) => parentRef !== undefined && isSameParent(ref, parentRef, route))
+    conditions: fieldsOf(parents)
+      .filter(({ parentRef }) => parentRef && isSameParent(ref, parentRef, route))
       .flatMap(({ conditions }) => spokenConditions(route, conditions)),
   }))
   const silent = said.filter(({ conditions }) => !conditions.some(({ type }) => type === 'Accepted'))
@@ -72,6 +68,7 @@ function assessRoute(route: KubeObject, view: View): Assessment {
     problems,
     ...(problem?.proven ? { failure: problem } : {}),
     ...(recheckAt === undefined ? {} : { recheckAt }),
+    ...(ready ? {} : { awaits: (parentRefs ?? []).map((ref) => parentOf(ref, route)) }),
     notes: said.length === 0 ? ['it names no parent, so nothing takes its traffic'] : [],
   })
 }
@@ -103,6 +100,15 @@ function isSameParent(a: ParentRef, b: ParentRef, { metadata }: KubeObject): boo
     agree('sectionName') &&
     agree('port')
   )
+}
+
+function parentOf(
+  { group: of = group, kind = 'Gateway', namespace, name = '' }: ParentRef,
+  route: KubeObject,
+): Awaited {
+  const where = namespace ?? route.metadata.namespace
+  const apiVersion = of === '' ? 'v1' : `${of}/v1`
+  return { apiVersion, kind, name, ...(where === undefined ? {} : { namespace: where }) }
 }
 
 /** `gateway/web`, `gateway/web in infra, listener https`. */

@@ -29,6 +29,11 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
+/** The objects in a list, as far as it is one. */
+export function fieldsOf(value: unknown): readonly Fields[] {
+  return listOf(value).filter((each): each is Fields => typeof each === 'object' && each !== null)
+}
+
 /** Nothing, or only empty lists, objects and texts. */
 export function isEmpty(value: unknown): boolean {
   if (value === undefined || value === null || value === '') return true

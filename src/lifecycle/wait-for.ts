@@ -1,8 +1,10 @@
-import type { Condition, KubeObject } from '../cluster/objects.ts'
+import type { KubeObject } from '../cluster/objects.ts'
 import type { WaitFor } from '../plan/target.ts'
 import type { Assessment } from './assessment.ts'
+import { isCondition, isStale } from './conditions.ts'
 import { compileJsonPath } from './jsonpath.ts'
 import { conclude, createdMilestone, type Rule } from './rule.ts'
+import { type Fields, listOf } from './say.ts'
 import type { View } from './view.ts'
 
 /**
@@ -42,13 +44,11 @@ function evaluate(object: KubeObject, waitFor: WaitFor): { met: boolean; message
     case 'delete':
       return { met: false, message: 'still exists, waiting for its deletion' }
     case 'condition': {
-      const { conditions, observedGeneration } = (object.status ?? {}) as {
-        conditions?: Condition[]
-        observedGeneration?: number | string
-      }
-      const found = conditions?.find(({ type }) => type.toLowerCase() === waitFor.condition.toLowerCase())
-      const seen = found?.observedGeneration ?? observedGeneration
-      const isPresent = seen === undefined || Number(seen) >= (object.metadata.generation ?? 0)
+      const { conditions, observedGeneration } = (object.status ?? {}) as Fields
+      const found = listOf(conditions)
+        .filter(isCondition)
+        .find(({ type }) => type.toLowerCase() === waitFor.condition.toLowerCase())
+      const isPresent = !isStale(found?.observedGeneration ?? observedGeneration, object.metadata.generation)
       const met = isPresent && found?.status.toLowerCase() === waitFor.status.toLowerCase()
       const words =
         found === undefined ? 'is not reported yet' : `is ${found.status}${found.message ? `: ${found.message}` : ''}`

@@ -125,6 +125,11 @@ describe('a Gateway', () => {
     })
   })
 
+  it('is judged by what it says, though other parts of its status are malformed', () => {
+    for (const listeners of [null, {}, [null], [{ conditions: 'none' }]])
+      expect(gateway({ conditions: [accepted, programmed], listeners, addresses: {} }).status).toBe('ready')
+  })
+
   it('is ready whatever was said of a listener of an older generation', () => {
     const old = listener(condition('Programmed', 'False', { observedGeneration: 1 }))
     expect(gateway({ conditions: [accepted, programmed], listeners: [old] }).status).toBe('ready')
@@ -219,6 +224,20 @@ describe('a route of the Gateway API', () => {
 
   it('is ready where the controller says nothing of references', () => {
     expect(route([parent(edge, accepted)]).status).toBe('ready')
+  })
+
+  it('waits together with its parents', () => {
+    const parentRefs = [edge, { name: 'mesh', namespace: 'infra', kind: 'Service', group: '' }]
+    expect(route([], { parentRefs }).awaits).toEqual([
+      { apiVersion: 'gateway.networking.k8s.io/v1', kind: 'Gateway', namespace: 'shop', name: 'edge' },
+      { apiVersion: 'v1', kind: 'Service', namespace: 'infra', name: 'mesh' },
+    ])
+    expect(route([parent(edge, accepted, resolved)])).not.toHaveProperty('awaits')
+  })
+
+  it('waits when what its status holds is no list of parents', () => {
+    for (const parents of [null, {}, 'none', [null], [{ parentRef: null }], [{ parentRef: edge, conditions: {} }]])
+      expect(route(parents as never).status).toBe('progressing')
   })
 
   it('is ready once it exists when it names no parent, and tells so', () => {

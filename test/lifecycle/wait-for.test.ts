@@ -44,6 +44,19 @@ describe('the wish of a reference', () => {
       'ready',
     ],
     [
+      'a condition of a status that names its generation by something that is no number',
+      ready,
+      certificate({ observedGeneration: 'b7f9', conditions: [condition('Ready', 'True')] }),
+      'ready',
+    ],
+    ['a condition, where conditions are no list', ready, certificate({ conditions: { Ready: 'True' } }), 'progressing'],
+    [
+      'a condition among others that are malformed',
+      ready,
+      certificate({ conditions: [null, {}, { type: 'Ready' }, condition('Ready', 'True')] }),
+      'ready',
+    ],
+    [
       'a condition that is to be false',
       { type: 'condition', condition: 'Ready', status: 'False' },
       certificate({ conditions: [condition('Ready', 'False')] }),
