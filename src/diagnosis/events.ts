@@ -64,6 +64,7 @@ function withoutNoise(message: string): string {
   return message
     .replace(/^\(combined from similar events\):\s*/, '')
     .replace(/ in pod (\S+?)_\S+?\([0-9a-f-]{36}\)$/, ' in pod $1')
+    .replace(/^(\w+ probe failed):\s*$/, '$1') // a probe that says nothing
     .replace(/(\bnodes are available: .*?\.) (?:no new claims to deallocate, )?preemption: .*$/s, '$1')
     .trim()
 }

@@ -3,6 +3,7 @@ import type { Store } from '../cluster/store.ts'
 import { withCauses } from '../gate/scene.ts'
 import type { Evidence, ProblemRecord, TargetRecord, Timeline, Verdict } from '../gate/timeline.ts'
 import type { Problem } from '../lifecycle/assessment.ts'
+import { runtimeWords } from '../lifecycle/death.ts'
 import type { ReasonCode } from '../lifecycle/reasons.ts'
 import { describePath, type Manifest } from '../plan/manifests/manifest.ts'
 import { displayName, type Target } from '../plan/target.ts'
@@ -175,5 +176,5 @@ function terminationMessage({ container, message }: Problem, { status }: Pod): s
   const statuses = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])]
   const found = statuses.find(({ name }) => name === container)
   const words = (found?.state?.terminated?.message ?? found?.lastState?.terminated?.message ?? '').trim()
-  return words === '' || message.includes(words) ? undefined : words
+  return words === '' || message.includes(runtimeWords(words)) ? undefined : words
 }

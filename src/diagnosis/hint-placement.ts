@@ -75,7 +75,7 @@ export function quotaHint(subject: HintSubject): string {
     /exceeded quota: (\S+), requested: (.+?), used: (.+?), limited: (.+?)(?:\.|$)/.exec(message) ?? []
   if (quota !== undefined) {
     const edit = command(subject, 'edit', `resourcequota/${quota}`)
-    return `ResourceQuota ${quota} allows ${limited}, ${used} is used, and a new pod asks for ${wanted}: raise the quota (${edit}), or ask for less. An update needs room for old and new pods at once, unless maxSurge is 0.`
+    return `ResourceQuota ${quota} allows ${limited}, ${used} is used, and a new pod asks for ${wanted}: raise the quota (${edit}), or ask for less of it. An update needs room for old and new pods at once, unless maxSurge is 0.`
   }
   const [, demanding, demands] = /failed quota: (\S+): must specify (.+)$/.exec(message) ?? []
   if (demanding !== undefined)

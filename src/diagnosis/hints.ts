@@ -87,7 +87,8 @@ const hints: Readonly<Record<ReasonCode, Hint>> = {
   'reported-failed': (s) => `Its own status says what failed: ${described(s)}.`,
   'not-reconciled': (s) =>
     `No controller has written a status of ${name(s)}: is the one that serves its kind installed and running? If nothing ever writes one, gate it with \`${name(s).replaceAll('`', '')} --for=create\`.`,
-  'no-progress': (s) => `See its events: ${described(s)}. If it only needs longer, raise stall-timeout.`,
+  'no-progress': (s) =>
+    `${s.target.kind === 'Job' ? `See what it does: ${command(s, 'logs', name(s))}` : `See its events: ${described(s)}`}. If it only needs longer, raise stall-timeout.`,
   'still-running': (s) => `See where it stands: ${described(s)}. If it only needs longer, raise the timeout.`,
   'not-found': (s) =>
     `Was it applied, under this name${inNamespace(s).replace(' in', ' and in')}? ${command(s, 'get', name(s).replace(/\/.*$/, ''))} lists what is there.`,

@@ -101,7 +101,9 @@ export function longestWait(record: TargetRecord, startedAt: number, finishedAt:
   return `${markdown(longest.name)} ${duration(longest.tookMs)}`
 }
 
-function openMilestone({ milestones }: TargetRecord): MilestoneRecord | undefined {
+/** The milestone that is waited for. A target whose change never arrived was not waiting for any. */
+export function openMilestone({ milestones, reason }: TargetRecord): MilestoneRecord | undefined {
+  if (reason === 'change-not-seen') return undefined
   return milestones.find(({ state }) => state === 'failed') ?? milestones.find(({ state }) => state === 'current')
 }
 
@@ -115,11 +117,12 @@ interface MilestoneRow {
 /** What was reached in the same second is one row; the longest wait of a target that became ready is bold. */
 function milestoneTable(record: TargetRecord, { startedAt, finishedAt }: DetailShape): string[] {
   const steps = stepsOf(record.milestones, startedAt)
+  const open = openMilestone(record)
   const end = record.endedAt ?? finishedAt
   const rows: MilestoneRow[] = []
   for (const { name, state, message } of record.milestones) {
     const step = steps.find((each) => each.name === name)
-    if (step === undefined && state !== 'failed' && state !== 'current') continue
+    if (step === undefined && name !== open?.name) continue
     const elapsed = clock((step?.at ?? end) - startedAt)
     const tookMs = step?.tookMs ?? Math.max(0, end - (steps.at(-1)?.at ?? startedAt))
     const messages = message === '' || message === name ? [] : [prose(message)]

@@ -1,4 +1,5 @@
 import type { MilestoneRecord, TargetRecord, Timeline } from '../gate/timeline.ts'
+import { openMilestone } from './details.ts'
 import { mermaidName, mermaidTask } from './escape.ts'
 import { urgency } from './headline.ts'
 import { fullName, nameTargets } from './names.ts'
@@ -87,7 +88,7 @@ function barsOf(record: TargetRecord, { startedAt, finishedAt }: Timeline): Bar[
     bars.push({ label: name, tag: '', from, to })
     from = to
   }
-  const open = record.milestones.find(({ state }) => state === 'failed' || state === 'current')
+  const open = openMilestone(record)
   if (record.outcome !== 'ready' && (open !== undefined || bars.length === 0)) {
     const { mark } = outcomeWords[record.outcome]
     const tag = mark === '✗' ? 'crit, ' : 'active, '

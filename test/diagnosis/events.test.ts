@@ -64,6 +64,12 @@ describe('the events of an object', () => {
     ])
   })
 
+  it('have no colon behind which nothing stands', () => {
+    expect(linesOf({ reason: 'Unhealthy', message: 'Readiness probe failed: ' })).toEqual([
+      ' 0:12  Unhealthy  Readiness probe failed',
+    ])
+  })
+
   it('keep apart what is said differently', () => {
     expect(
       linesOf(

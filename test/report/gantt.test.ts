@@ -23,6 +23,12 @@ it('what failed is red, what was still going on is not', () => {
   )
 })
 
+it('a change that never arrived is no milestone', () => {
+  const milestones = [createMilestone({ name: 'created', state: 'failed' })]
+  const stalled = createTargetRecord({ outcome: 'stalled', reason: 'change-not-seen', endedAt: at(31), milestones })
+  expect(lines(createTimeline({ targets: [stalled] })).at(-1)).toBe('✗ stalled :crit, 0, 31000')
+})
+
 it('milestones too short to see are part of the next one', () => {
   const timeline = createTimeline({
     targets: [createTargetRecord({ milestones: reached({ observed: 0.01, ready: 31 }) })],
