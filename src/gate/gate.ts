@@ -9,6 +9,7 @@ import { nameOf } from '../lifecycle/rule.ts'
 import { imageMismatch } from '../lifecycle/running-images.ts'
 import type { Surroundings } from '../lifecycle/surroundings.ts'
 import type { View } from '../lifecycle/view.ts'
+import { pluralOf } from '../plan/kinds.ts'
 import { displayName, nameKey, type Target, targetWatch } from '../plan/target.ts'
 import { clockWarnings } from './clock-warnings.ts'
 import { consolidate } from './consolidate.ts'
@@ -193,7 +194,14 @@ export class Gate {
       this.#finish(blind)
       return
     }
-    for (const track of this.#tracks.filter(({ index }) => (this.#endAt[index] ?? Infinity) <= at)) {
+    const ending = this.#tracks.filter(({ index }) => (this.#endAt[index] ?? Infinity) <= at)
+    const unseen = (isTimeout ? this.#tracks : ending).find((track) => track.isOpen && this.#isUnseen(track))
+    if (unseen !== undefined) {
+      const message = `whether ${displayName(unseen.target)} exists is not known: its kind was never listed in full`
+      this.#finish({ outcome: 'unknown', reason: 'api-unreachable', message })
+      return
+    }
+    for (const track of ending) {
       const clock = track.nextClock(this.#sight.isBlind)
       if (clock !== undefined && clock.at <= at) this.#end(track, clock.verdict())
     }
@@ -205,6 +213,12 @@ export class Gate {
     if (this.#over === undefined && at >= this.#heartbeatAt) this.#heartbeat()
   }
 
+  /** Neither seen nor known to be absent: no list that would hold it was ever complete. */
+  #isUnseen({ target, wasDeleted }: Track): boolean {
+    const isKnown = wasDeleted || this.store.knowledge(targetWatch(target)) === 'complete'
+    return !isKnown && this.store.get(target) === undefined
+  }
+
   /** Takes a change of an object: to its target, to its pod's history, to the people. Says whom it concerns. */
   #take(change: Change): ReadonlySet<Track> {
     const { before, after } = change
@@ -214,6 +228,11 @@ export class Gate {
     if (object.kind === 'Event') return concerned
     for (const track of this.#tracks) if (isConcerned(track, object)) concerned.add(track)
     for (const track of this.#byName.get(nameKey(nameOf(object))) ?? []) {
+      // What a Job was like at its end may say more than was seen of it: it can be removed as soon as it has completed.
+      if (after === undefined && before?.kind === 'Job' && track.object?.metadata.uid === before.metadata.uid) {
+        this.#takeTarget(track, before)
+        this.#assess(track)
+      }
       this.#takeTarget(track, after)
       concerned.add(track)
     }
@@ -302,7 +321,7 @@ export class Gate {
     if (track === undefined) {
       this.#entry(
         'note',
-        `${event.kind ?? 'something'}s may not be read: going on with what the controllers say (${event.message})`,
+        `${pluralOf(event.kind ?? 'object')} may not be read: going on with what the controllers say (${event.message})`,
       )
       return
     }
@@ -398,6 +417,7 @@ export class Gate {
     const isKnown = track.wasDeleted || this.store.knowledge(targetWatch(track.target)) === 'complete'
     if (track.target.waitFor?.type === 'delete') {
       if (!isKnown || track.isReady) return
+      track.milestones.finish('does not exist', this.#now)
       this.#becomeReady(track, 'does not exist')
     } else if (track.isReady) {
       track.readyAt = undefined

@@ -70,6 +70,16 @@ export class Milestones {
     if (open >= 0) this.#reachedAt.splice(open)
   }
 
+  /** What was waited for has come about, though there is no object to show it: what lies before it was left out. */
+  finish(message: string, at: number): void {
+    const last = this.#names.at(-1)
+    const left = this.#names.slice(this.#reachedAt.length).map((name): Milestone => {
+      return name === last ? { name, state: 'done', message } : { name, state: 'skipped', message: '' }
+    })
+    this.#present = new Map([...this.#present, ...left.map((each): [string, Milestone] => [each.name, each])])
+    for (const _ of left) this.#reachedAt.push(at)
+  }
+
   /** Another object took the name: everything begins anew. */
   reset(): void {
     this.#reachedAt.length = 0

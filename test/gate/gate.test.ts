@@ -736,6 +736,20 @@ describe('a wish for absence', () => {
     expect(run(steps, { ...options, live: true })).toMatchObject({ outcome: 'ready', seconds: 2 })
   })
 
+  it('has no milestone left to wait for once it is granted', () => {
+    const { timeline } = run([at(1, web.done, allSynced), at(40, deleted(web.deployment()))], options)
+    expect(timeline.targets[0]?.milestones).toMatchObject([
+      { name: 'created', state: 'done', at: moment(0) },
+      { name: 'observed', state: 'skipped' },
+      { name: 'ready', state: 'done', at: moment(40), message: 'does not exist' },
+    ])
+  })
+
+  it('leaves out the milestones of what was never there', () => {
+    const [target] = run([at(1, allSynced)], options).timeline.targets
+    expect(target?.milestones.map(({ state }) => state)).toEqual(['skipped', 'skipped', 'done'])
+  })
+
   it('is not granted by a list that nobody saw', () => {
     expect(run([at(1, synced('Pod'))], options).outcome).not.toBe('ready')
     expect(run([at(1, synced('Pod'))], options).outcome).not.toBe('failed')
@@ -758,6 +772,31 @@ test('a kind that was never listed is unknown, not empty', () => {
     name: 'scheduled',
     state: 'skipped',
     message: 'pods cannot be seen',
+  })
+})
+
+describe('a target whose kind was never listed', () => {
+  it.each<[string, RunOptions, number]>([
+    ['is unknown when it had to exist', {}, 30],
+    ['is unknown when the whole timeout runs out', { settings: { timeoutMs: 20_000 } }, 20],
+    ['is unknown when nothing moves', { settings: { milestoneTimeoutsMs: {} } }, 300],
+    ['is unknown while its list is under way', { live: true }, 30],
+  ])('%s', (_, options, seconds) => {
+    expect(run([at(1, synced('Pod', 'Event'))], options)).toMatchObject({
+      outcome: 'unknown',
+      reason: 'api-unreachable',
+      message: 'whether deployment/web exists is not known: its kind was never listed in full',
+      seconds,
+    })
+  })
+
+  it('is judged when it is seen all the same', () => {
+    expect(run([at(1, web.done)])).toMatchObject({ outcome: 'ready' })
+  })
+
+  it('is known to be gone when its deletion was seen', () => {
+    const steps = [at(1, web.creating), at(2, deleted(web.deployment()))]
+    expect(run(steps)).toMatchObject({ outcome: 'failed', reason: 'deleted', seconds: 7 })
   })
 })
 

@@ -1,8 +1,9 @@
-import type { FeedEvent } from '../../src/cluster/feed.ts'
-import type { PodTemplate } from '../../src/cluster/objects.ts'
+import type { FeedEvent, Observation } from '../../src/cluster/feed.ts'
+import type { KubeObject, PodTemplate } from '../../src/cluster/objects.ts'
 import { compareIdentity, identify } from '../../src/gate/identity.ts'
 import {
   complete,
+  condition,
   createContainer,
   createDeployment,
   createPod,
@@ -16,6 +17,7 @@ import {
   added,
   allSynced,
   at,
+  createTarget,
   createWorkload,
   creating,
   deleted,
@@ -261,6 +263,24 @@ describe('a target that is deleted', () => {
     const options = { targets: [web.target, createWorkload('api').target] }
     // Its own pods have the settle time to come into sight.
     expect(runUntil(59, steps, options).targets[0]?.outcome).toBe('progressing')
+  })
+
+  describe('and is a Job', () => {
+    const target = createTarget({ apiVersion: 'batch/v1', kind: 'Job', name: 'migrate' })
+    const job = (...types: string[]): KubeObject => ({
+      apiVersion: 'batch/v1',
+      kind: 'Job',
+      metadata: { name: 'migrate', namespace: 'shop', uid: 'migrate-uid' },
+      status: { active: 1, conditions: types.map((type) => condition(type, 'True', { reason: 'Done' })) },
+    })
+    const list: Observation = { type: 'SYNCED', apiVersion: 'batch/v1', kind: 'Job', namespace: 'shop' }
+    it.each([
+      ['that had completed by then is ready', job('Complete'), { outcome: 'ready', reason: '', seconds: 50 }],
+      ['that had failed by then has failed', job('Failed'), { outcome: 'failed', reason: 'job-failed', seconds: 50 }],
+      ['that was still at work was deleted', job(), { outcome: 'failed', reason: 'deleted', seconds: 55 }],
+    ])('%s', (_, last, ended) => {
+      expect(run([at(0, added(job()), list), at(50, deleted(last))], { targets: [target] })).toMatchObject(ended)
+    })
   })
 
   it('and whose name was never there is not found', () => {
