@@ -1,8 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { buildReport } from '../../src/report/json.ts'
+import { runCli, startCli } from '../cli/process.ts'
 import { breachesOf } from '../cluster/contract.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
+import { replayRecording } from '../support/recordings.ts'
 import { type StartedAction, startAction } from '../support/runner.ts'
 
 /** A process of Node that reads TypeScript starts in about a second, on a busy machine in a few. */
@@ -217,6 +220,42 @@ describe('the lines of a migration', () => {
     expect(ended.outputs['outcome']).toBe('cancelled')
     expect(ended.endedAt - sentAt).toBeLessThan(5_000)
   })
+})
+
+test('a recording holds none of it, and replays to the same report', async () => {
+  applyJob()
+  server.setLog(log, 'one\n')
+  const record = join(folder, 'recording.ndjson')
+  const action = start({ record })
+  await action.told('app │ one')
+  server.endLog(log)
+  end('Complete')
+  const { outputs } = await linesOf(action)
+  const { timeline } = await replayRecording(record)
+  expect(buildReport(timeline)).toEqual(JSON.parse(readFileSync(outputs['report'] ?? '', 'utf8')))
+  expect(readFileSync(record, 'utf8')).not.toMatch(/stream-logs|"type":"LOG"/)
+})
+
+test('the command line shows them as well, also while it records', async () => {
+  applyJob()
+  server.setLog(log, 'one\n')
+  server.endLog(log)
+  end('Complete')
+  const kubeconfig = join(folder, 'kubeconfig')
+  writeFileSync(kubeconfig, server.kubeconfig({ token, namespace: 'shop' }))
+  const options = { cwd: folder, env: { KUBECONFIG: kubeconfig, NO_COLOR: '1' } }
+  const waiting = runCli(['wait', 'job/migrate', '--stream-logs', 'job/migrate'], options)
+  const recording = startCli(
+    ['record', 'job/migrate', '-o', 'job.ndjson', '--stream-logs=deploy --all', '--stream-logs=job/migrate'],
+    options,
+  )
+  expect(await waiting).toMatchObject({ code: 0, stdout: expect.stringMatching(/app │ one\n.*✓ ready/) })
+  // Its first flag names what is not gated.
+  expect(await recording.ended).toMatchObject({ code: 2, stderr: expect.stringMatching(/^--stream-logs, line 1: /) })
+  const again = startCli(['record', 'job/migrate', '-o', 'job.ndjson', '--stream-logs=job/migrate'], options)
+  await again.until('app │ one')
+  again.interrupt()
+  expect(await again.ended).toMatchObject({ code: 130, stdout: expect.stringContaining('Recorded') })
 })
 
 test('a reference that is not gated is a mistake, said at the start', async () => {
