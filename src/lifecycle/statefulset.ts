@@ -75,7 +75,7 @@ function assessStatefulSet(set: StatefulSet, view: View): Assessment {
       ...podMilestones(state, Math.min(total, Math.max(1, gated.length))),
       {
         ...countMilestone('ready', settledCount, total, 'ready'),
-        ...(isReady && settled.done ? { state: 'done' as const } : {}),
+        ...(isReady && isUpdated && settled.done ? { state: 'done' as const } : {}),
       },
       {
         ...countMilestone('updated', updated, toUpdate, 'updated'),

@@ -101,6 +101,18 @@ describe('a StatefulSet is ready', () => {
   })
 })
 
+describe('the milestone "ready" of a StatefulSet', () => {
+  it('is not reached by old pods that are ready, however long they are', () => {
+    const half = done({ updatedReplicas: 1, currentRevision: 'db-old' })
+    const mixed = [dbPod('db-0', readyStatus(1), 'db-old'), dbPod('db-1', readyStatus(2))]
+    const { milestones } = judge(createSet({ status: half }), mixed)
+    expect(milestones.find(({ name }) => name === 'ready')).toMatchObject({
+      state: 'open',
+      message: '1 of 2 pods ready',
+    })
+  })
+})
+
 describe('a StatefulSet fails', () => {
   it('by the pod that blocks, although an earlier one is ready', () => {
     const { pod, podHistories } = crashing('db-1')
