@@ -106,7 +106,7 @@ function manyKinds(stage: Stage): KubeObject[] {
       apiVersion: 'networking.k8s.io/v1',
       kind: 'Ingress',
       metadata: { name },
-      spec: { rules: [{ host: 'web.example.com', http: { paths } }] },
+      spec: { rules: [{ http: { paths } }] },
     },
     {
       apiVersion: 'batch/v1',

@@ -23,8 +23,8 @@ export const sidecars: Scenario[] = [
     ...web,
     name: 'sidecar-starts-slowly',
     setup: (stage) => {
-      const startupProbe = { exec: { command: ['test', '-e', '/tmp/up'] }, periodSeconds: 1, failureThreshold: 30 }
-      const script = 'sleep 8; touch /tmp/up; exec sleep infinity'
+      const startupProbe = { exec: { command: ['test', '-e', '/up'] }, periodSeconds: 1, failureThreshold: 30 }
+      const script = 'sleep 8; touch /up; exec sleep infinity'
       return stage.apply(deployment('web', {}, withSidecar({ script, startupProbe })))
     },
     expect: isReady,
