@@ -226,6 +226,7 @@ export interface StatefulSetSpec {
   selector?: LabelSelector
   template?: PodTemplate
   podManagementPolicy?: string
+  ordinals?: { start?: number }
   updateStrategy?: { type?: string; rollingUpdate?: { partition?: number; maxUnavailable?: number | string } }
 }
 

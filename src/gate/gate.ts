@@ -522,7 +522,8 @@ export class Gate {
     const workloads = [...this.#family.concernedBy(pod, this.store)].filter(
       ({ assessment }) => assessment?.pods !== undefined,
     )
-    return workloads.length === 0 ? undefined : workloads.some(({ assessment }) => assessment?.pods?.has(uid))
+    const isOf = ({ assessment }: Track) => assessment?.pods?.has(uid) || assessment?.keptPods?.has(uid)
+    return workloads.length === 0 ? undefined : workloads.some(isOf)
   }
 
   #becomeReady(track: Track, message: string): void {

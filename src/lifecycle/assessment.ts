@@ -82,6 +82,8 @@ export interface Assessment {
   readonly recheckAt?: number
   /** The uids of the pods of the revision that is being gated. */
   readonly pods?: ReadonlySet<string>
+  /** The uids of pods of an older revision that are meant to stay: below a StatefulSet's partition. */
+  readonly keptPods?: ReadonlySet<string>
   /** Facts worth telling that decide nothing: `2 old pods still draining`. */
   readonly notes: readonly string[]
 }

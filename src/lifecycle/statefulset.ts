@@ -87,6 +87,7 @@ function assessStatefulSet(set: StatefulSet, view: View): Assessment {
     ...(patience === undefined ? {} : { patience }),
     ...earliest([state?.recheckAt, settled.at, terminating]),
     pods: new Set(gated.flatMap((pod) => pod.metadata.uid ?? [])),
+    keptPods: new Set(old.flatMap((pod) => (isBelowPartition(pod, set) ? (pod.metadata.uid ?? []) : []))),
     notes: notesOf(set, old.length, isOnDelete),
   })
 }
@@ -98,6 +99,12 @@ function assessStatefulSet(set: StatefulSet, view: View): Assessment {
 function updatedReplicas({ status = {} }: StatefulSet): number {
   const { updatedReplicas = 0, currentReplicas = 0, currentRevision, updateRevision } = status
   return currentRevision === updateRevision ? Math.max(updatedReplicas, currentReplicas) : updatedReplicas
+}
+
+/** The partition counts from the first ordinal of the set (pkg/controller/statefulset, `updateMin`). */
+function isBelowPartition({ metadata }: Pod, { spec }: StatefulSet): boolean {
+  const ordinal = Number(/-(\d+)$/.exec(metadata.name)?.[1])
+  return ordinal - (spec?.ordinals?.start ?? 0) < (spec?.updateStrategy?.rollingUpdate?.partition ?? 0)
 }
 
 /** In an ordered rollout the next pod waits for the one before it, so the pod that has a problem decides alone. */

@@ -24,7 +24,7 @@ export interface View {
   owned(uid: string | undefined, kind: string): readonly KubeObject[]
   /** The objects of a kind in a namespace; undefined for kinds without namespaces. */
   list(kind: string, namespace: string | undefined): readonly KubeObject[]
-  /** Whether a pod of a gated workload belongs to the revision that is being gated; undefined for all other pods. */
+  /** Whether a pod of a gated workload is of the revision that is being gated, or meant to stay; undefined for all other pods. */
   isOfGatedRevision(pod: Pod): boolean | undefined
   /** The events about an object. */
   events(object: KubeObject): readonly EventObject[]

@@ -92,6 +92,18 @@ describe('a StatefulSet is ready', () => {
     })
   })
 
+  it.each([
+    ['counts ordinals from zero', 0, ['db-0']],
+    ['counts them from where the set begins', 1, ['db-1']],
+  ])('keeps the old pods below the partition, and %s', (_, start, kept) => {
+    const rollingUpdate = { partition: 1 }
+    const spec = { ordinals: { start }, updateStrategy: { type: 'RollingUpdate', rollingUpdate } }
+    const status = done({ updatedReplicas: 0, currentReplicas: 2, currentRevision: 'db-old' })
+    const old = [0, 1].map((index) => dbPod(`db-${start + index}`, readyStatus(-90), 'db-old'))
+    const { keptPods } = judge(createSet({ spec, status }), old)
+    expect([...(keptPods ?? [])]).toEqual(kept.map((name) => `${name}-uid`))
+  })
+
   it('with OnDelete when all existing pods are ready, and tells of old ones', () => {
     const spec = { updateStrategy: { type: 'OnDelete' } }
     const status = done({ updatedReplicas: 0, currentRevision: 'db-old' })

@@ -1,0 +1,51 @@
+import type { Observation } from '../../src/cluster/feed.ts'
+import type { EndpointSlice, Service, StatefulSet } from '../../src/cluster/objects.ts'
+import { createPod, createTemplate, readyStatus } from '../lifecycle/builders.ts'
+import { added, at, createTarget, run, synced } from './builders.ts'
+
+const labels = { app: 'web', 'controller-revision-hash': 'db-old' }
+const set: StatefulSet = {
+  apiVersion: 'apps/v1',
+  kind: 'StatefulSet',
+  metadata: { name: 'db', namespace: 'shop', uid: 'db-uid', generation: 2 },
+  spec: {
+    replicas: 1,
+    selector: { matchLabels: { app: 'web' } },
+    template: createTemplate(),
+    updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 1 } },
+  },
+  status: {
+    observedGeneration: 2,
+    replicas: 1,
+    readyReplicas: 1,
+    currentReplicas: 1,
+    currentRevision: 'db-old',
+    updateRevision: 'db-new',
+  },
+}
+const pod = createPod({ metadata: { name: 'db-0', labels }, status: readyStatus(-90) }, set)
+const service: Service = {
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name: 'db', namespace: 'shop', uid: 'service-uid' },
+  spec: { selector: { app: 'web' }, ports: [{ port: 80 }] },
+}
+const slice: EndpointSlice = {
+  apiVersion: 'discovery.k8s.io/v1',
+  kind: 'EndpointSlice',
+  metadata: { name: 'db-1', namespace: 'shop', uid: 'slice-uid', labels: { 'kubernetes.io/service-name': 'db' } },
+  ports: [{ port: 80 }],
+  endpoints: [{ conditions: { ready: true }, targetRef: { kind: 'Pod', name: 'db-0' } }],
+}
+
+test('a Service is ready by old pods that the partition of its gated StatefulSet keeps', () => {
+  const targets = [
+    createTarget({ apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'db' }),
+    createTarget({ apiVersion: 'v1', kind: 'Service', name: 'db' }),
+  ]
+  const apps = ['StatefulSet', 'Deployment', 'ControllerRevision'].map((kind) => ({ apiVersion: 'apps/v1', kind }))
+  const slices = { apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice' }
+  const lists = [...apps, slices].map((list): Observation => ({ type: 'SYNCED', namespace: 'shop', ...list }))
+  const steps = [at(0, added(set, pod, service, slice), synced('Pod', 'Service', 'Event'), lists)]
+  expect(run(steps, { targets })).toMatchObject({ outcome: 'ready', seconds: 0 })
+})
