@@ -125,7 +125,9 @@ function milestoneTable(record: TargetRecord, { startedAt, finishedAt }: DetailS
     if (step === undefined && name !== open?.name) continue
     const elapsed = clock((step?.at ?? end) - startedAt)
     const tookMs = step?.tookMs ?? Math.max(0, end - (steps.at(-1)?.at ?? startedAt))
-    const messages = message === '' || message === name ? [] : [prose(message)]
+    // A long message that stands above already would fill the table.
+    const isAbove = message.length > 60 && record.message.includes(message)
+    const messages = message === '' || message === name || isAbove ? [] : [prose(message)]
     const last = rows.at(-1)
     if (step !== undefined && last?.elapsed === elapsed) {
       last.names.push(markdown(name))

@@ -19,6 +19,17 @@ const ofImage =
   ({ detail }) =>
     detail?.image === undefined ? undefined : words(shorten(detail.image, imageLimit))
 
+/** A phrase made of the first pattern that the problem's message matches. */
+function fromWords(patterns: readonly (readonly [RegExp, string])[]): Phrase {
+  return ({ message }) => {
+    for (const [pattern, words] of patterns) {
+      const found = pattern.exec(message)
+      if (found !== null) return words.replace('$1', () => shorten(found[1] ?? '', nameLimit))
+    }
+    return undefined
+  }
+}
+
 /** What a reason means of this very container, image or object: for headlines. Undefined where it is not known. */
 const phrases: Readonly<Partial<Record<ReasonCode, Phrase>>> = {
   'image-not-found': ofImage((image) => `image ${image} not found`),
@@ -44,6 +55,13 @@ const phrases: Readonly<Partial<Record<ReasonCode, Phrase>>> = {
   'startup-failing': ofContainer((name) => `${name} fails its startup probe`),
   'readiness-failing': ofContainer((name) => `${name} fails its readiness probe`),
   'container-create-failed': ofContainer((name) => `${name} could not be created`),
+  'quota-exceeded': fromWords([[/exceeded quota: (\S+),/, 'quota $1 exceeded']]),
+  'admission-denied': fromWords([
+    [/violates PodSecurity "([^":]+)/, 'denied by the Pod Security standard "$1"'],
+    [/ValidatingAdmissionPolicy '([^']+)'/, 'denied by the policy $1'],
+    [/admission webhook "([^"]+)"/, 'denied by the webhook $1'],
+    [/per (?:Pod|Container) is/, 'denied by a LimitRange'],
+  ]),
   'job-failed': (problem) => ofContainer((name) => `the Job failed in ${name}${exitCode(problem)}`)(problem),
 }
 
@@ -55,13 +73,9 @@ function exitCode({ detail }: ProblemRecord): string {
 export function phraseOf(record: TargetRecord): string {
   const { outcome, reason } = record
   if (reason === '') return outcomeWords[outcome].verb
-  const problem = decidingProblem(record)
+  const problem = record.problems.find((each) => each.reason === reason)
+  if (problem?.message.startsWith('an old pod ')) return 'an old pod holds up the update'
   return (problem && phrases[reason]?.(problem)) ?? reasonPhrases[reason]
-}
-
-/** The problem that is the reason of a target's outcome. */
-export function decidingProblem({ reason, problems }: TargetRecord): ProblemRecord | undefined {
-  return problems.find((problem) => problem.reason === reason)
 }
 
 /** A target's message as a sentence that can stand alone: `deployment/web is paused, …`, `The Job failed: …`. */

@@ -23,6 +23,33 @@ it.each([
   ],
   ['readiness-failing', {}, 'container app fails its readiness probe'],
   ['unschedulable', {}, 'no node can take the pods'],
+  [
+    'quota-exceeded',
+    { message: 'cannot create pods: exceeded quota: small, requested: pods=1' },
+    'quota small exceeded',
+  ],
+  [
+    'admission-denied',
+    { message: 'violates PodSecurity "restricted:latest": x' },
+    'denied by the Pod Security standard "restricted"',
+  ],
+  [
+    'admission-denied',
+    { message: "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no" },
+    'denied by the policy p',
+  ],
+  [
+    'admission-denied',
+    { message: 'admission webhook "w.example.com" denied the request: no' },
+    'denied by the webhook w.example.com',
+  ],
+  ['admission-denied', { message: 'maximum cpu usage per Container is 1, but limit is 2' }, 'denied by a LimitRange'],
+  ['admission-denied', { message: 'no' }, 'denied by an admission policy'],
+  [
+    'image-not-found',
+    { message: 'an old pod holds up the update until it is deleted' },
+    'an old pod holds up the update',
+  ],
 ] as const)('%s with %j is told as what it is about', (reason, overrides, words) => {
   expect(phrase(reason, overrides)).toBe(words)
 })
