@@ -2,7 +2,7 @@ import type { Container, Pod } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import { withCauses } from '../gate/scene.ts'
 import type { Evidence, ProblemRecord, TargetRecord, Timeline, Verdict } from '../gate/timeline.ts'
-import type { Problem } from '../lifecycle/assessment.ts'
+import type { Check, Problem } from '../lifecycle/assessment.ts'
 import { runtimeWords } from '../lifecycle/death.ts'
 import type { ReasonCode } from '../lifecycle/reasons.ts'
 import { describePath, type Manifest } from '../plan/manifests/manifest.ts'
@@ -151,9 +151,12 @@ function evidenceFor(problem: Problem, facts: Facts, context: Context): readonly
   const subject = facts.subject(problem)
   const events = subject === undefined ? [] : eventLines(subject, startedAt, serverOffsetMs, store)
   const said = subject === undefined ? undefined : terminationMessage(problem, subject as Pod)
-  const { container, cause } = problem
+  const { container, cause, checks = [] } = problem
   const node = nodeBehind(problem, facts)
   return [
+    ...(checks.length === 0
+      ? []
+      : [{ type: 'condition' as const, title: 'Why no endpoints', text: checkLines(checks) }]),
     ...(said === undefined ? [] : [{ type: 'condition' as const, title: 'Its last words', text: said }]),
     ...(node === undefined
       ? []
@@ -162,6 +165,13 @@ function evidenceFor(problem: Problem, facts: Facts, context: Context): readonly
     ...(container === undefined ? [] : logEvidence(podName(problem.subject), container, facts)),
     ...(cause === undefined ? [] : evidenceFor(cause, facts, context)),
   ]
+}
+
+const marks = { passed: '✓', failed: '✗', remark: '·' } as const
+
+/** What was looked at, a line each. */
+function checkLines(checks: readonly Check[]): string {
+  return checks.map(({ state, text }) => `${marks[state]} ${text}`).join('\n')
 }
 
 /** ` since 0:41`: a moment that the cluster names, on the rollout's clock. */

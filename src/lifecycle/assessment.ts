@@ -27,6 +27,15 @@ export interface Problem {
   readonly detail?: ProblemDetail
   /** The problem of another object that is behind this one: that of a pod, behind a Service without endpoints. */
   readonly cause?: Problem
+  /** What was looked at to find it, in the order in which people look. */
+  readonly checks?: readonly Check[]
+}
+
+/** One question that was asked to find a cause, as its answer. */
+export interface Check {
+  /** `remark`: worth knowing, and no mistake. */
+  readonly state: 'passed' | 'failed' | 'remark'
+  readonly text: string
 }
 
 /** The image, exit code or object that a problem is about, where known. */

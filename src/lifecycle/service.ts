@@ -1,11 +1,11 @@
 import type { WatchRequest } from '../cluster/feed.ts'
-import type { EndpointSlice, KubeObject, Pod, PodTemplate, Service, ServicePort } from '../cluster/objects.ts'
+import type { EndpointSlice, KubeObject, Pod, Service } from '../cluster/objects.ts'
 import { milestonesOf } from '../plan/milestones.ts'
 import type { Assessment, Awaited, Milestone, Problem } from './assessment.ts'
 import { examinePod, isReplaced } from './pod-state.ts'
-import { pods as podCount } from './replicas.ts'
 import { conclude, createdMilestone, nameOf, type Rule } from './rule.ts'
-import { problemSentence } from './sentence.ts'
+import { endpointCount, walkChecklist } from './service-checklist.ts'
+import { isSelectedBy, isSliceOf, podsMetadata, targetPortIn, type Workload } from './service-pods.ts'
 import type { View } from './view.ts'
 
 /**
@@ -74,11 +74,11 @@ interface Behind {
 function examineEndpoints(service: Service, view: View): Behind {
   const slices = view
     .list('EndpointSlice', service.metadata.namespace)
-    .filter((slice) => belongsTo(slice, service)) as readonly EndpointSlice[]
+    .filter((slice) => isSliceOf(service, slice)) as readonly EndpointSlice[]
   if (view.knowledge(sliceRequest(service)) !== 'complete') return unseen
   const seesPods = view.knowledge(podRequest(service)) === 'complete'
   const selected = (view.list('Pod', service.metadata.namespace) as readonly Pod[]).filter(
-    (pod) => matches(service.spec?.selector, pod.metadata.labels) && !isReplaced(pod),
+    (pod) => isSelectedBy(service, pod) && !isReplaced(pod),
   )
   const podByName = new Map(selected.map((pod) => [pod.metadata.name, pod]))
   const endpoints = slices.flatMap((slice) => (slice.endpoints ?? []).map((endpoint) => ({ slice, endpoint })))
@@ -108,7 +108,7 @@ function examineEndpoints(service: Service, view: View): Behind {
         message: ready ? count : `0 of ${endpointCount(endpoints.length)} ready`,
       },
     ],
-    problems: ready ? [] : [explain(service, selected, seesPods, endpoints.length, view)],
+    problems: ready ? [] : [explain(service, slices, seesPods, view)],
     notes: [],
     ...(ready
       ? {}
@@ -122,10 +122,6 @@ function patienceOf(pods: readonly Pod[], view: View): { patience?: string } {
   return patience === undefined ? {} : { patience }
 }
 
-function endpointCount(count: number): string {
-  return `${count} ${count === 1 ? 'endpoint' : 'endpoints'}`
-}
-
 /** Nobody may look at the endpoints: the Service exists, and that is all that can be said. */
 const unseen: Behind = {
   ready: true,
@@ -135,35 +131,19 @@ const unseen: Behind = {
   notes: ['its endpoints cannot be seen: only that it exists is known'],
 }
 
-/** Why no endpoint is ready, as people ask it: nothing selected, no such port, or the pods themselves. */
-function explain(
-  service: Service,
-  selected: readonly Pod[],
-  seesPods: boolean,
-  endpoints: number,
-  view: View,
-): Problem {
-  if (!seesPods) return slow(service, view, 'no-endpoints', `has ${endpointCount(endpoints)}, none of them ready`)
-  if (selected.length === 0) {
-    const selector = Object.entries(service.spec?.selector ?? {}).map(([key, value]) => `${key}=${value}`)
-    return slow(service, view, 'selector-matches-nothing', `its selector ${selector.join(',')} matches no pod`)
-  }
-  const missing = (service.spec?.ports ?? []).find(
-    (port) => typeof port.targetPort === 'string' && selected.every((pod) => portOf(pod, port) === undefined),
+/** Why no endpoint is ready. */
+function explain(service: Service, slices: readonly EndpointSlice[], seesPods: boolean, view: View): Problem {
+  const { namespace } = service.metadata
+  const { reason, message, ...finding } = walkChecklist(
+    service,
+    {
+      pods: seesPods ? (view.list('Pod', namespace) as readonly Pod[]) : undefined,
+      workloads: ['Deployment', 'StatefulSet', 'DaemonSet'].flatMap((kind) => view.list(kind, namespace) as Workload[]),
+      slices,
+    },
+    view,
   )
-  if (missing !== undefined) {
-    return slow(
-      service,
-      view,
-      'no-endpoints',
-      `no container of the pods that it selects has a port named "${missing.targetPort}"`,
-    )
-  }
-  const ill = selected.map((pod) => examinePod(pod, view)).find(({ problems }) => problems.length > 0)?.problems[0]
-  const why = ill === undefined ? '' : `: ${problemSentence(ill)}`
-  const old = selected.filter((pod) => view.isOfGatedRevision(pod) === false).length
-  const stale = old > 0 ? `, ${old} of them of an older revision` : ''
-  return slow(service, view, 'no-endpoints', `selects ${podCount(selected.length)}${stale}, none of them ready${why}`)
+  return { ...slow(service, view, reason, message), ...finding }
 }
 
 function slow(service: Service, view: View, reason: Problem['reason'], message: string): Problem {
@@ -222,40 +202,20 @@ function isScaledToZero(service: Service, view: View): boolean {
   return behind.length > 0 && behind.every(({ spec }) => spec?.replicas === 0)
 }
 
-type Workload = KubeObject & { readonly spec?: { readonly replicas?: number; readonly template?: PodTemplate } }
-
 /** The workloads whose pods the Service selects, whether they have any yet or not. */
-function workloadsBehind({ metadata, spec: { selector } = {} }: Service, view: View): readonly Workload[] {
+function workloadsBehind(service: Service, view: View): readonly Workload[] {
   return ['Deployment', 'StatefulSet']
-    .flatMap((kind) => view.list(kind, metadata.namespace) as readonly Workload[])
-    .filter(({ spec }) => matches(selector, spec?.template?.metadata?.labels))
-}
-
-function belongsTo(slice: KubeObject, service: Service): boolean {
-  return slice.metadata.labels?.['kubernetes.io/service-name'] === service.metadata.name
-}
-
-function matches(
-  selector: Readonly<Record<string, string>> | undefined,
-  labels: Readonly<Record<string, string>> | undefined,
-): boolean {
-  return Object.entries(selector ?? {}).every(([key, value]) => labels?.[key] === value)
+    .flatMap((kind) => view.list(kind, service.metadata.namespace) as readonly Workload[])
+    .filter((workload) => isSelectedBy(service, podsMetadata(workload)))
 }
 
 /** Whether a slice carries the ports that the Service asks for today: a slice lags behind a change of the Service. */
 function carriesPorts(service: Service, slice: EndpointSlice, pod: Pod): boolean {
   return (service.spec?.ports ?? []).every((port) => {
-    const wanted = portOf(pod, port)
+    const wanted = targetPortIn(pod, port)
     return (
       wanted !== undefined &&
       (slice.ports ?? []).some((each) => (each.name ?? '') === (port.name ?? '') && each.port === wanted)
     )
   })
-}
-
-/** The number of a Service's target port in a pod; undefined where no container declares a port of that name. */
-function portOf(pod: Pod, { port, targetPort = port }: ServicePort): number | undefined {
-  if (typeof targetPort === 'number' || targetPort === undefined) return targetPort
-  const containers = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])]
-  return containers.flatMap(({ ports = [] }) => ports).find(({ name }) => name === targetPort)?.containerPort
 }

@@ -1,4 +1,5 @@
-import type { Container, EndpointSlice, KubeObject, Pod, Service, ServicePort } from '../cluster/objects.ts'
+import type { EndpointSlice, Pod, Service, ServicePort } from '../cluster/objects.ts'
+import { isSelectedBy, portNamed } from '../lifecycle/service-pods.ts'
 
 /** Where one pod stands on its way into a Service. */
 export interface Candidate {
@@ -13,12 +14,6 @@ export interface Candidate {
 }
 
 type Endpoint = NonNullable<EndpointSlice['endpoints']>[number]
-
-/** Whether a Service's selector selects an object; an empty selector selects nothing. */
-export function isSelectedBy({ spec }: Service, { metadata }: KubeObject): boolean {
-  const wanted = Object.entries(spec?.selector ?? {})
-  return wanted.length > 0 && wanted.every(([key, value]) => metadata.labels?.[key] === value)
-}
 
 /** The pods that a Service selects, with the endpoint that was made of each, if any. */
 export function candidatesOf(
@@ -55,11 +50,6 @@ export function foreignEndpoints(slices: readonly EndpointSlice[]): readonly str
   )
 }
 
-/** The EndpointSlices of a Service: https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/#ownership */
-export function slicesOf({ metadata }: Service, slices: readonly KubeObject[]): readonly EndpointSlice[] {
-  return slices.filter(({ metadata: { labels } }) => labels?.['kubernetes.io/service-name'] === metadata.name)
-}
-
 /** What the pods around a selector that matches nothing carry instead: `app=web2 (3 pods)`, for each key asked for. */
 export function nearMisses({ spec }: Service, pods: readonly Pod[]): readonly string[] {
   const most = 3
@@ -77,23 +67,6 @@ export function targetOf({ port, targetPort = port }: ServicePort, pods: readonl
   if (typeof targetPort !== 'string') return String(targetPort ?? '?')
   const numbers = new Set(pods.flatMap((pod) => portNamed(pod, targetPort) ?? []))
   return numbers.size === 0 ? `"${targetPort}"` : `${[...numbers].join(' or ')} ("${targetPort}")`
-}
-
-/**
- * Whether a target port is a number that no container of these pods declares although they declare others. Traffic may
- * still arrive: declaring a port only informs.
- */
-export function isUndeclared({ port, targetPort = port }: ServicePort, pods: readonly Pod[]): boolean {
-  const declared = pods
-    .flatMap(containersOf)
-    .flatMap(({ ports = [] }) => ports.map(({ containerPort }) => containerPort))
-  return typeof targetPort === 'number' && declared.length > 0 && !declared.includes(targetPort)
-}
-
-/** What ports the containers of a pod declare: `8080 (http), 9090`. */
-export function declaredPorts(pod: Pod): string {
-  const ports = containersOf(pod).flatMap((container) => container.ports ?? [])
-  return ports.map(({ name, containerPort }) => `${containerPort}${name ? ` ("${name}")` : ''}`).join(', ')
 }
 
 /**
@@ -122,16 +95,6 @@ function endpointOf(
 
 function namedPorts({ spec }: Service): readonly string[] {
   return (spec?.ports ?? []).flatMap(({ targetPort }) => (typeof targetPort === 'string' ? targetPort : []))
-}
-
-function portNamed(pod: Pod, wanted: string): number | undefined {
-  return containersOf(pod)
-    .flatMap(({ ports = [] }) => ports)
-    .find(({ name }) => name === wanted)?.containerPort
-}
-
-function containersOf({ spec }: Pod): readonly Container[] {
-  return [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]
 }
 
 function bracketed(address: string): string {

@@ -1,25 +1,16 @@
 import type { EndpointSlice, Pod, Service } from '../cluster/objects.ts'
+import { declaredPorts, isSelectedBy, isSliceOf, isUndeclared } from '../lifecycle/service-pods.ts'
 import { emptyLine, type Line, line } from './line.ts'
 import { age, dim, heading, type Mark, mark, marked, ticking } from './marks.ts'
 import { podWords } from './pod-words.ts'
 import type { Present } from './scene.ts'
-import {
-  type Candidate,
-  candidatesOf,
-  declaredPorts,
-  foreignEndpoints,
-  isSelectedBy,
-  isUndeclared,
-  nearMisses,
-  slicesOf,
-  targetOf,
-} from './service-pods.ts'
+import { type Candidate, candidatesOf, foreignEndpoints, nearMisses, targetOf } from './service-pods.ts'
 
 /** How a Service is reached, and which pods get its traffic, or why they do not. */
 export function serviceLines(service: Service, present: Present): readonly Line[] {
   const { namespace } = service.metadata
   const pods = present.view.list('Pod', namespace) as readonly Pod[]
-  const slices = slicesOf(service, present.view.list('EndpointSlice', namespace))
+  const slices = present.view.list('EndpointSlice', namespace).filter((slice) => isSliceOf(service, slice))
   return [
     emptyLine,
     line(0, heading('reached at')),

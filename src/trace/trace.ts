@@ -6,6 +6,7 @@ import { PodHistories } from '../gate/pod-histories.ts'
 import { observeTarget, type TargetHistory } from '../lifecycle/history.ts'
 import type { Rule } from '../lifecycle/rule.ts'
 import { ruleOf } from '../lifecycle/rules.ts'
+import { isSelectedBy } from '../lifecycle/service-pods.ts'
 import type { Surroundings } from '../lifecycle/surroundings.ts'
 import type { LifecycleSettings, View } from '../lifecycle/view.ts'
 import { waitForRule } from '../lifecycle/wait-for.ts'
@@ -13,7 +14,6 @@ import { pluralOf } from '../plan/kinds.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
 import { companions } from './companions.ts'
 import type { Parting, Present, Scene } from './scene.ts'
-import { isSelectedBy } from './service-pods.ts'
 
 /** How long an object that left is still shown. */
 const partingMs = 15_000

@@ -1,0 +1,208 @@
+import type { EndpointSlice, KubeObject, Pod, Service, ServicePort } from '../cluster/objects.ts'
+import { nearest } from '../plan/nearest.ts'
+import type { Check, Problem } from './assessment.ts'
+import { condition, examinePod, isReplaced } from './pod-state.ts'
+import { byImportance } from './pods.ts'
+import type { ReasonCode } from './reasons.ts'
+import { pods as podCount } from './replicas.ts'
+import { problemSentence } from './sentence.ts'
+import {
+  declaredPorts,
+  isSelectedBy,
+  isUndeclared,
+  labelWords,
+  podsMetadata,
+  portNamed,
+  targetPortIn,
+  type Workload,
+} from './service-pods.ts'
+import type { View } from './view.ts'
+
+/** All that is known around a Service without ready endpoints, of its namespace. */
+export interface Surroundings {
+  /** Every pod that is seen, whether the Service selects it or not; undefined where pods may not be read. */
+  readonly pods: readonly Pod[] | undefined
+  readonly workloads: readonly Workload[]
+  /** The Service's own. */
+  readonly slices: readonly EndpointSlice[]
+}
+
+/** Why a Service gets no traffic through: the first thing that is wrong, and all that was looked at on the way to it. */
+export interface Finding {
+  readonly reason: ReasonCode
+  readonly message: string
+  readonly checks: readonly Check[]
+  /** The problem of a pod that is behind it. */
+  readonly cause?: Problem
+}
+
+/**
+ * Walks the questions that people ask of a Service whose pods get no traffic, in their order
+ * (https://kubernetes.io/docs/tasks/debug/debug-application/debug-service/): is it there, does its selector select
+ * anything, are there pods, do they have the port, are they staying, scheduled, ready, and are there endpoints of them?
+ * It ends at the first answer that explains the rest.
+ */
+export function walkChecklist(service: Service, around: Surroundings, view: View): Finding {
+  const checks: Check[] = [
+    service.metadata.deletionTimestamp === undefined
+      ? passed('the Service exists')
+      : failed('the Service is being deleted'),
+  ]
+  const endpoints = around.slices.flatMap((slice) => slice.endpoints ?? []).length
+  const end = (reason: ReasonCode, message: string, last: Check, cause?: Problem): Finding => {
+    return { reason, message, checks: [...checks, last], ...(cause === undefined ? {} : { cause }) }
+  }
+  if (around.pods === undefined) {
+    const words = `has ${endpointCount(endpoints)}, none of them ready`
+    checks.push({ state: 'remark', text: 'its pods cannot be seen' })
+    return end('no-endpoints', words, failed(`it ${words}`))
+  }
+
+  const selector = labelWords(service.spec?.selector ?? {})
+  const selected = around.pods.filter((pod) => isSelectedBy(service, pod))
+  const behind = around.workloads.filter((workload) => isSelectedBy(service, podsMetadata(workload)))
+  if (selected.length === 0 && behind.length === 0) {
+    const words = `selector ${selector} matches no pod${nearMiss(service, around.pods, around.workloads)}`
+    return end('selector-matches-nothing', `its ${words}`, failed(words))
+  }
+  if (selected.length === 0) {
+    checks.push(passed(`selector ${selector} matches the pods of ${behind.map(nameOf).join(', ')}`))
+    const words = behind.map(absenceWords).join(', ')
+    return end('no-endpoints', `has no pods behind it: ${words}`, failed(words))
+  }
+  checks.push(passed(`selector ${selector} matches ${podCount(selected.length)}`))
+
+  const missing = (service.spec?.ports ?? []).find((port) => selected.every((pod) => isPortMissing(pod, port)))
+  const ports = (service.spec?.ports ?? []).flatMap((port) => portCheck(port, selected))
+  if (missing !== undefined) {
+    const words = `no container of the pods that it selects has a port named "${missing.targetPort}"`
+    checks.push(...ports)
+    const declared = [...new Set(selected.map(declaredPorts))].filter((words) => words !== '')
+    const has = declared.length === 0 ? 'they declare none' : `they declare ${declared.join(' or ')}`
+    return end('no-endpoints', words, failed(`${words}: ${has}`))
+  }
+  checks.push(...ports)
+
+  const staying = selected.filter((pod) => !isReplaced(pod))
+  if (staying.length === 0) {
+    const words = selected.every(({ metadata }) => metadata.deletionTimestamp !== undefined)
+      ? 'all of them being deleted'
+      : 'all of them failed or being deleted'
+    return end(
+      'no-endpoints',
+      `selects ${podCount(selected.length)}, ${words}`,
+      failed(`${words}: none is left to serve`),
+    )
+  }
+  if (staying.length < selected.length) {
+    checks.push({ state: 'remark', text: `${selected.length - staying.length} of them failed or being deleted` })
+  }
+
+  const states = staying.map((pod) => examinePod(pod, view))
+  const [cause] = states.flatMap(({ problems }) => problems).sort(byImportance)
+  const old = staying.filter((pod) => view.isOfGatedRevision(pod) === false).length
+  const stale = old > 0 ? `, ${old} of them of an older revision` : ''
+  const why = cause === undefined ? '' : `: ${problemSentence(cause)}`
+  const message = `selects ${podCount(staying.length)}${stale}, none of them ready${why}`
+  const unscheduled = states.filter(({ scheduled }) => !scheduled).length
+  if (unscheduled === staying.length) {
+    return end('no-endpoints', message, failed(`none of them is scheduled to a node${why}`), cause)
+  }
+  checks.push(
+    unscheduled === 0
+      ? passed('all of them are scheduled to a node')
+      : failed(`${unscheduled} of them not scheduled to a node`),
+  )
+  const isReady = (pod: Pod) => condition(pod, 'Ready')?.status === 'True'
+  const ready = staying.filter((pod) => isReady(pod) && view.isOfGatedRevision(pod) !== false)
+  if (ready.length > 0) {
+    const words = `no endpoint takes traffic to the ${ready.length === 1 ? 'ready pod' : `${ready.length} ready pods`} yet`
+    const made = endpoints === 0 ? 'none was made' : `there are ${endpointCount(endpoints)}, of other pods or ports`
+    return end('no-endpoints', `selects ${podCount(staying.length)}${stale}; ${words}`, failed(`${words}: ${made}`))
+  }
+  if (staying.some(isReady)) {
+    const words = `only pods of an older revision are ready${why}`
+    return end('no-endpoints', message, failed(words), cause)
+  }
+  return end('no-endpoints', message, failed(`none of them is ready${why}`), cause)
+}
+
+function passed(text: string): Check {
+  return { state: 'passed', text }
+}
+
+function failed(text: string): Check {
+  return { state: 'failed', text }
+}
+
+export function endpointCount(count: number): string {
+  return `${count} ${count === 1 ? 'endpoint' : 'endpoints'}`
+}
+
+function nameOf({ kind, metadata }: KubeObject): string {
+  return `${kind.toLowerCase()}/${metadata.name}`
+}
+
+/** Why a workload that a Service selects has no pods. */
+function absenceWords(workload: Workload): string {
+  const { replicas } = workload.spec ?? {}
+  if (replicas === 0) return `${nameOf(workload)} is scaled to zero`
+  return replicas === undefined
+    ? `${nameOf(workload)} has no pods`
+    : `${nameOf(workload)} wants ${podCount(replicas)} and has none`
+}
+
+function isPortMissing(pod: Pod, port: ServicePort): boolean {
+  return typeof port.targetPort === 'string' && targetPortIn(pod, port) === undefined
+}
+
+function portCheck(port: ServicePort, pods: readonly Pod[]): readonly Check[] {
+  const { targetPort = port.port } = port
+  if (typeof targetPort === 'string') {
+    const numbers = new Set(pods.flatMap((pod) => portNamed(pod, targetPort) ?? []))
+    return numbers.size === 0 ? [] : [passed(`port "${targetPort}" is ${[...numbers].join(' or ')} of the pods`)]
+  }
+  if (targetPort === undefined) return []
+  if (isUndeclared(port, pods)) {
+    const has = [...new Set(pods.map(declaredPorts))].join(' or ')
+    const text = `port ${targetPort}: no container declares it (they declare ${has}), which is no mistake if one listens there`
+    return [{ state: 'remark', text }]
+  }
+  return pods.some((pod) => declaredPorts(pod) !== '') ? [passed(`port ${targetPort} is declared by the pods`)] : []
+}
+
+/** What carries labels that the selector may have meant. */
+interface Carrier {
+  readonly labels: Readonly<Record<string, string>>
+  readonly of: Pod | Workload
+}
+
+/**
+ * What the selector was probably meant to match, as the end of a sentence: `; 3 pods carry app=web`. Of all labels that
+ * pods carry, or that workloads give to theirs, those that agree with most of the selector, and are spelt most like the
+ * rest of it.
+ */
+function nearMiss({ spec }: Service, pods: readonly Pod[], workloads: readonly Workload[]): string {
+  const selector = Object.entries(spec?.selector ?? {})
+  const carriers: readonly Carrier[] = [
+    ...pods.filter((pod) => !isReplaced(pod)).map((of) => ({ labels: of.metadata.labels ?? {}, of })),
+    ...workloads.map((of) => ({ labels: podsMetadata(of).metadata.labels ?? {}, of })),
+  ]
+  const likeness = ({ labels }: Carrier) =>
+    selector.reduce((sum, [key, value]) => {
+      const carried = labels[key]
+      if (carried === undefined) return sum
+      return sum + (carried === value ? 4 : nearest(value, [carried]).length > 0 ? 3 : 1)
+    }, 0)
+  const best = Math.max(0, ...carriers.map(likeness))
+  const [first] = carriers.filter((carrier) => likeness(carrier) === best)
+  if (best === 0 || first === undefined) return ''
+  const shown = Object.fromEntries(
+    selector.flatMap(([key]) => (first.labels[key] === undefined ? [] : [[key, first.labels[key]]])),
+  )
+  const same = carriers.filter(({ labels }) => Object.entries(shown).every(([key, value]) => labels[key] === value))
+  const count = same.filter(({ of }) => of.kind === 'Pod').length
+  const words = labelWords(shown)
+  if (count > 0) return `; ${podCount(count)} ${count === 1 ? 'carries' : 'carry'} ${words}`
+  return `; ${nameOf(first.of)} makes pods with ${words}`
+}
