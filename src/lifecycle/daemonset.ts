@@ -8,6 +8,7 @@ import { creationProblem } from './replica-failure.ts'
 import { countMilestone, minReadyPatience, podMilestones, pods, terminatingUntil } from './replicas.ts'
 import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from './rule.ts'
 import { podRequest, selectedRequest } from './selector.ts'
+import { templateMadeAt } from './template-change.ts'
 import type { View } from './view.ts'
 
 const hashLabel = 'controller-revision-hash'
@@ -67,7 +68,12 @@ function assessDaemonSet(set: DaemonSet, view: View): Assessment {
   const old = owned.filter((pod) => !isReplaced(pod) && !isNew(pod)).length
   const problems = [
     ...(current?.problems ?? []),
-    ...creationProblem(set, view, (status.currentNumberScheduled ?? 0) < desired),
+    ...creationProblem(
+      set,
+      view,
+      observed && (status.currentNumberScheduled ?? 0) < desired,
+      templateMadeAt(set, view),
+    ),
   ].toSorted(byImportance)
   const failure = current?.failure ?? problems.find((problem) => problem.proven && !problem.subject.startsWith('pod/'))
   const terminating = terminatingUntil(owned, view.time, view.now)

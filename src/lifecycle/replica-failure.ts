@@ -27,29 +27,34 @@ const wordings: readonly (readonly [ReasonCode, RegExp])[] = [
  * Terminal: an explicit denial by a policy at its second attempt, since only another apply (or policy) changes its answer,
  * and a pod that the API server finds invalid. Slow: everything that others may mend, as quota, a missing ServiceAccount or
  * PriorityClass, or an unreachable webhook.
+ * @param since when its present template was made: what was refused before speaks of another
  */
 export function creationProblem(
   controller: KubeObject & { status?: { conditions?: Condition[] } },
   view: View,
   isShort = false,
+  since = 0,
 ): readonly Problem[] {
   const attempts = view
     .events(controller)
-    .filter(({ reason }) => reason === 'FailedCreate' || reason === 'SuccessfulCreate')
+    .filter((event) => event.reason === 'FailedCreate' || event.reason === 'SuccessfulCreate')
+    .filter((event) => lastTime(event, view) >= since)
     .toSorted((a, b) => lastTime(a, view) - lastTime(b, view))
   const failed = condition(controller, 'ReplicaFailure')
   const last = isShort ? attempts.at(-1) : undefined
   const refusal = failed?.status === 'True' ? failed : last?.reason === 'FailedCreate' ? last : undefined
   if (refusal === undefined) return []
   const message = refusal.message ?? ''
-  const reason = wordings.find(([, pattern]) => pattern.test(message))?.[0] ?? 'replica-failure'
-  const refusals = attempts.filter((event) => event.reason === 'FailedCreate')
+  const reason = reasonOf(message)
+  const refusals = attempts.filter(
+    (event) => event.reason === 'FailedCreate' && reasonOf(event.message ?? '') === reason,
+  )
   const count = Math.max(
     1,
     refusals.reduce((sum, event) => sum + eventCount(event), 0),
   )
   const isDenied = reason === 'admission-denied' || /\bis invalid: /.test(message)
-  const since = failed?.status === 'True' ? failed.lastTransitionTime : last?.firstTimestamp
+  const firstAt = failed?.status === 'True' ? failed.lastTransitionTime : last?.firstTimestamp
   return [
     {
       reason,
@@ -57,10 +62,14 @@ export function creationProblem(
       subject: `${controller.kind.toLowerCase()}/${controller.metadata.name}`,
       message: `cannot create pods: ${withoutPreamble(message)}`,
       count,
-      firstSeenAt: view.time(since) ?? view.now,
+      firstSeenAt: view.time(firstAt) ?? view.now,
       proven: isDenied && count >= 2,
     },
   ]
+}
+
+function reasonOf(message: string): ReasonCode {
+  return wordings.find(([, pattern]) => pattern.test(message))?.[0] ?? 'replica-failure'
 }
 
 function lastTime(event: EventObject, view: View): number {

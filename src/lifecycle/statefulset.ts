@@ -7,6 +7,7 @@ import { creationProblem } from './replica-failure.ts'
 import { countMilestone, minReadyPatience, podMilestones, pods, terminatingUntil } from './replicas.ts'
 import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from './rule.ts'
 import { podRequest, selectedRequest } from './selector.ts'
+import { templateMadeAt } from './template-change.ts'
 import type { View } from './view.ts'
 
 const hashLabel = 'controller-revision-hash'
@@ -52,7 +53,7 @@ function assessStatefulSet(set: StatefulSet, view: View): Assessment {
   const problems = [
     ...(current?.problems ?? []),
     ...(isUpdated && !isOnDelete ? [] : blockingProblems(old, isOnDelete, view)),
-    ...creationProblem(set, view, (status.replicas ?? 0) < replicas),
+    ...creationProblem(set, view, observed && (status.replicas ?? 0) < replicas, templateMadeAt(set, view)),
   ].toSorted(byImportance)
   const failure =
     failureOf(set, current) ?? problems.find((problem) => problem.proven && !problem.subject.startsWith('pod/'))

@@ -1,4 +1,5 @@
 import type { KubeObject, OwnerReference } from '../cluster/objects.ts'
+import type { View } from './view.ts'
 
 const revisionAnnotation = 'deployment.kubernetes.io/revision'
 /** The numbers that a ReplicaSet had before it was gone back to (SetNewReplicaSetAnnotations, pkg/controller/deployment/util). */
@@ -26,6 +27,14 @@ export function templateChangedAt(
   const own = revisions.get({ apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) })
   const deployment = own?.metadata.ownerReferences?.find(({ controller }) => controller)
   return lastMade(revisions.ownedBy(deployment?.uid, 'ReplicaSet'))
+}
+
+/**
+ * When the present template of a StatefulSet or DaemonSet was made, on the runner's clock; where that is unknown, as late as
+ * the gate began.
+ */
+export function templateMadeAt({ metadata }: KubeObject, view: Pick<View, 'owned' | 'startedAt' | 'time'>): number {
+  return view.time(lastMade(view.owned(metadata.uid, 'ControllerRevision'))) ?? view.startedAt
 }
 
 /** The creation of the newest revision, where it is the one that is rolled out, and never was before. */

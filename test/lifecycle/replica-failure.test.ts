@@ -114,6 +114,19 @@ describe('what keeps a controller without such a condition from creating pods', 
     expect(problems(false, attempt('FailedCreate', 3, { count: 2 }))).toEqual([])
   })
 
+  it('is nothing of its present template when it was refused before that was made', () => {
+    const seen = (at: number, since?: number) =>
+      creationProblem(set, view({ now: 9, objects: [set, attempt('FailedCreate', at, { count: 9 })] }), true, since)
+    expect(seen(3, moment(4))).toEqual([])
+    expect(seen(4, moment(4))).toMatchObject([{ proven: true }])
+    expect(seen(3)).toMatchObject([{ proven: true }])
+  })
+
+  it('is not proven by refusals for another reason', () => {
+    const quota = attempt('FailedCreate', 2, { count: 5, message: 'exceeded quota: small' })
+    expect(problems(true, quota, attempt('FailedCreate', 3))).toMatchObject([{ count: 1, proven: false }])
+  })
+
   it('is over when a later attempt succeeded', () => {
     expect(problems(true, attempt('SuccessfulCreate', 5), attempt('FailedCreate', 3))).toEqual([])
     expect(problems(true, attempt('SuccessfulCreate', 2), attempt('FailedCreate', 3))).toHaveLength(1)

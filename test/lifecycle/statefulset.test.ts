@@ -8,10 +8,13 @@ import type {
 import { statefulSetRule } from '../../src/lifecycle/statefulset.ts'
 import {
   crashLoopStatus,
+  createEvent,
   createPod,
   createTemplate,
+  iso,
   moment,
   type Overrides,
+  ownedBy,
   readyStatus,
   seenPod,
   seenTarget,
@@ -110,6 +113,55 @@ describe('a StatefulSet is ready', () => {
     const old = [dbPod('db-0', readyStatus(1), 'db-old'), dbPod('db-1', readyStatus(2), 'db-old')]
     const assessment = judge(createSet({ spec, status }), old)
     expect(assessment).toMatchObject({ status: 'ready', notes: [expect.stringContaining('OnDelete')] })
+  })
+})
+
+describe('a StatefulSet whose pods were denied', () => {
+  const denied = (at: number) =>
+    createEvent(createSet(), {
+      reason: 'FailedCreate',
+      message: 'create Pod db-0 in StatefulSet db failed error: pods "db-0" is forbidden: violates PodSecurity "x"',
+      count: 12,
+      lastTimestamp: iso(at),
+    })
+  const revision = (name: string, number: number, at: number) =>
+    ({
+      apiVersion: 'apps/v1',
+      kind: 'ControllerRevision',
+      metadata: {
+        name,
+        namespace: 'shop',
+        uid: name,
+        creationTimestamp: iso(at),
+        ownerReferences: ownedBy(createSet()),
+      },
+      revision: number,
+    }) as KubeObject
+  const revisions = [revision('db-old', 1, -600), revision('db-new', 2, -5)]
+  const none = done({ replicas: 0, readyReplicas: 0, updatedReplicas: 0 })
+
+  it('is not failed by the denial of the template before', () => {
+    const assessment = judge(createSet({ status: none }), [...revisions, denied(-60)])
+    expect(assessment).toMatchObject({ status: 'progressing', problems: [] })
+  })
+
+  it('is not failed by it either before the new one is observed', () => {
+    const set = createSet({ metadata: { generation: 2 }, status: none })
+    const [old] = revisions
+    expect(judge(set, [...(old ? [old] : []), denied(-60)])).toMatchObject({ status: 'progressing', problems: [] })
+  })
+
+  it('is failed by one of its present template', () => {
+    expect(judge(createSet({ status: none }), [...revisions, denied(-4)])).toMatchObject({
+      status: 'failed',
+      failure: { reason: 'admission-denied' },
+    })
+  })
+
+  it('is failed by one since the gate began where its revisions cannot be seen', () => {
+    const unseen = { unseen: ['ControllerRevision'] }
+    expect(judge(createSet({ status: none }), [denied(-4)], unseen).problems).toEqual([])
+    expect(judge(createSet({ status: none }), [denied(4)], unseen).status).toBe('failed')
   })
 })
 
