@@ -47,12 +47,15 @@ interface Ending {
 }
 
 /** A recording in memory: what was there when the gate began, and what happened then. */
-async function read(name: string): Promise<{ header: RecordingHeader; first: number; later: readonly FeedEvent[] }> {
+async function read(
+  name: string,
+): Promise<{ header: RecordingHeader; first: number; discovery: readonly FeedEvent[]; later: readonly FeedEvent[] }> {
   const header = await readHeader(recordingPath(name))
   const events: FeedEvent[] = []
   for await (const event of readEvents(recordingPath(name), () => {})) events.push(event)
   const first = events.findLastIndex(({ type }) => type === 'SYNCED') + 1
-  return { header, first, later: events.slice(first) }
+  const discovery = events.filter(({ type }) => type === 'DISCOVERY')
+  return { header, first, discovery, later: events.slice(first) }
 }
 
 interface Interference {
@@ -66,7 +69,7 @@ interface Interference {
  * Plays a recording to the real client through a server, in the recording's own time, and says how the gate ends.
  */
 async function play(name: string, { prepare = () => {}, before = () => {} }: Interference = {}): Promise<Ending> {
-  const { header, first, later } = await read(name)
+  const { header, first, discovery, later } = await read(name)
   const settings = settingsOf(header)
   const server = await startApiServer()
   const clock = new FlowingClock(settings.startedAt, msPerTurn, (now) => {
@@ -78,6 +81,8 @@ async function play(name: string, { prepare = () => {}, before = () => {} }: Int
     for (let index = 0; index < first; index++) await player.step()
     await prepare(server)
     const gate = new Gate(header.targets ?? [], settings, () => true)
+    // What the cluster serves is found out before the gate begins.
+    for (const event of discovery) gate.handle({ ...event, at: settings.startedAt })
     const isOver = () => gate.verdict !== undefined
     const ended = new Follower(gate, cluster, clock, settings.startedAt, () => {}).run()
     // Who has listed a thing has asked for all that follows from it, so once all watches are open, all lists are done.
