@@ -124,7 +124,16 @@ export function walkChecklist(service: Service, around: Surroundings, view: View
     const words = `only pods of an older revision are ready${why}`
     return end('no-endpoints', message, failed(words), cause)
   }
-  return end('no-endpoints', message, failed(`none of them is ready${why}`), cause)
+  return end('no-endpoints', message, failed(`none of them is ready${why || unreadyWords(staying)}`), cause)
+}
+
+/** Of pods that are not ready and have no problem of their own, what they say: `: pod/web-x has containers with unready status: [app]`. */
+function unreadyWords(pods: readonly Pod[]): string {
+  const [first] = pods.flatMap((pod) => {
+    const words = condition(pod, 'Ready')?.message
+    return words ? [`: pod/${pod.metadata.name} has ${words}`] : []
+  })
+  return first ?? ''
 }
 
 function passed(text: string): Check {
