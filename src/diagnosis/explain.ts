@@ -29,7 +29,8 @@ export function explain(
   serverOffsetMs: number,
   manifests: ReadonlyMap<Target, Manifest> = new Map(),
 ): Timeline {
-  const context = { store, serverOffsetMs, startedAt: timeline.startedAt, manifests }
+  const own = new Set(timeline.targets.flatMap(({ problems }) => problems.map(whose)))
+  const context = { store, serverOffsetMs, startedAt: timeline.startedAt, manifests, own }
   return {
     ...timeline,
     targets: timeline.targets.map((record) =>
@@ -43,6 +44,12 @@ interface Context {
   readonly serverOffsetMs: number
   readonly startedAt: number
   readonly manifests: ReadonlyMap<Target, Manifest>
+  /** Whose problems the targets have themselves. */
+  readonly own: ReadonlySet<string>
+}
+
+function whose({ subject, container = '' }: Problem): string {
+  return `${subject} ${container}`
 }
 
 function explainTarget(whole: TargetRecord, verdict: Verdict | undefined, context: Context): TargetRecord {
@@ -163,7 +170,8 @@ function evidenceFor(problem: Problem, facts: Facts, context: Context): readonly
       : nodeEvidence(node, facts.node(node), facts.refusal('Node', node), (timestamp) => since(timestamp, context))),
     ...(events.length === 0 ? [] : [{ type: 'event' as const, title: 'Events', text: events.join('\n') }]),
     ...(container === undefined ? [] : logEvidence(podName(problem.subject), container, facts)),
-    ...(cause === undefined ? [] : evidenceFor(cause, facts, context)),
+    // Where a target has the problem behind this one itself, its evidence stands there.
+    ...(cause === undefined || context.own.has(whose(cause)) ? [] : evidenceFor(cause, facts, context)),
   ]
 }
 

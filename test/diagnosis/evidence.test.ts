@@ -139,6 +139,50 @@ describe('a target that is not ready', () => {
   })
 })
 
+describe('a problem that another one is behind', () => {
+  const cause = createProblem({ reason: 'crash-loop', subject: 'pod/web-x' })
+  const service = createTarget({ apiVersion: 'v1', kind: 'Service', name: 'front' })
+  const waiting = createTargetRecord({
+    target: service,
+    outcome: 'stalled',
+    reason: 'no-endpoints',
+    problems: [
+      createProblem({
+        reason: 'no-endpoints',
+        subject: 'service/front',
+        cause,
+        checks: [
+          { state: 'passed', text: 'the Service exists' },
+          { state: 'failed', text: 'none is ready' },
+        ],
+      }),
+    ],
+  })
+
+  it('has the evidence of that one, and the way to it', () => {
+    const [record] = explain(createTimeline({ targets: [waiting] }), fill(), 0).targets
+    expect(record?.problems[0]?.chain).toEqual([
+      'service/front',
+      'deployment/web',
+      'replicaset/web-688',
+      'pod/web-x',
+      'container app',
+    ])
+    expect(record?.problems[0]?.evidence).toMatchObject([
+      { title: 'Why no endpoints', text: '✓ the Service exists\n✗ none is ready' },
+      { title: 'Its last words' },
+      { title: 'Last log lines of container app, its run before' },
+    ])
+  })
+
+  it('leaves it to the target that has that problem itself', () => {
+    const failed = createTargetRecord({ target, outcome: 'failed', reason: 'crash-loop', problems: [cause] })
+    const [record, other] = explain(createTimeline({ targets: [waiting, failed] }), fill(), 0).targets
+    expect(record?.problems[0]?.evidence.map(({ title }) => title)).toEqual(['Why no endpoints'])
+    expect(other?.problems[0]?.evidence).toHaveLength(2)
+  })
+})
+
 describe('the logs worth reading', () => {
   const failed = (...problems: readonly Parameters<typeof createProblem>[0][]) =>
     createTargetRecord({ outcome: 'failed', problems: problems.map((problem) => createProblem(problem)) })
