@@ -145,12 +145,35 @@ function podProblems(pod: Pod, view: View): Problem[] {
       },
     ]
   }
-  if (pod.status?.phase !== 'Pending') return []
+  if (pod.status?.phase !== 'Pending') return gateProblems(pod, view)
   const failures = view.events(pod).filter(({ reason }) => reason !== undefined && setupFailures.includes(reason))
   // The kubelet sums up every two minutes which volumes are not mounted; the event before that says why.
   const last =
     failures.findLast(({ message }) => !/^Unable to attach or mount volumes/.test(message ?? '')) ?? failures.at(-1)
   return last === undefined || isSetUp(pod, view) ? [] : [setupProblem(pod, last, view)]
+}
+
+/**
+ * Slow: its containers are ready, and somebody else (a load balancer's controller, most often) has yet to say that it is.
+ * https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-readiness-gate
+ */
+function gateProblems(pod: Pod, view: View): Problem[] {
+  const ready = condition(pod, 'Ready')
+  if (ready?.status !== 'False' || ready.reason !== 'ReadinessGatesNotReady') return []
+  const closed = (pod.spec?.readinessGates ?? [])
+    .map(({ conditionType }) => conditionType)
+    .filter((type) => condition(pod, type)?.status !== 'True')
+  return [
+    {
+      reason: 'readiness-failing',
+      class: 'slow',
+      subject: `pod/${pod.metadata.name}`,
+      message: `runs, but nobody has opened its readiness ${closed.length === 1 ? 'gate' : 'gates'} ${closed.join(', ')} yet`,
+      count: 1,
+      firstSeenAt: view.time(condition(pod, 'ContainersReady')?.lastTransitionTime) ?? view.now,
+      proven: false,
+    },
+  ]
 }
 
 /** The kubelet's and the attach controller's events about what a pod needs before its containers (pkg/kubelet/events). */

@@ -4,7 +4,7 @@ import type { Assessment, Awaited, Milestone, Problem } from './assessment.ts'
 import { notReconciled } from './condition-problems.ts'
 import { againstProblem, isAgainst, spokenConditions } from './gateway-conditions.ts'
 import { conclude, createdMilestone, type Rule } from './rule.ts'
-import { fieldsOf } from './say.ts'
+import { type Fields, fieldsOf } from './say.ts'
 import type { View } from './view.ts'
 
 const group = 'gateway.networking.k8s.io'
@@ -33,9 +33,9 @@ interface ParentRef {
 }
 
 function assessRoute(route: KubeObject, view: View): Assessment {
-  const { parentRefs } = (route.spec ?? {}) as { parentRefs?: readonly ParentRef[] }
+  const parentRefs = fieldsOf((route.spec as Fields | undefined)?.['parentRefs']) as readonly ParentRef[]
   const { parents } = (route.status ?? {}) as { parents?: unknown }
-  const said = (parentRefs ?? []).map((ref) => ({
+  const said = parentRefs.map((ref) => ({
     name: nameOf(ref, route),
     conditions: fieldsOf(parents)
       .filter(({ parentRef }) => parentRef && isSameParent(ref, parentRef, route))
@@ -68,7 +68,7 @@ function assessRoute(route: KubeObject, view: View): Assessment {
     problems,
     ...(problem?.proven ? { failure: problem } : {}),
     ...(recheckAt === undefined ? {} : { recheckAt }),
-    ...(ready ? {} : { awaits: (parentRefs ?? []).map((ref) => parentOf(ref, route)) }),
+    ...(ready ? {} : { awaits: parentRefs.map((ref) => parentOf(ref, route)) }),
     notes: said.length === 0 ? ['it names no parent, so nothing takes its traffic'] : [],
   })
 }

@@ -6,6 +6,7 @@ import {
   createEvent,
   createPod,
   createStatus,
+  iso,
   moment,
   running,
   terminated,
@@ -37,6 +38,42 @@ function examine(pod: Pod, ...events: readonly EventObject[]) {
 
 const ended = { state: terminated(0, 5) }
 const runs = { state: running(6), started: true }
+
+describe('a pod with readiness gates', () => {
+  const open = 'example.com/open'
+  const closed = 'example.com/closed'
+  const gated = (reason: string) =>
+    createPod({
+      spec: { readinessGates: [{ conditionType: open }, { conditionType: closed }] },
+      status: {
+        phase: 'Running',
+        conditions: [
+          condition(open, 'True'),
+          condition('ContainersReady', 'True', { lastTransitionTime: iso(7) }),
+          condition('Ready', 'False', { reason }),
+        ],
+        containerStatuses: [createStatus({ ready: true, ...runs })],
+      },
+    })
+
+  it('says which one nobody has opened', () => {
+    expect(examine(gated('ReadinessGatesNotReady')).problems).toEqual([
+      {
+        reason: 'readiness-failing',
+        class: 'slow',
+        subject: 'pod/web-1-a',
+        message: `runs, but nobody has opened its readiness gate ${closed} yet`,
+        count: 1,
+        firstSeenAt: moment(7),
+        proven: false,
+      },
+    ])
+  })
+
+  it('does not wait for them before its containers are ready', () => {
+    expect(examine(gated('ContainersNotReady')).problems).toEqual([])
+  })
+})
 
 describe('a pod of several containers', () => {
   it.each<[string, Pod, object]>([
