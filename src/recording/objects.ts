@@ -1,6 +1,7 @@
 import type { FeedEvent } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
 import { readText } from './lines.ts'
+import { whyMisshapen } from './shape.ts'
 
 /** Whether a file that begins with this line holds bare objects. */
 export function holdsObjects(firstLine: string): boolean {
@@ -21,11 +22,13 @@ export function holdsObjects(firstLine: string): boolean {
  * - a new uid under one name means that the object was deleted and created, which whoever takes the events must see;
  * - the first version stands for the first list of its kind.
  *
- * What cannot be read ends it: `onDamage` hears of the line and why.
+ * What cannot be read ends it: `onDamage` hears of the line and why. An object that no API server would have served is
+ * passed over, and `onSkipped` hears of it.
  */
 export async function* readObjects(
   path: string,
   onDamage: (line: number, why: string) => void,
+  onSkipped: (line: number, why: string) => void,
 ): AsyncGenerator<FeedEvent> {
   let at: number | undefined
   let line = 1
@@ -34,6 +37,11 @@ export async function* readObjects(
       line = text.line
       const object = JSON.parse(text.json) as KubeObject
       if (!isObject(object)) throw new Error('it is no Kubernetes object')
+      const why = whyMisshapen(object)
+      if (why !== undefined) {
+        onSkipped(line, why)
+        continue
+      }
       const { apiVersion, kind, metadata } = object
       const { namespace } = metadata
       const isFirst = at === undefined

@@ -5,6 +5,7 @@ import type { Target } from '../plan/target.ts'
 import { type RecordingHeader, recordingVersion } from './format.ts'
 import { readLines } from './lines.ts'
 import { holdsObjects, isObject, readObjects } from './objects.ts'
+import { whyMisshapen } from './shape.ts'
 
 /**
  * Reads the header of a recording; what it lacks is completed, so that a few lines written by hand are a recording too.
@@ -76,7 +77,7 @@ export async function* readEvents(
       if (line.trim() === '') continue
       if (last === undefined) {
         if (holdsObjects(line)) {
-          yield* readObjects(path, onDamage)
+          yield* readObjects(path, onDamage, onSkipped)
           return
         }
         last = Date.parse((parse(line) as Partial<RecordingHeader> | undefined)?.startedAt ?? '') || 0
@@ -117,9 +118,9 @@ function whyUseless(event: Written): string | undefined {
     case 'ADDED':
     case 'MODIFIED':
     case 'DELETED':
-      return isObject(event['object']) ? undefined : 'its object lacks apiVersion, kind or name'
+      return isObject(event['object']) ? whyMisshapen(event['object']) : 'its object lacks apiVersion, kind or name'
     case 'DISCOVERY':
-      return Array.isArray(event['resources']) ? undefined : 'it lists no resources'
+      return isResources(event['resources']) ? undefined : 'it lists no resources'
     case 'SYNCED':
     case 'ERROR':
     case 'ALIVE':
@@ -132,9 +133,14 @@ function whyUseless(event: Written): string | undefined {
   }
 }
 
+function isResources(resources: unknown): boolean {
+  return Array.isArray(resources) && resources.every((each) => typeof each?.kind === 'string')
+}
+
 function parse(line: string): unknown {
   try {
-    return JSON.parse(line)
+    // An editor may have put a byte order mark before the first line, which is white space here and not in JSON.
+    return JSON.parse(line.trim())
   } catch {
     return undefined
   }

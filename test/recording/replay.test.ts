@@ -7,8 +7,8 @@ import { UserError } from '../../src/errors.ts'
 import { readEvents, readHeader } from '../../src/recording/read.ts'
 import { RecordingWriter } from '../../src/recording/write.ts'
 import { buildReport, renderReport } from '../../src/report/json.ts'
-import { renderLog } from '../../src/report/log.ts'
 import { renderSummary } from '../../src/report/summary.ts'
+import { renderLog } from '../../src/report/whole-log.ts'
 import {
   expectationOf,
   type Replayed,
@@ -85,6 +85,12 @@ describe('a recording that ends in silence', () => {
     expect(timeline.verdict).toMatchObject({ outcome: 'stalled' })
     expect(timeline.finishedAt - timeline.startedAt).toBeGreaterThanOrEqual(5 * 60_000)
   })
+})
+
+test('a recording that an editor saved on Windows is one', async () => {
+  const lines = linesOf('update')
+  const windows = await replayRecording(written(`\ufeff${lines.join('\r\n')}\r\n`))
+  expect(shown(windows)).toBe(shown(await replayRecording(recordingPath('update'))))
 })
 
 describe('a damaged recording', () => {

@@ -1,0 +1,51 @@
+import type { KubeObject } from '../../src/cluster/objects.ts'
+import { whyMisshapen } from '../../src/recording/shape.ts'
+import { createDeployment, createEvent, createPod, createReplicaSet, readyStatus } from '../lifecycle/builders.ts'
+
+/** The object with other fields, of whatever type. */
+function having(object: KubeObject, fields: Record<string, unknown>): KubeObject {
+  return { ...object, ...fields } as KubeObject
+}
+
+const deployment = createDeployment()
+const pod = createPod({ status: readyStatus() })
+const custom: KubeObject = { apiVersion: 'acme.io/v1', kind: 'Widget', metadata: { name: 'w' } }
+
+describe('an object that no API server wrote', () => {
+  it.each<[string, KubeObject]>([
+    ['spec', having(deployment, { spec: 'none' })],
+    ['spec', having(deployment, { spec: null })],
+    ['spec.replicas', having(deployment, { spec: { replicas: '1' } })],
+    ['spec.template.spec.containers', having(deployment, { spec: { template: { spec: { containers: 'app' } } } })],
+    ['status.conditions.0', having(deployment, { status: { conditions: [null] } })],
+    ['status.containerStatuses', having(pod, { status: { containerStatuses: {} } })],
+    [
+      'status.containerStatuses.0.state.waiting',
+      having(pod, { status: { containerStatuses: [{ name: 'app', state: { waiting: 'x' } }] } }),
+    ],
+    [
+      'status.containerStatuses.0.restartCount',
+      having(pod, { status: { containerStatuses: [{ name: 'app', restartCount: 'many' }] } }),
+    ],
+    ['metadata.finalizers', having(custom, { metadata: { name: 'w', finalizers: 1 } })],
+    ['metadata.ownerReferences.0', having(custom, { metadata: { name: 'w', ownerReferences: [null] } })],
+    ['metadata.labels', having(custom, { metadata: { name: 'w', labels: 'app=web' } })],
+    ['involvedObject.fieldPath', having(createEvent(pod, { reason: 'Failed' }), { involvedObject: { fieldPath: 7 } })],
+  ])('is told by the field of another type: %s', (path, object) => {
+    expect(whyMisshapen(object)).toBe(`no API server wrote its object: ${path} is of another type`)
+  })
+})
+
+describe('an object may', () => {
+  it.each<[string, KubeObject]>([
+    ['lack all but its name', { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web' } }],
+    ['be a healthy one', createReplicaSet()],
+    ['leave a list null', having(pod, { status: { containerStatuses: null, conditions: null } })],
+    ['leave a moment null', having(createEvent(pod, { reason: 'Failed' }), { firstTimestamp: null, series: null })],
+    ['have its version as a number', having(custom, { metadata: { name: 'w', resourceVersion: 7, generation: '2' } })],
+    ['have fields that we do not know', having(deployment, { spec: { novel: 1 }, more: [] })],
+    ['be a custom resource of any shape', having(custom, { spec: 'big', status: ['?'] })],
+  ])('%s', (_, object) => {
+    expect(whyMisshapen(object)).toBeUndefined()
+  })
+})
