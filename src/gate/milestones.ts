@@ -96,6 +96,8 @@ export class Milestones {
       const message = present?.message ?? ''
       if (present?.state === 'skipped') return { name, state: 'skipped', message }
       if (at !== undefined) return { name, state: 'done', at, message: present?.state === 'open' ? '' : message }
+      // The controller's word was enough: nothing is waited for any more.
+      if (over === 'ready') return { name, state: 'skipped', message: '' }
       if (index > this.#reachedAt.length) return { name, state: 'pending', message: '' }
       return { name, state: over === 'failed' ? 'failed' : 'current', message }
     })

@@ -57,6 +57,13 @@ describe('milestones', () => {
     expect(milestones.records('ready')[1]).toEqual({ name: 'scheduled', state: 'skipped', message: 'scheduled' })
   })
 
+  it('that nobody saw are skipped once their target is ready', () => {
+    const milestones = new Milestones(names)
+    milestones.update(assessed(['created', 'done'], ['scheduled', 'open'], ['ready', 'open']), 5)
+    expect(milestones.records('ready').map(({ state }) => state)).toEqual(['done', 'skipped', 'skipped'])
+    expect(milestones.records('open').map(({ state }) => state)).toEqual(['done', 'current', 'pending'])
+  })
+
   it('move with a counter that goes beyond its highest mark, and only then', () => {
     const milestones = new Milestones(names)
     const count = (done: number) =>
