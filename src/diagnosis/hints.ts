@@ -40,7 +40,10 @@ const hints: Readonly<Record<ReasonCode, Hint>> = {
     `The pod starts only when ${containerOf(s).replace('container', 'init container')} succeeds. ${readLog(s)}`,
   'liveness-failing': (s) => probeHint('liveness', s),
   'startup-failing': (s) => probeHint('startup', s),
-  'readiness-failing': (s) => probeHint('readiness', s),
+  'readiness-failing': (s) =>
+    /readiness gate/.test(s.problem?.message ?? '')
+      ? `Readiness gates are opened from outside the pod, most often by the controller of a load balancer: is it running, and does it know the pod? ${describedPod(s)}.`
+      : probeHint('readiness', s),
   'container-create-failed': (s) =>
     /\(subPath .*: not a directory/.test(s.problem?.message ?? '')
       ? 'A folder is mounted where the image has a file: that is what a subPath makes that the ConfigMap or Secret has no key for. Correct the subPath, or the mountPath.'

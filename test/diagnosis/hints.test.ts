@@ -126,6 +126,11 @@ describe('the hint for a probe that fails', () => {
   })
   const http = asking({ httpGet: { port: 8080, path: '/healthz' } })
 
+  it('of a readiness gate asks for who opens it', () => {
+    const problem = { subject: 'pod/web-x', message: 'runs, but nobody has opened its readiness gate x.io/lb yet' }
+    expect(hint('readiness-failing', problem)).toContain('most often by the controller of a load balancer')
+  })
+
   it('sees that it asks another port than the container declares', () => {
     expect(hint('readiness-failing', {}, { spec: asking({ httpGet: { port: 8081 } }) })).toMatch(
       /^The probe asks port 8081 for \/, but the container declares 8080\. /,
