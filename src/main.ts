@@ -5,6 +5,7 @@ import * as core from '@actions/core'
 import { systemClock } from './cluster/clock.ts'
 import { describeMistake, UserError } from './errors.ts'
 import { passes } from './gate/pass.ts'
+import { mapTexts } from './gate/texts.ts'
 import type { EndedTimeline } from './gate/timeline.ts'
 import type { Extras } from './github/extras.ts'
 import { type Inputs, inputs as inputNames, parseInputs } from './inputs.ts'
@@ -13,20 +14,14 @@ import { readNamed } from './plan/named.ts'
 import type { Reference } from './plan/references.ts'
 import { buildAnnotations } from './report/annotations.ts'
 import { isManifest } from './report/details.ts'
+import { EntryFolder } from './report/entry-folder.ts'
 import { plain } from './report/escape.ts'
 import { renderReport } from './report/json.ts'
-import {
-  type LogLayout,
-  layoutLog,
-  renderEntry,
-  renderEvidence,
-  renderHeader,
-  renderLogNews,
-  renderVerdict,
-} from './report/log.ts'
+import { type LogLayout, layoutLog, renderEvidence, renderHeader, renderLogNews, renderVerdict } from './report/log.ts'
 import { buildOutputs } from './report/outputs.ts'
 import { renderSummary } from './report/summary.ts'
 import { gateRollout, type Listener } from './rollout.ts'
+import { Secrets } from './secrets.ts'
 
 /** What the extras on GitHub may take after the verdict; a cancelled job is killed 10 s after it was told so. */
 const extrasMs = 10_000
@@ -41,14 +36,17 @@ export async function runAction(): Promise<void> {
   const cancelled = new AbortController()
   const cancel = () => cancelled.abort()
   process.on('SIGINT', cancel).on('SIGTERM', cancel)
+  const secrets = new Secrets()
   let extras: Extras | undefined
   // Whatever happens to the extras, the verdict is out by then.
   const finish = (timeline: EndedTimeline) =>
     extras?.finish(timeline, cancelled.signal.aborted ? extrasWhenCancelledMs : extrasMs)
   try {
-    const timeline = await gate(cancelled.signal, (opened) => {
+    const whole = await gate(secrets, cancelled.signal, (opened) => {
       extras = opened
     }).catch((error: unknown) => tellMistakes(error, startedAt))
+    // The runner masks its log; files, and what goes to GitHub, nobody does.
+    const timeline = mapTexts(whole, secrets.hide)
     publish(timeline)
     await finish(timeline)
   } catch (error) {
@@ -62,9 +60,16 @@ export async function runAction(): Promise<void> {
   }
 }
 
-async function gate(cancelled: AbortSignal, onExtras: (extras: Extras) => void): Promise<EndedTimeline> {
+async function gate(
+  secrets: Secrets,
+  cancelled: AbortSignal,
+  onExtras: (extras: Extras) => void): Promise<EndedTimeline> {
   const raw = Object.fromEntries(inputNames.map(({ name }) => [name, core.getInput(name, { trimWhitespace: false })]))
-  const mask = maskOnce()
+  // Credentials that are read again bring the same secrets again.
+  const mask = (secret: string) => {
+    if (!secrets.has(secret)) core.setSecret(secret)
+    secrets.add(secret)
+  }
   const token = raw['github-token']?.trim()
   if (token) mask(token)
   const workspace = process.env['GITHUB_WORKSPACE'] || process.cwd()
@@ -73,16 +78,18 @@ async function gate(cancelled: AbortSignal, onExtras: (extras: Extras) => void):
   const extras = await openExtras(inputs, parsed.references)
   if (extras !== undefined) onExtras(extras)
   let layout: LogLayout | undefined
+  let entries: EntryFolder | undefined
   const listener: Listener = {
     mask,
     onHead: (head) => {
       layout = layoutLog(head, { color: usesColor() })
+      entries = new EntryFolder(layout, (line) => console.log(line))
       console.log(renderHeader(head, layout))
       for (const text of head.told) console.log(plain(text))
     },
-    onStart: (look) => extras?.start(() => look(Date.now())),
+    onStart: (look) => extras?.start(() => mapTexts(look(Date.now()), secrets.hide)),
     onEntry: (entry) => {
-      if (layout !== undefined) console.log(renderEntry(entry, layout))
+      entries?.entry(entry)
       extras?.progress()
     },
     onLog: (news) => {
@@ -93,6 +100,7 @@ async function gate(cancelled: AbortSignal, onExtras: (extras: Extras) => void):
     cancelled,
   }
   const timeline = await gateRollout(inputs, raw, parsed, listener)
+  entries?.flush()
   const shown = layout ?? layoutLog({ ...timeline, targets: [] }, { color: usesColor() })
   for (const line of [...renderVerdict(timeline, shown), ...renderEvidence(timeline, shown)]) console.log(line)
   return timeline
@@ -114,15 +122,6 @@ async function openExtras(inputs: Inputs, references: readonly Reference[]): Pro
       `check-run, deployment-status and comment are off: ${error instanceof Error ? error.message : error}`,
     )
     return undefined
-  }
-}
-
-/** Credentials that are read again bring the same secrets again. */
-function maskOnce(): (secret: string) => void {
-  const masked = new Set<string>()
-  return (secret) => {
-    if (!masked.has(secret)) core.setSecret(secret)
-    masked.add(secret)
   }
 }
 

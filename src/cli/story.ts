@@ -1,11 +1,11 @@
 import type { EndedTimeline, Entry, Timeline } from '../gate/timeline.ts'
 import type { LogNews } from '../logs/log-news.ts'
+import { EntryFolder } from '../report/entry-folder.ts'
 import { plain } from '../report/escape.ts'
 import {
   type LogHead,
   type LogLayout,
   layoutLog,
-  renderEntry,
   renderEvidence,
   renderHeader,
   renderLogNews,
@@ -53,6 +53,7 @@ export class Story {
   readonly #options: StoryOptions
   readonly #screen: Screen
   #layout: LogLayout | undefined
+  #entries: EntryFolder | undefined
   #look: (() => Timeline) | undefined
   #timer: NodeJS.Timeout | undefined
   #frame = 0
@@ -65,6 +66,7 @@ export class Story {
 
   begin(head: LogHead & { readonly told: readonly string[] }): void {
     this.#layout = this.#layOut(head)
+    this.#entries = new EntryFolder(this.#layout, (line) => this.#print([line]))
     this.#print([renderHeader(head, this.#layout), ...head.told.map((text) => plain(text))])
   }
 
@@ -78,8 +80,7 @@ export class Story {
 
   entry(entry: Entry): void {
     // What a heartbeat says stands below all the time.
-    if (this.#layout === undefined || (this.#look !== undefined && entry.kind === 'heartbeat')) return
-    this.#print([renderEntry(entry, this.#layout)])
+    if (this.#look === undefined || entry.kind !== 'heartbeat') this.#entries?.entry(entry)
   }
 
   log(news: LogNews): void {
@@ -92,6 +93,7 @@ export class Story {
 
   end(timeline: EndedTimeline): void {
     this.close()
+    this.#entries?.flush()
     const layout = this.#layout ?? this.#layOut({ ...timeline, targets: [] })
     this.#print([...renderVerdict(timeline, layout), ...renderEvidence(timeline, layout)])
   }

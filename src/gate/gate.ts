@@ -24,6 +24,8 @@ import { deletedMs, describe, Track } from './track.ts'
 
 const heartbeatMs = 30_000
 const heartbeatNames = 5
+/** The most characters of what one target says of itself in a heartbeat. */
+const heartbeatWords = 60
 
 /** The next moment at which the gate must look again although nothing is heard. */
 export interface Clock {
@@ -487,6 +489,8 @@ export class Gate {
     for (const problem of problems) {
       const key = `${problem.reason} ${problem.container ?? ''}`
       const told = track.told.get(key)
+      // That nothing is behind it yet is no news while the workload behind it is on its way itself.
+      if (problem.reason === 'no-endpoints' && this.#awaitsOther(track)) continue
       // Repetition is news where it proves something and its words say so; a slow problem is told once.
       const isNews = problem.class !== 'slow' && problem.count > (told?.count ?? 0) && problem.message !== told?.message
       if (told !== undefined && !isNews) continue
@@ -573,7 +577,10 @@ export class Gate {
 
   #heartbeat(): void {
     const open = this.#tracks.filter(({ isOpen }) => isOpen)
-    const shown = open.slice(0, heartbeatNames).map((track) => `${displayName(track.target)} (${track.standing})`)
+    const shown = open.slice(0, heartbeatNames).map(({ target, standing }) => {
+      const words = standing.length > heartbeatWords ? `${standing.slice(0, heartbeatWords - 1)}…` : standing
+      return `${displayName(target)} (${words})`
+    })
     const more = open.length > shown.length ? ` and ${open.length - shown.length} more` : ''
     this.#entry('heartbeat', `still waiting for ${shown.join(', ')}${more}`)
   }

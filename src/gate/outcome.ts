@@ -19,12 +19,14 @@ export function endsGate(track: Track, settings: GateSettings): boolean {
 /** The gate's verdict from its targets': the gravest outcome, of those the earliest, then the first in input order. */
 export function decide(tracks: readonly Track[]): Verdict {
   for (const outcome of precedence) {
-    const [first, ...more] = tracks
+    const [first] = tracks
       .filter(({ ended }) => ended?.verdict.outcome === outcome)
       .toSorted((a, b) => (a.ended?.at ?? 0) - (b.ended?.at ?? 0))
     if (first?.ended === undefined) continue
     const { reason, message } = first.ended.verdict
-    const others = more.length === 0 ? '' : ` (and ${more.length} more)`
+    const more =
+      tracks.filter(({ ended }) => ended !== undefined && precedence.includes(ended.verdict.outcome)).length - 1
+    const others = more === 0 ? '' : ` (and ${more} more)`
     return { outcome: outcome as Outcome, reason, message: `${sentence(displayName(first.target), message)}${others}` }
   }
   const message =

@@ -32,6 +32,7 @@ const widestWord = 32
 /** The lines of a log come cut in bytes, and may grow where they are made harmless. */
 const longestLogLine = 12_000
 const groupLimit = 20
+const namesTogether = 3
 const evidenceLines = 200
 
 /**
@@ -112,6 +113,21 @@ function shortPodName(pod: string, { kind, name }: Target): string {
   return kind === 'Deployment' ? rest.slice(rest.lastIndexOf('-') + 1) : rest
 }
 
+/** One line for targets that became ready together and say the same: `45 targets  ✓ ready in 0.2 s: exists (configmap/a, …)`. */
+export function renderReadyTogether(entries: readonly Entry[], layout: LogLayout): string {
+  const [first] = entries
+  if (first === undefined) return ''
+  const names = entries.flatMap(({ target }) => (target === undefined ? [] : (layout.names[target] ?? [])))
+  const rest = names.length - namesTogether
+  const who = `${names.slice(0, namesTogether).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
+  const words = [
+    paint('dim', clock(first.at - layout.startedAt).padStart(layout.elapsedWidth), layout.color),
+    count(entries.length, 'target').padEnd(layout.nameWidth),
+    verdictWords(first, [plain(first.text).trim(), `(${who})`].filter(Boolean).join(' '), layout),
+  ]
+  return words.join('  ')
+}
+
 /** The last lines: how it ended, the cause, what to do, and how many targets stand where. */
 export function renderVerdict(timeline: Timeline, { color }: LogLayout): string[] {
   const { verdict, targets } = timeline
@@ -138,18 +154,6 @@ export function renderEvidence(timeline: Timeline, layout: LogLayout): string[] 
   return [
     ...groups.slice(0, groupLimit).flat(),
     ...(rest > 0 ? [`${count(rest, 'more target')} not ready: see the report.`] : []),
-  ]
-}
-
-/** The whole log of a timeline, as lines without line breaks. */
-export function renderLog(timeline: Timeline, options: { readonly color?: boolean } = {}): string[] {
-  const head = { ...timeline, targets: timeline.targets.map(({ target }) => target) }
-  const layout = layoutLog(head, options)
-  return [
-    renderHeader(head, layout),
-    ...timeline.entries.map((entry) => renderEntry(entry, layout)),
-    ...renderVerdict(timeline, layout),
-    ...renderEvidence(timeline, layout),
   ]
 }
 

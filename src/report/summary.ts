@@ -1,11 +1,12 @@
 import type { TargetRecord, Timeline } from '../gate/timeline.ts'
 import { type DetailShape, longestWait, renderDetails, renderSource, whereItStands } from './details.ts'
 import { duration, setting } from './elapsed.ts'
+import { renderEntries } from './entry-folder.ts'
 import { code, fence, markdown, plain, prose, shorten } from './escape.ts'
 import { fit, type Reduction } from './fit.ts'
 import { renderGantt } from './gantt.ts'
 import { conclude, decidingTarget, headline, isFailing, urgency } from './headline.ts'
-import { layoutLog, renderEntry } from './log.ts'
+import { layoutLog } from './log.ts'
 import { fullName, namespacesOf, nameTargets, type TargetName } from './names.ts'
 import { count, outcomeWords, reasonPhrases } from './words.ts'
 
@@ -207,7 +208,8 @@ function diagram(timeline: Timeline, shape: Shape): string[] {
 function textTimeline(timeline: Timeline, { timelineLines }: Shape): string[] {
   if (timelineLines === 0) return []
   const layout = layoutLog({ ...timeline, targets: timeline.targets.map(({ target }) => target) }, { color: false })
-  const lines = timeline.entries.filter(({ kind }) => kind !== 'heartbeat').map((entry) => renderEntry(entry, layout))
+  const told = timeline.entries.filter(({ kind }) => kind !== 'heartbeat')
+  const lines = renderEntries(told, layout)
   if (lines.length === 0) return []
   const left = lines.length - timelineLines
   const half = timelineLines / 2

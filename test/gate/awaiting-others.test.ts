@@ -113,3 +113,20 @@ describe('a target that cannot be ready without another one', () => {
     expect(ends[0]).toMatchObject({ outcome: 'stalled', seconds: 60 })
   })
 })
+
+describe('a Service whose pods are not ready yet', () => {
+  const allUp = modified(slice(true), pod(readyStatus(1, { started: true })), createDeployment({ status: complete() }))
+  const steps = [begin, at(420, allUp)]
+  const problems = (over: readonly (typeof targets)[keyof typeof targets][]) =>
+    run(steps, { targets: [...over] }).entries.filter((entry) => entry.includes(' problem '))
+
+  it('is no news while the workload behind it is gated and on its way', () => {
+    expect(problems([targets.service, targets.deployment])).toEqual([])
+  })
+
+  it('is told at once where nothing else is waited for', () => {
+    expect(problems([targets.service])).toEqual([
+      expect.stringContaining('0 problem selects 1 pod, none of them ready'),
+    ])
+  })
+})

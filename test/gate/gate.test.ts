@@ -687,6 +687,21 @@ describe('what people hear', () => {
     ])
   })
 
+  it('is a heartbeat that stays short whatever an object says of itself', () => {
+    const message = 'x'.repeat(500)
+    const object = {
+      apiVersion: 'acme.example/v1',
+      kind: 'Database',
+      metadata: { name: 'orders', namespace: 'shop', uid: 'o' },
+      status: { conditions: [{ type: 'Ready', status: 'False', message }] },
+    }
+    const target = createTarget({ apiVersion: 'acme.example/v1', kind: 'Database', name: 'orders' })
+    const { entries } = runUntil(31, [at(0, added(object), allSynced)], { targets: [target] })
+    const heartbeat = entries.find((entry) => entry.includes('heartbeat')) ?? ''
+    expect(heartbeat).toContain('x…)')
+    expect(heartbeat.length).toBeLessThan(150)
+  })
+
   it('names five targets in a heartbeat, and how many more', () => {
     const targets = Array.from({ length: 7 }, (_, index) => createTarget({ name: `t${index}` }))
     const { entries } = runUntil(31, [at(0, allSynced)], { targets, settings: { milestoneTimeoutsMs: {} } })

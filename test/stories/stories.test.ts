@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { buildAnnotations } from '../../src/report/annotations.ts'
-import { renderLog } from '../../src/report/log.ts'
 import { renderSummary } from '../../src/report/summary.ts'
+import { renderLog } from '../../src/report/whole-log.ts'
 import { expectSnapshot } from '../report/snapshot.ts'
 import { readExpectations, recordingPath, replayRecording } from '../support/recordings.ts'
 

@@ -1,0 +1,15 @@
+import type { Timeline } from '../gate/timeline.ts'
+import { renderEntries } from './entry-folder.ts'
+import { layoutLog, renderEvidence, renderHeader, renderVerdict } from './log.ts'
+
+/** The whole log of a timeline, as lines without line breaks. */
+export function renderLog(timeline: Timeline, options: { readonly color?: boolean } = {}): string[] {
+  const head = { ...timeline, targets: timeline.targets.map(({ target }) => target) }
+  const layout = layoutLog(head, options)
+  return [
+    renderHeader(head, layout),
+    ...renderEntries(timeline.entries, layout),
+    ...renderVerdict(timeline, layout),
+    ...renderEvidence(timeline, layout),
+  ]
+}

@@ -1,0 +1,54 @@
+import { EntryFolder, renderEntries } from '../../src/report/entry-folder.ts'
+import { layoutLog } from '../../src/report/log.ts'
+import { at, createEntry, createTarget, start } from './builders.ts'
+
+const targets = Array.from({ length: 10 }, (_, index) =>
+  createTarget({ apiVersion: 'v1', kind: 'ConfigMap', name: `settings-${index}` }),
+)
+const head = { startedAt: start, context: 'prod', timeoutMs: 600_000, stallTimeoutMs: 300_000, targets }
+const layout = layoutLog(head, { color: false })
+const ready = (target: number, seconds = 0.2, text = 'exists') =>
+  createEntry({ at: at(seconds), target, kind: 'verdict', outcome: 'ready', text })
+
+it('targets that are ready in the same second and say the same are one line', () => {
+  expect(
+    renderEntries(
+      [0, 1, 2, 3, 4].map((target) => ready(target)),
+      layout,
+    ),
+  ).toEqual([
+    ' 0:00  5 targets             ✓ ready in 0.2 s: exists (configmap/settings-0, configmap/settings-1, configmap/settings-2 and 2 more)',
+  ])
+})
+
+it('three are told one by one', () => {
+  expect(
+    renderEntries(
+      [0, 1, 2].map((target) => ready(target)),
+      layout,
+    ),
+  ).toHaveLength(3)
+})
+
+it.each([
+  ['come a second later', ready(4, 1.2)],
+  ['say something else', ready(4, 0.3, 'revision 1, 1 of 1 pod available')],
+  ['are not ready', createEntry({ target: 4, kind: 'problem', text: 'cannot be scheduled' })],
+])('those that %s are told apart, in their order', (_, other) => {
+  const lines = renderEntries([...[0, 1, 2, 3].map((target) => ready(target)), other], layout)
+  expect(lines).toHaveLength(2)
+  expect(lines[0]).toContain('4 targets')
+  expect(lines[1]).toContain('configmap/settings-4')
+})
+
+it('what is told live stands at the end of the turn, or before what comes next', async () => {
+  const lines: string[] = []
+  const folder = new EntryFolder(layout, (line) => lines.push(line))
+  folder.entry(ready(0))
+  expect(lines).toEqual([])
+  folder.entry(createEntry({ target: 1, text: 'created' }))
+  expect(lines).toHaveLength(2)
+  folder.entry(ready(2))
+  await Promise.resolve()
+  expect(lines).toHaveLength(3)
+})
