@@ -85,8 +85,15 @@ function examineEndpoints(service: Service, view: View): Behind {
   const earned = endpoints.filter(({ slice, endpoint }) => {
     if (endpoint.conditions?.ready === false) return false
     if (!seesPods || endpoint.targetRef?.kind !== 'Pod') return true
-    const pod = podByName.get(endpoint.targetRef.name ?? '')
-    return pod !== undefined && carriesPorts(service, slice, pod) && view.isOfGatedRevision(pod) !== false
+    const { name = '', uid } = endpoint.targetRef
+    const pod = podByName.get(name)
+    // A StatefulSet's next pod has the name of the one before, whose endpoint may still be there.
+    return (
+      pod !== undefined &&
+      (uid ?? pod.metadata.uid) === pod.metadata.uid &&
+      carriesPorts(service, slice, pod) &&
+      view.isOfGatedRevision(pod) !== false
+    )
   })
   if (earned.length === 0 && isScaledToZero(service, view)) {
     const message = 'every workload behind it is scaled to zero'

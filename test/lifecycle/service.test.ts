@@ -33,7 +33,10 @@ function createSlice(pods: readonly Pod[], ready = true, port = 8080): EndpointS
     kind: 'EndpointSlice',
     metadata: { name: 'web-x', namespace: 'shop', uid: 'slice-uid', labels: { 'kubernetes.io/service-name': 'web' } },
     ports: [{ port }],
-    endpoints: pods.map(({ metadata: { name } }) => ({ conditions: { ready }, targetRef: { kind: 'Pod', name } })),
+    endpoints: pods.map(({ metadata: { name, uid = '' } }) => ({
+      conditions: { ready },
+      targetRef: { kind: 'Pod', name, uid },
+    })),
   }
 }
 
@@ -105,6 +108,10 @@ describe('an endpoint does not count', () => {
     ],
     ['when its port is not the present target port', [a, createSlice([a], true, 9090)]],
     ['when its pod is gone', [createSlice([a])]],
+    [
+      'when another pod has taken the name of its own',
+      [webPod('a', readyStatus(1), { uid: 'later' }), createSlice([a])],
+    ],
   ])('%s', (_, objects) => {
     expect(judge(createService(), objects).status).toBe('progressing')
   })
