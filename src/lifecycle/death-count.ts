@@ -40,7 +40,7 @@ export interface Mortal {
 const oldPodMs = 10 * 60_000
 /** A container that ran this long has recovered; the kubelet forgets its back-off after the same time. */
 const recoveredMs = 10 * 60_000
-/** The kubelet's first back-off; it doubles with each death that follows (MaxContainerBackOff, pkg/kubelet/kubelet.go). */
+/** The kubelet's first back-off, unless a node is made to begin with less. */
 const firstBackOffSeconds = 10
 
 export const noDeaths: DeathsSeen = { total: 0, recoveredAfter: 0, finishes: new Map(), moments: new Map() }
@@ -148,14 +148,15 @@ function unreadyCondition({ status }: Pod) {
 
 /**
  * How many deaths came before those of the present crash loop. The kubelet says how long it backs off: `back-off 40s
- * restarting failed container`. Each death without a run of ten minutes before it doubles that, up to a limit, so they are
- * at least as many; where it does not say, all of them.
+ * restarting failed container`. The first death without a run of ten minutes before it is followed by a restart at once, the
+ * second by its first back-off, and each further one doubles that up to a limit (doBackOff, pkg/kubelet/kuberuntime), so
+ * they are at least as many; where it does not say, all of them.
  */
 function loopStart({ state }: ContainerStatus, total: number): number | undefined {
   if (state?.waiting?.reason !== 'CrashLoopBackOff') return undefined
   const [, minutes, seconds] = /back-off (?:(\d+)m)?(\d+)s\b/i.exec(state.waiting.message ?? '') ?? []
   if (seconds === undefined) return 0
   const backOff = Number(minutes ?? 0) * 60 + Number(seconds)
-  const deaths = 1 + Math.max(0, Math.ceil(Math.log2(backOff / firstBackOffSeconds)))
+  const deaths = 2 + Math.max(0, Math.ceil(Math.log2(backOff / firstBackOffSeconds)))
   return Math.max(0, total - deaths)
 }

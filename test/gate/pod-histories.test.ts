@@ -36,12 +36,12 @@ describe('the histories of pods', () => {
     const { see, deathsOf } = seen(createDeployment(), looping)
     expect(deathsOf(looping)).toBe(1)
     see(replicaSet)
-    expect(deathsOf(looping)).toBe(6)
+    expect(deathsOf(looping)).toBe(7)
   })
 
   it('count it anew when its template is changed', () => {
     const { see, deathsOf } = seen(createDeployment(), replicaSet, looping)
-    expect(deathsOf(looping)).toBe(6)
+    expect(deathsOf(looping)).toBe(7)
     const annotations = { 'deployment.kubernetes.io/revision': '2' }
     see(createReplicaSet({ metadata: { name: 'web-2', creationTimestamp: iso(-5), annotations } }))
     expect(deathsOf(looping)).toBe(1)

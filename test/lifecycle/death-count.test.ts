@@ -43,7 +43,7 @@ describe('the deaths of a pod that is older than the gate', () => {
   it.each<[string, number, number, number | undefined, readonly Seen[]]>([
     [
       'all count at once when it loops since its template was changed 20 minutes ago',
-      6,
+      7,
       twenty,
       twenty,
       [[0, looping(9, -30)]],
@@ -58,7 +58,7 @@ describe('the deaths of a pod that is older than the gate', () => {
     ],
     [
       'are as many as the back-off stands for, whatever happened in the three days before',
-      2,
+      3,
       -3 * day,
       -3 * day,
       [[0, looping(41, -5, { backOff: '20s' })]],
@@ -79,7 +79,7 @@ describe('the deaths of a pod that is older than the gate', () => {
     ],
     [
       'are those of the back-off once the kubelet says so, and grow with it',
-      4,
+      5,
       -3 * day,
       -3 * day,
       [
@@ -125,13 +125,13 @@ describe('the deaths of a pod that is older than the gate', () => {
   })
 
   it.each([
-    ['10s', 1],
-    ['20s', 2],
-    ['40s', 3],
-    ['1m20s', 4],
-    ['2m40s', 5],
-    ['5m0s', 6],
-    ['1s', 1],
+    ['10s', 2],
+    ['20s', 3],
+    ['40s', 4],
+    ['1m20s', 5],
+    ['2m40s', 6],
+    ['5m0s', 7],
+    ['1s', 2],
   ])('are, with a back-off of %s, %d', (backOff, deaths) => {
     expect(count(-3 * day, -3 * day, [0, looping(41, -5, { backOff })])?.deaths).toBe(deaths)
   })
