@@ -153,6 +153,7 @@ export interface PodTemplate {
 
 export interface DeploymentSpec {
   replicas?: number
+  strategy?: { type?: string }
   paused?: boolean
   minReadySeconds?: number
   progressDeadlineSeconds?: number

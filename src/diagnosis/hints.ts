@@ -97,6 +97,15 @@ const hints: Readonly<Record<ReasonCode, Hint>> = {
     `Was it applied, under this name${inNamespace(s).replace(' in', ' and in')}? ${command(s, 'get', name(s).replace(/\/.*$/, ''))} lists what is there.`,
   deleted: () => 'Somebody or something deleted it during the wait: find out who, then apply it again.',
   terminating: () => 'Wait until it is gone (its finalizers say for whom it waits), then apply it again.',
+  'pod-stuck': (s) => {
+    const about = s.problem?.subject ?? ''
+    const force = about === '' ? '' : `: ${command(s, 'delete', about, '--force')}`
+    if (/finalizers/.test(s.problem?.message ?? ''))
+      return `Whoever set the finalizers has to take them off: ${describedPod(s)}.`
+    const node = s.pod?.spec?.nodeName
+    const gone = node === undefined ? '' : ` (${clusterCommand('delete', 'node', node)})`
+    return `Bring its node back, or delete the node if it is gone for good${gone}. Only where its containers surely run no more, delete the pod by force${force}.`
+  },
   superseded: () => 'Nothing, if the newer change is meant: the run that applied it gates it.',
   'rolled-back': (s) =>
     `Find out who rolled back and why before you apply it again: ${command(s, 'rollout', 'history', name(s))}.`,

@@ -2,6 +2,7 @@ import type { DaemonSet, KubeObject, Pod } from '../cluster/objects.ts'
 import { milestonesOf } from '../plan/milestones.ts'
 import type { Assessment } from './assessment.ts'
 import { excuses, nodeOf, unfinishedNodes } from './daemon-nodes.ts'
+import { stuckPods } from './leaving.ts'
 import { earliest, isReplaced } from './pod-state.ts'
 import { byImportance, examinePods, type PodsState, settledByPods, settledUnseen } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
@@ -66,8 +67,10 @@ function assessDaemonSet(set: DaemonSet, view: View): Assessment {
       awaitedPods.every((pod) => isOnDelete || isReplaced(pod) || isNew(pod)))
   const isDone = isAvailable && isDoneElsewhere && settled.done
   const old = owned.filter((pod) => !isReplaced(pod) && !isNew(pod)).length
+  const stuck = stuckPods(owned, view)
   const problems = [
     ...(current?.problems ?? []),
+    ...(isDone ? [] : stuck.problems),
     ...creationProblem(
       set,
       view,
@@ -99,7 +102,7 @@ function assessDaemonSet(set: DaemonSet, view: View): Assessment {
     problems,
     ...(failure === undefined ? {} : { failure }),
     ...(patience === undefined ? {} : { patience }),
-    ...earliest([state?.recheckAt, settled.at, terminating]),
+    ...earliest([state?.recheckAt, settled.at, terminating, stuck.recheckAt]),
     pods: new Set(gated.flatMap((pod) => pod.metadata.uid ?? [])),
     notes: [
       ...(isOnDelete && old > 0

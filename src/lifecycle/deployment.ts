@@ -1,6 +1,7 @@
 import type { Deployment, KubeObject, Pod, ReplicaSet } from '../cluster/objects.ts'
 import { milestonesOf } from '../plan/milestones.ts'
 import type { Assessment, Milestone, Problem } from './assessment.ts'
+import { type StuckPods, stuckPods } from './leaving.ts'
 import { condition, earliest } from './pod-state.ts'
 import { byImportance, examinePods, type PodsState, type Settled, settledByPods, settledUnseen } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
@@ -57,8 +58,12 @@ function assessDeployment(deployment: Deployment, view: View): Assessment {
   ).length
 
   const deadline = progressDeadline(deployment, observed, view, podsState?.problems[0])
+  // Any other strategy makes new pods whatever becomes of the old ones.
+  const stuck: StuckPods =
+    deployment.spec?.strategy?.type === 'Recreate' && !isUpdated ? stuckPods(all, view) : { problems: [] }
   const problems = [
     ...(podsState?.problems ?? []),
+    ...stuck.problems,
     ...pausedProblem(deployment, isUpdated, view),
     ...(current === undefined && !observed ? [] : creationProblem(current ?? deployment, view)),
     ...(deadline.problem === undefined ? [] : [deadline.problem]),
@@ -89,7 +94,7 @@ function assessDeployment(deployment: Deployment, view: View): Assessment {
     ...(failure === undefined ? {} : { failure }),
     ...(patience === undefined ? {} : { patience }),
     ...earliest(
-      [podsState?.recheckAt, deadline.recheckAt, settled.at, terminatingDeadline].map((at) =>
+      [podsState?.recheckAt, deadline.recheckAt, settled.at, terminatingDeadline, stuck.recheckAt].map((at) =>
         at !== undefined && at > view.now ? at : undefined,
       ),
     ),

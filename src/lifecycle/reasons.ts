@@ -92,6 +92,10 @@ export const reasons = {
   'not-found': { class: 'clock', proof: 'it did not exist when the time for `created` was up' },
   deleted: { class: 'clock', proof: 'it was deleted, and did not come back within 5 s' },
   terminating: { class: 'slow', proof: 'it is being deleted' },
+  'pod-stuck': {
+    class: 'slow',
+    proof: 'a pod that has to go first is still there after its grace period: its node may come back',
+  },
   superseded: { class: 'identity', proof: 'its template was changed by somebody else during the wait' },
   'rolled-back': { class: 'identity', proof: 'its template was changed to that of an older revision during the wait' },
   'change-not-seen': { class: 'clock', proof: 'the change did not arrive within `await-change`' },

@@ -1,6 +1,7 @@
 import type { Pod, StatefulSet } from '../cluster/objects.ts'
 import { milestonesOf } from '../plan/milestones.ts'
 import type { Assessment, Problem } from './assessment.ts'
+import { stuckPods } from './leaving.ts'
 import { earliest, isReplaced } from './pod-state.ts'
 import { byImportance, examinePods, type PodsState, type Settled, settledByPods, settledUnseen } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
@@ -50,8 +51,11 @@ function assessStatefulSet(set: StatefulSet, view: View): Assessment {
   const old = owned.filter((pod) => !isReplaced(pod) && !isNew(pod))
   // Only pods of the new revision fail it (DESIGN §2); with OnDelete the old ones stay, and are among those that count.
   const current = isOnDelete && seesPods && observed ? examinePods(owned.filter(isNew), view) : state
+  const ready = isReady && isUpdated && isAvailable && settled.done
+  const stuck = stuckPods(owned, view)
   const problems = [
     ...(current?.problems ?? []),
+    ...(ready ? [] : stuck.problems),
     ...(isUpdated && !isOnDelete ? [] : blockingProblems(old, isOnDelete, view)),
     ...creationProblem(set, view, observed && (status.replicas ?? 0) < replicas, templateMadeAt(set, view)),
   ].toSorted(byImportance)
@@ -67,7 +71,7 @@ function assessStatefulSet(set: StatefulSet, view: View): Assessment {
     state === undefined ? (observed ? (status.readyReplicas ?? 0) : 0) : state.pods.filter((pod) => pod.settled).length
 
   return conclude(set, view, {
-    ready: isReady && isUpdated && isAvailable && settled.done,
+    ready,
     readyMessage: `${status.readyReplicas ?? 0} of ${pods(replicas)} ready`,
     milestones: [
       createdMilestone,
@@ -86,7 +90,7 @@ function assessStatefulSet(set: StatefulSet, view: View): Assessment {
     problems,
     ...(failure === undefined ? {} : { failure }),
     ...(patience === undefined ? {} : { patience }),
-    ...earliest([state?.recheckAt, settled.at, terminating]),
+    ...earliest([state?.recheckAt, settled.at, terminating, stuck.recheckAt]),
     pods: new Set(gated.flatMap((pod) => pod.metadata.uid ?? [])),
     keptPods: new Set(old.flatMap((pod) => (isBelowPartition(pod, set) ? (pod.metadata.uid ?? []) : []))),
     notes: notesOf(set, old.length, isOnDelete),

@@ -73,6 +73,7 @@ export const reasonPhrases: Readonly<Record<ReasonCode, string>> = {
   'not-found': 'not found in the cluster',
   deleted: 'deleted during the rollout',
   terminating: 'being deleted',
+  'pod-stuck': 'a deleted pod is still there',
   superseded: 'replaced by a newer change',
   'rolled-back': 'rolled back',
   'change-not-seen': 'the change never arrived',

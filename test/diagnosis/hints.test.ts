@@ -277,6 +277,21 @@ describe('the hint knows the usual way out of', () => {
       /^Delete the pod of the older revision, which nothing else replaces: `kubectl delete pod\/db-0 -n shop`\.$/,
     ],
     [
+      'a pod that nobody ends',
+      'pod-stuck',
+      {
+        subject: 'pod/db-0',
+        message: 'is still there although its grace period is over: its node n1 has not ended it',
+      },
+      /^Bring its node back, .* delete the pod by force: `kubectl delete pod\/db-0 --force -n shop`\.$/,
+    ],
+    [
+      'a pod that finalizers hold',
+      'pod-stuck',
+      { subject: 'pod/db-0', message: 'is still there although its grace period is over: its finalizers hold it: a/b' },
+      /^Whoever set the finalizers has to take them off: `kubectl describe pod\/db-0 -n shop`\.$/,
+    ],
+    [
       'a host port that the old pod has',
       'unschedulable',
       { message: 'cannot be scheduled: of 1 node, 1 has its host port taken' },

@@ -172,6 +172,18 @@ describe('a DaemonSet does not wait for a node', () => {
   })
 })
 
+it('a DaemonSet tells of a pod that does not go while it holds up the others', () => {
+  const { metadata, ...rest } = agent('n2', readyStatus(-90), 'old')
+  const stuck = { ...rest, metadata: { ...metadata, deletionTimestamp: iso(30) } }
+  const present = [createNode('n1'), createNode('n2', { ready: false }), agent('n1', readyStatus(-90), 'old'), stuck]
+  expect(
+    judge(createSet({ status: done(2, { updatedNumberScheduled: 0, numberAvailable: 1 }) }), present),
+  ).toMatchObject({
+    status: 'progressing',
+    problems: [{ reason: 'pod-stuck', subject: 'pod/agent-n2', message: expect.stringContaining('its node n2') }],
+  })
+})
+
 describe('a DaemonSet goes on waiting for its other nodes', () => {
   const third = createNode('n3', { cordoned: true })
   const ready = agent('n1', readyStatus(1))

@@ -64,6 +64,16 @@ describe('a Deployment is ready', () => {
     expect(assess(deployment, [replicaSet]).status).toBe('ready')
   })
 
+  it.each([
+    ['Recreate', ['pod-stuck']],
+    ['RollingUpdate', []],
+  ])('not while an old pod does not go, which is told where it is waited for (%s)', (type, reasons) => {
+    const stuck = oldPod('o1', readyStatus(-60), { deletionTimestamp: iso(30) })
+    const deployment = createDeployment({ spec: { strategy: { type } }, status: complete(1, { updatedReplicas: 0 }) })
+    const { status, problems } = assess(deployment, [oldSet, replicaSet, stuck])
+    expect([status, ...problems.map(({ reason }) => reason)]).toEqual(['progressing', ...reasons])
+  })
+
   it('while old pods that are terminating are still there, and tells them', () => {
     const leaving = { deletionTimestamp: iso(90) }
     const olds = [oldPod('o1', readyStatus(-60), leaving), oldPod('o2', { phase: 'Failed' }, leaving)]

@@ -116,6 +116,18 @@ describe('a StatefulSet is ready', () => {
   })
 })
 
+it('a StatefulSet tells of a pod that does not go, and that it waits for', () => {
+  const { metadata, ...rest } = dbPod('db-1', readyStatus(2), 'db-old')
+  const stuck = { ...rest, metadata: { ...metadata, deletionTimestamp: iso(30) } }
+  const set = createSet({ status: done({ readyReplicas: 1, updatedReplicas: 0, currentRevision: 'db-old' }) })
+  const assessment = judge(set, [dbPod('db-0', readyStatus(1), 'db-old'), stuck])
+  expect(assessment).toMatchObject({
+    status: 'progressing',
+    problems: [{ reason: 'pod-stuck', class: 'slow', subject: 'pod/db-1' }],
+  })
+  expect(assessment.patience).toBeUndefined()
+})
+
 describe('a StatefulSet whose pods were denied', () => {
   const denied = (at: number) =>
     createEvent(createSet(), {
