@@ -1,6 +1,6 @@
-import { deploymentComplete } from '../facts.ts'
+import { deploymentComplete, secondsAfterStart } from '../facts.ts'
 import { addNode, nodeLost, ownNodeToleration, podOnNode, removeNode, reportPod } from '../node.ts'
-import { daemonSet, deployment, imageName, slowStart, template } from '../objects.ts'
+import { type ContainerOptions, daemonSet, deployment, imageName, slowStart, template } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 import type { Stage } from '../stage.ts'
 
@@ -48,7 +48,7 @@ export const nodes: Scenario[] = [
     ...web,
     kubectlWaitsBecause,
     name: 'node-joined',
-    setup: (stage) => applyToBoth(stage, slowStart(6)),
+    setup: (stage) => applyToBoth(stage, { script: slowStart(6) }),
     during: async (stage) => {
       await stage.runningPod(imageName('v1'))
       await stage.pass(1)
@@ -93,11 +93,28 @@ export const nodes: Scenario[] = [
     decidedBy: deploymentComplete('web'),
     takesSeconds: 65,
   },
+  {
+    ...web,
+    // The controller counts the lost node's pod as unavailable, and so updates no other one.
+    name: 'node-lost-blocks-an-update',
+    inputs: { ...web.inputs, 'stall-timeout': '20s' },
+    setup: async (stage) => {
+      await addNode(stage)
+      await applyToBoth(stage)
+      await reportPod(stage, await podOnNode(stage), true)
+      await firstPodReady(stage)
+      await nodeLost(stage)
+      await applyToBoth(stage, { image: 'v2' })
+    },
+    after: removeNode,
+    expect: { outcome: 'stalled', reason: 'pod-stuck' },
+    decidedBy: secondsAfterStart(20),
+    takesSeconds: 78,
+  },
 ]
 
 /** A DaemonSet whose pods go on the stage's own node, too. */
-function applyToBoth(stage: Stage, script?: string): Promise<void> {
-  const options = script === undefined ? {} : { script }
+function applyToBoth(stage: Stage, options: ContainerOptions = {}): Promise<void> {
   return stage.apply(daemonSet('web', {}, template('web', options, { tolerations: [ownNodeToleration(stage)] })))
 }
 

@@ -94,6 +94,23 @@ export const sets: Scenario[] = [
     takesSeconds: 24,
   },
   {
+    name: 'statefulset-pod-held-by-a-finalizer',
+    inputs: { resources: 'statefulset/web', 'stall-timeout': '16s' },
+    kubectl: 'statefulset/web',
+    setup: async (stage) => {
+      await stage.apply(statefulSet('web'))
+      await stage.until('both pods are ready', (view) => setComplete('StatefulSet', 'web', 2)(view))
+      await stage.patch('Pod', 'web-1', { metadata: { finalizers: ['tests/hold'] } })
+      await stage.apply(statefulSet('web', { image: 'v2' }))
+    },
+    after: async (stage) => {
+      await stage.patch('Pod', 'web-1', { metadata: { finalizers: null } })
+    },
+    expect: { outcome: 'stalled', reason: 'pod-stuck' },
+    decidedBy: secondsAfterStart(16),
+    takesSeconds: 24,
+  },
+  {
     name: 'statefulset-blocked-by-an-old-pod',
     inputs: { resources: 'statefulset/web', 'stall-timeout': '6s' },
     kubectl: 'statefulset/web',
