@@ -59,7 +59,7 @@ export function examinePod(pod: Pod, view: View): PodState {
     pod,
     scheduled: pod.spec?.nodeName !== undefined && pod.spec.nodeName !== '',
     initialized: condition(pod, 'Initialized')?.status === 'True' || pod.status?.phase === 'Running',
-    pulled: containers.every(({ status }) => hasStarted(status) || (status?.imageID ?? '') !== ''),
+    pulled: containers.every(({ status }) => hasStarted(status) || isPulled(status)),
     started: containers.every(({ status, isInit, runsOnce }) =>
       status?.state?.running ? !isInit : (isInit || runsOnce) && status?.state?.terminated?.exitCode === 0,
     ),
@@ -101,6 +101,13 @@ function settledFrom(
   const startedAt = view.time(status?.state?.running?.startedAt)
   if (startedAt === undefined) return 0
   return Math.min(startedAt, history?.running?.seenAt ?? view.now) + view.settings.settleMs
+}
+
+/** What the kubelet comes to once the image is there: startContainer, pkg/kubelet/kuberuntime. */
+const afterPull = /^(?:CreateContainer(?:Config)?|PreCreateHook|PreStartHook|RunContainer)Error$/
+
+function isPulled(status: PodContainer['status']): boolean {
+  return (status?.imageID ?? '') !== '' || afterPull.test(status?.state?.waiting?.reason ?? '')
 }
 
 function hasStarted(status: PodContainer['status']): boolean {

@@ -78,6 +78,16 @@ describe('a pod with readiness gates', () => {
 describe('a pod of several containers', () => {
   it.each<[string, Pod, object]>([
     ['is pulled when every image is there', createTrio({ i: ended, app: runs, b: { imageID: 'x' } }), { pulled: true }],
+    [
+      'is pulled when the kubelet fails at what comes after it',
+      createTrio({ i: ended, app: runs, b: { state: waiting('CreateContainerConfigError', 'secret "x" not found') } }),
+      { pulled: true, started: false },
+    ],
+    [
+      'is not pulled when the kubelet fails at what comes before it',
+      createTrio({ i: ended, app: runs, b: { state: waiting('InvalidImageName') } }),
+      { pulled: false },
+    ],
     ['is not pulled while one image is missing', createTrio({ i: ended, app: runs, b: {} }), { pulled: false }],
     [
       'is started when every container runs or has done its work',
