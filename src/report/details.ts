@@ -173,7 +173,8 @@ function sourceLine({ target }: TargetRecord, { decided, sourceBaseUrl }: Detail
   return source === '' ? [] : [`**Written in** ${source}`]
 }
 
-function renderEvidencePiece({ title, text }: Evidence, limit: number): string[] {
+function renderEvidencePiece({ type, title, text }: Evidence, limit: number): string[] {
+  if (type === 'manifest') return [`**${markdown(title)}:** ${code(text)}`]
   const lines = limit === 0 ? [] : plainLines(text, evidenceLineLimit)
   if (lines.length === 0) return []
   const left = lines.length - limit

@@ -178,8 +178,9 @@ function renderGroup(
     ...record.problems.flatMap((problem) => [
       plain(`${problem.reason} · ${problemWay(problem)} · ${problemCount(problem, startedAt)}`),
       ...(isTold(problem, record) ? [] : [`  ${plain(capitalised(problem.message))}`]),
-      ...inOrder(problem.evidence).flatMap(({ title, text }) => {
+      ...inOrder(problem.evidence).flatMap(({ type, title, text }) => {
         const all = plainLines(text)
+        if (type === 'manifest') return [`  ${plain(title)}: ${all.join(' ')}`]
         return [`  ${plain(title)}`, ...all.slice(-evidenceLines).map((line) => `  │ ${line}`)]
       }),
     ]),

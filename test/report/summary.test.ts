@@ -111,6 +111,18 @@ it('what the message says already is not said again, nor a log that is the same 
   expect(text.indexOf('Last log lines')).toBeLessThan(text.indexOf('BackOff'))
 })
 
+it('the field of the manifest is one line', () => {
+  const piece = createEvidence({ type: 'manifest', title: 'k8s/web.yaml, line 16', text: 'spec.template.spec' })
+  const record = createTargetRecord({
+    outcome: 'failed',
+    reason: 'crash-loop',
+    problems: [createProblem({ reason: 'crash-loop', evidence: [piece] })],
+  })
+  expect(renderSummary(createTimeline({ targets: [record] }))).toContain(
+    '\n\n**k8s/web.yaml, line 16:** `spec.template.spec`\n\n',
+  )
+})
+
 describe('of 500 targets that end in every way', () => {
   const text = renderSummary(caseOf('many-targets'))
 
