@@ -63,7 +63,8 @@ export async function runAction(): Promise<void> {
 async function gate(
   secrets: Secrets,
   cancelled: AbortSignal,
-  onExtras: (extras: Extras) => void): Promise<EndedTimeline> {
+  onExtras: (extras: Extras) => void,
+): Promise<EndedTimeline> {
   const raw = Object.fromEntries(inputNames.map(({ name }) => [name, core.getInput(name, { trimWhitespace: false })]))
   // Credentials that are read again bring the same secrets again.
   const mask = (secret: string) => {

@@ -116,7 +116,12 @@ export async function onCluster<T>(
       ...(context === undefined ? {} : { context }),
       ...(namespace === undefined ? {} : { namespace }),
     },
-    { clock, mask: listener.mask, userAgent: `rollout-gate/${version}` },
+    {
+      clock,
+      mask: listener.mask,
+      secrets: inputs.githubToken === undefined ? [] : [inputs.githubToken],
+      userAgent: `rollout-gate/${version}`,
+    },
   )
   try {
     const plan = await unlessCancelled(planTargets(cluster, inputs, parsed, healthChecks), listener.cancelled)

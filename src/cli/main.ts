@@ -4,11 +4,12 @@ import { describeMistake } from '../errors.ts'
 import { quote } from '../plan/complain.ts'
 import { didYouMean } from '../plan/nearest.ts'
 import { plain } from '../report/escape.ts'
+import { Secrets } from '../secrets.ts'
 import { version } from '../version.ts'
 import { readArguments } from './arguments.ts'
 import { type Command, commands } from './commands.ts'
 import { renderCommandHelp, renderHelp } from './help.ts'
-import { Secrets, type Surface } from './output.ts'
+import { guard, type Surface } from './output.ts'
 
 /**
  * The command line: finds the command and runs it. The only place that talks to the process, and the only one that
@@ -22,8 +23,8 @@ export async function runCli(argv: readonly string[] = process.argv.slice(2)): P
   process.stdout.on('error', endWithReader)
   const secrets = new Secrets()
   const surface: Surface = {
-    stdout: secrets.guard(process.stdout),
-    stderr: secrets.guard(process.stderr),
+    stdout: guard(process.stdout, secrets),
+    stderr: guard(process.stderr, secrets),
     env: process.env,
     program: programName(process.argv[1] ?? ''),
     secrets,

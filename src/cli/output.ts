@@ -1,4 +1,5 @@
 import { plain } from '../report/escape.ts'
+import type { Secrets } from '../secrets.ts'
 
 /** A stream that is printed to: stdout, stderr, or what a test makes of them. */
 export interface Output {
@@ -41,37 +42,21 @@ export function tell(output: Output, text: string): void {
   output.write(`${plain(text)}\n`)
 }
 
-/** Secrets that must not be printed, wherever they come from. */
-export class Secrets {
-  readonly #known = new Set<string>()
-
-  readonly add = (secret: string): void => {
-    if (secret !== '') this.#known.add(secret)
-  }
-
-  /** The text with stars for every secret in it. */
-  hide(text: string): string {
-    let hidden = text
-    for (const secret of this.#known) hidden = hidden.replaceAll(secret, '***')
-    return hidden
-  }
-
-  /** The same output, without secrets. */
-  guard(output: NodeJS.WriteStream): Output {
-    return {
-      write: (text) => output.write(this.hide(text)),
-      get isTTY() {
-        return output.isTTY
-      },
-      get columns() {
-        return output.columns
-      },
-      get rows() {
-        return output.rows
-      },
-      hasColors: () => output.hasColors?.() === true,
-      on: (event, listener) => output.on(event, listener),
-      off: (event, listener) => output.off(event, listener),
-    }
+/** The same output, without secrets. */
+export function guard(output: NodeJS.WriteStream, { hide }: Secrets): Output {
+  return {
+    write: (text) => output.write(hide(text)),
+    get isTTY() {
+      return output.isTTY
+    },
+    get columns() {
+      return output.columns
+    },
+    get rows() {
+      return output.rows
+    },
+    hasColors: () => output.hasColors?.() === true,
+    on: (event, listener) => output.on(event, listener),
+    off: (event, listener) => output.off(event, listener),
   }
 }

@@ -1,3 +1,4 @@
+import { Secrets } from '../secrets.ts'
 import { Client } from './client.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { discover, serverVersion } from './discovery.ts'
@@ -12,12 +13,15 @@ import { type LogRequest, type LogTail, readLog } from './logs.ts'
 import type { KubeObject } from './objects.ts'
 import { Reflector, type Sink } from './reflector.ts'
 import { collectionPath, findResource } from './resource-path.ts'
-import { createStrip, type Strip } from './strip.ts'
+import { hiddenOf } from './secrets.ts'
+import { createStrip, type KnownSecrets, type Strip } from './strip.ts'
 
 export interface ConnectOptions {
   readonly clock?: Clock
   /** Told of every secret, those of the kubeconfig at once, those of plugins and token files as they turn up. */
   readonly mask: (secret: string) => void
+  /** What else is secret, besides what the kubeconfig holds: hidden in what comes from the cluster. */
+  readonly secrets?: readonly string[]
   /** `rollout-gate/1.2.3` */
   readonly userAgent: string
   readonly places?: Places
@@ -34,11 +38,26 @@ export function connect(input: KubeconfigInput, options: ConnectOptions): Cluste
   const places = options.places ?? usualPlaces
   const load = () => loadKubeconfig(input, places)
   const kubeconfig = load()
-  for (const secret of kubeconfig.secrets) options.mask(secret)
+  const initial = new Secrets(shortestHidden)
+  const secrets = new Secrets(shortestHidden)
+  const mask = (secret: string) => {
+    secrets.add(secret)
+    options.mask(secret)
+  }
+  for (const secret of [...kubeconfig.secrets, ...(options.secrets ?? [])]) {
+    initial.add(secret)
+    mask(secret)
+  }
   const clock = options.clock ?? systemClock
-  const { mask, userAgent } = options
-  return new Cluster(kubeconfig, new Client(kubeconfig, load, { clock, mask, userAgent, env: places.env }), clock)
+  const { userAgent } = options
+  const client = new Client(kubeconfig, load, { clock, mask, userAgent, env: places.env })
+  // What the cluster's own Secrets hold is hidden in what we show, and is no business of the rest of the job.
+  const learn = (value: string) => hiddenOf(value).forEach(secrets.add)
+  return new Cluster(kubeconfig, client, clock, { hide: secrets.hide, hideInTemplate: initial.hide, learn })
 }
+
+/** In what the rules read, shorter secrets stay: `admin` may be a password and is a word. Whoever prints hides them too. */
+const shortestHidden = 8
 
 /** A cluster as the shells use it; everything that is asked of it is read-only. */
 export class Cluster {
@@ -48,7 +67,8 @@ export class Cluster {
   /** Every secret of the kubeconfig, already masked. */
   readonly secrets: readonly string[]
   /** What every object goes through that comes from here; an object of the user's own can be compared after it. */
-  readonly strip: Strip = createStrip()
+  readonly strip: Strip
+  readonly #known: KnownSecrets
   readonly #kubeconfig: Kubeconfig
   readonly #client: Client
   readonly #clock: Clock
@@ -62,7 +82,9 @@ export class Cluster {
   #closed = false
 
   /** Use `connect`. */
-  constructor(kubeconfig: Kubeconfig, client: Client, clock: Clock) {
+  constructor(kubeconfig: Kubeconfig, client: Client, clock: Clock, known: KnownSecrets) {
+    this.strip = createStrip(undefined, known)
+    this.#known = known
     this.context = kubeconfig.context
     this.namespace = kubeconfig.namespace
     this.secrets = kubeconfig.secrets
@@ -138,13 +160,14 @@ export class Cluster {
     return reached.every(Boolean)
   }
 
+  /** See `readLog`; what is known to be secret is hidden in it. */
   readLog(request: LogRequest): Promise<LogTail> {
-    return readLog(this.#client, request)
+    return readLog(this.#client, request, this.#known.hide)
   }
 
-  /** See `followLog`. */
-  followLog(request: LogStreamRequest, signal: AbortSignal): Promise<AsyncIterable<LogLine>> {
-    return followLog(this.#client, request, signal)
+  /** See `followLog`; what is known to be secret is hidden in it. */
+  async followLog(request: LogStreamRequest, signal: AbortSignal): Promise<AsyncIterable<LogLine>> {
+    return hidden(await followLog(this.#client, request, signal), this.#known.hide)
   }
 
   /** Ends everything at once; nothing is told any more, and nothing keeps the process alive. */
@@ -157,7 +180,9 @@ export class Cluster {
   #tell(observation: Observation, sink: Sink): void {
     const isAnswer = observation.type !== 'ERROR' || [403, 404, 410].includes(observation.code)
     this.#blinded = isAnswer ? undefined : sink
-    sink(observation)
+    sink(
+      observation.type === 'ERROR' ? { ...observation, message: this.#known.hide(observation.message) } : observation,
+    )
   }
 
   /** One request may fail for long while others are answered: then the server can be seen all the same. */
@@ -196,4 +221,8 @@ export class Cluster {
 
 function keyOf({ apiVersion, kind, namespace, name, labelSelector }: WatchRequest): string {
   return JSON.stringify([apiVersion, kind, namespace, name, labelSelector])
+}
+
+async function* hidden(lines: AsyncIterable<LogLine>, hide: (text: string) => string): AsyncGenerator<LogLine> {
+  for await (const line of lines) yield { ...line, text: hide(line.text) }
 }

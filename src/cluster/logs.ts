@@ -22,9 +22,13 @@ const limitBytes = 4 << 20
 
 /**
  * The last lines of a container's log. A log that does not exist (any more, or yet) is no error but an answer without
- * text; other refusals are, as `ApiError`.
+ * text; other refusals are, as `ApiError`. `hide` takes out what nobody may see, before the log is cut.
  */
-export async function readLog(client: Client, request: LogRequest): Promise<LogTail> {
+export async function readLog(
+  client: Client,
+  request: LogRequest,
+  hide: (text: string) => string = (text) => text,
+): Promise<LogTail> {
   const { container, previous, tailLines } = request
   const query = new URLSearchParams({
     container,
@@ -34,7 +38,7 @@ export async function readLog(client: Client, request: LogRequest): Promise<LogT
   })
   try {
     const text = await client.text(`${logPath(request)}?${query}`, { timeoutMs, maxBytes: limitBytes + 1024 })
-    return isRefusal(text) ? { text: undefined, why: text.trim() } : { text: lastBytes(text, longestTailBytes) }
+    return isRefusal(text) ? { text: undefined, why: text.trim() } : { text: lastBytes(hide(text), longestTailBytes) }
   } catch (error) {
     // 400: the container waits to start, or never ran before; 404: the pod is gone.
     if (error instanceof ApiError && (error.status === 400 || error.status === 404)) {

@@ -3,6 +3,13 @@ import { type Entry, isSection, type KubeconfigDocument } from './kubeconfig-doc
 /** Too short to be a secret, and masking it would riddle the log with stars. */
 const shortestSecret = 4
 
+/** Environment variables whose value is a secret by their name: `DB_PASSWORD`, and not `KEYCLOAK_URL` or `SECRET_NAME`. */
+export const secretVariable =
+  /(password|passwd|passphrase|token|secret|(api|access|private|secret|signing|encryption)_?key)$/i
+
+/** A file in a Secret, or a Helm release: not what a log would quote. */
+const longestValue = 10_000
+
 /** What names a secret among the settings of a plugin; `AWS_PROFILE=prod` must stay readable. */
 const secretName = /token|secret|passw|credential|key/i
 
@@ -43,12 +50,15 @@ function userSecrets({ body }: Entry): string[] {
 }
 
 function clusterSecrets({ body }: Entry): string[] {
-  const proxy = typeof body['proxy-url'] === 'string' && URL.canParse(body['proxy-url']) ? body['proxy-url'] : undefined
-  const password = proxy === undefined ? '' : new URL(proxy).password
   return [
     ...encodedFile(body['certificate-authority-data']),
-    ...(password === '' ? [] : [password, decodeURIComponent(password)]),
+    ...[body['proxy-url'], body['server']].flatMap(urlPassword),
   ]
+}
+
+function urlPassword(url: unknown): string[] {
+  const { password } = typeof url === 'string' && URL.canParse(url) ? new URL(url) : { password: '' }
+  return password === '' ? [] : [password, decodeURIComponent(password)]
 }
 
 function named(settings: readonly (readonly [unknown, unknown])[]): string[] {
@@ -92,4 +102,15 @@ function base64(text: string): string {
 
 function unique(strings: readonly string[]): string[] {
   return [...new Set(strings)].filter((text) => text.length >= shortestSecret)
+}
+
+/**
+ * What of a value of the cluster is to be hidden where it shows: of one line the whole, of several those that look like
+ * keys. What is short, a mere word (`production`) or a sentence may stand anywhere, and is left.
+ */
+export function hiddenOf(value: string): string[] {
+  if (value.length > longestValue) return []
+  const lines = linesOf(value)
+  const shortest = lines.length > 1 ? 24 : 8
+  return lines.filter((line) => line.length >= shortest && !/\s|^[a-z-]+$/i.test(line))
 }

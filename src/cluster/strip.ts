@@ -1,11 +1,13 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import type { KubeObject } from './objects.ts'
+import { secretVariable } from './secrets.ts'
 
 /**
  * Takes from an object what nobody reads, and what nobody may read, before anything else sees it: the field sets of
  * `managedFields`, copies of whole objects in annotations, and the values of Secrets, ConfigMaps and environment
- * variables. A value becomes a keyed hash, so that two templates can still be compared (DESIGN §2, Identity) while
- * nobody can guess at the value. The key must not outlive the process for that.
+ * variables, and of headers that probes send. A value becomes a keyed hash, so that two templates can still be compared
+ * (DESIGN §2, Identity) while nobody can guess at the value. The key must not outlive the process for that. Known secrets
+ * are hidden in whatever is free text.
  * Returns a new object that shares with the old one whatever did not change.
  */
 export type Strip = (object: KubeObject) => KubeObject
@@ -21,10 +23,22 @@ const copies = new Set([
   'objectset.rio.cattle.io/applied',
 ])
 
+/** What is known to be secret, and what is learnt of it from the objects themselves. */
+export interface KnownSecrets {
+  /** Hides what is secret by now in a message. */
+  readonly hide: (text: string) => string
+  /** The same for what templates are compared by: what it hides must never change. */
+  readonly hideInTemplate: (text: string) => string
+  /** Told of the value of a Secret, or of an environment variable with the name of one, before it is hashed. */
+  readonly learn: (value: string) => void
+}
+
+const noSecrets: KnownSecrets = { hide: (text) => text, hideInTemplate: (text) => text, learn: () => {} }
+
 /** The same environment stands in every pod of a cluster; hashing it once is enough. */
 const rememberedHashes = 10_000
 
-export function createStrip(key: Buffer = randomBytes(32)): Strip {
+export function createStrip(key: Buffer = randomBytes(32), known: KnownSecrets = noSecrets): Strip {
   const remembered = new Map<string, string>()
 
   function hash(value: unknown): string {
@@ -40,27 +54,62 @@ export function createStrip(key: Buffer = randomBytes(32)): Strip {
 
   const hashValues = (values: unknown) => (isObject(values) ? mapObject(values, hash) : values)
 
-  function hashEnvironment(variable: unknown): unknown {
-    return isObject(variable) && variable['value'] !== undefined
-      ? { ...variable, value: hash(variable['value']) }
-      : variable
+  function hashVariable(variable: unknown): unknown {
+    if (!isObject(variable) || variable['value'] === undefined) return variable
+    if (secretVariable.test(String(variable['name']))) learnText(variable['value'])
+    return { ...variable, value: hash(variable['value']) }
+  }
+
+  function learnText(value: unknown): void {
+    if (typeof value === 'string') known.learn(value)
+  }
+
+  function learnSecret({ data, stringData }: Json): void {
+    for (const value of isObject(stringData) ? Object.values(stringData) : []) learnText(value)
+    for (const value of isObject(data) ? Object.values(data) : []) {
+      if (typeof value !== 'string') continue
+      known.learn(value)
+      known.learn(Buffer.from(value, 'base64').toString())
+    }
   }
 
   /** Environment variables stand wherever a pod template does, in custom resources too, so the whole tree is walked. */
   function walk(value: unknown): unknown {
     if (Array.isArray(value)) return mapArray(value, walk)
     if (!isObject(value)) return value
-    return mapObject(value, (child, name) =>
-      name === 'env' && Array.isArray(child) ? mapArray(child, hashEnvironment) : walk(child),
-    )
+    return mapObject(value, walkField)
+  }
+
+  function walkField(value: unknown, name: string): unknown {
+    switch (name) {
+      case 'env':
+        return Array.isArray(value) ? mapArray(value, hashVariable) : isObject(value) ? hashValues(value) : value
+      case 'httpHeaders':
+        return Array.isArray(value) ? mapArray(value, hashVariable) : walk(value)
+      case 'message':
+      case 'note':
+        return typeof value === 'string' ? known.hide(value) : walk(value)
+      case 'command':
+      case 'args':
+        return Array.isArray(value) ? mapArray(value, hideInTemplate) : walk(value)
+      case 'annotations':
+        return isObject(value) ? mapObject(value, hideInTemplate) : walk(value)
+      default:
+        return walk(value)
+    }
+  }
+
+  function hideInTemplate(value: unknown): unknown {
+    return typeof value === 'string' ? known.hideInTemplate(value) : walk(value)
   }
 
   return (object) => {
+    if (object.kind === 'Secret') learnSecret(object as unknown as Json)
     const holdsValues = object.apiVersion === 'v1' && (object.kind === 'Secret' || object.kind === 'ConfigMap')
     return mapObject(object as unknown as Json, (value, name) => {
-      if (name === 'metadata') return stripMetadata(value)
+      if (name === 'metadata') return walk(stripMetadata(value))
       if (holdsValues && /^(data|stringData|binaryData)$/.test(name)) return hashValues(value)
-      return walk(value)
+      return walkField(value, name)
     }) as unknown as KubeObject
   }
 }

@@ -121,3 +121,67 @@ test('shapes that no server should send do not break it', () => {
     expect(() => strip(object(fields))).not.toThrow()
   }
 })
+
+test('maps of environment values, as charts have them, and headers that probes send are hashed too', () => {
+  const stripped = JSON.stringify(
+    strip(
+      object({
+        spec: {
+          values: { env: { PASSWORD: 'hunter2' } },
+          containers: [{ livenessProbe: { httpGet: { httpHeaders: [{ name: 'Authorization', value: 'hunter2' }] } } }],
+        },
+      }),
+    ),
+  )
+  expect(stripped).not.toContain('hunter2')
+  expect(stripped).toMatch(/"PASSWORD":"hmac:.*"name":"Authorization","value":"hmac:/)
+})
+
+describe('what is known to be secret', () => {
+  const learnt: string[] = []
+  const known = {
+    hide: (text: string) => text.replaceAll('sesame', '***'),
+    hideInTemplate: (text: string) => text.replaceAll('open', '***'),
+    learn: (value: string) => void learnt.push(value),
+  }
+  const hiding = createStrip(Buffer.from('key'), known)
+
+  test('is hidden in messages, and in templates if it was known from the start', () => {
+    const args = ['sesame open']
+    expect(
+      hiding(
+        object({
+          metadata: { name: 'sesame', labels: { app: 'sesame' }, annotations: { note: 'sesame open' } },
+          spec: { containers: [{ name: 'sesame', command: ['open'], args }] },
+          status: { conditions: [{ type: 'sesame', message: 'no sesame' }] },
+          note: 'of sesame',
+        }),
+      ),
+    ).toMatchObject({
+      metadata: { name: 'sesame', labels: { app: 'sesame' }, annotations: { note: 'sesame ***' } },
+      spec: { containers: [{ name: 'sesame', command: ['***'], args: ['sesame ***'] }] },
+      status: { conditions: [{ type: 'sesame', message: 'no ***' }] },
+      note: 'of ***',
+    })
+  })
+
+  test('is learnt from Secrets, and from variables with the name of a secret', () => {
+    hiding(object({ kind: 'Secret', data: { a: 'aHVudGVyMg==' }, stringData: { b: 'swordfish' } }))
+    hiding(
+      object({
+        spec: {
+          containers: [
+            {
+              env: [
+                { name: 'DB_PASSWORD', value: 'xyzzy' },
+                { name: 'KEYCLOAK_URL', value: 'https://login.example' },
+                { name: 'API_TOKEN', valueFrom: {} },
+              ],
+            },
+          ],
+        },
+      }),
+    )
+    expect(learnt).toEqual(['swordfish', 'aHVudGVyMg==', 'hunter2', 'xyzzy'])
+  })
+})

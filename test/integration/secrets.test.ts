@@ -1,0 +1,235 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import type { KubeObject } from '../../src/cluster/objects.ts'
+import { type GitHubServer, startGitHub } from '../github/github-server.ts'
+import { createEventRun, createPullRequest } from '../github/runs.ts'
+import {
+  createBarePod,
+  createContainer,
+  createDeployment,
+  createEvent,
+  createReplicaSet,
+  createTemplate,
+  deadStatus,
+} from '../lifecycle/builders.ts'
+import { type ApiServer, startApiServer } from '../support/api-server.ts'
+import { startAction } from '../support/runner.ts'
+
+/** A process of Node that reads TypeScript starts in about a second, on a busy machine in a few. */
+const limitMs = 60_000
+
+const base64 = (text: string) => Buffer.from(text).toString('base64')
+
+/** One for each place where secrets lie; each is told from the others when it leaks. */
+const planted = {
+  kubeconfigToken: 'sesame-kubeconfig-token-01',
+  kubeconfigPassword: 'sesame-kubeconfig-password-02',
+  kubeconfigKey: 'sesame-kubeconfig-key-03',
+  execEnvironment: 'sesame-exec-environment-04',
+  execArgument: 'sesame-exec-argument-05',
+  proxyPassword: 'sesame-proxy-password-06',
+  serverPassword: 'sesame-server-password-07',
+  secretData: 'sesame-secret-data-08',
+  secretStringData: 'sesame-secret-string-data-09',
+  secretLastApplied: 'sesame-secret-last-applied-10',
+  environment: 'sesame-environment-11',
+  environmentBefore: 'sesame-environment-12',
+  lastApplied: 'sesame-last-applied-13',
+  managedField: 'sesame-managed-field-14',
+  configMapData: 'sesame-config-map-data-15',
+  probeHeader: 'sesame-probe-header-16',
+  gitHubToken: 'ghs_sesame0123456789',
+}
+
+let folder: string
+let server: ApiServer
+let github: GitHubServer
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'secrets-'))
+  server = await startApiServer({ tokens: [planted.kubeconfigToken] })
+  github = await startGitHub()
+  github.handlers.set('issues/list-comments', () => ({ status: 200, body: [] }))
+})
+
+afterEach(async () => {
+  await Promise.all([server.close(), github.close()])
+  rmSync(folder, { recursive: true })
+})
+
+function kubeconfig(): string {
+  const document = JSON.parse(server.kubeconfig({ token: planted.kubeconfigToken }))
+  const exec = {
+    apiVersion: 'client.authentication.k8s.io/v1',
+    command: 'login',
+    args: ['--client-secret', planted.execArgument],
+    env: [{ name: 'CLIENT_SECRET', value: planted.execEnvironment }],
+  }
+  document.users.push(
+    { name: 'basic', user: { username: 'admin', password: planted.kubeconfigPassword } },
+    { name: 'key', user: { 'client-key-data': base64(planted.kubeconfigKey) } },
+    { name: 'exec', user: { exec } },
+  )
+  document.clusters.push({
+    name: 'other',
+    cluster: {
+      server: `https://admin:${planted.serverPassword}@127.0.0.1:1`,
+      'proxy-url': `http://ci:${planted.proxyPassword}@127.0.0.1:2`,
+    },
+  })
+  return JSON.stringify(document)
+}
+
+/** Everything that a container could have got hold of and printed, and that can be known to be secret. */
+const confession = [
+  planted.kubeconfigToken,
+  planted.kubeconfigPassword,
+  planted.kubeconfigKey,
+  planted.execEnvironment,
+  planted.execArgument,
+  planted.proxyPassword,
+  planted.serverPassword,
+  planted.secretData,
+  base64(planted.secretData),
+  planted.secretStringData,
+  planted.environment,
+  planted.gitHubToken,
+]
+  .map((secret) => `cannot log in with "${secret}"`)
+  .join('\n')
+
+function applySecretsEverywhere(): void {
+  const environment = [
+    { name: 'DB_PASSWORD', value: planted.environment },
+    { name: 'MODE', value: planted.environmentBefore },
+  ]
+  const headers = [{ name: 'Authorization', value: planted.probeHeader }]
+  const container = createContainer({
+    args: ['--token', planted.kubeconfigToken],
+    env: environment,
+    readinessProbe: { httpGet: { path: '/', httpHeaders: headers } as object },
+  })
+  const metadata = {
+    annotations: {
+      'kubectl.kubernetes.io/last-applied-configuration': JSON.stringify({ env: planted.lastApplied }),
+      note: `made with ${planted.kubeconfigToken}`,
+    },
+    managedFields: [{ manager: 'kubectl', fieldsV1: { 'f:spec': { [`k:${planted.managedField}`]: {} } } } as object],
+  }
+  const deployment = createDeployment({ metadata, spec: { template: createTemplate({ containers: [container] }) } })
+  const before = createContainer({
+    args: ['--token', planted.gitHubToken],
+    env: [{ name: 'DB_PASSWORD', value: 'old' }],
+  })
+  server.apply(deployment)
+  server.apply(
+    createReplicaSet(
+      { metadata: { name: 'web-1', annotations: { 'deployment.kubernetes.io/revision': '2' } } },
+      deployment,
+    ),
+  )
+  server.apply(
+    createReplicaSet(
+      {
+        metadata: { name: 'web-0', annotations: { 'deployment.kubernetes.io/revision': '1' } },
+        spec: { template: createTemplate({ containers: [before] }) },
+      },
+      deployment,
+    ),
+  )
+  const pod = createBarePod({
+    metadata: { name: 'migrate', ...metadata },
+    spec: { restartPolicy: 'Never', containers: [container] },
+    status: { ...deadStatus(1, 0, { message: confession }), phase: 'Failed' },
+  })
+  server.apply(pod)
+  server.apply(createEvent(pod, { container: 'app', reason: 'Failed', message: confession }))
+  server.setLog({ namespace: 'shop', pod: 'migrate', container: 'app' }, `${confession}\n`)
+  const copy = { 'kubectl.kubernetes.io/last-applied-configuration': planted.secretLastApplied }
+  server.apply({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'db', namespace: 'shop', annotations: copy },
+    data: { password: base64(planted.secretData) },
+    stringData: { other: planted.secretStringData },
+  } as KubeObject)
+  server.apply({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'settings', namespace: 'shop' },
+    data: { url: planted.configMapData },
+  } as KubeObject)
+}
+
+test(
+  'secrets of kubeconfig, Secrets, environment and logs are shown nowhere',
+  async () => {
+    applySecretsEverywhere()
+    const record = join(folder, 'recording.ndjson.gz')
+    const event = join(folder, 'event.json')
+    writeFileSync(event, JSON.stringify(createEventRun('pull_request', { pull_request: createPullRequest() }).payload))
+    const inputs = {
+      kubeconfig: kubeconfig(),
+      namespace: 'shop',
+      // Secrets come first, so that what they hold is known when a log is read.
+      resources: 'secret/db configmap/settings deployment/web pod/migrate',
+      record,
+      'github-token': planted.gitHubToken,
+      'check-run': 'true',
+      comment: 'true',
+      'deployment-status': 'true',
+    }
+    const env = {
+      NO_COLOR: '1',
+      GITHUB_API_URL: github.url,
+      GITHUB_SERVER_URL: 'https://github.acme.example',
+      GITHUB_EVENT_NAME: 'pull_request',
+      GITHUB_EVENT_PATH: event,
+      GITHUB_REPOSITORY: 'acme/shop',
+      GITHUB_SHA: '2222222222222222222222222222222222222222',
+      GITHUB_WORKFLOW: 'Deploy',
+      GITHUB_JOB: 'production',
+      GITHUB_ACTOR: 'jo',
+      GITHUB_RUN_ID: '77',
+      GITHUB_RUN_ATTEMPT: '1',
+    }
+    const ended = await startAction('src/index.ts', folder, inputs, { env }).ended
+    expect(ended.outputs).toMatchObject({ outcome: 'failed', reason: 'pod-failed' })
+    const read = (path: string | undefined) => readFileSync(path ?? '', 'utf8')
+    const shown = {
+      log: masked(ended.log),
+      summary: ended.summary,
+      report: read(ended.outputs['report']),
+      'summary-file': read(ended.outputs['summary-file']),
+      recording: gunzipSync(readFileSync(record)).toString(),
+      outputs: JSON.stringify(ended.outputs),
+      'what GitHub got': JSON.stringify(github.requests.map(({ body }) => body)),
+    }
+    // What is shown is the evidence itself, without the secrets.
+    for (const text of [shown.log, shown.summary, shown.report, shown.recording, shown['what GitHub got']])
+      expect(text).toMatch(/cannot log in with \\*"\*\*\*\\*"/)
+    expect(leaks(shown)).toEqual([])
+  },
+  limitMs,
+)
+
+/** The log as the runner shows it: it takes the commands that name secrets, and puts stars for these from then on. */
+function masked(log: string): string {
+  const secrets: string[] = []
+  const lines = log.split('\n').flatMap((line) => {
+    const secret = /^::add-mask::(.*)$/.exec(line)?.[1]
+    if (secret !== undefined) secrets.push(secret.replaceAll('%25', '%'))
+    return secret === undefined ? [secrets.reduce((text, each) => text.replaceAll(each, '***'), line)] : []
+  })
+  return lines.join('\n')
+}
+
+function leaks(shown: Readonly<Record<string, string>>): string[] {
+  return Object.entries(shown).flatMap(([where, text]) =>
+    Object.entries(planted).flatMap(([what, secret]) =>
+      text.includes(secret) || text.includes(base64(secret)) ? [`${what} in the ${where}`] : [],
+    ),
+  )
+}
