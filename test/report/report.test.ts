@@ -125,9 +125,17 @@ describe('the annotations', () => {
     expect(buildAnnotations(createTimeline({ targets: targets.slice(0, 8) }))[7]?.title).toContain('web-7')
   })
 
-  it('are never longer than GitHub shows', () => {
+  it('begin with what decided', () => {
+    const verdict = { outcome: 'failed', reason: 'crash-loop', message: 'x' } as const
+    const targets = Array.from({ length: 12 }, (_, index) =>
+      failed({ target: createTarget({ name: `web-${index}` }), endedAt: at(20 - index) }),
+    )
+    expect(buildAnnotations(createTimeline({ verdict, targets }))[0]?.title).toContain('web-11')
+  })
+
+  it('are never longer than people read beside a line of code', () => {
     const message = Array.from({ length: 50 }, () => 'x'.repeat(500)).join('\n')
-    expect(buildAnnotations(createTimeline({ targets: [failed({ message })] }))[0]?.message).toHaveLength(4_096)
+    expect(buildAnnotations(createTimeline({ targets: [failed({ message })] }))[0]?.message).toHaveLength(1_500)
   })
 
   it('are given for no target that is ready or merely open', () => {
