@@ -114,7 +114,7 @@ function applySecretsEverywhere(): void {
   const metadata = {
     annotations: {
       'kubectl.kubernetes.io/last-applied-configuration': JSON.stringify({ env: planted.lastApplied }),
-      note: `made with ${planted.kubeconfigToken}`,
+      'made-with': planted.kubeconfigToken,
     },
     managedFields: [{ manager: 'kubectl', fieldsV1: { 'f:spec': { [`k:${planted.managedField}`]: {} } } } as object],
   }
@@ -210,6 +210,32 @@ test(
     // What is shown is the evidence itself, without the secrets.
     for (const text of [shown.log, shown.summary, shown.report, shown.recording, shown['what GitHub got']])
       expect(text).toMatch(/cannot log in with \\*"\*\*\*\\*"/)
+    expect(leaks(shown)).toEqual([])
+  },
+  limitMs,
+)
+
+test(
+  'secrets that a program for credentials prints when it fails are shown nowhere',
+  async () => {
+    const document = JSON.parse(server.kubeconfig())
+    const exec = {
+      apiVersion: 'client.authentication.k8s.io/v1',
+      command: 'sh',
+      args: ['-c', 'echo "cannot log in with \\"$CLIENT_SECRET\\"" >&2; exit 1'],
+      env: [{ name: 'CLIENT_SECRET', value: planted.execEnvironment }],
+    }
+    document.users = [{ name: 'test', user: { exec } }]
+    const inputs = { kubeconfig: JSON.stringify(document), resources: 'deployment/web' }
+    const ended = await startAction('src/index.ts', folder, inputs, { env: { NO_COLOR: '1' } }).ended
+    expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'credentials-expired' })
+    const shown = {
+      log: masked(ended.log),
+      summary: ended.summary,
+      report: readFileSync(ended.outputs['report'] ?? '', 'utf8'),
+      outputs: JSON.stringify(ended.outputs),
+    }
+    for (const text of Object.values(shown)) expect(text).toContain('***')
     expect(leaks(shown)).toEqual([])
   },
   limitMs,
