@@ -46,7 +46,7 @@ function assessGeneric(object: KubeObject, view: View): Assessment {
     .concat(glowsUntil ?? [])
   return conclude(object, view, {
     ready,
-    readyMessage: words === '' ? 'exists' : words,
+    readyMessage: words === '' ? 'exists; it gives no readiness signal, so nothing more can be known' : words,
     milestones: [
       createdMilestone,
       observedMilestone(object, observed && !isAwaited && glowsUntil === undefined),
@@ -56,8 +56,7 @@ function assessGeneric(object: KubeObject, view: View): Assessment {
     ...(failure === undefined ? {} : { failure }),
     ...(standing.isReconciling ? { patience: 'its controller is reconciling it' } : {}),
     ...(due.length === 0 ? {} : { recheckAt: Math.min(...due) }),
-    notes:
-      ready && standing.meaning === undefined ? ['it gives no readiness signal, so nothing more can be known'] : [],
+    notes: [],
   })
 }
 

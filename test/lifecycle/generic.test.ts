@@ -79,8 +79,7 @@ describe('a kind without a rule of its own', () => {
   it('that gives no signal is ready once it exists, and says that nothing could be known', () => {
     expect(assess({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'c', uid: 'c' } })).toMatchObject({
       status: 'ready',
-      message: 'exists',
-      notes: ['it gives no readiness signal, so nothing more can be known'],
+      message: 'exists; it gives no readiness signal, so nothing more can be known',
     })
   })
 
