@@ -1,6 +1,6 @@
 import type { KubeObject, PodSpec, PodTemplate } from '../cluster/objects.ts'
-import type { Surroundings } from '../lifecycle/surroundings.ts'
 import { asksForImages } from '../lifecycle/running-images.ts'
+import type { Surroundings } from '../lifecycle/surroundings.ts'
 import type { ExpectedImages } from '../plan/expected-images.ts'
 import { differences } from '../plan/manifests/differences.ts'
 import type { Target } from '../plan/target.ts'
