@@ -121,13 +121,13 @@ export const healthy: Scenario[] = [
     ...web,
     // As an autoscaler does it, which leaves the Deployment itself alone.
     name: 'scaled-by-its-subresource',
-    setup: (stage) => stage.apply(deployment('web', { script: slowStart(4) })),
+    setup: (stage) => stage.apply(deployment('web', { script: slowStart(8) })),
     during: async (stage) => {
       await stage.runningPod(imageName('v1'))
       await stage.api.patch(`${stage.path('Deployment', 'web')}/scale`, { spec: { replicas: 4 } })
     },
     decidedBy: deploymentComplete('web'),
-    takesSeconds: 12,
+    takesSeconds: 16,
   },
   {
     name: 'bare-pod',

@@ -48,7 +48,7 @@ export const nodes: Scenario[] = [
     ...web,
     kubectlWaitsBecause,
     name: 'node-joined',
-    setup: (stage) => applyToBoth(stage, { script: slowStart(6) }),
+    setup: (stage) => applyToBoth(stage, { script: slowStart(8) }),
     during: async (stage) => {
       await stage.runningPod(imageName('v1'))
       await stage.pass(1)
@@ -59,7 +59,7 @@ export const nodes: Scenario[] = [
     },
     after: removeNode,
     expect: isReady,
-    takesSeconds: 10,
+    takesSeconds: 12,
   },
   {
     ...web,

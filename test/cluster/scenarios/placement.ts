@@ -79,7 +79,7 @@ export const placement: Scenario[] = [
     setup: async (stage) => {
       await addSlots(stage, 2)
       await stage.apply(priorityClass(stage, 'low', 1), priorityClass(stage, 'high', 1000))
-      await stage.apply(prioritised(stage, 'web', 'low', 6))
+      await stage.apply(prioritised(stage, 'web', 'low', 8))
     },
     during: async (stage) => {
       await stage.runningPod(imageName('v1'))
