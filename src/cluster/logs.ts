@@ -38,7 +38,9 @@ export async function readLog(
   })
   try {
     const text = await client.text(`${logPath(request)}?${query}`, { timeoutMs, maxBytes: limitBytes + 1024 })
-    return isRefusal(text) ? { text: undefined, why: text.trim() } : { text: lastBytes(hide(text), longestTailBytes) }
+    return isRefusal(text)
+      ? { text: undefined, why: refusalWords(text.trim()) }
+      : { text: lastBytes(hide(text), longestTailBytes) }
   } catch (error) {
     // 400: the container waits to start, or never ran before; 404: the pod is gone.
     if (error instanceof ApiError && (error.status === 400 || error.status === 404)) {
@@ -63,6 +65,11 @@ const refusals =
 /** Whether a text is the kubelet's word that there is no log, and not a log. */
 export function isRefusal(text: string): boolean {
   return refusals.test(text.trim())
+}
+
+/** The kubelet names a container that it has removed by an id that says nothing to anybody. */
+function refusalWords(text: string): string {
+  return /^unable to retrieve container logs|code = NotFound/.test(text) ? 'the node no longer has it' : text
 }
 
 /** The last whole lines that fit; of a single longer line its end. */

@@ -10,8 +10,12 @@ export function logEvidence(pod: string, container: string, facts: Facts): reado
       const title = `Last log lines of container ${container}${previous ? ', its run before' : ''}`
       return { type: 'log', title, text }
     })
-  const title = `Log of container ${container}`
+  const refused = logs.filter(({ why }) => why !== undefined)
   // Both runs are mostly refused for the same reason.
-  const whys = new Set(logs.flatMap(({ why }) => why ?? []))
-  return [...tails, ...[...whys].map((why): Evidence => ({ type: 'log', title, text: `could not be read: ${why}` }))]
+  const isOne = new Set(refused.map(({ why }) => why)).size === 1 && refused.length > 1
+  const missing = (isOne ? refused.slice(0, 1) : refused).map(({ why, previous }): Evidence => {
+    const title = `Log of container ${container}${previous ? ', its run before' : ''}`
+    return { type: 'log', title, text: `could not be read: ${why}` }
+  })
+  return [...tails, ...missing]
 }

@@ -94,6 +94,8 @@ function chainOf(problem: Problem, target: Target, facts: Facts): readonly strin
     const owner = object.metadata.ownerReferences?.find(({ controller }) => controller !== false)
     if (chain[0] === top || owner === undefined) break
     object = facts.get({ ...owner, ...(target.namespace === undefined ? {} : { namespace: target.namespace }) })
+    // Its name is known even where nobody watches it.
+    if (object === undefined) chain.unshift(`${owner.kind.toLowerCase()}/${owner.name}`)
   }
   if (chain.length === 0 && subject !== top) chain.push(subject)
   return [...(chain[0] === top ? [] : [top]), ...chain, ...(container === undefined ? [] : [`container ${container}`])]

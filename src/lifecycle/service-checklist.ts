@@ -1,5 +1,5 @@
+import leven from 'leven'
 import type { EndpointSlice, KubeObject, Pod, Service, ServicePort } from '../cluster/objects.ts'
-import { nearest } from '../plan/nearest.ts'
 import type { Check, Problem } from './assessment.ts'
 import { condition, examinePod, isReplaced } from './pod-state.ts'
 import { byImportance } from './pods.ts'
@@ -101,30 +101,35 @@ export function walkChecklist(service: Service, around: Surroundings, view: View
   const states = staying.map((pod) => examinePod(pod, view))
   const [cause] = states.flatMap(({ problems }) => problems).sort(byImportance)
   const old = staying.filter((pod) => view.isOfGatedRevision(pod) === false).length
-  const stale = old > 0 ? `, ${old} of them of an older revision` : ''
+  const stale =
+    old === 0
+      ? ''
+      : old === selected.length && old === 1
+        ? ' of an older revision'
+        : `, ${old} of them of an older revision`
   const why = cause === undefined ? '' : `: ${problemSentence(cause)}`
-  const message = `selects ${podCount(staying.length)}${stale}, none of them ready${why}`
+  const [none, all] = staying.length === 1 ? ['it is not', 'it is'] : ['none of them is', 'all of them are']
+  const selects = `selects ${podCount(staying.length)}${stale}`
+  const message = `${selects}, ${staying.length === 1 ? 'which is not ready' : 'none of them ready'}${why}`
   const unscheduled = states.filter(({ scheduled }) => !scheduled).length
   if (unscheduled === staying.length) {
-    return end('no-endpoints', message, failed(`none of them is scheduled to a node${why}`), cause)
+    return end('no-endpoints', message, failed(`${none} scheduled to a node${why}`), cause)
   }
   checks.push(
-    unscheduled === 0
-      ? passed('all of them are scheduled to a node')
-      : failed(`${unscheduled} of them not scheduled to a node`),
+    unscheduled === 0 ? passed(`${all} scheduled to a node`) : failed(`${unscheduled} of them not scheduled to a node`),
   )
   const isReady = (pod: Pod) => condition(pod, 'Ready')?.status === 'True'
   const ready = staying.filter((pod) => isReady(pod) && view.isOfGatedRevision(pod) !== false)
   if (ready.length > 0) {
     const words = `no endpoint takes traffic to the ${ready.length === 1 ? 'ready pod' : `${ready.length} ready pods`} yet`
     const made = endpoints === 0 ? 'none was made' : `there are ${endpointCount(endpoints)}, of other pods or ports`
-    return end('no-endpoints', `selects ${podCount(staying.length)}${stale}; ${words}`, failed(`${words}: ${made}`))
+    return end('no-endpoints', `${selects}; ${words}`, failed(`${words}: ${made}`))
   }
   if (staying.some(isReady)) {
     const words = `only pods of an older revision are ready${why}`
     return end('no-endpoints', message, failed(words), cause)
   }
-  return end('no-endpoints', message, failed(`none of them is ready${why || unreadyWords(staying)}`), cause)
+  return end('no-endpoints', message, failed(`${none} ready${why || unreadyWords(staying)}`), cause)
 }
 
 /** Of pods that are not ready and have no problem of their own, what they say: `: pod/web-x has containers with unready status: [app]`. */
@@ -180,6 +185,14 @@ function portCheck(port: ServicePort, pods: readonly Pod[]): readonly Check[] {
   return pods.some((pod) => declaredPorts(pod) !== '') ? [passed(`port ${targetPort} is declared by the pods`)] : []
 }
 
+/** 1 for the same, 0 for words that have nothing in common. */
+function similarity(a: string, b: string): number {
+  return a === b ? 1 : 1 - leven(a, b) / Math.max(a.length, b.length, 1)
+}
+
+/** What is less like the selector was not meant: `wbe` is to `web` as 1 to 3. */
+const leastLikeness = 0.3
+
 /** What carries labels that the selector may have meant. */
 interface Carrier {
   readonly labels: Readonly<Record<string, string>>
@@ -198,14 +211,9 @@ function nearMiss({ spec }: Service, pods: readonly Pod[], workloads: readonly W
     ...workloads.map((of) => ({ labels: podsMetadata(of).metadata.labels ?? {}, of })),
   ]
   const likeness = ({ labels }: Carrier) =>
-    selector.reduce((sum, [key, value]) => {
-      const carried = labels[key]
-      if (carried === undefined) return sum
-      return sum + (carried === value ? 4 : nearest(value, [carried]).length > 0 ? 3 : 1)
-    }, 0)
-  const best = Math.max(0, ...carriers.map(likeness))
-  const [first] = carriers.filter((carrier) => likeness(carrier) === best)
-  if (best === 0 || first === undefined) return ''
+    selector.reduce((sum, [key, value]) => sum + (labels[key] === undefined ? 0 : similarity(value, labels[key])), 0)
+  const [first] = carriers.toSorted((a, b) => likeness(b) - likeness(a))
+  if (first === undefined || likeness(first) < leastLikeness) return ''
   const shown = Object.fromEntries(
     selector.flatMap(([key]) => (first.labels[key] === undefined ? [] : [[key, first.labels[key]]])),
   )

@@ -47,13 +47,18 @@ test('of endless lines the end is kept', async () => {
   expect(text).not.toContain('\uFFFD')
 })
 
+const gone = 'the node no longer has it'
+
 test.each([
-  'unable to retrieve container logs for containerd://0123456789abcdef',
-  'failed to try resolving symlinks in path "/var/log/pods/a/app/0.log": lstat /var/log/pods/a/app/0.log: no such file or directory',
-  'rpc error: code = NotFound desc = an error occurred when try to find container "0123"',
-])('the error that stands in place of a vanished log is recognised: %.30s', async (why) => {
+  ['unable to retrieve container logs for containerd://0123456789abcdef', gone],
+  [
+    'failed to try resolving symlinks in path "/var/log/pods/a/app/0.log": lstat /var/log/pods/a/app/0.log: no such file or directory',
+    'failed to try resolving symlinks in path "/var/log/pods/a/app/0.log": lstat /var/log/pods/a/app/0.log: no such file or directory',
+  ],
+  ['rpc error: code = NotFound desc = an error occurred when try to find container "0123"', gone],
+])('the error that stands in place of a vanished log is recognised: %.30s', async (said, why) => {
   const { server, client } = await start()
-  server.setLog({ ...ref, previous: true }, `${why}\n`)
+  server.setLog({ ...ref, previous: true }, `${said}\n`)
   expect(await readLog(client, { ...request, previous: true })).toEqual({ text: undefined, why })
 })
 

@@ -126,7 +126,7 @@ describe('a Service whose pods are not ready yet', () => {
 
   it('is told at once where nothing else is waited for', () => {
     expect(problems([targets.service])).toEqual([
-      expect.stringContaining('0 problem selects 1 pod, none of them ready'),
+      expect.stringContaining('0 problem selects 1 pod, which is not ready'),
     ])
   })
 })

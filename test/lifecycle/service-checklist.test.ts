@@ -76,6 +76,22 @@ describe('a selector that matches nothing', () => {
     )
   })
 
+  it('is held against what is spelt most like it', () => {
+    const other = createDeployment({
+      metadata: { name: 'crash' },
+      spec: { template: createTemplate({}, { app: 'crash' }) },
+    })
+    const { message } = walk(createService({ selector: { app: 'wbe' } }), { workloads: [other, createDeployment()] })
+    expect(message).toContain('deployment/web makes pods with app=web')
+  })
+
+  it('is held against nothing where nothing is like it', () => {
+    const pods = [webPod('a', { metadata: { labels: { app: 'shop' } } })]
+    expect(walk(createService({ selector: { app: 'web' } }), { pods }).message).toBe(
+      'its selector app=web matches no pod',
+    )
+  })
+
   it('is held against nothing where nothing carries its label', () => {
     const pods = [webPod('a')]
     expect(walk(createService({ selector: { name: 'web' } }), { pods }).message).toBe(
@@ -126,7 +142,7 @@ describe('the walk goes on', () => {
     const scheduled = condition('PodScheduled', 'False', { message: '0/1 nodes are available: 1 Insufficient cpu.' })
     const pods = [webPod('a', { spec: { nodeName: '' }, status: { phase: 'Pending', conditions: [scheduled] } })]
     const { lines, cause } = walk(createService(), { pods })
-    expect(lines.at(-1)).toMatch(/^✗ none of them is scheduled to a node: pod\/a cannot be scheduled: /)
+    expect(lines.at(-1)).toMatch(/^✗ it is not scheduled to a node: pod\/a cannot be scheduled: /)
     expect(cause?.reason).toBe('unschedulable')
   })
 
@@ -147,7 +163,7 @@ describe('the walk goes on', () => {
   it('to pods that are ready, but only of an older revision', () => {
     const pods = [webPod('old')]
     const finding = walk(createService(), { pods, options: { isOfGatedRevision: () => false } })
-    expect(finding.message).toBe('selects 1 pod, 1 of them of an older revision, none of them ready')
+    expect(finding.message).toBe('selects 1 pod of an older revision, which is not ready')
     expect(finding.lines.at(-1)).toBe('✗ only pods of an older revision are ready')
   })
 

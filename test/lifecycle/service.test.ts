@@ -145,7 +145,7 @@ describe('a Service without a ready endpoint says why', () => {
     expect(judge(createService(), [ill]).problems).toMatchObject([
       {
         reason: 'no-endpoints',
-        message: expect.stringContaining('selects 1 pod, none of them ready: container app of pod/a exited'),
+        message: expect.stringContaining('selects 1 pod, which is not ready: container app of pod/a exited'),
       },
     ])
   })
