@@ -1,179 +1,129 @@
-import * as z from 'zod/mini'
 import type { KubeObject } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/store.ts'
 
-const text = z.string()
-const count = z.number()
-const flag = z.boolean()
-const texts = z.record(z.string(), z.string())
-const either = z.union([count, text])
-
-/** An object with these fields, each of which may be absent or null, and any others. */
-function fields<Shape extends Record<string, z.ZodMiniType>>(shape: Shape) {
-  return z.looseObject(Object.fromEntries(Object.entries(shape).map(([name, type]) => [name, z.nullish(type)])))
+/** The type of a value: a scalar, `texts` by name, a list of something, or an object with fields that may be absent or null. */
+type Shape = 'string' | 'number' | 'boolean' | 'scalar' | 'texts' | readonly [Shape] | Fields
+interface Fields {
+  readonly [field: string]: Shape
 }
 
-const conditions = z.array(
-  fields({ type: text, status: text, reason: text, message: text, lastTransitionTime: text, lastUpdateTime: text }),
-)
+const moments = { startedAt: 'string', finishedAt: 'string' } as const
+const reasons = { reason: 'string', message: 'string' } as const
 
-const metadata = fields({
-  name: text,
-  namespace: text,
-  uid: text,
-  // Written by hand, they are often of the other type, which does no harm: they are only compared.
-  resourceVersion: either,
-  generation: either,
-  creationTimestamp: text,
-  deletionTimestamp: text,
-  labels: texts,
-  annotations: texts,
-  ownerReferences: z.array(z.looseObject({ apiVersion: text, kind: text, name: text, uid: text })),
-  finalizers: z.array(text),
-  managedFields: z.array(fields({ manager: text, operation: text, subresource: text, time: text })),
-})
+const conditions: Shape = [{ type: 'string', status: 'string', ...reasons, lastTransitionTime: 'string' }]
 
-const selector = fields({
-  matchLabels: texts,
-  matchExpressions: z.array(z.looseObject({ key: text, operator: text, values: z.nullish(z.array(text)) })),
-})
+const metadata: Fields = {
+  namespace: 'string',
+  uid: 'string',
+  // Written by hand, these are often of the other type, which does no harm: they are only compared.
+  resourceVersion: 'scalar',
+  generation: 'scalar',
+  creationTimestamp: 'string',
+  deletionTimestamp: 'string',
+  labels: 'texts',
+  annotations: 'texts',
+  ownerReferences: [{ apiVersion: 'string', kind: 'string', name: 'string', uid: 'string' }],
+  finalizers: ['string'],
+  managedFields: [{ manager: 'string', operation: 'string', subresource: 'string', time: 'string' }],
+}
 
-const probe = fields({ initialDelaySeconds: count, periodSeconds: count, failureThreshold: count, httpGet: fields({}) })
+const selector: Fields = {
+  matchLabels: 'texts',
+  matchExpressions: [{ key: 'string', operator: 'string', values: ['string'] }],
+}
 
-const containers = z.array(
-  z.looseObject({
-    name: text,
-    ...fields({
-      image: text,
-      command: z.array(text),
-      args: z.array(text),
-      env: z.array(z.looseObject({ name: text })),
-      envFrom: z.array(fields({})),
-      ports: z.array(fields({ name: text, containerPort: count })),
-      volumeMounts: z.array(fields({ name: text })),
-      resources: fields({}),
-      readinessProbe: probe,
-      livenessProbe: probe,
-      startupProbe: probe,
-      restartPolicy: text,
-    }).shape,
-  }),
-)
+const probe: Fields = {
+  initialDelaySeconds: 'number',
+  periodSeconds: 'number',
+  failureThreshold: 'number',
+  httpGet: {},
+}
 
-const podSpec = fields({
+const containers: Shape = [
+  {
+    name: 'string',
+    image: 'string',
+    command: ['string'],
+    args: ['string'],
+    env: [{ name: 'string' }],
+    envFrom: [{}],
+    ports: [{ name: 'string', containerPort: 'number' }],
+    volumeMounts: [{ name: 'string' }],
+    resources: {},
+    readinessProbe: probe,
+    livenessProbe: probe,
+    startupProbe: probe,
+  },
+]
+
+const podSpec: Fields = {
   containers,
   initContainers: containers,
-  volumes: z.array(fields({ name: text })),
-  readinessGates: z.array(fields({})),
-  restartPolicy: text,
-  nodeName: text,
-})
-
-const terminated = fields({ exitCode: count, signal: count, reason: text, message: text, finishedAt: text })
-
-const state = fields({
-  waiting: fields({ reason: text, message: text }),
-  running: fields({ startedAt: text }),
-  terminated,
-})
-
-const containerStatuses = z.array(
-  z.looseObject({
-    name: text,
-    ...fields({ ready: flag, started: flag, restartCount: count, image: text, imageID: text, state, lastState: state })
-      .shape,
-  }),
-)
-
-const template = fields({ metadata: fields({ labels: texts, annotations: texts }), spec: podSpec })
-
-const counts = Object.fromEntries(
-  ['replicas', 'updatedReplicas', 'readyReplicas', 'availableReplicas', 'currentReplicas'].map(
-    (name) => [name, count] as const,
-  ),
-)
-
-const workload = {
-  spec: fields({ replicas: count, minReadySeconds: count, selector, template, strategy: fields({}) }),
-  status: fields({ ...counts, conditions }),
+  volumes: [{ name: 'string' }],
+  readinessGates: [{}],
+  nodeName: 'string',
 }
 
-const balanced = fields({
-  loadBalancer: fields({ ingress: z.array(fields({ ip: text, hostname: text })) }),
-  conditions,
-})
+const state: Fields = {
+  waiting: reasons,
+  running: moments,
+  terminated: { exitCode: 'number', signal: 'number', ...reasons, ...moments },
+}
+
+const containerStatuses: Shape = [
+  { name: 'string', restartCount: 'number', image: 'string', imageID: 'string', state, lastState: state },
+]
+
+const template: Fields = { metadata: { labels: 'texts', annotations: 'texts' }, spec: podSpec }
+
+const workload: Fields = {
+  spec: { replicas: 'number', minReadySeconds: 'number', selector, template, strategy: {}, updateStrategy: {} },
+  status: {
+    replicas: 'number',
+    updatedReplicas: 'number',
+    readyReplicas: 'number',
+    availableReplicas: 'number',
+    conditions,
+  },
+}
+
+const balanced: Fields = { loadBalancer: { ingress: [{ ip: 'string', hostname: 'string' }] }, conditions }
+const paths: Shape = [{ backend: { service: { name: 'string', port: {} } } }]
 
 /** Of each kind that has a rule of its own or stands behind one: the fields that are read of it. */
-const kinds: Readonly<Record<string, Record<string, z.ZodMiniType>>> = {
+const kinds: Readonly<Record<string, Fields>> = {
   '/Pod': {
     spec: podSpec,
-    status: fields({
-      phase: text,
-      reason: text,
-      message: text,
-      conditions,
-      containerStatuses,
-      initContainerStatuses: containerStatuses,
-    }),
+    status: { phase: 'string', ...reasons, conditions, containerStatuses, initContainerStatuses: containerStatuses },
   },
-  '/ReplicationController': { ...workload, spec: fields({ replicas: count, selector: texts, template }) },
-  '/Service': {
-    spec: fields({ selector: texts, ports: z.array(fields({ name: text, targetPort: either })) }),
-    status: balanced,
-  },
-  '/PersistentVolumeClaim': {
-    spec: fields({ storageClassName: text, volumeName: text }),
-    status: fields({ phase: text, conditions }),
-  },
-  '/Node': {
-    spec: fields({ unschedulable: flag, taints: z.array(fields({ key: text })) }),
-    status: fields({ conditions }),
-  },
-  '/Namespace': { status: fields({ phase: text, conditions }) },
+  '/ReplicationController': { spec: { replicas: 'number', selector: 'texts', template }, status: { conditions } },
+  '/Service': { spec: { selector: 'texts', ports: [{ name: 'string', targetPort: 'scalar' }] }, status: balanced },
+  '/PersistentVolumeClaim': { spec: { storageClassName: 'string' }, status: { phase: 'string', conditions } },
+  '/Node': { spec: { taints: [{ key: 'string' }] }, status: { conditions } },
+  '/Namespace': { status: { phase: 'string', conditions } },
   '/Event': {
-    involvedObject: fields({ kind: text, namespace: text, name: text, uid: text, fieldPath: text }),
-    type: text,
-    reason: text,
-    message: text,
-    count,
-    series: fields({ count }),
-    firstTimestamp: text,
-    lastTimestamp: text,
-    eventTime: text,
+    involvedObject: { kind: 'string', namespace: 'string', name: 'string', uid: 'string', fieldPath: 'string' },
+    type: 'string',
+    ...reasons,
+    count: 'number',
+    series: { count: 'number' },
+    firstTimestamp: 'string',
+    lastTimestamp: 'string',
+    eventTime: 'string',
   },
   'apps/Deployment': workload,
   'apps/ReplicaSet': workload,
   'apps/StatefulSet': workload,
   'apps/DaemonSet': workload,
   'batch/Job': {
-    spec: fields({ completions: count, template, selector }),
-    status: fields({ active: count, succeeded: count, failed: count, conditions }),
+    spec: { completions: 'number', selector, template },
+    status: { active: 'number', succeeded: 'number', failed: 'number', conditions },
   },
   'discovery.k8s.io/EndpointSlice': {
-    endpoints: z.array(fields({ conditions: fields({}), targetRef: fields({ name: text, uid: text }) })),
-    ports: z.array(fields({ name: text, port: count })),
+    endpoints: [{ conditions: {}, targetRef: { name: 'string', uid: 'string' } }],
+    ports: [{ name: 'string', port: 'number' }],
   },
-  'networking.k8s.io/Ingress': {
-    spec: fields({
-      rules: z.array(
-        fields({ http: fields({ paths: z.array(fields({ backend: fields({ service: fields({ name: text }) }) })) }) }),
-      ),
-    }),
-    status: balanced,
-  },
-}
-
-const schemas = new Map(
-  Object.entries(kinds).map(([key, shape]) => [key, z.looseObject({ metadata, ...optional(shape) })] as const),
-)
-const anyObject = z.looseObject({ metadata })
-
-/** Top-level fields that lack are fine; a spec or a status that is null is none that an API server writes. */
-function optional(shape: Record<string, z.ZodMiniType>) {
-  const mayBeNull = (name: string) => name !== 'spec' && name !== 'status'
-  return Object.fromEntries(
-    Object.entries(shape).map(([name, type]) => [name, mayBeNull(name) ? z.nullish(type) : z.optional(type)]),
-  )
+  'networking.k8s.io/Ingress': { spec: { rules: [{ http: { paths } }] }, status: balanced },
 }
 
 /**
@@ -182,7 +132,29 @@ function optional(shape: Record<string, z.ZodMiniType>) {
  * shape but for their metadata, and are read with that in mind.
  */
 export function whyMisshapen(object: KubeObject): string | undefined {
-  const schema = schemas.get(`${groupOf(object.apiVersion)}/${object.kind}`) ?? anyObject
-  const [issue] = schema.safeParse(object).error?.issues ?? []
-  return issue && `no API server wrote its object: ${issue.path.join('.')} is of another type`
+  const own = kinds[`${groupOf(object.apiVersion)}/${object.kind}`]
+  // Fields may be null, but a spec or a status that is null is none that an API server writes.
+  const missing = own && ['spec', 'status'].find((field) => (object as unknown as Values)[field] === null)
+  const path = missing ?? otherType(object, { metadata, ...own })
+  return path === undefined ? undefined : `no API server wrote its object: ${path} is of another type`
+}
+
+type Values = Readonly<Record<string, unknown>>
+
+/** The path of the first value that is not of its shape; empty for the value itself. */
+function otherType(value: unknown, shape: Shape): string | undefined {
+  if (typeof shape === 'string' && shape !== 'texts') {
+    return typeof value === shape || (shape === 'scalar' && /^(?:string|number)$/.test(typeof value)) ? undefined : ''
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value) !== Array.isArray(shape)) return ''
+  for (const field of shape === 'texts' || Array.isArray(shape) ? Object.keys(value) : Object.keys(shape)) {
+    const inner = (value as Values)[field]
+    const expected =
+      shape === 'texts' ? 'string' : Array.isArray(shape) ? (shape[0] as Shape) : (shape as Fields)[field]
+    // In a list, nothing is missing; in an object, what is null is not there.
+    if (expected === undefined || ((inner === undefined || inner === null) && !Array.isArray(value))) continue
+    const path = otherType(inner, expected)
+    if (path !== undefined) return path === '' ? field : `${field}.${path}`
+  }
+  return undefined
 }

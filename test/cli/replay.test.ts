@@ -301,7 +301,7 @@ describe('a replay', () => {
       object: { ...pod.object, metadata: { ...pod.object.metadata, resourceVersion: `${1e9 + index}` }, filler },
     }))
     const file = written('long', ...lines, ...events)
-    const nodeOptions = ['--max-old-space-size=80']
+    const nodeOptions = ['--max-old-space-size=128']
     const { code, stdout, stderr } = await runCli(['replay', '--json', file], { cwd: folder, nodeOptions })
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(JSON.parse(stdout)).toMatchObject({ outcome: 'ready' })
