@@ -15,7 +15,7 @@ const conditions: Shape = [{ type: 'string', status: 'string', ...reasons, lastT
 const metadata: Fields = {
   namespace: 'string',
   uid: 'string',
-  // Written by hand, these are often of the other type, which does no harm: they are only compared.
+  // Written by hand, these and labels are often of the other type, which does no harm: they are only compared.
   resourceVersion: 'scalar',
   generation: 'scalar',
   creationTimestamp: 'string',
@@ -150,7 +150,7 @@ function otherType(value: unknown, shape: Shape): string | undefined {
   for (const field of shape === 'texts' || Array.isArray(shape) ? Object.keys(value) : Object.keys(shape)) {
     const inner = (value as Values)[field]
     const expected =
-      shape === 'texts' ? 'string' : Array.isArray(shape) ? (shape[0] as Shape) : (shape as Fields)[field]
+      shape === 'texts' ? 'scalar' : Array.isArray(shape) ? (shape[0] as Shape) : (shape as Fields)[field]
     // In a list, nothing is missing; in an object, what is null is not there.
     if (expected === undefined || ((inner === undefined || inner === null) && !Array.isArray(value))) continue
     const path = otherType(inner, expected)

@@ -42,7 +42,10 @@ describe('an object may', () => {
     ['be a healthy one', createReplicaSet()],
     ['leave a list null', having(pod, { status: { containerStatuses: null, conditions: null } })],
     ['leave a moment null', having(createEvent(pod, { reason: 'Failed' }), { firstTimestamp: null, series: null })],
-    ['have its version as a number', having(custom, { metadata: { name: 'w', resourceVersion: 7, generation: '2' } })],
+    [
+      'have its version or a label as a number',
+      having(custom, { metadata: { name: 'w', resourceVersion: 7, generation: '2', labels: { v: 1 } } }),
+    ],
     ['have fields that we do not know', having(deployment, { spec: { novel: 1 }, more: [] })],
     ['be a custom resource of any shape', having(custom, { spec: 'big', status: ['?'] })],
   ])('%s', (_, object) => {
