@@ -10,12 +10,15 @@ import { gateRollout } from '../../src/rollout.ts'
 import {
   condition,
   createBarePod,
+  createContainer,
   createEvent,
   createPod,
   createStatus,
   deadStatus,
   ownedBy,
+  podStatus,
   readyStatus,
+  running,
   start,
 } from '../lifecycle/builders.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
@@ -287,6 +290,30 @@ describe('a node in trouble', () => {
       'Node: node node-1: MemoryPressure since before the gate began, cordoned, tainted ToBeDeletedByClusterAutoscaler:NoSchedule',
     )
     expect(server.requests.filter(({ path }) => path.startsWith('/api/v1/nodes'))).toHaveLength(1)
+  })
+
+  test('is told as it was when the pod was evicted, though others go on', async () => {
+    applyEvictedPod()
+    applyWaitingPod()
+    server.apply(node)
+    const recover = () => void server.apply({ ...node, spec: {}, status: { conditions: [condition('Ready', 'True')] } })
+    const inputs = { resources: 'pod/once\npod/slow', timeout: '60s', 'stall-timeout': '0', 'fail-fast': 'false' }
+    const timeline = await gate(inputs, { onEntry: once(({ kind }) => kind === 'heartbeat', recover) })
+    expect(textOf(problemOf(timeline, 'once'))).toContain('MemoryPressure')
+  })
+
+  test('is told with a pod whose readiness it took away', async () => {
+    const lost = { type: 'Ready', status: 'Unknown', message: 'Kubelet stopped posting node status.' }
+    server.apply({ ...node, spec: {}, status: { conditions: [lost] } })
+    const containers = [createContainer({ readinessProbe: { httpGet: { port: 80 }, periodSeconds: 1 } })]
+    const status = podStatus({ started: true, state: running(-600) })
+    const pod = createBarePod({ spec: { containers }, status })
+    server.apply(pod)
+    server.apply(createEvent(pod, { reason: 'NodeNotReady', message: 'Node is not ready' }))
+    const timeline = await gate({ resources: 'pod/once', 'stall-timeout': '5s' })
+    expect(textOf(problemOf(timeline, 'once'))).toContain(
+      'Node: node node-1: no longer heard of (Kubelet stopped posting node status.)',
+    )
   })
 
   test('that is well is not worth a word', async () => {
