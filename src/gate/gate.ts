@@ -3,10 +3,8 @@ import type { FeedEvent, WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject, Pod } from '../cluster/objects.ts'
 import { type Change, covers, Store } from '../cluster/store.ts'
 import type { Assessment, Problem } from '../lifecycle/assessment.ts'
-import { containersOf } from '../lifecycle/history.ts'
-import { condition } from '../lifecycle/pod-state.ts'
 import { nameOf } from '../lifecycle/rule.ts'
-import { imageMismatch } from '../lifecycle/running-images.ts'
+import { unseenContainers, withExpectedImages } from '../lifecycle/running-images.ts'
 import type { Surroundings } from '../lifecycle/surroundings.ts'
 import type { View } from '../lifecycle/view.ts'
 import { pluralOf } from '../plan/kinds.ts'
@@ -14,18 +12,15 @@ import { displayName, nameKey, type Target, targetWatch } from '../plan/target.t
 import { clockWarnings } from './clock-warnings.ts'
 import { consolidate } from './consolidate.ts'
 import { Family } from './family.ts'
+import { Neighbours } from './neighbours.ts'
 import { decide, endsGate, failFastMs } from './outcome.ts'
 import { PodHistories } from './pod-histories.ts'
 import { captureScene } from './scene.ts'
 import type { GateSettings } from './settings.ts'
 import { Sight } from './sight.ts'
+import { leavingWords, reachedWords, Story } from './story.ts'
 import type { Entry, TargetOutcome, TargetRecord, Timeline, Verdict } from './timeline.ts'
 import { deletedMs, describe, Track } from './track.ts'
-
-const heartbeatMs = 30_000
-const heartbeatNames = 5
-/** The most characters of what one target says of itself in a heartbeat. */
-const heartbeatWords = 60
 
 /** The next moment at which the gate must look again although nothing is heard. */
 export interface Clock {
@@ -47,18 +42,11 @@ export class Gate {
   readonly #family = new Family<Track>()
   readonly #sight = new Sight()
   readonly #pods: PodHistories
-  readonly #entries: Entry[] = []
-  readonly #onEntry: (entry: Entry) => void
+  readonly #story: Story
+  readonly #neighbours = new Neighbours()
   readonly #around: Surroundings
   #now: number
-  #heartbeatAt: number
   #over: { readonly verdict: Verdict; readonly at: number } | undefined
-  /** Who progresses without a problem, and so is a reason to be patient with the others. */
-  readonly #healthy = new Set<Track>()
-  /** The two that became ready last, the latest first: enough to know of the last one but any. */
-  #latestReady: readonly Track[] = []
-  /** How often a target became ready, fell back or ended: those that wait for it are to be scheduled anew. */
-  #turns = 0
   /** When each track is to be looked at again, or ended, by time alone; Infinity when never. */
   readonly #lookAt: number[]
   readonly #endAt: number[]
@@ -78,8 +66,7 @@ export class Gate {
   ) {
     this.#settings = settings
     this.#now = settings.startedAt
-    this.#heartbeatAt = settings.startedAt + heartbeatMs
-    this.#onEntry = onEntry
+    this.#story = new Story(settings.startedAt, onEntry)
     this.store = new Store(willSync)
     const time = (timestamp: string | null | undefined) => localTime(timestamp, settings.serverOffsetMs)
     this.#around = { startedAt: settings.startedAt, settleMs: settings.settleMs, time }
@@ -135,7 +122,12 @@ export class Gate {
   nextClock(): Clock | undefined {
     if (this.#over !== undefined) return undefined
     const ending = Math.min(this.#timeoutAt(), least(this.#endAt))
-    const looking = Math.min(this.#sight.dueAt ?? Infinity, this.#failFastAt(), this.#heartbeatAt, least(this.#lookAt))
+    const looking = Math.min(
+      this.#sight.dueAt ?? Infinity,
+      this.#failFastAt(),
+      this.#story.heartbeatAt,
+      least(this.#lookAt),
+    )
     return { at: Math.max(Math.min(ending, looking), this.#now), endsTarget: ending <= looking }
   }
 
@@ -183,7 +175,7 @@ export class Gate {
       stallTimeoutMs,
       ...(this.#over === undefined ? {} : { verdict: this.#over.verdict }),
       targets: this.#tracks.map((track) => record(track)),
-      entries: this.#entries,
+      entries: this.#story.entries,
     }
   }
 
@@ -212,7 +204,11 @@ export class Gate {
       this.#end(track, track.overdue('timed-out', { reason: 'still-running', message }))
     }
     this.#conclude()
-    if (this.#over === undefined && at >= this.#heartbeatAt) this.#heartbeat()
+    if (this.#over === undefined && at >= this.#story.heartbeatAt)
+      this.#story.heartbeat(
+        at,
+        this.#tracks.filter(({ isOpen }) => isOpen),
+      )
   }
 
   /** Neither seen nor known to be absent: no list that would hold it was ever complete. */
@@ -295,18 +291,11 @@ export class Gate {
 
   /** A pod of the gated revision that goes is replaced by its controller; people see why their pod is gone. */
   #tellLeaving(before: Pod, after: Pod | undefined, concerned: ReadonlySet<Track>): void {
-    const { uid = '', name } = before.metadata
-    for (const track of concerned) {
-      if (track.ended !== undefined || !track.assessment?.pods?.has(uid)) continue
-      const isGoing = after?.metadata.deletionTimestamp !== undefined && before.metadata.deletionTimestamp === undefined
-      const isLost = after === undefined && before.metadata.deletionTimestamp === undefined
-      const isReleased =
-        after !== undefined &&
-        (after.metadata.ownerReferences ?? []).length < (before.metadata.ownerReferences ?? []).length
-      if (isGoing) this.#tell(track, 'note', `pod ${name} is being deleted${disruptionOf(after)}`)
-      else if (isLost || isReleased)
-        this.#tell(track, 'note', `pod ${name} left its ReplicaSet: its labels no longer match`)
-    }
+    const words = leavingWords(before, after)
+    if (words === undefined) return
+    const { uid = '' } = before.metadata
+    for (const track of concerned)
+      if (track.ended === undefined && track.assessment?.pods?.has(uid)) this.#tell(track, 'note', words)
   }
 
   /** What is read to explain a target that has ended, a log or a node: it decides nothing, and comes after the verdict too. */
@@ -321,7 +310,8 @@ export class Gate {
     const tracks = this.#tracks.filter(({ target }) => covers(event, targetWatch(target)) && event.kind !== undefined)
     const [track] = tracks
     if (track === undefined) {
-      this.#entry(
+      this.#story.tell(
+        this.#now,
         'note',
         `${pluralOf(event.kind ?? 'object')} may not be read: going on with what the controllers say (${event.message})`,
       )
@@ -341,12 +331,11 @@ export class Gate {
 
   /** Judges targets anew, and all of them once more when that changes how patient the others may be. */
   #judge(tracks: readonly Track[]): void {
-    const before = this.#patienceKey()
-    const turns = this.#turns
+    const { patience, turns } = this.#neighbours
     for (const track of tracks) this.#assess(track)
-    const changesAll = this.#patienceKey() !== before
+    const changesAll = this.#neighbours.patience !== patience
     if (changesAll) for (const track of this.#tracks) this.#assess(track)
-    this.#schedule(changesAll || this.#turns !== turns ? this.#tracks : tracks)
+    this.#schedule(changesAll || this.#neighbours.turns !== turns ? this.#tracks : tracks)
   }
 
   /** Sets the clocks of tracks after whatever may have moved them. */
@@ -372,16 +361,9 @@ export class Gate {
     })
   }
 
-  /** Whoever progresses is a reason for patience with all others; only whether there is none, one or several matters. */
-  #patienceKey(): number {
-    const [first] = this.#healthy
-    return first === undefined ? -1 : this.#healthy.size > 1 ? Infinity : first.index
-  }
-
   #assess(track: Track): void {
     this.#reassess(track)
-    if (track.isHealthyProgress) this.#healthy.add(track)
-    else this.#healthy.delete(track)
+    this.#neighbours.assessed(track)
   }
 
   #reassess(track: Track): void {
@@ -393,13 +375,15 @@ export class Gate {
     if (this.#isPending(track)) return
     if (track.assessment === undefined) this.#checkIdentity(track, track.object)
     if (track.ended !== undefined) return
-    const assessment = this.#checkImages(track, track.object, track.rule.assess(track.object, this.#view(track)))
+    const judged = track.rule.assess(track.object, this.#view(track))
+    const { expectImages } = this.#settings
+    const assessment = withExpectedImages(judged, this.#podsOf(track.object, judged), expectImages, { now: this.#now })
     const wasReady = track.isReady
     if (track.assessment === undefined && assessment.status !== 'ready') this.#warnOfClocks(track, track.object)
     track.assessment = assessment
     if (wasReady && assessment.status !== 'ready') {
       track.fallBack(assessment, this.#now)
-      this.#turns++
+      this.#neighbours.turned(track)
       this.#tell(track, 'note', `no longer ready: ${assessment.message}`)
     }
     const { reached, moved } = track.milestones.update(assessment, track.reachedAt(this.#now))
@@ -427,51 +411,26 @@ export class Gate {
     }
   }
 
-  /** A target that would be ready has failed when it runs other images than those expected. */
-  #checkImages(track: Track, object: KubeObject, assessment: Assessment): Assessment {
-    const { expectImages } = this.#settings
-    if (assessment.status !== 'ready' || !this.#expectsImages) return assessment
-    const failure = imageMismatch(this.#podsOf(track, object, assessment), expectImages, { now: this.#now })
-    if (failure === undefined) return assessment
-    return {
-      ...assessment,
-      status: 'failed',
-      message: failure.message,
-      failure,
-      problems: [failure, ...assessment.problems],
-    }
-  }
-
-  get #expectsImages(): boolean {
-    return Object.keys(this.#settings.expectImages).length > 0
-  }
-
   /** The pods of the revision that is gated; of a pod of the user's own, itself. */
-  #podsOf({ target }: Track, object: KubeObject, { pods }: Assessment): readonly Pod[] {
+  #podsOf(object: KubeObject, { pods }: Assessment): readonly Pod[] {
     if (object.kind === 'Pod') return [object as Pod]
-    const all = this.store.list('Pod', target.namespace) as readonly Pod[]
+    const all = this.store.list('Pod', object.metadata.namespace) as readonly Pod[]
     return all.filter(
       ({ metadata: { uid, deletionTimestamp } }) => deletionTimestamp === undefined && pods?.has(uid ?? ''),
     )
   }
 
-  /** When all is ready, an expected container that no gated pod has proves nothing: the name may be misspelt. */
+  /** When all is ready, an expected container that no gated pod has proves nothing. */
   #refuseUnseenImages(): void {
-    const names = this.#tracks.flatMap((track) =>
-      track.object === undefined || track.assessment === undefined
-        ? []
-        : this.#podsOf(track, track.object, track.assessment).flatMap((pod) =>
-            containersOf(pod).map(({ container }) => container.name),
-          ),
-    )
-    const unseen = Object.keys(this.#settings.expectImages).filter((name) => !names.includes(name))
     const [first] = this.#tracks
-    if (unseen.length === 0 || first === undefined) return
-    this.#end(first, {
-      outcome: 'failed',
-      reason: 'image-mismatch',
-      message: `no gated pod has a container named ${unseen.join(', ')}, whose image is expected`,
-    })
+    if (first === undefined || !this.#tracks.every(({ isReady }) => isReady)) return
+    const pods = this.#tracks.flatMap(({ object, assessment }) =>
+      object === undefined || assessment === undefined ? [] : this.#podsOf(object, assessment),
+    )
+    const unseen = unseenContainers(pods, this.#settings.expectImages)
+    if (unseen.length === 0) return
+    const message = `no gated pod has a container named ${unseen.join(', ')}, whose image is expected`
+    this.#end(first, { outcome: 'failed', reason: 'image-mismatch', message })
   }
 
   #warnOfClocks(track: Track, object: KubeObject): void {
@@ -508,8 +467,7 @@ export class Gate {
       startedAt,
       settings: { settleMs, maxRestarts },
       history: track.history,
-      ...this.#othersReadyAt(track),
-      othersProgress: this.#healthy.size > (this.#healthy.has(track) ? 1 : 0),
+      ...this.#neighbours.seenFrom(track),
       time: this.#around.time,
       owned: (uid, kind) => store.ownedBy(uid, kind),
       list: (kind, namespace) => store.list(kind, namespace),
@@ -532,23 +490,16 @@ export class Gate {
 
   #becomeReady(track: Track, message: string): void {
     track.readyAt = this.#now
-    this.#turns++
-    this.#latestReady = [track, ...this.#latestReady.filter((other) => other !== track)].slice(0, 2)
+    this.#neighbours.turned(track)
     this.#tell(track, 'verdict', message, 'ready')
-  }
-
-  #othersReadyAt(track: Track): { othersReadyAt?: number } {
-    const at = this.#latestReady.find((other) => other !== track)?.readyAt
-    return at === undefined ? {} : { othersReadyAt: at }
   }
 
   #end(track: Track, verdict: Verdict<TargetOutcome>): void {
     const scene = captureScene(track.target, track.object, track.problems, this.store)
     track.ended = { at: this.#now, verdict, scene }
     track.readyAt = undefined
-    this.#healthy.delete(track)
+    this.#neighbours.turned(track)
     if (endsGate(track, this.#settings)) this.#firstBadEnd ??= this.#now
-    this.#turns++
     this.#schedule(this.#tracks)
     this.#tell(track, 'verdict', `${verdict.reason}: ${verdict.message}`, verdict.outcome)
   }
@@ -558,7 +509,7 @@ export class Gate {
     if (this.#over !== undefined) return
     const refused = this.#sight.verdict(this.#now)
     const isDone = this.#tracks.every(({ isOpen }) => !isOpen)
-    if (this.#expectsImages && this.#tracks.every(({ isReady }) => isReady)) this.#refuseUnseenImages()
+    this.#refuseUnseenImages()
     if (isDone || this.#now >= this.#failFastAt()) this.#finish(decide(this.#tracks))
     else if (refused !== undefined) this.#finish(refused)
   }
@@ -575,25 +526,8 @@ export class Gate {
     return this.#settings.failFast && this.#firstBadEnd !== undefined ? this.#firstBadEnd + failFastMs : Infinity
   }
 
-  #heartbeat(): void {
-    const open = this.#tracks.filter(({ isOpen }) => isOpen)
-    const shown = open.slice(0, heartbeatNames).map(({ target, standing }) => {
-      const words = standing.length > heartbeatWords ? `${standing.slice(0, heartbeatWords - 1)}…` : standing
-      return `${displayName(target)} (${words})`
-    })
-    const more = open.length > shown.length ? ` and ${open.length - shown.length} more` : ''
-    this.#entry('heartbeat', `still waiting for ${shown.join(', ')}${more}`)
-  }
-
   #tell(track: Track, kind: Entry['kind'], text: string, outcome?: TargetOutcome): void {
-    this.#entry(kind, text, { target: track.index, ...(outcome === undefined ? {} : { outcome }) })
-  }
-
-  #entry(kind: Entry['kind'], text: string, rest: Pick<Entry, 'target' | 'outcome'> = {}): void {
-    const entry: Entry = { at: this.#now, kind, text, ...rest }
-    this.#entries.push(entry)
-    this.#heartbeatAt = this.#now + heartbeatMs
-    this.#onEntry(entry)
+    this.#story.tellOf(track, this.#now, kind, text, outcome)
   }
 }
 
@@ -620,23 +554,6 @@ function record(track: Track): TargetRecord {
     problems: track.isReady ? [] : track.problems.map((problem) => ({ ...problem, evidence: [] })),
     notes: assessment?.notes ?? [],
   }
-}
-
-/** Who takes a pod away, in the words of its condition DisruptionTarget: ` (Taint manager: deleting due to …)`. */
-function disruptionOf(pod: Pod): string {
-  const disruption = condition(pod, 'DisruptionTarget')
-  const words = disruption?.message || disruption?.reason
-  return disruption?.status === 'True' && words ? ` (${words})` : ''
-}
-
-/** One line for the milestones reached at once; of those that count pods, the furthest speaks for the others. */
-function reachedWords(reached: Assessment['milestones']): string {
-  const furthest = reached.findLast(({ count }) => count !== undefined)
-  return reached
-    .filter((milestone) => milestone.message !== '' && (milestone.count === undefined || milestone === furthest))
-    .filter(({ name }, _, shown) => name !== 'created' || shown.length === 1)
-    .map(({ message }) => message)
-    .join(' · ')
 }
 
 function localTime(timestamp: string | null | undefined, serverOffsetMs: number): number | undefined {

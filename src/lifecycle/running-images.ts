@@ -1,6 +1,6 @@
 import type { Pod, PodSpec } from '../cluster/objects.ts'
 import type { ExpectedImages } from '../plan/expected-images.ts'
-import type { Problem } from './assessment.ts'
+import type { Assessment, Problem } from './assessment.ts'
 import { containersOf } from './history.ts'
 import type { View } from './view.ts'
 
@@ -24,7 +24,7 @@ export function imageMismatch(
         class: 'terminal',
         subject: `pod/${pod.metadata.name}`,
         container: container.name,
-        message: `${runs(status?.imageID)}, and ${wanted} was expected`,
+        message: `${runs(status?.imageID)}, but ${wanted} was expected`,
         count: 1,
         firstSeenAt: view.now,
         proven: true,
@@ -35,13 +35,32 @@ export function imageMismatch(
   return undefined
 }
 
+/** A workload or pod that would be ready has failed when one of its pods runs another image than the one expected. */
+export function withExpectedImages(
+  assessment: Assessment,
+  pods: readonly Pod[],
+  expected: ExpectedImages,
+  view: Pick<View, 'now'>,
+): Assessment {
+  const failure = assessment.status === 'ready' ? imageMismatch(pods, expected, view) : undefined
+  if (failure === undefined) return assessment
+  const { message } = failure
+  return { ...assessment, status: 'failed', message, failure, problems: [failure, ...assessment.problems] }
+}
+
+/** The expected containers that none of these pods has: an image that never runs proves nothing, and its name may be misspelt. */
+export function unseenContainers(pods: readonly Pod[], expected: ExpectedImages): readonly string[] {
+  const names = new Set(pods.flatMap((pod) => containersOf(pod).map(({ container }) => container.name)))
+  return Object.keys(expected).filter((name) => !names.has(name))
+}
+
 /** An image that was loaded onto the node has no registry's digest: the runtime gives its own ID instead, without a name. */
 function runs(imageID: string | undefined): string {
   const digest = digestOf(imageID)
   if (digest === undefined) return 'runs an image whose digest is not known'
   return imageID?.includes('@')
     ? `runs ${digest}`
-    : `runs an image that was loaded onto the node, with the ID ${digest}`
+    : `runs an image that was loaded onto the node and has the ID ${digest}`
 }
 
 /** Whether the template of a workload asks for the expected digests: for all of its containers that are named, at least one. */

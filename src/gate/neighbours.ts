@@ -1,0 +1,44 @@
+import type { View } from '../lifecycle/view.ts'
+import type { Track } from './track.ts'
+
+/** What the targets of one gate mean for each other: one that is on its way is a reason to be patient with the others. */
+export class Neighbours {
+  /** Who progresses without a problem. */
+  readonly #healthy = new Set<Track>()
+  /** The two that became ready last, the latest first: enough to know of the last one but any. */
+  #latestReady: readonly Track[] = []
+  #turns = 0
+
+  /** How often a target became ready, fell back or ended: those that wait for it are to be scheduled anew. */
+  get turns(): number {
+    return this.#turns
+  }
+
+  /** Changes when patience does: only whether nobody, one target or several progress matters to all others. */
+  get patience(): number {
+    const [first] = this.#healthy
+    return first === undefined ? -1 : this.#healthy.size > 1 ? Infinity : first.index
+  }
+
+  /** Takes that a target was judged anew. */
+  assessed(track: Track): void {
+    if (track.isHealthyProgress) this.#healthy.add(track)
+    else this.#healthy.delete(track)
+  }
+
+  /** Takes that a target became ready, fell back or ended. */
+  turned(track: Track): void {
+    this.#turns++
+    this.assessed(track)
+    if (track.isReady) this.#latestReady = [track, ...this.#latestReady.filter((other) => other !== track)].slice(0, 2)
+  }
+
+  /** What a rule may know of the others. */
+  seenFrom(track: Track): Pick<View, 'othersProgress' | 'othersReadyAt'> {
+    const readyAt = this.#latestReady.find((other) => other !== track)?.readyAt
+    return {
+      othersProgress: this.#healthy.size > (this.#healthy.has(track) ? 1 : 0),
+      ...(readyAt === undefined ? {} : { othersReadyAt: readyAt }),
+    }
+  }
+}
