@@ -83,7 +83,8 @@ export class Store {
         this.#synced.set(event.kind, [...(this.#synced.get(event.kind) ?? []), { ...event, line: this.#lines }])
         return []
       case 'ERROR':
-        if (event.kind !== undefined && (event.code === 403 || event.name !== undefined)) this.#refuse(event)
+        if (event.kind !== undefined && (event.code === 403 || event.code === 404 || event.name !== undefined))
+          this.#refuse(event)
         return []
       case 'LOG':
         this.#putLog(event)
@@ -124,10 +125,14 @@ export class Store {
     return this.#logs.get(`${namespace}/${pod}/${container}/${previous}`)
   }
 
-  /** Whether the absence of an object that this request would list proves anything. */
+  /**
+   * Whether the absence of an object that this request would list proves anything. It does, too, while the server does
+   * not know the kind (404): of a custom kind whose definition is not applied yet there is nothing.
+   */
   knowledge(request: WatchRequest): Knowledge {
-    if (this.#refusals(request).some(({ code }) => code === 403)) return 'unknown'
-    if (this.#syncedAt(request) > 0) return 'complete'
+    const refusals = this.#refusals(request)
+    if (refusals.some(({ code }) => code === 403)) return 'unknown'
+    if (this.#syncedAt(request) > 0 || refusals.some(({ code }) => code === 404)) return 'complete'
     return this.#willSync(request) ? 'pending' : 'unknown'
   }
 

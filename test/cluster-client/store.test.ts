@@ -5,6 +5,7 @@ const pods: WatchRequest = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop' }
 const everywhere: WatchRequest = { apiVersion: 'v1', kind: 'Pod' }
 const listed = (request: WatchRequest): Observation => ({ type: 'SYNCED', ...request })
 const refused = (request: WatchRequest): Observation => ({ type: 'ERROR', code: 403, message: 'no', ...request })
+const unserved = (request: WatchRequest): Observation => ({ type: 'ERROR', code: 404, message: 'no kind', ...request })
 
 function storeAfter(observations: readonly Observation[]): Store {
   const store = new Store(() => true)
@@ -21,6 +22,8 @@ describe('what a store knows of the pods of a namespace', () => {
     ['is nothing when they may not be listed', 'unknown', [refused(pods)]],
     ['is nothing when access was withdrawn', 'unknown', [listed(pods), refused(pods)]],
     ['is nothing when it was withdrawn again', 'unknown', [listed(pods), refused(pods), listed(pods), refused(pods)]],
+    ['is complete while the server has no such kind', 'complete', [unserved(pods)]],
+    ['is nothing when they may not be listed once there is such a kind', 'unknown', [unserved(pods), refused(pods)]],
     ['is complete when access was given', 'complete', [refused(pods), listed(pods)]],
     ['is complete when access was given back', 'complete', [listed(pods), refused(pods), listed(pods)]],
     [

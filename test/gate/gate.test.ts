@@ -1,4 +1,4 @@
-import type { FeedEvent } from '../../src/cluster/feed.ts'
+import type { FeedEvent, Observation } from '../../src/cluster/feed.ts'
 import {
   complete,
   condition,
@@ -803,6 +803,23 @@ describe('a target whose kind was never listed', () => {
       message: 'whether deployment/web exists is not known: its kind was never listed in full',
       seconds,
     })
+  })
+
+  it('does not exist when the server has no such kind', () => {
+    const unserved: Observation = {
+      type: 'ERROR',
+      code: 404,
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      namespace: 'shop',
+      name: 'web',
+      message: 'the server does not know the kind Deployment in apps/v1',
+    }
+    const steps = [
+      at(1, synced('Pod', 'Event'), unserved),
+      ...[6, 11, 16, 21, 26].map((second) => at(second, unserved)),
+    ]
+    expect(run(steps)).toMatchObject({ outcome: 'failed', reason: 'not-found', seconds: 30 })
   })
 
   it('is judged when it is seen all the same', () => {
