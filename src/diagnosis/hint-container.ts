@@ -4,10 +4,11 @@ import { command, containerOf, describedPod, type HintSubject, imageOf, inNamesp
 /** What the container said last: nine times in ten that is the cause. The command shows all of it. */
 export function readLog(subject: HintSubject, isPrevious = true): string {
   const { problem, lastLine } = subject
+  const who = containerOf(subject)
   const words =
     lastLine === undefined
-      ? 'Its log says why, if anything does'
-      : `The last line that it logged is "${lastLine}". The whole log`
+      ? `The log of ${who} says why, if anything does`
+      : `The last line that ${who} logged is "${lastLine}". The whole log`
   const { subject: about = '', container } = problem ?? {}
   if (!about.startsWith('pod/')) return `${words}.`
   const name = container === undefined ? [] : ['-c', container]
@@ -51,12 +52,34 @@ export function commandHint(subject: HintSubject): string {
   const { spec, problem } = subject
   const isForbidden = /permission denied/i.test(problem?.message ?? '') || problem?.detail?.exitCode === 126
   const written = [...(spec?.command ?? []), ...(spec?.args ?? [])]
-  const runs = written.length === 0 ? '' : ` It runs ${JSON.stringify(written)}.`
+  const runs = written.length === 0 ? '' : ` It runs \`${JSON.stringify(written).replaceAll('`', '')}\`.`
   const why = isForbidden
     ? `the program may not be run: make it executable in ${imageOf(subject)} (\`chmod +x\`)`
     : `the program does not exist in ${imageOf(subject)}, or is not on its PATH`
-  const said = subject.lastLine === undefined ? '' : ` The last line that it logged is "${subject.lastLine}".`
+  const said = subject.lastLine === undefined ? '' : ` The last line that was logged is "${subject.lastLine}".`
   return `Correct \`command\` and \`args\` of ${containerOf(subject)}: ${why}.${runs}${said}`
+}
+
+/** A subPath that names no file becomes a folder, which nothing mounts onto a file. */
+export function subPathHint(subject: HintSubject): string {
+  const [, volume = '', subPath = '', mountPath = ''] =
+    /volume "([^"]+)" \(subPath (.+)\) cannot be mounted at (\S+): not a directory/.exec(
+      subject.problem?.message ?? '',
+    ) ?? []
+  const source = sourceOf(volume, subject)
+  const has = source === undefined ? 'the volume' : source
+  const keys = source === undefined ? '' : ` ${command(subject, 'describe', source)} lists its keys.`
+  return `It seems that ${has} has no ${subPath}, so that an empty folder stands in for it, and ${mountPath} is a file in the image. Correct the subPath, or add the key.${keys}`
+}
+
+/** The ConfigMap or Secret that a volume is made from. */
+function sourceOf(volume: string, { pod }: HintSubject): string | undefined {
+  const { volumes = [] } = (pod?.spec ?? {}) as {
+    volumes?: readonly { name?: string; configMap?: { name?: string }; secret?: { secretName?: string } }[]
+  }
+  const { configMap, secret } = volumes.find(({ name }) => name === volume) ?? {}
+  if (configMap?.name !== undefined) return `configmap/${configMap.name}`
+  return secret?.secretName === undefined ? undefined : `secret/${secret.secretName}`
 }
 
 /** Names what to create, where it is referred to, and how to see what is there. */

@@ -28,7 +28,7 @@ export function unauthorizedHint(subject: HintSubject): string {
     subject.pod === undefined
       ? `Give the pods access to the registry of ${image}: an imagePullSecret of the pod, or of its ServiceAccount.`
       : names === ''
-        ? `The pod pulls from ${host} without an imagePullSecret: create one${inNamespace(subject)} (${command(subject, 'create', 'secret', 'docker-registry', 'NAME', `--docker-server=${host}`)} …) and name it in the pod or its ServiceAccount.`
+        ? `The pod pulls from ${host} without an imagePullSecret: create one${inNamespace(subject)} (${command(subject, 'create', 'secret', 'docker-registry', 'NAME', `--docker-server=${host}`, '--docker-username=USER', '--docker-password=TOKEN')}) and name it under imagePullSecrets of the pod or of its ServiceAccount.`
         : `The pod pulls from ${host} with the imagePullSecret ${names}: check that it exists${inNamespace(subject)}, is for this registry, and has not expired.`
   return `${what} Some registries answer the same for an image that does not exist.`
 }

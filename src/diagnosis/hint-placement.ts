@@ -15,7 +15,7 @@ export function schedulingHint(subject: HintSubject): string {
     advice.push(`Its PersistentVolumeClaims have to be bound first: ${command(subject, 'get', 'pvc')}.`)
   if (/host port taken/.test(message))
     advice.push(
-      'Another pod has the host port. If it is the old one, let it go first: strategy Recreate, or maxSurge 0 with maxUnavailable 1.',
+      'Another pod has the host port. If that is the old one, let it go first (strategy Recreate, or maxSurge 0 with maxUnavailable 1); if not, change hostPort, or do without it.',
     )
   if (/full of pods/.test(message)) advice.push('Add a node, or remove pods: a node takes only so many.')
   if (/topology spread|affinity between pods/.test(message))
@@ -29,7 +29,7 @@ function resourceAdvice(message: string, { pod }: HintSubject): string[] {
   return [...message.matchAll(/\black(?:s)? ([\w./-]+)/g)].map(([, resource = '']) => {
     const asked = requestsOf(pod?.spec, resource)
     const amount = asked === '' ? 'too much' : asked
-    return `The pod asks for ${amount} ${resource}: lower \`resources.requests\`, or add a node with so much free (${clusterCommand('describe', 'nodes')} shows what is taken).`
+    return `The pod asks for ${amount} ${resource}: lower \`resources.requests\`, or add a node with that much free (${clusterCommand('describe', 'nodes')} shows what is taken).`
   })
 }
 

@@ -1,5 +1,6 @@
 import type { Container, KubeObject, Pod } from '../cluster/objects.ts'
 import type { Problem } from '../lifecycle/assessment.ts'
+import { containerWord } from '../lifecycle/sentence.ts'
 import { displayName, type Target } from '../plan/target.ts'
 
 /** What a hint may be specific about, where it is known. */
@@ -28,9 +29,9 @@ export function imageOf({ problem, spec }: HintSubject): string {
   return problem?.detail?.image ?? spec?.image ?? 'the image'
 }
 
-/** `container app`, or words for it. */
+/** `container app`, `init container migrate`, or words for it. */
 export function containerOf({ problem }: HintSubject): string {
-  return problem?.container === undefined ? 'the container' : `container ${problem.container}`
+  return problem?.container === undefined ? 'the container' : `${containerWord(problem)} ${problem.container}`
 }
 
 /** ` in namespace shop`; nothing for what has no namespace. */

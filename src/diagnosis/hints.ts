@@ -1,6 +1,15 @@
 import type { ReasonCode } from '../lifecycle/reasons.ts'
 import { displayName, type Target } from '../plan/target.ts'
-import { commandHint, crashHint, endedHint, memoryHint, missingHint, probeHint, readLog } from './hint-container.ts'
+import {
+  commandHint,
+  crashHint,
+  endedHint,
+  memoryHint,
+  missingHint,
+  probeHint,
+  readLog,
+  subPathHint,
+} from './hint-container.ts'
 import { invalidNameHint, notFoundHint, unauthorizedHint, unreachableHint } from './hint-image.ts'
 import { creationHint, denialHint, quotaHint, schedulingHint } from './hint-placement.ts'
 import {
@@ -36,8 +45,7 @@ const hints: Readonly<Record<ReasonCode, Hint>> = {
   'exec-format': (s) =>
     `Build ${imageOf(s)} for the architecture of the cluster's nodes: \`docker buildx build --platform …\`. ${clusterCommand('get', 'nodes', '-L', 'kubernetes.io/arch')} shows it.`,
   'config-missing': missingHint,
-  'init-container-failed': (s) =>
-    `The pod starts only when ${containerOf(s).replace('container', 'init container')} succeeds. ${readLog(s)}`,
+  'init-container-failed': (s) => `The pod starts only when ${containerOf(s)} succeeds. ${readLog(s)}`,
   'liveness-failing': (s) => probeHint('liveness', s),
   'startup-failing': (s) => probeHint('startup', s),
   'readiness-failing': (s) =>
@@ -46,7 +54,7 @@ const hints: Readonly<Record<ReasonCode, Hint>> = {
       : probeHint('readiness', s),
   'container-create-failed': (s) =>
     /\(subPath .*: not a directory/.test(s.problem?.message ?? '')
-      ? 'A folder is mounted where the image has a file: that is what a subPath makes that the ConfigMap or Secret has no key for. Correct the subPath, or the mountPath.'
+      ? subPathHint(s)
       : `The container runtime says why in the pod's events: ${describedPod(s)}.`,
   unschedulable: schedulingHint,
   'volume-not-mounted': (s) =>
@@ -66,14 +74,14 @@ const hints: Readonly<Record<ReasonCode, Hint>> = {
   },
   'webhook-unavailable': (s) => {
     const webhook = namedIn(s.problem?.message, /webhook "([^"]+)"/)
-    return `The admission webhook ${webhook === undefined ? '' : `${webhook} `}does not answer. Bring its Service back, or set its failurePolicy to Ignore: ${clusterCommand('get', 'validatingwebhookconfigurations,mutatingwebhookconfigurations')}.`
+    return `The admission webhook ${webhook === undefined ? '' : `${webhook} `}does not answer. Bring its Service back. Where pods may go unchecked meanwhile, set its failurePolicy to Ignore: ${clusterCommand('get', 'validatingwebhookconfigurations,mutatingwebhookconfigurations')}.`
   },
   'replica-failure': creationHint,
   paused: (s) => `Resume it: ${command(s, 'rollout', 'resume', name(s))}.`,
   'job-failed': (s) =>
-    `${readLog(s, false)} A failed Job does not run again: once it is mended, delete it (${command(s, 'delete', name(s))}) and apply it anew.`,
+    `${readLog(s, false)} A failed Job does not run again: once the cause is mended, delete the Job (${command(s, 'delete', name(s))}) and apply it anew.`,
   'job-deadline-exceeded': (s) =>
-    `Raise activeDeadlineSeconds, or make the Job faster; then delete it (${command(s, 'delete', name(s))}) and apply it anew.`,
+    `Raise activeDeadlineSeconds, or make the Job faster; then delete the Job (${command(s, 'delete', name(s))}) and apply it anew.`,
   suspended: (s) => `Resume it: ${command(s, 'patch', name(s), '-p', '{"spec":{"suspend":false}}')}.`,
   'no-endpoints': endpointsHint,
   'selector-matches-nothing': (s) =>
@@ -85,7 +93,7 @@ const hints: Readonly<Record<ReasonCode, Hint>> = {
   'claim-lost': () => 'The volume behind the claim is gone. Restore it, or create the claim anew.',
   'condition-false': (s) =>
     /resource metrics API/.test(s.problem?.message ?? '')
-      ? `Is a metrics server installed, and does it know the pods? ${command(s, 'top', 'pods')} asks it, too.`
+      ? `The cluster gives no figures of what pods use: is a metrics server installed, and does it run? ${command(s, 'top', 'pods')} works once it does.`
       : `Its own status says what it waits for: ${described(s)}.`,
   'reported-failed': (s) => `Its own status says what failed: ${described(s)}.`,
   'not-reconciled': (s) =>
@@ -95,26 +103,35 @@ const hints: Readonly<Record<ReasonCode, Hint>> = {
   'still-running': (s) => `See where it stands: ${described(s)}. If it only needs longer, raise the timeout.`,
   'not-found': (s) =>
     `Was it applied, under this name${inNamespace(s).replace(' in', ' and in')}? ${command(s, 'get', name(s).replace(/\/.*$/, ''))} lists what is there.`,
-  deleted: () => 'Somebody or something deleted it during the wait: find out who, then apply it again.',
-  terminating: () => 'Wait until it is gone (its finalizers say for whom it waits), then apply it again.',
+  deleted: (s) =>
+    `Find out who deletes ${name(s)} (another job, a clean-up, a GitOps controller that does not know it), then apply it again.`,
+  terminating: (s) => {
+    const { namespace } = s.target
+    const around =
+      namespace === undefined
+        ? ''
+        : ` If its whole namespace is being deleted (${clusterCommand('get', 'namespace', namespace)}), nothing can be applied there until that is gone.`
+    const held = finalizerAdvice(s, name(s))
+    return `Wait until ${name(s)} is gone, then apply it again.${held === '' ? '' : ` ${held}`}${around}`
+  },
   'pod-stuck': (s) => {
     const about = s.problem?.subject ?? ''
     const force = about === '' ? '' : `: ${command(s, 'delete', about, '--force')}`
-    if (/finalizers/.test(s.problem?.message ?? ''))
-      return `Whoever set the finalizers has to take them off: ${describedPod(s)}.`
+    if (/finalizers/.test(s.problem?.message ?? '')) return finalizerAdvice(s, about)
     const node = s.pod?.spec?.nodeName
     const gone = node === undefined ? '' : ` (${clusterCommand('delete', 'node', node)})`
     return `Bring its node back, or delete the node if it is gone for good${gone}. Only where its containers surely run no more, delete the pod by force${force}.`
   },
-  superseded: () => 'Nothing, if the newer change is meant: the run that applied it gates it.',
+  superseded: () =>
+    'Nothing, if the newer change is meant: the run that applied it tells how it went. If it is not, apply this one again.',
   'rolled-back': (s) =>
     `Find out who rolled back and why before you apply it again: ${command(s, 'rollout', 'history', name(s))}.`,
   'change-not-seen': (s) =>
     `Check that the change was applied, to this cluster${inNamespace(s).replace(' in', ' and')}, or raise await-change if it only comes later.`,
   'image-mismatch': ({ problem }) =>
     /was loaded onto the node/.test(problem?.message ?? '')
-      ? 'An image that no registry gave out has no digest of a registry. Let the node pull it, or expect the ID that the build gives it.'
-      : 'Deploy by digest, or find out who moved the tag: what runs is not what was built.',
+      ? 'The image was not pulled, so only its ID is known, and no digest of a registry. Push it and let the node pull it, or put the ID that the build printed into expect-images.'
+      : `Find out who moved the tag of ${problem?.detail?.image ?? 'the image'} after this workflow pushed it, or deploy by digest (image@sha256:…), which no one can move.`,
   'credentials-expired': () =>
     'Renew the credentials in the kubeconfig. The rollout itself may be fine: look before you roll back.',
   forbidden: () =>
@@ -123,7 +140,8 @@ const hints: Readonly<Record<ReasonCode, Hint>> = {
     'The gate lost sight of the cluster. The rollout itself may be fine: look before you roll back.',
   'kind-unknown': () => 'Correct the kind, or install the CustomResourceDefinition that defines it.',
   'input-invalid': () => 'Correct the inputs that the message names.',
-  cancelled: (s) => `The job was cancelled before ${name(s)} was ready. It may still become so.`,
+  cancelled: (s) =>
+    `The job was cancelled before ${name(s)} was ready. It may still become so: ${command(s, 'get', name(s))}.`,
 }
 
 /** A deadline says nothing of why: what a pod waits for does. */
@@ -136,8 +154,9 @@ function deadlineHint(subject: HintSubject): string {
 
 /** Why no pod behind a Service is ready: a port's name, or what is wrong with the pods. */
 function endpointsHint(subject: HintSubject): string {
-  if (/port named/.test(subject.problem?.message ?? ''))
-    return 'Give the port its name in the container’s ports, or correct the targetPort of the Service.'
+  const port = namedIn(subject.problem?.message, /port named "([^"]+)"/)
+  if (port !== undefined)
+    return `Name the port "${port}" in the container’s ports, or correct targetPort in ${name(subject)}: by number it needs no name.`
   const cause = causeHint(subject)
   if (cause !== undefined) return cause
   const { selector = {} } = (subject.object?.spec ?? {}) as { selector?: Record<string, string> }
@@ -148,6 +167,15 @@ function endpointsHint(subject: HintSubject): string {
 
 function causeHint({ target, cause }: HintSubject): string | undefined {
   return cause?.problem === undefined ? undefined : hints[cause.problem.reason]({ target, ...cause })
+}
+
+/** What keeps a deleted object in the cluster, and how it goes. */
+function finalizerAdvice(subject: HintSubject, about: string): string {
+  const words = subject.problem?.message ?? ''
+  const [, finalizers] = /finalizers(?: hold it)?: (.+)$/.exec(words) ?? []
+  if (finalizers === undefined) return ''
+  const force = command(subject, 'patch', about, '--type=json', '-p', '[{"op":"remove","path":"/metadata/finalizers"}]')
+  return `The controller that set ${finalizers} has to take it off: does it run? Only where it is gone for good, do it by hand: ${force}.`
 }
 
 /** What keeps a claim from its volume, by the words of the binder and of provisioners. */

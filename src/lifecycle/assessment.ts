@@ -45,6 +45,8 @@ export interface ProblemDetail {
   readonly signal?: number
   readonly object?: string
   readonly key?: string
+  /** Its container is an init container. */
+  readonly isInit?: boolean
   /** It is a pod of an older revision, which holds the new one up until somebody deletes it. */
   readonly isOld?: boolean
 }

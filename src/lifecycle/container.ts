@@ -123,7 +123,7 @@ function refusedPull(pod: Pod, at: PodContainer, reason: PullReason, refusals: R
 
 function pullMessage(image: string, words: string, count: number): string {
   const answer = registryWords(words)
-  return `cannot pull image "${image}"${answer === '' ? '' : `: ${answer}`}${count > 1 ? ` (${count} attempts)` : ''}`
+  return `cannot pull image "${image}"${answer === '' ? '' : `: ${answer}`}${count > 1 ? `, ${count} times now` : ''}`
 }
 
 /**
@@ -251,6 +251,11 @@ export function probeSeconds(probe: Probe | undefined): number {
   )
 }
 
-function describe(pod: Pod, { container }: PodContainer, problem: Omit<Problem, 'subject' | 'container'>): Problem {
-  return { ...problem, subject: `pod/${pod.metadata.name}`, container: container.name }
+function describe(
+  pod: Pod,
+  { container, isInit }: PodContainer,
+  problem: Omit<Problem, 'subject' | 'container'>,
+): Problem {
+  const about = { ...problem, subject: `pod/${pod.metadata.name}`, container: container.name }
+  return isInit ? { ...about, detail: { ...problem.detail, isInit } } : about
 }

@@ -31,7 +31,7 @@ const reasons: readonly (readonly [RegExp, one: string, several: string])[] = [
     'does not match its topology spread constraints',
     'do not match its topology spread constraints',
   ],
-  [/^node\(s\) didn't have free ports.*$/, 'has its host port taken', 'have its host port taken'],
+  [/^node\(s\) didn't have free ports.*$/, 'has the host port taken', 'have the host port taken'],
   [/^node\(s\) had volume node affinity conflict$/, 'cannot reach its volume', 'cannot reach its volume'],
   [/^node\(s\) exceed max volume count$/, 'has no room for another volume', 'have no room for another volume'],
 ]

@@ -127,7 +127,7 @@ function blockingProblems(old: readonly Pod[], isOnDelete: boolean, view: View):
     ...problem,
     class: 'slow',
     proven: false,
-    message: `an old pod ${isOnDelete ? 'stays' : 'holds up the update'} until it is deleted (kubectl delete ${problem.subject}): ${problem.message}`,
+    message: `${isOnDelete ? 'stays on the older revision' : 'holds up the update'} until somebody deletes the pod: ${problem.message}`,
     detail: { ...problem.detail, isOld: true },
   }))
 }

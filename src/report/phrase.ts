@@ -62,6 +62,8 @@ const phrases: Readonly<Partial<Record<ReasonCode, Phrase>>> = {
     [/admission webhook "([^"]+)"/, 'denied by the webhook $1'],
     [/per (?:Pod|Container) is/, 'denied by a LimitRange'],
   ]),
+  'replica-failure': fromWords([[/no PriorityClass with name (\S+) was found/, 'PriorityClass $1 is missing']]),
+  'condition-false': fromWords([[/^([\w./-]+) is False\b/, 'its condition $1 is False']]),
   'job-failed': (problem) => ofContainer((name) => `the Job failed in ${name}${exitCode(problem)}`)(problem),
 }
 
@@ -74,7 +76,7 @@ export function phraseOf(record: TargetRecord): string {
   const { outcome, reason } = record
   if (reason === '') return outcomeWords[outcome].verb
   const problem = record.problems.find((each) => each.reason === reason)
-  if (problem?.message.startsWith('an old pod ')) return 'an old pod holds up the update'
+  if (problem?.detail?.isOld) return 'an old pod holds up the update'
   return (problem && phrases[reason]?.(problem)) ?? reasonPhrases[reason]
 }
 

@@ -87,7 +87,7 @@ describe('the hint for a missing object', () => {
 describe('the hint for a container that crashes', () => {
   it('quotes its last words and shows the way to all of them', () => {
     expect(hint('crash-loop', { detail: { exitCode: 3 } }, { lastLine: 'no database' })).toBe(
-      'Find out why container app exits. The last line that it logged is "no database". The whole log: `kubectl logs pod/web-1-a -c app --previous -n shop`.',
+      'Find out why container app exits. The last line that container app logged is "no database". The whole log: `kubectl logs pod/web-1-a -c app --previous -n shop`.',
     )
   })
 
@@ -110,7 +110,7 @@ describe('the hint for a container that crashes', () => {
   })
 
   it.each([
-    [127, /does not exist in acme\/web:v2, or is not on its PATH\. It runs \["serve","--fast"\]\.$/],
+    [127, /does not exist in acme\/web:v2, or is not on its PATH\. It runs `\["serve","--fast"\]`\.$/],
     [126, /may not be run: make it executable in acme\/web:v2/],
   ])('by a command that cannot be run (%d) shows the command', (exitCode, words) => {
     const spec = { ...container, command: ['serve'], args: ['--fast'] }
@@ -176,7 +176,7 @@ describe('the hint for an image', () => {
       hint('image-unauthorized', { detail }, { pod: createPod({ imagePullSecrets: [{ name: 'regcred' }] }) }),
     ).toMatch(/^The pod pulls from r\.io with the imagePullSecret regcred: check that it exists in namespace shop/)
     expect(hint('image-unauthorized', { detail }, { pod: createPod() })).toContain(
-      '`kubectl create secret docker-registry NAME --docker-server=r.io -n shop`',
+      '`kubectl create secret docker-registry NAME --docker-server=r.io --docker-username=USER --docker-password=TOKEN -n shop`',
     )
   })
 
@@ -259,7 +259,7 @@ it('a deadline that has passed is explained by the pod that it waits for', () =>
     spec: { progressDeadlineSeconds: 6 },
   }
   const words = hint('progress-deadline-exceeded', {}, { cause, object })
-  expect(words).toContain('The last line that it logged is "waiting for the database".')
+  expect(words).toContain('The last line that container app logged is "waiting for the database".')
   expect(words).toMatch(/raise progressDeadlineSeconds \(now 6\)\.$/)
 })
 
@@ -289,31 +289,43 @@ describe('the hint knows the usual way out of', () => {
       'a pod that finalizers hold',
       'pod-stuck',
       { subject: 'pod/db-0', message: 'is still there although its grace period is over: its finalizers hold it: a/b' },
-      /^Whoever set the finalizers has to take them off: `kubectl describe pod\/db-0 -n shop`\.$/,
+      /^The controller that set a\/b has to take it off: does it run\? .*: `kubectl patch pod\/db-0 --type=json -p '\[\{"op":"remove","path":"\/metadata\/finalizers"\}\]' -n shop`\.$/,
+    ],
+    [
+      'a target that finalizers hold',
+      'terminating',
+      { subject: 'deployment/web', message: 'is being deleted and waits for its finalizers: a/b' },
+      /^Wait until deployment\/web is gone, then apply it again\. The controller that set a\/b .* If its whole namespace is being deleted \(`kubectl get namespace shop`\), nothing can be applied there until that is gone\.$/,
+    ],
+    [
+      'a port that has no name in the pods',
+      'no-endpoints',
+      { message: 'no container of the pods that it selects has a port named "http"' },
+      /^Name the port "http" in the container’s ports, or correct targetPort in deployment\/web/,
     ],
     [
       'a host port that the old pod has',
       'unschedulable',
-      { message: 'cannot be scheduled: of 1 node, 1 has its host port taken' },
-      /let it go first: strategy Recreate, or maxSurge 0 with maxUnavailable 1\.$/,
+      { message: 'cannot be scheduled: of 1 node, 1 has the host port taken' },
+      /let it go first \(strategy Recreate, or maxSurge 0 with maxUnavailable 1\)/,
     ],
     [
       'a subPath that does not exist',
       'container-create-failed',
       { message: 'cannot start: volume "v" (subPath web.conf) cannot be mounted at /etc/web.conf: not a directory' },
-      /Correct the subPath, or the mountPath\.$/,
+      /^It seems that the volume has no web\.conf, .* \/etc\/web\.conf is a file in the image\. Correct the subPath, or add the key\.$/,
     ],
     [
       'an image without a digest of a registry',
       'image-mismatch',
-      { message: 'runs an image that was loaded onto the node, with the ID sha256:1, and sha256:2 was expected' },
-      /^An image that no registry gave out has no digest of a registry\./,
+      { message: 'runs an image that was loaded onto the node and has the ID sha256:1, but sha256:2 was expected' },
+      /^The image was not pulled, so only its ID is known/,
     ],
     [
       'an autoscaler that reads no metric',
       'condition-false',
       { message: 'ScalingActive is False: unable to fetch metrics from resource metrics API' },
-      /^Is a metrics server installed/,
+      /is a metrics server installed, and does it run\? `kubectl top pods -n shop` works once it does\.$/,
     ],
   ])('%s', (_, reason, problem, words) => {
     expect(hint(reason, problem)).toMatch(words)

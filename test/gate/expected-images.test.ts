@@ -36,13 +36,13 @@ describe('a rollout of which the running images are expected', () => {
     expect(run(running(`acme/web@${other}`), expecting({ app: built }))).toMatchObject({
       outcome: 'failed',
       reason: 'image-mismatch',
-      message: `deployment/web: container app of pod/web-1-a runs ${other}, and ${built} was expected`,
+      message: `deployment/web: container app of pod/web-1-a runs ${other}, but ${built} was expected`,
     })
   })
 
   it('has failed when the node knows the image by its own ID, which no registry gives out', () => {
     expect(run(running(other), expecting({ app: built })).message).toBe(
-      `deployment/web: container app of pod/web-1-a runs an image that was loaded onto the node, with the ID ${other}, and ${built} was expected`,
+      `deployment/web: container app of pod/web-1-a runs an image that was loaded onto the node and has the ID ${other}, but ${built} was expected`,
     )
   })
 

@@ -97,7 +97,7 @@ describe('a pull that is refused', () => {
   it("says which image, and the registry's own words", () => {
     const pod = createPod({ status: podStatus({ state: waiting('ErrImagePull', words.notFound) }) })
     expect(examine(pod, { now: 15, events: [refusedTimes(words.notFound, 2)] }).problem?.message).toBe(
-      'cannot pull image "acme/web:v1": not found (2 attempts)',
+      'cannot pull image "acme/web:v1": not found, 2 times now',
     )
   })
 

@@ -25,6 +25,9 @@ describe('a problem in one sentence', () => {
     expect(placeOfProblem({ ...problem, reason: 'init-container-failed', container: 'migrate' })).toBe(
       'init container migrate of pod/web-x',
     )
+    expect(
+      placeOfProblem({ ...problem, reason: 'image-not-found', container: 'migrate', detail: { isInit: true } }),
+    ).toBe('init container migrate of pod/web-x')
   })
 })
 

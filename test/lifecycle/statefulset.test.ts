@@ -207,7 +207,7 @@ describe('a StatefulSet fails', () => {
 
   it.each([
     ['RollingUpdate', 'holds up the update'],
-    ['OnDelete', 'stays'],
+    ['OnDelete', 'stays on the older revision'],
   ])('not by a broken pod of the old revision (%s), which is told with what to do', (type, words) => {
     const { pod, podHistories } = crashing('db-1', 'db-old')
     const status = done({ readyReplicas: 1, updatedReplicas: 0, currentRevision: 'db-old' })
@@ -218,7 +218,7 @@ describe('a StatefulSet fails', () => {
         {
           class: 'slow',
           proven: false,
-          message: expect.stringContaining(`an old pod ${words} until it is deleted (kubectl delete pod/db-1)`),
+          message: expect.stringContaining(`${words} until somebody deletes the pod: exited`),
           detail: expect.objectContaining({ isOld: true }),
         },
       ],

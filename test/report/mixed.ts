@@ -61,7 +61,7 @@ function recordOf(index: number): TargetRecord {
 function missingImage(target: Target): TargetRecord {
   const image = `ghcr.io/acme/${target.name}:v2`
   const pod = `pod/${target.name}-fc8bbfff5-8xkbh`
-  const message = `cannot pull image "${image}": not found (2 attempts)`
+  const message = `cannot pull image "${image}": not found, 2 times now`
   return createTargetRecord({
     target: { ...target, source: { file: `k8s/${target.name}.yaml`, line: 12 } },
     outcome: 'failed',

@@ -46,8 +46,18 @@ it.each([
   ['admission-denied', { message: 'maximum cpu usage per Container is 1, but limit is 2' }, 'denied by a LimitRange'],
   ['admission-denied', { message: 'no' }, 'denied by an admission policy'],
   [
+    'replica-failure',
+    { message: 'cannot create pods: no PriorityClass with name urgent was found' },
+    'PriorityClass urgent is missing',
+  ],
+  [
+    'condition-false',
+    { message: 'ScalingActive is False (FailedGetScale): no' },
+    'its condition ScalingActive is False',
+  ],
+  [
     'image-not-found',
-    { message: 'an old pod holds up the update until it is deleted' },
+    { message: 'holds up the update until somebody deletes the pod', detail: { isOld: true } },
     'an old pod holds up the update',
   ],
 ] as const)('%s with %j is told as what it is about', (reason, overrides, words) => {
