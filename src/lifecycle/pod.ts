@@ -1,6 +1,7 @@
 import type { Pod } from '../cluster/objects.ts'
 import { milestonesOf } from '../plan/milestones.ts'
 import type { Assessment, Milestone, Problem } from './assessment.ts'
+import { isStale } from './conditions.ts'
 import { exited } from './death.ts'
 import { containersOf } from './history.ts'
 import { examinePod, type PodState } from './pod-state.ts'
@@ -22,15 +23,17 @@ export const podRule: Rule = {
 function assessPod(pod: Pod, view: View): Assessment {
   const state = examinePod(pod, view)
   const succeeded = pod.status?.phase === 'Succeeded'
+  // Its image and resources may be changed in place; kubelets since 1.33 say which generation they run.
+  const isObserved = !isStale(pod.status?.observedGeneration, pod.metadata.generation)
   // A pod that is being deleted ends as Failed or Succeeded, whichever its program does on SIGTERM: neither is its own end.
   const isLeaving = pod.metadata.deletionTimestamp !== undefined
   const ended = pod.status?.phase === 'Failed' ? [failedPhase(pod, view)] : []
   const problems = isLeaving ? [] : [...ended, ...state.problems]
   const failure = problems.find(({ proven }) => proven)
   return conclude(pod, view, {
-    ready: succeeded || state.settled,
+    ready: succeeded || (state.settled && isObserved),
     readyMessage: succeeded ? 'succeeded' : 'running and ready',
-    milestones: [createdMilestone, ...milestones(pod, state, succeeded)],
+    milestones: [createdMilestone, ...milestones(pod, state, succeeded, isObserved)],
     problems,
     ...(failure === undefined ? {} : { failure }),
     ...(state.patience === undefined ? {} : { patience: state.patience }),
@@ -40,7 +43,7 @@ function assessPod(pod: Pod, view: View): Assessment {
   })
 }
 
-function milestones(pod: Pod, state: PodState, succeeded: boolean): readonly Milestone[] {
+function milestones(pod: Pod, state: PodState, succeeded: boolean, isObserved: boolean): readonly Milestone[] {
   const step = (name: string, done: boolean, reached: string, waiting: string): Milestone =>
     done || succeeded ? { name, state: 'done', message: reached } : { name, state: 'open', message: waiting }
   const inits = containersOf(pod).filter(({ isInit }) => isInit)
@@ -53,8 +56,13 @@ function milestones(pod: Pod, state: PodState, succeeded: boolean): readonly Mil
     step('pulled', state.pulled, 'images pulled', 'pulling images'),
     step('started', state.started, 'containers started', 'starting containers'),
     step('running', running, 'running', 'waiting for all containers to run'),
-    step('ready', state.settled, 'ready', state.ready ? 'ready, settling' : 'running, not ready yet'),
+    step('ready', state.settled && isObserved, 'ready', waitingWords(state, isObserved)),
   ]
+}
+
+function waitingWords({ ready }: PodState, isObserved: boolean): string {
+  if (!isObserved) return 'waiting for the kubelet to take its change'
+  return ready ? 'ready, settling' : 'running, not ready yet'
 }
 
 function initProgress(inits: ReturnType<typeof containersOf>): string {

@@ -36,6 +36,18 @@ describe('a pod of its own', () => {
       11,
       'ready',
     ],
+    [
+      'runs as it was before its image was changed in place: not ready',
+      createBarePod({ metadata: { generation: 2 }, status: { ...readyStatus(1), observedGeneration: 1 } }),
+      20,
+      'progressing',
+    ],
+    [
+      'runs as it was changed in place: ready',
+      createBarePod({ metadata: { generation: 2 }, status: { ...readyStatus(1), observedGeneration: 2 } }),
+      20,
+      'ready',
+    ],
     ['succeeded: ready', createBarePod({ status: { phase: 'Succeeded' } }), 0, 'ready'],
     ['failed: failed at once', createBarePod({ status: { phase: 'Failed' } }), 0, 'failed'],
     [
