@@ -1,7 +1,7 @@
 import type { Container, Pod } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import { withCauses } from '../gate/scene.ts'
-import type { Evidence, ProblemRecord, TargetRecord, Timeline, Verdict } from '../gate/timeline.ts'
+import type { Evidence, Outcome, ProblemRecord, TargetRecord, Timeline, Verdict } from '../gate/timeline.ts'
 import type { Check, Problem } from '../lifecycle/assessment.ts'
 import { runtimeWords } from '../lifecycle/death.ts'
 import type { ReasonCode } from '../lifecycle/reasons.ts'
@@ -12,7 +12,7 @@ import { logEvidence } from './container-logs.ts'
 import { elapsedClock, eventLines } from './events.ts'
 import { Facts } from './facts.ts'
 import type { HintDetails } from './hint-subject.ts'
-import { hintFor } from './hints.ts'
+import { gateHint, hintFor } from './hints.ts'
 import { nodeEvidence } from './node.ts'
 import { placeOf } from './place.ts'
 import { nodeBehind, podName } from './wanted.ts'
@@ -31,8 +31,10 @@ export function explain(
 ): Timeline {
   const own = new Set(timeline.targets.flatMap(({ problems }) => problems.map(whose)))
   const context = { store, serverOffsetMs, startedAt: timeline.startedAt, manifests, own }
+  const hint = gateHint(timeline)
   return {
     ...timeline,
+    ...(hint === undefined ? {} : { hint }),
     targets: timeline.targets.map((record) =>
       record.outcome === 'ready' ? record : explainTarget(record, timeline.verdict, context),
     ),
@@ -76,6 +78,7 @@ function explainTarget(whole: TargetRecord, verdict: Verdict | undefined, contex
     notes: [...record.notes, ...unreadNotes(record, facts)],
     hint: hintFor(target, reasonFor(record, verdict), {
       object: facts.get(target),
+      said: verdict?.message,
       ...(deciding === undefined ? {} : detailsOf(deciding, facts)),
       ...causeOf(deciding, problems, facts),
     }),
@@ -110,9 +113,11 @@ function unreadNotes({ problems }: TargetRecord, facts: Facts): readonly string[
   })
 }
 
+const cutShort: ReadonlySet<Outcome> = new Set(['cancelled', 'misconfigured', 'unknown'])
+
 /** Of a target that was open when the gate ended without it, the gate's own end is the reason. */
 function reasonFor({ outcome, reason }: TargetRecord, verdict: Verdict | undefined): ReasonCode | '' {
-  const isCutShort = verdict?.outcome === 'cancelled' || verdict?.outcome === 'unknown'
+  const isCutShort = verdict !== undefined && cutShort.has(verdict.outcome)
   return outcome === 'progressing' && reason === '' && isCutShort ? verdict.reason : reason
 }
 

@@ -15,6 +15,8 @@ export interface HintDetails {
   readonly object?: KubeObject | undefined
   /** What the kubelet said last of the container's failing probe: `HTTP probe failed with statuscode: 503`. */
   readonly probeSaid?: string | undefined
+  /** What the gate itself said when it ended without the target. */
+  readonly said?: string | undefined
   /** The problem of a pod that is behind this one. */
   readonly cause?: HintDetails | undefined
 }

@@ -1,5 +1,7 @@
+import type { Timeline } from '../gate/timeline.ts'
 import type { ReasonCode } from '../lifecycle/reasons.ts'
 import { displayName, type Target } from '../plan/target.ts'
+import { accessHint } from './hint-access.ts'
 import {
   commandHint,
   crashHint,
@@ -45,7 +47,8 @@ const hints: Readonly<Record<ReasonCode, Hint>> = {
   'exec-format': (s) =>
     `Build ${imageOf(s)} for the architecture of the cluster's nodes: \`docker buildx build --platform …\`. ${clusterCommand('get', 'nodes', '-L', 'kubernetes.io/arch')} shows it.`,
   'config-missing': missingHint,
-  'init-container-failed': (s) => `The pod starts only when ${containerOf(s)} succeeds. ${readLog(s)}`,
+  'init-container-failed': (s) =>
+    `The pod starts only when ${s.problem === undefined ? 'its init container' : containerOf(s)} succeeds. ${readLog(s)}`,
   'liveness-failing': (s) => probeHint('liveness', s),
   'startup-failing': (s) => probeHint('startup', s),
   'readiness-failing': (s) =>
@@ -133,11 +136,10 @@ const hints: Readonly<Record<ReasonCode, Hint>> = {
       ? 'The image was not pulled, so only its ID is known, and no digest of a registry. Push it and let the node pull it, or put the ID that the build printed into expect-images.'
       : `Find out who moved the tag of ${problem?.detail?.image ?? 'the image'} after this workflow pushed it, or deploy by digest (image@sha256:…), which no one can move.`,
   'credentials-expired': () =>
-    'Renew the credentials in the kubeconfig. The rollout itself may be fine: look before you roll back.',
-  forbidden: () =>
-    'Give the kubeconfig’s user get, list and watch on what is gated; SECURITY.md has the role to apply.',
+    'Renew the credentials in the kubeconfig; short-lived ones have to be fetched in this job. The rollout itself may be fine: look before you roll back.',
+  forbidden: ({ said = '' }) => accessHint(said),
   'api-unreachable': () =>
-    'The gate lost sight of the cluster. The rollout itself may be fine: look before you roll back.',
+    'Check the network between this runner and the API server. The rollout itself may be fine: look before you roll back.',
   'kind-unknown': () => 'Correct the kind, or install the CustomResourceDefinition that defines it.',
   'input-invalid': () => 'Correct the inputs that the message names.',
   cancelled: (s) =>
@@ -188,6 +190,16 @@ function claimHint(subject: HintSubject): string {
   if (/no storage class is set/i.test(message))
     return `Set storageClassName, or mark a StorageClass as default: ${classes}.`
   return `Its storage class, size or access mode may not be had. Its events: ${described(subject)}.`
+}
+
+/**
+ * What to do about a gate that ended without judging its targets, because it does not see the cluster; nothing where the
+ * targets' own hints say it.
+ */
+export function gateHint({ verdict, targets: [first] }: Timeline): string | undefined {
+  if (first === undefined || (verdict?.outcome !== 'misconfigured' && verdict?.outcome !== 'unknown')) return undefined
+  // These hints are about the cluster: any target will do.
+  return hintFor(first.target, verdict.reason, { said: verdict.message })
 }
 
 /** What to do about a target that is not ready. */

@@ -3,10 +3,11 @@ import type { Entry, ProblemRecord, TargetRecord, Timeline } from './timeline.ts
 
 /** A timeline with every text in it changed, by which the cluster or an error may speak; names and codes stay. */
 export function mapTexts<T extends Timeline>(timeline: T, map: (text: string) => string): T {
-  const { verdict, targets, entries } = timeline
+  const { verdict, hint, targets, entries } = timeline
   return {
     ...timeline,
     ...(verdict === undefined ? {} : { verdict: { ...verdict, message: map(verdict.message) } }),
+    ...(hint === undefined ? {} : { hint: map(hint) }),
     targets: targets.map((record) => mapTarget(record, map)),
     entries: entries.map((entry): Entry => ({ ...entry, text: map(entry.text) })),
   }

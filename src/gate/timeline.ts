@@ -87,6 +87,8 @@ export interface Timeline {
   readonly stallTimeoutMs: number
   /** Absent while the gate is open. */
   readonly verdict?: Verdict
+  /** What to do, where the gate ended without judging its targets. */
+  readonly hint?: string
   readonly targets: readonly TargetRecord[]
   readonly entries: readonly Entry[]
 }

@@ -2,7 +2,7 @@ import type { Evidence, MilestoneRecord, ProblemRecord, TargetRecord } from '../
 import type { Source } from '../plan/target.ts'
 import { clock, duration } from './elapsed.ts'
 import { code, fence, html, markdown, plainLines, prose, shortenWords } from './escape.ts'
-import { phraseOf, statement } from './phrase.ts'
+import { phraseOf, statementBelow } from './phrase.ts'
 import { inOrder, isTold, problemCount, problemWay } from './problem.ts'
 import { stepsOf } from './slowest.ts'
 import { capitalised, count, outcomeWords } from './words.ts'
@@ -15,6 +15,8 @@ export interface DetailShape {
   readonly open: boolean
   /** The message, the hint and the source stand above the table already. */
   readonly decided: boolean
+  /** What to do stands above the table already. */
+  readonly hintAbove: boolean
   /** The most lines of one piece of evidence; 0 shows none. */
   readonly evidenceLines: number
   /** Where files of the workspace can be looked at, with a slash at the end. */
@@ -29,18 +31,19 @@ const widestWord = 48
 /** What took less is not worth a number. */
 const shortestWaitMs = 100
 
-/** One target in a folded section: what happened, why, what to do, evidence, milestones. `name` is not yet escaped. */
+/**
+ * One target in a folded section: what happened, why, what to do, evidence, milestones. Empty where all of that stands
+ * above already. `name` is not yet escaped.
+ */
 export function renderDetails(record: TargetRecord, name: string, shape: DetailShape): string {
   const { icon } = outcomeWords[record.outcome]
   const title = record.outcome === 'ready' ? 'ready, with problems on the way' : phraseOf(record)
   const problems = record.problems.slice(0, problemLimit)
   const rest = record.problems.length - problems.length
-  const message = shape.decided || record.outcome === 'ready' ? '' : prose(statement(name, record.message))
-  return [
-    `<details${shape.open ? ' open' : ''}><summary>${icon} <b>${html(name)}</b>: ${html(title)}</summary>`,
-    '<br>', // keeps what follows off the title
+  const message = shape.decided || record.outcome === 'ready' ? '' : prose(statementBelow(name, record.message))
+  const blocks = [
     ...(message === '' ? [] : [message]),
-    ...(record.hint === undefined || shape.decided ? [] : [`**What to do:** ${prose(record.hint)}`]),
+    ...(record.hint === undefined || shape.hintAbove ? [] : [`**What to do:** ${prose(record.hint)}`]),
     ...sourceLine(record, shape),
     ...problems.flatMap((problem) => [
       renderProblem(problem, record, shape),
@@ -50,6 +53,12 @@ export function renderDetails(record: TargetRecord, name: string, shape: DetailS
     ...changeList(record),
     ...(record.notes.length === 0 ? [] : [record.notes.map((note) => `- ${prose(note)}`).join('\n')]),
     ...milestoneTable(record, shape),
+  ]
+  if (blocks.length === 0) return ''
+  return [
+    `<details${shape.open ? ' open' : ''}><summary>${icon} <b>${html(name)}</b>: ${html(title)}</summary>`,
+    '<br>', // keeps what follows off the title
+    ...blocks,
     '</details>',
   ].join('\n\n')
 }

@@ -52,7 +52,7 @@ export function conclude(timeline: Timeline): Conclusion {
   const { verdict } = timeline
   if (verdict === undefined || verdict.outcome === 'ready') return { messages: [] }
   const deciding = decidingTarget(timeline)
-  const hint = deciding?.hint ?? (verdict.outcome === 'unknown' ? blindHint : undefined)
+  const hint = deciding?.hint ?? timeline.hint
   const source = deciding?.target.source
   const words = deciding?.message
     ? statement(displayName(deciding.target), deciding.message)
@@ -64,12 +64,14 @@ export function conclude(timeline: Timeline): Conclusion {
   }
 }
 
-const blindHint =
-  'The gate lost sight of the cluster; the rollout itself may be fine. Look at the cluster before you roll anything back.'
-
 /** It ended, and not well. A target that was merely open when the gate ended did not fail. */
 export function isFailing({ outcome }: TargetRecord): boolean {
   return outcome !== 'ready' && outcome !== 'progressing'
+}
+
+/** Something can be said of it: what is open when the gate itself could not do its work was not judged. */
+export function isJudged({ outcome }: TargetRecord, { verdict }: Timeline): boolean {
+  return outcome !== 'progressing' || verdict?.outcome !== 'misconfigured'
 }
 
 /** What is to be seen first: what failed, then what was still going on, then what is ready. */

@@ -3,9 +3,9 @@ import type { LogNews } from '../logs/log-news.ts'
 import { displayName, type Target } from '../plan/target.ts'
 import { clock, duration, setting } from './elapsed.ts'
 import { plain, plainLines, shorten } from './escape.ts'
-import { conclude, decidingTarget, headline } from './headline.ts'
+import { conclude, decidingTarget, headline, isJudged } from './headline.ts'
 import { fullName, namespacesOf, nameTargets } from './names.ts'
-import { phraseOf, statement } from './phrase.ts'
+import { phraseOf, statementBelow } from './phrase.ts'
 import { inOrder, isTold, problemCount, problemWay } from './problem.ts'
 import { capitalised, count, outcomeWords } from './words.ts'
 
@@ -133,11 +133,12 @@ export function renderVerdict(timeline: Timeline, { color }: LogLayout): string[
   const { verdict, targets } = timeline
   if (verdict === undefined) return []
   const { messages, hint } = conclude(timeline)
+  const judged = targets.filter((record) => isJudged(record, timeline))
   return [
     paint(outcomeStyle(verdict.outcome), `${outcomeWords[verdict.outcome].mark} ${plain(headline(timeline))}`, color),
     ...messages.map((message) => `  ${plain(message)}`),
     ...(hint === undefined ? [] : plainLines(hint).map((line, index) => `  ${index === 0 ? '→' : ' '} ${line}`)),
-    ...(targets.length > 1 && verdict.outcome !== 'ready' ? [`  ${tally(targets)}`] : []),
+    ...(judged.length > 1 && verdict.outcome !== 'ready' ? [`  ${tally(judged)}`] : []),
   ]
 }
 
@@ -146,8 +147,10 @@ export function renderEvidence(timeline: Timeline, layout: LogLayout): string[] 
   const { startedAt } = timeline
   const deciding = decidingTarget(timeline)
   const groups = timeline.targets.flatMap((record, index) => {
-    if (record.outcome === 'ready') return []
-    const group = renderGroup(record, layout.names[index] ?? '', { startedAt, isDeciding: record === deciding }, layout)
+    if (record.outcome === 'ready' || !isJudged(record, timeline)) return []
+    const isDeciding = record === deciding
+    const shape = { startedAt, isDeciding, hintAbove: isDeciding || record.hint === timeline.hint }
+    const group = renderGroup(record, layout.names[index] ?? '', shape, layout)
     return group.length === 0 ? [] : [group]
   })
   const rest = groups.length - groupLimit
@@ -166,15 +169,16 @@ function verdictWords({ at, outcome = 'progressing' }: Entry, text: string, { st
 function renderGroup(
   record: TargetRecord,
   name: string,
-  { startedAt, isDeciding }: { readonly startedAt: number; readonly isDeciding: boolean },
+  shape: { readonly startedAt: number; readonly isDeciding: boolean; readonly hintAbove: boolean },
   { color, groups }: LogLayout,
 ): string[] {
+  const { startedAt, isDeciding, hintAbove } = shape
   const { mark } = outcomeWords[record.outcome]
   const why = record.reason === '' ? '' : `: ${plain(phraseOf(record))}`
   const lines = [
     // What decides stands right above, with what to do.
-    ...(isDeciding ? [] : [plain(statement(displayName(record.target), record.message))]),
-    ...(isDeciding || record.hint === undefined ? [] : [`What to do: ${plain(record.hint)}`]),
+    ...(isDeciding ? [] : [plain(statementBelow(displayName(record.target), record.message))]),
+    ...(hintAbove || record.hint === undefined ? [] : [`What to do: ${plain(record.hint)}`]),
     ...record.problems.flatMap((problem) => [
       plain(`${problem.reason} · ${problemWay(problem)} · ${problemCount(problem, startedAt)}`),
       ...(isTold(problem, record) ? [] : [`  ${plain(capitalised(problem.message))}`]),

@@ -80,8 +80,16 @@ export function phraseOf(record: TargetRecord): string {
   return (problem && phrases[reason]?.(problem)) ?? reasonPhrases[reason]
 }
 
-/** A target's message as a sentence that can stand alone: `deployment/web is paused, …`, `The Job failed: …`. */
+/** `pod/web-x cannot …`, `init container migrate of pod/web-x exited …`: a message that says itself what it is about. */
+const namesItsSubject = /^(?:(?:init )?container \S+ of )?[a-z][\w.-]*\/\S/
+
+/** A target's message as a sentence that stands alone: `deployment/web is paused, …`, `service/web: its selector …`. */
 export function statement(name: string, message: string): string {
+  return namesItsSubject.test(message) ? capitalised(message) : sentence(name, message)
+}
+
+/** The same below a title that names the target: `Its selector …`. */
+export function statementBelow(name: string, message: string): string {
   const whole = sentence(name, message)
   return whole.startsWith(`${name}: `) ? capitalised(message) : whole
 }

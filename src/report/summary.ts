@@ -5,7 +5,7 @@ import { renderEntries } from './entry-folder.ts'
 import { code, fence, markdown, plain, prose, shorten } from './escape.ts'
 import { fit, type Reduction } from './fit.ts'
 import { renderGantt } from './gantt.ts'
-import { conclude, decidingTarget, headline, isFailing, urgency } from './headline.ts'
+import { conclude, decidingTarget, headline, isFailing, isJudged, urgency } from './headline.ts'
 import { layoutLog } from './log.ts'
 import { fullName, namespacesOf, nameTargets, type TargetName } from './names.ts'
 import { count, outcomeWords, reasonPhrases } from './words.ts'
@@ -89,14 +89,16 @@ interface NamedRecord {
 function renderShape(timeline: Timeline, shape: Shape, leftOut: readonly string[], options: SummaryOptions): string {
   const names = nameTargets(timeline.targets.map(({ target }) => target))
   const named = timeline.targets.map((record, index) => ({ record, name: names[index] ?? { name: '' } }))
+  const shown = named.filter(({ record }) => isJudged(record, timeline))
+  const judged = { ...timeline, targets: shown.map(({ record }) => record) }
   const blocks = [
     `### ${outcomeWords[timeline.verdict?.outcome ?? 'progressing'].icon} ${markdown(headline(timeline))}`,
     ...cause(timeline, options),
-    ...digest(timeline),
-    ...table(timeline, named, shape),
-    ...diagram(timeline, shape),
+    ...digest(judged),
+    ...table(judged, shown, shape),
+    ...diagram(judged, shape),
     ...textTimeline(timeline, shape),
-    ...details(timeline, named, shape, options),
+    ...details(judged, shown, shape, options),
     ...note(leftOut, options),
     footer(timeline),
   ]
@@ -226,17 +228,20 @@ function details(timeline: Timeline, named: readonly NamedRecord[], shape: Shape
   const notReady = [...failing, ...(failing.length + open.length > mostOpenDetails ? [] : open)]
   const hidden = Math.max(0, notReady.length - shape.details)
   const shown = [...notReady.slice(0, shape.details), ...(shape.detailsOfReady ? onTheWay.slice(0, shape.details) : [])]
-  const sections = shown.map(({ record, name }) => {
+  const sections = shown.flatMap(({ record, name }) => {
+    const decided = record === deciding && failing.length === 1
     const single = failing.length === 1 && record === failing[0]?.record
     const detail: DetailShape = {
       startedAt: timeline.startedAt,
       finishedAt: timeline.finishedAt,
       open: single,
-      decided: record === deciding && failing.length === 1,
+      decided,
+      hintAbove: decided || record.hint === timeline.hint,
       evidenceLines: shape.evidenceLines,
       sourceBaseUrl: options.sourceBaseUrl,
     }
-    return renderDetails(record, fullName(name), detail)
+    const section = renderDetails(record, fullName(name), detail)
+    return section === '' ? [] : [section]
   })
   const further = sections.splice(unfoldedDetails)
   return [

@@ -1,9 +1,10 @@
 import type { Container, Pod } from '../../src/cluster/objects.ts'
 import type { HintDetails } from '../../src/diagnosis/hint-subject.ts'
-import { hintFor } from '../../src/diagnosis/hints.ts'
+import { gateHint, hintFor } from '../../src/diagnosis/hints.ts'
 import type { Problem } from '../../src/lifecycle/assessment.ts'
 import { type ReasonCode, reasonCodes } from '../../src/lifecycle/reasons.ts'
 import { createTarget } from '../gate/builders.ts'
+import { createTargetRecord, createTimeline } from '../report/builders.ts'
 
 const container: Container = { name: 'app', image: 'acme/web:v2' }
 
@@ -329,5 +330,39 @@ describe('the hint knows the usual way out of', () => {
     ],
   ])('%s', (_, reason, problem, words) => {
     expect(hint(reason, problem)).toMatch(words)
+  })
+})
+
+describe('the hint for a gate that does not see its targets', () => {
+  const blind = (outcome: 'misconfigured' | 'unknown' | 'cancelled', reason: ReasonCode, message = '') =>
+    gateHint(createTimeline({ verdict: { outcome, reason, message }, targets: [createTargetRecord()] }))
+
+  it.each([
+    [
+      'cannot list resource "configmaps" in API group "" in the namespace "shop"',
+      /^Give user ci get, list and watch on configmaps in namespace shop, by a Role .* `kubectl auth can-i list configmaps -n shop --as ci` says yes/,
+    ],
+    [
+      'cannot watch resource "deployments" in API group "apps" in the namespace "shop": requires one of [x] permission(s).',
+      /on deployments\.apps in namespace shop.* `kubectl auth can-i list deployments\.apps -n shop --as ci`/,
+    ],
+    [
+      'cannot list resource "nodes" in API group "" at the cluster scope',
+      /on nodes in the whole cluster, by a ClusterRole .* `kubectl auth can-i list nodes --as ci`/,
+    ],
+    ['may not', /^Give the kubeconfig’s user get, list and watch on what is gated/],
+  ])('names who needs which rights where: %s', (words, pattern) => {
+    expect(blind('misconfigured', 'forbidden', `x may not be read: x is forbidden: User "ci" ${words}`)).toMatch(
+      pattern,
+    )
+  })
+
+  it('warns against rolling back a rollout that nobody saw', () => {
+    for (const reason of ['api-unreachable', 'credentials-expired'] as const)
+      expect(blind('unknown', reason)).toMatch(/look before you roll back\.$/)
+  })
+
+  it('is left to its targets where it was cancelled', () => {
+    expect(blind('cancelled', 'cancelled')).toBeUndefined()
   })
 })

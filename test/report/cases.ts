@@ -468,10 +468,11 @@ function superseded(): EndedTimeline {
 }
 
 function unknown(): EndedTimeline {
+  const hint = 'Check the network between this runner and the API server.'
   const { endedAt: _, ...open } = createTargetRecord({
-    outcome: 'unknown',
-    reason: 'api-unreachable',
-    message: 'no answer from the API server for 2 m: connect ECONNREFUSED 10.0.0.1:6443',
+    outcome: 'progressing',
+    message: '2 of 3 pods with images pulled',
+    hint,
     milestones: [
       ...reached({ created: 0, observed: 0.4, scheduled: 2 }),
       createMilestone({ name: 'pulled', state: 'current', message: '2 of 3 pods' }),
@@ -484,12 +485,30 @@ function unknown(): EndedTimeline {
       reason: 'api-unreachable',
       message: 'no answer from the API server for 2 m: connect ECONNREFUSED 10.0.0.1:6443',
     },
+    hint,
     targets: [open],
     entries: [
       createEntry({ at: at(2), text: '3 pods scheduled' }),
       { at: at(20), kind: 'problem', text: 'the API server does not answer: connect ECONNREFUSED 10.0.0.1:6443' },
       { at: at(140), kind: 'verdict', outcome: 'unknown', text: 'api-unreachable: no answer for 2 m' },
     ],
+  })
+}
+
+function forbidden(): EndedTimeline {
+  const hint = 'Give user deployer get, list and watch on configmaps in namespace shop.'
+  const { endedAt: _, ...open } = createTargetRecord({
+    outcome: 'progressing',
+    message: 'waiting for it to be created',
+    hint,
+    milestones: [createMilestone({ name: 'created', state: 'current', message: '' })],
+  })
+  return createTimeline({
+    finishedAt: at(3),
+    verdict: { outcome: 'misconfigured', reason: 'forbidden', message: 'configmap/settings may not be read: no' },
+    hint,
+    targets: [open, { ...open, target: createTarget({ apiVersion: 'v1', kind: 'ConfigMap', name: 'settings' }) }],
+    entries: [],
   })
 }
 
@@ -525,5 +544,6 @@ export const cases: Readonly<Record<string, EndedTimeline>> = {
   cancelled: cancelled(),
   superseded: superseded(),
   unknown: unknown(),
+  forbidden: forbidden(),
   misconfigured: misconfigured(),
 }

@@ -1,5 +1,5 @@
 import type { ProblemRecord } from '../../src/gate/timeline.ts'
-import { phraseOf, statement } from '../../src/report/phrase.ts'
+import { phraseOf, statement, statementBelow } from '../../src/report/phrase.ts'
 import { createProblem, createTargetRecord } from './builders.ts'
 
 function phrase(reason: ProblemRecord['reason'], overrides: Partial<ProblemRecord> = {}): string {
@@ -78,5 +78,8 @@ it('a message becomes a sentence that can stand alone', () => {
   expect(statement('deployment/web', 'is paused, so its change is not rolled out')).toBe(
     'deployment/web is paused, so its change is not rolled out',
   )
-  expect(statement('job/migrate', 'the Job failed: too late')).toBe('The Job failed: too late')
+  expect(statement('job/migrate', 'the Job failed: too late')).toBe('job/migrate: the Job failed: too late')
+  expect(statementBelow('job/migrate', 'the Job failed: too late')).toBe('The Job failed: too late')
+  for (const said of ['init container a of pod/web-x exited with code 1', 'replicaset/web-1 cannot create pods'])
+    expect(statement('deployment/web', said).toLowerCase()).toBe(said)
 })

@@ -101,7 +101,7 @@ describe('the annotations', () => {
       {
         title: 'deployment/web: image ghcr.io/acme/web:v2 not found',
         message:
-          'The registry has no image `ghcr.io/acme/web:v2` (manifest unknown)\nPush the tag `v2` before you deploy, or correct `image:` in k8s/web.yaml.',
+          'deployment/web: the registry has no image `ghcr.io/acme/web:v2` (manifest unknown)\nPush the tag `v2` before you deploy, or correct `image:` in k8s/web.yaml.',
         file: 'k8s/web.yaml',
         startLine: 12,
       },

@@ -31,6 +31,7 @@ it.each([
   ['cancelled', '### 🚫 Rollout cancelled after 14 s · 1 of 2 targets ready'],
   ['superseded', '### ⏭️ Rollout superseded after 20 s · deployment/web: replaced by a newer change'],
   ['unknown', '### ❓ Rollout unknown after 2 m 20 s · the cluster could not be reached'],
+  ['forbidden', '### ⚠️ Rollout not judged · access denied by the cluster'],
   ['misconfigured', '### ⚠️ Rollout not judged · mistake in the inputs'],
 ])('the summary of %s begins with one sentence that says it all', (name, heading) => {
   expect(renderSummary(caseOf(name)).split('\n')[0]).toBe(heading)
@@ -62,7 +63,7 @@ it('the line of the manifest is a link where the address is known', () => {
 it('what went wrong and what to do stand in a red box below the headline', () => {
   expect(renderSummary(caseOf('missing-image')).split('\n').slice(2, 6)).toEqual([
     '> [!CAUTION]',
-    '> The registry has no image `ghcr.io/acme/web:v2` (manifest unknown) · `k8s/web.yaml` line 12',
+    '> deployment/web: the registry has no image `ghcr.io/acme/web:v2` (manifest unknown) · `k8s/web.yaml` line 12',
     '>',
     '> **What to do:** Push the tag `v2` before you deploy, or correct `image:` in k8s/web.yaml.',
   ])

@@ -1,0 +1,22 @@
+import { clusterCommand } from './hint-subject.ts'
+
+/** The words of the RBAC authoriser (apiserver `endpoints/handlers/responsewriters/errors.go`); others put more behind them. */
+const refusal =
+  /User "([^"]+)" cannot (?:[a-z]+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?/
+
+/**
+ * Who needs which rights on what, by the server's own words, and how to see that he has them.
+ * @param said what the server answered
+ */
+export function accessHint(said: string): string {
+  const [, user, resource, group, namespace] = refusal.exec(said) ?? []
+  if (user === undefined || resource === undefined)
+    return 'Give the kubeconfig’s user get, list and watch on what is gated; SECURITY.md of Rollout Gate has the Role to apply.'
+  const what = group === undefined || group === '' ? resource : `${resource}.${group}`
+  const [where, role, scope] =
+    namespace === undefined
+      ? ['in the whole cluster', 'ClusterRole', []]
+      : [`in namespace ${namespace}`, 'Role', ['-n', namespace]]
+  const check = clusterCommand('auth', 'can-i', 'list', what, ...scope, '--as', user)
+  return `Give user ${user} get, list and watch on ${what} ${where}, by a ${role} and its binding (SECURITY.md of Rollout Gate has them to apply). ${check} says yes once that is done.`
+}
