@@ -98,19 +98,16 @@ export function walkChecklist(service: Service, around: Surroundings, view: View
     checks.push({ state: 'remark', text: `${selected.length - staying.length} of them failed or being deleted` })
   }
 
-  const states = staying.map((pod) => examinePod(pod, view))
-  const [cause] = states.flatMap(({ problems }) => problems).sort(byImportance)
-  const old = staying.filter((pod) => view.isOfGatedRevision(pod) === false).length
-  const stale =
-    old === 0
-      ? ''
-      : old === selected.length && old === 1
-        ? ' of an older revision'
-        : `, ${old} of them of an older revision`
+  const states = staying.map((pod) => ({ ...examinePod(pod, view), pod }))
+  const fresh = staying.filter((pod) => view.isOfGatedRevision(pod) !== false)
+  // In an update it is the new pods that count; of the old ones while there are no others.
+  const [cause] = states
+    .flatMap(({ pod, problems }) => (fresh.length === 0 || fresh.includes(pod) ? problems : []))
+    .sort(byImportance)
   const why = cause === undefined ? '' : `: ${problemSentence(cause)}`
   const [none, all] = staying.length === 1 ? ['it is not', 'it is'] : ['none of them is', 'all of them are']
-  const selects = `selects ${podCount(staying.length)}${stale}`
-  const message = `${selects}, ${staying.length === 1 ? 'which is not ready' : 'none of them ready'}${why}`
+  const selects = `selects ${podCount(staying.length)}${ageWords(staying.length, fresh.length)}`
+  const message = `${selects}${unreadiness(staying.length, fresh.length)}${why}`
   const unscheduled = states.filter(({ scheduled }) => !scheduled).length
   if (unscheduled === staying.length) {
     return end('no-endpoints', message, failed(`${none} scheduled to a node${why}`), cause)
@@ -119,7 +116,7 @@ export function walkChecklist(service: Service, around: Surroundings, view: View
     unscheduled === 0 ? passed(`${all} scheduled to a node`) : failed(`${unscheduled} of them not scheduled to a node`),
   )
   const isReady = (pod: Pod) => condition(pod, 'Ready')?.status === 'True'
-  const ready = staying.filter((pod) => isReady(pod) && view.isOfGatedRevision(pod) !== false)
+  const ready = fresh.filter(isReady)
   if (ready.length > 0) {
     const words = `no endpoint takes traffic to the ${ready.length === 1 ? 'ready pod' : `${ready.length} ready pods`} yet`
     const made = endpoints === 0 ? 'none was made' : `there are ${endpointCount(endpoints)}, of other pods or ports`
@@ -130,6 +127,20 @@ export function walkChecklist(service: Service, around: Surroundings, view: View
     return end('no-endpoints', message, failed(words), cause)
   }
   return end('no-endpoints', message, failed(`${none} ready${why || unreadyWords(staying)}`), cause)
+}
+
+/** How many of the pods are of an older revision than the one that is gated. */
+function ageWords(all: number, fresh: number): string {
+  if (fresh === all) return ''
+  if (fresh > 0) return `, ${all - fresh} of them of an older revision`
+  return all === 1 ? ', of an older revision' : ', all of them of an older revision'
+}
+
+/** That none of them is ready; old pods may well be, and do not count. */
+function unreadiness(all: number, fresh: number): string {
+  if (fresh === 0) return '; no new one is there yet'
+  if (fresh < all) return fresh === 1 ? ', the new one not ready' : ', none of the new ones ready'
+  return all === 1 ? ', which is not ready' : ', none of them ready'
 }
 
 /** Of pods that are not ready and have no problem of their own, what they say: `: pod/web-x has containers with unready status: [app]`. */

@@ -163,8 +163,26 @@ describe('the walk goes on', () => {
   it('to pods that are ready, but only of an older revision', () => {
     const pods = [webPod('old')]
     const finding = walk(createService(), { pods, options: { isOfGatedRevision: () => false } })
-    expect(finding.message).toBe('selects 1 pod of an older revision, which is not ready')
+    expect(finding.message).toBe('selects 1 pod, of an older revision; no new one is there yet')
     expect(finding.lines.at(-1)).toBe('✗ only pods of an older revision are ready')
+  })
+
+  it.each([
+    [['old', 'old-too'], 'selects 2 pods, all of them of an older revision; no new one is there yet'],
+    [
+      ['old', 'new'],
+      'selects 2 pods, 1 of them of an older revision, the new one not ready: container app of pod/new ',
+    ],
+    [
+      ['old', 'new', 'new-too'],
+      'selects 3 pods, 1 of them of an older revision, none of the new ones ready: container app of pod/new ',
+    ],
+  ])('to the new pods of an update, whose old ones are ready: %j', (names, words) => {
+    const pods = names.map((name) => webPod(name, name.startsWith('old') ? {} : { status: crashLoopStatus(3, 50) }))
+    const isOfGatedRevision = ({ metadata }: Pod) => !metadata.name.startsWith('old')
+    const finding = walk(createService(), { pods, options: { isOfGatedRevision } })
+    expect(finding.message.startsWith(words)).toBe(true)
+    expect(finding.lines.at(-1)).toMatch(/^✗ only pods of an older revision are ready/)
   })
 
   it('to endpoints that nobody has made yet', () => {
