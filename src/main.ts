@@ -148,9 +148,11 @@ function publish(timeline: EndedTimeline): void {
   const stepSummary = process.env['GITHUB_STEP_SUMMARY']
   if (stepSummary && core.getInput('summary').toLowerCase() !== 'false') appendFileSync(stepSummary, summary)
   setOutputs({ ...buildOutputs(timeline), report, 'summary-file': summaryFile })
-  for (const { title, message, ...place } of buildAnnotations(timeline)) core.error(message, { title, ...place })
-  const onSuperseded = core.getInput('on-superseded') === 'pass' ? 'pass' : 'fail'
-  if (!passes(timeline, onSuperseded)) core.setFailed(plain(timeline.verdict.message.replaceAll('\n', ' · ')))
+  const hasPassed = passes(timeline, core.getInput('on-superseded') === 'pass' ? 'pass' : 'fail')
+  // A job that passes has no error to show: that another change took over is worth a warning then.
+  const annotate = hasPassed ? core.warning : core.error
+  for (const { title, message, ...place } of buildAnnotations(timeline)) annotate(message, { title, ...place })
+  if (!hasPassed) core.setFailed(plain(timeline.verdict.message.replaceAll('\n', ' · ')))
 }
 
 /** A folder of this run's own: several gates of one job must not overwrite each other's reports. */

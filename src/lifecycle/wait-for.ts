@@ -50,8 +50,8 @@ function evaluate(object: KubeObject, waitFor: WaitFor): { met: boolean; message
         .find(({ type }) => type.toLowerCase() === waitFor.condition.toLowerCase())
       const isPresent = !isStale(found?.observedGeneration ?? observedGeneration, object.metadata.generation)
       const met = isPresent && found?.status.toLowerCase() === waitFor.status.toLowerCase()
-      const words =
-        found === undefined ? 'is not reported yet' : `is ${found.status}${found.message ? `: ${found.message}` : ''}`
+      const state = `is ${found?.status}${isPresent ? '' : ' of an older generation'}`
+      const words = found === undefined ? 'is not reported yet' : `${state}${found.message ? `: ${found.message}` : ''}`
       return { met, message: `condition ${waitFor.condition} ${words}` }
     }
     case 'jsonpath': {

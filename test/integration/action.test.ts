@@ -106,6 +106,24 @@ describe('a rollout that becomes ready', () => {
   )
 
   test(
+    'of which another change took over, where that is welcome, passes the job with a warning and without an error',
+    async () => {
+      const namespace = await namespaceOf('second-apply')
+      const player = await openRecording(server, recordingPath('second-apply'), { shiftTimes: true })
+      await player.stepUntil(({ type }) => type === 'SYNCED')
+      for (let rest = 3; rest > 0; rest--) await player.stepUntil(({ type }) => type === 'SYNCED')
+      const action = start({ namespace, 'on-superseded': 'pass' })
+      await action.watching
+      await player.play({ speed: Number.POSITIVE_INFINITY })
+      const ended = await action.ended
+      expect(ended).toMatchObject({ exitCode: 0, outputs: { outcome: 'superseded', reason: 'superseded' } })
+      expect(errorsOf(ended)).toEqual([])
+      expect(ended.log).toMatch(/^::warning title=deployment\/web%3A /m)
+    },
+    limitMs,
+  )
+
+  test(
     'passes with the kubeconfig as base64, and where the runner wants neither outputs nor a summary',
     async () => {
       const namespace = await playAll('already-finished')

@@ -91,6 +91,11 @@ describe('the wish of a reference', () => {
     expect(assess(phase, certificate()).message).toBe('{.status.phase} is not there yet')
   })
 
+  it('says that a condition is of an older generation, which else would read as if it held', () => {
+    const object = certificate({ observedGeneration: 1, conditions: [condition('Ready', 'True')] })
+    expect(assess(ready, object).message).toBe('condition ready is True of an older generation')
+  })
+
   it('for absence finds nothing wrong with a deletion', () => {
     const assessment = assess({ type: 'delete' }, certificate({}, { deletionTimestamp: iso(1) }))
     expect(assessment).toMatchObject({ problems: [], message: 'still exists, waiting for its deletion' })
