@@ -38,23 +38,32 @@ const change =
   /^(?:last)?(?:operation|update|upgrade|rollout|deploy|deployment|reconcile|reconciliation|reconcilation|sync|install|installation|apply|config|configuration|provisioning)(?=Status|State|Phase|$)/i
 const errorKeys = new Set(['error', 'errors', 'err', 'errmsg', 'errormessage', 'failuremessage', 'failurereason'])
 
-/** What one field of the status says: a word, a flag, a ratio, an error, or such a thing one level below. */
-export function fromField(key: string, value: unknown, isWork: boolean): readonly Say[] {
+/**
+ * What one field of the status says: a word, a flag, a ratio, an error, or such a thing one level below.
+ * @param status what the field stands in: of a word of failure, its `message` says why
+ */
+export function fromField(key: string, value: unknown, isWork: boolean, status: Fields): readonly Say[] {
   const name = key.toLowerCase()
   if (name === 'conditions' || isEmpty(value)) return []
   if (errorKeys.has(name)) return fromError(key, value)
   if (elsewhen.test(key)) return []
   if (typeof value === 'boolean') return fromFlag(key, value)
-  if (typeof value === 'string') return fromWord(key, value, isWork)
+  if (typeof value === 'string') return explained(fromWord(key, value, isWork), status)
   if (typeof value !== 'object' || Array.isArray(value)) return []
   return Object.entries(value as Fields).flatMap(([inner, word]) => {
     const path = `${key}.${inner}`
     if (typeof word !== 'string') return []
     if (isRatio(inner, word)) return say(path, word, readGood(word), 'change')
     if (!stateKeys.has(inner.toLowerCase())) return []
-    if (!nested.test(key)) return say(path, word, meaningOf(word, isWork), 'part')
-    return say(path, word, meaningOf(word, isWork), change.test(key) ? 'change' : 'whole')
+    const weight = !nested.test(key) ? 'part' : change.test(key) ? 'change' : 'whole'
+    return explained(say(path, word, meaningOf(word, isWork), weight), value as Fields)
   })
+}
+
+/** Argo's Workflows and Applications, and many others, put the cause of a word beside it. */
+function explained(says: readonly Say[], { message }: Fields): readonly Say[] {
+  if (typeof message !== 'string' || message === '') return says
+  return says.map((each) => (each.meaning === 'failed' ? { ...each, text: `${each.text}: ${message}` } : each))
 }
 
 function fromWord(key: string, value: string, isWork: boolean): readonly Say[] {

@@ -25,7 +25,7 @@ export function saysOf(object: KubeObject): readonly Say[] {
     ...conditionsOf(object).flatMap(({ condition, where }) => fromCondition(condition, where, isWork)),
     ...unacceptedBy(object),
     ...Object.entries(status)
-      .flatMap(([key, value]) => fromField(key, value, isWork))
+      .flatMap(([key, value]) => fromField(key, value, isWork, status))
       .map((each) => asWished(each, object)),
     ...fromCounts(object),
   ]

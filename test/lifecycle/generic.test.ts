@@ -181,6 +181,14 @@ describe('a kind without a rule of its own is judged by', () => {
     })
   })
 
+  it.each<[string, object, string]>([
+    ['beside it', { phase: 'Failed', message: 'no quota in zone b' }, 'phase is Failed: no quota in zone b'],
+    ['one level below', { health: { status: 'Degraded', message: 'no quota' } }, 'health.status is Degraded: no quota'],
+    ['nowhere', { phase: 'Failed', message: { text: 'x' } }, 'phase is Failed'],
+  ])('a word of failure, with the message that stands %s', (_, status, message) => {
+    expect(assess(resource(status)).failure).toMatchObject({ reason: 'reported-failed', message })
+  })
+
   it('a failure that may be left from the spec before only from its first sight on', () => {
     const stalled = { conditions: [condition('Stalled', 'True', { lastTransitionTime: iso(-500) })] }
     expect(assess(resource(stalled), 9).status).toBe('progressing')
