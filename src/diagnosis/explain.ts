@@ -1,7 +1,7 @@
 import type { Container, Pod } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import { withCauses } from '../gate/scene.ts'
-import type { Evidence, Outcome, ProblemRecord, TargetRecord, Timeline, Verdict } from '../gate/timeline.ts'
+import type { Evidence, ProblemRecord, TargetRecord, Timeline, Verdict } from '../gate/timeline.ts'
 import type { Check, Problem } from '../lifecycle/assessment.ts'
 import { runtimeWords } from '../lifecycle/death.ts'
 import type { ReasonCode } from '../lifecycle/reasons.ts'
@@ -12,7 +12,7 @@ import { logEvidence } from './container-logs.ts'
 import { elapsedClock, eventLines } from './events.ts'
 import { Facts } from './facts.ts'
 import type { HintDetails } from './hint-subject.ts'
-import { gateHint, hintFor } from './hints.ts'
+import { gateHint, hintFor, isCutShort } from './hints.ts'
 import { nodeEvidence } from './node.ts'
 import { placeOf } from './place.ts'
 import { nodeBehind, podName } from './wanted.ts'
@@ -113,12 +113,10 @@ function unreadNotes({ problems }: TargetRecord, facts: Facts): readonly string[
   })
 }
 
-const cutShort: ReadonlySet<Outcome> = new Set(['cancelled', 'misconfigured', 'unknown'])
-
 /** Of a target that was open when the gate ended without it, the gate's own end is the reason. */
 function reasonFor({ outcome, reason }: TargetRecord, verdict: Verdict | undefined): ReasonCode | '' {
-  const isCutShort = verdict !== undefined && cutShort.has(verdict.outcome)
-  return outcome === 'progressing' && reason === '' && isCutShort ? verdict.reason : reason
+  const isItsReason = outcome === 'progressing' && reason === '' && verdict !== undefined && isCutShort(verdict)
+  return isItsReason ? verdict.reason : reason
 }
 
 function detailsOf(problem: Problem, facts: Facts): HintDetails {
@@ -164,7 +162,7 @@ function evidenceFor(problem: Problem, facts: Facts, context: Context): readonly
   const { serverOffsetMs, startedAt, store } = context
   const subject = facts.subject(problem)
   const events = subject === undefined ? [] : eventLines(subject, startedAt, serverOffsetMs, store)
-  const said = subject === undefined ? undefined : terminationMessage(problem, subject as Pod)
+  const said = subject === undefined ? undefined : terminationMessage(problem, subject as Pod, events.length > 0)
   const { container, cause, checks = [] } = problem
   const node = nodeBehind(problem, facts)
   return [
@@ -196,10 +194,15 @@ function since(timestamp: string | undefined, { startedAt, serverOffsetMs }: Con
   return at < startedAt ? ' since before the gate began' : ` since ${elapsedClock(at - startedAt)}`
 }
 
-/** What the container itself left as its termination message, beyond what the problem already says. */
-function terminationMessage({ container, message }: Problem, { status }: Pod): string | undefined {
+/**
+ * What the container itself left as its termination message, beyond what the problem already says. Of one that never
+ * started they are the runtime's words, which its events repeat.
+ */
+function terminationMessage({ container, message }: Problem, { status }: Pod, hasEvents: boolean): string | undefined {
   const statuses = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])]
   const found = statuses.find(({ name }) => name === container)
-  const words = (found?.state?.terminated?.message ?? found?.lastState?.terminated?.message ?? '').trim()
+  const end = found?.state?.terminated ?? found?.lastState?.terminated
+  const words = (end?.message ?? '').trim()
+  if (hasEvents && end?.reason === 'StartError') return undefined
   return words === '' || message.includes(runtimeWords(words)) ? undefined : words
 }

@@ -1,4 +1,4 @@
-import type { Timeline } from '../gate/timeline.ts'
+import type { Timeline, Verdict } from '../gate/timeline.ts'
 import type { ReasonCode } from '../lifecycle/reasons.ts'
 import { displayName, type Target } from '../plan/target.ts'
 import { accessHint } from './hint-access.ts'
@@ -142,8 +142,8 @@ const hints: Readonly<Record<ReasonCode, Hint>> = {
     'Check the network between this runner and the API server. The rollout itself may be fine: look before you roll back.',
   'kind-unknown': () => 'Correct the kind, or install the CustomResourceDefinition that defines it.',
   'input-invalid': () => 'Correct the inputs that the message names.',
-  cancelled: (s) =>
-    `The job was cancelled before ${name(s)} was ready. It may still become so: ${command(s, 'get', name(s))}.`,
+  cancelled: () =>
+    'The job was cancelled, the rollout was not: what was not ready may still become so. Run the job again to know.',
 }
 
 /** A deadline says nothing of why: what a pod waits for does. */
@@ -171,13 +171,18 @@ function causeHint({ target, cause }: HintSubject): string | undefined {
   return cause?.problem === undefined ? undefined : hints[cause.problem.reason]({ target, ...cause })
 }
 
+/** Finalizers that protect what is in use, or wait for what an object owns: nothing to take off by hand. */
+const ofKubernetes = /^(?:foregroundDeletion|orphan|(?:[\w.-]+\.)?kubernetes\.io\/\S+)$/
+
 /** What keeps a deleted object in the cluster, and how it goes. */
 function finalizerAdvice(subject: HintSubject, about: string): string {
   const words = subject.problem?.message ?? ''
   const [, finalizers] = /finalizers(?: hold it)?: (.+)$/.exec(words) ?? []
   if (finalizers === undefined) return ''
+  if (finalizers.split(', ').every((each) => ofKubernetes.test(each)))
+    return `Kubernetes takes ${finalizers} off once nothing uses it any more, and what it owns is gone.`
   const force = command(subject, 'patch', about, '--type=json', '-p', '[{"op":"remove","path":"/metadata/finalizers"}]')
-  return `The controller that set ${finalizers} has to take it off: does it run? Only where it is gone for good, do it by hand: ${force}.`
+  return `The controller that set ${finalizers} has to take it off: does that run? Only where it is gone for good, do so by hand: ${force}.`
 }
 
 /** What keeps a claim from its volume, by the words of the binder and of provisioners. */
@@ -192,13 +197,18 @@ function claimHint(subject: HintSubject): string {
   return `Its storage class, size or access mode may not be had. Its events: ${described(subject)}.`
 }
 
+/** Whether the gate ended without judging what was still open. */
+export function isCutShort({ outcome }: Verdict): boolean {
+  return outcome === 'cancelled' || outcome === 'misconfigured' || outcome === 'unknown'
+}
+
 /**
- * What to do about a gate that ended without judging its targets, because it does not see the cluster; nothing where the
- * targets' own hints say it.
+ * What to do about a gate that ended without judging its targets: it was cancelled, or does not see the cluster. Nothing
+ * where the targets' own hints say it.
  */
 export function gateHint({ verdict, targets: [first] }: Timeline): string | undefined {
-  if (first === undefined || (verdict?.outcome !== 'misconfigured' && verdict?.outcome !== 'unknown')) return undefined
-  // These hints are about the cluster: any target will do.
+  if (first === undefined || verdict === undefined || !isCutShort(verdict)) return undefined
+  // These hints are about the gate: any target will do.
   return hintFor(first.target, verdict.reason, { said: verdict.message })
 }
 

@@ -63,7 +63,10 @@ const phrases: Readonly<Partial<Record<ReasonCode, Phrase>>> = {
     [/per (?:Pod|Container) is/, 'denied by a LimitRange'],
   ]),
   'replica-failure': fromWords([[/no PriorityClass with name (\S+) was found/, 'PriorityClass $1 is missing']]),
-  'condition-false': fromWords([[/^([\w./-]+) is False\b/, 'its condition $1 is False']]),
+  'condition-false': fromWords([
+    [/\(FailedGet\w*Metric\)/, 'the autoscaler cannot read its metric'],
+    [/^([\w./-]+) is False\b/, 'its condition $1 is False'],
+  ]),
   'job-failed': (problem) => ofContainer((name) => `the Job failed in ${name}${exitCode(problem)}`)(problem),
 }
 

@@ -1,6 +1,7 @@
 import type { Container, Pod } from '../../src/cluster/objects.ts'
 import type { HintDetails } from '../../src/diagnosis/hint-subject.ts'
 import { gateHint, hintFor } from '../../src/diagnosis/hints.ts'
+import type { Outcome } from '../../src/gate/timeline.ts'
 import type { Problem } from '../../src/lifecycle/assessment.ts'
 import { type ReasonCode, reasonCodes } from '../../src/lifecycle/reasons.ts'
 import { createTarget } from '../gate/builders.ts'
@@ -290,7 +291,16 @@ describe('the hint knows the usual way out of', () => {
       'a pod that finalizers hold',
       'pod-stuck',
       { subject: 'pod/db-0', message: 'is still there although its grace period is over: its finalizers hold it: a/b' },
-      /^The controller that set a\/b has to take it off: does it run\? .*: `kubectl patch pod\/db-0 --type=json -p '\[\{"op":"remove","path":"\/metadata\/finalizers"\}\]' -n shop`\.$/,
+      /^The controller that set a\/b has to take it off: does that run\? .*: `kubectl patch pod\/db-0 --type=json -p '\[\{"op":"remove","path":"\/metadata\/finalizers"\}\]' -n shop`\.$/,
+    ],
+    [
+      'a claim that pods still use',
+      'terminating',
+      {
+        subject: 'persistentvolumeclaim/data',
+        message: 'is being deleted and waits for its finalizers: kubernetes.io/pvc-protection',
+      },
+      /Kubernetes takes kubernetes\.io\/pvc-protection off once nothing uses it any more/,
     ],
     [
       'a target that finalizers hold',
@@ -334,7 +344,7 @@ describe('the hint knows the usual way out of', () => {
 })
 
 describe('the hint for a gate that does not see its targets', () => {
-  const blind = (outcome: 'misconfigured' | 'unknown' | 'cancelled', reason: ReasonCode, message = '') =>
+  const blind = (outcome: Outcome, reason: ReasonCode, message = '') =>
     gateHint(createTimeline({ verdict: { outcome, reason, message }, targets: [createTargetRecord()] }))
 
   it.each([
@@ -362,7 +372,11 @@ describe('the hint for a gate that does not see its targets', () => {
       expect(blind('unknown', reason)).toMatch(/look before you roll back\.$/)
   })
 
-  it('is left to its targets where it was cancelled', () => {
-    expect(blind('cancelled', 'cancelled')).toBeUndefined()
+  it('says that a rollout goes on when its job is cancelled', () => {
+    expect(blind('cancelled', 'cancelled')).toMatch(/may still become so/)
+  })
+
+  it('is left to its targets where they were judged', () => {
+    expect(blind('failed', 'crash-loop')).toBeUndefined()
   })
 })
