@@ -166,7 +166,7 @@ describe('the check', () => {
       end_line: 120,
       annotation_level: 'failure',
       title: 'deployment/web-119: image not found',
-      message: 'The registry has no such image',
+      message: 'deployment/web-119: the registry has no such image',
     })
   })
 
