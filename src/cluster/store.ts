@@ -41,6 +41,7 @@ export interface Change {
  */
 export class Store {
   readonly #objects = new Map<string, KubeObject>()
+  readonly #byUid = new Map<string, KubeObject>()
   readonly #owned = new Map<string, Map<string, KubeObject>>()
   readonly #byKind = new Map<string, Map<string, KubeObject>>()
   readonly #events = new Map<string, Map<string, EventObject>>()
@@ -97,6 +98,11 @@ export class Store {
   /** The object of that group, kind, namespace and name, whatever its version. */
   get(reference: { apiVersion: string; kind: string; namespace?: string; name: string }): KubeObject | undefined {
     return this.#objects.get(objectKey(reference))
+  }
+
+  /** The object with that uid, while it exists. */
+  withUid(uid: string): KubeObject | undefined {
+    return this.#byUid.get(uid)
   }
 
   /** All objects of a kind in a namespace (undefined: those without one), in the order in which they were first seen. */
@@ -213,6 +219,7 @@ export class Store {
 
   #insert(key: string, object: KubeObject): void {
     this.#objects.set(key, object)
+    if (object.metadata.uid !== undefined) this.#byUid.set(object.metadata.uid, object)
     const kind = kindKey(object.kind, object.metadata.namespace)
     const same = this.#byKind.get(kind) ?? new Map<string, KubeObject>()
     this.#byKind.set(kind, same.set(key, object))
@@ -225,6 +232,7 @@ export class Store {
 
   #remove(key: string, object: KubeObject): void {
     this.#objects.delete(key)
+    if (object.metadata.uid !== undefined) this.#byUid.delete(object.metadata.uid)
     this.#byKind.get(kindKey(object.kind, object.metadata.namespace))?.delete(key)
     this.#disown(key, object)
   }

@@ -112,10 +112,8 @@ export class Gate {
 
   /** The pods of the gated revision of the target at this place, as far as they are known; of a Pod, itself. */
   gatedPods(index: number): readonly Pod[] {
-    const { target, object, assessment } = this.#tracks[index] ?? {}
-    if (object?.kind === 'Pod') return [object as Pod]
-    const all = this.store.list('Pod', target?.namespace) as readonly Pod[]
-    return all.filter(({ metadata }) => assessment?.pods?.has(metadata.uid ?? ''))
+    const { object, assessment } = this.#tracks[index] ?? {}
+    return this.#podsOf(object, assessment)
   }
 
   /** When to look again; undefined when it is over. */
@@ -224,7 +222,7 @@ export class Gate {
     const concerned = new Set(this.#family.concernedBy(object, this.store))
     this.#pods.observe(change, this.#now)
     if (object.kind === 'Event') return concerned
-    for (const track of this.#tracks) if (isConcerned(track, object)) concerned.add(track)
+    for (const track of this.#tracks) if (isConcerned(track, change)) concerned.add(track)
     for (const track of this.#byName.get(nameKey(nameOf(object))) ?? []) {
       // What a Job was like at its end may say more than was seen of it: it can be removed as soon as it has completed.
       if (after === undefined && before?.kind === 'Job' && track.object?.metadata.uid === before.metadata.uid) {
@@ -377,7 +375,9 @@ export class Gate {
     if (track.ended !== undefined) return
     const judged = track.rule.assess(track.object, this.#view(track))
     const { expectImages } = this.#settings
-    const assessment = withExpectedImages(judged, this.#podsOf(track.object, judged), expectImages, { now: this.#now })
+    const assessment = withExpectedImages(judged, this.#stayingPodsOf(track.object, judged), expectImages, {
+      now: this.#now,
+    })
     const wasReady = track.isReady
     if (track.assessment === undefined && assessment.status !== 'ready') this.#warnOfClocks(track, track.object)
     track.assessment = assessment
@@ -412,12 +412,14 @@ export class Gate {
   }
 
   /** The pods of the revision that is gated; of a pod of the user's own, itself. */
-  #podsOf(object: KubeObject, { pods }: Assessment): readonly Pod[] {
-    if (object.kind === 'Pod') return [object as Pod]
-    const all = this.store.list('Pod', object.metadata.namespace) as readonly Pod[]
-    return all.filter(
-      ({ metadata: { uid, deletionTimestamp } }) => deletionTimestamp === undefined && pods?.has(uid ?? ''),
-    )
+  #podsOf(object: KubeObject | undefined, assessment: Assessment | undefined): readonly Pod[] {
+    if (object?.kind === 'Pod') return [object as Pod]
+    // Asked of many targets at every event: each is to cost no more than its own pods.
+    return [...(assessment?.pods ?? [])].flatMap((uid) => (this.store.withUid(uid) as Pod | undefined) ?? [])
+  }
+
+  #stayingPodsOf(object: KubeObject, assessment: Assessment): readonly Pod[] {
+    return this.#podsOf(object, assessment).filter(({ metadata }) => metadata.deletionTimestamp === undefined)
   }
 
   /** When all is ready, an expected container that no gated pod has proves nothing. */
@@ -425,7 +427,7 @@ export class Gate {
     const [first] = this.#tracks
     if (first === undefined || !this.#tracks.every(({ isReady }) => isReady)) return
     const pods = this.#tracks.flatMap(({ object, assessment }) =>
-      object === undefined || assessment === undefined ? [] : this.#podsOf(object, assessment),
+      object === undefined || assessment === undefined ? [] : this.#stayingPodsOf(object, assessment),
     )
     const unseen = unseenContainers(pods, this.#settings.expectImages)
     if (unseen.length === 0) return
@@ -531,10 +533,14 @@ export class Gate {
   }
 }
 
-/** Whether an object that the target does not own has a say in its lifecycle. */
-function isConcerned({ rule, target }: Track, { kind, metadata }: KubeObject): boolean {
-  if (!rule.concernedBy?.includes(kind)) return false
-  return metadata.namespace === undefined || metadata.namespace === target.namespace
+/** Whether an object that the target does not own has a say in its lifecycle, or had one before it changed. */
+function isConcerned({ rule, target, object, assessment }: Track, { before, after }: Change): boolean {
+  const { kind, metadata } = (after ?? before) as KubeObject
+  if (!rule.concernedBy?.includes(kind) || object === undefined) return false
+  if (metadata.namespace !== undefined && metadata.namespace !== target.namespace) return false
+  return [before, after].some(
+    (other) => other !== undefined && (rule.isConcernedBy?.(object, other, assessment) ?? true),
+  )
 }
 
 function record(track: Track): TargetRecord {

@@ -11,6 +11,11 @@ export interface Rule {
   relatives(object: KubeObject): readonly WatchRequest[]
   /** Kinds whose objects concern it although it does not own them, in its namespace or without one. */
   readonly concernedBy?: readonly string[]
+  /**
+   * Of the objects of those kinds, whether this one concerns it; all, where the rule does not say. Whoever is named by few
+   * of many should say: else each change of any costs a new look at each target. `last` is how it was judged before.
+   */
+  isConcernedBy?(object: KubeObject, other: KubeObject, last: Assessment | undefined): boolean
   /** The words by which an object says now that it has failed: since when each stands is kept in its history. */
   failures?(object: KubeObject): readonly string[]
   /** Where the object stands now. Only asked once the first lists of its relatives are complete or refused. */

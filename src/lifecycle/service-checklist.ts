@@ -221,15 +221,21 @@ function nearMiss({ spec }: Service, pods: readonly Pod[], workloads: readonly W
     ...pods.filter((pod) => !isReplaced(pod)).map((of) => ({ labels: of.metadata.labels ?? {}, of })),
     ...workloads.map((of) => ({ labels: podsMetadata(of).metadata.labels ?? {}, of })),
   ]
-  const likeness = ({ labels }: Carrier) =>
-    selector.reduce((sum, [key, value]) => sum + (labels[key] === undefined ? 0 : similarity(value, labels[key])), 0)
-  const [first] = carriers.toSorted((a, b) => likeness(b) - likeness(a))
-  if (first === undefined || likeness(first) < leastLikeness) return ''
+  const likeness = (of: Carrier | undefined) =>
+    selector.reduce((sum, [key, value]) => {
+      const label = of?.labels[key]
+      return sum + (label === undefined ? 0 : similarity(value, label))
+    }, 0)
+  // Pods of one workload carry the same: of thousands of pods, few sets of labels are to be compared.
+  const [best] = [...Map.groupBy(carriers, ({ labels }) => selector.map(([key]) => labels[key]).join()).values()]
+    .map((group) => ({ group, likeness: likeness(group[0]) }))
+    .toSorted((a, b) => b.likeness - a.likeness)
+  const [first] = best?.group ?? []
+  if (best === undefined || first === undefined || best.likeness < leastLikeness) return ''
   const shown = Object.fromEntries(
     selector.flatMap(([key]) => (first.labels[key] === undefined ? [] : [[key, first.labels[key]]])),
   )
-  const same = carriers.filter(({ labels }) => Object.entries(shown).every(([key, value]) => labels[key] === value))
-  const count = same.filter(({ of }) => of.kind === 'Pod').length
+  const count = best.group.filter(({ of }) => of.kind === 'Pod').length
   const words = labelWords(shown)
   if (count > 0) return `; ${podCount(count)} ${count === 1 ? 'carries' : 'carry'} ${words}`
   return `; ${nameOf(first.of)} makes pods with ${words}`

@@ -8,8 +8,9 @@ export function isSelectedBy(
   { spec }: Service,
   { metadata }: { readonly metadata: Pick<ObjectMeta, 'labels'> },
 ): boolean {
-  const wanted = Object.entries(spec?.selector ?? {})
-  return wanted.length > 0 && wanted.every(([key, value]) => metadata.labels?.[key] === value)
+  const { selector = {} } = spec ?? {}
+  const wanted = Object.keys(selector)
+  return wanted.length > 0 && wanted.every((key) => metadata.labels?.[key] === selector[key])
 }
 
 /** The labels that a workload gives to its pods, as the metadata of one. */

@@ -22,6 +22,10 @@ export const serviceRule: Rule = {
     hasEndpoints(object as Service)
       ? [sliceRequest(object), podRequest(object as Service), ...workloadRequests(object)]
       : [],
+  isConcernedBy: (object, other, last) =>
+    // Whose selector matches nothing is told what it may have meant, which any of them may be.
+    last?.problems.some(({ reason }) => reason === 'selector-matches-nothing') === true ||
+    isBehind(object as Service, other),
   assess: (object, view) => assessService(object as Service, view),
 }
 
@@ -163,6 +167,11 @@ function slow(service: Service, view: View, reason: Problem['reason'], message: 
     firstSeenAt: view.history.firstSeenAt,
     proven: false,
   }
+}
+
+function isBehind(service: Service, other: KubeObject): boolean {
+  if (other.kind === 'EndpointSlice') return isSliceOf(service, other)
+  return isSelectedBy(service, other.kind === 'Pod' ? other : podsMetadata(other))
 }
 
 function hasEndpoints({ spec = {} }: Service): boolean {

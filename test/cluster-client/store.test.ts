@@ -40,3 +40,17 @@ describe('what a store knows of the pods of a namespace', () => {
     expect(storeAfter([refused(pods), listed(pods)]).refusal(pods)).toBeUndefined()
   })
 })
+
+it('finds an object by its uid, as it stands now, until it is gone', () => {
+  const pod = (resourceVersion: string) => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'web', namespace: 'shop', uid: 'u1', resourceVersion },
+  })
+  const seen: readonly Observation[] = [
+    { type: 'ADDED', object: pod('1') },
+    { type: 'MODIFIED', object: pod('2') },
+  ]
+  expect(storeAfter(seen).withUid('u1')).toEqual(pod('2'))
+  expect(storeAfter([...seen, { type: 'DELETED', object: pod('3') }]).withUid('u1')).toBeUndefined()
+})

@@ -150,3 +150,25 @@ describe('a Service without a ready endpoint says why', () => {
     ])
   })
 })
+
+describe('a Service is looked at anew', () => {
+  const isConcerned = (other: KubeObject, last?: ReturnType<typeof judge>) =>
+    serviceRule.isConcernedBy?.(createService(), other, last)
+
+  it('when a pod, a workload or a slice of its own changes', () => {
+    expect(isConcerned(a)).toBe(true)
+    expect(isConcerned(createDeployment())).toBe(true)
+    expect(isConcerned(createSlice([a]))).toBe(true)
+  })
+
+  it('not when one of another Service does', () => {
+    const { metadata, ...slice } = createSlice([a])
+    const labels = { 'kubernetes.io/service-name': 'api' }
+    expect(isConcerned(webPod('other', readyStatus(1), { labels: { app: 'api' } }))).toBe(false)
+    expect(isConcerned({ ...slice, metadata: { ...metadata, labels } })).toBe(false)
+  })
+
+  it('when any pod comes, as long as its selector matches nothing: it may have meant that one', () => {
+    expect(isConcerned(webPod('other', readyStatus(1), { labels: { app: 'api' } }), judge(createService()))).toBe(true)
+  })
+})
