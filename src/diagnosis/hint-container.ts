@@ -1,14 +1,18 @@
 import type { Probe } from '../cluster/objects.ts'
 import { command, containerOf, describedPod, type HintSubject, imageOf, inNamespace } from './hint-subject.ts'
 
-/** What the container said last: nine times in ten that is the cause. The command shows all of it. */
-export function readLog(subject: HintSubject, isPrevious = true): string {
+/**
+ * What the container said last: nine times in ten that is the cause. The command shows all of it.
+ * @param shape.isPrevious the container has been started again since
+ * @param shape.isNamed the sentence before is about the container
+ */
+export function readLog(subject: HintSubject, { isPrevious = false, isNamed = false } = {}): string {
   const { problem, lastLine } = subject
   const who = containerOf(subject)
   const words =
     lastLine === undefined
-      ? `The log of ${who} says why, if anything does`
-      : `The last line that ${who} logged is "${lastLine}". The whole log`
+      ? `${isNamed ? 'Its log' : `The log of ${who}`} says why, if anything does`
+      : `The last line that ${isNamed ? 'it' : who} logged is "${lastLine}". The whole log`
   const { subject: about = '', container } = problem ?? {}
   if (!about.startsWith('pod/')) return `${words}.`
   const name = container === undefined ? [] : ['-c', container]
@@ -23,7 +27,11 @@ export function crashHint(subject: HintSubject): string {
     exitCode === 0 && signal === undefined
       ? `${capital(containerOf(subject))} ends without an error, and is started again: keep its program in the foreground, or run it as a Job.`
       : `Find out why ${containerOf(subject)} exits.`
-  return [what, exitCode === undefined ? '' : (exitMeanings[exitCode] ?? ''), readLog(subject)]
+  return [
+    what,
+    exitCode === undefined ? '' : (exitMeanings[exitCode] ?? ''),
+    readLog(subject, { isPrevious: true, isNamed: true }),
+  ]
     .filter(Boolean)
     .join(' ')
 }
@@ -139,7 +147,7 @@ export function probeHint(kind: 'liveness' | 'readiness' | 'startup', subject: H
   const probe = subject.spec?.[`${kind}Probe`]
   const further = {
     liveness: 'If the container only needs longer to start, give it a startupProbe.',
-    readiness: readLog(subject, false),
+    readiness: readLog(subject),
     startup: `If the container only needs longer, raise the probe's failureThreshold${arithmetic(probe)}.`,
   }
   return `${asked(probe, subject)} ${further[kind]}`
@@ -181,7 +189,7 @@ function arithmetic(probe: Probe | undefined): string {
 
 /** The pod as a whole has ended. */
 export function endedHint(subject: HintSubject): string {
-  return `Nothing restarts the pod. ${subject.problem?.container === undefined ? `See how it ended: ${describedPod(subject)}.` : readLog(subject, false)}`
+  return `Nothing restarts the pod. ${subject.problem?.container === undefined ? `See how it ended: ${describedPod(subject)}.` : readLog(subject)}`
 }
 
 function capital(text: string): string {

@@ -48,7 +48,7 @@ const hints: Readonly<Record<ReasonCode, Hint>> = {
     `Build ${imageOf(s)} for the architecture of the cluster's nodes: \`docker buildx build --platform …\`. ${clusterCommand('get', 'nodes', '-L', 'kubernetes.io/arch')} shows it.`,
   'config-missing': missingHint,
   'init-container-failed': (s) =>
-    `The pod starts only when ${s.problem === undefined ? 'its init container' : containerOf(s)} succeeds. ${readLog(s)}`,
+    `The pod starts only when ${s.problem === undefined ? 'its init container' : containerOf(s)} succeeds. ${readLog(s, { isPrevious: true, isNamed: true })}`,
   'liveness-failing': (s) => probeHint('liveness', s),
   'startup-failing': (s) => probeHint('startup', s),
   'readiness-failing': (s) =>
@@ -82,7 +82,7 @@ const hints: Readonly<Record<ReasonCode, Hint>> = {
   'replica-failure': creationHint,
   paused: (s) => `Resume it: ${command(s, 'rollout', 'resume', name(s))}.`,
   'job-failed': (s) =>
-    `${readLog(s, false)} A failed Job does not run again: once the cause is mended, delete the Job (${command(s, 'delete', name(s))}) and apply it anew.`,
+    `${readLog(s)} A failed Job does not run again: once the cause is mended, delete the Job (${command(s, 'delete', name(s))}) and apply it anew.`,
   'job-deadline-exceeded': (s) =>
     `Raise activeDeadlineSeconds, or make the Job faster; then delete the Job (${command(s, 'delete', name(s))}) and apply it anew.`,
   suspended: (s) => `Resume it: ${command(s, 'patch', name(s), '-p', '{"spec":{"suspend":false}}')}.`,
@@ -134,7 +134,7 @@ const hints: Readonly<Record<ReasonCode, Hint>> = {
   'image-mismatch': ({ problem }) =>
     /was loaded onto the node/.test(problem?.message ?? '')
       ? 'The image was not pulled, so only its ID is known, and no digest of a registry. Push it and let the node pull it, or put the ID that the build printed into expect-images.'
-      : `Find out who moved the tag of ${problem?.detail?.image ?? 'the image'} after this workflow pushed it, or deploy by digest (image@sha256:…), which no one can move.`,
+      : `Find out who moved the tag of ${problem?.detail?.image ?? 'the image'} after this workflow pushed it, or deploy by digest (\`image@sha256:…\`), which no one can move.`,
   'credentials-expired': () =>
     'Renew the credentials in the kubeconfig; short-lived ones have to be fetched in this job. The rollout itself may be fine: look before you roll back.',
   forbidden: ({ said = '' }) => accessHint(said),

@@ -54,7 +54,9 @@ const phrases: Readonly<Partial<Record<ReasonCode, Phrase>>> = {
   'liveness-failing': ofContainer((name) => `${name} fails its liveness probe`),
   'startup-failing': ofContainer((name) => `${name} fails its startup probe`),
   'readiness-failing': ofContainer((name) => `${name} fails its readiness probe`),
-  'container-create-failed': ofContainer((name) => `${name} could not be created`),
+  'container-create-failed': (problem) =>
+    fromWords([[/volume "([^"]+)".* cannot be mounted/, 'volume $1 cannot be mounted']])(problem) ??
+    ofContainer((name) => `${name} could not be created`)(problem),
   'quota-exceeded': fromWords([[/exceeded quota: (\S+),/, 'quota $1 exceeded']]),
   'admission-denied': fromWords([
     [/violates PodSecurity "([^":]+)/, 'denied by the Pod Security standard "$1"'],

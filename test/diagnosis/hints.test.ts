@@ -89,7 +89,7 @@ describe('the hint for a missing object', () => {
 describe('the hint for a container that crashes', () => {
   it('quotes its last words and shows the way to all of them', () => {
     expect(hint('crash-loop', { detail: { exitCode: 3 } }, { lastLine: 'no database' })).toBe(
-      'Find out why container app exits. The last line that container app logged is "no database". The whole log: `kubectl logs pod/web-1-a -c app --previous -n shop`.',
+      'Find out why container app exits. The last line that it logged is "no database". The whole log: `kubectl logs pod/web-1-a -c app --previous -n shop`.',
     )
   })
 
@@ -360,7 +360,7 @@ describe('the hint for a gate that does not see its targets', () => {
       'cannot list resource "nodes" in API group "" at the cluster scope',
       /on nodes in the whole cluster, by a ClusterRole .* `kubectl auth can-i list nodes --as ci`/,
     ],
-    ['may not', /^Give the kubeconfig’s user get, list and watch on what is gated/],
+    ['may not', /^Give the kubeconfig’s user get, list and watch on what is gated.* to apply\.$/],
   ])('names who needs which rights where: %s', (words, pattern) => {
     expect(blind('misconfigured', 'forbidden', `x may not be read: x is forbidden: User "ci" ${words}`)).toMatch(
       pattern,
@@ -368,6 +368,9 @@ describe('the hint for a gate that does not see its targets', () => {
   })
 
   it('warns against rolling back a rollout that nobody saw', () => {
+    expect(blind('unknown', 'forbidden', 'deployment/web may no longer be read: no')).toMatch(
+      /look before you roll back\.$/,
+    )
     for (const reason of ['api-unreachable', 'credentials-expired'] as const)
       expect(blind('unknown', reason)).toMatch(/look before you roll back\.$/)
   })
