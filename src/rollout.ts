@@ -158,7 +158,7 @@ async function planTargets(
     () => resolveReferences(parsed, resources, { namespace: cluster.namespace, milestones }),
     () => resolveStreamLogs(inputs.streamLogs, resources),
   )
-  const namesOf = async (request: WatchRequest) => (await cluster.list(request)).map(({ metadata }) => metadata.name)
+  const namesOf = async (request: WatchRequest) => (await cluster.select(request)).map(({ metadata }) => metadata.name)
   const names = new Map(
     await Promise.all(resolution.selections.map(async (selection) => [selection, await namesOf(selection)] as const)),
   )

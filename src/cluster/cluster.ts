@@ -99,6 +99,11 @@ export class Cluster {
     return this.#version
   }
 
+  get #contact() {
+    const { server, context, user } = this.#kubeconfig
+    return { clock: this.#clock, server, context, user }
+  }
+
   /** Server minus this machine, in milliseconds; the more answers, the closer. */
   get serverOffsetMs(): number {
     return this.#client.serverOffsetMs
@@ -114,13 +119,29 @@ export class Cluster {
    * and at once for refused credentials, missing access or a bad certificate, it throws a `UserError` with the reason.
    */
   async discover(): Promise<readonly ApiResource[]> {
-    const { server, context, user } = this.#kubeconfig
-    const contact = { clock: this.#clock, server, context, user }
-    return firstContact(contact, async () => {
+    const forbidden = {
+      deed: 'even ask what is served',
+      remedy: 'Bind it to the cluster role system:discovery, and to a role that may get, list and watch what is gated.',
+    }
+    return firstContact({ ...this.#contact, forbidden }, async () => {
       const [resources, version] = await Promise.all([this.#rediscover(), serverVersion(this.#client)])
       this.#version = version
       return resources
     })
+  }
+
+  /**
+   * The objects that a selector names at the very start, before anything is watched: as patient as the first contact, and
+   * throws a `UserError` for what only the user can mend, a list that is forbidden among it.
+   */
+  async select(request: WatchRequest): Promise<readonly KubeObject[]> {
+    const { kind, labelSelector, namespace } = request
+    const selector = labelSelector === undefined ? '--all' : `-l ${labelSelector}`
+    const forbidden = {
+      deed: `list what ${kind} ${selector}${namespace === undefined ? '' : ` in namespace ${namespace}`} names`,
+      remedy: 'Give it get, list and watch on what is gated, or name each object.',
+    }
+    return firstContact({ ...this.#contact, forbidden }, () => this.list(request))
   }
 
   /** The objects that a request names now. `ApiError` 404 when the server does not know the kind. */

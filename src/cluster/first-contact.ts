@@ -11,6 +11,8 @@ export interface Contact {
   readonly server: string
   readonly context: string
   readonly user: string
+  /** What the user may not do where the server says 403, and what to give him. */
+  readonly forbidden: { readonly deed: string; readonly remedy: string }
 }
 
 /**
@@ -39,7 +41,7 @@ function mayHeal(error: unknown): boolean {
   )
 }
 
-function explain({ server, context, user }: Contact, error: unknown): unknown {
+function explain({ server, context, user, forbidden }: Contact, error: unknown): unknown {
   const host = new URL(server).host
   if (error instanceof ApiError && error.status === 401) {
     return misconfigured(
@@ -51,8 +53,7 @@ function explain({ server, context, user }: Contact, error: unknown): unknown {
   if (error instanceof ApiError && error.status === 403) {
     return misconfigured(
       'forbidden',
-      `User "${user}" (context "${context}") may not even ask the cluster ${host} what it serves: ${error.message}. ` +
-        'Bind it to the cluster role system:discovery, and to a role that may get, list and watch what is gated.',
+      `User "${user}" (context "${context}") may not ${forbidden.deed} on the cluster ${host}: ${error.message}. ${forbidden.remedy}`,
     )
   }
   if (error instanceof ConnectionError && error.certificate) {

@@ -85,7 +85,8 @@ export function resolveReferences(
 
   const selections = new Map<string, WatchRequest>()
   for (const entry of resolved) {
-    if (entry.reference.selector === undefined) continue
+    // `!secret --all` means every reference to one, whatever is there and whether or not it may be listed.
+    if (entry.reference.selector === undefined || excludesKind(entry.reference)) continue
     const request = requestOf(entry)
     selections.set(JSON.stringify(request), request)
   }
@@ -134,6 +135,11 @@ function checkMilestones(
       `${quote(name)} is no milestone of ${kinds}.${didYouMean(name, known) || ` There are ${[...known].join(', ')}.`}`,
     )
   }
+}
+
+/** Whether a reference excludes all objects of its kind and namespace. */
+export function excludesKind({ exclude, selector }: Reference): boolean {
+  return exclude && selector === ''
 }
 
 /** What to list for a reference with a selector. */

@@ -2,7 +2,7 @@ import type { WatchRequest } from '../cluster/feed.ts'
 import { type Finding, throwAll } from './findings.ts'
 import { apiVersionOf } from './kinds.ts'
 import { duplicateOf, type Manifest } from './manifests/manifest.ts'
-import { type Resolution, type Resolved, requestOf } from './resolve.ts'
+import { excludesKind, type Resolution, type Resolved, requestOf } from './resolve.ts'
 import type { Source, Target, TargetClocks } from './target.ts'
 
 /** What the gate is to watch. */
@@ -38,6 +38,7 @@ export function resolveTargets(
   const listed = new Map(selections.map((selection) => [JSON.stringify(selection), [...namesOf(selection)].sort()]))
   const drafts = new Map<string, Draft>()
   const excluded = new Set<string>()
+  const excludedKinds = new Set<string>()
 
   for (const entry of resolved) {
     const { reference, resource } = entry
@@ -47,6 +48,10 @@ export function resolveTargets(
       told.push(`${place}: ${resource.plural} have no namespace, so ${reference.namespace} is not used.`)
     }
 
+    if (excludesKind(reference)) {
+      excludedKinds.add(kindKeyOf(entry))
+      continue
+    }
     const names = selector === undefined ? [reference.name ?? ''] : (listed.get(JSON.stringify(requestOf(entry))) ?? [])
     if (reference.exclude) {
       for (const name of names) excluded.add(keyOf(entry, name))
@@ -66,7 +71,7 @@ export function resolveTargets(
       told.push(`${input}, line ${reference.line}: excludes ${reference.kind}/${reference.name}, which no line names.`)
     }
   }
-  const kept = [...drafts].filter(([key]) => !excluded.has(key)).map(([, draft]) => draft)
+  const kept = [...drafts.values()].filter(({ key, kindKey }) => !excluded.has(key) && !excludedKinds.has(kindKey))
   const manifests = new Map(
     kept.flatMap(({ target, manifest }) => (manifest === undefined ? [] : [[target, manifest]])),
   )
@@ -79,9 +84,15 @@ function keyOf({ reference, resource, namespace }: Resolved, name: string): stri
   return JSON.stringify([group, kind, namespace ?? '', name, name === '' ? reference.selector : ''])
 }
 
+/** What the targets of one kind in one namespace have in common. */
+function kindKeyOf({ resource: { group, kind }, namespace }: Resolved): string {
+  return JSON.stringify([group, kind, namespace ?? ''])
+}
+
 /** A target on its way, with the reference that decides where two differ. */
 interface Draft {
   readonly key: string
+  readonly kindKey: string
   readonly target: Target
   readonly source: Source
   readonly byName: boolean
@@ -94,6 +105,7 @@ function draftOf(entry: Resolved, input: string, name: string): Draft {
   const source = { file: manifest?.file ?? input, line }
   return {
     key: keyOf(entry, name),
+    kindKey: kindKeyOf(entry),
     source,
     byName: selector === undefined,
     manifest,

@@ -292,6 +292,21 @@ describe('what only the user can mend', () => {
   )
 
   test(
+    'is a selector of what may not be listed',
+    async () => {
+      const namespace = await playAll('already-finished')
+      server.deny({ verb: 'list', group: 'apps', resource: 'deployments' })
+      const ended = await run({ namespace, resources: 'deployment -l app=web' })
+      expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'forbidden' })
+      const [error] = errorsOf(ended)
+      expect(error).toContain(`may not list what Deployment -l app=web in namespace ${namespace} names on the cluster`)
+      expect(error).toContain('deployments.apps is forbidden')
+      expect(error).toContain('Give it get, list and watch')
+    },
+    limitMs,
+  )
+
+  test(
     'is a target that may not be read',
     async () => {
       const namespace = await playAll('already-finished')

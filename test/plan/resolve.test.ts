@@ -118,6 +118,12 @@ describe('selectors', () => {
 })
 
 describe('excludes', () => {
+  it('of a kind with --all hold for whatever is named, without asking what is there', () => {
+    const text = 'deploy/web\npod/a\npod/a -n other\npod -l app=x\n!pods --all'
+    expect(namesOf(text, { 'app=x': ['db'] })).toEqual(['shop:deployment.apps/web', 'other:pod/a'])
+    expect(resolve('deploy/web\n!pods --all').selections).toEqual([])
+  })
+
   it('leave out what they name, wherever they stand', () => {
     expect(namesOf('!deploy/a\ndeploy -l app=x\ndeploy/c', { 'app=x': ['a', 'b'] })).toEqual([
       'shop:deployment.apps/b',
