@@ -3,6 +3,7 @@ import { statusOf } from '../cluster/failures.ts'
 import type { FeedEvent, Observation, WatchRequest } from '../cluster/feed.ts'
 import type { LogRequest, LogTail } from '../cluster/logs.ts'
 import type { KubeObject, Pod } from '../cluster/objects.ts'
+import { Slots } from '../cluster/slots.ts'
 import type { Gate } from '../gate/gate.ts'
 import { withCauses } from '../gate/scene.ts'
 import type { Entry, TargetRecord } from '../gate/timeline.ts'
@@ -39,8 +40,7 @@ export class EvidenceReader {
     string,
     'answered' | { readonly reading: Promise<void>; readonly giveUp: (why: string) => void }
   >()
-  readonly #queue: (() => void)[] = []
-  #reading = 0
+  readonly #slots = new Slots(mostAtATime)
   #isLast = false
   #isClosed = false
 
@@ -132,13 +132,11 @@ export class EvidenceReader {
   }
 
   async #inTurn<T>(read: () => Promise<T>): Promise<T> {
-    if (this.#reading >= mostAtATime) await new Promise<void>((resolve) => this.#queue.push(resolve))
-    this.#reading++
+    await this.#slots.take()
     try {
       return await read()
     } finally {
-      this.#reading--
-      this.#queue.shift()?.()
+      this.#slots.release()
     }
   }
 

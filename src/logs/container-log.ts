@@ -1,9 +1,9 @@
 import type { Clock } from '../cluster/clock.ts'
 import { ApiError } from '../cluster/failures.ts'
 import type { LogLine, LogStreamRequest } from '../cluster/log-stream.ts'
+import type { Slots } from '../cluster/slots.ts'
 import { UserError } from '../errors.ts'
 import { Cursor } from './cursor.ts'
-import type { Slots } from './slots.ts'
 
 /** Where logs come from. */
 export interface LogSource {

@@ -1,11 +1,11 @@
 import type { Clock } from '../cluster/clock.ts'
 import { ApiError } from '../cluster/failures.ts'
 import type { ContainerStatus, Pod } from '../cluster/objects.ts'
+import { Slots } from '../cluster/slots.ts'
 import { containersOf, type PodContainer } from '../lifecycle/history.ts'
 import { ContainerLog, type ContainerRef, type LogSource, type Run } from './container-log.ts'
 import { type Allowance, allowedLines, Dose, heldLines, type Shown } from './dose.ts'
 import type { LogNews } from './log-news.ts'
-import { Slots } from './slots.ts'
 
 export interface LogStreamsListener {
   readonly onNews: (news: LogNews) => void

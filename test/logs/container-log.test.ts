@@ -1,6 +1,6 @@
 import { ApiError } from '../../src/cluster/failures.ts'
+import { Slots } from '../../src/cluster/slots.ts'
 import { ContainerLog } from '../../src/logs/container-log.ts'
-import { Slots } from '../../src/logs/slots.ts'
 import { ManualClock } from '../cluster-client/manual-clock.ts'
 import { Kubelet, quiet } from './kubelet.ts'
 
