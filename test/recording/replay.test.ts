@@ -8,7 +8,7 @@ import { readEvents, readHeader } from '../../src/recording/read.ts'
 import { RecordingWriter } from '../../src/recording/write.ts'
 import { buildReport, renderReport } from '../../src/report/json.ts'
 import { renderSummary } from '../../src/report/summary.ts'
-import { renderLog } from '../../src/report/whole-log.ts'
+import { renderLog } from '../report/whole-log.ts'
 import {
   expectationOf,
   type Replayed,

@@ -1,8 +1,8 @@
 import { layoutLog, renderEntry, renderHeader, renderVerdict } from '../../src/report/log.ts'
-import { renderLog } from '../../src/report/whole-log.ts'
 import { at, createEntry, createProblem, createTarget, createTargetRecord, createTimeline, start } from './builders.ts'
 import { cases } from './cases.ts'
 import { expectSnapshot } from './snapshot.ts'
+import { renderLog } from './whole-log.ts'
 
 const head = {
   startedAt: start,

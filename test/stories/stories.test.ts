@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { buildAnnotations } from '../../src/report/annotations.ts'
 import { renderSummary } from '../../src/report/summary.ts'
-import { renderLog } from '../../src/report/whole-log.ts'
 import { expectSnapshot } from '../report/snapshot.ts'
+import { renderLog } from '../report/whole-log.ts'
 import { readExpectations, recordingPath, replayRecording } from '../support/recordings.ts'
 
 /**
