@@ -28,7 +28,9 @@ function record(line: string) {
   return startCli(['record', ...line.split(' ')], options())
 }
 
-function eventsOf(name: string): { type?: string; kind?: string; object?: { kind: string; data?: object } }[] {
+function eventsOf(
+  name: string,
+): { at?: string; type?: string; kind?: string; object?: { kind: string; data?: object } }[] {
   const bytes = readFileSync(join(folder, name))
   const text = (name.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString()
   return text
@@ -69,11 +71,21 @@ test('what was seen is in the file at once, whatever becomes of the process', as
 })
 
 test('a recording goes on when the gate would be over, for the time that --for says', async () => {
-  const { code } = await record('deployment/missing --for=1500ms --milestone-timeouts=created=10ms -o gone.ndjson.gz')
-    .ended
+  server.apply(rolledOut())
+  const { code } = await record('deployment/web --for=1500ms -o web.ndjson.gz').ended
   expect(code).toBe(0)
-  expect(eventsOf('gone.ndjson.gz').at(-1)?.type).toBe('END')
-  expect(await verdictOf('gone.ndjson.gz')).toMatchObject({ outcome: 'failed', reason: 'not-found' })
+  const end = eventsOf('web.ndjson.gz').at(-1)
+  const { outcome, finishedAt } = await verdictOf('web.ndjson.gz')
+  expect({ outcome, last: end?.type }).toEqual({ outcome: 'ready', last: 'END' })
+  expect(Date.parse(end?.at ?? '')).toBeGreaterThan(Date.parse(finishedAt))
+})
+
+test('a recording of what does not exist replays to what the gate would have said in time', async () => {
+  const run = record('deployment/missing -o gone.ndjson')
+  await server.until(({ openWatches }) => openWatches.length > 0)
+  run.interrupt()
+  await run.ended
+  expect(await verdictOf('gone.ndjson')).toMatchObject({ outcome: 'failed', reason: 'not-found' })
 })
 
 test('--until-ready ends a recording with the gate, and as wait would', async () => {
