@@ -143,7 +143,7 @@ const hints: Readonly<Record<ReasonCode, Hint>> = {
   'kind-unknown': () => 'Correct the kind, or install the CustomResourceDefinition that defines it.',
   'input-invalid': () => 'Correct the inputs that the message names.',
   cancelled: () =>
-    'The job was cancelled, the rollout was not: what was not ready may still become so. Run the job again to know.',
+    'The rollout itself was not cancelled: what was not ready may still become so. Run the job again to know.',
 }
 
 /** A deadline says nothing of why: what a pod waits for does. */

@@ -39,7 +39,7 @@ function problemOf({ metadata, spec }: Pod, firstSeenAt: number, pods: number): 
       ? `its finalizers hold it: ${finalizers.join(', ')}`
       : node === ''
         ? 'nobody has ended it'
-        : `its node ${node} has not ended it`
+        : `its node ${node} has not stopped it`
   return {
     reason: 'pod-stuck',
     class: 'slow',

@@ -283,7 +283,7 @@ describe('the hint knows the usual way out of', () => {
       'pod-stuck',
       {
         subject: 'pod/db-0',
-        message: 'is still there although its grace period is over: its node n1 has not ended it',
+        message: 'is still there although its grace period is over: its node n1 has not stopped it',
       },
       /^Bring its node back, .* delete the pod by force: `kubectl delete pod\/db-0 --force -n shop`\.$/,
     ],

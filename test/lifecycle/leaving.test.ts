@@ -9,7 +9,7 @@ describe('a pod that is being deleted', () => {
     expect(stuckPods([leaving('web-0', 30)], view({ now: 39.999 }))).toEqual({ problems: [], recheckAt: moment(40) })
   })
 
-  it('is stuck from then on: it is told which node has not ended it, and proves nothing', () => {
+  it('is stuck from then on: it is told which node has not stopped it, and proves nothing', () => {
     expect(stuckPods([leaving('web-0', 30)], view({ now: 40 }))).toEqual({
       problems: [
         {
@@ -17,7 +17,7 @@ describe('a pod that is being deleted', () => {
           class: 'slow',
           subject: 'pod/web-0',
           message:
-            'is still there although its grace period is over, and holds up the others: its node node-1 has not ended it',
+            'is still there although its grace period is over, and holds up the others: its node node-1 has not stopped it',
           count: 1,
           pods: 1,
           firstSeenAt: moment(30),
