@@ -54,7 +54,7 @@ export class EvidenceReader {
 
   /** Takes one line of the gate's story: a verdict that is not ready is the moment to look. */
   hear({ kind, outcome, target = -1 }: Entry): void {
-    const record = kind === 'verdict' && outcome !== 'ready' ? this.#gate.timeline().targets[target] : undefined
+    const record = kind === 'verdict' && outcome !== 'ready' ? this.#gate.record(target) : undefined
     if (record !== undefined) this.#read(record)
   }
 

@@ -110,6 +110,12 @@ export class Gate {
     return this.#byName.get(nameKey({ ...object, ...object.metadata }))?.some(({ isAwaiting }) => isAwaiting) ?? false
   }
 
+  /** What became so far of the target at this place; of the gate as a whole, that is its timeline. */
+  record(index: number): TargetRecord | undefined {
+    const track = this.#tracks[index]
+    return track === undefined ? undefined : recordOf(track)
+  }
+
   /** The pods of the gated revision of the target at this place, as far as they are known; of a Pod, itself. */
   gatedPods(index: number): readonly Pod[] {
     const { object, assessment } = this.#tracks[index] ?? {}
@@ -172,7 +178,7 @@ export class Gate {
       timeoutMs,
       stallTimeoutMs,
       ...(this.#over === undefined ? {} : { verdict: this.#over.verdict }),
-      targets: this.#tracks.map((track) => record(track)),
+      targets: this.#tracks.map(recordOf),
       entries: this.#story.entries,
     }
   }
@@ -543,7 +549,7 @@ function isConcerned({ rule, target, object, assessment }: Track, { before, afte
   )
 }
 
-function record(track: Track): TargetRecord {
+function recordOf(track: Track): TargetRecord {
   const { target, ended, assessment } = track
   const verdict: Verdict<TargetOutcome> = ended?.verdict ?? {
     outcome: track.isReady ? 'ready' : 'progressing',
