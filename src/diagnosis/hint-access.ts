@@ -19,6 +19,8 @@ export function accessHint(said: string): string {
     namespace === undefined
       ? ['in the whole cluster', 'ClusterRole', []]
       : [`in namespace ${namespace}`, 'Role', ['-n', namespace]]
+  // Of these nothing but their being there is gated; nobody should be given Secrets to read for that.
+  const way = /^(?:secrets|configmaps|namespaces)$/.test(what) ? ` Or leave them out: a line \`!${what} --all\`.` : ''
   const check = clusterCommand('auth', 'can-i', 'list', what, ...scope, '--as', user)
-  return `Give user ${user} get, list and watch on ${what} ${where}, by a ${role} and its binding (SECURITY.md of Rollout Gate has them to apply). ${check} says yes once that is done.${care}`
+  return `Give user ${user} get, list and watch on ${what} ${where}, by a ${role} and its binding (SECURITY.md of Rollout Gate has them to apply). ${check} says yes once that is done.${way}${care}`
 }

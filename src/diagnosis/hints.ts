@@ -131,10 +131,13 @@ const hints: Readonly<Record<ReasonCode, Hint>> = {
     `Find out who rolled back and why before you apply it again: ${command(s, 'rollout', 'history', name(s))}.`,
   'change-not-seen': (s) =>
     `Check that the change was applied, to this cluster${inNamespace(s).replace(' in', ' and')}, or raise await-change if it only comes later.`,
-  'image-mismatch': ({ problem }) =>
-    /was loaded onto the node/.test(problem?.message ?? '')
+  'image-mismatch': ({ problem, said = '' }) => {
+    if (problem === undefined && /no gated pod has a container named/.test(said))
+      return 'Correct the name in expect-images: it is that of a container, as the pod template has it. Or gate the workload that runs it.'
+    return /was loaded onto the node/.test(problem?.message ?? '')
       ? 'The image was not pulled, so only its ID is known, and no digest of a registry. Push it and let the node pull it, or put the ID that the build printed into expect-images.'
-      : `Find out who moved the tag of ${problem?.detail?.image ?? 'the image'} after this workflow pushed it, or deploy by digest (\`image@sha256:…\`), which no one can move.`,
+      : `Find out who moved the tag of ${problem?.detail?.image ?? 'the image'} after this workflow pushed it, or deploy by digest (\`image@sha256:…\`), which no one can move.`
+  },
   'credentials-expired': () =>
     'Renew the credentials in the kubeconfig; short-lived ones have to be fetched in this job. The rollout itself may be fine: look before you roll back.',
   forbidden: ({ said = '' }) => accessHint(said),

@@ -353,6 +353,10 @@ describe('the hint for a gate that does not see its targets', () => {
       /^Give user ci get, list and watch on configmaps in namespace shop, by a Role .* `kubectl auth can-i list configmaps -n shop --as ci` says yes/,
     ],
     [
+      'cannot list resource "secrets" in API group "" in the namespace "shop"',
+      /says yes once that is done\. Or leave them out: a line `!secrets --all`\.$/,
+    ],
+    [
       'cannot watch resource "deployments" in API group "apps" in the namespace "shop": requires one of [x] permission(s).',
       /on deployments\.apps in namespace shop.* `kubectl auth can-i list deployments\.apps -n shop --as ci`/,
     ],
@@ -365,6 +369,12 @@ describe('the hint for a gate that does not see its targets', () => {
     expect(blind('misconfigured', 'forbidden', `x may not be read: x is forbidden: User "ci" ${words}`)).toMatch(
       pattern,
     )
+  })
+
+  it('does not look for a moved tag where a container is expected that no pod has', () => {
+    const said = 'no gated pod has a container named ap, whose image is expected'
+    expect(hintFor(createTarget(), 'image-mismatch', { said })).toMatch(/^Correct the name in expect-images: /)
+    expect(hintFor(createTarget(), 'image-mismatch')).toMatch(/^Find out who moved the tag/)
   })
 
   it('warns against rolling back a rollout that nobody saw', () => {
