@@ -15,6 +15,7 @@ import type { View } from './view.ts'
 export const claimRule: Rule = {
   milestones: milestonesOf({ apiVersion: 'v1', kind: 'PersistentVolumeClaim' }),
   concernedBy: ['Pod', 'StorageClass'],
+  isConcernedBy: (claim, other) => other.kind !== 'Pod' || isUsedBy(claim, other as Pod),
   relatives: (object) => [{ apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass' }, podRequest(object)],
   assess: (object, view) => assessClaim(object as PersistentVolumeClaim, view),
 }
@@ -110,16 +111,25 @@ function isScheduled({ metadata }: PersistentVolumeClaim): boolean {
 
 /** The pods that use it and are not done. */
 function consumersOf(claim: PersistentVolumeClaim, view: View): readonly Pod[] {
-  type Volumes = { volumes?: { persistentVolumeClaim?: { claimName?: string }; name?: string; ephemeral?: object }[] }
   return (view.list('Pod', claim.metadata.namespace) as readonly Pod[]).filter(
-    (pod) =>
-      (pod.status?.phase !== 'Succeeded' &&
-        pod.status?.phase !== 'Failed' &&
-        ((pod.spec ?? {}) as Volumes).volumes?.some(
-          ({ persistentVolumeClaim, ephemeral, name }) =>
-            persistentVolumeClaim?.claimName === claim.metadata.name ||
-            (ephemeral !== undefined && `${pod.metadata.name}-${name}` === claim.metadata.name),
-        )) ??
-      false,
+    (pod) => pod.status?.phase !== 'Succeeded' && pod.status?.phase !== 'Failed' && isUsedBy(claim, pod),
   )
+}
+
+/** Whether a volume of a pod is made from a claim: by its name, or as the ephemeral one that was made for that pod. */
+function isUsedBy({ metadata: { name: wanted } }: KubeObject, { metadata, spec }: Pod): boolean {
+  const { volumes } = (spec ?? {}) as { volumes?: Volume[] }
+  return (
+    volumes?.some(
+      ({ persistentVolumeClaim, ephemeral, name }) =>
+        persistentVolumeClaim?.claimName === wanted ||
+        (ephemeral !== undefined && `${metadata.name}-${name}` === wanted),
+    ) ?? false
+  )
+}
+
+interface Volume {
+  persistentVolumeClaim?: { claimName?: string }
+  name?: string
+  ephemeral?: object
 }

@@ -94,3 +94,10 @@ describe('a PersistentVolumeClaim', () => {
     expect(judge(createClaim('Lost')).failure).toMatchObject({ reason: 'claim-lost', class: 'terminal' })
   })
 })
+
+test('a claim is looked at anew when a pod that uses it changes, or a class, and not for any other pod', () => {
+  const isConcerned = (other: KubeObject) => claimRule.isConcernedBy?.(createClaim('Pending'), other, undefined)
+  expect(isConcerned(consumer())).toBe(true)
+  expect(isConcerned(storageClass('Immediate'))).toBe(true)
+  expect(isConcerned(createBarePod())).toBe(false)
+})
