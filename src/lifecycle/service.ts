@@ -2,7 +2,7 @@ import type { WatchRequest } from '../cluster/feed.ts'
 import type { EndpointSlice, KubeObject, Pod, Service } from '../cluster/objects.ts'
 import { milestonesOf } from '../plan/milestones.ts'
 import type { Assessment, Awaited, Milestone, Problem } from './assessment.ts'
-import { examinePod, isReplaced } from './pod-state.ts'
+import { earliest, examinePod, isReplaced } from './pod-state.ts'
 import { conclude, createdMilestone, nameOf, type Rule } from './rule.ts'
 import { endpointCount, walkChecklist } from './service-checklist.ts'
 import { isSelectedBy, isSliceOf, podsMetadata, targetPortIn, type Workload } from './service-pods.ts'
@@ -54,6 +54,7 @@ function assessService(service: Service, view: View): Assessment {
     milestones: [createdMilestone, ...(behind?.milestones ?? withoutEndpoints), address],
     problems,
     ...(behind?.patience === undefined ? {} : { patience: behind.patience }),
+    ...(behind?.recheckAt === undefined ? {} : { recheckAt: behind.recheckAt }),
     ...(behind?.awaits === undefined ? {} : { awaits: behind.awaits }),
     notes: metadata.deletionTimestamp === undefined ? (behind?.notes ?? []) : [],
   })
@@ -72,6 +73,7 @@ interface Behind {
   readonly problems: readonly Problem[]
   readonly notes: readonly string[]
   readonly patience?: string
+  readonly recheckAt?: number
   readonly awaits?: readonly Awaited[]
 }
 
@@ -127,10 +129,11 @@ function examineEndpoints(service: Service, view: View): Behind {
   }
 }
 
-/** It waits for its pods, whose images may be large and whose probes may be patient. */
-function patienceOf(pods: readonly Pod[], view: View): { patience?: string } {
-  const patience = pods.map((pod) => examinePod(pod, view).patience).find((words) => words !== undefined)
-  return patience === undefined ? {} : { patience }
+/** It waits for its pods, whose images may be large and whose probes may be patient, until their own time is up. */
+function patienceOf(pods: readonly Pod[], view: View): Pick<Behind, 'patience' | 'recheckAt'> {
+  const states = pods.map((pod) => examinePod(pod, view))
+  const patience = states.map((state) => state.patience).find((words) => words !== undefined)
+  return { ...(patience === undefined ? {} : { patience }), ...earliest(states.map(({ recheckAt }) => recheckAt)) }
 }
 
 /** Nobody may look at the endpoints: the Service exists, and that is all that can be said. */

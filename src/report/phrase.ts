@@ -64,6 +64,7 @@ const phrases: Readonly<Partial<Record<ReasonCode, Phrase>>> = {
     [/admission webhook "([^"]+)"/, 'denied by the webhook $1'],
     [/per (?:Pod|Container) is/, 'denied by a LimitRange'],
   ]),
+  'no-endpoints': fromWords([[/of an older revision/, 'the Service has no ready endpoints of the new revision']]),
   'replica-failure': fromWords([[/no PriorityClass with name (\S+) was found/, 'PriorityClass $1 is missing']]),
   'condition-false': fromWords([
     [/\(FailedGet\w*Metric\)/, 'the autoscaler cannot read its metric'],

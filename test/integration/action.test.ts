@@ -195,7 +195,7 @@ describe('a rollout that fails', () => {
         { target: 'deployment.apps/web', outcome: 'failed', reason: 'image-not-found' },
       ])
       expect(errorsOf(ended).join('\n')).toContain('127.0.0.1:5995/app:v9')
-      expect(told(ended)).toMatch(/^::group::✗ deployment\/web: image not found$/m)
+      expect(told(ended)).toMatch(/^::group::✗ deployment\/web: image 127\.0\.0\.1:5995\/app:v9 not found$/m)
       expect(told(ended)).toMatch(/│ .*Failed to pull image/)
     },
     limitMs,

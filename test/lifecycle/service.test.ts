@@ -5,7 +5,10 @@ import {
   createDeployment,
   createPod,
   deadStatus,
+  moment,
+  podStatus,
   readyStatus,
+  running,
   seenTarget,
   type ViewOptions,
   view,
@@ -127,6 +130,18 @@ describe('an endpoint does not count', () => {
 })
 
 describe('a Service without a ready endpoint says why', () => {
+  it('anew when the probes of its pods have had their time', () => {
+    const status = podStatus({ state: running(0), started: true, ready: false })
+    const containers = [createContainer({ readinessProbe: { periodSeconds: 1, failureThreshold: 2 } })]
+    const pod = createPod({ metadata: { name: 'a' }, spec: { containers }, status })
+    const judgeAt = (now: number) => judge(createService({ ports: [] }), [pod, createSlice([pod], false)], { now })
+    expect(judgeAt(2)).toMatchObject({
+      recheckAt: moment(3),
+      problems: [{ message: 'selects 1 pod, which is not ready' }],
+    })
+    expect(judgeAt(3).problems[0]?.message).toMatch(/^selects 1 pod, which is not ready: container app of pod\/a /)
+  })
+
   it('when its selector matches nothing', () => {
     expect(judge(createService(), []).problems).toMatchObject([
       { reason: 'selector-matches-nothing', class: 'slow', message: 'its selector app=web matches no pod' },

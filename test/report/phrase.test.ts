@@ -56,6 +56,11 @@ it.each([
     'its condition ScalingActive is False',
   ],
   [
+    'no-endpoints',
+    { message: 'selects 3 pods, 2 of them of an older revision, the new one not ready' },
+    'the Service has no ready endpoints of the new revision',
+  ],
+  [
     'image-not-found',
     { message: 'holds up the update until somebody deletes the pod', detail: { isOld: true } },
     'an old pod holds up the update',
