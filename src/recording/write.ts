@@ -1,4 +1,5 @@
-import { createWriteStream, openSync } from 'node:fs'
+import { createWriteStream, mkdirSync, openSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { constants, createGzip, type Gzip } from 'node:zlib'
@@ -16,6 +17,8 @@ export class RecordingWriter {
    * @throws the file system's error where it cannot be opened for writing
    */
   constructor(path: string, header: RecordingHeader) {
+    // A folder for artifacts is seldom there before the first of them.
+    mkdirSync(dirname(path), { recursive: true })
     const file = createWriteStream(path, { fd: openSync(path, 'w') })
     this.#done = finished(file)
     // A full disk is told when the recording is closed, not as an unhandled rejection in between.

@@ -113,7 +113,15 @@ test('a file that cannot be written, or none at all, is a mistake', async () => 
     code: 2,
     stderr: '--output: Say which file to write: -o rollout.ndjson.gz\n',
   })
-  const { code, stderr } = await record('deployment/web -o no/such/folder/web.ndjson').ended
+  writeFileSync(join(folder, 'taken'), '')
+  const { code, stderr } = await record('deployment/web -o taken/web.ndjson').ended
   expect(code).toBe(2)
-  expect(stderr).toMatch(/^--record: The recording no\/such\/folder\/web\.ndjson could not be written: ENOENT/)
+  expect(stderr).toMatch(/^--record: The recording taken\/web\.ndjson could not be written: EEXIST/)
+})
+
+test('the folder of the file is made', async () => {
+  server.apply(rolledOut())
+  const { code } = await record('deployment/web --until-ready -o a/new/folder/web.ndjson').ended
+  expect(code).toBe(0)
+  expect(eventsOf('a/new/folder/web.ndjson').at(-1)).toMatchObject({ type: 'END' })
 })
