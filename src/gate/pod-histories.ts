@@ -11,6 +11,8 @@ export class PodHistories {
   readonly #seen = new Map<string, PodSeen>()
   /** When the template of each controller of pods was last changed, until its revisions change. */
   readonly #changes = new Map<string, number | undefined>()
+  /** What counts of what was seen: asked for several times at each look, and the same until one of both changes. */
+  #counted = new WeakMap<PodSeen, PodHistory>()
 
   constructor(store: Store, around: Surroundings) {
     this.#store = store
@@ -20,15 +22,19 @@ export class PodHistories {
   /** Takes a change of any object, seen at `now`, once the store has taken it. */
   observe({ before, after }: Change, now: number): void {
     const { kind } = (after ?? before) as KubeObject
-    if (kind === 'ReplicaSet' || kind === 'ControllerRevision') this.#changes.clear()
-    else if (kind === 'Pod' && after !== undefined) this.#observePod(after as Pod, now)
+    if (kind === 'ReplicaSet' || kind === 'ControllerRevision') {
+      this.#changes.clear()
+      this.#counted = new WeakMap()
+    } else if (kind === 'Pod' && after !== undefined) this.#observePod(after as Pod, now)
     else if (kind === 'Event') this.#observeEvents((after ?? before) as EventObject, now)
   }
 
   /** The history of a pod; of one that nobody observed, what can be told from its present state. */
   of(pod: Pod, now: number): PodHistory {
     const seen = this.#seen.get(pod.metadata.uid ?? '') ?? observePod(undefined, pod, now, this.#around)
-    return historyOf(seen, pod, this.#changedAt(pod), this.#around)
+    const history = this.#counted.get(seen) ?? historyOf(seen, pod, this.#changedAt(pod), this.#around)
+    this.#counted.set(seen, history)
+    return history
   }
 
   #changedAt({ metadata: { namespace, ownerReferences = [] } }: Pod): number | undefined {
