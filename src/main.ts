@@ -8,7 +8,8 @@ import { passes } from './gate/pass.ts'
 import { mapTexts } from './gate/texts.ts'
 import type { EndedTimeline } from './gate/timeline.ts'
 import type { Extras } from './github/extras.ts'
-import { type Inputs, inputs as inputNames, parseInputs } from './inputs.ts'
+import { readInputs } from './input-files.ts'
+import { type Inputs, inputs as inputNames } from './inputs.ts'
 import { misconfigured, neverBegun } from './never-begun.ts'
 import { readNamed } from './plan/named.ts'
 import type { Reference } from './plan/references.ts'
@@ -75,7 +76,7 @@ async function gate(
   if (token) mask(token)
   const workspace = process.env['GITHUB_WORKSPACE'] || process.cwd()
   const parsed = await readNamed({ resources: raw['resources'], manifests: raw['manifests'] }, workspace)
-  const inputs = parseInputs(raw, parsed.mistakes)
+  const inputs = await readInputs(raw, parsed.mistakes, mask)
   const extras = await openExtras(inputs, parsed.references)
   if (extras !== undefined) onExtras(extras)
   let layout: LogLayout | undefined

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from './cluster/clock.ts'
-import { type Cluster, connect } from './cluster/cluster.ts'
+import type { Cluster } from './cluster/cluster.ts'
 import type { ApiResource, FeedEvent, WatchRequest } from './cluster/feed.ts'
 import type { KubeObject } from './cluster/objects.ts'
 import { Drift } from './diagnosis/drift.ts'
@@ -11,11 +11,12 @@ import { Follower } from './gate/follow.ts'
 import { Gate } from './gate/gate.ts'
 import { type GateSettings, gateSettings } from './gate/settings.ts'
 import type { EndedTimeline, Entry, Timeline } from './gate/timeline.ts'
+import { openFiles } from './input-files.ts'
 import { extraInputs, type Inputs } from './inputs.ts'
 import { LiveLogs } from './logs/live-logs.ts'
 import type { LogNews } from './logs/log-news.ts'
 import { neverBegun } from './never-begun.ts'
-import { type HealthCheck, readHealthChecks } from './plan/health-checks.ts'
+import type { HealthCheck } from './plan/health-checks.ts'
 import { withAwaited } from './plan/manifests/awaited.ts'
 import { applyLiveAnnotations } from './plan/manifests/live.ts'
 import type { ParsedReferences } from './plan/references.ts'
@@ -25,7 +26,6 @@ import { nameKey, type Source, type Target, targetWatch } from './plan/target.ts
 import { type Plan, type ResolvedPlan, resolveTargets } from './plan/targets.ts'
 import { recordingVersion } from './recording/format.ts'
 import { RecordingWriter } from './recording/write.ts'
-import { version } from './version.ts'
 
 /** What the gate is about to do, for the head of the log. */
 export interface RolloutHead {
@@ -108,21 +108,11 @@ export async function onCluster<T>(
   startedAt: number,
   work: (plan: LivePlan, settings: GateSettings, cluster: Cluster) => Promise<T>,
 ): Promise<T | undefined> {
-  const { kubeconfig, context, namespace } = inputs
-  const healthChecks = await readHealthChecks(inputs.healthChecks)
-  const cluster = connect(
-    {
-      ...(kubeconfig === undefined ? {} : { kubeconfig }),
-      ...(context === undefined ? {} : { context }),
-      ...(namespace === undefined ? {} : { namespace }),
-    },
-    {
-      clock,
-      mask: listener.mask,
-      secrets: inputs.githubToken === undefined ? [] : [inputs.githubToken],
-      userAgent: `rollout-gate/${version}`,
-    },
-  )
+  const { healthChecks, cluster } = await openFiles(inputs, {
+    clock,
+    mask: listener.mask,
+    secrets: inputs.githubToken === undefined ? [] : [inputs.githubToken],
+  })
   try {
     const plan = await unlessCancelled(planTargets(cluster, inputs, parsed, healthChecks), listener.cancelled)
     if (plan === undefined) return undefined

@@ -247,11 +247,14 @@ describe('what only the user can mend', () => {
         timeout: 'soon',
         'max-restarts': '-1',
         resources: 'deployment/web\ndeployment/web/x y',
+        kubeconfig: '/no/such/kubeconfig',
+        'health-checks': 'no-checks.yaml',
       })
       expect(ended.exitCode).toBe(1)
       expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'input-invalid' })
       const errors = errorsOf(ended).join('\n')
-      for (const words of ['timeout', '"soon"', 'max-restarts', '"-1"', 'resources, line 2'])
+      const files = ['/no/such/kubeconfig', 'no-checks.yaml']
+      for (const words of ['timeout', '"soon"', 'max-restarts', '"-1"', 'resources, line 2', ...files])
         expect(errors).toContain(words)
       expect(server.requests).toEqual([])
     },
