@@ -38,6 +38,11 @@ const noSecrets: KnownSecrets = { hide: (text) => text, hideInTemplate: (text) =
 /** The same environment stands in every pod of a cluster; hashing it once is enough. */
 const rememberedHashes = 10_000
 
+/**
+ * Makes a `Strip`. Only objects that went through the same one can be compared.
+ * @param key of the hashes; by default a new one, which nobody learns
+ * @param known what to hide in free text, and who is told of secret values; by default nothing is, and nobody
+ */
 export function createStrip(key: Buffer = randomBytes(32), known: KnownSecrets = noSecrets): Strip {
   const remembered = new Map<string, string>()
 

@@ -78,6 +78,7 @@ export function isReplaced({ metadata, status }: Pod): boolean {
   return metadata.deletionTimestamp !== undefined || status?.phase === 'Failed'
 }
 
+/** The condition of a type, of objects whose conditions the API server checks: built-in kinds have one of each at most. */
 export function condition(object: { status?: { conditions?: Condition[] } }, type: string): Condition | undefined {
   return object.status?.conditions?.find((each) => each.type === type)
 }

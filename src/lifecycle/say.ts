@@ -25,6 +25,7 @@ export function say(path: string, word: string, meaning: Meaning | undefined, we
   return meaning === undefined ? [] : [{ meaning, weight, key: `${path}=${word}`, text: `${path} is ${word}` }]
 }
 
+/** A list as it is, and an empty one for whatever else a custom resource holds there. */
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }

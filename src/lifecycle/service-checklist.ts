@@ -160,6 +160,7 @@ function failed(text: string): Check {
   return { state: 'failed', text }
 }
 
+/** `1 endpoint`, `3 endpoints`. */
 export function endpointCount(count: number): string {
   return `${count} ${count === 1 ? 'endpoint' : 'endpoints'}`
 }
