@@ -38,6 +38,8 @@ export interface SkippedLine {
   readonly text: string
   /** Why: `deleted`, `dry run`. */
   readonly why: string
+  /** It is meant to run, only that nobody knows under which name: a gate of nothing else would be green for nothing. */
+  readonly isUnnamed?: true
 }
 
 export interface ParsedReferences {

@@ -2,6 +2,7 @@ import type { WatchRequest } from '../cluster/feed.ts'
 import { type Finding, throwAll } from './findings.ts'
 import { apiVersionOf } from './kinds.ts'
 import { duplicateOf, type Manifest } from './manifests/manifest.ts'
+import type { SkippedLine } from './references.ts'
 import { excludesKind, type Resolution, type Resolved, requestOf } from './resolve.ts'
 import type { Source, Target, TargetClocks } from './target.ts'
 
@@ -72,10 +73,16 @@ export function resolveTargets(
     }
   }
   const kept = [...drafts.values()].filter(({ key, kindKey }) => !excluded.has(key) && !excludedKinds.has(kindKey))
+  if (kept.length === 0) throwAll(parsed.skipped.filter(({ isUnnamed }) => isUnnamed).map(unnamedMistake))
   const manifests = new Map(
     kept.flatMap(({ target, manifest }) => (manifest === undefined ? [] : [[target, manifest]])),
   )
   return { targets: kept.map(({ target }) => target), told, manifests }
+}
+
+function unnamedMistake({ file = '', line, text }: SkippedLine): Finding {
+  const message = `Nothing is left to gate: the server makes up the name of ${text}. Hand over what kubectl create printed, in resources.`
+  return { input: file, line, message, reason: 'input-invalid' }
 }
 
 /** What makes two names the same target: the version is none of it. A selector without a match is its own target. */

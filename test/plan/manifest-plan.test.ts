@@ -66,6 +66,18 @@ describe('manifests', () => {
     expect(plan('', { 'a.yaml': text }).targets.map(targetId)).toEqual(['service.serving.knative.dev/web'])
   })
 
+  it('of whose objects the server makes up the name are told, and a mistake where nothing else is gated', () => {
+    const job = { 'job.yaml': '# a migration\napiVersion: batch/v1\nkind: Job\nmetadata: {generateName: migrate-}' }
+    expect(plan('deploy/web', job)).toMatchObject({
+      targets: [{ name: 'web' }],
+      told: [expect.stringMatching(/^job\.yaml, line 2 is skipped \(the server makes up its name/)],
+    })
+    expect(mistakesOf(() => plan('', job))).toEqual([
+      'job.yaml, line 2: Nothing is left to gate: the server makes up the name of job/migrate-…. Hand over what kubectl create printed, in resources.',
+      'input-invalid',
+    ])
+  })
+
   it('of a cluster-wide kind have no namespace, and a written one is told', () => {
     const text = 'apiVersion: v1\nkind: Namespace\nmetadata: {name: x, namespace: shop}'
     expect(plan('', { 'a.yaml': text })).toMatchObject({
