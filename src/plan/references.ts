@@ -245,6 +245,8 @@ function readSubjects(words: readonly string[], selector: string | undefined, co
     complain('-l and --all cannot stand beside a name. Write the kind alone, like deployments -l app=shop.')
   } else if (selector === undefined && names.length === 0) {
     complain(`${quote(types)} has no name. Write ${kinds[0]}/NAME, or add -l app=shop or --all.`)
+  } else if (names.includes('')) {
+    complain(`${quote(types)} has an empty name: is a variable not set? Write ${kinds[0]}/NAME.`)
   } else if (kinds.length * names.length > mostReferences) {
     complain(`More than ${mostReferences} resources are named. Use selectors (-l), or several gates.`)
   } else {

@@ -255,6 +255,12 @@ describe('mistakes', () => {
     ])
   })
 
+  it('tells of a name that is empty', () => {
+    expect(messagesOf('deployment "" web')).toEqual([
+      '"deployment" has an empty name: is a variable not set? Write deployment/NAME.',
+    ])
+  })
+
   it('tells that excludes alone name nothing', () => {
     expect(messagesOf('!deployment/web')).toEqual([
       'Every line excludes with "!" and none names a resource. Name what to gate, like deployment/web.',
