@@ -197,8 +197,12 @@ function portCheck(port: ServicePort, pods: readonly Pod[]): readonly Check[] {
   return pods.some((pod) => declaredPorts(pod) !== '') ? [passed(`port ${targetPort} is declared by the pods`)] : []
 }
 
+/** A longer value is none of a label (apimachinery, `LabelValueMaxLength`), and comparing costs the product of both lengths. */
+const longestLabel = 63
+
 /** 1 for the same, 0 for words that have nothing in common. */
 function similarity(a: string, b: string): number {
+  if (a.length > longestLabel || b.length > longestLabel) return 0
   return a === b ? 1 : 1 - leven(a, b) / Math.max(a.length, b.length, 1)
 }
 
@@ -225,7 +229,8 @@ function nearMiss({ spec }: Service, pods: readonly Pod[], workloads: readonly W
   const likeness = (of: Carrier | undefined) =>
     selector.reduce((sum, [key, value]) => {
       const label = of?.labels[key]
-      return sum + (label === undefined ? 0 : similarity(value, label))
+      // In a recording written by hand, either may be a number.
+      return sum + (label === undefined ? 0 : similarity(String(value), String(label)))
     }, 0)
   // Pods of one workload carry the same: of thousands of pods, few sets of labels are to be compared.
   const [best] = [...Map.groupBy(carriers, ({ labels }) => selector.map(([key]) => labels[key]).join()).values()]

@@ -2,6 +2,7 @@ import type { EndpointSlice, KubeObject, Pod, Service } from '../../src/cluster/
 import type { Check } from '../../src/lifecycle/assessment.ts'
 import { walkChecklist } from '../../src/lifecycle/service-checklist.ts'
 import type { Workload } from '../../src/lifecycle/service-pods.ts'
+import { cpuMs } from '../support/cpu.ts'
 import {
   condition,
   crashLoopStatus,
@@ -58,6 +59,18 @@ describe('a selector that matches nothing', () => {
     expect(reason).toBe('selector-matches-nothing')
     expect(message).toBe('its selector app=wbe matches no pod; 2 pods carry app=web')
     expect(lines).toEqual(['✓ the Service exists', '✗ selector app=wbe matches no pod; 2 pods carry app=web'])
+  })
+
+  it('is held against labels that somebody wrote as numbers', () => {
+    const pods = [webPod('a', { metadata: { labels: { app: 8081 } } })]
+    const { message } = walk(createService({ selector: { app: 8080 } }), { pods })
+    expect(message).toBe('its selector app=8080 matches no pod; 1 pod carries app=8081')
+  })
+
+  it('costs little where labels are longer than any server would take', () => {
+    const pods = [webPod('a', { metadata: { labels: { app: 'x'.repeat(100_000) } } })]
+    const service = createService({ selector: { app: 'y'.repeat(100_000) } })
+    expect(cpuMs(() => walk(service, { pods }))).toBeLessThan(1_000)
   })
 
   it('is held against what workloads give to their pods, where no pods are seen', () => {
