@@ -9,6 +9,7 @@ import { milestonesOf } from './milestones.ts'
 import { checkName, checkNamespace } from './names.ts'
 import { didYouMean } from './nearest.ts'
 import type { ParsedReferences, Reference } from './references.ts'
+import type { WaitFor } from './target.ts'
 
 /** What holds where a reference says nothing. */
 export interface PlanDefaults {
@@ -63,6 +64,7 @@ export function resolveReferences(
       note(answer, 'kind-unknown')
       continue
     }
+    checkWish(reference.waitFor, answer, note)
     // The name in a manifest was checked where it stands.
     if (name !== undefined && manifest === undefined) checkName(name, answer.group, note)
     checkMilestones(Object.keys(reference.clocks.milestoneTimeoutsMs ?? {}), [answer], note)
@@ -118,6 +120,20 @@ function lookUp(word: string, apiVersion: string | undefined, resources: readonl
     return `Objects of kind ${quote(word)} cannot be listed, so there is nothing to watch. Leave the line out.`
   }
   return resource
+}
+
+/** The values of these kinds are hashes as soon as they arrive: a comparison would wait for ever. */
+function checkWish(
+  waitFor: WaitFor | undefined,
+  { group, kind }: ApiResource,
+  complain: (message: string) => void,
+): void {
+  const holdsValues = group === '' && (kind === 'ConfigMap' || kind === 'Secret')
+  if (!holdsValues || waitFor?.type !== 'jsonpath' || waitFor.value === undefined) return
+  if (/^\{\s*\$?\.?\[?['"]?(?:data|binaryData|stringData)\b/.test(waitFor.path))
+    complain(
+      `The gate keeps no values of a ${kind}, so --for cannot compare one. Leave its value out to wait for the key.`,
+    )
 }
 
 function checkMilestones(

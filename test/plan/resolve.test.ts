@@ -214,6 +214,17 @@ describe('nothing to gate', () => {
 })
 
 describe('mistakes', () => {
+  it('are comparisons with the values of ConfigMaps, which nobody keeps', () => {
+    const message = (text: string) => messageOf(() => resolve(text))
+    expect(message("configmap/x --for=jsonpath='{.data.state}'=ready")).toBe(
+      'resources, line 1: The gate keeps no values of a ConfigMap, so --for cannot compare one. Leave its value out to wait for the key.',
+    )
+    expect(message("configmap/x --for=jsonpath='{.binaryData.state}'=ready")).toContain('keeps no values')
+    expect(() => resolve("configmap/x --for=jsonpath='{.data.state}'")).not.toThrow()
+    expect(() => resolve("configmap/x --for=jsonpath='{.metadata.name}'=x")).not.toThrow()
+    expect(() => resolve("pod/x --for=jsonpath='{.data.state}'=ready")).not.toThrow()
+  })
+
   it('of the lines and of their kinds are told at once, in the order of the lines', () => {
     const error = errorOf(() =>
       resolve('deploymnt/web\nservice/Web\npod/x --timeout=5\njob/x --milestone-timeouts=pulled=1m\nall --all\npvc/ok'),
