@@ -37,7 +37,7 @@ export function explainDeath(
   }
   if (death.exitCode === 126 || death.exitCode === 127)
     return { reason: 'bad-command', message: `cannot start: ${words === '' ? exitWords(death) : words}` }
-  const about = events.filter(({ message = '' }) => mentions(message, container.name))
+  const about = events.filter(({ message }) => mentions(message ?? '', container.name))
   const killedBy = (probe: string) =>
     about.some(({ reason, message }) => reason === 'Killing' && message?.includes(`failed ${probe} probe`))
   if (killedBy('liveness')) return { reason: 'liveness-failing', message: 'is killed because its liveness probe fails' }

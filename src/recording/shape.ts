@@ -133,8 +133,9 @@ const kinds: Readonly<Record<string, Fields>> = {
  */
 export function whyMisshapen(object: KubeObject): string | undefined {
   const own = kinds[`${groupOf(object.apiVersion)}/${object.kind}`]
-  // Fields may be null, but a spec or a status that is null is none that an API server writes.
-  const missing = own && ['spec', 'status'].find((field) => (object as unknown as Values)[field] === null)
+  // Fields may be null, but no API server writes a spec, a status or the subject of an event that is.
+  const missing =
+    own && ['spec', 'status', 'involvedObject'].find((field) => (object as unknown as Values)[field] === null)
   const path = missing ?? otherType(object, { metadata, ...own })
   return path === undefined ? undefined : `no API server wrote its object: ${path} is of another type`
 }

@@ -1,3 +1,4 @@
+import type { EventObject } from '../../src/cluster/objects.ts'
 import { exitWords, explainDeath, runtimeWords } from '../../src/lifecycle/death.ts'
 import { containersOf } from '../../src/lifecycle/history.ts'
 import { createContainer, createEvent, createPod } from './builders.ts'
@@ -93,6 +94,11 @@ describe('why a container died', () => {
       message: 'Container app-proxy failed liveness probe, will be restarted',
     })
     expect(explainDeath(app, { exitCode: 1 }, [killing]).reason).toBe('crash-loop')
+  })
+
+  it('is told whatever events say nothing at all', () => {
+    const wordless = { ...createEvent(pod, { reason: 'Killing' }), message: null } as unknown as EventObject
+    expect(explainDeath(app, { exitCode: 1 }, [wordless]).reason).toBe('crash-loop')
   })
 })
 

@@ -30,6 +30,7 @@ describe('an object that no API server wrote', () => {
     ['metadata.finalizers', having(custom, { metadata: { name: 'w', finalizers: 1 } })],
     ['metadata.ownerReferences.0', having(custom, { metadata: { name: 'w', ownerReferences: [null] } })],
     ['metadata.labels', having(custom, { metadata: { name: 'w', labels: 'app=web' } })],
+    ['involvedObject', having(createEvent(pod, { reason: 'Failed' }), { involvedObject: null })],
     ['involvedObject.fieldPath', having(createEvent(pod, { reason: 'Failed' }), { involvedObject: { fieldPath: 7 } })],
   ])('is told by the field of another type: %s', (path, object) => {
     expect(whyMisshapen(object)).toBe(`no API server wrote its object: ${path} is of another type`)
