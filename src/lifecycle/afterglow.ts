@@ -1,6 +1,5 @@
-import type { KubeObject } from '../cluster/objects.ts'
+import type { Condition, KubeObject } from '../cluster/objects.ts'
 import { namesGeneration } from './says.ts'
-import type { Standing } from './standing.ts'
 import type { View } from './view.ts'
 
 /**
@@ -11,12 +10,16 @@ import type { View } from './view.ts'
  * https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management: the API server dates each manager's
  * last write, and keeps those of the status subresource apart.
  *
+ * @param because the conditions that say so; undefined for what is said otherwise
  * @returns milliseconds since the epoch on the runner's clock; undefined when the word can be believed now
  */
-export function afterglowUntil(object: KubeObject, { because }: Standing, view: View): number | undefined {
+export function afterglowUntil(
+  object: KubeObject,
+  because: readonly (Condition | undefined)[],
+  view: View,
+): number | undefined {
   const { generation = 1, managedFields = [] } = object.metadata
-  const isDated =
-    namesGeneration(object) || because.every(({ condition }) => condition?.observedGeneration !== undefined)
+  const isDated = namesGeneration(object) || because.every((each) => each?.observedGeneration !== undefined)
   // What was only created once has no status of before.
   if (generation <= 1 || isDated) return undefined
   const lastOf = (entries: typeof managedFields) => Math.max(...entries.map(({ time }) => view.time(time) ?? -Infinity))

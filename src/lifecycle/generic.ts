@@ -35,7 +35,14 @@ function assessGeneric(object: KubeObject, view: View): Assessment {
   const standing: Standing = observed ? weigh(saysOf(object)) : { meaning: 'progressing', because: [] }
   const isAwaited = observed && standing.meaning === undefined && isStatusAwaited(object, view)
   const isGood = !isAwaited && (standing.meaning ?? 'ready') === 'ready'
-  const glowsUntil = isGood && standing.meaning === 'ready' ? afterglowUntil(object, standing, view) : undefined
+  const glowsUntil =
+    isGood && standing.meaning === 'ready'
+      ? afterglowUntil(
+          object,
+          standing.because.map(({ condition }) => condition),
+          view,
+        )
+      : undefined
   const ready = isGood && glowsUntil === undefined
   const words = standing.because.map(({ text }) => text).join(', ')
   const problems = isAwaited ? [notReconciled(object, view)] : isGood ? [] : problemsOf(object, standing, view)

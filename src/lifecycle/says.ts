@@ -36,12 +36,17 @@ export function saysOf(object: KubeObject): readonly Say[] {
  * generation of today, a condition of an older one says that the controller has yet to come by.
  */
 export function isUnobserved(object: KubeObject): boolean {
-  const { generation } = object.metadata
-  const status = (object.status ?? {}) as Fields
-  if (Object.entries(status).some(([key, value]) => generationKeys.test(key) && isStale(value, generation))) return true
+  if (isStatusStale(object)) return true
   const conditions = heldConditions(object).map(({ condition }) => condition)
   const stale = conditions.filter((each) => !isPresent(each, object) && readCondition(each) !== undefined)
   return stale.length > 0 && !conditions.some((each) => each.type === 'Ready' && isPresent(each, object))
+}
+
+/** Whether its status says itself that it speaks of an older generation. */
+export function isStatusStale({ status, metadata: { generation } }: KubeObject): boolean {
+  return Object.entries((status ?? {}) as Fields).some(
+    ([key, value]) => generationKeys.test(key) && isStale(value, generation),
+  )
 }
 
 /** Whether its status names the generation that it speaks of. */

@@ -1,16 +1,19 @@
-import type { KubeObject } from '../cluster/objects.ts'
+import type { Condition, KubeObject } from '../cluster/objects.ts'
 import type { WaitFor } from '../plan/target.ts'
+import { afterglowUntil } from './afterglow.ts'
 import type { Assessment } from './assessment.ts'
 import { isCondition, isStale } from './conditions.ts'
 import { compileJsonPath } from './jsonpath.ts'
 import { conclude, createdMilestone, type Rule } from './rule.ts'
 import { type Fields, listOf } from './say.ts'
+import { isStatusStale } from './says.ts'
 import type { View } from './view.ts'
 
 /**
  * The user's own definition of ready, as `kubectl wait --for` takes it
  * (https://kubernetes.io/docs/reference/kubectl/generated/kubectl_wait/). A condition of an older generation does not
- * count. `delete` is decided by absence: while the object exists, it is not ready.
+ * count, nor does a status of one; where no generation is named, a word from before a change has the settle time to be
+ * taken back. `delete` is decided by absence: while the object exists, it is not ready.
  */
 export function waitForRule(waitFor: WaitFor): Rule {
   return {
@@ -21,7 +24,9 @@ export function waitForRule(waitFor: WaitFor): Rule {
 }
 
 function assessWaitFor(object: KubeObject, waitFor: WaitFor, view: View): Assessment {
-  const { met, message } = evaluate(object, waitFor)
+  const { met: isSaid, message, because = [] } = evaluate(object, waitFor)
+  const glowsUntil = isSaid && because.length > 0 ? afterglowUntil(object, because, view) : undefined
+  const met = isSaid && glowsUntil === undefined
   const assessment = conclude(object, view, {
     ready: met,
     readyMessage: message,
@@ -31,13 +36,21 @@ function assessWaitFor(object: KubeObject, waitFor: WaitFor, view: View): Assess
       { name: 'ready', state: met ? 'done' : 'open', message },
     ],
     problems: [],
+    ...(glowsUntil === undefined ? {} : { recheckAt: glowsUntil }),
     notes: [],
   })
   // Being deleted is the way to the wish, not in its way.
   return waitFor.type === 'delete' ? { ...assessment, problems: [], message } : assessment
 }
 
-function evaluate(object: KubeObject, waitFor: WaitFor): { met: boolean; message: string } {
+interface Said {
+  readonly met: boolean
+  readonly message: string
+  /** The conditions by which the status says so; undefined for what it says otherwise. */
+  readonly because?: readonly (Condition | undefined)[]
+}
+
+function evaluate(object: KubeObject, waitFor: WaitFor): Said {
   switch (waitFor.type) {
     case 'create':
       return { met: true, message: 'exists' }
@@ -52,14 +65,21 @@ function evaluate(object: KubeObject, waitFor: WaitFor): { met: boolean; message
       const met = isPresent && found?.status.toLowerCase() === waitFor.status.toLowerCase()
       const state = `is ${found?.status}${isPresent ? '' : ' of an older generation'}`
       const words = found === undefined ? 'is not reported yet' : `${state}${found.message ? `: ${found.message}` : ''}`
-      return { met, message: `condition ${waitFor.condition} ${words}` }
+      return { met, message: `condition ${waitFor.condition} ${words}`, because: [found] }
     }
     case 'jsonpath': {
       const values = compileJsonPath(waitFor.path)?.(object) ?? []
       const [value] = values
       const isPrimitive = values.length === 1 && (typeof value !== 'object' || value === null)
-      const met = waitFor.value === undefined ? values.length > 0 : isPrimitive && String(value) === waitFor.value
-      return { met, message: `${waitFor.path} is ${value === undefined ? 'not there yet' : JSON.stringify(value)}` }
+      const isWished = waitFor.value === undefined ? values.length > 0 : isPrimitive && String(value) === waitFor.value
+      const words = value === undefined ? 'not there yet' : JSON.stringify(value)
+      if (!/\bstatus\b/.test(waitFor.path)) return { met: isWished, message: `${waitFor.path} is ${words}` }
+      const isPresent = !isStatusStale(object)
+      return {
+        met: isWished && isPresent,
+        message: `${waitFor.path} is ${words}${isPresent ? '' : ' of an older generation'}`,
+        because: [undefined],
+      }
     }
   }
 }

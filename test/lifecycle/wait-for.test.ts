@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { waitForRule } from '../../src/lifecycle/wait-for.ts'
 import type { WaitFor } from '../../src/plan/target.ts'
-import { condition, iso, view } from './builders.ts'
+import { condition, iso, moment, seenTarget, view } from './builders.ts'
 
 function certificate(status: object = {}, metadata: object = {}): KubeObject {
   return {
@@ -99,5 +99,39 @@ describe('the wish of a reference', () => {
   it('for absence finds nothing wrong with a deletion', () => {
     const assessment = assess({ type: 'delete' }, certificate({}, { deletionTimestamp: iso(1) }))
     expect(assessment).toMatchObject({ problems: [], message: 'still exists, waiting for its deletion' })
+  })
+})
+
+describe('a wish that the status of before a change would meet', () => {
+  const writtenAt = (spec: number, status: number) => ({
+    managedFields: [
+      { manager: 'kubectl', operation: 'Apply', time: iso(spec) },
+      { manager: 'issuer', operation: 'Update', subresource: 'status', time: iso(status) },
+    ],
+  })
+  const said = { phase: 'Issued', conditions: [condition('Ready', 'True')] }
+  const judge = (waitFor: WaitFor, object: KubeObject, now: number) =>
+    waitForRule(waitFor).assess(object, view({ now, history: seenTarget([0, object]) }))
+
+  it.each([
+    ['condition', ready],
+    ['field', phase],
+  ])('waits for the settle time for the controller to take back a %s that names no generation', (_name, wish) => {
+    const certificateNow = certificate(said, writtenAt(-1, -600))
+    expect(judge(wish, certificateNow, 8.9)).toMatchObject({ status: 'progressing', recheckAt: moment(9) })
+    expect(judge(wish, certificateNow, 9)).toMatchObject({ status: 'ready' })
+    expect(judge(wish, certificate(said, writtenAt(-1, 0)), 0)).toMatchObject({ status: 'ready' })
+  })
+
+  it('does not count a field of a status that observed an older generation', () => {
+    expect(judge(phase, certificate({ ...said, observedGeneration: 1 }), 60)).toMatchObject({
+      status: 'progressing',
+      message: '{.status.phase} is "Issued" of an older generation',
+    })
+  })
+
+  it('believes at once what is no word of the status', () => {
+    const size: WaitFor = { type: 'jsonpath', path: '{.metadata.name}', value: 'tls' }
+    expect(judge(size, certificate(said, writtenAt(-1, -600)), 0)).toMatchObject({ status: 'ready' })
   })
 })
