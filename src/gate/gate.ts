@@ -314,11 +314,10 @@ export class Gate {
     const tracks = this.#tracks.filter(({ target }) => covers(event, targetWatch(target)) && event.kind !== undefined)
     const [track] = tracks
     if (track === undefined) {
-      this.#story.tell(
-        this.#now,
-        'note',
-        `${pluralOf(event.kind ?? 'object')} may not be read: going on with what the controllers say (${event.message})`,
-      )
+      const kinds = pluralOf(event.kind ?? 'object')
+      const words = `${kinds} may not be read: going on with what the controllers say (${event.message})`
+      // Several requests may ask for one kind.
+      if (!this.#story.entries.some(({ text }) => text === words)) this.#story.tell(this.#now, 'note', words)
       return
     }
     const request = targetWatch(track.target)
