@@ -187,8 +187,8 @@ export class Cluster {
   }
 
   /** See `followLog`; what is known to be secret is hidden in it. */
-  async followLog(request: LogStreamRequest, signal: AbortSignal): Promise<AsyncIterable<LogLine>> {
-    return hidden(await followLog(this.#client, request, signal), this.#known.hide)
+  followLog(request: LogStreamRequest, signal: AbortSignal): Promise<AsyncIterable<LogLine>> {
+    return followLog(this.#client, request, signal, this.#known.hide)
   }
 
   /** Ends everything at once; nothing is told any more, and nothing keeps the process alive. */
@@ -242,8 +242,4 @@ export class Cluster {
 
 function keyOf({ apiVersion, kind, namespace, name, labelSelector }: WatchRequest): string {
   return JSON.stringify([apiVersion, kind, namespace, name, labelSelector])
-}
-
-async function* hidden(lines: AsyncIterable<LogLine>, hide: (text: string) => string): AsyncGenerator<LogLine> {
-  for await (const line of lines) yield { ...line, text: hide(line.text) }
 }

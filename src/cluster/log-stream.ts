@@ -29,6 +29,8 @@ export interface LogLine {
 
 /** What is kept of a line: enough to read a stack trace, and nothing that anybody would read to its end in a job's log. */
 const longestLineBytes = 4_000
+/** So much is read beyond: a secret that stands across the cut is only known by its whole. */
+const beyondBytes = 4_000
 
 const stamp = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)) ?/
 
@@ -36,12 +38,13 @@ const stamp = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)) ?/
  * Reads a container's log from a moment on, line by line as it is written, until the container ends (kubelet,
  * `ReadLogs`), the connection breaks or the signal is aborted (both reject). Refusals reject as `ApiError`: 400 where the
  * container has not started yet or never ran before, 404 where the pod is gone, 403. Says nothing of whether the server
- * can be seen: its bytes come from a kubelet.
+ * can be seen: its bytes come from a kubelet. `hide` takes out what nobody may see, before a line is cut.
  */
 export async function followLog(
   client: Client,
   request: LogStreamRequest,
   signal: AbortSignal,
+  hide: (text: string) => string = (text) => text,
 ): Promise<AsyncGenerator<LogLine>> {
   const { container, previous, follow, since, tailLines, timeoutMs } = request
   const query = new URLSearchParams({
@@ -53,15 +56,27 @@ export async function followLog(
     ...(tailLines === undefined ? {} : { tailLines: String(tailLines) }),
   })
   const options = { accept: '*/*', timeoutMs, signal, countsAsSight: false }
-  return stampedLines(await client.stream(`${logPath(request)}?${query}`, options))
+  return stampedLines(await client.stream(`${logPath(request)}?${query}`, options), hide)
 }
 
-async function* stampedLines(response: IncomingMessage): AsyncGenerator<LogLine> {
+async function* stampedLines(response: IncomingMessage, hide: (text: string) => string): AsyncGenerator<LogLine> {
   for await (const { text, cutBytes } of boundedLines(response)) {
     const [prefix, written = ''] = stamp.exec(text) ?? []
-    if (prefix !== undefined) yield { at: Date.parse(written), text: text.slice(prefix.length), cutBytes }
-    else if (!isRefusal(text)) yield { at: undefined, text, cutBytes }
+    if (prefix !== undefined) yield { at: Date.parse(written), ...cut(hide(text.slice(prefix.length)), cutBytes) }
+    else if (!isRefusal(text)) yield { at: undefined, ...cut(hide(text), cutBytes) }
   }
+}
+
+/** `cutBytes`: those that were left out before. */
+function cut(text: string, cutBytes: number): Omit<LogLine, 'at'> {
+  const bytes = Buffer.from(text)
+  const left = bytes.length - longestLineBytes
+  return left <= 0 ? { text, cutBytes } : { text: wholeCharacters(bytes.subarray(0, -left)), cutBytes: cutBytes + left }
+}
+
+/** A cut may have left half a character. */
+function wholeCharacters(bytes: Buffer): string {
+  return bytes.toString('utf8').replace(/\uFFFD+$/, '')
 }
 
 /** Lines of bounded length. What stands behind the last line break is a line too, unless the stream breaks. */
@@ -70,19 +85,18 @@ async function* boundedLines(response: IncomingMessage): AsyncGenerator<Omit<Log
   let keptBytes = 0
   let bytes = 0
   const keep = (piece: Buffer) => {
-    const room = longestLineBytes - keptBytes
+    const room = longestLineBytes + beyondBytes - keptBytes
     if (room > 0 && piece.length > 0) kept.push(piece.length > room ? piece.subarray(0, room) : piece)
-    keptBytes = Math.min(longestLineBytes, keptBytes + piece.length)
+    keptBytes += Math.min(room, piece.length)
     bytes += piece.length
   }
   const line = () => {
     const cutBytes = bytes - keptBytes
-    const text = Buffer.concat(kept).toString('utf8')
+    const whole = Buffer.concat(kept)
     kept = []
     keptBytes = 0
     bytes = 0
-    // A cut may have left half a character.
-    return { text: cutBytes === 0 ? text : text.replace(/\uFFFD+$/, ''), cutBytes }
+    return { text: cutBytes === 0 ? whole.toString('utf8') : wholeCharacters(whole), cutBytes }
   }
   for await (const chunk of response as AsyncIterable<Buffer>) {
     let start = 0

@@ -26,11 +26,15 @@ async function start() {
     spec: { containers: [{ name: 'app' }] },
   })
   const controller = new AbortController()
-  const open = (options: { follow?: boolean; since?: number; tailLines?: number; previous?: boolean } = {}) =>
+  const open = (
+    options: { follow?: boolean; since?: number; tailLines?: number; previous?: boolean } = {},
+    hide?: (text: string) => string,
+  ) =>
     followLog(
       client,
       { ...ref, previous: false, follow: true, since: 0, timeoutMs: 60_000, ...options },
       controller.signal,
+      hide,
     )
   return { server, client, controller, open }
 }
@@ -75,6 +79,14 @@ test('a long line is cut, and how much was left out is known', async () => {
   expect(long?.text).toMatch(/^ä{1900,2000}$/)
   expect(long?.cutBytes).toBeGreaterThan(190_000)
   expect(short).toMatchObject({ text: 'short', cutBytes: 0 })
+})
+
+test('a secret that stands across the cut is hidden as any other', async () => {
+  const { server, open } = await start()
+  server.setLog(ref, `${'x'.repeat(3_990)} sesame-open-0123456789 ${'y'.repeat(100)}\n`)
+  const [line] = await all(await open({ follow: false }, (text) => text.replaceAll('sesame-open-0123456789', '***')))
+  expect(line?.text).toBe(`${'x'.repeat(3_990)} *** ${'y'.repeat(5)}`)
+  expect(line?.cutBytes).toBe(95)
 })
 
 test('characters that come in pieces are whole', async () => {
