@@ -1,8 +1,10 @@
 import type { KubeObject } from '../cluster/objects.ts'
 import type { HealthCheck } from '../plan/health-checks.ts'
+import { afterglowUntil } from './afterglow.ts'
 import type { Assessment, Problem } from './assessment.ts'
-import { isStale } from './conditions.ts'
+import { earliest } from './pod-state.ts'
 import { conclude, createdMilestone, type Rule } from './rule.ts'
+import { isStatusStale } from './says.ts'
 import type { View } from './view.ts'
 
 /** The word of failure of a user's expression. */
@@ -13,6 +15,7 @@ const failedMs = 10_000
 /**
  * The user's own health check, with the meaning that Flux gives it (https://fluxcd.io/flux/components/kustomize/kustomizations/#health-check-expressions):
  * an older generation is in progress, then `inProgress`, then `failed`, then `current` decide; none of them: in progress.
+ * Just after a change, a status that names no generation has the settle time to take back what made `current` true.
  */
 export function healthCheckRule(check: HealthCheck): Rule {
   return {
@@ -24,12 +27,13 @@ export function healthCheckRule(check: HealthCheck): Rule {
 }
 
 function assessHealthCheck(object: KubeObject, check: HealthCheck, view: View): Assessment {
-  const { observedGeneration } = (object.status ?? {}) as { observedGeneration?: number | string }
-  const isObserved = !isStale(observedGeneration, object.metadata.generation)
+  const isObserved = !isStatusStale(object)
   const isInProgress = check.inProgress?.(object).holds === true
   const hasFailed = isObserved && !isInProgress && check.failed?.(object).holds === true
   const current = check.current(object)
-  const ready = isObserved && !isInProgress && !hasFailed && current.holds
+  const isSaid = isObserved && !isInProgress && !hasFailed && current.holds
+  const glowsUntil = isSaid ? afterglowUntil(object, [undefined], view) : undefined
+  const ready = isSaid && glowsUntil === undefined
   const problems: readonly Problem[] = hasFailed ? [failedProblem(object, view)] : []
   const failure = problems.find(({ proven }) => proven)
   const words =
@@ -52,7 +56,10 @@ function assessHealthCheck(object: KubeObject, check: HealthCheck, view: View): 
     ],
     problems,
     ...(failure === undefined ? {} : { failure }),
-    ...problems.flatMap(({ proven, firstSeenAt }) => (proven ? [] : [{ recheckAt: firstSeenAt + failedMs }]))[0],
+    ...earliest([
+      glowsUntil,
+      ...problems.map(({ proven, firstSeenAt }) => (proven ? undefined : firstSeenAt + failedMs)),
+    ]),
     notes: [],
   })
 }

@@ -84,9 +84,15 @@ function compile(
     complain(`${where} lacks ${typeof apiVersion === 'string' ? 'kind' : 'apiVersion'}.`)
     return undefined
   }
+  const holdsValues = apiVersion === 'v1' && (kind === 'ConfigMap' || kind === 'Secret')
   const expression = (name: 'current' | 'failed' | 'inProgress'): Expression | undefined => {
     const source = entry[name]
     if (source === undefined && name !== 'current') return undefined
+    if (holdsValues && typeof source === 'string' && /\b(data|binaryData|stringData)\b/.test(source)) {
+      // They are hashes as soon as they arrive: a comparison would wait for ever.
+      complain(`${where}, ${name}: the gate keeps no values of a ${kind}, so no expression can look at them.`)
+      return undefined
+    }
     if (typeof source === 'string' && source.trim() !== '')
       return toExpression(source, `${where}, ${name}`, environment, complain)
     complain(`${where} (${kind}) lacks ${name}: an expression in CEL, like status.phase == 'Running'.`)

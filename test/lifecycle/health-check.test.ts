@@ -2,7 +2,7 @@ import type { KubeObject } from '../../src/cluster/objects.ts'
 import { healthCheckRule } from '../../src/lifecycle/health-check.ts'
 import { observeTarget, type TargetHistory } from '../../src/lifecycle/history.ts'
 import { parseHealthChecks } from '../../src/plan/health-checks.ts'
-import { moment, view } from './builders.ts'
+import { iso, moment, view } from './builders.ts'
 
 const written = `
 - apiVersion: example.com/v1
@@ -53,6 +53,21 @@ describe("the user's own health check", () => {
     ['failed when `failed` has held for long', { state: 'Broken' }, 'failed'],
   ])('says %s', async (_, status, expected) => {
     expect((await judge([[0, status]], 60)).status).toBe(expected)
+  })
+
+  it('is met only after the settle time where a status that names no generation was written before the spec', async () => {
+    const [check] = await parseHealthChecks(written, 'checks.yaml')
+    if (check === undefined) throw new Error('There is one health check.')
+    const managedFields = [
+      { manager: 'kubectl', operation: 'Apply', time: iso(-1) },
+      { manager: 'widgets', operation: 'Update', subresource: 'status', time: iso(-60) },
+    ]
+    const { metadata, ...rest } = widget({ state: 'Up' })
+    const changed = { ...rest, metadata: { ...metadata, managedFields } }
+    const judged = (now: number) =>
+      healthCheckRule(check).assess(changed, view({ now, history: observeTarget(undefined, changed, moment(0)) }))
+    expect(judged(8)).toMatchObject({ status: 'progressing', recheckAt: moment(9) })
+    expect(judged(9).status).toBe('ready')
   })
 
   it('has failed when `failed` has held for 10 s, however long the object stood still before', async () => {

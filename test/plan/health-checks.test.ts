@@ -46,6 +46,11 @@ describe('health checks', () => {
     ['an entry without current', '- {apiVersion: v1, kind: A}', 'Entry 1 (A) lacks current'],
     ['an unknown field', '- {apiVersion: v1, kind: A, current: "true", ready: "x"}', 'has a field "ready"'],
     ['a broken expression', '- {apiVersion: v1, kind: A, current: "status.phase =="}', 'Entry 1, current:'],
+    [
+      'a look at values, which are never kept',
+      `- {apiVersion: v1, kind: ConfigMap, current: "data.ready == 'yes'"}`,
+      'Entry 1, current: the gate keeps no values of a ConfigMap',
+    ],
     ['a kind written twice', '- &a {apiVersion: v1, kind: A, current: "true"}\n- *a', 'v1 A is written twice'],
   ])('refuses %s and names the file', async (_, text, message) => {
     const refusal = parseHealthChecks(text, 'checks.yaml')
