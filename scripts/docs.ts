@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { hintFor } from '../src/diagnosis/hints.ts'
-import { reasonCodes, reasons } from '../src/lifecycle/reasons.ts'
 import { knownKinds, seenKinds } from '../src/lifecycle/rules.ts'
+import { reasonCodes, reasons } from '../src/reasons.ts'
 
 /**
  * Makes `docs/reference.md` from the code: every kind with its milestones and rule, every reason with its class, what

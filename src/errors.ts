@@ -1,4 +1,4 @@
-import type { ReasonCode } from './lifecycle/reasons.ts'
+import type { ReasonCode } from './reasons.ts'
 
 /** One mistake in what the user gave us: where it stands, what is wrong and what to write instead. */
 export interface Mistake {

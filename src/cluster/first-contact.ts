@@ -1,5 +1,5 @@
 import { UserError } from '../errors.ts'
-import type { ReasonCode } from '../lifecycle/reasons.ts'
+import type { ReasonCode } from '../reasons.ts'
 import { type Clock, sleep } from './clock.ts'
 import { ApiError, ConnectionError } from './failures.ts'
 

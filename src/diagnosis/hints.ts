@@ -1,6 +1,6 @@
 import type { Timeline, Verdict } from '../gate/timeline.ts'
-import type { ReasonCode } from '../lifecycle/reasons.ts'
 import { displayName, type Target } from '../plan/target.ts'
+import type { ReasonCode } from '../reasons.ts'
 import { accessHint } from './hint-access.ts'
 import {
   commandHint,

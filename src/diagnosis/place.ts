@@ -1,6 +1,6 @@
 import type { Problem } from '../lifecycle/assessment.ts'
-import type { ReasonCode } from '../lifecycle/reasons.ts'
 import type { Manifest, Step } from '../plan/manifests/manifest.ts'
+import type { ReasonCode } from '../reasons.ts'
 
 /** The field of a manifest that a problem is about. */
 export interface Place {

@@ -3,7 +3,7 @@ import type { Pod } from '../cluster/objects.ts'
 import { withCauses } from '../gate/scene.ts'
 import type { TargetRecord } from '../gate/timeline.ts'
 import type { Problem } from '../lifecycle/assessment.ts'
-import type { ReasonCode } from '../lifecycle/reasons.ts'
+import type { ReasonCode } from '../reasons.ts'
 import type { Facts } from './facts.ts'
 
 /** More containers of one target would say the same again. */

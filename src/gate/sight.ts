@@ -1,6 +1,6 @@
 import type { FeedEvent, WatchRequest } from '../cluster/feed.ts'
 import { covers } from '../cluster/store.ts'
-import type { ReasonCode } from '../lifecycle/reasons.ts'
+import type { ReasonCode } from '../reasons.ts'
 import type { Verdict } from './timeline.ts'
 
 /** After this time without an answer nobody can say how the rollout stands (DESIGN §2, "Blind is not stalled"). */

@@ -1,6 +1,6 @@
 import type { Problem } from '../lifecycle/assessment.ts'
-import type { ReasonCode } from '../lifecycle/reasons.ts'
 import type { Target } from '../plan/target.ts'
+import type { ReasonCode } from '../reasons.ts'
 import type { Scene } from './scene.ts'
 
 /** How the gate ended (DESIGN §4). */

@@ -1,4 +1,4 @@
-import type { ReasonCode } from './reasons.ts'
+import type { ReasonCode } from '../reasons.ts'
 
 /**
  * How certain a problem is (DESIGN §2): `terminal`: nothing but a new apply can fix it; `strike`: only repetition

@@ -1,6 +1,6 @@
 import type { Container, ContainerStateTerminated, EventObject } from '../cluster/objects.ts'
+import type { ReasonCode } from '../reasons.ts'
 import type { PodContainer } from './history.ts'
-import type { ReasonCode } from './reasons.ts'
 
 /** Why a container died, in a reason code and for people. */
 export interface Death {

@@ -1,8 +1,8 @@
 import type { Condition, EventObject, KubeObject } from '../cluster/objects.ts'
+import type { ReasonCode } from '../reasons.ts'
 import type { Problem } from './assessment.ts'
 import { eventCount } from './history.ts'
 import { condition } from './pod-state.ts'
-import type { ReasonCode } from './reasons.ts'
 import type { View } from './view.ts'
 
 /**

@@ -1,9 +1,9 @@
 import leven from 'leven'
 import type { EndpointSlice, KubeObject, Pod, Service, ServicePort } from '../cluster/objects.ts'
+import type { ReasonCode } from '../reasons.ts'
 import type { Check, Problem } from './assessment.ts'
 import { condition, examinePod, isReplaced } from './pod-state.ts'
 import { byImportance } from './pods.ts'
-import type { ReasonCode } from './reasons.ts'
 import { pods as podCount } from './replicas.ts'
 import { problemSentence } from './sentence.ts'
 import {

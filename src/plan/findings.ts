@@ -1,5 +1,5 @@
 import { type Mistake, UserError } from '../errors.ts'
-import type { ReasonCode } from '../lifecycle/reasons.ts'
+import type { ReasonCode } from '../reasons.ts'
 
 /** A mistake with the reason that it gives the outcome. */
 export type Finding = Mistake & { readonly reason: ReasonCode }

@@ -1,6 +1,6 @@
 import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
 import { findResource } from '../cluster/resource-path.ts'
-import type { ReasonCode } from '../lifecycle/reasons.ts'
+import type { ReasonCode } from '../reasons.ts'
 import { quote } from './complain.ts'
 import { type Finding, throwAll } from './findings.ts'
 import { apiVersionOf, explainUnknownKind, explainUnservedKind, findKind } from './kinds.ts'

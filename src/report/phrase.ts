@@ -1,6 +1,6 @@
 import type { ProblemRecord, TargetRecord } from '../gate/timeline.ts'
-import type { ReasonCode } from '../lifecycle/reasons.ts'
 import { sentence } from '../lifecycle/sentence.ts'
+import type { ReasonCode } from '../reasons.ts'
 import { shorten } from './escape.ts'
 import { capitalised, outcomeWords, reasonPhrases } from './words.ts'
 

@@ -1,5 +1,5 @@
 import type { TargetOutcome } from '../gate/timeline.ts'
-import type { ReasonCode } from '../lifecycle/reasons.ts'
+import type { ReasonCode } from '../reasons.ts'
 
 /** How an outcome looks and reads. */
 export interface OutcomeWords {

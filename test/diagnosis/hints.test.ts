@@ -3,7 +3,7 @@ import type { HintDetails } from '../../src/diagnosis/hint-subject.ts'
 import { gateHint, hintFor } from '../../src/diagnosis/hints.ts'
 import type { Outcome } from '../../src/gate/timeline.ts'
 import type { Problem } from '../../src/lifecycle/assessment.ts'
-import { type ReasonCode, reasonCodes } from '../../src/lifecycle/reasons.ts'
+import { type ReasonCode, reasonCodes } from '../../src/reasons.ts'
 import { createTarget } from '../gate/builders.ts'
 import { createTargetRecord, createTimeline } from '../report/builders.ts'
 
