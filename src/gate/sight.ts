@@ -5,6 +5,8 @@ import type { Verdict } from './timeline.ts'
 
 /** After this time without an answer nobody can say how the rollout stands (DESIGN §2, "Blind is not stalled"). */
 const blindMs = 2 * 60_000
+/** Access that was withdrawn is believed after this time, in which it was asked for again: a role may just be written anew. */
+const withdrawnMs = 30_000
 /** A server that never answered is a mistake in the kubeconfig, not a lost view. */
 const neverReachedMs = 30_000
 /** A timeout while blind for this long says nothing about the rollout. */
@@ -71,7 +73,7 @@ export class Sight {
     const unreachable =
       this.#blindSince === undefined ? [] : [this.#blindSince + (this.#everSaw ? blindMs : neverReachedMs)]
     const [forbidden] = this.#withdrawn
-    const moments = [...unreachable, ...(forbidden === undefined ? [] : [forbidden.at + blindMs])]
+    const moments = [...unreachable, ...(forbidden === undefined ? [] : [forbidden.at + withdrawnMs])]
     return moments.length === 0 ? undefined : Math.min(...moments)
   }
 
