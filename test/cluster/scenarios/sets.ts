@@ -121,8 +121,12 @@ export const sets: Scenario[] = [
     expect: { outcome: 'stalled', reason: 'image-not-found' },
     decidedBy: secondsAfterStart(6),
     takesSeconds: 10,
-    check: ({ outputs }) =>
-      outputs['message']?.includes('kubectl delete pod/web-0') ? [] : [`no word of the old pod: ${outputs['message']}`],
+    check: ({ outputs, summary }) => [
+      ...(outputs['message']?.includes('pod/web-0 holds up the update')
+        ? []
+        : [`no word of it: ${outputs['message']}`]),
+      ...(summary.includes('kubectl delete pod/web-0') ? [] : ['the summary does not say how to go on']),
+    ],
   },
   {
     ...web,
