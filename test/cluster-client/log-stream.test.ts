@@ -1,30 +1,13 @@
-import { Client } from '../../src/cluster/client.ts'
-import { systemClock } from '../../src/cluster/clock.ts'
-import { loadKubeconfig } from '../../src/cluster/kubeconfig.ts'
 import { followLog, type LogLine } from '../../src/cluster/log-stream.ts'
-import { startApiServer } from '../support/api-server.ts'
+import { ref, startWithPod } from './pod.ts'
 
 const endings: (() => Promise<void> | void)[] = []
 afterEach(async () => {
   for (const end of endings.splice(0).reverse()) await end()
 })
 
-const ref = { namespace: 'shop', pod: 'web', container: 'app' }
-
 async function start() {
-  const server = await startApiServer()
-  const load = () => loadKubeconfig({ kubeconfig: server.kubeconfig() })
-  const client = new Client(load(), load, { clock: systemClock, mask: () => {}, userAgent: 'test', env: {} })
-  endings.push(
-    () => server.close(),
-    () => client.close(),
-  )
-  server.apply({
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name: 'web', namespace: 'shop' },
-    spec: { containers: [{ name: 'app' }] },
-  })
+  const { server, client } = await startWithPod(endings)
   const controller = new AbortController()
   const open = (
     options: { follow?: boolean; since?: number; tailLines?: number; previous?: boolean } = {},

@@ -1,33 +1,14 @@
-import { Client } from '../../src/cluster/client.ts'
-import { systemClock } from '../../src/cluster/clock.ts'
-import { loadKubeconfig } from '../../src/cluster/kubeconfig.ts'
 import { readLog } from '../../src/cluster/logs.ts'
-import { startApiServer } from '../support/api-server.ts'
+import { ref, startWithPod } from './pod.ts'
 
 const endings: (() => Promise<void> | void)[] = []
 afterEach(async () => {
   for (const end of endings.splice(0).reverse()) await end()
 })
 
-const ref = { namespace: 'shop', pod: 'web', container: 'app' }
 const request = { ...ref, previous: false, tailLines: 25 }
 
-async function start() {
-  const server = await startApiServer()
-  const load = () => loadKubeconfig({ kubeconfig: server.kubeconfig() })
-  const client = new Client(load(), load, { clock: systemClock, mask: () => {}, userAgent: 'test', env: {} })
-  endings.push(
-    () => server.close(),
-    () => client.close(),
-  )
-  server.apply({
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name: 'web', namespace: 'shop' },
-    spec: { containers: [{ name: 'app' }] },
-  })
-  return { server, client }
-}
+const start = () => startWithPod(endings)
 
 test('the last lines of a container', async () => {
   const { server, client } = await start()

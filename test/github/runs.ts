@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Run } from '../../src/github/origin.ts'
 
 /** The commits of the events: each event has one that people look at, and `GITHUB_SHA`. */
@@ -62,3 +64,24 @@ export const eventRuns: readonly { run: Run; sha: string; pullRequest?: number; 
   { run: createEventRun('workflow_dispatch', { inputs: {} }), sha: githubSha },
   { run: createEventRun('schedule', { schedule: '0 3 * * *' }), sha: githubSha },
 ]
+
+/** What the runner gives the environment of a pull request of acme/shop on an enterprise server; its event is written there. */
+export function pullRequestEnvironment(folder: string, apiUrl: string): Record<string, string> {
+  const event = join(folder, 'event.json')
+  const { payload } = createEventRun('pull_request', { pull_request: createPullRequest() })
+  writeFileSync(event, JSON.stringify(payload))
+  return {
+    NO_COLOR: '1',
+    GITHUB_API_URL: apiUrl,
+    GITHUB_SERVER_URL: 'https://github.acme.example',
+    GITHUB_EVENT_NAME: 'pull_request',
+    GITHUB_EVENT_PATH: event,
+    GITHUB_REPOSITORY: 'acme/shop',
+    GITHUB_SHA: githubSha,
+    GITHUB_WORKFLOW: 'Deploy',
+    GITHUB_JOB: 'production',
+    GITHUB_ACTOR: 'jo',
+    GITHUB_RUN_ID: '77',
+    GITHUB_RUN_ATTEMPT: '1',
+  }
+}

@@ -1,10 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { breachesOf } from '../cluster/contract.ts'
 import { type GitHubServer, startGitHub } from '../github/github-server.ts'
-import { createEventRun, createPullRequest, headSha } from '../github/runs.ts'
+import { headSha, pullRequestEnvironment } from '../github/runs.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
 import { openRecording } from '../support/play-recording.ts'
 import { recordingPath } from '../support/recordings.ts'
@@ -34,30 +34,13 @@ afterEach(async () => {
 
 /** Starts the action as the runner does for a pull request of acme/shop on an enterprise server. */
 function start(inputs: Record<string, string>, env: NodeJS.ProcessEnv = {}): StartedAction {
-  const event = join(folder, 'event.json')
-  const { payload } = createEventRun('pull_request', { pull_request: createPullRequest() })
-  writeFileSync(event, JSON.stringify(payload))
   const defaults = { kubeconfig: server.kubeconfig(), resources: 'deployment/web' }
   return startAction(
     'src/index.ts',
     folder,
     { ...defaults, ...inputs },
     {
-      env: {
-        NO_COLOR: '1',
-        GITHUB_API_URL: github.url,
-        GITHUB_SERVER_URL: 'https://github.acme.example',
-        GITHUB_EVENT_NAME: 'pull_request',
-        GITHUB_EVENT_PATH: event,
-        GITHUB_REPOSITORY: 'acme/shop',
-        GITHUB_SHA: '2222222222222222222222222222222222222222',
-        GITHUB_WORKFLOW: 'Deploy',
-        GITHUB_JOB: 'production',
-        GITHUB_ACTOR: 'jo',
-        GITHUB_RUN_ID: '77',
-        GITHUB_RUN_ATTEMPT: '1',
-        ...env,
-      },
+      env: { ...pullRequestEnvironment(folder, github.url), ...env },
     },
   )
 }

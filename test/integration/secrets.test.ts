@@ -1,10 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { type GitHubServer, startGitHub } from '../github/github-server.ts'
-import { createEventRun, createPullRequest } from '../github/runs.ts'
+import { pullRequestEnvironment } from '../github/runs.ts'
 import {
   createBarePod,
   createContainer,
@@ -168,8 +168,6 @@ test(
   async () => {
     applySecretsEverywhere()
     const record = join(folder, 'recording.ndjson.gz')
-    const event = join(folder, 'event.json')
-    writeFileSync(event, JSON.stringify(createEventRun('pull_request', { pull_request: createPullRequest() }).payload))
     const inputs = {
       kubeconfig: kubeconfig(),
       namespace: 'shop',
@@ -181,20 +179,7 @@ test(
       comment: 'true',
       'deployment-status': 'true',
     }
-    const env = {
-      NO_COLOR: '1',
-      GITHUB_API_URL: github.url,
-      GITHUB_SERVER_URL: 'https://github.acme.example',
-      GITHUB_EVENT_NAME: 'pull_request',
-      GITHUB_EVENT_PATH: event,
-      GITHUB_REPOSITORY: 'acme/shop',
-      GITHUB_SHA: '2222222222222222222222222222222222222222',
-      GITHUB_WORKFLOW: 'Deploy',
-      GITHUB_JOB: 'production',
-      GITHUB_ACTOR: 'jo',
-      GITHUB_RUN_ID: '77',
-      GITHUB_RUN_ATTEMPT: '1',
-    }
+    const env = pullRequestEnvironment(folder, github.url)
     const ended = await startAction('src/index.ts', folder, inputs, { env }).ended
     expect(ended.outputs).toMatchObject({ outcome: 'failed', reason: 'pod-failed' })
     const read = (path: string | undefined) => readFileSync(path ?? '', 'utf8')
