@@ -27,6 +27,17 @@ export interface WatchRequest {
   readonly labelSelector?: string
 }
 
+/** The end of a container's log, or why there is none. */
+export interface LogText {
+  readonly namespace: string
+  readonly pod: string
+  readonly container: string
+  readonly previous: boolean
+  readonly text: string
+  /** Why the text is empty, where the log could not be read. */
+  readonly why?: string
+}
+
 /** What the cluster told us, without its moment. */
 export type Observation =
   | { readonly type: 'DISCOVERY'; readonly resources: readonly ApiResource[] }
@@ -37,16 +48,7 @@ export type Observation =
   | ({ readonly type: 'ERROR'; readonly code: number; readonly message: string } & Partial<WatchRequest>)
   /** The server answered after an `ERROR`, with nothing new. */
   | { readonly type: 'ALIVE' }
-  | {
-      readonly type: 'LOG'
-      readonly namespace: string
-      readonly pod: string
-      readonly container: string
-      readonly previous: boolean
-      readonly text: string
-      /** Why the text is empty, where the log could not be read. */
-      readonly why?: string
-    }
+  | ({ readonly type: 'LOG' } & LogText)
   /** SIGINT or SIGTERM. */
   | { readonly type: 'CANCEL' }
   | { readonly type: 'END' }

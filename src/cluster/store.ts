@@ -1,4 +1,4 @@
-import type { FeedEvent, WatchRequest } from './feed.ts'
+import type { FeedEvent, LogText, WatchRequest } from './feed.ts'
 import type { EventObject, KubeObject } from './objects.ts'
 
 /** What is known of the objects that a request would list. */
@@ -9,16 +9,6 @@ export type Knowledge =
   | 'complete'
   /** It may not be read, or nobody watched it: absence proves nothing. */
   | 'unknown'
-
-export interface LogText {
-  readonly namespace: string
-  readonly pod: string
-  readonly container: string
-  readonly previous: boolean
-  readonly text: string
-  /** Why there is no text, where it could not be read. */
-  readonly why?: string
-}
 
 /** The server's no to a request. */
 export interface Refusal extends Partial<WatchRequest> {

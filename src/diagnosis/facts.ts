@@ -1,5 +1,6 @@
+import type { LogText } from '../cluster/feed.ts'
 import type { EventObject, KubeObject } from '../cluster/objects.ts'
-import type { LogText, Refusal, Store } from '../cluster/store.ts'
+import type { Refusal, Store } from '../cluster/store.ts'
 import { findSubject } from '../gate/scene.ts'
 import type { TargetRecord } from '../gate/timeline.ts'
 import type { Problem } from '../lifecycle/assessment.ts'

@@ -26,8 +26,7 @@ export class Arrival {
   /**
    * Whether this version of the object carries the change: it came after the first list, or under another uid; its
    * generation moved (where it has none, its resourceVersion); somebody wrote it since the gate began, by its managedFields;
-   * or it carries all that its manifest says, or the
-   * images that are expected.
+   * or it carries all that its manifest says, or the images that are expected.
    */
   hasArrived(object: KubeObject, isInFirstList: boolean, around: Surroundings): boolean {
     this.#before ??= isInFirstList ? object : undefined

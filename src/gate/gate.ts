@@ -216,9 +216,13 @@ export class Gate {
   }
 
   /** Neither seen nor known to be absent: no list that would hold it was ever complete. */
-  #isUnseen({ target, wasDeleted }: Track): boolean {
-    const isKnown = wasDeleted || this.store.knowledge(targetWatch(target)) === 'complete'
-    return !isKnown && this.store.get(target) === undefined
+  #isUnseen(track: Track): boolean {
+    return !this.#isAbsenceKnown(track) && this.store.get(track.target) === undefined
+  }
+
+  /** Whether a target that is not there is known to be absent: it was seen to go, or its kind was listed in full. */
+  #isAbsenceKnown({ target, wasDeleted }: Track): boolean {
+    return wasDeleted || this.store.knowledge(targetWatch(target)) === 'complete'
   }
 
   /** Takes a change of an object: to its target, to its pod's history, to the people. Says whom it concerns. */
@@ -378,11 +382,10 @@ export class Gate {
     if (this.#isPending(track)) return
     if (track.assessment === undefined) this.#checkIdentity(track, track.object)
     if (track.ended !== undefined) return
-    const judged = track.rule.assess(track.object, this.#view(track))
-    const { expectImages } = this.#settings
-    const assessment = withExpectedImages(judged, this.#stayingPodsOf(track.object, judged), expectImages, {
-      now: this.#now,
-    })
+    const { object } = track
+    const judged = track.rule.assess(object, this.#view(track))
+    const pods = () => this.#stayingPodsOf(object, judged)
+    const assessment = withExpectedImages(judged, pods, this.#settings.expectImages, { now: this.#now })
     const wasReady = track.isReady
     if (track.assessment === undefined && assessment.status !== 'ready') this.#warnOfClocks(track, track.object)
     track.assessment = assessment
@@ -405,9 +408,8 @@ export class Gate {
   }
 
   #assessAbsent(track: Track): void {
-    const isKnown = track.wasDeleted || this.store.knowledge(targetWatch(track.target)) === 'complete'
     if (track.target.waitFor?.type === 'delete') {
-      if (!isKnown || track.isReady) return
+      if (track.isReady || !this.#isAbsenceKnown(track)) return
       track.milestones.finish('does not exist', this.#now)
       this.#becomeReady(track, 'does not exist')
     } else if (track.isReady) {

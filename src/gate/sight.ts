@@ -38,7 +38,7 @@ export class Sight {
 
   /** Takes that a target which was seen is no longer shown: roles are written anew, and most often given back at once. */
   withdraw(withdrawal: Withdrawal): void {
-    if (!this.isWithdrawn(withdrawal.request)) this.#withdrawn = [...this.#withdrawn, withdrawal]
+    this.#withdrawn = [...this.#withdrawn, withdrawal]
   }
 
   isWithdrawn(request: WatchRequest): boolean {

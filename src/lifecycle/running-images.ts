@@ -9,11 +9,7 @@ import type { View } from './view.ts'
  * the digest of the container's `imageID`, as its runtime resolved the name; some runtimes write the digest of the platform
  * there where an index was built, so a digest in the pod's own `image` speaks for it as well.
  */
-export function imageMismatch(
-  pods: readonly Pod[],
-  expected: ExpectedImages,
-  view: Pick<View, 'now'>,
-): Problem | undefined {
+function imageMismatch(pods: readonly Pod[], expected: ExpectedImages, view: Pick<View, 'now'>): Problem | undefined {
   for (const pod of pods) {
     for (const { container, status } of containersOf(pod)) {
       const wanted = Object.hasOwn(expected, container.name) ? expected[container.name] : undefined
@@ -38,11 +34,13 @@ export function imageMismatch(
 /** A workload or pod that would be ready has failed when one of its pods runs another image than the one expected. */
 export function withExpectedImages(
   assessment: Assessment,
-  pods: readonly Pod[],
+  pods: () => readonly Pod[],
   expected: ExpectedImages,
   view: Pick<View, 'now'>,
 ): Assessment {
-  const failure = assessment.status === 'ready' ? imageMismatch(pods, expected, view) : undefined
+  // Asked of every target at every event, and most gates expect none.
+  const isAsked = assessment.status === 'ready' && Object.keys(expected).length > 0
+  const failure = isAsked ? imageMismatch(pods(), expected, view) : undefined
   if (failure === undefined) return assessment
   const { message } = failure
   return { ...assessment, status: 'failed', message, failure, problems: [failure, ...assessment.problems] }

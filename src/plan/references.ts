@@ -102,7 +102,7 @@ export function parseReferences(text: string, input = 'resources', { alone = tru
  * @param line what the references are numbered with
  * @returns one reference for each resource or selector named; none after a complaint
  */
-export function parseWords(words: readonly string[], line: number, complain: Complain): Reference[] {
+function parseWords(words: readonly string[], line: number, complain: Complain): Reference[] {
   const args = [...words]
   const exclude = args[0]?.startsWith('!') === true
   if (exclude) args[0] = args[0]?.slice(1) ?? ''
