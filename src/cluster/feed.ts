@@ -27,12 +27,21 @@ export interface WatchRequest {
   readonly labelSelector?: string
 }
 
-/** The end of a container's log, or why there is none. */
-export interface LogText {
+/** One container of one pod. */
+export interface ContainerRef {
   readonly namespace: string
   readonly pod: string
   readonly container: string
+}
+
+/** One log of a container. */
+export interface LogRef extends ContainerRef {
+  /** The log of the container's run before the last restart. */
   readonly previous: boolean
+}
+
+/** The end of a container's log, or why there is none. */
+export interface LogText extends LogRef {
   readonly text: string
   /** Why the text is empty, where the log could not be read. */
   readonly why?: string

@@ -1,13 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import type { Client } from './client.ts'
+import type { LogRef } from './feed.ts'
 import { isRefusal, logPath } from './logs.ts'
 
-export interface LogStreamRequest {
-  readonly namespace: string
-  readonly pod: string
-  readonly container: string
-  /** The log of the container's run before the last restart. */
-  readonly previous: boolean
+export interface LogStreamRequest extends LogRef {
   /** Goes on while the container runs; else the stream ends with what was written so far. */
   readonly follow: boolean
   /** Only lines written then or later: milliseconds since the epoch, of which the kubelet heeds whole seconds. */

@@ -1,12 +1,8 @@
 import type { Client } from './client.ts'
 import { ApiError } from './failures.ts'
+import type { LogRef } from './feed.ts'
 
-export interface LogRequest {
-  readonly namespace: string
-  readonly pod: string
-  readonly container: string
-  /** The log of the container's run before the last restart. */
-  readonly previous: boolean
+export interface LogRequest extends LogRef {
   readonly tailLines: number
 }
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../cluster/clock.ts'
 import { statusOf } from '../cluster/failures.ts'
-import type { FeedEvent, Observation, WatchRequest } from '../cluster/feed.ts'
+import type { FeedEvent, LogRef, Observation, WatchRequest } from '../cluster/feed.ts'
 import type { LogRequest, LogTail } from '../cluster/logs.ts'
 import type { KubeObject, Pod } from '../cluster/objects.ts'
 import { Slots } from '../cluster/slots.ts'
@@ -9,7 +9,7 @@ import { withCauses } from '../gate/scene.ts'
 import type { Entry, TargetRecord } from '../gate/timeline.ts'
 import { containersOf } from '../lifecycle/history.ts'
 import { Facts } from './facts.ts'
-import { type LoggedContainer, loggedContainers, nodeBehind } from './wanted.ts'
+import { loggedContainers, nodeBehind } from './wanted.ts'
 
 /** What the reader takes of a cluster. */
 export interface Readable {
@@ -140,10 +140,7 @@ export class EvidenceReader {
     }
   }
 
-  async #readLog(
-    log: LoggedContainer & { readonly previous: boolean },
-    giveUp: (why: string) => void,
-  ): Promise<boolean> {
+  async #readLog(log: LogRef, giveUp: (why: string) => void): Promise<boolean> {
     try {
       const tail = await this.#cluster.readLog({ ...log, tailLines: this.#tailLines })
       if (tail.text !== undefined) this.#say({ type: 'LOG', ...log, text: tail.text })

@@ -1,4 +1,4 @@
-import type { LogRequest } from '../cluster/logs.ts'
+import type { ContainerRef } from '../cluster/feed.ts'
 import type { Pod } from '../cluster/objects.ts'
 import { withCauses } from '../gate/scene.ts'
 import type { TargetRecord } from '../gate/timeline.ts'
@@ -33,11 +33,8 @@ const ofNodes: ReadonlySet<ReasonCode> = new Set([
   'pod-failed',
 ])
 
-/** A container whose log may tell why a target is not ready. */
-export type LoggedContainer = Pick<LogRequest, 'namespace' | 'pod' | 'container'>
-
 /** The containers of a target that is not ready whose logs are worth reading. */
-export function loggedContainers({ target, problems }: TargetRecord): readonly LoggedContainer[] {
+export function loggedContainers({ target, problems }: TargetRecord): readonly ContainerRef[] {
   const containers = problems
     .flatMap(withCauses)
     .flatMap(({ reason, subject, container }) =>
@@ -45,7 +42,7 @@ export function loggedContainers({ target, problems }: TargetRecord): readonly L
         ? [{ namespace: target.namespace ?? 'default', pod: podName(subject), container }]
         : [],
     )
-  const isFirst = ({ pod, container }: LoggedContainer, index: number) =>
+  const isFirst = ({ pod, container }: ContainerRef, index: number) =>
     containers.findIndex((other) => other.pod === pod && other.container === container) === index
   return containers.filter(isFirst).slice(0, mostContainers)
 }

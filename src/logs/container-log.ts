@@ -1,5 +1,6 @@
 import type { Clock } from '../cluster/clock.ts'
 import { ApiError } from '../cluster/failures.ts'
+import type { ContainerRef } from '../cluster/feed.ts'
 import type { LogLine, LogStreamRequest } from '../cluster/log-stream.ts'
 import type { Slots } from '../cluster/slots.ts'
 import { UserError } from '../errors.ts'
@@ -8,13 +9,6 @@ import { Cursor } from './cursor.ts'
 /** Where logs come from. */
 export interface LogSource {
   followLog(request: LogStreamRequest, signal: AbortSignal): Promise<AsyncIterable<LogLine>>
-}
-
-/** One container of one pod. */
-export interface ContainerRef {
-  readonly namespace: string
-  readonly pod: string
-  readonly container: string
 }
 
 /** How often a container has been started again, and whether that run is over, as its status says. */

@@ -1,9 +1,10 @@
 import type { Clock } from '../cluster/clock.ts'
 import { ApiError } from '../cluster/failures.ts'
+import type { ContainerRef } from '../cluster/feed.ts'
 import type { ContainerStatus, Pod } from '../cluster/objects.ts'
 import { Slots } from '../cluster/slots.ts'
 import { containersOf, type PodContainer } from '../lifecycle/history.ts'
-import { ContainerLog, type ContainerRef, type LogSource, type Run } from './container-log.ts'
+import { ContainerLog, type LogSource, type Run } from './container-log.ts'
 import { type Allowance, allowedLines, Dose, heldLines, type Shown } from './dose.ts'
 import type { LogNews } from './log-news.ts'
 
