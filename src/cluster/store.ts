@@ -1,3 +1,4 @@
+import { byLastOccurrence } from './event-order.ts'
 import type { FeedEvent, LogText, WatchRequest } from './feed.ts'
 import type { EventObject, KubeObject } from './objects.ts'
 
@@ -25,6 +26,12 @@ export interface Change {
   readonly after?: KubeObject
 }
 
+/** The events about one object: by their names, and in the order of their last occurrence until one of them changes. */
+interface EventsAbout {
+  readonly byName: Map<string, EventObject>
+  inOrder?: readonly EventObject[] | undefined
+}
+
 /**
  * The last known state of every object heard of, with the indexes that lifecycle rules ask: by name, by owner, and the
  * events of an object. Fed by one stream, it is a pure function of what was fed: replays see what the live run saw.
@@ -34,7 +41,10 @@ export class Store {
   readonly #byUid = new Map<string, KubeObject>()
   readonly #owned = new Map<string, Map<string, KubeObject>>()
   readonly #byKind = new Map<string, Map<string, KubeObject>>()
-  readonly #events = new Map<string, Map<string, EventObject>>()
+  /** By the uid of what they are about, and by its kind and name. */
+  readonly #events = new Map<string, EventsAbout>()
+  /** The last state of each deleted object, by its name: a late event must not bring it back. */
+  readonly #deleted = new Map<string, KubeObject>()
   /** By kind: there are many requests, and the question is asked often. */
   readonly #synced = new Map<string, Heard<WatchRequest>[]>()
   /** By request, the last; of one that is forbidden, that. */
@@ -111,9 +121,15 @@ export class Store {
     return [...(this.#owned.get(uid)?.values() ?? [])]
   }
 
-  /** The events about one object, in the order in which they were first seen. */
+  /**
+   * The events about one object in the order of their last occurrence, the latest last. Without a uid they are found by
+   * kind and name, also for an object that no watch holds.
+   */
   eventsOf(object: KubeObject): readonly EventObject[] {
-    return [...(this.#events.get(subjectKey(object.metadata.uid, identify(object)))?.values() ?? [])]
+    const events = this.#events.get(object.metadata.uid ?? subjectKey(identify(object)))
+    if (events === undefined) return []
+    events.inOrder ??= [...events.byName.values()].toSorted(byLastOccurrence)
+    return events.inOrder
   }
 
   /** The log tail that was read of a container, if any. */
@@ -173,10 +189,13 @@ export class Store {
     const key = objectKey(identify(object))
     const before = this.#objects.get(key)
     if (before === undefined) {
+      const deleted = this.#deleted.get(key)
+      if (deleted !== undefined && isEarlier(object, deleted)) return []
       this.#insert(key, object)
       return [{ after: object }]
     }
     if (before.metadata.uid !== object.metadata.uid) {
+      if (isEarlier(object, before)) return []
       this.#remove(key, before)
       this.#insert(key, object)
       return [{ before }, { after: object }]
@@ -192,18 +211,24 @@ export class Store {
     const before = this.#objects.get(key)
     if (before === undefined || before.metadata.uid !== object.metadata.uid) return []
     this.#remove(key, before)
+    this.#deleted.set(key, object)
     // The final state may say more than the one before it, a deletionTimestamp for one.
     return [{ before: object }]
   }
 
   #putEvent(event: EventObject): readonly Change[] {
     const { uid, kind = '', namespace = event.metadata.namespace, name = '' } = event.involvedObject ?? {}
-    const subject = subjectKey(uid, { apiVersion: '', kind, name, ...(namespace === undefined ? {} : { namespace }) })
-    const events = this.#events.get(subject) ?? new Map<string, EventObject>()
-    this.#events.set(subject, events)
-    const before = events.get(event.metadata.name)
+    const byName = subjectKey({ kind, name, ...(namespace === undefined ? {} : { namespace }) })
+    const before = this.#events.get(uid ?? byName)?.byName.get(event.metadata.name)
     if (before !== undefined && isOutdated(event, before)) return []
-    events.set(event.metadata.name, event)
+    for (const key of uid === undefined ? [byName] : [uid, byName]) {
+      const events = this.#events.get(key) ?? { byName: new Map<string, EventObject>() }
+      // Taken out first, so that events without times and versions stand in the order in which they came last.
+      events.byName.delete(event.metadata.name)
+      events.byName.set(event.metadata.name, event)
+      events.inOrder = undefined
+      this.#events.set(key, events)
+    }
     return [{ ...(before === undefined ? {} : { before }), after: event }]
   }
 
@@ -272,12 +297,9 @@ function kindKey(kind: string, namespace: string | undefined): string {
   return `${kind}|${namespace ?? ''}`
 }
 
-/** Events name their subject by uid; the few that do not, by kind and name. */
-function subjectKey(
-  uid: string | undefined,
-  reference: { apiVersion: string; kind: string; namespace?: string; name: string },
-): string {
-  return uid ?? objectKey({ ...reference, apiVersion: '' })
+/** The key of the events about an object by its kind and name: events name the version of its kind as they like. */
+function subjectKey(subject: { kind: string; namespace?: string; name: string }): string {
+  return objectKey({ ...subject, apiVersion: '' })
 }
 
 /**
@@ -286,9 +308,30 @@ function subjectKey(
  */
 function isOutdated(object: KubeObject, known: KubeObject): boolean {
   const version = object.metadata.resourceVersion
-  const knownVersion = known.metadata.resourceVersion
-  if (version === undefined || knownVersion === undefined) return false
-  if (version === knownVersion) return true
-  const [next, last] = [Number(version), Number(knownVersion)]
-  return Number.isSafeInteger(next) && Number.isSafeInteger(last) && next < last
+  return (
+    (version !== undefined && version === known.metadata.resourceVersion) || (compareVersions(object, known) ?? 0) < 0
+  )
+}
+
+/**
+ * Whether an object is an earlier one than that which is known, or was last known, under its name. A uid says nothing of
+ * the order, so resource versions decide; a later creation outweighs them, as after the restore of an etcd backup.
+ */
+function isEarlier(object: KubeObject, known: KubeObject): boolean {
+  const order = compareVersions(object, known)
+  const created = object.metadata.creationTimestamp ?? ''
+  const knownCreated = known.metadata.creationTimestamp ?? ''
+  const isDated = created !== '' && knownCreated !== ''
+  return order === undefined ? isDated && created < knownCreated : order < 0 && !(isDated && created > knownCreated)
+}
+
+/** Negative when the object's resource version is the older one; undefined when the two cannot be compared. */
+function compareVersions(object: KubeObject, known: KubeObject): number | undefined {
+  const difference = versionOf(object) - versionOf(known)
+  return Number.isNaN(difference) ? undefined : difference
+}
+
+function versionOf({ metadata: { resourceVersion } }: KubeObject): number {
+  const version = Number(resourceVersion ?? Number.NaN)
+  return Number.isSafeInteger(version) ? version : Number.NaN
 }

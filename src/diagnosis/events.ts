@@ -1,4 +1,5 @@
-import type { EventObject, KubeObject } from '../cluster/objects.ts'
+import { lastOccurrence } from '../cluster/event-order.ts'
+import type { KubeObject } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import { eventCount } from '../lifecycle/history.ts'
 
@@ -21,13 +22,12 @@ export function eventLines(
     .eventsOf(object)
     .filter((event) => event.type === 'Warning' || event.reason === 'Killing')
     .map((event) => ({
-      at: timeOf(event) - serverOffsetMs,
+      at: Date.parse(lastOccurrence(event) ?? '') - serverOffsetMs,
       reason: event.reason ?? '',
       message: withoutNoise(event.message ?? ''),
       count: eventCount(event),
     }))
     .filter(({ at }) => at > startedAt - eventsBeforeMs)
-    .toSorted((a, b) => a.at - b.at)
   const saysMore = told.some(({ message }) => !isBare(message))
   const groups = Map.groupBy(
     told.filter(({ message }) => !(saysMore && isBare(message))),
@@ -49,11 +49,6 @@ export function eventLines(
 export function elapsedClock(ms: number): string {
   const elapsed = Math.max(0, Math.round(ms / 1000))
   return `${Math.floor(elapsed / 60)}:${String(elapsed % 60).padStart(2, '0')}`
-}
-
-function timeOf(event: EventObject): number {
-  const { series, lastTimestamp, eventTime, metadata } = event
-  return Date.parse(series?.lastObservedTime ?? lastTimestamp ?? eventTime ?? metadata.creationTimestamp ?? '')
 }
 
 /**

@@ -1,3 +1,4 @@
+import { lastOccurrence } from '../cluster/event-order.ts'
 import type { Condition, EventObject, Pod } from '../cluster/objects.ts'
 import type { Problem } from './assessment.ts'
 import { examineContainer, missingObjectMs, probesDueAt } from './container.ts'
@@ -201,7 +202,7 @@ const sandboxFailures: readonly (string | undefined)[] = ['FailedCreatePodSandBo
  */
 function setupProblem(pod: Pod, event: EventObject, view: View): Problem {
   const first = view.time(event.firstTimestamp ?? event.eventTime) ?? view.now
-  const last = view.time(event.lastTimestamp ?? event.series?.lastObservedTime) ?? first
+  const last = view.time(lastOccurrence(event)) ?? first
   const message = event.message ?? ''
   const isSandbox = sandboxFailures.includes(event.reason)
   const missing = isSandbox ? undefined : named(missingObject(message), message, pod)

@@ -1,4 +1,5 @@
-import type { Condition, EventObject, KubeObject } from '../cluster/objects.ts'
+import { lastOccurrence } from '../cluster/event-order.ts'
+import type { Condition, KubeObject } from '../cluster/objects.ts'
 import type { ReasonCode } from '../reasons.ts'
 import type { Problem } from './assessment.ts'
 import { eventCount } from './history.ts'
@@ -38,8 +39,7 @@ export function creationProblem(
   const attempts = view
     .events(controller)
     .filter((event) => event.reason === 'FailedCreate' || event.reason === 'SuccessfulCreate')
-    .filter((event) => lastTime(event, view) >= since)
-    .toSorted((a, b) => lastTime(a, view) - lastTime(b, view))
+    .filter((event) => (view.time(lastOccurrence(event)) ?? 0) >= since)
   const failed = condition(controller, 'ReplicaFailure')
   const last = isShort ? attempts.at(-1) : undefined
   const refusal = failed?.status === 'True' ? failed : last?.reason === 'FailedCreate' ? last : undefined
@@ -70,10 +70,6 @@ export function creationProblem(
 
 function reasonOf(message: string): ReasonCode {
   return wordings.find(([, pattern]) => pattern.test(message))?.[0] ?? 'replica-failure'
-}
-
-function lastTime(event: EventObject, view: View): number {
-  return view.time(event.series?.lastObservedTime ?? event.lastTimestamp ?? event.eventTime) ?? 0
 }
 
 /**

@@ -1,4 +1,5 @@
-import type { EventObject, KubeObject } from '../cluster/objects.ts'
+import { byLastOccurrence, lastOccurrence } from '../cluster/event-order.ts'
+import type { KubeObject } from '../cluster/objects.ts'
 import { eventCount } from '../lifecycle/history.ts'
 import { emptyLine, type Line, line } from './line.ts'
 import { age, dim, heading, ticking } from './marks.ts'
@@ -9,15 +10,14 @@ export function eventLines(objects: readonly KubeObject[], most: number, present
   const { view } = present
   const events = objects
     .flatMap((object) => present.events(object))
-    .map((event) => ({ event, at: lastSeen(event, present) }))
-    // Most components stamp whole seconds; within one, the order in which events came is the better one.
-    .sort((a, b) => Math.floor(a.at / 1_000) - Math.floor(b.at / 1_000))
+    .toSorted(byLastOccurrence)
     .slice(-most)
   if (most === 0 || events.length === 0) return []
   return [
     emptyLine,
     line(0, heading('events')),
-    ...events.map(({ event, at }) => {
+    ...events.map((event) => {
+      const at = view.time(lastOccurrence(event)) ?? view.startedAt
       const { kind = '', name = '' } = event.involvedObject ?? {}
       const isAboutItself = kind === present.object.kind && name === present.object.metadata.name
       const count = eventCount(event)
@@ -32,8 +32,4 @@ export function eventLines(objects: readonly KubeObject[], most: number, present
       )
     }),
   ]
-}
-
-function lastSeen({ series, lastTimestamp, eventTime, firstTimestamp }: EventObject, { view }: Present): number {
-  return view.time(series?.lastObservedTime ?? lastTimestamp ?? eventTime ?? firstTimestamp) ?? view.startedAt
 }

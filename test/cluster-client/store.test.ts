@@ -1,4 +1,5 @@
 import type { Observation, WatchRequest } from '../../src/cluster/feed.ts'
+import type { EventObject, KubeObject, ObjectMeta } from '../../src/cluster/objects.ts'
 import { type Knowledge, Store } from '../../src/cluster/store.ts'
 
 const pods: WatchRequest = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop' }
@@ -53,4 +54,118 @@ it('finds an object by its uid, as it stands now, until it is gone', () => {
   ]
   expect(storeAfter(seen).withUid('u1')).toEqual(pod('2'))
   expect(storeAfter([...seen, { type: 'DELETED', object: pod('3') }]).withUid('u1')).toBeUndefined()
+})
+
+describe('a late change of an object does not replace a newer one', () => {
+  const job = (metadata: Partial<ObjectMeta>): KubeObject => ({
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name: 'migrate', namespace: 'shop', ...metadata },
+  })
+  const old = { uid: 'old', resourceVersion: '10', creationTimestamp: '2025-01-15T12:00:00Z' }
+  const present = { uid: 'new', resourceVersion: '20', creationTimestamp: '2025-01-15T12:01:00Z' }
+  const unversioned = ({ uid, creationTimestamp }: typeof old) => ({ uid, creationTimestamp })
+  const added = (metadata: Partial<ObjectMeta>): Observation => ({ type: 'ADDED', object: job(metadata) })
+  const modified = (metadata: Partial<ObjectMeta>): Observation => ({ type: 'MODIFIED', object: job(metadata) })
+  const deleted = (metadata: Partial<ObjectMeta>): Observation => ({ type: 'DELETED', object: job(metadata) })
+
+  it.each<[string, readonly Observation[]]>([
+    ['of an earlier uid', [added(old), added(present), modified({ ...old, resourceVersion: '15' })]],
+    ['of an earlier uid, without resource versions', [added(unversioned(present)), modified(unversioned(old))]],
+    ['of an earlier resource version', [added(present), modified({ ...present, resourceVersion: '19' })]],
+    ['of an earlier uid that is deleted', [added(present), deleted({ ...old, resourceVersion: '16' })]],
+  ])('%s', (_, observations) => {
+    expect(storeAfter(observations).list('Job', 'shop')).toMatchObject([{ metadata: { uid: 'new' } }])
+    expect(storeAfter(observations).withUid('old')).toBeUndefined()
+  })
+
+  it.each<[string, readonly Observation[]]>([
+    [
+      'that was deleted',
+      [added(old), deleted({ ...old, resourceVersion: '18' }), modified({ ...old, resourceVersion: '15' })],
+    ],
+    [
+      'that was replaced by one that was deleted',
+      [
+        added(old),
+        added(present),
+        deleted({ ...present, resourceVersion: '21' }),
+        modified({ ...old, resourceVersion: '15' }),
+      ],
+    ],
+  ])('%s', (_, observations) => {
+    expect(storeAfter(observations).list('Job', 'shop')).toEqual([])
+  })
+
+  it('and a new object may take the name of a deleted one', () => {
+    const seen = [added(old), deleted({ ...old, resourceVersion: '18' }), added(present)]
+    expect(storeAfter(seen).list('Job', 'shop')).toMatchObject([{ metadata: { uid: 'new' } }])
+  })
+
+  it('and an object that one watch no longer selects stays with the change that another watch reports', () => {
+    const moved = { ...old, resourceVersion: '18' }
+    const seen = [added(old), deleted(moved), modified(moved)]
+    expect(storeAfter(seen).list('Job', 'shop')).toMatchObject([{ metadata: moved }])
+  })
+})
+
+describe('the events about an object', () => {
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web', namespace: 'shop', uid: 'u1' } }
+  const about = { kind: 'Pod', name: 'web', namespace: 'shop', uid: 'u1' }
+  const event = (name: string, overrides: Partial<EventObject> & { resourceVersion?: string }): Observation => {
+    const { resourceVersion, ...rest } = overrides
+    const metadata = { name, namespace: 'shop', ...(resourceVersion === undefined ? {} : { resourceVersion }) }
+    return {
+      type: 'ADDED',
+      object: { apiVersion: 'v1', kind: 'Event', involvedObject: about, ...rest, metadata } as EventObject,
+    }
+  }
+  const namesOf = (observations: readonly Observation[]) =>
+    storeAfter(observations)
+      .eventsOf(pod)
+      .map(({ metadata }) => metadata.name)
+
+  it.each<[string, readonly Observation[]]>([
+    [
+      'whatever the order of the list',
+      [
+        event('c', { lastTimestamp: '2025-01-15T12:00:09Z' }),
+        event('a', { lastTimestamp: '2025-01-15T12:00:01Z' }),
+        event('b', { lastTimestamp: '2025-01-15T12:00:05Z' }),
+      ],
+    ],
+    [
+      'by their series, and by eventTime where there is no other',
+      [
+        event('c', { eventTime: '2025-01-15T12:00:00Z', series: { lastObservedTime: '2025-01-15T12:00:09Z' } }),
+        event('b', { eventTime: '2025-01-15T12:00:05.123456Z' }),
+        event('a', { lastTimestamp: '2025-01-15T12:00:01Z' }),
+      ],
+    ],
+    [
+      'when one of them occurs again',
+      [
+        event('c', { lastTimestamp: '2025-01-15T12:00:01Z', resourceVersion: '1' }),
+        event('a', { lastTimestamp: '2025-01-15T12:00:02Z', resourceVersion: '2' }),
+        event('b', { lastTimestamp: '2025-01-15T12:00:05Z', resourceVersion: '3' }),
+        event('c', { lastTimestamp: '2025-01-15T12:00:09Z', resourceVersion: '4' }),
+      ],
+    ],
+    [
+      'within one second by their resource versions, as timestamps are whole seconds',
+      [
+        event('c', { lastTimestamp: '2025-01-15T12:00:01Z', resourceVersion: '12' }),
+        event('a', { eventTime: '2025-01-15T12:00:01.900000Z', resourceVersion: '9' }),
+        event('b', { lastTimestamp: '2025-01-15T12:00:01Z', resourceVersion: '10' }),
+      ],
+    ],
+  ])('are in the order of their last occurrence, %s', (_, observations) => {
+    expect(namesOf(observations)).toEqual(['a', 'b', 'c'])
+  })
+
+  it('are found by its kind and name where nobody watches the object', () => {
+    const seen = [event('a', { reason: 'FailedBinding' })]
+    const unwatched = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web', namespace: 'shop' } }
+    expect(storeAfter(seen).eventsOf(unwatched)).toMatchObject([{ reason: 'FailedBinding' }])
+  })
 })
