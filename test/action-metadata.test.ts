@@ -1,0 +1,45 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse } from 'yaml'
+
+const root = join(import.meta.dirname, '..')
+const text = readFileSync(join(root, 'action.yml'), 'utf8')
+
+const expression = (inner: string) => `\${{ ${inner} }}`
+
+/** Every string of a YAML document, mapping keys included, with its path. */
+function stringsOf(value: unknown, path: readonly string[] = []): { path: readonly string[]; text: string }[] {
+  if (typeof value === 'string') return [{ path, text: value }]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, part]) => [{ path, text: key }, ...stringsOf(part, [...path, key])])
+}
+
+/** Whether the runner evaluates expressions here: in defaults of inputs alone, because this action runs on Node. */
+function mayHoldExpression(path: readonly string[]): boolean {
+  return path.length === 3 && path[0] === 'inputs' && path[2] === 'default'
+}
+
+function expressionsOutOfPlace(yaml: string): string[] {
+  return stringsOf(parse(yaml))
+    .filter(({ path, text }) => text.includes('${{') && !mayHoldExpression(path))
+    .map(({ path }) => path.join('.'))
+}
+
+describe('action.yml', () => {
+  it('contains no expression where the runner evaluates none', () => {
+    expect(expressionsOutOfPlace(text)).toEqual([])
+  })
+
+  it.each([
+    ['inputs.timeout.description', `inputs: { timeout: { description: "${expression('github.token')}" } }`],
+    ['outputs.reason.description', `outputs: { reason: { description: "a ${expression('steps.x')} b" } }`],
+    ['description', `description: "${expression('1')}"`],
+    ['inputs', `inputs: { "${expression('x')}": {} }`],
+  ])('would not pass with an expression in %s', (path, yaml) => {
+    expect(expressionsOutOfPlace(yaml)).toEqual([path])
+  })
+
+  it('starts a file that exists', () => {
+    expect(existsSync(join(root, parse(text).runs.main))).toBe(true)
+  })
+})
