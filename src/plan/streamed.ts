@@ -73,13 +73,26 @@ export async function chooseStreamed(
   const found: Finding[] = []
   const excluded = new Set<number>()
   const chosen = new Map<number, Reference>()
+  const unmatched = new Map<number, Resolved[]>()
+  const matchedLines = new Set<number>()
   for (const entry of resolved) {
     const { reference } = entry
     const matches = await matchesOf(entry, targets, list)
-    if (reference.exclude) for (const index of matches) excluded.add(index)
-    else if (matches.length === 0) found.push(mistake(reference, nothingWords(entry, targets)))
-    else for (const index of matches) chosen.set(index, chosen.get(index) ?? reference)
+    if (reference.exclude) {
+      for (const index of matches) excluded.add(index)
+    } else if (matches.length === 0 && reference.name !== undefined) {
+      found.push(mistake(reference, nothingWords([entry], targets)))
+    } else if (matches.length === 0) {
+      unmatched.set(reference.line, [...(unmatched.get(reference.line) ?? []), entry])
+    } else {
+      matchedLines.add(reference.line)
+      for (const index of matches) chosen.set(index, chosen.get(index) ?? reference)
+    }
   }
+  // `deploy,sts -l app=web` chooses nothing only when none of its kinds has a match.
+  for (const [line, entries] of unmatched)
+    if (!matchedLines.has(line) && entries[0] !== undefined)
+      found.push(mistake(entries[0].reference, nothingWords(entries, targets)))
   for (const index of excluded) chosen.delete(index)
   for (const [index, reference] of chosen) {
     const words = unwatchedWords(targets[index] as Target, healthChecks)
@@ -120,12 +133,13 @@ function candidatesOf({ reference, resource }: Resolved, targets: readonly Targe
   )
 }
 
-function nothingWords(entry: Resolved, targets: readonly Target[]): string {
-  const { reference, resource } = entry
-  const { name = '', selector, namespace } = reference
-  const shown = (it: Pick<Target, 'name' | 'selector'>) => displayName({ apiVersion: '', kind: resource.kind, ...it })
+/** @param entries those of one reference: of several kinds, or one */
+function nothingWords(entries: readonly Resolved[], targets: readonly Target[]): string {
+  const { name = '', selector, namespace } = entries[0]?.reference ?? {}
+  const kind = entries.map(({ resource }) => resource.kind).join(',')
+  const shown = (it: Pick<Target, 'name' | 'selector'>) => displayName({ apiVersion: '', kind, ...it })
   const where = namespace === undefined ? '' : ` in ${namespace}`
-  const siblings = candidatesOf(entry, targets).map(([, target]) => target.name)
+  const siblings = entries.flatMap((entry) => candidatesOf(entry, targets)).map(([, target]) => target.name)
   const near = nearest(name, siblings).map((sibling) => shown({ name: sibling }))
   const remedy = near.length === 0 ? 'Name it in resources, too.' : `Did you mean ${near.join(' or ')}?`
   return `${shown({ name, ...(selector === undefined ? {} : { selector }) })}${where} is not among the gated resources. ${remedy}`

@@ -40,6 +40,10 @@ export function resolveTargets(
   const drafts = new Map<string, Draft>()
   const excluded = new Set<string>()
   const excludedKinds = new Set<string>()
+  const matchesOf = (entry: Resolved) => listed.get(JSON.stringify(requestOf(entry))) ?? []
+  const selecting = resolved.filter(({ reference }) => reference.selector !== undefined && !reference.exclude)
+  // `deploy,sts -l app=web` is one line with a reference for each kind.
+  const byLine = Map.groupBy(selecting, ({ reference }) => reference.line)
 
   for (const entry of resolved) {
     const { reference, resource } = entry
@@ -53,18 +57,21 @@ export function resolveTargets(
       excludedKinds.add(kindKeyOf(entry))
       continue
     }
-    const names = selector === undefined ? [reference.name ?? ''] : (listed.get(JSON.stringify(requestOf(entry))) ?? [])
+    const names = selector === undefined ? [reference.name ?? ''] : matchesOf(entry)
+    const hasMatch = names.length > 0 || byLine.get(line)?.some((other) => matchesOf(other).length > 0)
     if (reference.exclude) {
       for (const name of names) excluded.add(keyOf(entry, name))
-    } else if (names.length > 0) {
+    } else if (hasMatch) {
       for (const name of names) addDraft(drafts, draftOf(entry, input, name), found)
-    } else if (reference.waitFor?.type === 'delete') {
-      told.push(`${place}: nothing matches, so nothing is left to be deleted.`)
-    } else {
+    } else if (reference.waitFor?.type !== 'delete') {
       addDraft(drafts, draftOf(entry, input, ''), found)
     }
   }
   throwAll(found)
+  for (const [line, entries] of byLine) {
+    const notice = unmatchedNotice(entries, matchesOf)
+    if (notice !== undefined) told.push(`${input}, line ${line}: ${notice}`)
+  }
 
   for (const { reference, resource, namespace } of resolved) {
     if (!reference.exclude || reference.name === undefined) continue
@@ -73,11 +80,36 @@ export function resolveTargets(
     }
   }
   const kept = [...drafts.values()].filter(({ key, kindKey }) => !excluded.has(key) && !excludedKinds.has(kindKey))
-  if (kept.length === 0) throwAll(parsed.skipped.filter(({ isUnnamed }) => isUnnamed).map(unnamedMistake))
+  if (kept.length === 0) {
+    throwAll(parsed.skipped.filter(({ isUnnamed }) => isUnnamed).map(unnamedMistake))
+    const exclude = resolved.find(({ reference }) => reference.exclude)
+    if (drafts.size > 0 && exclude !== undefined) {
+      const message = 'The excludes leave nothing to gate. Leave out "!" before something that is to be gated.'
+      throwAll([{ input, line: exclude.reference.line, message, reason: 'input-invalid' }])
+    }
+  }
   const manifests = new Map(
     kept.flatMap(({ target, manifest }) => (manifest === undefined ? [] : [[target, manifest]])),
   )
   return { targets: kept.map(({ target }) => target), told, manifests }
+}
+
+/**
+ * What a line's selector lacks, as a sentence: nothing when every kind has a match, or when no kind has one and the line
+ * is gated as not-found.
+ */
+function unmatchedNotice(
+  entries: readonly Resolved[],
+  matchesOf: (entry: Resolved) => readonly string[],
+): string | undefined {
+  const unmatched = entries.filter((entry) => matchesOf(entry).length === 0)
+  const [first] = unmatched
+  if (first === undefined) return undefined
+  const { selector, waitFor } = first.reference
+  if (unmatched.length === entries.length)
+    return waitFor?.type === 'delete' ? 'nothing matches, so nothing is left to be deleted.' : undefined
+  const kinds = unmatched.map(({ resource }) => `no ${resource.kind.toLowerCase()}`).join(' and ')
+  return selector ? `${kinds} matches -l ${selector}.` : `there is ${kinds}.`
 }
 
 function unnamedMistake({ file = '', line, text }: SkippedLine): Finding {

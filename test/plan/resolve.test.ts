@@ -92,6 +92,54 @@ describe('selectors', () => {
     expect(plan('deploy -l app=x', { 'app=x': ['a'] }).targets[0]).not.toHaveProperty('selector')
   })
 
+  describe('of several kinds', () => {
+    /** Only Deployments carry the label `app=web`. */
+    const only = (text: string) =>
+      resolveTargets(resolve(text), ({ kind, labelSelector = '' }) =>
+        kind === 'Deployment' && ['app=web', ''].includes(labelSelector) ? ['web'] : [],
+      )
+
+    it.each(['deploy,sts -l app=web', 'sts,deploy -l app=web', 'deploy,sts,pod --all'])(
+      'gate what the kinds with a match have: %s',
+      (text) => {
+        expect(only(text).targets.map(targetId)).toEqual(['deployment.apps/web'])
+      },
+    )
+
+    it('name the kinds without a match in a notice', () => {
+      expect(only('sts,deploy,pod -l app=web').told).toEqual([
+        'resources, line 1: no statefulset and no pod matches -l app=web.',
+      ])
+      expect(only('deploy,sts --all').told).toEqual(['resources, line 1: there is no statefulset.'])
+      expect(only('deploy -l app=web').told).toEqual([])
+    })
+
+    it('are not-found when none of the kinds has a match', () => {
+      expect(only('sts,pod -l app=web')).toMatchObject({
+        targets: [
+          { kind: 'StatefulSet', selector: 'app=web' },
+          { kind: 'Pod', selector: 'app=web' },
+        ],
+        told: [],
+      })
+    })
+
+    it('do not excuse another line, nor another namespace', () => {
+      expect(only('deploy -l app=web\nsts -l app=web').targets).toMatchObject([{ name: 'web' }, { name: '' }])
+    })
+
+    it('that wait for a deletion wait for the kinds with a match', () => {
+      expect(only('deploy,sts -l app=web --for=delete')).toMatchObject({
+        targets: [{ name: 'web' }],
+        told: ['resources, line 1: no statefulset matches -l app=web.'],
+      })
+    })
+
+    it('may lose every match to an exclude', () => {
+      expect(messageOf(() => only('deploy,sts -l app=web\n!deploy/web'))).toMatch(/leave nothing to gate/)
+    })
+  })
+
   it('that match nothing are targets of their own, to be not-found', () => {
     const { targets } = plan('deploy -l app=x --timeout=5m\npods --all')
     expect(targets).toMatchObject([
@@ -142,8 +190,15 @@ describe('excludes', () => {
     ])
   })
 
-  it('that leave nothing make an empty plan, not one of selectors without a match', () => {
-    expect(plan('deploy -l app=x\n!deploy/a', { 'app=x': ['a'] }).targets).toEqual([])
+  it.each([
+    ['deploy -l app=x\n!deploy/a', 2],
+    ['deploy/a\n!deploy/a', 2],
+    ['!deploy --all\ndeploy/a\nservice/old deleted', 1],
+    ['deploy -l app=none\n!deploy --all', 2],
+  ])('that leave nothing to gate are a mistake: %j', (text, line) => {
+    expect(messageOf(() => plan(text, { 'app=x': ['a'] }))).toBe(
+      `resources, line ${line}: The excludes leave nothing to gate. Leave out "!" before something that is to be gated.`,
+    )
   })
 })
 

@@ -67,6 +67,14 @@ test('what is not gated is a mistake, with the line and what may have been meant
   ])
 })
 
+test('a selector of several kinds is a mistake only when none of its kinds is among the gated resources', async () => {
+  expect(await choose('deploy,sts -l app=shop', { labelled: { shop: ['web'] } })).toEqual(['web'])
+  expect(await choose('sts,job --all')).toEqual(['migrate'])
+  expect(await choose('sts,job -l app=shop')).toEqual([
+    'stream-logs 1: statefulset,job -l app=shop is not among the gated resources. Name it in resources, too.',
+  ])
+})
+
 test('a selector that matched nothing to gate is no mistake here: the gate tells of it', async () => {
   const among = [target('Deployment', '', { selector: 'app=shop' })]
   expect(await choose('deploy -l app=shop', { among })).toEqual([''])
