@@ -79,6 +79,7 @@ function explainTarget(whole: TargetRecord, verdict: Verdict | undefined, contex
     hint: hintFor(target, reasonFor(record, verdict), {
       object: facts.get(target),
       said: verdict?.message,
+      lacksNamespace: facts.lacksNamespace,
       ...(deciding === undefined ? {} : detailsOf(deciding, facts)),
       ...causeOf(deciding, problems, facts),
     }),

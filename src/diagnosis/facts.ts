@@ -51,6 +51,13 @@ export class Facts {
     return this.#store.get({ apiVersion: 'v1', kind: 'Node', name })
   }
 
+  /** The server answered that it has no namespace of the target's name. */
+  get lacksNamespace(): boolean {
+    const { namespace } = this.#record.target
+    if (namespace === undefined) return false
+    return this.#store.refusal({ apiVersion: 'v1', kind: 'Namespace', name: namespace })?.code === 404
+  }
+
   /** Why the objects of a core kind in the target's namespace, or one node, could not be read; undefined where nobody was refused. */
   refusal(kind: 'Pod' | 'Event' | 'Node', name?: string): Refusal | undefined {
     const { namespace } = this.#record.target

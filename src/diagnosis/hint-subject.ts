@@ -17,6 +17,8 @@ export interface HintDetails {
   readonly probeSaid?: string | undefined
   /** What the gate itself said when it ended without the target. */
   readonly said?: string | undefined
+  /** The server has no namespace of the target's name. */
+  readonly lacksNamespace?: boolean
   /** The problem of a pod that is behind this one. */
   readonly cause?: HintDetails | undefined
 }
@@ -55,15 +57,21 @@ export function clusterCommand(...words: readonly string[]): string {
   return `\`kubectl ${words.map(quoted).join(' ')}\``
 }
 
+/** The target as the words of a command: `deployment/web`, or a kind with its selector. */
+function wordsOf({ kind, selector, ...target }: Target): readonly string[] {
+  if (selector === undefined) return [displayName({ kind, ...target })]
+  return [kind.toLowerCase(), ...(selector === '' ? ['--all'] : ['-l', selector])]
+}
+
 /** The target itself, described. */
 export function described(subject: HintSubject): string {
-  return command(subject, 'describe', displayName(subject.target))
+  return command(subject, 'describe', ...wordsOf(subject.target))
 }
 
 /** The pod that has the problem, described; else the target. */
 export function describedPod(subject: HintSubject): string {
   const about = subject.problem?.subject
-  return command(subject, 'describe', about?.startsWith('pod/') ? about : displayName(subject.target))
+  return command(subject, 'describe', ...(about?.startsWith('pod/') ? [about] : wordsOf(subject.target)))
 }
 
 function quoted(word: string): string {

@@ -1,4 +1,6 @@
 import type { Timeline, Verdict } from '../gate/timeline.ts'
+import { listNames, missingSubject } from '../lifecycle/wait-for.ts'
+import { didYouMean } from '../plan/nearest.ts'
 import { displayName, type Target } from '../plan/target.ts'
 import type { ReasonCode } from '../reasons.ts'
 import { accessHint } from './hint-access.ts'
@@ -104,8 +106,7 @@ const hints: Readonly<Record<ReasonCode, Hint>> = {
   'no-progress': (s) =>
     `${s.target.kind === 'Job' ? `See what it does: ${command(s, 'logs', name(s))}` : `See its events: ${described(s)}`}. If it only needs longer, raise stall-timeout.`,
   'still-running': (s) => `See where it stands: ${described(s)}. If it only needs longer, raise the timeout.`,
-  'not-found': (s) =>
-    `Was it applied, under this name${inNamespace(s).replace(' in', ' and in')}? ${command(s, 'get', name(s).replace(/\/.*$/, ''))} lists what is there.`,
+  'not-found': absentHint,
   deleted: (s) =>
     `Find out who deletes ${name(s)} (another job, a clean-up, a GitOps controller that does not know it), then apply it again.`,
   terminating: (s) => {
@@ -147,6 +148,35 @@ const hints: Readonly<Record<ReasonCode, Hint>> = {
   'input-invalid': () => 'Correct the inputs that the message names.',
   cancelled: () =>
     'The rollout itself was not cancelled: what was not ready may still become so. Run the job again to know.',
+}
+
+const otherNamespace = 'by -n behind the reference, or by the input namespace'
+
+/** What is missing where a target is not found: a match for its selector, or the object of that name. */
+function absentHint(subject: HintSubject): string {
+  const { kind, selector, namespace } = subject.target
+  const word = kind.toLowerCase()
+  if (selector)
+    return `Correct the selector, or the labels of what was applied. ${command(subject, 'get', word, '--show-labels')} lists what is there.`
+  const place = inNamespace(subject).replace(' in', ' and in')
+  const question = selector === '' ? `Was any ${kind} applied,${place}?` : `Was it applied, under this name${place}?`
+  const other = namespace === undefined ? '' : ` Another namespace is named ${otherNamespace}.`
+  return `${question} ${command(subject, 'get', word)} lists what is there.${other}`
+}
+
+/** What cannot be there, and why: its namespace does not exist. */
+function namespaceHint({ target, lacksNamespace }: HintSubject): string | undefined {
+  if (!lacksNamespace || target.namespace === undefined) return undefined
+  return `Namespace ${target.namespace} does not exist. Create it, or name another one ${otherNamespace}. ${clusterCommand('get', 'namespaces')} lists what is there.`
+}
+
+/** What the reference waits for and the object does not have: most often a name that is misspelt. */
+function waitForHint({ target, object }: HintSubject): string | undefined {
+  const missing = object === undefined ? undefined : missingSubject(object, target.waitFor)
+  if (missing === undefined) return undefined
+  const { words, at, existing } = missing
+  const others = `${at === '' ? '' : `${at} has `}${listNames(existing)}`
+  return `Correct --for: ${displayName(target)} has no ${words}, but ${others}.${didYouMean(missing.name, existing)}`
 }
 
 /** A deadline says nothing of why: what a pod waits for does. */
@@ -220,5 +250,8 @@ export function hintFor(target: Target, reason: ReasonCode | '', details: HintDe
   const { problem } = details
   if (problem?.detail?.isOld)
     return `Delete the pod of the older revision, which nothing else replaces: ${command({ target }, 'delete', problem.subject)}.`
-  return hints[reason === '' ? 'still-running' : reason]({ target, ...details })
+  const subject = { target, ...details }
+  const code = reason === '' ? 'still-running' : reason
+  const isWaiting = code === 'no-progress' || code === 'still-running'
+  return namespaceHint(subject) ?? (isWaiting ? waitForHint(subject) : undefined) ?? hints[code](subject)
 }

@@ -9,7 +9,7 @@ import { withCauses } from '../gate/scene.ts'
 import type { Entry, TargetRecord } from '../gate/timeline.ts'
 import { containersOf } from '../lifecycle/history.ts'
 import { Facts } from './facts.ts'
-import { loggedContainers, nodeBehind } from './wanted.ts'
+import { loggedContainers, namespaceBehind, nodeBehind } from './wanted.ts'
 
 /** What the reader takes of a cluster. */
 export interface Readable {
@@ -24,8 +24,8 @@ const mostNodes = 8
 const mostAtATime = 12
 
 /**
- * Reads what explains the targets that are not ready, beyond what is watched: the logs of their containers and the state
- * of their nodes. A target's as soon as it ends, for its pods may be gone before the gate ends; a dying pod's before it is
+ * Reads what explains the targets that are not ready, beyond what is watched: the logs of their containers, the state of
+ * their nodes, and whether their namespace exists. A target's as soon as it ends, for its pods may be gone before the gate ends; a dying pod's before it is
  * deleted; and at the end what is still missing. What it reads it tells like any event, so that it is recorded.
  */
 export class EvidenceReader {
@@ -119,6 +119,14 @@ export class EvidenceReader {
         (why) => refuse(0, why),
       )
     }
+    const namespace = namespaceBehind(record)
+    if (namespace !== undefined && !this.#isTarget(namespace)) {
+      this.#ask(
+        `namespace/${namespace}`,
+        () => this.#readNamespace(namespace),
+        () => {},
+      )
+    }
   }
 
   /** `read` says whether the server has answered. */
@@ -162,6 +170,26 @@ export class EvidenceReader {
       const isAnswer = code === 403 || code === 404
       if (isAnswer || this.#isLast) refuse(code, messageOf(error))
       return isAnswer
+    }
+  }
+
+  /** A namespace that is gated itself is watched. */
+  #isTarget(namespace: string): boolean {
+    return this.#gate
+      .timeline()
+      .targets.some(({ target: { kind, name } }) => kind === 'Namespace' && name === namespace)
+  }
+
+  /** Only that there is none is worth a line. That namespaces may not be read is the rule for many users. */
+  async #readNamespace(name: string): Promise<boolean> {
+    const reference = { apiVersion: 'v1', kind: 'Namespace', name } as const
+    try {
+      await this.#cluster.get(reference)
+      return true
+    } catch (error) {
+      const code = statusOf(error)
+      if (code === 404) this.#say({ type: 'ERROR', code, message: messageOf(error), ...reference })
+      return code === 403 || code === 404
     }
   }
 

@@ -33,6 +33,9 @@ const ofNodes: ReadonlySet<ReasonCode> = new Set([
   'pod-failed',
 ])
 
+/** Of targets that are absent: with these reasons their namespace may be absent too. */
+const ofNamespaces: ReadonlySet<ReasonCode | ''> = new Set(['not-found', 'deleted', 'change-not-seen'])
+
 /** The containers of a target that is not ready whose logs are worth reading. */
 export function loggedContainers({ target, problems }: TargetRecord): readonly ContainerRef[] {
   const containers = problems
@@ -59,4 +62,9 @@ export function nodeBehind(problem: Problem, facts: Facts): string | undefined {
 /** `web-x` of `pod/web-x`. */
 export function podName(subject: string): string {
   return subject.slice(subject.indexOf('/') + 1)
+}
+
+/** The namespace whose absence would explain that a target is absent; undefined where something else explains it. */
+export function namespaceBehind({ target, reason }: TargetRecord): string | undefined {
+  return ofNamespaces.has(reason) ? target.namespace : undefined
 }

@@ -306,10 +306,14 @@ export class Gate {
       if (track.ended === undefined && track.assessment?.pods?.has(uid)) this.#tell(track, 'note', words)
   }
 
-  /** What is read to explain a target that has ended, a log or a node: it decides nothing, and comes after the verdict too. */
+  /**
+   * What is read to explain a target that has ended, a log, a node or a namespace: it decides nothing, and comes after the
+   * verdict too.
+   */
   #isEvidence(event: FeedEvent): boolean {
     if (event.type === 'LOG') return true
-    if (event.type !== 'ERROR' || event.kind !== 'Node' || event.name === undefined) return false
+    if (event.type !== 'ERROR' || event.name === undefined) return false
+    if (event.kind !== 'Node' && event.kind !== 'Namespace') return false
     return !this.#byName.has(nameKey({ apiVersion: 'v1', kind: event.kind, name: event.name }))
   }
 

@@ -50,6 +50,60 @@ interface Said {
   readonly because?: readonly (Condition | undefined)[]
 }
 
+/** What a wish names and its object does not have, and what there is in its place. */
+export interface MissingSubject {
+  /** `condition Availble`, `{.status.phse}` */
+  readonly words: string
+  /** The name to compare with the others: `Availble`, `phse`. */
+  readonly name: string
+  /** Where the others are: `.status`; empty for conditions and for the object's own fields. */
+  readonly at: string
+  /** The names that exist; never empty. */
+  readonly existing: readonly string[]
+}
+
+const mostNames = 8
+
+/** The names as a list for people; of more than eight the rest are counted. */
+export function listNames(names: readonly string[]): string {
+  const rest = names.length - mostNames
+  return `${names.slice(0, mostNames).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
+}
+
+/**
+ * The condition or field of a wish that the object does not have. Undefined when it is there, and when nothing is known in
+ * its place: the object may have no status yet.
+ */
+export function missingSubject(object: KubeObject, waitFor: WaitFor | undefined): MissingSubject | undefined {
+  if (waitFor?.type === 'condition') {
+    const { condition: name } = waitFor
+    const existing = conditionsOf(object).map(({ type }) => type)
+    const isThere = existing.some((type) => type.toLowerCase() === name.toLowerCase())
+    return isThere || existing.length === 0 ? undefined : { words: `condition ${name}`, name, at: '', existing }
+  }
+  const fields =
+    waitFor?.type === 'jsonpath' ? /^\{((?:\.[\w-]+)+)\}$/.exec(waitFor.path)?.[1]?.split('.').slice(1) : undefined
+  let value: unknown = object
+  for (const [index, name] of (fields ?? []).entries()) {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+    if (Object.hasOwn(value, name)) {
+      value = (value as Fields)[name]
+      continue
+    }
+    const existing = Object.keys(value)
+    const at = (fields ?? [])
+      .slice(0, index)
+      .map((field) => `.${field}`)
+      .join('')
+    return existing.length === 0 ? undefined : { words: `{.${fields?.join('.')}}`, name, at, existing }
+  }
+  return undefined
+}
+
+function conditionsOf({ status }: KubeObject): readonly Condition[] {
+  return listOf(((status ?? {}) as Fields)['conditions']).filter(isCondition)
+}
+
 function evaluate(object: KubeObject, waitFor: WaitFor): Said {
   switch (waitFor.type) {
     case 'create':
@@ -57,14 +111,15 @@ function evaluate(object: KubeObject, waitFor: WaitFor): Said {
     case 'delete':
       return { met: false, message: 'still exists, waiting for its deletion' }
     case 'condition': {
-      const { conditions, observedGeneration } = (object.status ?? {}) as Fields
-      const found = listOf(conditions)
-        .filter(isCondition)
-        .find(({ type }) => type.toLowerCase() === waitFor.condition.toLowerCase())
+      const { observedGeneration } = (object.status ?? {}) as Fields
+      const found = conditionsOf(object).find(({ type }) => type.toLowerCase() === waitFor.condition.toLowerCase())
       const isPresent = !isStale(found?.observedGeneration ?? observedGeneration, object.metadata.generation)
       const met = isPresent && found?.status.toLowerCase() === waitFor.status.toLowerCase()
       const state = `is ${found?.status}${isPresent ? '' : ' of an older generation'}`
-      const words = found === undefined ? 'is not reported yet' : `${state}${found.message ? `: ${found.message}` : ''}`
+      const missing = missingSubject(object, waitFor)
+      const others = missing === undefined ? '' : `: there are ${listNames(missing.existing)}`
+      const words =
+        found === undefined ? `is not reported yet${others}` : `${state}${found.message ? `: ${found.message}` : ''}`
       return { met, message: `condition ${waitFor.condition} ${words}`, because: [found] }
     }
     case 'jsonpath': {
@@ -72,7 +127,9 @@ function evaluate(object: KubeObject, waitFor: WaitFor): Said {
       const [value] = values
       const isPrimitive = values.length === 1 && (typeof value !== 'object' || value === null)
       const isWished = waitFor.value === undefined ? values.length > 0 : isPrimitive && String(value) === waitFor.value
-      const words = value === undefined ? 'not there yet' : JSON.stringify(value)
+      const missing = missingSubject(object, waitFor)
+      const others = missing === undefined ? '' : `: ${missing.at || 'it'} has ${listNames(missing.existing)}`
+      const words = value === undefined ? `not there yet${others}` : JSON.stringify(value)
       if (!/\bstatus\b/.test(waitFor.path)) return { met: isWished, message: `${waitFor.path} is ${words}` }
       const isPresent = !isStatusStale(object)
       return {

@@ -3,6 +3,7 @@ import type { HintDetails } from '../../src/diagnosis/hint-subject.ts'
 import { gateHint, hintFor } from '../../src/diagnosis/hints.ts'
 import type { Outcome } from '../../src/gate/timeline.ts'
 import type { Problem } from '../../src/lifecycle/assessment.ts'
+import type { Target, WaitFor } from '../../src/plan/target.ts'
 import { type ReasonCode, reasonCodes } from '../../src/reasons.ts'
 import { createTarget } from '../gate/builders.ts'
 import { createTargetRecord, createTimeline } from '../report/builders.ts'
@@ -340,6 +341,78 @@ describe('the hint knows the usual way out of', () => {
     ],
   ])('%s', (_, reason, problem, words) => {
     expect(hint(reason, problem)).toMatch(words)
+  })
+})
+
+describe('the hint for a target that is not found', () => {
+  const absent = (overrides: Partial<Target>, details: HintDetails = {}) =>
+    hintFor(createTarget(overrides), 'not-found', details)
+
+  it('lists what there is, in words that can be pasted into a shell', () => {
+    expect(absent({})).toContain('`kubectl get deployment -n shop` lists what is there.')
+    expect(absent({ kind: 'StatefulSet', name: '', selector: 'app=web' })).toBe(
+      'Correct the selector, or the labels of what was applied. `kubectl get statefulset --show-labels -n shop` lists what is there.',
+    )
+    expect(absent({ kind: 'StatefulSet', name: '', selector: '' })).toMatch(
+      /^Was any StatefulSet applied, and in namespace shop\? `kubectl get statefulset -n shop` lists what is there\./,
+    )
+  })
+
+  it('says where to name another namespace, but not of an object that has none', () => {
+    expect(absent({})).toMatch(/Another namespace is named by -n behind the reference, or by the input namespace\.$/)
+    const cluster = { apiVersion: 'v1', kind: 'PersistentVolume', name: 'disk' } as const
+    const { namespace: _, ...target } = createTarget(cluster)
+    expect(hintFor(target, 'not-found')).not.toContain('namespace')
+  })
+
+  it.each(['not-found', 'deleted', 'change-not-seen'] as const)(
+    'names a namespace that does not exist, as the reason of %s',
+    (reason) => {
+      expect(hintFor(createTarget({ namespace: 'shpo' }), reason, { lacksNamespace: true })).toBe(
+        'Namespace shpo does not exist. Create it, or name another one by -n behind the reference, or by the input namespace. `kubectl get namespaces` lists what is there.',
+      )
+    },
+  )
+
+  it('describes what a selector names with words of their own', () => {
+    const target = createTarget({ name: '', selector: 'app in (a, b)' })
+    expect(hintFor(target, 'no-progress')).toContain("`kubectl describe deployment -l 'app in (a, b)' -n shop`")
+  })
+})
+
+describe('the hint for a wish that the object does not know', () => {
+  const object = {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'web' },
+    status: {
+      phase: 'x',
+      conditions: [
+        { type: 'Available', status: 'True' },
+        { type: 'Progressing', status: 'True' },
+      ],
+    },
+  }
+  const wish = (waitFor: WaitFor) => hintFor(createTarget({ waitFor }), 'no-progress', { object })
+
+  it.each(['no-progress', 'still-running'] as const)(
+    'names what there is and what may have been meant: %s',
+    (reason) => {
+      const target = createTarget({ waitFor: { type: 'condition', condition: 'Availble', status: 'True' } })
+      expect(hintFor(target, reason, { object })).toBe(
+        'Correct --for: deployment/web has no condition Availble, but Available, Progressing. Did you mean Available?',
+      )
+    },
+  )
+
+  it('reads a path to a field alike', () => {
+    expect(wish({ type: 'jsonpath', path: '{.status.phse}' })).toBe(
+      'Correct --for: deployment/web has no {.status.phse}, but .status has phase, conditions. Did you mean phase?',
+    )
+  })
+
+  it('does not meddle with what is there', () => {
+    expect(wish({ type: 'condition', condition: 'available', status: 'False' })).toMatch(/^See its events/)
   })
 })
 

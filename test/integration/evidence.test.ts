@@ -388,3 +388,29 @@ describe('hundreds of targets that fail', () => {
     expect(timeline.targets.every(({ hint }) => hint !== undefined)).toBe(true)
   })
 })
+
+describe('the namespace of a target that is not found', () => {
+  const written = { resources: 'deployment/web', namespace: 'shpo', 'milestone-timeouts': 'created=5s' }
+  const hintOf = ({ targets }: EndedTimeline) => targets[0]?.hint
+
+  test('is named where it does not exist, in the replay too', async () => {
+    expect(hintOf(await gate(written))).toMatch(/^Namespace shpo does not exist\./)
+  })
+
+  test('is named for a selector, which is judged at once', async () => {
+    expect(hintOf(await gate({ ...written, resources: 'deploy,sts -l app=web' }))).toMatch(/^Namespace shpo does not/)
+  })
+
+  test('is not blamed where it exists', async () => {
+    server.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shpo' } })
+    expect(hintOf(await gate(written))).toMatch(/^Was it applied, under this name and in namespace shpo\?/)
+  })
+
+  test('is passed over in silence where namespaces may not be read', async () => {
+    server.deny({ verb: '*', group: '', resource: 'namespaces' })
+    const timeline = await gate(written)
+    expect(hintOf(timeline)).toMatch(/^Was it applied/)
+    expect(JSON.stringify(timeline)).not.toContain('namespaces may not')
+    expect(timeline.targets[0]?.notes).toEqual([])
+  })
+})

@@ -135,3 +135,37 @@ describe('a wish that the status of before a change would meet', () => {
     expect(judge(size, certificate(said, writtenAt(-1, -600)), 0)).toMatchObject({ status: 'ready' })
   })
 })
+
+describe('a wish for what the object does not have', () => {
+  const message = (waitFor: WaitFor, status: object) => assess(waitFor, certificate(status)).message
+
+  it('names the conditions that exist', () => {
+    const conditions = [condition('Issuing', 'True'), condition('Available', 'True')]
+    const wish: WaitFor = { type: 'condition', condition: 'Availble', status: 'True' }
+    expect(message(wish, { conditions })).toBe('condition Availble is not reported yet: there are Issuing, Available')
+    expect(message(wish, {})).toBe('condition Availble is not reported yet')
+  })
+
+  it('names the fields that exist where the path ends', () => {
+    const status = { phase: 'Issued', nested: { state: 'ok', since: 1 } }
+    expect(message({ type: 'jsonpath', path: '{.status.phse}', value: 'x' }, status)).toBe(
+      '{.status.phse} is not there yet: .status has phase, nested',
+    )
+    expect(message({ type: 'jsonpath', path: '{.status.nested.stat.x}' }, status)).toBe(
+      '{.status.nested.stat.x} is not there yet: .status.nested has state, since',
+    )
+    expect(message({ type: 'jsonpath', path: '{.status.list[0].x}' }, { list: [] })).toBe(
+      '{.status.list[0].x} is not there yet',
+    )
+    expect(message({ type: 'jsonpath', path: '{.spec.x}' }, {})).toMatch(
+      /^\{\.spec\.x\} is not there yet: it has apiVersion, kind/,
+    )
+  })
+
+  it('names no more than eight', () => {
+    const conditions = Array.from({ length: 20 }, (_, index) => condition(`C${index}`, 'True'))
+    expect(message({ type: 'condition', condition: 'Ready', status: 'True' }, { conditions })).toMatch(
+      /C7 and 12 more$/,
+    )
+  })
+})
