@@ -150,8 +150,6 @@ const hints: Readonly<Record<ReasonCode, Hint>> = {
     'The rollout itself was not cancelled: what was not ready may still become so. Run the job again to know.',
 }
 
-const otherNamespace = 'by -n behind the reference, or by the input namespace'
-
 /** What is missing where a target is not found: a match for its selector, or the object of that name. */
 function absentHint(subject: HintSubject): string {
   const { kind, selector, namespace } = subject.target
@@ -160,14 +158,15 @@ function absentHint(subject: HintSubject): string {
     return `Correct the selector, or the labels of what was applied. ${command(subject, 'get', word, '--show-labels')} lists what is there.`
   const place = inNamespace(subject).replace(' in', ' and in')
   const question = selector === '' ? `Was any ${kind} applied,${place}?` : `Was it applied, under this name${place}?`
-  const other = namespace === undefined ? '' : ` Another namespace is named ${otherNamespace}.`
+  const other =
+    namespace === undefined ? '' : ' For another namespace, set the input `namespace`, or write -n after the reference.'
   return `${question} ${command(subject, 'get', word)} lists what is there.${other}`
 }
 
 /** What cannot be there, and why: its namespace does not exist. */
 function namespaceHint({ target, lacksNamespace }: HintSubject): string | undefined {
   if (!lacksNamespace || target.namespace === undefined) return undefined
-  return `Namespace ${target.namespace} does not exist. Create it, or name another one ${otherNamespace}. ${clusterCommand('get', 'namespaces')} lists what is there.`
+  return `Namespace ${target.namespace} does not exist. Create it, or correct the input \`namespace\` or -n. ${clusterCommand('get', 'namespaces')} lists what is there.`
 }
 
 /** What the reference waits for and the object does not have: most often a name that is misspelt. */

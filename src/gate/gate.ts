@@ -8,7 +8,8 @@ import { unseenContainers, withExpectedImages } from '../lifecycle/running-image
 import type { Surroundings } from '../lifecycle/surroundings.ts'
 import type { View } from '../lifecycle/view.ts'
 import { pluralOf } from '../plan/kinds.ts'
-import { displayName, nameKey, type Target, targetWatch } from '../plan/target.ts'
+import { nameKey, type Target, targetWatch } from '../plan/target.ts'
+import { fullName, nameTargets } from '../plan/target-names.ts'
 import { clockWarnings } from './clock-warnings.ts'
 import { consolidate } from './consolidate.ts'
 import { Family } from './family.ts'
@@ -71,16 +72,13 @@ export class Gate {
     const time = (timestamp: string | null | undefined) => localTime(timestamp, settings.serverOffsetMs)
     this.#around = { startedAt: settings.startedAt, settleMs: settings.settleMs, time }
     this.#pods = new PodHistories(this.store, this.#around)
-    this.#tracks = targets.map((target, index) => new Track(target, index, settings))
+    const names = nameTargets(targets).map(fullName)
+    this.#tracks = targets.map((target, index) => new Track(target, index, names[index] ?? '', settings))
     this.#byName = Map.groupBy(this.#tracks, ({ target }) => nameKey(target))
     this.#lookAt = this.#tracks.map(() => Infinity)
     this.#endAt = this.#tracks.map(() => Infinity)
     for (const track of this.#tracks.filter(({ target }) => target.selector !== undefined)) {
-      this.#end(track, {
-        outcome: 'failed',
-        reason: 'not-found',
-        message: `nothing matches the selector ${track.target.selector}`,
-      })
+      this.#end(track, { outcome: 'failed', reason: 'not-found', message: 'matches nothing' })
     }
     this.#schedule(this.#tracks)
     this.#conclude()
@@ -195,7 +193,7 @@ export class Gate {
     const ending = this.#tracks.filter(({ index }) => (this.#endAt[index] ?? Infinity) <= at)
     const unseen = (isTimeout ? this.#tracks : ending).find((track) => track.isOpen && this.#isUnseen(track))
     if (unseen !== undefined) {
-      const message = `whether ${displayName(unseen.target)} exists is not known: its kind was never listed in full`
+      const message = `whether ${unseen.name} exists is not known: its kind was never listed in full`
       this.#finish({ outcome: 'unknown', reason: 'api-unreachable', message })
       return
     }
@@ -329,7 +327,7 @@ export class Gate {
       return
     }
     const request = targetWatch(track.target)
-    const name = displayName(track.target)
+    const { name } = track
     if (this.#sight.isWithdrawn(request)) return
     if (this.store.knowledge(request) !== 'complete') {
       const message = `${name} may not be read: ${event.message}`
@@ -474,7 +472,7 @@ export class Gate {
   #view(track: Track): View {
     const { startedAt, settleMs, maxRestarts } = this.#settings
     const { store } = this
-    if (track.history === undefined) throw new Error(`${displayName(track.target)} is judged before it was seen`)
+    if (track.history === undefined) throw new Error(`${track.name} is judged before it was seen`)
     return {
       now: this.#now,
       startedAt,

@@ -1,5 +1,4 @@
 import { sentence } from '../lifecycle/sentence.ts'
-import { displayName } from '../plan/target.ts'
 import type { GateSettings } from './settings.ts'
 import type { Outcome, TargetOutcome, Verdict } from './timeline.ts'
 import type { Track } from './track.ts'
@@ -27,11 +26,9 @@ export function decide(tracks: readonly Track[]): Verdict {
     const more =
       tracks.filter(({ ended }) => ended !== undefined && precedence.includes(ended.verdict.outcome)).length - 1
     const others = more === 0 ? '' : ` (and ${more} more)`
-    return { outcome: outcome as Outcome, reason, message: `${sentence(displayName(first.target), message)}${others}` }
+    return { outcome: outcome as Outcome, reason, message: `${sentence(first.name, message)}${others}` }
   }
   const message =
-    tracks.length === 1 && tracks[0]
-      ? `${displayName(tracks[0].target)} is ready`
-      : `all ${tracks.length} targets are ready`
+    tracks.length === 1 && tracks[0] ? `${tracks[0].name} is ready` : `all ${tracks.length} targets are ready`
   return { outcome: 'ready', reason: '', message: tracks.length === 0 ? 'nothing to wait for' : message }
 }

@@ -1,7 +1,6 @@
 import type { Pod } from '../cluster/objects.ts'
 import type { Milestone } from '../lifecycle/assessment.ts'
 import { condition } from '../lifecycle/pod-state.ts'
-import { displayName } from '../plan/target.ts'
 import type { Entry, TargetOutcome } from './timeline.ts'
 import type { Track } from './track.ts'
 
@@ -37,9 +36,9 @@ export class Story {
 
   /** Breaks the silence: which targets are open, and what each waits for. */
   heartbeat(at: number, open: readonly Track[]): void {
-    const shown = open.slice(0, heartbeatNames).map(({ target, standing }) => {
+    const shown = open.slice(0, heartbeatNames).map(({ name, standing }) => {
       const words = standing.length > heartbeatWords ? `${standing.slice(0, heartbeatWords - 1)}…` : standing
-      return `${displayName(target)} (${words})`
+      return `${name} (${words})`
     })
     const more = open.length > shown.length ? ` and ${open.length - shown.length} more` : ''
     this.tell(at, 'heartbeat', `still waiting for ${shown.join(', ')}${more}`)

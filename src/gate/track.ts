@@ -32,6 +32,8 @@ export interface TargetClock {
 export class Track {
   readonly target: Target
   readonly index: number
+  /** What tells it from the other targets, for people. */
+  readonly name: string
   readonly rule: Rule
   readonly milestones: Milestones
   readonly stall: StallClock
@@ -54,9 +56,10 @@ export class Track {
   #arrival: Arrival | undefined
   readonly #settings: GateSettings
 
-  constructor(target: Target, index: number, settings: GateSettings) {
+  constructor(target: Target, index: number, name: string, settings: GateSettings) {
     this.target = target
     this.index = index
+    this.name = name
     this.rule = chooseRule(target, settings.healthChecks ?? [])
     this.milestones = new Milestones(this.rule.milestones)
     this.stall = new StallClock(settings.startedAt)

@@ -1,7 +1,7 @@
 import type { Timeline } from '../gate/timeline.ts'
 import type { Reference } from '../plan/references.ts'
+import { namespacesOf } from '../plan/target-names.ts'
 import { plain } from '../report/escape.ts'
-import { namespacesOf } from '../report/names.ts'
 import type { Extra, Octokit } from './extra.ts'
 import type { Origin } from './origin.ts'
 import { title } from './texts.ts'

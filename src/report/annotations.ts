@@ -1,9 +1,8 @@
 import type { TargetRecord, Timeline } from '../gate/timeline.ts'
-import { displayName } from '../plan/target.ts'
+import { fullName, nameTargets } from '../plan/target-names.ts'
 import { isManifest } from './details.ts'
 import { plain, plainLines } from './escape.ts'
 import { decidingTarget, isFailing } from './headline.ts'
-import { fullName, nameTargets } from './names.ts'
 import { phraseOf, statement } from './phrase.ts'
 import { count } from './words.ts'
 
@@ -49,10 +48,7 @@ export function buildAnnotations(timeline: Timeline, limit = annotationLimit): A
 function annotate({ record, name }: { readonly record: TargetRecord; readonly name: string }): Annotation {
   const { target, message, hint } = record
   const words = phraseOf(record)
-  const text = [
-    ...plainLines(statement(displayName(target), message), lineLimit),
-    ...plainLines(hint ?? '', lineLimit),
-  ].join('\n')
+  const text = [...plainLines(statement(name, message), lineLimit), ...plainLines(hint ?? '', lineLimit)].join('\n')
   return {
     title: plain(`${name}: ${words}`, titleLimit),
     message: text.length > characterLimit ? `${text.slice(0, characterLimit - 1).toWellFormed()}…` : text || words,

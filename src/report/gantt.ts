@@ -1,8 +1,8 @@
 import type { MilestoneRecord, TargetRecord, Timeline } from '../gate/timeline.ts'
+import { fullName, nameTargets } from '../plan/target-names.ts'
 import { openMilestone } from './details.ts'
 import { mermaidName, mermaidTask } from './escape.ts'
 import { urgency } from './headline.ts'
-import { fullName, nameTargets } from './names.ts'
 import { outcomeWords } from './words.ts'
 
 const sectionLimit = 16

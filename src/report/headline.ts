@@ -1,8 +1,8 @@
 import type { TargetRecord, Timeline } from '../gate/timeline.ts'
-import { displayName, type Source } from '../plan/target.ts'
+import type { Source } from '../plan/target.ts'
+import { fullName, nameTargets } from '../plan/target-names.ts'
 import { duration } from './elapsed.ts'
 import { plainLines } from './escape.ts'
-import { fullName, nameTargets } from './names.ts'
 import { phraseOf, statement } from './phrase.ts'
 import { capitalised, count, outcomeWords, reasonPhrases } from './words.ts'
 
@@ -24,7 +24,7 @@ export function headline(timeline: Timeline): string {
     const ready = targets.filter((record) => record.outcome === 'ready').length
     return join(took, targets.length === 0 ? phrase : `${ready} of ${count(targets.length, 'target')} ready`)
   }
-  const name = fullName(nameTargets(targets.map(({ target }) => target))[targets.indexOf(deciding)] ?? { name: '' })
+  const name = nameOf(deciding, timeline)
   const why = deciding.reason ? `: ${phraseOf(deciding)}` : ''
   const others = targets.filter(isFailing).length - 1
   return join(took, `${name}${why}${others > 0 ? ` (and ${others} more)` : ''}`)
@@ -38,6 +38,10 @@ export function decidingTarget({ verdict, targets }: Timeline): TargetRecord | u
     .reduce<TargetRecord | undefined>((first, record) => {
       return first === undefined || (record.endedAt ?? Infinity) < (first.endedAt ?? Infinity) ? record : first
     }, undefined)
+}
+
+function nameOf(record: TargetRecord, { targets }: Timeline): string {
+  return fullName(nameTargets(targets.map(({ target }) => target))[targets.indexOf(record)] ?? { name: '' })
 }
 
 /** Why a gate ended as it did and what to do: what stands right below the headline. Messages are not yet escaped. */
@@ -55,7 +59,7 @@ export function conclude(timeline: Timeline): Conclusion {
   const hint = deciding?.hint ?? timeline.hint
   const source = deciding?.target.source
   const words = deciding?.message
-    ? statement(displayName(deciding.target), deciding.message)
+    ? statement(nameOf(deciding, timeline), deciding.message)
     : capitalised(verdict.message)
   return {
     messages: plainLines(words).filter((line) => line !== ''),

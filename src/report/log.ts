@@ -1,10 +1,10 @@
 import type { Entry, TargetOutcome, TargetRecord, Timeline } from '../gate/timeline.ts'
 import type { LogNews } from '../logs/log-news.ts'
-import { displayName, type Target } from '../plan/target.ts'
+import type { Target } from '../plan/target.ts'
+import { fullName, namespacesOf, nameTargets } from '../plan/target-names.ts'
 import { clock, duration, setting } from './elapsed.ts'
 import { plain, plainLines, shorten } from './escape.ts'
 import { conclude, decidingTarget, headline, isJudged } from './headline.ts'
-import { fullName, namespacesOf, nameTargets } from './names.ts'
 import { phraseOf, statementBelow } from './phrase.ts'
 import { inOrder, isTold, problemCount, problemWay } from './problem.ts'
 import { capitalised, count, outcomeWords } from './words.ts'
@@ -177,7 +177,7 @@ function renderGroup(
   const why = record.reason === '' ? '' : `: ${plain(phraseOf(record))}`
   const lines = [
     // What decides stands right above, with what to do.
-    ...(isDeciding ? [] : [plain(statementBelow(displayName(record.target), record.message))]),
+    ...(isDeciding ? [] : [plain(statementBelow(name, record.message))]),
     ...(hintAbove || record.hint === undefined ? [] : [`What to do: ${plain(record.hint)}`]),
     ...record.problems.flatMap((problem) => [
       plain(`${problem.reason} · ${problemWay(problem)} · ${problemCount(problem, startedAt)}`),

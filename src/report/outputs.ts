@@ -1,6 +1,7 @@
 import type { EndedTimeline } from '../gate/timeline.ts'
 import { targetId } from '../plan/target.ts'
 import { plain } from './escape.ts'
+import { decidingTarget } from './headline.ts'
 import { slowestStep } from './slowest.ts'
 
 /** The outputs that follow from the timeline (DESIGN §4); the paths of files are the shell's to add. */
@@ -9,28 +10,52 @@ export type OutcomeOutputs = Readonly<
 >
 
 const messageLimit = 300
+/** Outputs become environment variables and arguments of later steps, which the operating system limits. */
+const mostBytes = 64 * 1024
+const longestRest = '{"more":1000000}'.length
 
 /**
  * The outputs of the step. Workflows print them and put them into other commands, so messages are one harmless line.
  */
 export function buildOutputs(timeline: EndedTimeline): OutcomeOutputs {
-  const { verdict, targets } = timeline
-  const notReady = targets
-    .filter(({ outcome }) => outcome !== 'ready')
-    .map(({ target, outcome, reason, message }) => ({
-      target: plain(targetId(target)),
-      outcome,
-      reason,
-      message: plain(message, messageLimit),
-    }))
+  const { verdict } = timeline
   return {
     outcome: verdict.outcome,
     reason: verdict.reason,
     message: plain(verdict.message),
-    'failed-resources': JSON.stringify(notReady),
+    'failed-resources': failedResources(timeline),
     'duration-seconds': String((timeline.finishedAt - timeline.startedAt) / 1_000),
     'slowest-milestone': slowestMilestone(timeline),
   }
+}
+
+/**
+ * Every target that is not ready, as a JSON array: the one that decided the outcome first, then in input order. What would
+ * make it longer than 64 KiB is counted by a last entry `{"more": N}`.
+ */
+function failedResources(timeline: EndedTimeline): string {
+  const deciding = decidingTarget(timeline)
+  const entries = timeline.targets
+    .filter(({ outcome }) => outcome !== 'ready')
+    .toSorted((one, other) => Number(other === deciding) - Number(one === deciding))
+    .map(({ target, outcome, reason, message }) =>
+      JSON.stringify({
+        target: plain(targetId(target)),
+        ...(target.namespace === undefined ? {} : { namespace: plain(target.namespace) }),
+        outcome,
+        reason,
+        message: plain(message, messageLimit),
+      }),
+    )
+  const shown: string[] = []
+  let bytes = '[]'.length + longestRest
+  for (const entry of entries) {
+    bytes += Buffer.byteLength(entry) + ','.length
+    if (bytes > mostBytes) break
+    shown.push(entry)
+  }
+  const rest = entries.length - shown.length
+  return `[${[...shown, ...(rest > 0 ? [JSON.stringify({ more: rest })] : [])].join(',')}]`
 }
 
 /** `deployment.apps/web ready 29.4s`: the milestone that took longest after the one before it. */

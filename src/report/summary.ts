@@ -1,4 +1,5 @@
 import type { TargetRecord, Timeline } from '../gate/timeline.ts'
+import { fullName, namespacesOf, nameTargets, type TargetName } from '../plan/target-names.ts'
 import { type DetailShape, longestWait, renderDetails, renderSource, whereItStands } from './details.ts'
 import { duration, setting } from './elapsed.ts'
 import { renderEntries } from './entry-folder.ts'
@@ -7,7 +8,6 @@ import { fit, type Reduction } from './fit.ts'
 import { renderGantt } from './gantt.ts'
 import { conclude, decidingTarget, headline, isFailing, isJudged, urgency } from './headline.ts'
 import { layoutLog } from './log.ts'
-import { fullName, namespacesOf, nameTargets, type TargetName } from './names.ts'
 import { count, outcomeWords, reasonPhrases } from './words.ts'
 
 /** What the summary needs to know besides the timeline. */

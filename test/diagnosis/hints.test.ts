@@ -359,7 +359,7 @@ describe('the hint for a target that is not found', () => {
   })
 
   it('says where to name another namespace, but not of an object that has none', () => {
-    expect(absent({})).toMatch(/Another namespace is named by -n behind the reference, or by the input namespace\.$/)
+    expect(absent({})).toMatch(/For another namespace, set the input `namespace`, or write -n after the reference\.$/)
     const cluster = { apiVersion: 'v1', kind: 'PersistentVolume', name: 'disk' } as const
     const { namespace: _, ...target } = createTarget(cluster)
     expect(hintFor(target, 'not-found')).not.toContain('namespace')
@@ -369,7 +369,7 @@ describe('the hint for a target that is not found', () => {
     'names a namespace that does not exist, as the reason of %s',
     (reason) => {
       expect(hintFor(createTarget({ namespace: 'shpo' }), reason, { lacksNamespace: true })).toBe(
-        'Namespace shpo does not exist. Create it, or name another one by -n behind the reference, or by the input namespace. `kubectl get namespaces` lists what is there.',
+        'Namespace shpo does not exist. Create it, or correct the input `namespace` or -n. `kubectl get namespaces` lists what is there.',
       )
     },
   )

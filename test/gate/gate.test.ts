@@ -711,6 +711,21 @@ describe('what people hear', () => {
   })
 })
 
+describe('targets of one kind and name in two namespaces', () => {
+  const targets = ['blue', 'green'].map((namespace) => createTarget({ namespace }))
+  const settings = { milestoneTimeoutsMs: {} }
+
+  it('are told apart in the message of the outcome', () => {
+    const { message } = run([], { targets, settings: { ...settings, timeoutMs: 60_000 } })
+    expect(message).toContain('deployment/web -n blue')
+  })
+
+  it('are told apart in the heartbeat', () => {
+    const { entries } = runUntil(31, [at(0, allSynced)], { targets, settings })
+    expect(entries[0]).toMatch(/waiting for deployment\/web -n blue \(.*\), deployment\/web -n green \(/)
+  })
+})
+
 describe('a selector that matched nothing', () => {
   const nothing = createTarget({ name: '', selector: 'app=shop' })
 
@@ -719,8 +734,14 @@ describe('a selector that matched nothing', () => {
       outcome: 'failed',
       reason: 'not-found',
       seconds: 0,
-      message: 'deployment -l app=shop: nothing matches the selector app=shop',
+      message: 'deployment -l app=shop matches nothing',
     })
+  })
+
+  it('says so of --all, too', () => {
+    expect(run([], { targets: [createTarget({ name: '', selector: '' })] }).message).toBe(
+      'deployment --all matches nothing',
+    )
   })
 
   it('ends the gate 5 s later when other targets are open', () => {

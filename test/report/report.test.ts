@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { TargetRecord } from '../../src/gate/timeline.ts'
 import { buildAnnotations } from '../../src/report/annotations.ts'
 import { buildReport, renderReport } from '../../src/report/json.ts'
 import { buildOutputs } from '../../src/report/outputs.ts'
@@ -55,12 +56,58 @@ describe('the outputs', () => {
     expect(JSON.parse(outputs['failed-resources'])).toEqual([
       {
         target: 'deployment.apps/web',
+        namespace: 'shop',
         outcome: 'failed',
         reason: 'image-not-found',
         message: 'the registry has no image `ghcr.io/acme/web:v2` (manifest unknown)',
       },
-      { target: 'job.batch/migrate', outcome: 'progressing', reason: '', message: 'running, 1 pod active' },
+      {
+        target: 'job.batch/migrate',
+        namespace: 'shop',
+        outcome: 'progressing',
+        reason: '',
+        message: 'running, 1 pod active',
+      },
     ])
+  })
+
+  describe('failed-resources', () => {
+    const verdict = { outcome: 'failed', reason: 'crash-loop', message: 'x' } as const
+    const failed = (name: string, seconds: number, overrides: Partial<TargetRecord> = {}) =>
+      createTargetRecord({
+        target: createTarget({ name }),
+        outcome: 'failed',
+        reason: 'crash-loop',
+        message: 'it crashes',
+        endedAt: at(seconds),
+        ...overrides,
+      })
+    const read = (...targets: TargetRecord[]) => {
+      const text = buildOutputs(createTimeline({ verdict, targets }))['failed-resources']
+      return { text, entries: JSON.parse(text) as { target?: string; namespace?: string; more?: number }[] }
+    }
+
+    it('begins with what decided the outcome; the others follow in the order of the input', () => {
+      const stalled = failed('a', 1, { outcome: 'stalled', reason: 'no-progress' })
+      const open = createTargetRecord({ target: createTarget({ name: 'd' }), outcome: 'progressing' })
+      const { entries } = read(stalled, failed('b', 9), failed('c', 5), open, createTargetRecord())
+      expect(entries.map(({ target }) => target)).toEqual(['c', 'a', 'b', 'd'].map((name) => `deployment.apps/${name}`))
+    })
+
+    it('names the namespace of what has one', () => {
+      const { namespace: _, ...node } = createTarget({ apiVersion: 'v1', kind: 'PersistentVolume', name: 'disk' })
+      const { entries } = read(failed('web', 1), failed('disk', 2, { target: node }))
+      expect(entries.map(({ namespace }) => namespace)).toEqual(['shop', undefined])
+    })
+
+    it('is cut at 64 KiB, and then its last entry counts the rest', () => {
+      const message = 'ü'.repeat(300)
+      const { text, entries } = read(...Array.from({ length: 500 }, (_, index) => failed(`w${index}`, 1, { message })))
+      expect(Buffer.byteLength(text)).toBeLessThanOrEqual(65_536)
+      expect(Buffer.byteLength(text)).toBeGreaterThan(64_000)
+      expect(entries.at(-1)).toEqual({ more: 500 - (entries.length - 1) })
+      expect(entries[0]?.target).toBe('deployment.apps/w0')
+    })
   })
 
   it('name the milestone that took longest after the one before it', () => {

@@ -1,6 +1,6 @@
-import { displayName, type Target, targetId } from '../plan/target.ts'
+import { displayName, type Target, targetId } from './target.ts'
 
-/** What a target is called in the log and the summary. Not yet escaped. */
+/** What a target is called in the log, the summary and messages. Not yet escaped. */
 export interface TargetName {
   /** `deployment/web`; with the group where two targets would read alike. */
   readonly name: string
