@@ -13,6 +13,7 @@ import { fullName, nameTargets } from '../plan/target-names.ts'
 import { clockWarnings } from './clock-warnings.ts'
 import { consolidate } from './consolidate.ts'
 import { Family } from './family.ts'
+import { identityMessage } from './identity.ts'
 import { Neighbours } from './neighbours.ts'
 import { decide, endsGate, failFastMs } from './outcome.ts'
 import { PodHistories } from './pod-histories.ts'
@@ -262,32 +263,33 @@ export class Gate {
       if (!hasArrived) return
     }
     const before = track.requests
-    const change = track.see(after, this.#now, isFirstSight, this.store, this.#around)
+    const isReplaced = track.see(after, this.#now, isFirstSight)
     this.#family.adopt(after.metadata.uid, track, this.store)
     if (!isDeepStrictEqual(before, track.requests)) this.#requests = undefined
-    if (change === 'replaced')
+    if (isReplaced)
       this.#tell(
         track,
         'note',
         'was replaced by a new object of the same name, which is gated from its first milestone',
       )
-    if (change === 'followed')
-      this.#tell(track, 'note', 'its template got other annotations, labels or added environment variables: followed')
-    // Only the list of its revisions tells a rollback from a newer change.
-    if (!this.#isPending(track)) this.#checkIdentity(track, after)
   }
 
-  /** Ends a target whose template is no longer the one that is gated. */
+  /**
+   * Ends a target whose template is no longer the gated one, or follows the change. Only the list of its revisions
+   * distinguishes a rollback from either.
+   */
   #checkIdentity(track: Track, object: KubeObject): void {
+    const { gated = object } = track
     const change = track.compare(object, this.store, this.#around)
-    if (change !== 'superseded' && change !== 'rolled-back') return
-    const gated = track.history?.first.metadata.generation
-    const generations = `generation ${gated} → ${object.metadata.generation}`
-    const message =
-      change === 'superseded'
-        ? `another change replaced the one being gated (${generations})`
-        : `was rolled back to an older revision during the wait (${generations})`
-    this.#end(track, { outcome: 'superseded', reason: change, message })
+    if (change.type === 'same') {
+      track.gated = object
+    } else if (change.type === 'followed') {
+      track.follow(object, this.#now)
+      this.#tell(track, 'note', 'its template got other annotations, labels or environment variables: followed')
+    } else if (change.type === 'superseded' || change.type === 'rolled-back') {
+      const message = identityMessage(change, gated, object)
+      this.#end(track, { outcome: 'superseded', reason: change.type, message })
+    }
   }
 
   /** Whether the first list of something that it takes to judge a target is still on its way. */
@@ -382,7 +384,7 @@ export class Gate {
       return
     }
     if (this.#isPending(track)) return
-    if (track.assessment === undefined) this.#checkIdentity(track, track.object)
+    this.#checkIdentity(track, track.object)
     if (track.ended !== undefined) return
     const { object } = track
     const judged = track.rule.assess(object, this.#view(track))

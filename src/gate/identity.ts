@@ -1,38 +1,82 @@
-import type { KubeObject, PodTemplate } from '../cluster/objects.ts'
+import { specAuthorOf } from '../cluster/author.ts'
+import type { KubeObject } from '../cluster/objects.ts'
+import { findRevision, formerNumbersOf, numberOf, templateOf } from '../lifecycle/revision.ts'
+import type { Surroundings } from '../lifecycle/surroundings.ts'
 import { isFollowedChange, isSameTemplate } from '../lifecycle/template.ts'
+import { templateChanges } from '../lifecycle/template-diff.ts'
 
-/** What is being gated: this object, with this template. */
-export interface Identity {
-  readonly uid: string | undefined
-  readonly template: PodTemplate | undefined
-  /** The revisions that existed when it was first seen: a template that one of them carries is a rollback. */
-  readonly since: number
+/** What a later version of the gated object means; `revision` is the number of the older one, where that is known. */
+export interface IdentityChange {
+  readonly type: 'same' | 'replaced' | 'followed' | 'superseded' | 'rolled-back'
+  readonly revision?: number
 }
 
-export type IdentityChange = 'same' | 'replaced' | 'followed' | 'superseded' | 'rolled-back'
+/** Differences of two templates that a message names; more are counted. */
+const mostNamed = 2
 
-/** The identity of an object at first sight; kinds without a template are their uid alone. */
-export function identify(object: KubeObject, now: number): Identity {
-  return { uid: object.metadata.uid, template: templateOf(object), since: now }
+/**
+ * Compares a later version of an object with the gated one (DESIGN §2, Identity). Kinds without a template are their uid
+ * alone.
+ * @param gated the last version of the object that has the gated template
+ * @param revisions all known revisions of the object
+ */
+export function compareIdentity(
+  gated: KubeObject,
+  object: KubeObject,
+  revisions: readonly KubeObject[],
+  around: Pick<Surroundings, 'startedAt' | 'time'>,
+): IdentityChange {
+  if (object.metadata.uid !== gated.metadata.uid) return { type: 'replaced' }
+  const [before, after] = [templateOf(gated), templateOf(object)]
+  if (before === after || isSameTemplate(before, after)) return { type: 'same' }
+  const present = findRevision(before, revisions)
+  const older = findRevision(
+    after,
+    revisions.filter((revision) => isOlder(revision, present, around)),
+  )
+  if (older !== undefined) {
+    const revision = formerNumber(older, present)
+    return { type: 'rolled-back', ...(revision === undefined ? {} : { revision }) }
+  }
+  return { type: isFollowedChange(before, after) ? 'followed' : 'superseded' }
 }
 
 /**
- * What a later version of the object means for the one that is gated. `older` are the revisions (ReplicaSets) that
- * existed before the gated one was first seen.
+ * Whether a revision is older than that of the gated template, which may not be made yet. A rollback gives the older
+ * revision the next number, and its event can arrive before that of the object: then its former numbers show its age, or
+ * its creation. A revision that existed before the gate began, and has another template, is always older.
  */
-export function compareIdentity(identity: Identity, object: KubeObject, older: readonly KubeObject[]): IdentityChange {
-  if (object.metadata.uid !== identity.uid) return 'replaced'
-  const template = templateOf(object)
-  if (template === identity.template || isSameTemplate(template, identity.template)) return 'same'
-  if (isFollowedChange(identity.template, template)) return 'followed'
-  return older.some((revision) => isSameTemplate(templateOf(revision), template)) ? 'rolled-back' : 'superseded'
+function isOlder(
+  revision: KubeObject,
+  present: KubeObject | undefined,
+  { startedAt, time }: Pick<Surroundings, 'startedAt' | 'time'>,
+): boolean {
+  if (present !== undefined && Math.min(numberOf(revision), ...formerNumbersOf(revision)) < numberOf(present))
+    return true
+  // The API's timestamps are whole seconds, rounded down.
+  const presentMadeAt = time(present?.metadata.creationTimestamp) ?? 0
+  return (time(revision.metadata.creationTimestamp) ?? Infinity) < Math.max(presentMadeAt, startedAt - 1_000)
 }
 
-/** A ControllerRevision keeps the template as the patch that brings it back (pkg/controller/history). */
-function templateOf(object: KubeObject): PodTemplate | undefined {
-  if (object.kind !== 'ControllerRevision') return (object.spec as { template?: PodTemplate } | undefined)?.template
-  const { data } = object as { data?: { spec?: { template?: PodTemplate & { $patch?: string } } } }
-  if (data?.spec?.template === undefined) return undefined
-  const { $patch: _directive, ...template } = data.spec.template
-  return template
+/** The number that an older revision had before it was rolled back to. */
+function formerNumber(older: KubeObject, present: KubeObject | undefined): number | undefined {
+  const number = numberOf(older)
+  const before = present === undefined ? Infinity : numberOf(present)
+  const numbers = [...formerNumbersOf(older), number].filter((each) => each < before)
+  return numbers.length === 0 ? undefined : Math.max(...numbers)
+}
+
+/** How a target was rolled back or superseded: by whom, to which revision or with which differences. */
+export function identityMessage(change: IdentityChange, gated: KubeObject, object: KubeObject): string {
+  const author = specAuthorOf(gated, object)
+  const by = author === undefined ? '' : ` by ${author}`
+  const generations = `(generation ${gated.metadata.generation} → ${object.metadata.generation})`
+  if (change.type === 'rolled-back') {
+    const revision = change.revision === undefined ? 'an older revision' : `revision ${change.revision}`
+    return `was rolled back to ${revision} during the wait${by} ${generations}`
+  }
+  const differences = templateChanges(templateOf(gated), templateOf(object))
+  const more = differences.length > mostNamed ? ` and ${differences.length - mostNamed} more` : ''
+  const what = differences.length === 0 ? '' : `: ${differences.slice(0, mostNamed).join(', ')}${more}`
+  return `another change${by} replaced the one being gated ${generations}${what}`
 }

@@ -4,6 +4,7 @@ import { groupOf, type Store } from '../cluster/store.ts'
 import type { Assessment, Problem } from '../lifecycle/assessment.ts'
 import { healthCheckRule } from '../lifecycle/health-check.ts'
 import { observeTarget, type TargetHistory } from '../lifecycle/history.ts'
+import { revisionsOf } from '../lifecycle/revision.ts'
 import type { Rule } from '../lifecycle/rule.ts'
 import { ruleOf } from '../lifecycle/rules.ts'
 import { problemSentence } from '../lifecycle/sentence.ts'
@@ -12,7 +13,7 @@ import { waitForRule } from '../lifecycle/wait-for.ts'
 import type { HealthCheck } from '../plan/health-checks.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
 import { Arrival } from './arrival.ts'
-import { compareIdentity, type Identity, type IdentityChange, identify } from './identity.ts'
+import { compareIdentity, type IdentityChange } from './identity.ts'
 import { Milestones } from './milestones.ts'
 import type { Scene } from './scene.ts'
 import type { GateSettings } from './settings.ts'
@@ -43,7 +44,8 @@ export class Track {
   wasDeleted = false
   object: KubeObject | undefined
   history: TargetHistory | undefined
-  identity: Identity | undefined
+  /** The last version of the object that has the gated template. */
+  gated: KubeObject | undefined
   assessment: Assessment | undefined
   ended: { readonly at: number; readonly verdict: Verdict<TargetOutcome>; readonly scene: Scene } | undefined
   /** When it last became ready. */
@@ -103,21 +105,13 @@ export class Track {
   requests: readonly WatchRequest[]
 
   /**
-   * Takes a new version of the object; `isFirstSight` until the first list of the target is complete. Says what it means
-   * for the identity that is being gated.
+   * Takes a new version of the object; `isFirstSight` until the first list of the target is complete. Returns whether it
+   * replaced an object with another uid, which is then gated from its first milestone.
    */
-  see(object: KubeObject, now: number, isFirstSight: boolean, store: Store, around: Surroundings): IdentityChange {
-    const change = this.compare(object, store, around)
-    if (this.identity === undefined) this.#wasThere = isFirstSight
-    if (this.identity === undefined || change === 'followed')
-      this.identity = identify(object, this.identity?.since ?? now)
-    if (change === 'followed') {
-      // New pods take the place of all that were counted.
-      this.milestones.restart(now)
-      this.stall.restart(now)
-    }
-    if (change === 'replaced') {
-      this.identity = identify(object, now)
+  see(object: KubeObject, now: number, isFirstSight: boolean): boolean {
+    const isReplaced = this.gated !== undefined && this.gated.metadata.uid !== object.metadata.uid
+    if (this.gated === undefined) this.#wasThere = isFirstSight
+    if (isReplaced) {
       this.#wasThere = false
       this.history = undefined
       this.assessment = undefined
@@ -125,18 +119,27 @@ export class Track {
       this.milestones.reset()
       this.stall.restart(now)
     }
+    if (this.gated === undefined || isReplaced) this.gated = object
     this.object = object
     this.requests = [targetWatch(this.target), ...this.rule.relatives(object)]
     this.history = observeTarget(this.history, object, now, this.rule.failures?.(object))
     this.missingSince = undefined
     this.wasDeleted = false
-    return change
+    return isReplaced
   }
 
-  /** What this version of the object means for the identity that is being gated, by the revisions known by now. */
+  /** Gates the present template from now on: new pods replace all that were counted. */
+  follow(object: KubeObject, now: number): void {
+    this.gated = object
+    this.milestones.restart(now)
+    this.stall.restart(now)
+  }
+
+  /** What this version of the object means for the template that is gated, by the revisions that are known. */
   compare(object: KubeObject, store: Store, around: Surroundings): IdentityChange {
-    if (this.identity === undefined) return 'same'
-    return compareIdentity(this.identity, object, this.#olderRevisions(this.identity, store, around))
+    if (this.gated === undefined || this.gated === object) return { type: 'same' }
+    const revisions = revisionsOf(this.gated.metadata.uid, (uid, kind) => store.ownedBy(uid, kind))
+    return compareIdentity(this.gated, object, revisions, around)
   }
 
   /** The moment to give to milestones reached now: the gate's start for what stood at first sight (DESIGN §4). */
@@ -211,12 +214,6 @@ export class Track {
     if (this.isAwaiting) return 'waiting for its change to arrive'
     if (this.object === undefined) return this.wasDeleted ? 'was deleted' : 'waiting for it to be created'
     return this.assessment?.message ?? 'looking'
-  }
-
-  /** The revisions that were there before the gated change was first seen: a second apply makes newer ones. */
-  #olderRevisions({ uid, since }: Identity, store: Store, { time }: Surroundings): readonly KubeObject[] {
-    const revisions = ['ReplicaSet', 'ControllerRevision'].flatMap((kind) => store.ownedBy(uid, kind))
-    return revisions.filter(({ metadata }) => (time(metadata.creationTimestamp) ?? since) < since - 1_000)
   }
 
   #arrivalClock(): TargetClock {

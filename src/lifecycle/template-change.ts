@@ -1,9 +1,6 @@
 import type { KubeObject, OwnerReference } from '../cluster/objects.ts'
+import { formerNumbersOf, numberOf } from './revision.ts'
 import type { View } from './view.ts'
-
-const revisionAnnotation = 'deployment.kubernetes.io/revision'
-/** The numbers that a ReplicaSet had before it was gone back to (SetNewReplicaSetAnnotations, pkg/controller/deployment/util). */
-const historyAnnotation = 'deployment.kubernetes.io/revision-history'
 
 /** What it takes to find a workload's revisions. */
 export interface Revisions {
@@ -41,13 +38,7 @@ export function templateMadeAt({ metadata }: KubeObject, view: Pick<View, 'owned
 function lastMade(revisions: readonly KubeObject[]): string | undefined {
   const made = ({ metadata }: KubeObject) => metadata.creationTimestamp ?? ''
   const newest = revisions.toSorted((a, b) => made(b).localeCompare(made(a)) || numberOf(b) - numberOf(a))[0]
-  if (newest === undefined || newest.metadata.annotations?.[historyAnnotation] !== undefined) return undefined
+  if (newest === undefined || formerNumbersOf(newest).length > 0) return undefined
   const isLatest = revisions.every((each) => numberOf(each) <= numberOf(newest))
   return isLatest ? newest.metadata.creationTimestamp : undefined
-}
-
-/** Revisions are numbered as they are rolled out; one that is gone back to gets the next number. */
-function numberOf(revision: KubeObject): number {
-  const { metadata, revision: number } = revision as KubeObject & { revision?: number }
-  return number ?? Number(metadata.annotations?.[revisionAnnotation])
 }

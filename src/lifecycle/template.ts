@@ -20,9 +20,13 @@ function comparable(template: PodTemplate | undefined): unknown {
   return made
 }
 
+/** The environment variables whose values Reloader owns (https://github.com/stakater/Reloader, `env-vars` strategy). */
+const reloaderPrefix = 'STAKATER_'
+
 /**
- * Whether `next` differs from `template` only in what tools add while a rollout is under way: annotations, labels and
- * added environment variables (`kubectl rollout restart`, Reloader). Such a change is followed, not superseding.
+ * Whether `next` differs from `template` only in what tools change while a rollout is under way: annotations, labels, added
+ * environment variables and the values of those that Reloader owns (`kubectl rollout restart`, Reloader). Such a change is
+ * followed, not superseding.
  */
 export function isFollowedChange(template: PodTemplate | undefined, next: PodTemplate | undefined): boolean {
   const [before, after] = [normalise(template) as PodTemplate, normalise(next) as PodTemplate]
@@ -30,8 +34,14 @@ export function isFollowedChange(template: PodTemplate | undefined, next: PodTem
     isDeepStrictEqual(withoutDecoration(before), withoutDecoration(after)) &&
     containers(before.spec).every((container, index) => {
       const env = containers(after.spec)[index]?.env ?? []
-      return (container.env ?? []).every((variable: EnvVar) => env.some((other) => isDeepStrictEqual(variable, other)))
+      return (container.env ?? []).every((variable) => env.some((other) => isKept(variable, other)))
     })
+  )
+}
+
+function isKept(variable: EnvVar, other: EnvVar): boolean {
+  return (
+    isDeepStrictEqual(variable, other) || (variable.name.startsWith(reloaderPrefix) && variable.name === other.name)
   )
 }
 

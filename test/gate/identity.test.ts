@@ -1,6 +1,6 @@
 import type { FeedEvent, Observation } from '../../src/cluster/feed.ts'
-import type { KubeObject, PodTemplate } from '../../src/cluster/objects.ts'
-import { compareIdentity, identify } from '../../src/gate/identity.ts'
+import type { KubeObject, ManagedFields, PodTemplate } from '../../src/cluster/objects.ts'
+import { compareIdentity } from '../../src/gate/identity.ts'
 import {
   complete,
   condition,
@@ -11,7 +11,9 @@ import {
   createTemplate,
   iso,
   moment,
+  ownedBy,
   readyStatus,
+  surroundings,
 } from '../lifecycle/builders.ts'
 import {
   added,
@@ -39,10 +41,22 @@ const annotated: PodTemplate = {
 const labelled = createTemplate({}, { stage: 'b' })
 const reloaded = createTemplate({ containers: [createContainer({ env: [{ name: 'HASH', value: 'x' }] })] })
 
+const annotate = (annotations: Record<string, string>): PodTemplate => {
+  const { metadata, spec } = createTemplate()
+  return { metadata: { ...metadata, annotations }, ...(spec === undefined ? {} : { spec }) }
+}
+const restarted = (nth: string) => annotate({ 'checksum/config': 'b', 'kubectl.kubernetes.io/restartedAt': nth })
+const withVariables = (variables: Record<string, string>) => {
+  const env = Object.entries(variables).map(([name, value]) => ({ name, value }))
+  return createTemplate({ containers: [createContainer({ env })] })
+}
+
 describe('a later version of a target', () => {
-  const identity = identify(createDeployment(), moment(0))
   const withTemplate = (template: PodTemplate) => createDeployment({ metadata: { generation: 2 }, spec: { template } })
-  const oldRevision = createReplicaSet({}, createDeployment({ spec: { template: previous } }))
+  const oldRevision = createReplicaSet(
+    { metadata: { creationTimestamp: iso(-3600) } },
+    createDeployment({ spec: { template: previous } }),
+  )
 
   it.each([
     ['that was scaled is the same', createDeployment({ metadata: { generation: 2 }, spec: { replicas: 9 } }), 'same'],
@@ -53,14 +67,230 @@ describe('a later version of a target', () => {
     ['with another image is superseded', withTemplate(next), 'superseded'],
     ['with the image of an older revision is rolled back', withTemplate(previous), 'rolled-back'],
   ])('%s', (_, object, change) => {
-    expect(compareIdentity(identity, object, [oldRevision])).toBe(change)
+    expect(compareIdentity(createDeployment(), object, [oldRevision], surroundings())).toMatchObject({ type: change })
   })
 
   it('without a template is known by its uid alone', () => {
     const service = (spec: object) => ({ apiVersion: 'v1', kind: 'Service', metadata: { name: 's', uid: 's' }, spec })
-    expect(compareIdentity(identify(service({ a: 1 }), 0), service({ a: 2 }), [])).toBe('same')
+    expect(compareIdentity(service({ a: 1 }), service({ a: 2 }), [], surroundings())).toEqual({ type: 'same' })
   })
 })
+
+/** A workload of each kind that has revisions, and how its controller keeps one. */
+interface Kind {
+  readonly kind: string
+  workload(template: PodTemplate, generation?: number): KubeObject
+  /** A revision that was made at this second, with the number that it has now and those that it had before. */
+  revision(name: string, template: PodTemplate, made: number, number: number, before?: string): KubeObject
+}
+
+const deploymentKind: Kind = {
+  kind: 'Deployment',
+  workload: (template, generation = 1) => web.deployment(progressing, { metadata: { generation }, spec: { template } }),
+  revision: (name, template, made, number, before) =>
+    createReplicaSet(
+      {
+        metadata: {
+          name,
+          creationTimestamp: iso(made),
+          annotations: {
+            'deployment.kubernetes.io/revision': `${number}`,
+            ...(before === undefined ? {} : { 'deployment.kubernetes.io/revision-history': before }),
+          },
+        },
+      },
+      web.deployment(undefined, { spec: { template } }),
+    ),
+}
+
+const setKind = (kind: 'StatefulSet' | 'DaemonSet'): Kind => {
+  const workload = (template: PodTemplate, generation = 1): KubeObject => ({
+    ...web.deployment(undefined, { metadata: { generation }, spec: { template } }),
+    status: { observedGeneration: generation, desiredNumberScheduled: 1 },
+    kind,
+  })
+  return {
+    kind,
+    workload,
+    revision: (name, template, made, revision) =>
+      ({
+        apiVersion: 'apps/v1',
+        kind: 'ControllerRevision',
+        metadata: {
+          name,
+          namespace: 'shop',
+          uid: name,
+          creationTimestamp: iso(made),
+          ownerReferences: ownedBy(workload(template)),
+        },
+        data: { spec: { template: { ...template, $patch: 'replace' } } },
+        revision,
+      }) as KubeObject,
+  }
+}
+
+describe.each([deploymentKind, setKind('StatefulSet'), setKind('DaemonSet')])(
+  'the template of a $kind during the wait',
+  ({ kind, workload, revision }) => {
+    const list = (each: string): Observation => ({
+      type: 'SYNCED',
+      apiVersion: 'apps/v1',
+      kind: each,
+      namespace: 'shop',
+    })
+    const revisions = list(kind === 'Deployment' ? 'ReplicaSet' : 'ControllerRevision')
+    const pods = synced('Pod', 'Event')
+    const node: Observation = { type: 'SYNCED', apiVersion: 'v1', kind: 'Node' }
+    const options = { targets: [createTarget({ kind })] }
+    const gated = annotate({ 'checksum/config': 'b' })
+    const older = annotate({ 'checksum/config': 'a' })
+    const begin = at(
+      0,
+      added(workload(gated, 4), revision('old', older, -3600, 1), revision('new', gated, -1, 2)),
+      [list(kind), revisions, node],
+      pods,
+    )
+    const changed = (seconds: number, template: PodTemplate, generation = 5) =>
+      at(seconds, modified(workload(template, generation)))
+    const bumped = (number: number, before: string) => modified(revision('old', older, -3600, number, before))
+
+    it.each<[string, PodTemplate, PodTemplate]>([
+      ['an annotation', gated, older],
+      ['a label', createTemplate({}, { stage: 'b' }), createTemplate({}, { stage: 'a' })],
+      ['an added variable', withVariables({ A: '1', B: '2' }), withVariables({ A: '1' })],
+      ['a removed variable', withVariables({ A: '1' }), withVariables({ A: '1', B: '2' })],
+      ['the value of a variable of Reloader', withVariables({ STAKATER_X: '2' }), withVariables({ STAKATER_X: '1' })],
+    ])('is rolled back when the change of %s is undone', (_, present, past) => {
+      const steps = [
+        at(
+          0,
+          added(workload(present, 4), revision('old', past, -3600, 1), revision('new', present, -1, 2)),
+          [list(kind), revisions, node],
+          pods,
+        ),
+        changed(5, past),
+      ]
+      expect(run(steps, options)).toMatchObject({ outcome: 'superseded', reason: 'rolled-back', seconds: 5 })
+    })
+
+    it.each<[string, FeedEvent[][]]>([
+      ['by the revision as it was', [begin, changed(5, older)]],
+      ['although its revision got its next number first', [begin, at(4.9, bumped(3, '1')), changed(5, older)]],
+      [
+        'to a revision made in the second in which the gated one was made',
+        [
+          at(
+            0,
+            added(workload(gated, 4), revision('old', older, -1, 1), revision('new', gated, -1, 2)),
+            [list(kind), revisions, node],
+            pods,
+          ),
+          changed(5, older),
+        ],
+      ],
+      [
+        'from a revision that was itself gone back to',
+        [
+          at(
+            0,
+            added(workload(gated, 4), revision('new', gated, -7200, 3, '1'), revision('old', older, -3600, 2)),
+            [list(kind), revisions, node],
+            pods,
+          ),
+          changed(5, older),
+        ],
+      ],
+      [
+        'before the revisions were listed',
+        [
+          at(0, added(workload(gated, 4)), list(kind)),
+          changed(1, older),
+          at(2, added(revision('old', older, -3600, 3, '1'), revision('new', gated, -1, 2)), [revisions, node], pods),
+        ],
+      ],
+      [
+        'before the controller made the gated revision',
+        [
+          at(0, added(workload(gated, 4), revision('old', older, -3600, 1)), [list(kind), revisions, node], pods),
+          changed(5, older),
+        ],
+      ],
+      [
+        'after a restart, to what was gated before it',
+        [
+          begin,
+          changed(5, restarted('1')),
+          at(5.1, added(revision('restart', restarted('1'), 5, 3))),
+          changed(8, gated, 6),
+        ],
+      ],
+    ])('is rolled back %s', (_, steps) => {
+      expect(run(steps, options)).toMatchObject({ outcome: 'superseded', reason: 'rolled-back' })
+    })
+
+    it.each<[string, FeedEvent[][]]>([
+      ['once', [begin, changed(5, restarted('1'))]],
+      ['twice', [begin, changed(5, restarted('1')), changed(6, restarted('2'), 6)]],
+      [
+        'twice, and the new revisions are seen first',
+        [
+          begin,
+          at(4.9, added(revision('restart-1', restarted('1'), 4, 3))),
+          changed(5, restarted('1')),
+          at(5.9, added(revision('restart-2', restarted('2'), 5, 4))),
+          changed(6, restarted('2'), 6),
+        ],
+      ],
+      [
+        'twice, and its watch is late by seconds',
+        [
+          begin,
+          at(5, added(revision('restart-1', restarted('1'), 5, 3)), added(revision('restart-2', restarted('2'), 9, 4))),
+          changed(20, restarted('1')),
+          changed(20.1, restarted('2'), 6),
+        ],
+      ],
+      [
+        'before the revisions were listed',
+        [
+          at(0, added(workload(gated, 4)), list(kind)),
+          changed(1, restarted('1')),
+          at(
+            2,
+            added(
+              revision('old', older, -3600, 1),
+              revision('new', gated, -1, 2),
+              revision('restart', restarted('1'), 1, 3),
+            ),
+            [revisions, node],
+            pods,
+          ),
+        ],
+      ],
+    ])('is followed when it is restarted %s', (_, steps) => {
+      const { outcome, entries } = runUntil(25, steps, options)
+      expect(outcome).toBeUndefined()
+      expect(entries).toContainEqual(expect.stringMatching(/note its template got other annotations/))
+    })
+
+    it('is followed each time that Reloader changes its variable', () => {
+      const reloads = ['2', '3', '4'].map((value, nth) =>
+        changed(5 + nth, withVariables({ A: '1', STAKATER_SECRET: value }), 5 + nth),
+      )
+      const steps = [
+        at(0, added(workload(withVariables({ A: '1', STAKATER_SECRET: '1' }), 4)), [list(kind), revisions, node], pods),
+        ...reloads,
+      ]
+      const { outcome, entries } = runUntil(25, steps, options)
+      expect(outcome).toBeUndefined()
+      expect(entries.filter((entry) => entry.includes('followed'))).toHaveLength(3)
+    })
+
+    it('is superseded by a change that no revision carries', () => {
+      expect(run([begin, changed(5, next)], options)).toMatchObject({ reason: 'superseded', seconds: 5 })
+    })
+  },
+)
 
 const first = at(0, web.creating, allSynced)
 const apply = (template: PodTemplate, generation = 2) =>
@@ -90,7 +320,8 @@ describe('another change during the wait', () => {
         outcome: 'superseded',
         reason: 'superseded',
         seconds: 5,
-        message: 'deployment/web: another change replaced the one being gated (generation 1 → 2)',
+        message:
+          'deployment/web: another change replaced the one being gated (generation 1 → 2): container app: image acme/web:v1 → acme/web:v2',
       },
     ],
     [
@@ -171,6 +402,60 @@ describe('another change during the wait', () => {
       outcome: 'failed',
       seconds: 0,
     })
+  })
+})
+
+describe('the message of a target that was changed', () => {
+  const entry = (manager: string, second: number, rest: object = {}) => ({
+    manager,
+    operation: 'Update',
+    time: iso(second),
+    ...rest,
+  })
+  const version = (generation: number, template: PodTemplate, managedFields: ManagedFields[]) =>
+    web.deployment(progressing, { metadata: { generation, managedFields }, spec: { template } })
+  const helm = entry('helm', -5)
+  const controller = entry('kube-controller-manager', 2, { subresource: 'status' })
+  const setOf = (template: PodTemplate, name: string, number: string) =>
+    createReplicaSet(
+      { metadata: { name, annotations: { 'deployment.kubernetes.io/revision': number } } },
+      web.deployment(undefined, { spec: { template } }),
+    )
+  const begin = at(
+    0,
+    added(version(3, createTemplate(), [helm]), setOf(previous, 'web-0', '6'), setOf(createTemplate(), 'web-1', '7')),
+    allSynced,
+  )
+
+  it.each<[string, KubeObject, string]>([
+    [
+      'names the changes and their manager',
+      version(4, next, [helm, entry('kubectl-edit', 5), controller]),
+      'another change by kubectl-edit replaced the one being gated (generation 3 → 4): container app: image acme/web:v1 → acme/web:v2',
+    ],
+    [
+      'names two of many changes',
+      version(
+        4,
+        createTemplate({
+          containers: [createContainer({ image: 'acme/web:v2', args: ['x'], command: ['y'], env: [{ name: 'A' }] })],
+        }),
+        [entry('helm', 5)],
+      ),
+      'another change by helm replaced the one being gated (generation 3 → 4): container app: image acme/web:v1 → acme/web:v2, container app: command (none) → ["y"] and 2 more',
+    ],
+    [
+      'is without a manager where managedFields show none',
+      version(4, createTemplate({ serviceAccountName: 'other' }), [helm, controller]),
+      'another change replaced the one being gated (generation 3 → 4): serviceAccountName changed',
+    ],
+    [
+      'names the revision of a rollback',
+      version(4, previous, [helm, entry('kubectl-rollout', 5)]),
+      'was rolled back to revision 6 during the wait by kubectl-rollout (generation 3 → 4)',
+    ],
+  ])('%s', (_, changed, message) => {
+    expect(run([begin, at(5, modified(changed))]).targets[0]?.message).toBe(message)
   })
 })
 

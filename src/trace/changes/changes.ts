@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
+import { authorOf } from '../../cluster/author.ts'
 import type { FeedEvent, WatchRequest } from '../../cluster/feed.ts'
 import type { KubeObject } from '../../cluster/objects.ts'
 import { Store, type Change as StoreChange } from '../../cluster/store.ts'
-import { authorOf } from './author.ts'
 import { type Part, partOf } from './part.ts'
 
 /** One change of the part of an object that is followed. */

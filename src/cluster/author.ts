@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { KubeObject, ManagedFields, Pod } from '../../cluster/objects.ts'
+import type { KubeObject, ManagedFields, Pod } from './objects.ts'
 
 /**
  * Who changed an object, as far as its `managedFields` tell: `kubelet (status)`, `kubectl-client-side-apply`.
@@ -15,9 +15,8 @@ export function authorOf(before: KubeObject | undefined, after: KubeObject): str
   const isBound = nodeOf(before) === undefined && nodeOf(after) !== undefined
   if (isBound) return `${schedulerOf(after)} (binding)`
 
-  const known = new Map((before.metadata.managedFields ?? []).map((entry) => [keyOf(entry), entry.time]))
-  const written = entries.filter((entry) => !known.has(keyOf(entry)) || known.get(keyOf(entry)) !== entry.time)
-  if (written.length > 0) return [...new Set(written.map(nameOf))].join(', ')
+  const written = writtenEntries(before, after)
+  if (written.length > 0) return namesOf(written)
 
   const scalers = entries.filter(({ subresource, time }) => subresource === 'scale' && time === undefined)
   if (replicasOf(before) !== replicasOf(after)) return scalers.length === 1 ? nameOf(scalers[0]) : undefined
@@ -28,6 +27,28 @@ export function authorOf(before: KubeObject | undefined, after: KubeObject): str
     .at(-1)
   const possible = entries.filter(({ subresource, time }) => subresource === 'status' && time === latest)
   return possible.length === 1 ? nameOf(possible[0]) : undefined
+}
+
+/**
+ * Who changed the desired state of an object: every writer of anything but the status. Undefined where `managedFields` do
+ * not show it, as for a second write of one manager within the same second.
+ */
+export function specAuthorOf(before: KubeObject, after: KubeObject): string | undefined {
+  const written = writtenEntries(before, after).filter(({ subresource }) => subresource !== 'status')
+  if (written.length > 0) return namesOf(written)
+  return replicasOf(before) === replicasOf(after) ? undefined : authorOf(before, after)
+}
+
+/** The entries that are new, or have another time. */
+function writtenEntries(before: KubeObject, after: KubeObject): readonly ManagedFields[] {
+  const known = new Map((before.metadata.managedFields ?? []).map((entry) => [keyOf(entry), entry.time]))
+  return (after.metadata.managedFields ?? []).filter(
+    (entry) => !known.has(keyOf(entry)) || known.get(keyOf(entry)) !== entry.time,
+  )
+}
+
+function namesOf(entries: readonly ManagedFields[]): string {
+  return [...new Set(entries.map(nameOf))].join(', ')
 }
 
 function nameOf({ manager = 'somebody', operation, subresource }: ManagedFields = {}): string {
