@@ -31,10 +31,12 @@ export function authorOf(before: KubeObject | undefined, after: KubeObject): str
 
 /**
  * Who changed the desired state of an object: every writer of anything but the status. Undefined where `managedFields` do
- * not show it, as for a second write of one manager within the same second.
+ * not show it, as for a second write of one manager within the same second, or for a client without a name.
  */
 export function specAuthorOf(before: KubeObject, after: KubeObject): string | undefined {
-  const written = writtenEntries(before, after).filter(({ subresource }) => subresource !== 'status')
+  const written = writtenEntries(before, after).filter(
+    ({ manager, subresource }) => subresource !== 'status' && manager !== 'unknown',
+  )
   if (written.length > 0) return namesOf(written)
   return replicasOf(before) === replicasOf(after) ? undefined : authorOf(before, after)
 }

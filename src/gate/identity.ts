@@ -11,9 +11,6 @@ export interface IdentityChange {
   readonly revision?: number
 }
 
-/** Differences of two templates that a message names; more are counted. */
-const mostNamed = 2
-
 /**
  * Compares a later version of an object with the gated one (DESIGN §2, Identity). Kinds without a template are their uid
  * alone.
@@ -75,8 +72,8 @@ export function identityMessage(change: IdentityChange, gated: KubeObject, objec
     const revision = change.revision === undefined ? 'an older revision' : `revision ${change.revision}`
     return `was rolled back to ${revision} during the wait${by} ${generations}`
   }
-  const differences = templateChanges(templateOf(gated), templateOf(object))
-  const more = differences.length > mostNamed ? ` and ${differences.length - mostNamed} more` : ''
-  const what = differences.length === 0 ? '' : `: ${differences.slice(0, mostNamed).join(', ')}${more}`
+  const [difference, ...others] = templateChanges(templateOf(gated), templateOf(object))
+  const more = others.length === 0 ? '' : `, and ${others.length} more`
+  const what = difference === undefined ? '' : `: ${difference}${more}`
   return `another change${by} replaced the one being gated ${generations}${what}`
 }

@@ -434,7 +434,7 @@ describe('the message of a target that was changed', () => {
       'another change by kubectl-edit replaced the one being gated (generation 3 → 4): container app: image acme/web:v1 → acme/web:v2',
     ],
     [
-      'names two of many changes',
+      'names one of many changes',
       version(
         4,
         createTemplate({
@@ -442,11 +442,11 @@ describe('the message of a target that was changed', () => {
         }),
         [entry('helm', 5)],
       ),
-      'another change by helm replaced the one being gated (generation 3 → 4): container app: image acme/web:v1 → acme/web:v2, container app: command (none) → ["y"] and 2 more',
+      'another change by helm replaced the one being gated (generation 3 → 4): container app: image acme/web:v1 → acme/web:v2, and 3 more',
     ],
     [
       'is without a manager where managedFields show none',
-      version(4, createTemplate({ serviceAccountName: 'other' }), [helm, controller]),
+      version(4, createTemplate({ serviceAccountName: 'other' }), [helm, entry('unknown', 5), controller]),
       'another change replaced the one being gated (generation 3 → 4): serviceAccountName changed',
     ],
     [
