@@ -5,8 +5,8 @@ import type { Track } from './track.ts'
 export class Neighbours {
   /** Who progresses without a problem. */
   readonly #healthy = new Set<Track>()
-  /** The two that became ready last, the latest first: enough to know of the last one but any. */
-  #latestReady: readonly Track[] = []
+  /** The targets that are ready, in the order in which they became so. */
+  #ready: readonly Track[] = []
   #turns = 0
 
   /** How often a target became ready, fell back or ended: those that wait for it are to be scheduled anew. */
@@ -30,12 +30,12 @@ export class Neighbours {
   turned(track: Track): void {
     this.#turns++
     this.assessed(track)
-    if (track.isReady) this.#latestReady = [track, ...this.#latestReady.filter((other) => other !== track)].slice(0, 2)
+    this.#ready = [...this.#ready.filter((other) => other !== track), ...(track.isReady ? [track] : [])]
   }
 
   /** What a rule may know of the others. */
   seenFrom(track: Track): Pick<View, 'othersProgress' | 'othersReadyAt'> {
-    const readyAt = this.#latestReady.find((other) => other !== track)?.readyAt
+    const readyAt = this.#ready.findLast((other) => other !== track)?.readyAt
     return {
       othersProgress: this.#healthy.size > (this.#healthy.has(track) ? 1 : 0),
       ...(readyAt === undefined ? {} : { othersReadyAt: readyAt }),
