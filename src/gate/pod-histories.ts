@@ -1,8 +1,18 @@
 import type { EventObject, KubeObject, Pod } from '../cluster/objects.ts'
 import type { Change, Store } from '../cluster/store.ts'
-import { historyOf, observePod, observePodEvents, type PodHistory, type PodSeen } from '../lifecycle/history.ts'
+import {
+  historyOf,
+  observePod,
+  observePodEvents,
+  type PodHistory,
+  type PodSeen,
+  type PodTerms,
+} from '../lifecycle/history.ts'
 import type { Surroundings } from '../lifecycle/surroundings.ts'
 import { templateChangedAt } from '../lifecycle/template-change.ts'
+
+/** Kinds whose objects own pods and have a minReadySeconds. */
+const controllers: ReadonlySet<string> = new Set(['ReplicaSet', 'ReplicationController', 'StatefulSet', 'DaemonSet'])
 
 /** What was seen of every pod since it was first seen, fed with every change that the store takes. */
 export class PodHistories {
@@ -22,8 +32,8 @@ export class PodHistories {
   /** Takes a change of any object, seen at `now`, once the store has taken it. */
   observe({ before, after }: Change, now: number): void {
     const { kind } = (after ?? before) as KubeObject
-    if (kind === 'ReplicaSet' || kind === 'ControllerRevision') {
-      this.#changes.clear()
+    if (kind === 'ReplicaSet' || kind === 'ControllerRevision') this.#changes.clear()
+    if (kind === 'ReplicaSet' || kind === 'ControllerRevision' || minReadySeconds(before) !== minReadySeconds(after)) {
       this.#counted = new WeakMap()
     } else if (kind === 'Pod' && after !== undefined) this.#observePod(after as Pod, now)
     else if (kind === 'Event') this.#observeEvents((after ?? before) as EventObject, now)
@@ -32,17 +42,19 @@ export class PodHistories {
   /** The history of a pod; of one that nobody observed, what can be told from its present state. */
   of(pod: Pod, now: number): PodHistory {
     const seen = this.#seen.get(pod.metadata.uid ?? '') ?? observePod(undefined, pod, now, this.#around)
-    const history = this.#counted.get(seen) ?? historyOf(seen, pod, this.#changedAt(pod), this.#around)
+    const history = this.#counted.get(seen) ?? historyOf(seen, pod, this.#termsOf(pod), this.#around)
     this.#counted.set(seen, history)
     return history
   }
 
-  #changedAt({ metadata: { namespace, ownerReferences = [] } }: Pod): number | undefined {
+  #termsOf({ metadata: { namespace, ownerReferences = [] } }: Pod): PodTerms {
     const owner = ownerReferences.find(({ controller }) => controller)
-    if (owner === undefined) return undefined
+    if (owner === undefined) return { changedAt: undefined, minReadyMs: 0 }
     if (!this.#changes.has(owner.uid))
       this.#changes.set(owner.uid, this.#around.time(templateChangedAt(owner, namespace, this.#store)))
-    return this.#changes.get(owner.uid)
+    const { apiVersion, kind, name } = owner
+    const found = this.#store.get({ apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) })
+    return { changedAt: this.#changes.get(owner.uid), minReadyMs: (minReadySeconds(found) ?? 0) * 1_000 }
   }
 
   #observePod(pod: Pod, now: number): void {
@@ -55,4 +67,11 @@ export class PodHistories {
     const events = this.#store.eventsOf({ apiVersion: 'v1', kind: 'Pod', metadata: { name: '', uid } })
     this.#seen.set(uid, observePodEvents(this.#seen.get(uid), events, now, this.#around))
   }
+}
+
+/** The minReadySeconds of a controller of pods; undefined for any other object. */
+function minReadySeconds(object: KubeObject | undefined): number | undefined {
+  if (object === undefined || !controllers.has(object.kind)) return undefined
+  const seconds = (object.spec as { minReadySeconds?: unknown } | undefined)?.minReadySeconds
+  return typeof seconds === 'number' ? seconds : 0
 }

@@ -1,9 +1,10 @@
-import type { ContainerStateTerminated, Pod, Probe } from '../cluster/objects.ts'
-import type { Problem } from './assessment.ts'
+import type { ContainerStateTerminated, EventObject, Pod, Probe } from '../cluster/objects.ts'
+import type { Problem, ProblemClass } from './assessment.ts'
 import { explainDeath, runtimeWords } from './death.ts'
 import { presentDeath } from './death-count.ts'
 import { type ContainerHistory, containerOfEvent, type PodContainer, type Refusals } from './history.ts'
 import { missingObject } from './missing.ts'
+import { isSinceStart, type Proof, prove } from './proof.ts'
 import { type PullReason, registryWords } from './pull.ts'
 import type { View } from './view.ts'
 
@@ -13,9 +14,11 @@ const strikeMs = 30_000
 const strikeWhileOthersProgressMs = 90_000
 /** How long a missing Secret or ConfigMap may take to appear: operators create them late. */
 export const missingObjectMs = 60_000
+/** The kubelet tries a container again that it could not create, after 10 to 15 s (backOffPeriod and its jitter, pkg/kubelet). */
+const kubeletRetryMs = 20_000
 
-/** What is wrong with one container, and when that judgement may change by time alone. */
-export interface ContainerFinding {
+/** What is wrong with one container or pod, and when that judgement may change by time alone. */
+export interface Finding {
   readonly problem?: Problem
   readonly recheckAt?: number
 }
@@ -30,36 +33,41 @@ export function examineContainer(
   at: PodContainer,
   history: ContainerHistory | undefined,
   view: View,
-): ContainerFinding {
+): Finding {
   if (history === undefined || at.isDismissed) return {}
   if (at.status?.state?.running) return examineRunning(pod, at, history, view)
   const waiting = at.status?.state?.waiting
   switch (waiting?.reason) {
     case 'InvalidImageName':
     case 'ErrImageNeverPull':
-      return { problem: unusableImage(pod, at, waiting.reason, history, view) }
+      return unusableImage(pod, at, waiting.reason, history, view)
     case 'CreateContainerConfigError':
     case 'CreateContainerError':
       return examineConfig(pod, at, waiting.reason, waiting.message ?? '', history, view)
     default: {
       const refused = at.status?.state?.terminated === undefined ? lastRefusal(history) : undefined
       return refused !== undefined && history.deaths === 0
-        ? refusedPull(pod, at, ...refused)
+        ? refusedPull(pod, at, ...refused, view)
         : examineDeath(pod, at, history, view)
     }
   }
 }
 
-/** Terminal: the kubelet will not even try to pull such an image. */
-function unusableImage(pod: Pod, at: PodContainer, waiting: string, history: ContainerHistory, view: View): Problem {
+/**
+ * Terminal: the kubelet will not even try to pull such an image. One that it missed before the gate began may have been
+ * loaded since: then it has to look again.
+ */
+function unusableImage(pod: Pod, at: PodContainer, waiting: string, history: ContainerHistory, view: View): Finding {
   const image = at.container.image ?? ''
   const isInvalid = waiting === 'InvalidImageName'
-  return describe(pod, at, {
+  const since = history.waiting?.since ?? view.now
+  const atLeastMs = !isInvalid && history.waiting?.isOfBefore ? kubeletRetryMs : 0
+  const proof = prove({ seen: 1, needed: 1, since, atLeastMs, isCurrent: true }, view.now)
+  return finding(proof, pod, at, {
     reason: isInvalid ? 'image-name-invalid' : 'image-never-pull',
     class: 'terminal',
-    proven: true,
     count: 1,
-    firstSeenAt: history.waiting?.since ?? view.now,
+    firstSeenAt: since,
     message: isInvalid
       ? `"${image}" is not a valid image name`
       : `image "${image}" is not on the node, and imagePullPolicy Never forbids pulling it`,
@@ -78,23 +86,23 @@ function examineConfig(
   message: string,
   history: ContainerHistory,
   view: View,
-): ContainerFinding {
-  const since = Math.min(history.waiting?.since ?? view.now, refusedSince(pod, at, message, view) ?? Infinity)
+): Finding {
+  const since = refusedSince(pod, at, message, view) ?? history.waiting?.since ?? view.now
   const missing = waiting === 'CreateContainerConfigError' ? missingObject(message) : undefined
-  const problem = describe(pod, at, {
+  // The kubelet tries again every 10 to 15 s: a refusal that still stands has been repeated.
+  const proof = prove({ seen: 1, needed: 1, since, atLeastMs: missingObjectMs, isCurrent: true }, view.now)
+  return finding(proof, pod, at, {
     // A container that may not run as root cannot be created either, and nothing is missing.
     reason:
       waiting === 'CreateContainerError' || /runAsNonRoot/i.test(message)
         ? 'container-create-failed'
         : 'config-missing',
     class: 'strike',
-    proven: view.now - since >= missingObjectMs,
     count: 1,
     firstSeenAt: since,
     message: `cannot be created: ${message === '' ? waiting : runtimeWords(message)}`,
     ...(missing === undefined ? {} : { detail: missing }),
   })
-  return { problem, recheckAt: since + missingObjectMs }
 }
 
 /** When the kubelet refused for this very reason first, as its event says; the status lags behind. Not before the gate began. */
@@ -106,39 +114,36 @@ function refusedSince(pod: Pod, { container }: PodContainer, message: string, vi
   return first === undefined ? undefined : Math.max(first, view.startedAt)
 }
 
-function refusedPull(pod: Pod, at: PodContainer, reason: PullReason, refusals: Refusals): ContainerFinding {
+/**
+ * Terminal: an image that the registry does not have at the second refusal (a push may be racing the first). Strike: a
+ * refusal for lack of authorisation at the third. The rest heals when the registry or the network does. A back-off is no
+ * refusal: the kubelet has not asked again.
+ */
+function refusedPull(pod: Pod, at: PodContainer, reason: PullReason, refusals: Refusals, view: View): Finding {
   const image = at.container.image ?? ''
-  const count = Math.max(refusals.attempts, refusals.events)
-  return {
-    problem: describe(pod, at, {
-      reason,
-      ...pullClass(reason, count),
-      count,
-      firstSeenAt: refusals.firstAt,
-      message: pullMessage(image, refusals.message, count),
-      detail: { image },
-    }),
-  }
+  const seen = Math.max(refusals.attempts, refusals.events)
+  const { class: kind, needed } = pullProofs[reason] ?? { class: 'slow', needed: Infinity }
+  const isCurrent = isSinceStart(refusals.lastAt, view)
+  const proof = prove({ seen, needed, since: refusals.firstAt, atLeastMs: 0, isCurrent }, view.now)
+  return finding(proof, pod, at, {
+    reason,
+    class: kind,
+    count: seen,
+    firstSeenAt: refusals.firstAt,
+    message: pullMessage(image, refusals.message, seen),
+    detail: { image },
+  })
+}
+
+/** The refusals that prove something, and how many it takes. */
+const pullProofs: Readonly<Partial<Record<PullReason, { class: ProblemClass; needed: number }>>> = {
+  'image-not-found': { class: 'terminal', needed: 2 },
+  'image-unauthorized': { class: 'strike', needed: 3 },
 }
 
 function pullMessage(image: string, words: string, count: number): string {
   const answer = registryWords(words)
   return `cannot pull image "${image}"${answer === '' ? '' : `: ${answer}`}${count > 1 ? `, ${count} times now` : ''}`
-}
-
-/**
- * Terminal: an image that the registry does not have at the second refusal (a push may be racing the first). Strike: a
- * refusal for lack of authorisation at the third. The rest heals when the registry or the network does.
- */
-function pullClass(reason: PullReason, count: number): Pick<Problem, 'class' | 'proven'> {
-  switch (reason) {
-    case 'image-not-found':
-      return { class: 'terminal', proven: count >= 2 }
-    case 'image-unauthorized':
-      return { class: 'strike', proven: count >= 3 }
-    default:
-      return { class: 'slow', proven: false }
-  }
 }
 
 function lastRefusal(history: ContainerHistory): readonly [PullReason, Refusals] | undefined {
@@ -150,60 +155,61 @@ function lastRefusal(history: ContainerHistory): readonly [PullReason, Refusals]
  * Strike: a container that died and is not running, proven by its third death. While another target progresses it may be
  * waiting for that one, and so may the instance have that started before that one was ready: only the next shows it.
  */
-function examineDeath(pod: Pod, at: PodContainer, history: ContainerHistory, view: View): ContainerFinding {
+function examineDeath(pod: Pod, at: PodContainer, history: ContainerHistory, view: View): Finding {
   const death = at.status === undefined ? undefined : presentDeath(at.status, at.runsOnce)
   if (death === undefined || history.deaths === 0) return {}
   const firstDeathAt = history.firstDeathAt ?? view.now
   // An instance that never started waited for nobody (its startedAt is 1970).
   const startedAt = death.reason === 'StartError' ? undefined : view.time(death.startedAt)
   const mayHaveWaited = startedAt !== undefined && (view.othersReadyAt ?? 0) > startedAt
-  const patience = view.othersProgress || mayHaveWaited ? strikeWhileOthersProgressMs : strikeMs
-  const isEnough = history.deaths > view.settings.maxRestarts
-  const proven = isEnough && view.now - firstDeathAt >= patience
-  return {
-    problem: deathProblem(pod, at, death, history, proven, view),
-    ...(isEnough && !proven ? { recheckAt: firstDeathAt + patience } : {}),
-  }
+  const needed = view.settings.maxRestarts + 1
+  const observed = { seen: history.deaths, needed, isCurrent: history.isCurrent }
+  const proof =
+    view.othersProgress || mayHaveWaited
+      ? // The others progress since the gate began, whatever was before.
+        prove(
+          { ...observed, since: Math.max(firstDeathAt, view.startedAt), atLeastMs: strikeWhileOthersProgressMs },
+          view.now,
+        )
+      : prove({ ...observed, since: firstDeathAt, atLeastMs: strikeMs }, view.now)
+  return finding(proof, pod, at, deathProblem(at, death, history, view.events(pod), view))
 }
 
 function deathProblem(
-  pod: Pod,
   at: PodContainer,
   death: ContainerStateTerminated,
   history: ContainerHistory,
-  proven: boolean,
+  events: readonly EventObject[],
   view: View,
-): Problem {
-  const { reason, message } = explainDeath(at, death, view.events(pod))
-  return describe(pod, at, {
+): Found {
+  const { reason, message } = explainDeath(at, death, events)
+  return {
     reason,
     class: 'strike',
     message: `${message}${history.deaths > 1 ? `, ${history.deaths} times now` : ''}`,
     count: history.deaths,
     firstSeenAt: history.firstDeathAt ?? view.now,
-    proven,
     detail: {
       ...(at.container.image === undefined ? {} : { image: at.container.image }),
       ...(death.exitCode === undefined ? {} : { exitCode: death.exitCode }),
       ...(death.signal === undefined ? {} : { signal: death.signal }),
     },
-  })
+  }
 }
 
 /**
  * Slow: a container that runs but is not ready, once its probes had the time that they ask for. Until then an earlier
  * death is told, but proves nothing: this instance may live.
  */
-function examineRunning(pod: Pod, at: PodContainer, history: ContainerHistory, view: View): ContainerFinding {
+function examineRunning(pod: Pod, at: PodContainer, history: ContainerHistory, view: View): Finding {
   const { status, container } = at
   const due = probesDueAt(at, view)
   if (status === undefined || due === undefined) return {}
   if (view.now < due) {
     const death = status.lastState?.terminated
+    const isToldOf = history.deaths > 0 && death !== undefined
     return {
-      ...(history.deaths > 0 && death !== undefined
-        ? { problem: deathProblem(pod, at, death, history, false, view) }
-        : {}),
+      ...(isToldOf ? finding(unproven, pod, at, deathProblem(at, death, history, view.events(pod), view)) : {}),
       recheckAt: due,
     }
   }
@@ -212,15 +218,13 @@ function examineRunning(pod: Pod, at: PodContainer, history: ContainerHistory, v
   if (!isStarting && container.readinessProbe === undefined) return {}
   const probe = isStarting ? 'Startup' : 'Readiness'
   const words = view.events(pod).findLast((e) => e.reason === 'Unhealthy' && e.message?.startsWith(probe))?.message
-  const problem = describe(pod, at, {
+  return finding(unproven, pod, at, {
     reason: isStarting ? 'startup-failing' : 'readiness-failing',
     class: 'slow',
     message: probeMessage(probe, words),
     count: 1,
     firstSeenAt: due,
-    proven: false,
   })
-  return { problem }
 }
 
 /** `Readiness probe failed: HTTP probe failed with statuscode: 503` → `fails its readiness probe: HTTP probe …`. */
@@ -251,11 +255,15 @@ export function probeSeconds(probe: Probe | undefined): number {
   )
 }
 
-function describe(
-  pod: Pod,
-  { container, isInit }: PodContainer,
-  problem: Omit<Problem, 'subject' | 'container'>,
-): Problem {
-  const about = { ...problem, subject: `pod/${pod.metadata.name}`, container: container.name }
-  return isInit ? { ...about, detail: { ...problem.detail, isInit } } : about
+/** A problem as far as its rule finds it; what is proven and whose it is comes to it. */
+type Found = Omit<Problem, 'subject' | 'container' | 'proven'>
+
+const unproven: Proof = { proven: false }
+
+function finding({ proven, recheckAt }: Proof, pod: Pod, { container, isInit }: PodContainer, found: Found): Finding {
+  const problem = { ...found, proven, subject: `pod/${pod.metadata.name}`, container: container.name }
+  return {
+    problem: isInit ? { ...problem, detail: { ...problem.detail, isInit } } : problem,
+    ...(recheckAt === undefined ? {} : { recheckAt }),
+  }
 }

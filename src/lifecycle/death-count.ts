@@ -1,4 +1,5 @@
 import type { ContainerStatus, Pod } from '../cluster/objects.ts'
+import { isSinceStart } from './proof.ts'
 import type { Surroundings } from './surroundings.ts'
 
 /**
@@ -9,14 +10,16 @@ export interface DeathsSeen {
   readonly total: number
   /** Restarts that the pod had at first sight; absent until its status was seen. */
   readonly firstRestarts?: number
-  /** So many of its deaths came before it last was ready and settled, or last ran for ten minutes, as far as was seen. */
-  readonly recoveredAfter: number
+  /** For how long it was ready after so many deaths, in milliseconds, at the most; Infinity after a run of ten minutes. */
+  readonly readyFor: ReadonlyMap<number, number>
   /** So many came before those that the kubelet's present back-off stands for. */
   readonly loopsAfter?: number
   /** The number of each death seen, by its finish: distinct finishes are distinct deaths. */
   readonly finishes: ReadonlyMap<string, number>
   /** When a death was, by its number. */
   readonly moments: ReadonlyMap<number, number>
+  /** When the instance that died had begun, by the number of its death, where known; one that never ran began when it ended. */
+  readonly begins: ReadonlyMap<number, number>
   /** When the kubelet's events began to speak of a back-off. */
   readonly backOffAt?: number
 }
@@ -26,6 +29,18 @@ export interface DeathCount {
   readonly deaths: number
   /** The earliest death known of those; absent where there are none. */
   readonly firstDeathAt?: number
+  /** One of them is of an instance that began after the gate's start: what it reads then may have been mended before. */
+  readonly isCurrent: boolean
+}
+
+/** What of a pod and its workload says which of its deaths count. Moments are on the runner's clock. */
+export interface DeathTerms {
+  /** When the pod was made. */
+  readonly created: number | undefined
+  /** When the template was last changed; where that is unknown, ten minutes before the gate began. */
+  readonly changedAt: number | undefined
+  /** For how long the container must have been ready to have recovered, in milliseconds. */
+  readonly settleMs: number
 }
 
 /** What of a container's spec says what its deaths mean. */
@@ -43,7 +58,23 @@ const recoveredMs = 10 * 60_000
 /** The kubelet's first back-off, unless a node is made to begin with less. */
 const firstBackOffSeconds = 10
 
-export const noDeaths: DeathsSeen = { total: 0, recoveredAfter: 0, finishes: new Map(), moments: new Map() }
+export const noDeaths: DeathsSeen = {
+  total: 0,
+  readyFor: new Map(),
+  finishes: new Map(),
+  moments: new Map(),
+  begins: new Map(),
+}
+
+/** Two versions of the status of a container, one after the other, and since when the container was ready in each. */
+export interface StatusChange {
+  readonly status: ContainerStatus
+  readonly readySince: number | undefined
+  readonly previous: ContainerStatus | undefined
+  readonly wasReadySince: number | undefined
+  /** When `status` was seen. */
+  readonly now: number
+}
 
 /** The death of the container's present instance, if it is dead. */
 export function presentDeath(status: ContainerStatus, runsOnce: boolean) {
@@ -54,14 +85,14 @@ export function presentDeath(status: ContainerStatus, runsOnce: boolean) {
 }
 
 /**
- * Folds one more status of a container, seen at `now` after `previous`, into what was seen of its deaths. `restartCount` is the
- * kubelet's own count of earlier instances (pkg/kubelet/kuberuntime), so a watch that was cut loses none.
+ * Folds one more status of a container into what was seen of its deaths. `restartCount` is the kubelet's own count of earlier
+ * instances (pkg/kubelet/kuberuntime), so a watch that was cut loses none.
  */
 export function observeDeaths(
   seen: DeathsSeen,
   pod: Pod,
   { isProbed, runsOnce }: Mortal,
-  { status, previous, now }: { status: ContainerStatus; previous: ContainerStatus | undefined; now: number },
+  { status, readySince, previous, wasReadySince, now }: StatusChange,
   around: Surroundings,
 ): DeathsSeen {
   const created = around.time(pod.metadata.creationTimestamp) ?? 0
@@ -75,23 +106,23 @@ export function observeDeaths(
     ...(death === undefined || death === last ? [] : [{ ...death, nth: total }]),
   ].map((each) => ({ ...each, finished: around.time(each.finishedAt), started: around.time(each.startedAt) }))
 
-  const recoveries = [seen.recoveredAfter]
+  const readyFor = new Map(seen.readyFor)
+  const recover = (after: number, ms: number) => readyFor.set(after, Math.max(readyFor.get(after) ?? 0, ms))
   const startedAt = around.time(status.state?.running?.startedAt)
-  const runMs = startedAt === undefined ? 0 : now - startedAt
-  // With a readiness probe, Ready is the probe's word; without one it must have run for the settle time.
-  const isSettled = (ranMs: number) => isProbed || ranMs >= around.settleMs
-  if (runMs >= recoveredMs || (status.ready && startedAt !== undefined && isSettled(runMs))) recoveries.push(total)
-  if (previous?.ready && previous.state?.running && total > seen.total) {
-    const began = around.time(previous.state.running.startedAt)
-    if (isSettled(began === undefined ? 0 : (known.at(-1)?.finished ?? now) - began)) recoveries.push(seen.total)
-  }
+  if (startedAt !== undefined && now - startedAt >= recoveredMs) recover(total, Infinity)
+  if (readySince !== undefined) recover(total, now - readySince)
+  if (previous?.state?.running && wasReadySince !== undefined && total > seen.total)
+    recover(seen.total, (known.at(-1)?.finished ?? now) - wasReadySince)
   const unreadySince = around.time(unreadyCondition(pod)?.lastTransitionTime)
+  const begins = new Map(seen.begins)
   for (const { started, finished, nth } of known) {
-    if (started === undefined || started < created) continue
-    const ranLong = finished !== undefined && finished - started >= recoveredMs
+    const hasRun = started !== undefined && started >= created
+    const begin = hasRun ? started : finished
+    if (begin !== undefined) begins.set(nth, begin)
+    if (!hasRun) continue
+    if (finished !== undefined && finished - started >= recoveredMs) recover(nth - 1, Infinity)
     // The pod became unready after this instance had begun, so its probes had passed in this instance.
-    const wasReady = isProbed && unreadySince !== undefined && unreadySince > started
-    if (ranLong || wasReady) recoveries.push(nth - 1)
+    if (isProbed && unreadySince !== undefined && unreadySince > started) recover(nth - 1, unreadySince - started)
   }
 
   const moments = new Map(seen.moments)
@@ -106,13 +137,14 @@ export function observeDeaths(
     ...seen,
     total,
     firstRestarts: seen.firstRestarts ?? restarts,
-    recoveredAfter: Math.max(...recoveries),
+    readyFor,
     ...(loopsAfter === undefined ? {} : { loopsAfter }),
     finishes: new Map([
       ...seen.finishes,
       ...known.map((each) => [each.finishedAt ?? `${each.nth}`, each.nth] as const),
     ]),
     moments,
+    begins,
   }
 }
 
@@ -121,25 +153,30 @@ export function observeDeaths(
  * before the last change of its template has those behind it that it had at first sight. One made after it has none; but of
  * an old one nobody has seen whether it recovered in between, so there the kubelet's back-off, which starts anew after a run
  * of ten minutes, says how many belong together.
- * @param changedAt when the template was last changed; where that is unknown, ten minutes before the gate began
  */
 export function countDeaths(
   seen: DeathsSeen,
-  created: number | undefined,
-  changedAt: number | undefined,
-  { startedAt }: Surroundings,
+  { created, changedAt, settleMs }: DeathTerms,
+  around: Pick<Surroundings, 'startedAt'>,
 ): DeathCount {
+  const { startedAt } = around
   const isOld = created !== undefined && created < startedAt - oldPodMs
   const isOfBefore = created !== undefined && created < (changedAt ?? startedAt - oldPodMs)
   const atFirstSight = seen.firstRestarts ?? 0
   const baseline = isOfBefore ? atFirstSight : isOld ? Math.min(seen.loopsAfter ?? atFirstSight, atFirstSight) : 0
-  const forgiven = Math.max(seen.recoveredAfter, baseline)
+  const recoveredAfter = [...seen.readyFor].flatMap(([after, ms]) => (ms >= settleMs ? [after] : []))
+  const forgiven = Math.max(baseline, ...recoveredAfter)
   const held = [...seen.finishes.values()].filter((nth) => nth > forgiven)
   const deaths = Math.max(seen.total - forgiven, held.length)
-  if (deaths === 0) return { deaths }
+  // The instance after so many restarts is the one whose death is the next number.
+  const isCurrent =
+    isSinceStart(created, around) ||
+    seen.total - 1 > atFirstSight ||
+    [...seen.begins].some(([nth, at]) => nth > forgiven && isSinceStart(at, around))
+  if (deaths === 0) return { deaths, isCurrent: false }
   const moments = [...seen.moments].flatMap(([nth, at]) => (nth > forgiven ? [at] : []))
   const firstDeathAt = Math.min(...moments, ...(forgiven === 0 ? [seen.backOffAt ?? Infinity] : []))
-  return { deaths, ...(Number.isFinite(firstDeathAt) ? { firstDeathAt } : {}) }
+  return { deaths, isCurrent, ...(Number.isFinite(firstDeathAt) ? { firstDeathAt } : {}) }
 }
 
 function unreadyCondition({ status }: Pod) {

@@ -4,6 +4,7 @@ import type { Assessment, Milestone, Problem } from './assessment.ts'
 import { type StuckPods, stuckPods } from './leaving.ts'
 import { condition, earliest } from './pod-state.ts'
 import { byImportance, examinePods, type PodsState, type Settled, settledByPods, settledUnseen } from './pods.ts'
+import { prove } from './proof.ts'
 import { creationProblem } from './replica-failure.ts'
 import { countMilestone, minReadyPatience, podMilestones, pods, terminatingUntil } from './replicas.ts'
 import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from './rule.ts'
@@ -204,7 +205,12 @@ function progressDeadline(
   if (!observed || progressing?.status !== 'False' || progressing.reason !== 'ProgressDeadlineExceeded') return {}
   const first = condition(view.history.first as Deployment, 'Progressing')
   const stood = first?.reason === 'ProgressDeadlineExceeded'
-  const dueAt = stood ? view.history.countersMovedAt + standingDeadlineMs : 0
+  // The controller's report of the observed generation needs no second one, whenever it was made.
+  const report = { seen: 1, needed: 1, isCurrent: true }
+  const { proven, recheckAt } = prove(
+    { ...report, since: view.history.countersMovedAt, atLeastMs: stood ? standingDeadlineMs : 0 },
+    view.now,
+  )
   // The controller only says that the deadline has passed; what a pod says is why.
   const why = cause === undefined ? (progressing.message ?? 'the deadline has passed') : problemSentence(cause)
   const problem: Problem = {
@@ -214,9 +220,9 @@ function progressDeadline(
     message: `made no progress within its progressDeadlineSeconds of ${deployment.spec?.progressDeadlineSeconds ?? 600} s: ${why}`,
     count: 1,
     firstSeenAt: view.time(progressing.lastTransitionTime) ?? view.now,
-    proven: view.now >= dueAt,
+    proven,
   }
-  return { problem, recheckAt: dueAt }
+  return { problem, ...(recheckAt === undefined ? {} : { recheckAt }) }
 }
 
 /** A proven problem fails the Deployment; the deadline gives way to a pod's problem that explains it. */

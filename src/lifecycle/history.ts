@@ -1,5 +1,7 @@
+import { lastOccurrence } from '../cluster/event-order.ts'
 import type { Container, ContainerStatus, EventObject, KubeObject, Pod } from '../cluster/objects.ts'
 import { countDeaths, type DeathCount, type DeathsSeen, noDeaths, observeDeaths } from './death-count.ts'
+import { isSinceStart } from './proof.ts'
 import { isPullRefusal, type PullReason, pullReason } from './pull.ts'
 import type { Surroundings } from './surroundings.ts'
 
@@ -10,6 +12,8 @@ export interface Refusals {
   /** Attempts that the kubelet's events counted. */
   readonly events: number
   readonly firstAt: number
+  /** The latest attempt whose moment is known: a back-off that stood at first sight does not tell when that was. */
+  readonly lastAt?: number
   /** The registry's last words. */
   readonly message: string
 }
@@ -18,10 +22,10 @@ export interface Refusals {
 export interface ContainerSeen {
   readonly deaths: DeathsSeen
   readonly refusals: Readonly<Partial<Record<PullReason, Refusals>>>
-  /** The start of the instance that runs now, as the kubelet wrote it, and when it was first seen. */
-  readonly running?: { readonly startedAt: string | undefined; readonly seenAt: number }
-  /** The waiting reason that stands now, and since when it was seen. */
-  readonly waiting?: { readonly reason: string; readonly since: number }
+  /** The start of the instance that runs now, as the kubelet wrote it, when it was first seen, and since when it is ready. */
+  readonly running?: { readonly startedAt: string | undefined; readonly seenAt: number; readonly readySince?: number }
+  /** The waiting reason that stands now, since when it was seen, and whether it stood before the gate began. */
+  readonly waiting?: { readonly reason: string; readonly since: number; readonly isOfBefore: boolean }
   /** The last status seen. */
   readonly status?: ContainerStatus
 }
@@ -38,6 +42,8 @@ export interface ContainerHistory extends Omit<ContainerSeen, 'deaths'>, DeathCo
 /** What was seen of a pod, as far as it counts. */
 export interface PodHistory {
   readonly firstSeenAt: number
+  /** How long its workload wants it to be ready before it is available, in milliseconds. */
+  readonly minReadyMs: number
   readonly containers: ReadonlyMap<string, ContainerHistory>
 }
 
@@ -62,23 +68,48 @@ export function observePod(before: PodSeen | undefined, pod: Pod, now: number, a
     if (status === undefined) continue
     const known = containers.get(container.name) ?? nothing
     const mortal = { isProbed: container.readinessProbe !== undefined, runsOnce }
-    const deaths = observeDeaths(known.deaths, pod, mortal, { status, previous: known.status, now }, around)
-    const withRunning = observeRunning({ ...known, deaths }, status, now)
-    containers.set(container.name, { ...observeWaiting(withRunning, status, now), status })
+    const running = observeRunning(known.running, status, mortal.isProbed, pod, now, around)
+    const change = {
+      status,
+      readySince: running?.readySince,
+      previous: known.status,
+      wasReadySince: known.running?.readySince,
+      now,
+    }
+    const deaths = observeDeaths(known.deaths, pod, mortal, change, around)
+    const { running: _ended, ...rest } = known
+    const seen = { ...rest, deaths, ...(running === undefined ? {} : { running }) }
+    const isOfBefore = known.status === undefined && !isSinceStart(around.time(pod.metadata.creationTimestamp), around)
+    containers.set(container.name, { ...observeWaiting(seen, status, isOfBefore, now), status })
   }
   return { firstSeenAt: before?.firstSeenAt ?? now, containers }
 }
 
-/**
- * A pod's history, with the deaths that count.
- * @param changedAt when the template of its workload was last changed, on the runner's clock; undefined where unknown
- */
-export function historyOf(seen: PodSeen, pod: Pod, changedAt: number | undefined, around: Surroundings): PodHistory {
+/** What of a pod's workload says which of its deaths count. */
+export interface PodTerms {
+  /** When its template was last changed, on the runner's clock; undefined where unknown. */
+  readonly changedAt: number | undefined
+  /** Its minReadySeconds, in milliseconds. */
+  readonly minReadyMs: number
+}
+
+/** A pod's history, with the deaths that count. */
+export function historyOf(
+  seen: PodSeen,
+  pod: Pod,
+  { changedAt, minReadyMs }: PodTerms,
+  around: Surroundings,
+): PodHistory {
   const created = around.time(pod.metadata.creationTimestamp)
+  const probed = new Set(
+    containersOf(pod).flatMap(({ container }) => (container.readinessProbe === undefined ? [] : [container.name])),
+  )
   const containers = [...seen.containers].map(([name, { deaths, ...rest }]) => {
-    return [name, { ...rest, ...countDeaths(deaths, created, changedAt, around) }] as const
+    // With a readiness probe, Ready is the probe's word; without one it must have run for the settle time.
+    const settleMs = Math.max(minReadyMs, probed.has(name) ? 0 : around.settleMs)
+    return [name, { ...rest, ...countDeaths(deaths, { created, changedAt, settleMs }, around) }] as const
   })
-  return { firstSeenAt: seen.firstSeenAt, containers: new Map(containers) }
+  return { firstSeenAt: seen.firstSeenAt, minReadyMs, containers: new Map(containers) }
 }
 
 /** Folds the events known about a pod into its history, whenever one of them changed. */
@@ -103,6 +134,7 @@ export function observePodEvents(
           refusals[reason]?.firstAt ?? now,
           ...refused.map((event) => eventStart(event, around) ?? now),
         ),
+        ...latest([refusals[reason]?.lastAt, ...refused.map((event) => around.time(lastOccurrence(event)))]),
         message: refused.at(-1)?.message ?? '',
       }
     }
@@ -180,22 +212,39 @@ export function containersOf(pod: Pod): readonly PodContainer[] {
   ]
 }
 
-function observeRunning(seen: ContainerSeen, { state }: ContainerStatus, now: number): ContainerSeen {
-  const { running: before, ...rest } = seen
-  if (state?.running === undefined) return rest
+/**
+ * The instance that runs now. Without a readiness probe it is ready since it started; with one, since the pod turned Ready,
+ * or since that was seen.
+ */
+function observeRunning(
+  before: ContainerSeen['running'],
+  { state, ready }: ContainerStatus,
+  isProbed: boolean,
+  pod: Pod,
+  now: number,
+  around: Surroundings,
+): ContainerSeen['running'] {
+  if (state?.running === undefined) return undefined
   const { startedAt } = state.running
-  return { ...rest, running: before?.startedAt === startedAt && before ? before : { startedAt, seenAt: now } }
+  const started = around.time(startedAt)
+  const same = before?.startedAt === startedAt ? before : undefined
+  const seen = { startedAt, seenAt: same?.seenAt ?? now }
+  if (!ready || started === undefined) return seen
+  const turned = pod.status?.conditions?.find(({ type, status }) => type === 'Ready' && status === 'True')
+  const turnedAt = around.time(turned?.lastTransitionTime) ?? now
+  return { ...seen, readySince: same?.readySince ?? (isProbed ? Math.max(started, turnedAt) : started) }
 }
 
-function observeWaiting(seen: ContainerSeen, status: ContainerStatus, now: number): ContainerSeen {
+/** @param isOfBefore the status is the first one seen, of a pod that is older than the gate */
+function observeWaiting(seen: ContainerSeen, status: ContainerStatus, isOfBefore: boolean, now: number): ContainerSeen {
   const { waiting: before, ...rest } = seen
   const waiting = status.state?.waiting
   if (waiting === undefined) return rest
   const reason = waiting.reason ?? ''
-  const since = before?.reason === reason ? before.since : now
-  const history = { ...rest, waiting: { reason, since } }
+  const isSame = before?.reason === reason
+  const history = { ...rest, waiting: isSame ? before : { reason, since: now, isOfBefore } }
   // Each attempt shows as ErrImagePull before its back-off does; a back-off at first sight stands for one attempt.
-  const isAttempt = reason === 'ErrImagePull' && before?.reason !== reason
+  const isAttempt = reason === 'ErrImagePull' && !isSame
   if (!isAttempt && reason !== 'ImagePullBackOff') return history
   const kind = pullReason(waiting.message ?? '')
   const known = rest.refusals[kind]
@@ -205,9 +254,16 @@ function observeWaiting(seen: ContainerSeen, status: ContainerStatus, now: numbe
     attempts: (known?.attempts ?? 0) + 1,
     events: known?.events ?? 0,
     firstAt: known?.firstAt ?? now,
+    ...latest([known?.lastAt, isOfBefore ? undefined : now]),
     message: waiting.message ?? known?.message ?? '',
   }
   return { ...history, refusals: { ...rest.refusals, [kind]: refusals } }
+}
+
+/** The latest of the moments that are known, as an optional field. */
+function latest(moments: readonly (number | undefined)[]): { lastAt?: number } {
+  const known = moments.filter((moment) => moment !== undefined)
+  return known.length === 0 ? {} : { lastAt: Math.max(...known) }
 }
 
 function eventStart(event: EventObject, around: Surroundings): number | undefined {

@@ -1,9 +1,10 @@
 import { lastOccurrence } from '../cluster/event-order.ts'
 import type { Condition, EventObject, Pod } from '../cluster/objects.ts'
 import type { Problem } from './assessment.ts'
-import { examineContainer, missingObjectMs, probesDueAt } from './container.ts'
+import { examineContainer, type Finding, missingObjectMs, probesDueAt } from './container.ts'
 import { type ContainerHistory, containerOfEvent, containersOf, eventCount, type PodContainer } from './history.ts'
 import { type MissingObject, missingObject } from './missing.ts'
+import { isSinceStart, prove } from './proof.ts'
 import { schedulerWords } from './scheduling.ts'
 import type { View } from './view.ts'
 
@@ -23,8 +24,11 @@ export interface PodState {
   readonly ready: boolean
   /** Ready, and every container without a readiness probe has run for the settle time. */
   readonly settled: boolean
-  /** No container has died since it was last ready and settled. */
-  readonly unharmed: boolean
+  /**
+   * It holds the problems of its siblings back: ready and settled, for minReadySeconds where that is longer, or started
+   * without a death.
+   */
+  readonly better: boolean
   readonly problems: readonly Problem[]
   /** Why it may take as long as it takes: an image being pulled, probes within their arithmetic. */
   readonly patience?: string
@@ -35,20 +39,20 @@ export interface PodState {
 export function examinePod(pod: Pod, view: View): PodState {
   const containers = containersOf(pod)
   const history = view.podHistory(pod)
-  const findings = containers.map((at) => examineContainer(pod, at, history.containers.get(at.container.name), view))
+  const findings = [
+    ...examineSetup(pod, view),
+    ...containers.map((at) => examineContainer(pod, at, history.containers.get(at.container.name), view)),
+  ]
   const ready = condition(pod, 'Ready')?.status === 'True' && pod.status?.phase === 'Running'
   const settledAt = Math.max(
     0,
     ...containers.map((at) => settledFrom(at, history.containers.get(at.container.name), view)),
   )
   const isPulling = containers.some((at) => isBeingPulled(pod, at, view))
-  const problems = [...podProblems(pod, view), ...findings.flatMap(({ problem }) => problem ?? [])]
+  const problems = findings.flatMap(({ problem }) => problem ?? [])
   const recheck = [
     ...findings.map((finding) => finding.recheckAt),
     ready && view.now < settledAt ? settledAt : undefined,
-    ...problems.map(({ reason, firstSeenAt }) =>
-      reason === 'config-missing' ? Math.max(firstSeenAt, view.startedAt) + missingObjectMs : undefined,
-    ),
   ].filter((moment) => moment !== undefined && moment > view.now)
   const isProbed = containers.some((at) => (probesDueAt(at, view) ?? 0) > view.now)
   const patience = isPulling
@@ -56,17 +60,21 @@ export function examinePod(pod: Pod, view: View): PodState {
     : isProbed
       ? 'probes are within the time they ask for'
       : autoscalerPatience(pod, view)
+  const readySince = ready ? view.time(condition(pod, 'Ready')?.lastTransitionTime) : undefined
+  const availableAt = Math.max(settledAt, (readySince ?? 0) + history.minReadyMs)
+  const started = containers.every(({ status, isInit, runsOnce }) =>
+    status?.state?.running ? !isInit : (isInit || runsOnce) && status?.state?.terminated?.exitCode === 0,
+  )
+  const hasNoDeaths = [...history.containers.values()].every(({ deaths }) => deaths === 0)
   return {
     pod,
     scheduled: pod.spec?.nodeName !== undefined && pod.spec.nodeName !== '',
     initialized: condition(pod, 'Initialized')?.status === 'True' || pod.status?.phase === 'Running',
     pulled: containers.every(({ status }) => hasStarted(status) || isPulled(status)),
-    started: containers.every(({ status, isInit, runsOnce }) =>
-      status?.state?.running ? !isInit : (isInit || runsOnce) && status?.state?.terminated?.exitCode === 0,
-    ),
+    started,
     ready,
     settled: ready && view.now >= settledAt,
-    unharmed: [...history.containers.values()].every(({ deaths }) => deaths === 0),
+    better: (ready && view.now >= availableAt) || (started && hasNoDeaths),
     problems,
     ...(patience === undefined ? {} : { patience }),
     ...slowestPull(view.events(pod)),
@@ -138,23 +146,22 @@ function autoscalerPatience(pod: Pod, view: View): string | undefined {
 }
 
 /** What is wrong with the pod as a whole: before its containers exist, only its conditions and events tell. */
-function podProblems(pod: Pod, view: View): Problem[] {
+function examineSetup(pod: Pod, view: View): readonly Finding[] {
   const subject = `pod/${pod.metadata.name}`
   const scheduling = condition(pod, 'PodScheduled')
   if (scheduling?.status === 'False') {
-    return [
-      {
-        reason: 'unschedulable',
-        class: 'slow',
-        subject,
-        message: `cannot be scheduled: ${schedulerWords(scheduling.message ?? scheduling.reason ?? 'no node fits')}`,
-        count: 1,
-        firstSeenAt: view.time(scheduling.lastTransitionTime) ?? view.now,
-        proven: false,
-      },
-    ]
+    const problem: Problem = {
+      reason: 'unschedulable',
+      class: 'slow',
+      subject,
+      message: `cannot be scheduled: ${schedulerWords(scheduling.message ?? scheduling.reason ?? 'no node fits')}`,
+      count: 1,
+      firstSeenAt: view.time(scheduling.lastTransitionTime) ?? view.now,
+      proven: false,
+    }
+    return [{ problem }]
   }
-  if (pod.status?.phase !== 'Pending') return gateProblems(pod, view)
+  if (pod.status?.phase !== 'Pending') return gateProblems(pod, view).map((problem) => ({ problem }))
   const failures = view.events(pod).filter(({ reason }) => reason !== undefined && setupFailures.includes(reason))
   // The kubelet sums up every two minutes which volumes are not mounted; the event before that says why.
   const last =
@@ -200,24 +207,33 @@ const sandboxFailures: readonly (string | undefined)[] = ['FailedCreatePodSandBo
  * refusal, or since the gate began, whichever is later; and the kubelet, which looks ever more rarely (every 2 minutes at
  * the end), must have looked again since then. Slow: other volumes and the network sandbox, which are tried for ever.
  */
-function setupProblem(pod: Pod, event: EventObject, view: View): Problem {
+function setupProblem(pod: Pod, event: EventObject, view: View): Finding {
   const first = view.time(event.firstTimestamp ?? event.eventTime) ?? view.now
   const last = view.time(lastOccurrence(event)) ?? first
   const message = event.message ?? ''
   const isSandbox = sandboxFailures.includes(event.reason)
   const missing = isSandbox ? undefined : named(missingObject(message), message, pod)
-  const dueAt = Math.max(first, view.startedAt) + missingObjectMs
-  return {
+  const { proven, recheckAt } = prove(
+    {
+      seen: missing === undefined ? 0 : 1,
+      needed: 1,
+      since: Math.max(first, view.startedAt),
+      atLeastMs: missingObjectMs,
+      isCurrent: isSinceStart(last, view),
+    },
+    view.now,
+  )
+  const problem: Problem = {
     reason: isSandbox ? 'sandbox-failed' : missing === undefined ? 'volume-not-mounted' : 'config-missing',
     class: missing === undefined ? 'slow' : 'strike',
     subject: `pod/${pod.metadata.name}`,
     message: isSandbox ? `no network sandbox: ${runtimeError(message)}` : mountWords(message, missing),
     count: eventCount(event),
     firstSeenAt: first,
-    // Timestamps of events are whole seconds.
-    proven: missing !== undefined && view.now >= dueAt && last >= view.startedAt - 1_000,
+    proven,
     ...(missing === undefined ? {} : { detail: missing }),
   }
+  return { problem, ...(recheckAt === undefined ? {} : { recheckAt }) }
 }
 
 /** Of a missing key the kubelet says only which volume wanted it: the pod knows from what that is made. */

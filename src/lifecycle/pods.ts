@@ -25,7 +25,7 @@ export interface PodsState {
 export function examinePods(all: readonly Pod[], view: View): PodsState {
   const pods = all.filter((pod) => !isReplaced(pod)).map((pod) => examinePod(pod, view))
   const problems = foldProblems(pods)
-  const isAnyBetter = pods.some((pod) => pod.settled || (pod.started && pod.unharmed))
+  const isAnyBetter = pods.some(({ better }) => better)
   const failure = isAnyBetter ? undefined : problems.find(({ proven }) => proven)
   const patience = pods.find((pod) => pod.patience !== undefined)?.patience
   return {

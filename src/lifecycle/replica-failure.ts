@@ -4,6 +4,7 @@ import type { ReasonCode } from '../reasons.ts'
 import type { Problem } from './assessment.ts'
 import { eventCount } from './history.ts'
 import { condition } from './pod-state.ts'
+import { isSinceStart, prove } from './proof.ts'
 import type { View } from './view.ts'
 
 /**
@@ -54,7 +55,10 @@ export function creationProblem(
     refusals.reduce((sum, event) => sum + eventCount(event), 0),
   )
   const isDenied = reason === 'admission-denied' || /\bis invalid: /.test(message)
-  const firstAt = failed?.status === 'True' ? failed.lastTransitionTime : last?.firstTimestamp
+  const firstAt = view.time(failed?.status === 'True' ? failed.lastTransitionTime : last?.firstTimestamp)
+  const lastAt = Math.max(firstAt ?? 0, ...refusals.map((event) => view.time(lastOccurrence(event)) ?? 0))
+  const observed = { seen: isDenied ? count : 0, needed: 2, since: firstAt ?? 0, atLeastMs: 0 }
+  const { proven } = prove({ ...observed, isCurrent: isSinceStart(lastAt, view) }, view.now)
   return [
     {
       reason,
@@ -62,8 +66,8 @@ export function creationProblem(
       subject: `${controller.kind.toLowerCase()}/${controller.metadata.name}`,
       message: `cannot create pods: ${withoutPreamble(message)}`,
       count,
-      firstSeenAt: view.time(firstAt) ?? view.now,
-      proven: isDenied && count >= 2,
+      firstSeenAt: firstAt ?? view.now,
+      proven,
     },
   ]
 }

@@ -1,4 +1,5 @@
 import type { FeedEvent, Observation } from '../../src/cluster/feed.ts'
+import type { PodStatus } from '../../src/cluster/objects.ts'
 import {
   complete,
   condition,
@@ -194,6 +195,62 @@ describe('a crash loop without a readiness probe', () => {
     ]
     expect(run(steps(58), { targets: both }).targets[0]).toMatchObject({ reason: 'crash-loop', seconds: 58 })
     expect(run(steps(120), { targets: both }).targets[0]).toMatchObject({ reason: 'crash-loop', seconds: 93 })
+  })
+
+  it.each([
+    ['the one that was ready after it falls back', ['db']],
+    ['both that were ready after it fall back', ['db', 'cache']],
+  ])('has that start although %s', (_, names) => {
+    const later = names.map((name) => createWorkload(name))
+    const unpulled = podStatus({ state: waiting('ErrImagePull', 'connection refused') }, { phase: 'Pending' })
+    const up = (second: number, each: typeof api) =>
+      at(second, modified(each.pod(readyStatus(35)), each.deployment(complete())))
+    const steps = [
+      at(0, ...[api, ...later].map(({ creating: begins }) => begins)),
+      ...beats,
+      up(50, api),
+      ...later.map((each, index) => up(51 + index, each)),
+      at(53, ...later.map((each) => modified(each.pod(unpulled), each.deployment(progressing)))),
+      at(55, modified(web.pod(deadStatus(3, 17)))),
+      at(58, modified(web.pod(deadStatus(4, 58)))),
+    ]
+    const targets = [web, api, ...later].map(({ target }) => target)
+    expect(run(steps, { targets }).targets[0]).toMatchObject({ reason: 'crash-loop', seconds: 58 })
+  })
+
+  it('is counted although each instance outlives the settle time, within minReadySeconds', () => {
+    const spec = { minReadySeconds: 30 }
+    const set = createReplicaSet({ spec: { ...web.replicaSet.spec, ...spec } })
+    const lives = [0, 1, 2, 3, 4, 5].flatMap((restarts) => {
+      const began = 1 + restarts * 40
+      const dead = deadStatus(restarts + 1, began + 15, { startedAt: iso(began) })
+      return [
+        at(began, modified(web.pod(readyStatus(began, { restartCount: restarts })))),
+        at(began + 15, modified(web.pod(dead))),
+      ]
+    })
+    const begin = at(0, added(web.deployment(progressing, { spec }), set, web.pod(creating)), allSynced)
+    expect(run([begin, ...lives])).toMatchObject({ outcome: 'failed', reason: 'crash-loop', seconds: 96 })
+  })
+
+  it('is not held back by a sibling that crashes in the same way', () => {
+    const spec = { minReadySeconds: 30, replicas: 2 }
+    const set = createReplicaSet({ spec: { ...web.replicaSet.spec, ...spec } })
+    const sibling = (status: PodStatus) => createPod({ metadata: { name: 'web-1-b' }, status }, set)
+    // Whenever one of the two dies, the other has lived for longer than the settle time.
+    const lives = [0, 1, 2, 3].flatMap((restarts) => {
+      const began = 1 + restarts * 40
+      const dead = (second: number) => deadStatus(restarts + 1, second, { startedAt: iso(second - 15) })
+      return [
+        at(began, modified(web.pod(readyStatus(began, { restartCount: restarts })))),
+        at(began + 4, modified(sibling(readyStatus(began + 2, { restartCount: restarts })))),
+        at(began + 15, modified(web.pod(dead(began + 15)))),
+        at(began + 17, modified(sibling(dead(began + 17)))),
+      ]
+    })
+    const two = complete(2, { readyReplicas: 0, availableReplicas: 0 })
+    const begin = at(0, added(web.deployment(two, { spec }), set, web.pod(creating), sibling(creating)), allSynced)
+    expect(run([begin, ...lives])).toMatchObject({ outcome: 'failed', reason: 'crash-loop', seconds: 96 })
   })
 
   it('is forgiven as many restarts as the user says', () => {

@@ -10,6 +10,7 @@ import {
   minute,
   moment,
   podStatus,
+  readyStatus,
   surroundings,
   terminated,
   waiting,
@@ -49,6 +50,17 @@ describe('the histories of pods', () => {
 
   it('count what can be told from its present state of a pod that nobody observed', () => {
     expect(seen().deathsOf(looping)).toBe(1)
+  })
+
+  it('count by the minReadySeconds of the controller, whenever that becomes known', () => {
+    const lived = { startedAt: iso(-27) }
+    const dead = podStatus({ restartCount: 2, state: terminated(3, -12, lived), lastState: terminated(3, -30) })
+    const pod = createPod({ metadata: { creationTimestamp: iso(-60) }, status: dead })
+    const before = createPod({ ...pod, status: readyStatus(-27, { restartCount: 2, lastState: terminated(3, -30) }) })
+    const { see, deathsOf } = seen(before, pod)
+    expect(deathsOf(pod)).toBe(1)
+    see(createReplicaSet({ metadata: { creationTimestamp: iso(-120) }, spec: { minReadySeconds: 30 } }))
+    expect(deathsOf(pod)).toBe(3)
   })
 
   it('keep what an event told before the pod itself was seen', () => {

@@ -245,6 +245,8 @@ export interface ViewOptions {
   readonly history?: TargetHistory
   /** What was seen of pods, by uid. By default each is seen for the first time, and now. */
   readonly podHistories?: ReadonlyMap<string, PodHistory>
+  /** Of the workload that the pods belong to. */
+  readonly minReadySeconds?: number
   /** Server's clock minus the runner's. */
   readonly serverOffsetMs?: number
   /** Which pods belong to the revision of a gated workload; by default none belongs to any. */
@@ -284,7 +286,7 @@ export function view(options: ViewOptions = {}): View {
       historyOf(
         observePodEvents(observePod(undefined, pod, now, around), store.eventsOf(pod), now, around),
         pod,
-        undefined,
+        { changedAt: undefined, minReadyMs: (options.minReadySeconds ?? 0) * 1_000 },
         around,
       ),
     declaresStatus: () => options.declaresStatus,
@@ -308,8 +310,12 @@ export function seenPod(...versions: readonly (readonly [seconds: number, pod: P
 }
 
 /** What counts of what was seen of a pod, whose template was changed at this second, where that is known. */
-export function counted(seen: PodSeen, pod = createPod(), changedAt?: number): PodHistory {
-  return historyOf(seen, pod, changedAt === undefined ? undefined : moment(changedAt), surroundings())
+export function counted(seen: PodSeen, pod = createPod(), changedAt?: number, minReadySeconds = 0): PodHistory {
+  const terms = {
+    changedAt: changedAt === undefined ? undefined : moment(changedAt),
+    minReadyMs: minReadySeconds * 1_000,
+  }
+  return historyOf(seen, pod, terms, surroundings())
 }
 
 /** The history of a target whose versions were seen at these seconds. */

@@ -169,3 +169,27 @@ describe('a readiness that was lost before anybody looked', () => {
     expect(counted(sightings([0, pod]), pod).containers.get('app')?.deaths).toBe(3)
   })
 })
+
+describe('under a workload with minReadySeconds', () => {
+  const lives = (from: number, restartCount = 0, died = 0) =>
+    readyStatus(from, restartCount === 0 ? {} : { restartCount, lastState: terminated(3, died) })
+  const third = podStatus({ restartCount: 2, state: terminated(3, 62, { startedAt: iso(47) }) })
+  const crasher = (spec = {}): readonly (readonly [number, Pod])[] =>
+    [
+      [1, lives(1)] as const,
+      [16, podStatus({ state: terminated(3, 16, { startedAt: iso(1) }) })] as const,
+      [17, lives(17, 1, 16)] as const,
+      [32, podStatus({ restartCount: 1, state: terminated(3, 32, { startedAt: iso(17) }) })] as const,
+      [47, lives(47, 2, 32)] as const,
+      [62, third] as const,
+    ].map(([seconds, status]) => [seconds, createPod({ spec, status })])
+  const deaths = (minReadySeconds: number, spec = {}) =>
+    counted(sightings(...crasher(spec)), createPod({ spec }), undefined, minReadySeconds).containers.get('app')?.deaths
+
+  it.each([
+    ['a container that lives longer than the settle time recovers where its workload asks for no more', 1, 0, {}],
+    ['one that dies within minReadySeconds has not recovered', 3, 30, {}],
+    ['neither has one whose readiness probe succeeds', 3, 30, probed],
+    ['one that outlives minReadySeconds has recovered', 1, 12, {}],
+  ])('%s', (_, expected, minReadySeconds, spec) => expect(deaths(minReadySeconds, spec)).toBe(expected))
+})

@@ -116,11 +116,11 @@ describe('a pod of several containers', () => {
       createTrio({ i: ended, app: runs, b: { state: terminated(1, 5) } }, { restartPolicy: 'Never' }),
       { started: false },
     ],
-    ['is unharmed while none has died', createTrio({ i: ended, app: runs, b: runs }), { unharmed: true }],
+    ['is better than others while none has died', createTrio({ i: ended, app: runs, b: runs }), { better: true }],
     [
-      'is harmed when one has died',
+      'is not better when one has died',
       createTrio({ i: ended, app: runs, b: { ...runs, restartCount: 1 } }),
-      { unharmed: false },
+      { better: false },
     ],
   ])('%s', (_, pod, expected) => {
     expect(examine(pod)).toMatchObject(expected)

@@ -1,0 +1,195 @@
+import type { FeedEvent } from '../../src/cluster/feed.ts'
+import type { EventObject, PodStatus } from '../../src/cluster/objects.ts'
+import {
+  complete,
+  condition,
+  createEvent,
+  createPod,
+  deadStatus,
+  iso,
+  minute,
+  podStatus,
+  readyStatus,
+  running,
+  terminated,
+  waiting,
+} from '../lifecycle/builders.ts'
+import { added, allSynced, at, createWorkload, modified, progressing, type RunOptions, run } from './builders.ts'
+
+/**
+ * The apply that the gate follows may have mended what went wrong before: an image was pushed, a ConfigMap corrected. What
+ * lies wholly before the gate's start is shown, and proves nothing until the same problem is observed again (DESIGN §2).
+ */
+const web = createWorkload('web')
+const db = createWorkload('db')
+const longAgo = { creationTimestamp: iso(-3 * minute) }
+const replicaSet = { ...web.replicaSet, metadata: { ...web.replicaSet.metadata, ...longAgo } }
+const pod = (status: PodStatus) => createPod({ metadata: longAgo, status }, replicaSet)
+
+/** The first lists: a rollout that was broken for minutes before the gate began. */
+function broken(status: PodStatus, ...events: readonly EventObject[]): FeedEvent[] {
+  return at(0, added(web.deployment(progressing), replicaSet, pod(status), ...events), allSynced)
+}
+
+function later(second: number, status: PodStatus): FeedEvent[] {
+  return at(second, modified(pod(status)))
+}
+
+function up(second: number): FeedEvent[] {
+  return at(second, modified(pod(readyStatus(second - 60)), web.deployment(complete())))
+}
+
+const notFound = 'Failed to pull image "acme/web:v1": failed to resolve reference "acme/web:v1": acme/web:v1: not found'
+const denied = 'Failed to pull image "acme/web:v1": failed to authorize: 401 Unauthorized'
+const pulling = (words: string) => podStatus({ state: waiting('ErrImagePull', words) }, { phase: 'Pending' })
+const backOff = (words = notFound) =>
+  podStatus(
+    { state: waiting('ImagePullBackOff', `Back-off pulling image "acme/web:v1": ${words}`) },
+    { phase: 'Pending' },
+  )
+
+function refusals(message: string, count: number, last: number): EventObject {
+  const between = { firstTimestamp: iso(-170), lastTimestamp: iso(last) }
+  return createEvent(pod({}), { container: 'app', reason: 'Failed', message, count, ...between })
+}
+
+function backOffs(count: number, last: number): EventObject {
+  const message = 'Back-off pulling image "acme/web:v1"'
+  const between = { firstTimestamp: iso(-168), lastTimestamp: iso(last) }
+  return createEvent(pod({}), { container: 'app', reason: 'BackOff', message, count, ...between })
+}
+
+/** Waits for its restart after its nth death, long before the gate began unless another second is given. */
+function looping(nth: number, finishedAt = -40, startedAt = finishedAt - 1): PodStatus {
+  return podStatus({
+    restartCount: nth - 1,
+    state: waiting('CrashLoopBackOff', 'back-off 1m20s restarting failed container=app'),
+    lastState: terminated(3, finishedAt, { startedAt: iso(startedAt) }),
+  })
+}
+
+const policy = 'Error creating: admission webhook "policy.acme.io" denied the request: no owner'
+const refusedPods = (count: number, last: number) =>
+  createEvent(replicaSet, {
+    reason: 'FailedCreate',
+    message: policy,
+    count,
+    firstTimestamp: iso(-170),
+    lastTimestamp: iso(last),
+  })
+const replicaFailure = {
+  ...replicaSet,
+  status: {
+    replicas: 0,
+    conditions: [condition('ReplicaFailure', 'True', { message: policy, lastTransitionTime: iso(-170) })],
+  },
+}
+
+type Case = readonly [name: string, steps: readonly (readonly FeedEvent[])[], ends: string]
+
+function end(steps: readonly (readonly FeedEvent[])[], options?: RunOptions): string {
+  const { outcome, reason, seconds } = run(steps, options)
+  return `${outcome} ${reason} ${seconds}`
+}
+
+describe('what lies wholly before the gate’s start', () => {
+  test.each<Case>([
+    [
+      'proves nothing of an image that is pushed meanwhile',
+      [broken(backOff(), refusals(notFound, 5, -30)), up(40)],
+      'ready  40',
+    ],
+    [
+      'proves nothing of a registry that takes the credentials by now',
+      [broken(backOff(denied), refusals(denied, 5, -30)), up(40)],
+      'ready  40',
+    ],
+    [
+      'proves nothing although the kubelet says again and again that it backs off',
+      [broken(backOff(), refusals(notFound, 5, -30), backOffs(9, -2)), at(9, modified(backOffs(10, 9))), up(40)],
+      'ready  40',
+    ],
+    ['proves nothing of a container whose ConfigMap is mended', [broken(looping(5)), up(40)], 'ready  40'],
+    [
+      'proves nothing of a container that began before the mended ConfigMap and dies after it',
+      [
+        broken(podStatus({ restartCount: 5, state: running(-9), lastState: terminated(3, -40) })),
+        later(8, deadStatus(6, 7, { startedAt: iso(-9) })),
+        up(40),
+      ],
+      'ready  40',
+    ],
+    [
+      'proves nothing of a policy that was mended',
+      [at(0, added(web.deployment(progressing), replicaFailure, refusedPods(12, -20)), allSynced), up(40)],
+      'ready  40',
+    ],
+    [
+      'proves nothing of an image that was loaded onto the node by now',
+      [broken(podStatus({ state: waiting('ErrImageNeverPull') }, { phase: 'Pending' })), up(12)],
+      'ready  12',
+    ],
+    [
+      'ends as its reason when nothing more is observed',
+      [broken(backOff(), refusals(notFound, 5, -30))],
+      'stalled image-not-found 300',
+    ],
+  ])('%s', (_, steps, ends) => expect(end(steps)).toBe(ends))
+
+  it('is shown at once all the same', () => {
+    const { entries } = run([broken(backOff(), refusals(notFound, 5, -30)), up(40)])
+    expect(entries).toContainEqual(expect.stringMatching(/^0 problem .*not found, 5 times now$/))
+  })
+})
+
+describe('one observation after the gate’s start', () => {
+  test.each<Case>([
+    [
+      'proves the missing image of before by its event',
+      [broken(backOff(), refusals(notFound, 5, -30)), at(20, modified(refusals(notFound, 6, 20)))],
+      'failed image-not-found 20',
+    ],
+    [
+      'proves it by the state of the container, where the event is held back',
+      [broken(backOff(), refusals(notFound, 5, -30)), later(20, pulling(notFound))],
+      'failed image-not-found 20',
+    ],
+    [
+      'proves the lack of authorisation of before',
+      [broken(backOff(denied), refusals(denied, 5, -30)), later(20, pulling(denied))],
+      'failed image-unauthorized 20',
+    ],
+    [
+      'proves the crash loop of before: the next death of an instance that began since',
+      [broken(looping(5)), later(41, deadStatus(6, 41, { startedAt: iso(40) }))],
+      'failed crash-loop 41',
+    ],
+    [
+      'proves that a program still cannot be started',
+      [
+        broken(looping(5)),
+        later(41, deadStatus(6, 41, { reason: 'StartError', exitCode: 128, startedAt: '1970-01-01T00:00:00Z' })),
+      ],
+      'failed bad-command 41',
+    ],
+    [
+      'proves the policy that denied the pods before',
+      [
+        at(0, added(web.deployment(progressing), replicaFailure, refusedPods(12, -20)), allSynced),
+        at(25, modified(refusedPods(13, 25))),
+      ],
+      'failed admission-denied 25',
+    ],
+    [
+      'proves that the image may still not be pulled: the kubelet has looked again',
+      [broken(podStatus({ state: waiting('ErrImageNeverPull') }, { phase: 'Pending' }))],
+      'failed image-never-pull 20',
+    ],
+  ])('%s', (_, steps, ends) => expect(end(steps)).toBe(ends))
+
+  it('proves nothing yet while another target progresses, which the container may be waiting for', () => {
+    const targets = [web.target, db.target]
+    const waits = [broken(looping(5)), at(0, db.creating), later(3, deadStatus(6, 3, { startedAt: iso(2) }))]
+    expect(end(waits, { targets })).toBe('failed crash-loop 95')
+  })
+})
