@@ -5,7 +5,7 @@ import { type StuckPods, stuckPods } from './leaving.ts'
 import { condition, earliest } from './pod-state.ts'
 import { byImportance, examinePods, type PodsState, type Settled, settledByPods, settledUnseen } from './pods.ts'
 import { prove } from './proof.ts'
-import { creationProblem } from './replica-failure.ts'
+import { rolloutCreationProblem } from './replica-failure.ts'
 import { countMilestone, minReadyPatience, podMilestones, pods, terminatingUntil } from './replicas.ts'
 import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from './rule.ts'
 import { podRequest, selectedRequest } from './selector.ts'
@@ -66,7 +66,7 @@ function assessDeployment(deployment: Deployment, view: View): Assessment {
     ...(podsState?.problems ?? []),
     ...stuck.problems,
     ...pausedProblem(deployment, isUpdated, view),
-    ...(current === undefined && !observed ? [] : creationProblem(current ?? deployment, view)),
+    ...rolloutCreationProblem(deployment, current, replicaSets as readonly ReplicaSet[], view),
     ...(deadline.problem === undefined ? [] : [deadline.problem]),
   ].sort(byImportance)
   const failure = podsState?.failure ?? failureOf(problems)

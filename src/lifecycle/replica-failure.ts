@@ -1,10 +1,11 @@
 import { lastOccurrence } from '../cluster/event-order.ts'
-import type { Condition, KubeObject } from '../cluster/objects.ts'
+import type { Condition, Deployment, EventObject, KubeObject, ReplicaSet } from '../cluster/objects.ts'
 import type { ReasonCode } from '../reasons.ts'
 import type { Problem } from './assessment.ts'
 import { eventCount } from './history.ts'
 import { condition } from './pod-state.ts'
 import { isSinceStart, prove } from './proof.ts'
+import { isObserved } from './rule.ts'
 import type { View } from './view.ts'
 
 /**
@@ -31,45 +32,92 @@ const wordings: readonly (readonly [ReasonCode, RegExp])[] = [
  * PriorityClass, or an unreachable webhook.
  * @param since when its present template was made: what was refused before speaks of another
  */
-export function creationProblem(
-  controller: KubeObject & { status?: { conditions?: Condition[] } },
-  view: View,
-  isShort = false,
-  since = 0,
-): readonly Problem[] {
-  const attempts = view
-    .events(controller)
-    .filter((event) => event.reason === 'FailedCreate' || event.reason === 'SuccessfulCreate')
-    .filter((event) => (view.time(lastOccurrence(event)) ?? 0) >= since)
-  const failed = condition(controller, 'ReplicaFailure')
+export function creationProblem(controller: Controller, view: View, isShort = false, since = 0): readonly Problem[] {
+  const attempts = attemptsOf(controller, creations, view, since)
+  const failed = replicaFailure(controller)
   const last = isShort ? attempts.at(-1) : undefined
-  const refusal = failed?.status === 'True' ? failed : last?.reason === 'FailedCreate' ? last : undefined
+  const refusal = failed ?? (last?.reason === 'FailedCreate' ? last : undefined)
   if (refusal === undefined) return []
-  const message = refusal.message ?? ''
+  const firstAt = failed === undefined ? last?.firstTimestamp : failed.lastTransitionTime
+  return [refusedProblem(controller, 'pods', refusal.message ?? '', firstAt, attempts, view)]
+}
+
+/**
+ * What keeps a Deployment from having pods of its present template. Its new ReplicaSet reports it, and the Deployment
+ * copies that; where the new one reports nothing, the controller copies what any older one reports (`getReplicaFailures`,
+ * pkg/controller/deployment/progress.go), which fails no rollout. Where the ReplicaSet itself is refused, the controller
+ * writes the condition Progressing, without the generation that it has observed, and an event for each attempt
+ * (`getNewReplicaSet`, pkg/controller/deployment/sync.go).
+ * @param current the ReplicaSet of the present template, where there is one
+ * @param owned all ReplicaSets of the Deployment
+ */
+export function rolloutCreationProblem(
+  deployment: Deployment,
+  current: ReplicaSet | undefined,
+  owned: readonly ReplicaSet[],
+  view: View,
+): readonly Problem[] {
+  if (current !== undefined && replicaFailure(current) !== undefined) return creationProblem(current, view)
+  const progressing = condition(deployment, 'Progressing')
+  if (current === undefined && progressing?.reason === 'ReplicaSetCreateError') {
+    const attempts = attemptsOf(deployment, ['ReplicaSetCreateError'], view)
+    const { message = '', lastTransitionTime } = progressing
+    return [refusedProblem(deployment, 'its ReplicaSet', message, lastTransitionTime, attempts, view)]
+  }
+  const own = replicaFailure(deployment)
+  if (own === undefined || (current === undefined && !isObserved(deployment))) return []
+  const older = owned.find((set) => set !== current && replicaFailure(set) !== undefined)
+  if (older !== undefined)
+    return creationProblem(older, view).map((problem) => ({ ...problem, class: 'slow', proven: false }))
+  const attempts = current === undefined ? [] : attemptsOf(current, creations, view)
+  return [refusedProblem(deployment, 'pods', own.message ?? '', own.lastTransitionTime, attempts, view)]
+}
+
+type Controller = KubeObject & { status?: { conditions?: Condition[] } }
+
+function replicaFailure(controller: Controller): Condition | undefined {
+  const found = condition(controller, 'ReplicaFailure')
+  return found?.status === 'True' ? found : undefined
+}
+
+const creations = ['FailedCreate', 'SuccessfulCreate']
+
+/** The events about a controller with one of these reasons that occurred last at or after `since`, the latest last. */
+function attemptsOf(controller: Controller, reasons: readonly string[], view: View, since = 0): readonly EventObject[] {
+  return view
+    .events(controller)
+    .filter((event) => reasons.includes(event.reason ?? '') && (view.time(lastOccurrence(event)) ?? 0) >= since)
+}
+
+function refusedProblem(
+  { kind, metadata }: Controller,
+  what: 'pods' | 'its ReplicaSet',
+  message: string,
+  firstAt: string | null | undefined,
+  attempts: readonly EventObject[],
+  view: View,
+): Problem {
   const reason = reasonOf(message)
   const refusals = attempts.filter(
-    (event) => event.reason === 'FailedCreate' && reasonOf(event.message ?? '') === reason,
+    (event) => event.reason !== 'SuccessfulCreate' && reasonOf(event.message ?? '') === reason,
   )
   const count = Math.max(
     1,
     refusals.reduce((sum, event) => sum + eventCount(event), 0),
   )
   const isDenied = reason === 'admission-denied' || /\bis invalid: /.test(message)
-  const firstAt = view.time(failed?.status === 'True' ? failed.lastTransitionTime : last?.firstTimestamp)
-  const lastAt = Math.max(firstAt ?? 0, ...refusals.map((event) => view.time(lastOccurrence(event)) ?? 0))
-  const observed = { seen: isDenied ? count : 0, needed: 2, since: firstAt ?? 0, atLeastMs: 0 }
-  const { proven } = prove({ ...observed, isCurrent: isSinceStart(lastAt, view) }, view.now)
-  return [
-    {
-      reason,
-      class: isDenied ? 'terminal' : 'slow',
-      subject: `${controller.kind.toLowerCase()}/${controller.metadata.name}`,
-      message: `cannot create pods: ${withoutPreamble(message)}`,
-      count,
-      firstSeenAt: firstAt ?? view.now,
-      proven,
-    },
-  ]
+  const since = view.time(firstAt)
+  const lastAt = Math.max(since ?? 0, ...refusals.map((event) => view.time(lastOccurrence(event)) ?? 0))
+  const observed = { seen: isDenied ? count : 0, needed: 2, since: since ?? 0, atLeastMs: 0 }
+  return {
+    reason,
+    class: isDenied ? 'terminal' : 'slow',
+    subject: `${kind.toLowerCase()}/${metadata.name}`,
+    message: `cannot create ${what}: ${withoutPreamble(message)}`,
+    count,
+    firstSeenAt: since ?? view.now,
+    proven: prove({ ...observed, isCurrent: isSinceStart(lastAt, view) }, view.now).proven,
+  }
 }
 
 function reasonOf(message: string): ReasonCode {
@@ -83,8 +131,8 @@ function reasonOf(message: string): ReasonCode {
 function withoutPreamble(message: string): string {
   return message
     .replace(
-      /^(?:\(combined from similar events\):\s*)?(?:Error creating: |create Pod \S+ in StatefulSet \S+ failed error: )/,
+      /^(?:\(combined from similar events\):\s*)?(?:Error creating: |create Pod \S+ in StatefulSet \S+ failed error: |Failed to create new replica set "[^"]*": )/,
       '',
     )
-    .replace(/^pods "[^"]*" is forbidden: (?=.)/, '')
+    .replace(/^(?:pods|replicasets\.apps) "[^"]*" is forbidden: (?=.)/, '')
 }

@@ -452,6 +452,77 @@ describe('what keeps a Deployment from having pods at all', () => {
     expect(assess(deployment, []).problems).toMatchObject([{ reason: 'quota-exceeded', subject: 'deployment/web' }])
   })
 
+  it('is reported by the Deployment before its ReplicaSet reports it', () => {
+    const deployment = createDeployment({ status: { observedGeneration: 1, conditions: quota } })
+    expect(assess(deployment, [replicaSet]).problems).toMatchObject([
+      { reason: 'quota-exceeded', subject: 'deployment/web', message: 'cannot create pods: exceeded quota: small' },
+    ])
+  })
+
+  it('is proven by the refusals of its ReplicaSet, whichever of the two has the condition', () => {
+    const denial = 'admission webhook "policy" denied the request: no'
+    const conditions = [condition('ReplicaFailure', 'True', { message: denial })]
+    const deployment = createDeployment({ status: { observedGeneration: 1, conditions } })
+    const refusals = createEvent(replicaSet, { reason: 'FailedCreate', message: denial, count: 2 })
+    expect(assess(deployment, [replicaSet, refusals])).toMatchObject({ failure: { reason: 'admission-denied' } })
+  })
+
+  it('is no failure of the change when it is an older ReplicaSet that cannot replace its pods', () => {
+    const denial = 'admission webhook "policy" denied the request: no'
+    const conditions = [condition('ReplicaFailure', 'True', { message: denial })]
+    const deployment = createDeployment({ status: { observedGeneration: 1, conditions } })
+    const older = { ...oldSet, status: { conditions } }
+    const refusals = createEvent(oldSet, { reason: 'FailedCreate', message: denial, count: 5 })
+    const { status, problems } = assess(deployment, [replicaSet, older, refusals])
+    expect(status).toBe('progressing')
+    expect(problems).toMatchObject([{ subject: 'replicaset/web-0', class: 'slow', proven: false }])
+  })
+
+  describe('while its ReplicaSet cannot be created', () => {
+    const refused = (message: string) => {
+      const words = `Failed to create new replica set "web-1": ${message}`
+      const progressing = condition('Progressing', 'False', { reason: 'ReplicaSetCreateError', message: words })
+      // The controller writes this condition without the generation that it has observed.
+      const deployment = createDeployment({
+        metadata: { generation: 2 },
+        status: { observedGeneration: 1, conditions: [progressing] },
+      })
+      const event = (count: number, at = 5) =>
+        createEvent(deployment, { reason: 'ReplicaSetCreateError', message: words, count, lastTimestamp: iso(at) })
+      return { deployment, event }
+    }
+    const denial = 'admission webhook "policy.example.com" denied the request: no'
+
+    it.each([
+      [
+        'replicasets.apps "web-1" is forbidden: exceeded quota: small, requested: count/replicasets.apps=1',
+        'quota-exceeded',
+      ],
+      [
+        'Internal error occurred: failed calling webhook "policy.example.com": connection refused',
+        'webhook-unavailable',
+      ],
+      [denial, 'admission-denied'],
+    ])('%s is %s', (message, reason) => {
+      const { deployment, event } = refused(message)
+      expect(assess(deployment, [oldSet, event(1)]).problems).toMatchObject([
+        { reason, subject: 'deployment/web', message: expect.stringMatching(/^cannot create its ReplicaSet: /) },
+      ])
+    })
+
+    it('a denial is proven at its second attempt, one of them since the gate began', () => {
+      const { deployment, event } = refused(denial)
+      expect(assess(deployment, [oldSet, event(1)]).status).toBe('progressing')
+      expect(assess(deployment, [oldSet, event(9, -60)]).status).toBe('progressing')
+      expect(assess(deployment, [oldSet, event(2)])).toMatchObject({ failure: { reason: 'admission-denied' } })
+    })
+
+    it('and nothing once there is one', () => {
+      const { deployment, event } = refused(denial)
+      expect(assess(deployment, [replicaSet, event(2)]).problems).toEqual([])
+    })
+  })
+
   it('is not told of an older generation', () => {
     const deployment = createDeployment({
       metadata: { generation: 2 },
