@@ -50,6 +50,10 @@ export const reasons = {
     class: 'slow',
     proof: 'a container runs, and has used up the time that its own probes allow without being ready',
   },
+  'readiness-gate-pending': {
+    class: 'slow',
+    proof: 'the containers of a pod are ready, and the condition of one of its readiness gates is not True',
+  },
   'container-create-failed': {
     class: 'strike',
     proof: 'the runtime has not been able to create the container for 60 s, or to start it for the third time',

@@ -167,16 +167,25 @@ function asked(probe: Probe | undefined, subject: HintSubject): string {
   return `The probe asks port ${port}${path}${answer(probe, subject)}`
 }
 
-/** What the answer to a probe means, by the words of the kubelet (pkg/probe/http, tcp). */
+/** What the answer to a probe means, by the words of the kubelet (pkg/probe/http, tcp, grpc). */
 function answer({ timeoutSeconds = 1 }: Probe, { probeSaid = '', problem }: HintSubject): string {
   const said = `${probeSaid} ${problem?.message ?? ''}`
   const status = /statuscode: (\d{3})/.exec(said)?.[1]
   if (status === '404') return ': the app answers, but has no such path (404).'
   if (status === '401' || status === '403') return `: the app answers, but wants the kubelet to log in (${status}).`
   if (status !== undefined) return `: the app answers ${status}, and any of 200 to 399 would do.`
+  if (/failed to connect service/.test(said))
+    return ': no gRPC server answers there. It has to listen on that port, and on all addresses, not on localhost alone.'
+  if (/does not implement the grpc health protocol/.test(said))
+    return ': the app answers, but does not implement the gRPC health protocol (grpc.health.v1.Health).'
+  const serving = /service unhealthy \(responded with "(\w+)"\)/.exec(said)?.[1]
+  if (serving !== undefined) return `: the app answers ${serving}, and only SERVING would do.`
+  const code = /rpc error: code = (\w+)/.exec(said)?.[1]
+  if (code !== undefined)
+    return `: the app answers with the gRPC code ${code}. Does it know the service that the probe names?`
   if (/connection refused/.test(said))
     return ': nothing listens there. It has to listen on that port, and on all addresses, not on localhost alone.'
-  if (/deadline exceeded|i\/o timeout|Client\.Timeout/.test(said))
+  if (/deadline exceeded|i\/o timeout|Client\.Timeout|did not complete within/.test(said))
     return `: no answer within its timeoutSeconds of ${timeoutSeconds}.`
   return ': is that where it listens?'
 }

@@ -53,15 +53,14 @@ const hints: Readonly<Record<ReasonCode, Hint>> = {
     `The pod starts only when ${s.problem === undefined ? 'its init container' : containerOf(s)} succeeds. ${readLog(s, { isPrevious: true, isNamed: true })}`,
   'liveness-failing': (s) => probeHint('liveness', s),
   'startup-failing': (s) => probeHint('startup', s),
-  'readiness-failing': (s) =>
-    /readiness gate/.test(s.problem?.message ?? '')
-      ? `Readiness gates are opened from outside the pod, most often by the controller of a load balancer: is it running, and does it know the pod? ${describedPod(s)}.`
-      : probeHint('readiness', s),
+  'readiness-failing': (s) => probeHint('readiness', s),
+  'readiness-gate-pending': (s) =>
+    `Readiness gates are opened from outside the pod, most often by the controller of a load balancer: is it running, and does it know the pod? ${describedPod(s)}.`,
   'container-create-failed': (s) =>
     /\(subPath .*: not a directory/.test(s.problem?.message ?? '')
       ? subPathHint(s)
       : `The container runtime says why in the pod's events: ${describedPod(s)}.`,
-  unschedulable: schedulingHint,
+  unschedulable: (s) => (s.cause?.problem?.reason === 'claim-pending' ? (causeHint(s) ?? '') : schedulingHint(s)),
   'volume-not-mounted': (s) =>
     `The volume, or what it is made from, is missing or cannot be attached. Its events: ${describedPod(s)}.`,
   'sandbox-failed': (s) =>
@@ -226,7 +225,8 @@ function claimHint(subject: HintSubject): string {
     return `Correct storageClassName, or create the StorageClass ${missing}. ${classes} lists what is there.`
   if (/no storage class is set/i.test(message))
     return `Set storageClassName, or mark a StorageClass as default: ${classes}.`
-  return `Its storage class, size or access mode may not be had. Its events: ${described(subject)}.`
+  const about = subject.problem?.subject ?? name(subject)
+  return `Its storage class, size or access mode may not be had. Its events: ${command(subject, 'describe', about)}.`
 }
 
 /** Whether the gate ended without judging what was still open. */

@@ -12,6 +12,7 @@ import type { Surroundings } from '../lifecycle/surroundings.ts'
 import { waitForRule } from '../lifecycle/wait-for.ts'
 import type { HealthCheck } from '../plan/health-checks.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
+import type { ReasonCode } from '../reasons.ts'
 import { Arrival } from './arrival.ts'
 import { compareIdentity, type IdentityChange } from './identity.ts'
 import { Milestones } from './milestones.ts'
@@ -19,6 +20,9 @@ import type { Scene } from './scene.ts'
 import type { GateSettings } from './settings.ts'
 import { StallClock } from './stall-clock.ts'
 import type { MilestoneRecord, TargetOutcome, Verdict } from './timeline.ts'
+
+/** Problems of a container that runs and may only be slow to become ready. */
+const isSlowStart: ReadonlySet<ReasonCode> = new Set(['readiness-failing', 'readiness-gate-pending'])
 
 /** A deleted object has this long to come back under its name: `kubectl replace` and hooks delete and create. */
 export const deletedMs = 5_000
@@ -97,7 +101,7 @@ export class Track {
   /** Progresses, and nothing is wrong with it; whose container runs and is not ready yet may just be slow to start. */
   get isHealthyProgress(): boolean {
     if (this.isAwaiting) return this.isOpen
-    const isSlow = this.assessment?.problems.every(({ reason }) => reason === 'readiness-failing') ?? false
+    const isSlow = this.assessment?.problems.every(({ reason }) => isSlowStart.has(reason)) ?? false
     return this.isOpen && isSlow
   }
 

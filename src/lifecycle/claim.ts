@@ -63,20 +63,45 @@ function assessClaim(claim: PersistentVolumeClaim, view: View): Assessment {
   })
 }
 
+/**
+ * The problem of a claim that keeps a pod from being scheduled, by the latest event about the claim: nobody need watch
+ * claims for that. Undefined where no event says that one of the pod's claims could not be bound.
+ */
+export function unboundClaim(pod: Pod, view: View): Problem | undefined {
+  const { namespace } = pod.metadata
+  for (const name of claimsOf(pod)) {
+    const metadata = { name, ...(namespace === undefined ? {} : { namespace }) }
+    const event = view
+      .events({ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata })
+      .findLast(({ reason = '' }) => bindingFailures.has(reason) || reason === 'ProvisioningSucceeded')
+    if (event === undefined || event.reason === 'ProvisioningSucceeded') continue
+    const firstSeenAt = view.time(event.firstTimestamp ?? event.eventTime) ?? view.now
+    return pendingProblem(name, event.message, firstSeenAt)
+  }
+  return undefined
+}
+
+/** The events of the binder and of provisioners about a claim without a volume; FailedBinding is often a Normal event. */
+const bindingFailures: ReadonlySet<string> = new Set(['FailedBinding', 'ProvisioningFailed'])
+
 function problemOf(claim: PersistentVolumeClaim, phase: string, view: View): Problem {
-  const isLost = phase === 'Lost'
-  // FailedBinding is a Normal event; the provisioner's failures are warnings.
-  const said = view
-    .events(claim)
-    .findLast(({ reason }) => reason === 'FailedBinding' || reason === 'ProvisioningFailed')?.message
+  const { name } = claim.metadata
+  const said = view.events(claim).findLast(({ reason = '' }) => bindingFailures.has(reason))?.message
+  const pending = pendingProblem(name, said, view.history.firstSeenAt)
+  return phase === 'Lost'
+    ? { ...pending, reason: 'claim-lost', class: 'terminal', message: 'has lost its volume', proven: true }
+    : pending
+}
+
+function pendingProblem(name: string, why: string | undefined, firstSeenAt: number): Problem {
   return {
-    reason: isLost ? 'claim-lost' : 'claim-pending',
-    class: isLost ? 'terminal' : 'slow',
-    subject: `persistentvolumeclaim/${claim.metadata.name}`,
-    message: isLost ? 'has lost its volume' : `is not bound${said === undefined ? '' : `: ${said}`}`,
+    reason: 'claim-pending',
+    class: 'slow',
+    subject: `persistentvolumeclaim/${name}`,
+    message: `is not bound${why === undefined ? '' : `: ${why}`}`,
     count: 1,
-    firstSeenAt: view.history.firstSeenAt,
-    proven: isLost,
+    firstSeenAt,
+    proven: false,
   }
 }
 
@@ -116,15 +141,16 @@ function consumersOf(claim: PersistentVolumeClaim, view: View): readonly Pod[] {
   )
 }
 
-/** Whether a volume of a pod is made from a claim: by its name, or as the ephemeral one that was made for that pod. */
-function isUsedBy({ metadata: { name: wanted } }: KubeObject, { metadata, spec }: Pod): boolean {
-  const { volumes } = (spec ?? {}) as { volumes?: Volume[] }
-  return (
-    volumes?.some(
-      ({ persistentVolumeClaim, ephemeral, name }) =>
-        persistentVolumeClaim?.claimName === wanted ||
-        (ephemeral !== undefined && `${metadata.name}-${name}` === wanted),
-    ) ?? false
+function isUsedBy({ metadata }: KubeObject, pod: Pod): boolean {
+  return claimsOf(pod).includes(metadata.name)
+}
+
+/** The names of the claims that the volumes of a pod are made from: those that it names, and those that are made for it. */
+function claimsOf({ metadata, spec }: Pod): readonly string[] {
+  const { volumes = [] } = (spec ?? {}) as { volumes?: Volume[] }
+  return volumes.flatMap(
+    ({ persistentVolumeClaim, ephemeral, name }) =>
+      persistentVolumeClaim?.claimName ?? (ephemeral === undefined ? [] : `${metadata.name}-${name}`),
   )
 }
 

@@ -1,11 +1,13 @@
 import { lastOccurrence } from '../cluster/event-order.ts'
 import type { Condition, EventObject, Pod } from '../cluster/objects.ts'
 import type { Problem } from './assessment.ts'
+import { unboundClaim } from './claim.ts'
 import { examineContainer, type Finding, missingObjectMs, probesDueAt } from './container.ts'
 import { type ContainerHistory, containerOfEvent, containersOf, eventCount, type PodContainer } from './history.ts'
 import { type MissingObject, missingObject } from './missing.ts'
 import { isSinceStart, prove } from './proof.ts'
 import { schedulerWords } from './scheduling.ts'
+import { problemSentence } from './sentence.ts'
 import type { View } from './view.ts'
 
 const autoscalerReasons: readonly string[] = ['TriggeredScaleUp', 'Nominated', 'NotTriggerScaleUp']
@@ -150,14 +152,17 @@ function examineSetup(pod: Pod, view: View): readonly Finding[] {
   const subject = `pod/${pod.metadata.name}`
   const scheduling = condition(pod, 'PodScheduled')
   if (scheduling?.status === 'False') {
+    const words = schedulerWords(scheduling.message ?? scheduling.reason ?? 'no node fits')
+    const cause = /PersistentVolumeClaims/.test(words) ? unboundClaim(pod, view) : undefined
     const problem: Problem = {
       reason: 'unschedulable',
       class: 'slow',
       subject,
-      message: `cannot be scheduled: ${schedulerWords(scheduling.message ?? scheduling.reason ?? 'no node fits')}`,
+      message: `cannot be scheduled: ${words}${cause === undefined ? '' : `: ${problemSentence(cause)}`}`,
       count: 1,
       firstSeenAt: view.time(scheduling.lastTransitionTime) ?? view.now,
       proven: false,
+      ...(cause === undefined ? {} : { cause }),
     }
     return [{ problem }]
   }
@@ -181,7 +186,7 @@ function gateProblems(pod: Pod, view: View): Problem[] {
     .filter((type) => condition(pod, type)?.status !== 'True')
   return [
     {
-      reason: 'readiness-failing',
+      reason: 'readiness-gate-pending',
       class: 'slow',
       subject: `pod/${pod.metadata.name}`,
       message: `runs, but nobody has opened its readiness ${closed.length === 1 ? 'gate' : 'gates'} ${closed.join(', ')} yet`,

@@ -43,6 +43,7 @@ export const reasonPhrases: Readonly<Record<ReasonCode, string>> = {
   'liveness-failing': 'the liveness probe fails',
   'startup-failing': 'the startup probe fails',
   'readiness-failing': 'the readiness probe fails',
+  'readiness-gate-pending': 'a readiness gate of the pods is not open',
   'container-create-failed': 'a container could not be created',
   unschedulable: 'no node can take the pods',
   'volume-not-mounted': 'a volume could not be mounted',

@@ -45,6 +45,63 @@ it.each(reasonCodes)('the hint for %s is made of sentences, also where nothing m
   expect(words).not.toMatch(/undefined|NaN| {2}|\.\./)
 })
 
+it('the hint for a readiness gate names who opens it, and no probe', () => {
+  const words = hint('readiness-gate-pending', { subject: 'pod/web-x' })
+  expect(words).toContain('most often by the controller of a load balancer')
+  expect(words).not.toContain('probe')
+})
+
+describe('the hint for a pod that waits for its claims', () => {
+  const waiting = {
+    subject: 'pod/web-x',
+    message: 'cannot be scheduled: pod has unbound immediate PersistentVolumeClaims',
+  }
+  const claim = (message: string) =>
+    createProblem({ reason: 'claim-pending', class: 'slow', subject: 'persistentvolumeclaim/data', message })
+
+  it('says what the claim itself lacks', () => {
+    const cause = claim('is not bound: no persistent volumes available for this claim and no storage class is set')
+    expect(hint('unschedulable', { ...waiting, cause }, { cause: { problem: cause } })).toContain(
+      'Set storageClassName, or mark a StorageClass as default',
+    )
+  })
+
+  it('lists the claims where nothing is known of them', () => {
+    expect(hint('unschedulable', waiting)).toContain('`kubectl get pvc -n shop`')
+  })
+})
+
+describe('the hint for a gRPC probe', () => {
+  const spec: Container = { ...container, ports: [{ containerPort: 9090 }], readinessProbe: { grpc: { port: 9090 } } }
+
+  it.each([
+    [
+      'timeout: failed to connect service "10.0.0.1:9090" within 1s: context deadline exceeded',
+      'no gRPC server answers there',
+    ],
+    ['error: failed to connect service at "10.0.0.1:9090": connection error', 'no gRPC server answers there'],
+    [
+      'error: this server does not implement the grpc health protocol (grpc.health.v1.Health): unknown service',
+      'does not implement the gRPC health protocol',
+    ],
+    ['service unhealthy (responded with "NOT_SERVING")', 'the app answers NOT_SERVING'],
+    [
+      'error: health rpc probe failed: rpc error: code = NotFound desc = unknown service',
+      'the app answers with the gRPC code NotFound',
+    ],
+    ['timeout: health rpc did not complete within 1s', 'no answer within its timeoutSeconds of 1'],
+  ])('reads %j', (probeSaid, words) => {
+    expect(hint('readiness-failing', {}, { spec, probeSaid })).toContain(words)
+  })
+
+  it('of a wrong port suggests no longer timeout', () => {
+    const probeSaid = 'timeout: failed to connect service "10.0.0.1:9090" within 1s: context deadline exceeded'
+    const words = hint('readiness-failing', {}, { spec, probeSaid })
+    expect(words).not.toContain('timeoutSeconds')
+    expect(words).toContain('The probe asks port 9090')
+  })
+})
+
 describe('the hint for a missing object', () => {
   const pod = createPod({
     containers: [
@@ -128,11 +185,6 @@ describe('the hint for a probe that fails', () => {
     readinessProbe,
   })
   const http = asking({ httpGet: { port: 8080, path: '/healthz' } })
-
-  it('of a readiness gate asks for who opens it', () => {
-    const problem = { subject: 'pod/web-x', message: 'runs, but nobody has opened its readiness gate x.io/lb yet' }
-    expect(hint('readiness-failing', problem)).toContain('most often by the controller of a load balancer')
-  })
 
   it('sees that it asks another port than the container declares', () => {
     expect(hint('readiness-failing', {}, { spec: asking({ httpGet: { port: 8081 } }) })).toMatch(

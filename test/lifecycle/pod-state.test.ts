@@ -39,6 +39,50 @@ function examine(pod: Pod, ...events: readonly EventObject[]) {
 const ended = { state: terminated(0, 5) }
 const runs = { state: running(6), started: true }
 
+describe('a pod that waits for its claims', () => {
+  const unbound = '0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims.'
+  const volumes = [
+    { name: 'data', persistentVolumeClaim: { claimName: 'data' } },
+    { name: 'cache', ephemeral: {} },
+  ]
+  const pod = createPod({
+    metadata: { name: 'web-1-a' },
+    spec: { volumes } as object,
+    status: { phase: 'Pending', conditions: [condition('PodScheduled', 'False', { message: unbound })] },
+  })
+  const about = (name: string, reason: string, message: string, at = 5) => ({
+    ...createEvent(
+      { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name, namespace: 'shop', uid: `${name}-uid` } },
+      { reason, message, lastTimestamp: iso(at), type: 'Normal' },
+    ),
+  })
+  const noClass = 'no persistent volumes available for this claim and no storage class is set'
+
+  it.each([
+    ['named by it', about('data', 'FailedBinding', noClass), 'data', noClass],
+    ['made for it', about('web-1-a-cache', 'ProvisioningFailed', 'no such class'), 'web-1-a-cache', 'no such class'],
+  ])('contains the event of a claim that is %s, although nobody watches claims', (_, event, name, words) => {
+    expect(examine(pod, event).problems).toMatchObject([
+      {
+        reason: 'unschedulable',
+        message: `cannot be scheduled: pod has unbound immediate PersistentVolumeClaims: persistentvolumeclaim/${name} is not bound: ${words}`,
+        cause: { reason: 'claim-pending', subject: `persistentvolumeclaim/${name}`, message: `is not bound: ${words}` },
+      },
+    ])
+  })
+
+  it('contains no event of a claim that was provisioned since, nor of another claim', () => {
+    const events = [
+      about('data', 'ProvisioningFailed', 'no room', 3),
+      about('data', 'ProvisioningSucceeded', 'Successfully provisioned volume', 4),
+      about('other', 'FailedBinding', noClass),
+    ]
+    expect(examine(pod, ...events).problems).toEqual([
+      expect.objectContaining({ message: 'cannot be scheduled: pod has unbound immediate PersistentVolumeClaims' }),
+    ])
+  })
+})
+
 describe('a pod with readiness gates', () => {
   const open = 'example.com/open'
   const closed = 'example.com/closed'
@@ -59,7 +103,7 @@ describe('a pod with readiness gates', () => {
   it('says which one nobody has opened', () => {
     expect(examine(gated('ReadinessGatesNotReady')).problems).toEqual([
       {
-        reason: 'readiness-failing',
+        reason: 'readiness-gate-pending',
         class: 'slow',
         subject: 'pod/web-1-a',
         message: `runs, but nobody has opened its readiness gate ${closed} yet`,

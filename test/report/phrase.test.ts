@@ -22,6 +22,7 @@ it.each([
     'init container migrate failed (exit code 4)',
   ],
   ['readiness-failing', {}, 'container app fails its readiness probe'],
+  ['readiness-gate-pending', {}, 'a readiness gate of the pods is not open'],
   ['unschedulable', {}, 'no node can take the pods'],
   [
     'quota-exceeded',

@@ -39,6 +39,44 @@ export const placement: Scenario[] = [
   },
   {
     ...slowly,
+    name: 'pod-waits-for-its-claim',
+    setup: async (stage) => {
+      const resources = { requests: { storage: '1Gi' } }
+      await stage.apply(plain('PersistentVolumeClaim', 'data', { spec: { accessModes: ['ReadWriteOnce'], resources } }))
+      const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }]
+      await stage.apply(deployment('web', {}, template('web', {}, { volumes })))
+    },
+    expect: { outcome: 'stalled', reason: 'unschedulable' },
+    decidedBy: secondsAfterStart(5),
+    check: ({ outputs }) =>
+      outputs['message']?.includes('persistentvolumeclaim/data is not bound: no persistent volumes')
+        ? []
+        : [`the message does not name what the claim lacks: ${outputs['message']}`],
+  },
+  {
+    ...slowly,
+    name: 'readiness-gate-not-opened',
+    setup: (stage) =>
+      stage.apply(
+        deployment('web', {}, template('web', {}, { readinessGates: [{ conditionType: 'example.com/lb' }] })),
+      ),
+    expect: { outcome: 'stalled', reason: 'readiness-gate-pending' },
+    decidedBy: secondsAfterStart(5),
+  },
+  {
+    ...slowly,
+    name: 'grpc-probe-on-a-wrong-port',
+    setup: (stage) => {
+      const readinessProbe = { grpc: { port: 5999 }, periodSeconds: 1, failureThreshold: 1 }
+      return stage.apply(deployment('web', { readiness: 'none', readinessProbe }))
+    },
+    expect: { outcome: 'stalled', reason: 'readiness-failing' },
+    decidedBy: secondsAfterStart(5),
+    check: ({ log }) =>
+      log.includes('no gRPC server answers there') ? [] : ['the hint does not say that no gRPC server answers'],
+  },
+  {
+    ...slowly,
     name: 'quota',
     setup: async (stage) => {
       await stage.apply(plain('ResourceQuota', 'small', { spec: { hard: { pods: '1' } } }))
