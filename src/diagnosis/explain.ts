@@ -93,6 +93,10 @@ function chainOf(problem: Problem, target: Target, facts: Facts): readonly strin
   const top = displayName(target)
   const chain: string[] = []
   let object = facts.subject(deepest)
+  if (object === undefined && problem.cause !== undefined) {
+    const { cause: _cause, ...own } = problem
+    return [...chainOf(own, target, facts), subject]
+  }
   for (let steps = 0; object !== undefined && steps < 5; steps++) {
     chain.unshift(`${object.kind.toLowerCase()}/${object.metadata.name}`)
     const owner = object.metadata.ownerReferences?.find(({ controller }) => controller !== false)

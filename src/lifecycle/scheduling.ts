@@ -45,7 +45,7 @@ export function schedulerWords(message: string): string {
   const [, total = '', list] = /^0\/(\d+) nodes are available: (.+)$/s.exec(message) ?? []
   if (list === undefined) return message.replace(/,? ?preemption: .*$/s, '').trim()
   // What would come of preemption repeats the reasons; no sentence before it says why a node is turned down.
-  const [told = ''] = list.split(/\. (?:no new claims|preemption:|\(|$)|\.$/)
+  const [told = ''] = list.split(/\. (?:no new claims|not found|preemption:|\(|$)|\.$/)
   const parts = told.split(/, (?=\d+ )/).map(reasonWords)
   // What is wrong with the pod whatever the node stands there without a number.
   if (!/^\d/.test(told)) return parts.join(', ')

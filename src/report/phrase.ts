@@ -64,6 +64,10 @@ const phrases: Readonly<Partial<Record<ReasonCode, Phrase>>> = {
     [/admission webhook "([^"]+)"/, 'denied by the webhook $1'],
     [/per (?:Pod|Container) is/, 'denied by a LimitRange'],
   ]),
+  unschedulable: ({ cause }) =>
+    cause?.reason === 'claim-pending'
+      ? `${shorten(cause.subject, imageLimit)}, which the pods need, is not bound`
+      : undefined,
   'no-endpoints': fromWords([[/of an older revision/, 'the Service has no ready endpoints of the new revision']]),
   'replica-failure': fromWords([[/no PriorityClass with name (\S+) was found/, 'PriorityClass $1 is missing']]),
   'condition-false': fromWords([

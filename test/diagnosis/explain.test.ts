@@ -59,3 +59,20 @@ describe('the evidence for a problem', () => {
     expect(record?.problems[0]?.evidence).toMatchObject([{ type: 'event', text: ' 0:03  FailedCreate  no' }])
   })
 })
+
+it('the chain of a pod that waits for its claim ends in the claim, also where nobody watches claims', () => {
+  const store = new Store(() => false)
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'migrate-x', namespace: 'shop', uid: 'u' } }
+  store.apply({ at: moment(3), type: 'ADDED', object: pod })
+  const cause: Problem = {
+    reason: 'claim-pending',
+    class: 'slow',
+    subject: 'persistentvolumeclaim/data',
+    message: 'is not bound',
+    count: 1,
+    firstSeenAt: start,
+    proven: false,
+  }
+  const [record] = explain(timeline({ reason: 'unschedulable', subject: 'pod/migrate-x', cause }), store, 0).targets
+  expect(record?.problems[0]?.chain).toEqual(['job/migrate', 'pod/migrate-x', 'persistentvolumeclaim/data'])
+})

@@ -25,6 +25,10 @@ describe("the scheduler's message about a pod that no node takes", () => {
       '0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims. preemption: 0/1 nodes are available',
       'pod has unbound immediate PersistentVolumeClaims',
     ],
+    [
+      '0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found',
+      'pod has unbound immediate PersistentVolumeClaims',
+    ],
     ['persistentvolumeclaim "data" not found', 'persistentvolumeclaim "data" not found'],
     ['no nodes available to schedule pods', 'no nodes available to schedule pods'],
     ['', ''],

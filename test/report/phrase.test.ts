@@ -25,6 +25,11 @@ it.each([
   ['readiness-gate-pending', {}, 'a readiness gate of the pods is not open'],
   ['unschedulable', {}, 'no node can take the pods'],
   [
+    'unschedulable',
+    { cause: createProblem({ reason: 'claim-pending', subject: 'persistentvolumeclaim/data' }) },
+    'persistentvolumeclaim/data, which the pods need, is not bound',
+  ],
+  [
     'quota-exceeded',
     { message: 'cannot create pods: exceeded quota: small, requested: pods=1' },
     'quota small exceeded',
