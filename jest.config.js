@@ -1,6 +1,8 @@
 /** Tests run the TypeScript sources as ES modules: swc strips the types, nothing is bundled or mocked. */
 export default {
   testEnvironment: 'node',
+  // A limit for what hangs, not for what is slow on a busy machine.
+  testTimeout: 60_000,
   extensionsToTreatAsEsm: ['.ts'],
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   transform: {

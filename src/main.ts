@@ -33,7 +33,7 @@ const extrasWhenCancelledMs = 4_000
  * to the runner, and the only one that catches everything.
  */
 export async function runAction(): Promise<void> {
-  const startedAt = Date.now()
+  const startedAt = systemClock.now()
   const cancelled = new AbortController()
   const cancel = () => cancelled.abort()
   process.on('SIGINT', cancel).on('SIGTERM', cancel)
@@ -55,7 +55,7 @@ export async function runAction(): Promise<void> {
     core.setFailed(`${message}. Please report it with the lines below.`)
     console.error(error)
     setOutputs({ outcome: 'unknown', message })
-    await finish(neverBegun({ outcome: 'unknown', reason: '', message }, startedAt, Date.now()))
+    await finish(neverBegun({ outcome: 'unknown', reason: '', message }, startedAt, systemClock.now()))
   } finally {
     process.off('SIGINT', cancel).off('SIGTERM', cancel)
   }
@@ -89,7 +89,7 @@ async function gate(
       console.log(renderHeader(head, layout))
       for (const text of head.told) console.log(plain(text))
     },
-    onStart: (look) => extras?.start(() => mapTexts(look(Date.now()), secrets.hide)),
+    onStart: (look) => extras?.start(() => mapTexts(look(systemClock.now()), secrets.hide)),
     onEntry: (entry) => {
       entries?.entry(entry)
       extras?.progress()
@@ -132,7 +132,7 @@ function tellMistakes(error: unknown, startedAt: number): EndedTimeline {
   if (!(error instanceof UserError)) throw error
   // One mistake is told by the job's own error; of several, each gets its line.
   if (error.mistakes.length > 1) for (const mistake of error.mistakes) core.error(plain(describeMistake(mistake)))
-  return misconfigured(error, startedAt, Date.now())
+  return misconfigured(error, startedAt, systemClock.now())
 }
 
 function publish(timeline: EndedTimeline): void {

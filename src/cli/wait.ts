@@ -1,3 +1,4 @@
+import { systemClock } from '../cluster/clock.ts'
 import { UserError } from '../errors.ts'
 import type { EndedTimeline } from '../gate/timeline.ts'
 import { misconfigured } from '../never-begun.ts'
@@ -12,7 +13,7 @@ import { cancelledCode, complain, exitCodeOf, reportLine } from './verdict.ts'
 export async function wait(args: Arguments, surface: Surface): Promise<number> {
   const { stdout, stderr } = surface
   const isJson = args.given.has('json')
-  const startedAt = Date.now()
+  const startedAt = systemClock.now()
   const story = openStory(isJson ? stderr : stdout, args.given, surface)
   const finish = (timeline: EndedTimeline, code: number) => {
     if (isJson) stdout.write(reportLine(timeline))
@@ -31,7 +32,7 @@ export async function wait(args: Arguments, surface: Surface): Promise<number> {
     if (!(error instanceof UserError)) throw error
     story.close()
     complain(stderr, error)
-    const timeline = misconfigured(error, startedAt, Date.now())
+    const timeline = misconfigured(error, startedAt, systemClock.now())
     return finish(timeline, exitCodeOf(timeline))
   } finally {
     story.close()
@@ -45,7 +46,7 @@ export function listenerOf(story: Story, { secrets, cancelled }: Pick<Surface, '
     onHead: (head) => story.begin(head),
     onEntry: (entry) => story.entry(entry),
     onLog: (news) => story.log(news),
-    onStart: (look) => story.watch(() => look(Date.now())),
+    onStart: (look) => story.watch(() => look(systemClock.now())),
     onWarning: (text) => story.warn(text),
     cancelled,
   }

@@ -27,8 +27,6 @@ export interface RequestOptions {
   readonly timeoutMs?: number
   readonly maxBytes?: number
   readonly signal?: AbortSignal
-  /** Whether an answer proves that the server can be seen, as `onAnswer` is told. Default: it does. */
-  readonly countsAsSight?: boolean
 }
 
 /** Pages of 500 objects stay well below; the bound is there for what is no API server. */
@@ -48,8 +46,6 @@ interface Session {
  * plugin dated is renewed when its time is over.
  */
 export class Client {
-  /** Told of every answer that is no refusal: the server can be seen. */
-  onAnswer: () => void = () => {}
   readonly #kubeconfig: Kubeconfig
   readonly #reload: () => Kubeconfig
   readonly #options: ClientOptions
@@ -187,10 +183,7 @@ export class Client {
     const sentAt = this.#options.clock.now()
     const response = await exchange(url, { ...request, signal })
     this.#serverClock.observe(response.headers.date, sentAt, this.#options.clock.now())
-    if (response.statusCode !== undefined && response.statusCode >= 200 && response.statusCode < 300) {
-      if (options.countsAsSight !== false) this.onAnswer()
-      return response
-    }
+    if (response.statusCode !== undefined && response.statusCode >= 200 && response.statusCode < 300) return response
     throw await refusal(response, this.#options.clock.now())
   }
 

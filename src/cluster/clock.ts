@@ -9,8 +9,9 @@ export interface Clock {
   after(delayMs: number, callback: () => void): () => void
 }
 
+/** Monotonic: the machine's clock as it stood when the process began, so that a correction of it is no passing of time. */
 export const systemClock: Clock = {
-  now: () => Date.now(),
+  now: () => Math.round(performance.timeOrigin + performance.now()),
   random: () => Math.random(),
   after: (delayMs, callback) => {
     const timer = setTimeout(callback, delayMs)

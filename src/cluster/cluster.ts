@@ -3,7 +3,7 @@ import { Client } from './client.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { discover, serverVersion } from './discovery.ts'
 import { ApiError } from './failures.ts'
-import type { ApiResource, Observation, WatchRequest } from './feed.ts'
+import { type ApiResource, isFailure, type Observation, requestKey, type WatchRequest } from './feed.ts'
 import { firstContact } from './first-contact.ts'
 import { type Kubeconfig, type KubeconfigInput, loadKubeconfig } from './kubeconfig.ts'
 import { type Places, usualPlaces } from './kubeconfig-document.ts'
@@ -77,8 +77,6 @@ export class Cluster {
   #discovering: Promise<readonly ApiResource[]> | undefined
   #stale: readonly string[] = []
   #version: string | undefined
-  /** Who was told last that the server cannot be seen. */
-  #blinded: Sink | undefined
   #closed = false
 
   /** Use `connect`. */
@@ -91,7 +89,6 @@ export class Cluster {
     this.#kubeconfig = kubeconfig
     this.#client = client
     this.#clock = clock
-    client.onAnswer = () => this.#answered()
   }
 
   /** The API server's version (`v1.34.4`), once discovered and where it may be read. */
@@ -155,30 +152,17 @@ export class Cluster {
     return this.strip(asKind((await this.#client.json(path)) as object, reference))
   }
 
-  /** Follows a request from now on and tells the sink; a request that is already followed goes on as it is. */
+  /** Follows a request from now on and reports to the sink; a request that is already followed goes on as it is. */
   watch(request: WatchRequest, sink: Sink): void {
-    const key = keyOf(request)
-    if (this.#closed || this.#reflectors.has(key)) return
-    const path = () => this.#path(request)
-    const reflector = new Reflector(request, {
-      client: this.#client,
-      clock: this.#clock,
-      strip: this.strip,
-      path,
-      sink: (observation) => this.#tell(observation, sink),
-    })
-    this.#reflectors.set(key, reflector)
-    void reflector.run()
+    if (!this.#closed && !this.#reflectors.has(requestKey(request))) void this.#follow(request, sink).run()
   }
 
   /**
-   * Fresh lists of followed requests (all of them by default), told like any change. False when the server could not be
-   * reached for one of them; then nobody knows what has changed.
+   * Fresh lists of followed requests. Resolves once the sinks have the differences, or why a request has none: it is
+   * refused or unavailable.
    */
-  async refresh(requests?: readonly WatchRequest[]): Promise<boolean> {
-    const keys = requests ? requests.map(keyOf) : [...this.#reflectors.keys()]
-    const reached = await Promise.all(keys.map((key) => this.#reflectors.get(key)?.refresh() ?? true))
-    return reached.every(Boolean)
+  async refresh(requests: readonly WatchRequest[]): Promise<void> {
+    await Promise.all(requests.map((request) => this.#reflectors.get(requestKey(request))?.refresh()))
   }
 
   /** See `readLog`; what is known to be secret is hidden in it. */
@@ -198,19 +182,52 @@ export class Cluster {
     this.#client.close()
   }
 
-  #tell(observation: Observation, sink: Sink): void {
-    const isAnswer = observation.type !== 'ERROR' || [403, 404, 410].includes(observation.code)
-    this.#blinded = isAnswer ? undefined : sink
-    sink(
-      observation.type === 'ERROR' ? { ...observation, message: this.#known.hide(observation.message) } : observation,
-    )
+  #follow(request: WatchRequest, sink: Sink, known?: KubeObject): Reflector {
+    const reflector = new Reflector(request, {
+      client: this.#client,
+      clock: this.#clock,
+      strip: this.strip,
+      path: () => this.#path(request),
+      sink: (observation) =>
+        sink(isFailure(observation) ? { ...observation, message: this.#known.hide(observation.message) } : observation),
+      onUnmatched: (object) => this.#followUnmatched(object, sink),
+      ...(known === undefined ? {} : { known }),
+    })
+    this.#reflectors.set(requestKey(request), reflector)
+    return reflector
   }
 
-  /** One request may fail for long while others are answered: then the server can be seen all the same. */
-  #answered(): void {
-    const sink = this.#blinded
-    this.#blinded = undefined
-    if (!this.#closed) sink?.({ type: 'ALIVE' })
+  /**
+   * A watch with a label selector reports an object that stops matching as deleted (kubernetes.io/docs/reference/using-api/
+   * api-concepts, "watch"). While another watch holds the object, that one reports its truth. Otherwise the object is
+   * followed by its name until it is gone. Resolves once the sink knows what became of it.
+   */
+  async #followUnmatched(object: KubeObject, sink: Sink): Promise<void> {
+    if ([...this.#reflectors.values()].some((reflector) => reflector.holds(object))) return
+    const { apiVersion, kind, metadata } = object
+    const { name, namespace } = metadata
+    const request: WatchRequest = { apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) }
+    const key = requestKey(request)
+    const isDeleted = () => sink({ type: 'DELETED', object })
+    // It is followed by its name already, and that watch has seen it go.
+    if (this.#closed || this.#reflectors.has(key)) {
+      isDeleted()
+      return
+    }
+    const report = (observation: Observation) => {
+      if (observation.type === 'REFUSED' || observation.type === 'MISSING') isDeleted()
+      else if ('object' in observation) sink(observation)
+      if (['REFUSED', 'MISSING', 'DELETED'].includes(observation.type)) {
+        this.#reflectors.delete(key)
+        reflector.close()
+      }
+    }
+    // The report carries the resource version of the change itself, which is still to be seen.
+    const { resourceVersion: _, ...known } = metadata
+    const reflector = this.#follow(request, report, { ...object, metadata: known })
+    const answered = reflector.refresh()
+    void reflector.run()
+    await answered
   }
 
   /** The path of a request's collection. A kind that is not known is looked for again, for it may have been installed since. */
@@ -238,8 +255,4 @@ export class Cluster {
       })
     return this.#discovering
   }
-}
-
-function keyOf({ apiVersion, kind, namespace, name, labelSelector }: WatchRequest): string {
-  return JSON.stringify([apiVersion, kind, namespace, name, labelSelector])
 }

@@ -1,3 +1,5 @@
+import type { Failure, WatchRequest } from './feed.ts'
+
 /** The API server answered, and not with success. */
 export class ApiError extends Error {
   /** HTTP status, or the `code` of a Status object inside a watch. */
@@ -49,7 +51,46 @@ export function asConnectionError(error: unknown): ConnectionError {
   return new ConnectionError(name, typeof message === 'string' && message !== '' ? message : name)
 }
 
-/** The `code` of an `ERROR` line (DESIGN §6): the HTTP status, 0 when there was no answer. */
+/** The HTTP status of a failure; 0 when there was no answer. */
 export function statusOf(error: unknown): number {
   return error instanceof ApiError ? error.status : 0
+}
+
+/**
+ * What a failed request means, from its HTTP status (0: no answer). An expired resource version (410) is an ordinary
+ * answer and no failure.
+ * @param details the request, when it last succeeded, and whether a refusal is final
+ */
+export function failureOf(
+  status: number,
+  message: string,
+  details: Partial<WatchRequest> & { readonly lastSuccessAt?: number; readonly final?: boolean } = {},
+): Failure | undefined {
+  const { lastSuccessAt, final = false, ...request } = details
+  switch (status) {
+    case 401:
+      return { type: 'REFUSED', what: 'credentials', message, final, ...request }
+    case 403:
+      return { type: 'REFUSED', what: 'access', message, final, ...request }
+    case 404:
+      return { type: 'MISSING', message, ...request }
+    case 410:
+      return undefined
+    default: {
+      const since = lastSuccessAt === undefined ? {} : { lastSuccessAt }
+      return { type: 'UNAVAILABLE', code: status, message, ...since, ...request }
+    }
+  }
+}
+
+/** The HTTP status that `failureOf` makes this failure of. */
+export function codeOf(failure: Failure): number {
+  switch (failure.type) {
+    case 'UNAVAILABLE':
+      return failure.code
+    case 'REFUSED':
+      return failure.what === 'credentials' ? 401 : 403
+    case 'MISSING':
+      return 404
+  }
 }

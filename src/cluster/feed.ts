@@ -47,16 +47,40 @@ export interface LogText extends LogRef {
   readonly why?: string
 }
 
-/** What the cluster told us, without its moment. */
+/**
+ * A request that did not succeed. The request is the one that failed; without `kind` the failure concerns every watch.
+ * A recording writes it as a line of type `ERROR` with the HTTP status (DESIGN §6).
+ */
+export type Failure = { readonly message: string } & Partial<WatchRequest> &
+  (
+    | {
+        /** No answer, or an error of the server. */
+        readonly type: 'UNAVAILABLE'
+        /** The HTTP status; 0 when there was no answer. */
+        readonly code: number
+        /** When the watch last succeeded, in milliseconds since the epoch; a watch itself always reports it. */
+        readonly lastSuccessAt?: number
+      }
+    | {
+        readonly type: 'REFUSED'
+        /** The server does not accept the credentials (401), or they do not permit the request (403). */
+        readonly what: 'credentials' | 'access'
+        /** The credentials were read again, and refused again. */
+        readonly final: boolean
+      }
+    /** The server does not know the kind, or the object that was asked for does not exist (404). */
+    | { readonly type: 'MISSING' }
+  )
+
+/** What the cluster reports, without its moment. */
 export type Observation =
   | { readonly type: 'DISCOVERY'; readonly resources: readonly ApiResource[] }
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: KubeObject }
   /** The first list of a request is complete. Without `labelSelector` and `name` it stands for all of the kind in that namespace. */
   | ({ readonly type: 'SYNCED' } & WatchRequest)
-  /** `code` is the HTTP status, 0 when there was no connection. Begins a blind spell that any other line ends. */
-  | ({ readonly type: 'ERROR'; readonly code: number; readonly message: string } & Partial<WatchRequest>)
-  /** The server answered after an `ERROR`, with nothing new. */
-  | { readonly type: 'ALIVE' }
+  | Failure
+  /** A watch that was unavailable or refused can be read again; without `kind`, every watch. */
+  | ({ readonly type: 'ALIVE' } & Partial<WatchRequest>)
   | ({ readonly type: 'LOG' } & LogText)
   /** SIGINT or SIGTERM. */
   | { readonly type: 'CANCEL' }
@@ -67,3 +91,12 @@ export type Observation =
  * `at`: milliseconds since the epoch on this machine's clock, never running backwards.
  */
 export type FeedEvent = Observation & { readonly at: number }
+
+/** The same text for the same watch. */
+export function requestKey({ apiVersion, kind, namespace, name, labelSelector }: Partial<WatchRequest>): string {
+  return JSON.stringify([apiVersion, kind, namespace, name, labelSelector])
+}
+
+export function isFailure<E extends Observation>(event: E): event is E & Failure {
+  return event.type === 'UNAVAILABLE' || event.type === 'REFUSED' || event.type === 'MISSING'
+}

@@ -11,6 +11,13 @@ export interface List {
   readonly resourceVersion: string
 }
 
+export interface ListOptions {
+  readonly signal?: AbortSignal
+  /** For each page. */
+  readonly timeoutMs?: number
+  readonly onPage?: () => void
+}
+
 const pageSize = 500
 
 /**
@@ -22,13 +29,13 @@ export async function listAll(
   path: string,
   request: WatchRequest,
   strip: Strip,
-  signal?: AbortSignal,
+  options: ListOptions = {},
 ): Promise<List> {
   try {
-    return await listPages(client, path, request, strip, pageSize, signal)
+    return await listPages(client, path, request, strip, pageSize, options)
   } catch (error) {
     if (!(error instanceof ApiError && error.status === 410)) throw error
-    return await listPages(client, path, request, strip, undefined, signal)
+    return await listPages(client, path, request, strip, undefined, options)
   }
 }
 
@@ -38,7 +45,7 @@ async function listPages(
   request: WatchRequest,
   strip: Strip,
   limit: number | undefined,
-  signal: AbortSignal | undefined,
+  { onPage, ...options }: ListOptions,
 ): Promise<List> {
   const items: KubeObject[] = []
   let continuation = ''
@@ -48,7 +55,8 @@ async function listPages(
       ...(limit === undefined ? {} : { limit: String(limit) }),
       ...(continuation === '' ? {} : { continue: continuation }),
     })
-    const page = await client.json(`${path}?${query}`, signal ? { signal } : {})
+    const page = await client.json(`${path}?${query}`, options)
+    onPage?.()
     const { metadata, items: objects } = (page ?? {}) as { metadata?: Record<string, unknown>; items?: unknown }
     // An empty list may be null: Go writes a nil slice so.
     if (objects !== null && !Array.isArray(objects)) {

@@ -51,7 +51,7 @@ export async function followLog(
     sinceTime: new Date(since).toISOString(),
     ...(tailLines === undefined ? {} : { tailLines: String(tailLines) }),
   })
-  const options = { accept: '*/*', timeoutMs, signal, countsAsSight: false }
+  const options = { accept: '*/*', timeoutMs, signal }
   return stampedLines(await client.stream(`${logPath(request)}?${query}`, options), hide)
 }
 

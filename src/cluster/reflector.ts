@@ -1,6 +1,6 @@
 import type { Client } from './client.ts'
 import { type Clock, sleep } from './clock.ts'
-import { ApiError, ConnectionError, statusOf } from './failures.ts'
+import { ApiError, ConnectionError, failureOf, statusOf } from './failures.ts'
 import type { Observation, WatchRequest } from './feed.ts'
 import { asKind, listAll } from './list.ts'
 import type { KubeObject } from './objects.ts'
@@ -17,10 +17,18 @@ export interface ReflectorOptions {
   /** The path of the request's collection, asked for before each attempt. Rejects with 404 while the kind is unknown. */
   readonly path: () => Promise<string>
   readonly sink: Sink
+  /**
+   * Takes an object that no longer matches the request's label selector, or no longer exists: only a look at the object
+   * itself tells which. Resolves once the sink has the answer.
+   */
+  readonly onUnmatched: (object: KubeObject) => Promise<void>
+  /** What is known to exist before the first list: when it is not in the list, it was deleted. */
+  readonly known?: KubeObject
 }
 
-const probeTimeoutMs = 10_000
-const refreshTimeoutMs = 10_000
+const listTimeoutMs = 30_000
+/** A small list, a renewed watch, or a page of a fresh list must be answered within this time. */
+const answerTimeoutMs = 10_000
 /** How much longer than it was asked to a server may let a watch run before we end it. */
 const overtimeMs = 10_000
 /** A watch that ends sooner, without a word, was no success: to ask again at once would be a storm. */
@@ -33,6 +41,9 @@ const longestBackOffMs = 5_000
 const longestRetryAfterMs = 30_000
 /** What is refused or does not exist seldom changes, but it may: access is granted, a CRD is installed. */
 const refusedBackOffMs: Readonly<Record<number, number>> = { 401: 20_000, 403: 20_000, 404: 5_000, 405: 20_000 }
+/** A Role that is replaced is back within seconds: so many times access is asked for again soon. */
+const soonRetries = 4
+const soonRetryMs = 7_000
 
 /**
  * Follows one request until it is closed: lists, watches from there, and tells the sink every change exactly once,
@@ -40,8 +51,9 @@ const refusedBackOffMs: Readonly<Record<number, number>> = { 401: 20_000, 403: 2
  *
  * Nothing is missed between list and watch, as the watch goes on from the list's resource version. A later list is
  * compared with what is known and only the differences are told, deletions with the object's last state.
- * A failed attempt is told once a blind spell, and again when its status changes; a 401, which the client has then tried
- * twice, as two lines. The first success after it is told as `ALIVE`.
+ * A failed attempt is reported once, and again when its status changes, with the moment of the last success. Then the
+ * request is listed afresh, and once the sink has the differences the recovery is reported as `ALIVE`: what is healthy has
+ * been seen.
  */
 export class Reflector {
   readonly #request: WatchRequest
@@ -51,19 +63,35 @@ export class Reflector {
   #synced = false
   /** Undefined: only a list can tell where we stand. */
   #resourceVersion: string | undefined
-  /** The status that was told last in this blind spell. */
-  #blind: number | undefined
+  /** The status that was reported last, while the request fails. */
+  #failedWith: number | undefined
+  /** When the server last answered with success, at first when this began. */
+  #lastSuccessAt: number
   #failures = 0
+  #refusals = 0
   /** The last watch found its resource version expired. */
   #expired = false
   #pollsLeft = 0
-  #refreshes: ((reached: boolean) => void)[] = []
-  /** Ends the watch or the pause that goes on just now, so that a list is made at once. */
+  /** Who waits for a fresh list, and who has got it. */
+  #refreshes: (() => void)[] = []
+  #answered: (() => void)[] = []
+  /** Objects whose absence from the selection is being looked into. */
+  readonly #unmatched = new Set<Promise<void>>()
+  /** Ends what goes on just now, so that a fresh list is made at once. */
   #interrupt = new AbortController()
 
   constructor(request: WatchRequest, options: ReflectorOptions) {
     this.#request = request
     this.#options = options
+    this.#lastSuccessAt = options.clock.now()
+    if (options.known !== undefined) this.#known.set(keyOf(options.known), options.known)
+  }
+
+  /** Whether it follows this very object. */
+  holds(object: KubeObject): boolean {
+    const { apiVersion, kind } = this.#request
+    const isOfKind = kind === object.kind && apiVersion === object.apiVersion
+    return isOfKind && this.#known.get(keyOf(object))?.metadata.uid === object.metadata.uid
   }
 
   /** Ends when closed; never rejects. */
@@ -82,46 +110,60 @@ export class Reflector {
   close(): void {
     this.#closing.abort()
     this.#interrupt.abort()
-    for (const settle of this.#refreshes) settle(false)
+    for (const settle of [...this.#refreshes, ...this.#answered]) settle()
   }
 
   /**
-   * Makes one fresh list now and tells its differences. True when the server answered, also when it refused: then there
-   * is nothing newer to be seen. False when it could not be reached within 10 s.
+   * Makes one fresh list now. Resolves once the sink has its differences, or why there are none: the server refused, or
+   * the request is unavailable.
    */
-  refresh(): Promise<boolean> {
+  refresh(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#closing.signal.aborted) {
-        resolve(false)
+        resolve()
         return
       }
-      const cancel = this.#options.clock.after(refreshTimeoutMs, () => resolve(false))
-      this.#refreshes.push((reached) => {
-        cancel()
-        resolve(reached)
-      })
+      this.#refreshes.push(resolve)
       this.#interrupt.abort()
     })
   }
 
   async #list(): Promise<void> {
-    // Who asks for a refresh from here on wants a newer list than this one.
+    // A refresh that is asked for from here on ends this list and begins a newer one.
     const refreshes = this.#refreshes
     this.#refreshes = []
+    const signal = this.#renewInterrupt()
     try {
       const { client, strip, path } = this.#options
-      const list = await listAll(client, await path(), this.#request, strip, this.#closing.signal)
-      this.#alive()
+      const timeoutMs = refreshes.length > 0 ? answerTimeoutMs : listTimeoutMs
+      const list = await listAll(client, await path(), this.#request, strip, {
+        signal,
+        timeoutMs,
+        onPage: () => this.#succeed(),
+      })
       this.#tellDifferences(list.items)
       this.#resourceVersion = list.resourceVersion
       if (this.#pollsLeft > 0) this.#failures = 0
+      this.#recovered()
       if (!this.#synced) this.#options.sink({ type: 'SYNCED', ...this.#request })
       this.#synced = true
-      for (const settle of refreshes) settle(true)
     } catch (error) {
-      for (const settle of refreshes) settle([403, 404, 405].includes(statusOf(error)))
-      throw error
+      if (!signal.aborted) throw error
+    } finally {
+      // What could not be answered is asked again, or reported, before anyone goes on.
+      if (signal.aborted && !this.#closing.signal.aborted) this.#refreshes.push(...refreshes)
+      else this.#answered.push(...refreshes)
     }
+    await this.#settle()
+  }
+
+  /** Lets go those who asked for a fresh list: the sink has what there is to know. */
+  async #settle(): Promise<void> {
+    const answered = this.#answered
+    this.#answered = []
+    if (answered.length === 0) return
+    await Promise.all(this.#unmatched)
+    for (const settle of answered) settle()
   }
 
   /** In place of a watch that is forbidden: wait, and list again. */
@@ -153,12 +195,14 @@ export class Reflector {
         clock,
         path: `${collection}?${query}`,
         signal,
+        openTimeoutMs: answerTimeoutMs,
         overdueMs: timeoutSeconds * 1000 + overtimeMs,
         probe: (ended) => this.#probe(collection, ended),
         onOpen: () => {
           healthyFrom = clock.now() + healthyWatchMs
-          this.#alive()
+          this.#succeed()
         },
+        onBytes: () => this.#succeed(),
         onLine: (line) => {
           this.#take(line)
           healthyFrom = clock.now()
@@ -178,9 +222,10 @@ export class Reflector {
     if (end === 'cut' || clock.now() < healthyFrom) await this.#pause(this.#backOffMs())
   }
 
-  #probe(collection: string, signal: AbortSignal): Promise<unknown> {
+  async #probe(collection: string, signal: AbortSignal): Promise<void> {
     const query = new URLSearchParams({ ...selection(this.#request), limit: '1' })
-    return this.#options.client.json(`${collection}?${query}`, { timeoutMs: probeTimeoutMs, signal })
+    await this.#options.client.json(`${collection}?${query}`, { timeoutMs: answerTimeoutMs, signal })
+    this.#succeed()
   }
 
   /** One line of a watch: an event (kubernetes.io/docs/reference/using-api/api-concepts, "Efficient detection of changes"). */
@@ -224,38 +269,59 @@ export class Reflector {
     const known = this.#known.get(keyOf(object))
     if (known?.metadata.uid !== object.metadata.uid) return
     this.#known.delete(keyOf(object))
-    this.#options.sink({ type: 'DELETED', object })
+    // What is being deleted never comes back; anything else may just carry other labels.
+    if (this.#request.labelSelector === undefined || object.metadata.deletionTimestamp !== undefined) {
+      this.#options.sink({ type: 'DELETED', object })
+      return
+    }
+    const looking = this.#options.onUnmatched(object).finally(() => this.#unmatched.delete(looking))
+    this.#unmatched.add(looking)
   }
 
-  /** After a failed attempt: tells it, and waits as long as it deserves. */
+  /** After a failed attempt: reports it, and waits as long as it deserves. */
   async #recover(error: unknown): Promise<void> {
     const status = statusOf(error)
-    if (losesPlace(error)) this.#resourceVersion = undefined
     if (status === 410) {
+      this.#resourceVersion = undefined
       // Ordinary: the server keeps only so much history. Only the second in a row has to wait.
       if (this.#expired) await this.#pause(this.#backOffMs())
       this.#expired = true
       return
     }
+    // A list shows what happened meanwhile before the recovery is reported.
+    this.#resourceVersion = undefined
     // Nobody knows what it would list until it may again.
     if (status === 403) this.#synced = false
-    this.#tell(status, error instanceof Error ? error.message : String(error))
+    this.#report(status, error instanceof Error ? error.message : String(error))
+    await this.#settle()
     const retryAfterMs = error instanceof ApiError ? Math.min(error.retryAfterMs ?? 0, longestRetryAfterMs) : 0
-    await this.#pause(Math.max(refusedBackOffMs[status] ?? this.#backOffMs(), retryAfterMs))
+    await this.#pause(Math.max(this.#pauseAfter(status), retryAfterMs))
   }
 
-  #tell(code: number, message: string): void {
-    if (this.#blind === code) return
-    this.#blind = code
-    const error = { type: 'ERROR', code, message, ...this.#request } as const
-    this.#options.sink(error)
-    if (code === 401) this.#options.sink(error)
+  #pauseAfter(status: number): number {
+    this.#refusals = status === 403 ? this.#refusals + 1 : 0
+    if (this.#refusals > 0 && this.#refusals <= soonRetries) return soonRetryMs
+    return refusedBackOffMs[status] ?? this.#backOffMs()
   }
 
-  #alive(): void {
-    if (this.#blind === undefined) return
-    this.#blind = undefined
-    this.#options.sink({ type: 'ALIVE' })
+  #report(code: number, message: string): void {
+    if (this.#failedWith === code) return
+    this.#failedWith = code
+    // The client has read the credentials again before it gives up.
+    const details = { ...this.#request, lastSuccessAt: this.#lastSuccessAt, final: code === 401 }
+    const failure = failureOf(code, message, details)
+    if (failure !== undefined) this.#options.sink(failure)
+  }
+
+  #succeed(): void {
+    this.#lastSuccessAt = this.#options.clock.now()
+  }
+
+  #recovered(): void {
+    if (this.#failedWith === undefined) return
+    this.#failedWith = undefined
+    this.#refusals = 0
+    this.#options.sink({ type: 'ALIVE', ...this.#request })
   }
 
   /** 0.1 s, doubled with each failure up to 5 s, half as much more or less so that many runners do not come together. */
@@ -279,13 +345,4 @@ export class Reflector {
 
 function keyOf({ metadata }: KubeObject): string {
   return `${metadata.namespace ?? ''}/${metadata.name}`
-}
-
-/**
- * After most answers the resource version is not to be trusted any more (expired, from another etcd, half understood).
- * Where there was no answer, or only "later", it is.
- */
-function losesPlace(error: unknown): boolean {
-  if (error instanceof ApiError) return error.status !== 429
-  return error instanceof ConnectionError && (error.code === 'EBADMSG' || error.code === 'E2BIG')
 }

@@ -1,5 +1,5 @@
 import { byLastOccurrence } from './event-order.ts'
-import type { FeedEvent, LogText, WatchRequest } from './feed.ts'
+import { type Failure, type FeedEvent, type LogText, requestKey, type WatchRequest } from './feed.ts'
 import type { EventObject, KubeObject } from './objects.ts'
 
 /** What is known of the objects that a request would list. */
@@ -11,11 +11,8 @@ export type Knowledge =
   /** It may not be read, or nobody watched it: absence proves nothing. */
   | 'unknown'
 
-/** The server's no to a request. */
-export interface Refusal extends Partial<WatchRequest> {
-  readonly code: number
-  readonly message: string
-}
+/** A failure that concerns one request. */
+export type Refusal = Failure
 
 /** Something that was heard, and with which line. */
 type Heard<T> = T & { readonly line: number }
@@ -52,13 +49,18 @@ export class Store {
   /** How many lines were taken: what was said last of a request counts. */
   #lines = 0
   readonly #willSync: (request: WatchRequest) => boolean
+  readonly #asked: AskedRequests
   readonly #logs = new Map<string, LogText>()
   /** By group and kind: whether discovery lists a status subresource. */
   readonly #statuses = new Map<string, boolean>()
 
-  /** `willSync` says whether the first list of a request is still to be expected: it was started, or the recording holds it. */
-  constructor(willSync: (request: WatchRequest) => boolean) {
+  /**
+   * `willSync` returns whether the first list of a request is still to be expected: it was started, or the recording
+   * contains it. `asked` are the requests that are watched.
+   */
+  constructor(willSync: (request: WatchRequest) => boolean, asked = new AskedRequests()) {
     this.#willSync = willSync
+    this.#asked = asked
   }
 
   /**
@@ -83,9 +85,10 @@ export class Store {
       case 'SYNCED':
         this.#synced.set(event.kind, [...(this.#synced.get(event.kind) ?? []), { ...event, line: this.#lines }])
         return []
-      case 'ERROR':
-        if (event.kind !== undefined && (event.code === 403 || event.code === 404 || event.name !== undefined))
-          this.#refuse(event)
+      case 'UNAVAILABLE':
+      case 'REFUSED':
+      case 'MISSING':
+        if (event.kind !== undefined) this.#refuse(event)
         return []
       case 'LOG':
         this.#putLog(event)
@@ -143,15 +146,21 @@ export class Store {
    */
   knowledge(request: WatchRequest): Knowledge {
     const refusals = this.#refusals(request)
-    if (refusals.some(({ code }) => code === 403)) return 'unknown'
-    if (this.#syncedAt(request) > 0 || refusals.some(({ code }) => code === 404)) return 'complete'
+    if (refusals.some(deniesAccess)) return 'unknown'
+    if (this.#syncedAt(request) > 0 || refusals.some(({ type }) => type === 'MISSING')) return 'complete'
     return this.#willSync(request) ? 'pending' : 'unknown'
   }
 
-  /** Why what this request names could not be read: it is forbidden (403), there is no such object (404), no answer (0). */
+  /** Why what this request names cannot be read: access is refused, the object does not exist, or no answer. */
   refusal(request: WatchRequest): Refusal | undefined {
-    const refusals = this.#refusals(request)
-    return refusals.find(({ code }) => code === 403) ?? refusals.at(-1)
+    const within = [...this.#refused.values()].filter(
+      (refused) =>
+        deniesAccess(refused) &&
+        refused.line > this.#syncedAt(refused as WatchRequest) &&
+        covers(request, refused as WatchRequest),
+    )
+    const refusals = [...within, ...this.#refusals(request)]
+    return refusals.find(deniesAccess) ?? refusals.at(-1)
   }
 
   /** Whether objects of this kind have a status subresource; undefined where discovery said nothing of it. */
@@ -163,7 +172,9 @@ export class Store {
   #refusals(request: WatchRequest): readonly Refusal[] {
     if (this.#refused.size === 0) return []
     const syncedAt = this.#syncedAt(request)
-    return [...this.#refused.values()].filter((refused) => refused.line > syncedAt && covers(refused, request))
+    return [...this.#refused.values()].filter(
+      (refused) => refused.line > syncedAt && this.#asked.concerns(refused, request),
+    )
   }
 
   /** The line that last said that all of this request is listed; 0 where none did. */
@@ -172,9 +183,12 @@ export class Store {
   }
 
   #refuse(refusal: Refusal): void {
-    const { apiVersion, kind, namespace, name, labelSelector } = refusal
-    const key = JSON.stringify([apiVersion, kind, namespace, name, labelSelector])
-    if (refusal.code === 403 || this.#refused.get(key)?.code !== 403)
+    // Only an evidence request, which names its object, is of interest when there was no answer.
+    if (refusal.type === 'UNAVAILABLE' && refusal.name === undefined) return
+    if (refusal.type === 'REFUSED' && refusal.what === 'credentials') return
+    const key = requestKey(refusal)
+    const last = this.#refused.get(key)
+    if (deniesAccess(refusal) || last === undefined || !deniesAccess(last))
       this.#refused.set(key, { ...refusal, line: this.#lines })
   }
 
@@ -278,6 +292,33 @@ export function covers(wide: Partial<WatchRequest>, narrow: WatchRequest): boole
     (wide.name === undefined || wide.name === narrow.name) &&
     (wide.labelSelector === undefined || wide.labelSelector === narrow.labelSelector)
   )
+}
+
+/** The requests that are watched, or were: what is reported of one of them concerns that one alone. */
+export class AskedRequests {
+  readonly #keys = new Set<string>()
+
+  add(requests: readonly WatchRequest[]): void {
+    for (const request of requests) this.#keys.add(requestKey(request))
+  }
+
+  has(request: Partial<WatchRequest>): boolean {
+    return this.#keys.has(requestKey(request))
+  }
+
+  /**
+   * Whether a report about `reported` concerns `request`. A watch is concerned by its own reports alone: a wide list may be
+   * refused where a narrow one is allowed. Whatever is not watched itself is served by the watch that covers it.
+   */
+  concerns(reported: Partial<WatchRequest>, request: WatchRequest): boolean {
+    if (reported.kind === undefined) return true
+    if (!covers(reported, request)) return false
+    return requestKey(reported) === requestKey(request) || !this.has(request) || !this.has(reported)
+  }
+}
+
+function deniesAccess(failure: Refusal): boolean {
+  return failure.type === 'REFUSED' && failure.what === 'access'
 }
 
 function isEvent(object: KubeObject): object is EventObject {

@@ -11,11 +11,15 @@ export interface WatchStream {
   readonly path: string
   /** Ends the watch from outside. */
   readonly signal: AbortSignal
+  /** How long the server may take to open it. */
+  readonly openTimeoutMs: number
   /** When we end it ourselves, because the server did not although it should have. */
   readonly overdueMs: number
   /** A small request that proves the server alive; when it fails in the silence, the watch fails with its error. */
   readonly probe: (signal: AbortSignal) => Promise<unknown>
   readonly onOpen: () => void
+  /** Called for each piece, a whole line or not. */
+  readonly onBytes: () => void
   /** What it throws (`ApiError`, `ConnectionError`) ends the watch and is thrown on. */
   readonly onLine: (line: string) => void
 }
@@ -26,7 +30,7 @@ export interface WatchStream {
  * Never hangs: a connection that died without a word is noticed by silence, and at the latest when it is overdue.
  */
 export async function followWatch(watch: WatchStream): Promise<'ended' | 'cut'> {
-  const { client, clock, path, signal, overdueMs, probe, onOpen, onLine } = watch
+  const { client, clock, path, signal, openTimeoutMs, overdueMs, probe, onOpen, onBytes, onLine } = watch
   const controller = new AbortController()
   const stop = () => controller.abort()
   let opened = false
@@ -54,8 +58,9 @@ export async function followWatch(watch: WatchStream): Promise<'ended' | 'cut'> 
   if (signal.aborted) stop()
   signal.addEventListener('abort', stop)
   try {
-    const lines = await client.lines(path, { signal: controller.signal }, () => {
+    const lines = await client.lines(path, { signal: controller.signal, timeoutMs: openTimeoutMs }, () => {
       pieces += 1
+      onBytes()
       listen()
     })
     opened = true

@@ -55,7 +55,7 @@ export class Facts {
   get lacksNamespace(): boolean {
     const { namespace } = this.#record.target
     if (namespace === undefined) return false
-    return this.#store.refusal({ apiVersion: 'v1', kind: 'Namespace', name: namespace })?.code === 404
+    return this.#store.refusal({ apiVersion: 'v1', kind: 'Namespace', name: namespace })?.type === 'MISSING'
   }
 
   /** Why the objects of a core kind in the target's namespace, or one node, could not be read; undefined where nobody was refused. */

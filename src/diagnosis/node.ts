@@ -36,7 +36,7 @@ export function nodeEvidence(
     return wrong.length === 0 ? [] : [{ type: 'condition', title, text: `node ${name}: ${wrong.join(', ')}` }]
   }
   if (refusal === undefined) return []
-  const why = refusal.code === 404 ? 'does not exist any more' : `could not be read: ${refusal.message}`
+  const why = refusal.type === 'MISSING' ? 'does not exist any more' : `could not be read: ${refusal.message}`
   return [{ type: 'condition', title, text: `node ${name} ${why}` }]
 }
 

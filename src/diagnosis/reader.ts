@@ -1,5 +1,5 @@
 import type { Clock } from '../cluster/clock.ts'
-import { statusOf } from '../cluster/failures.ts'
+import { failureOf, statusOf } from '../cluster/failures.ts'
 import type { FeedEvent, LogRef, Observation, WatchRequest } from '../cluster/feed.ts'
 import type { LogRequest, LogTail } from '../cluster/logs.ts'
 import type { KubeObject, Pod } from '../cluster/objects.ts'
@@ -111,8 +111,10 @@ export class EvidenceReader {
     for (const node of record.problems.flatMap(withCauses).flatMap((problem) => nodeBehind(problem, facts) ?? [])) {
       if (facts.node(node) !== undefined || facts.refusal('Node', node) !== undefined) continue
       if (!admit(this.#nodes, node, mostNodes)) continue
-      const refuse = (code: number, message: string) =>
-        this.#say({ type: 'ERROR', code, message, ...nodeReference(node) })
+      const refuse = (code: number, message: string) => {
+        const failure = failureOf(code, message, nodeReference(node))
+        if (failure !== undefined) this.#say(failure)
+      }
       this.#ask(
         `node/${node}`,
         () => this.#readNode(node, refuse),
@@ -187,9 +189,9 @@ export class EvidenceReader {
       await this.#cluster.get(reference)
       return true
     } catch (error) {
-      const code = statusOf(error)
-      if (code === 404) this.#say({ type: 'ERROR', code, message: messageOf(error), ...reference })
-      return code === 403 || code === 404
+      const failure = failureOf(statusOf(error), messageOf(error), reference)
+      if (failure?.type === 'MISSING') this.#say(failure)
+      return failure?.type === 'MISSING' || failure?.type === 'REFUSED'
     }
   }
 

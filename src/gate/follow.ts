@@ -5,19 +5,21 @@ import type { Gate } from './gate.ts'
 /** What following takes of a cluster. */
 export interface Watched {
   watch(request: WatchRequest, sink: (observation: Observation) => void): void
-  /** Fresh lists of these requests, told through their sinks; false when the server could not be reached. */
-  refresh(requests: readonly WatchRequest[]): Promise<boolean>
+  /**
+   * Fresh lists of these requests. Resolves once their sinks have the differences, or why there are none: the request is
+   * refused or unavailable.
+   */
+  refresh(requests: readonly WatchRequest[]): Promise<void>
 }
-
-/** How long the server may take to confirm that nothing has changed before a clock is believed. */
-const confirmMs = 5_000
 
 /**
  * Feeds a live cluster to the gate until it has its verdict. Every event is stamped and given to `onEvent` (the recorder)
- * before the gate sees it.
+ * before the gate takes it.
  *
- * Before a clock may end a target, the server is asked afresh. While it answers, time stands still at the clock's own
- * moment: what the answer brings counts as in time, and a replay of the recording decides the same.
+ * Before a deadline may end a target, the watches that the target needs must answer, or report that they cannot. Meanwhile
+ * time stands still at the deadline: what an answer brings counts as in time, a watch that is unavailable makes the
+ * deadline wait, and a replay of the recording decides the same. This holds for a deadline, too, that has passed unnoticed
+ * because the process stood still.
  */
 export class Follower {
   readonly #gate: Gate
@@ -28,7 +30,6 @@ export class Follower {
   #last: number
   #frozenAt: number | undefined
   #cancelTimer = () => {}
-  #cancelConfirm = () => {}
   #watched: readonly WatchRequest[] = []
   #isPlanned = false
 
@@ -55,6 +56,7 @@ export class Follower {
   /** Gives the gate what did not come from a watch: logs, or that the job was cancelled. */
   tell(observation: Observation): void {
     this.#guard(() => {
+      this.#passUntil(this.#clock.now())
       const event = { ...observation, at: this.#now() }
       this.#onEvent(event)
       this.#gate.handle(event)
@@ -72,7 +74,6 @@ export class Follower {
   #next(): void {
     this.#cancelTimer()
     if (this.#gate.verdict !== undefined) {
-      this.#cancelConfirm()
       this.#done.resolve()
       return
     }
@@ -92,6 +93,16 @@ export class Follower {
     })
   }
 
+  /** Passes the moments before `now` that end nothing, up to the first deadline, which is confirmed like any other. */
+  #passUntil(now: number): void {
+    while (this.#frozenAt === undefined) {
+      const clock = this.#gate.nextClock()
+      if (clock === undefined || clock.at >= now) return
+      if (clock.endsTarget) this.#confirm(clock.at)
+      else this.#gate.advance(clock.at)
+    }
+  }
+
   #pass(at: number): void {
     this.#guard(() => {
       this.#last = Math.max(this.#last, at)
@@ -102,14 +113,11 @@ export class Follower {
 
   #confirm(at: number): void {
     this.#frozenAt = at
-    const isSlow = Promise.withResolvers<boolean>()
-    this.#cancelConfirm = this.#clock.after(confirmMs, () => isSlow.resolve(false))
     const confirmed = () => {
-      this.#cancelConfirm()
       this.#frozenAt = undefined
       this.#pass(at)
     }
-    Promise.race([this.#cluster.refresh(this.#gate.requests), isSlow.promise]).then(confirmed, this.#done.reject)
+    this.#cluster.refresh(this.#gate.requestsToConfirm(at)).then(confirmed, this.#done.reject)
   }
 
   #now(): number {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { FeedEvent, WatchRequest } from '../cluster/feed.ts'
+import { type Failure, type FeedEvent, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject, Pod } from '../cluster/objects.ts'
-import { type Change, covers, Store } from '../cluster/store.ts'
+import { AskedRequests, type Change, covers, Store } from '../cluster/store.ts'
 import type { Assessment, Problem } from '../lifecycle/assessment.ts'
 import { nameOf } from '../lifecycle/rule.ts'
 import { unseenContainers, withExpectedImages } from '../lifecycle/running-images.ts'
@@ -10,6 +10,7 @@ import type { View } from '../lifecycle/view.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { nameKey, type Target, targetWatch } from '../plan/target.ts'
 import { fullName, nameTargets } from '../plan/target-names.ts'
+import { ApiHealth, unseenAtTimeoutMs } from './api-health.ts'
 import { clockWarnings } from './clock-warnings.ts'
 import { consolidate } from './consolidate.ts'
 import { Family } from './family.ts'
@@ -19,15 +20,14 @@ import { decide, endsGate, failFastMs } from './outcome.ts'
 import { PodHistories } from './pod-histories.ts'
 import { captureScene } from './scene.ts'
 import type { GateSettings } from './settings.ts'
-import { Sight } from './sight.ts'
 import { leavingWords, reachedWords, Story } from './story.ts'
 import type { Entry, TargetOutcome, TargetRecord, Timeline, Verdict } from './timeline.ts'
 import { deletedMs, describe, Track } from './track.ts'
 
-/** The next moment at which the gate must look again although nothing is heard. */
+/** The next moment at which the gate must look again although nothing is reported. */
 export interface Clock {
   readonly at: number
-  /** It may end a target: the server is to be asked afresh before it is believed (DESIGN §2). */
+  /** It may end a target: the watches of `requestsToConfirm` must answer before (DESIGN §2, "Blind is not stalled"). */
   readonly endsTarget: boolean
 }
 
@@ -42,7 +42,12 @@ export class Gate {
   readonly #tracks: readonly Track[]
   readonly #byName: ReadonlyMap<string, readonly Track[]>
   readonly #family = new Family<Track>()
-  readonly #sight = new Sight()
+  readonly #asked = new AskedRequests()
+  readonly #health: ApiHealth
+  /** Watches of a whole namespace that were refused: narrow ones take their place. */
+  readonly #refusedWide = new Set<string>()
+  /** Kinds that may not be read, as the log named them. */
+  readonly #unreadable = new Map<string, WatchRequest>()
   readonly #pods: PodHistories
   readonly #story: Story
   readonly #neighbours = new Neighbours()
@@ -53,7 +58,6 @@ export class Gate {
   readonly #lookAt: number[]
   readonly #endAt: number[]
   #requests: readonly WatchRequest[] | undefined
-  #wasBlind = false
   #firstBadEnd: number | undefined
 
   /**
@@ -69,7 +73,8 @@ export class Gate {
     this.#settings = settings
     this.#now = settings.startedAt
     this.#story = new Story(settings.startedAt, onEntry)
-    this.store = new Store(willSync)
+    this.store = new Store(willSync, this.#asked)
+    this.#health = new ApiHealth(this.#asked)
     const time = (timestamp: string | null | undefined) => localTime(timestamp, settings.serverOffsetMs)
     this.#around = { startedAt: settings.startedAt, settleMs: settings.settleMs, time }
     this.#pods = new PodHistories(this.store, this.#around)
@@ -99,7 +104,10 @@ export class Gate {
       const tracks = this.#tracks.filter(({ target }) => target.selector === undefined)
       const namespaces = new Set(tracks.map(({ target }) => target.namespace ?? 'default'))
       const events = [...namespaces].map((namespace) => ({ apiVersion: 'v1', kind: 'Event', namespace }))
-      this.#requests = consolidate([...tracks.flatMap((track) => track.requests), ...events])
+      this.#requests = consolidate([...tracks.flatMap((track) => track.requests), ...events], (wide) =>
+        this.#refusedWide.has(requestKey(wide)),
+      )
+      this.#asked.add(this.#requests)
     }
     return this.#requests
   }
@@ -126,12 +134,25 @@ export class Gate {
     if (this.#over !== undefined) return undefined
     const ending = Math.min(this.#timeoutAt(), least(this.#endAt))
     const looking = Math.min(
-      this.#sight.dueAt ?? Infinity,
+      this.#health.isGood ? Infinity : (this.#health.dueAt(this.#neededRequests()) ?? Infinity),
       this.#failFastAt(),
       this.#story.heartbeatAt,
       least(this.#lookAt),
     )
     return { at: Math.max(Math.min(ending, looking), this.#now), endsTarget: ending <= looking }
+  }
+
+  /**
+   * The watches that must answer, or report that they cannot, before time passes this moment: those of the targets that
+   * it may end.
+   */
+  requestsToConfirm(at: number): readonly WatchRequest[] {
+    const isTimeout = this.#timeoutAt() <= at
+    const due = this.#tracks.filter(
+      (track) => track.ended === undefined && (isTimeout || (this.#endAt[track.index] ?? Infinity) <= at),
+    )
+    const needed = due.flatMap(({ requests }) => requests)
+    return this.requests.filter((asked) => needed.some((request) => covers(asked, request)))
   }
 
   /** Takes one line of the feed. Clocks that ran out before it fire first; at the same moment, the event comes first. */
@@ -147,16 +168,18 @@ export class Gate {
       this.store.apply(event)
       return
     }
-    this.#sight.observe(event)
+    const wasGood = this.#health.isGood
+    // What is watched by now decides whom a report about a watch concerns.
+    if (isFailure(event)) this.#asked.add(this.requests)
+    for (const text of this.#health.observe(event)) this.#story.tell(this.#now, 'note', text)
     if (event.type === 'CANCEL')
       this.#finish({ outcome: 'cancelled', reason: 'cancelled', message: 'the job was cancelled' })
-    if (event.type === 'ERROR' && event.code === 403) this.#refused(event)
+    if (event.type === 'REFUSED' && event.what === 'access') this.#refused(event)
     const affected = new Set<Track>()
     for (const change of this.store.apply(event)) for (const track of this.#take(change)) affected.add(track)
-    const isAboutAll = event.type === 'SYNCED' || event.type === 'ERROR' || event.type === 'ALIVE'
-    const wasBlind = this.#wasBlind
-    this.#wasBlind = this.#sight.isBlind
-    this.#judge(isAboutAll || wasBlind !== this.#wasBlind ? this.#tracks : [...affected])
+    if (event.type === 'SYNCED') this.#restored(event)
+    const isAboutAll = event.type === 'SYNCED' || isFailure(event) || event.type === 'ALIVE'
+    this.#judge(isAboutAll || wasGood !== this.#health.isGood ? this.#tracks : [...affected])
     this.#conclude()
   }
 
@@ -186,9 +209,9 @@ export class Gate {
     this.#now = at
     this.#judge(this.#tracks.filter(({ index }) => (this.#lookAt[index] ?? Infinity) <= at))
     const isTimeout = this.#timeoutAt() <= at
-    const blind = this.#sight.verdict(at) ?? (isTimeout ? this.#sight.verdictAtTimeout(at) : undefined)
-    if (blind !== undefined) {
-      this.#finish(blind)
+    const unknown = this.#unknown(at, isTimeout)
+    if (unknown !== undefined) {
+      this.#finish(unknown)
       return
     }
     const ending = this.#tracks.filter(({ index }) => (this.#endAt[index] ?? Infinity) <= at)
@@ -199,7 +222,7 @@ export class Gate {
       return
     }
     for (const track of ending) {
-      const clock = track.nextClock(this.#sight.isBlind)
+      const clock = track.nextClock()
       if (clock !== undefined && clock.at <= at) this.#end(track, clock.verdict())
     }
     for (const track of isTimeout ? this.#tracks.filter(({ isOpen }) => isOpen) : []) {
@@ -211,7 +234,26 @@ export class Gate {
       this.#story.heartbeat(
         at,
         this.#tracks.filter(({ isOpen }) => isOpen),
+        this.#health.describe(at),
       )
+  }
+
+  /** The verdict for the lack of an answer, if its time has come. */
+  #unknown(now: number, isTimeout = false): Verdict | undefined {
+    if (this.#health.isGood) return undefined
+    const needed = this.#neededRequests()
+    const isLost = isTimeout && this.#health.isUnavailable(needed)
+    return isLost ? this.#health.lost(needed, now) : this.#health.verdict(needed, now)
+  }
+
+  /** The watches that the targets need which have not ended. */
+  #neededRequests(): readonly WatchRequest[] {
+    return this.#tracks.flatMap((track) => (track.ended === undefined ? track.requests : []))
+  }
+
+  /** A watch that the target needs is unavailable, or its first list is still on its way. */
+  #isUnanswered(track: Track): boolean {
+    return this.#health.isUnavailable(track.requests) || this.#isPending(track)
   }
 
   /** Neither seen nor known to be absent: no list that would hold it was ever complete. */
@@ -312,32 +354,61 @@ export class Gate {
    */
   #isEvidence(event: FeedEvent): boolean {
     if (event.type === 'LOG') return true
-    if (event.type !== 'ERROR' || event.name === undefined) return false
+    if (!isFailure(event) || event.name === undefined) return false
     if (event.kind !== 'Node' && event.kind !== 'Namespace') return false
     return !this.#byName.has(nameKey({ apiVersion: 'v1', kind: event.kind, name: event.name }))
   }
 
-  /** A kind that may not be read. Of a target it ends the gate; of anything else it is told, and done without. */
-  #refused(event: FeedEvent & { type: 'ERROR' }): void {
-    const tracks = this.#tracks.filter(({ target }) => covers(event, targetWatch(target)) && event.kind !== undefined)
-    const [track] = tracks
+  /** Access to a kind is refused. Without access to a target the gate ends; other kinds are done without, and logged. */
+  #refused(event: FeedEvent & { type: 'REFUSED' }): void {
+    if (this.#isWide(event)) {
+      this.#refusedWide.add(requestKey(event))
+      this.#requests = undefined
+      return
+    }
+    const [track] = this.#tracks.filter(
+      ({ target }) => event.kind !== undefined && this.#asked.concerns(event, targetWatch(target)),
+    )
     if (track === undefined) {
       const kinds = pluralOf(event.kind ?? 'object')
-      const words = `${kinds} may not be read: going on with what the controllers say (${event.message})`
       // Several requests may ask for one kind.
-      if (!this.#story.entries.some(({ text }) => text === words)) this.#story.tell(this.#now, 'note', words)
+      if (this.#unreadable.has(kinds)) return
+      this.#unreadable.set(kinds, event as WatchRequest & FeedEvent)
+      const words = `${kinds} may not be read: going on with what the controllers say (${event.message})`
+      this.#story.tell(this.#now, 'note', words)
       return
     }
     const request = targetWatch(track.target)
     const { name } = track
-    if (this.#sight.isWithdrawn(request)) return
+    if (this.#health.isWithdrawn(request)) return
     if (this.store.knowledge(request) !== 'complete') {
       const message = `${name} may not be read: ${event.message}`
       this.#finish({ outcome: 'misconfigured', reason: 'forbidden', message })
       return
     }
-    this.#sight.withdraw({ request, at: event.at, message: `${name} may no longer be read: ${event.message}` })
+    const message = `${name} may no longer be read: ${event.message}`
+    this.#health.withdraw({ request, name, at: event.at, message })
     this.#tell(track, 'note', `may no longer be read: ${event.message}`)
+  }
+
+  /** Whether a request is watched in the place of narrower ones. */
+  #isWide(refused: Failure): boolean {
+    const key = requestKey(refused)
+    const requests = this.#tracks.flatMap((track) => track.requests)
+    return (
+      this.requests.some((request) => requestKey(request) === key) &&
+      requests.some((request) => covers(refused, request)) &&
+      !requests.some((request) => requestKey(request) === key)
+    )
+  }
+
+  /** A list that is complete shows that its kind may be read again. */
+  #restored(event: FeedEvent & { type: 'SYNCED' }): void {
+    const kinds = pluralOf(event.kind)
+    const refused = this.#unreadable.get(kinds)
+    if (refused === undefined || !this.#asked.concerns(event, refused)) return
+    this.#unreadable.delete(kinds)
+    this.#story.tell(this.#now, 'note', `${kinds} may be read again`)
   }
 
   /** Judges targets anew, and all of them once more when that changes how patient the others may be. */
@@ -351,12 +422,12 @@ export class Gate {
 
   /** Sets the clocks of tracks after whatever may have moved them. */
   #schedule(tracks: readonly Track[]): void {
-    const isBlind = this.#sight.isBlind
     for (const track of tracks) {
-      if (track.isOpen) track.stall.hold(isBlind || track.isPatient(this.#awaitsOther(track)), this.#now)
+      const isUnanswered = this.#isUnanswered(track)
+      if (track.isOpen) track.stall.hold(isUnanswered || track.isPatient(this.#awaitsOther(track)), this.#now)
       const recheckAt = track.ended === undefined ? (track.assessment?.recheckAt ?? 0) : 0
       this.#lookAt[track.index] = recheckAt > this.#now ? recheckAt : Infinity
-      this.#endAt[track.index] = track.nextClock(isBlind)?.at ?? Infinity
+      this.#endAt[track.index] = isUnanswered ? Infinity : (track.nextClock()?.at ?? Infinity)
     }
   }
 
@@ -520,19 +591,30 @@ export class Gate {
   /** Ends the gate when no target is open, or when the first bad end is long enough ago. */
   #conclude(): void {
     if (this.#over !== undefined) return
-    const refused = this.#sight.verdict(this.#now)
+    const unknown = this.#unknown(this.#now)
     const isDone = this.#tracks.every(({ isOpen }) => !isOpen)
     this.#refuseUnseenImages()
-    if (isDone || this.#now >= this.#failFastAt()) this.#finish(decide(this.#tracks))
-    else if (refused !== undefined) this.#finish(refused)
+    if (unknown !== undefined) this.#finish(unknown)
+    else if (isDone || this.#now >= this.#failFastAt()) this.#finishBy(decide(this.#tracks))
+  }
+
+  /** What is ready may have failed unseen: the gate is ready only while all watches of its targets are healthy. */
+  #finishBy(verdict: Verdict): void {
+    const isReady = verdict.outcome === 'ready'
+    if (!isReady || this.#health.isGood || !this.#health.isUnavailable(this.#neededRequests())) this.#finish(verdict)
   }
 
   #finish(verdict: Verdict): void {
     this.#over = { verdict, at: this.#now }
   }
 
+  /** The gate's timeout. It waits for an answer, and for 30 s since the last one at most. */
   #timeoutAt(): number {
-    return this.#settings.timeoutMs === 0 ? Infinity : this.#settings.startedAt + this.#settings.timeoutMs
+    const { startedAt, timeoutMs } = this.#settings
+    if (timeoutMs === 0) return Infinity
+    const lastSuccessAt = this.#health.isGood ? undefined : this.#health.lastSuccessAt(this.#neededRequests())
+    const waitUntil = lastSuccessAt === undefined ? 0 : lastSuccessAt + unseenAtTimeoutMs
+    return Math.max(startedAt + timeoutMs, waitUntil)
   }
 
   #failFastAt(): number {

@@ -34,14 +34,18 @@ export class Story {
     this.tell(at, kind, text, { target: index, ...(outcome === undefined ? {} : { outcome }) })
   }
 
-  /** Breaks the silence: which targets are open, and what each waits for. */
-  heartbeat(at: number, open: readonly Track[]): void {
+  /**
+   * Breaks the silence: which targets are open, and what each waits for.
+   * @param lacks what cannot be read now, a sentence each
+   */
+  heartbeat(at: number, open: readonly Track[], lacks: readonly string[]): void {
     const shown = open.slice(0, heartbeatNames).map(({ name, standing }) => {
       const words = standing.length > heartbeatWords ? `${standing.slice(0, heartbeatWords - 1)}…` : standing
       return `${name} (${words})`
     })
     const more = open.length > shown.length ? ` and ${open.length - shown.length} more` : ''
-    this.tell(at, 'heartbeat', `still waiting for ${shown.join(', ')}${more}`)
+    const waiting = open.length === 0 ? 'all targets are ready' : `still waiting for ${shown.join(', ')}${more}`
+    this.tell(at, 'heartbeat', [waiting, ...lacks].join(' · '))
   }
 }
 

@@ -167,15 +167,10 @@ export class Track {
   }
 
   /** The clock that ends this target next, and how; undefined while it is ready, over, or nothing ticks. */
-  nextClock(isBlind: boolean): TargetClock | undefined {
+  nextClock(): TargetClock | undefined {
     if (!this.isOpen) return undefined
-    if (this.isAwaiting) return isBlind ? undefined : this.#arrivalClock()
-    const clocks = [
-      isBlind ? undefined : this.#deletedClock(),
-      isBlind ? undefined : this.#milestoneClock(),
-      this.#stallClock(),
-      this.#timeoutClock(),
-    ]
+    if (this.isAwaiting) return this.#arrivalClock()
+    const clocks = [this.#deletedClock(), this.#milestoneClock(), this.#stallClock(), this.#timeoutClock()]
     return clocks.reduce(
       (first, clock) => (clock !== undefined && clock.at < (first?.at ?? Infinity) ? clock : first),
       undefined,

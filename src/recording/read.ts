@@ -1,3 +1,4 @@
+import { failureOf } from '../cluster/failures.ts'
 import type { FeedEvent } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
 import { UserError } from '../errors.ts'
@@ -91,8 +92,9 @@ export async function* readEvents(
       // The gate's time never runs backwards, whatever a clock did while it was recorded.
       last = Math.max(last, event.at ?? last)
       const why = whyUseless(event)
-      if (why === undefined) yield { ...event, at: last } as FeedEvent
-      else onSkipped(number, why)
+      if (why !== undefined) onSkipped(number, why)
+      else if (event.type === 'ERROR') yield* failureIn(event, last)
+      else yield { ...event, at: last } as FeedEvent
     }
   } catch (error) {
     onDamage(number + 1, error instanceof Error ? error.message : String(error))
@@ -111,6 +113,23 @@ function eventOf(line: unknown): Written | undefined {
   if (typeof type !== 'string' || (moment !== undefined && !Number.isFinite(at))) return undefined
   const defaults = type === 'ERROR' ? { code: 0, message: '' } : type === 'LOG' ? { previous: false, text: '' } : {}
   return { ...defaults, ...event, type, ...(at === undefined ? {} : { at }) }
+}
+
+/** The failure that an `ERROR` line stands for; none where the server only asks for a new list (410). */
+function* failureIn({ type: _type, ...written }: Written, at: number): Generator<FeedEvent> {
+  const { code, message, lastSuccessAt, final, apiVersion, kind, namespace, name, labelSelector } = written
+  const since = typeof lastSuccessAt === 'string' ? Date.parse(lastSuccessAt) : Number.NaN
+  const request = Object.fromEntries(
+    Object.entries({ apiVersion, kind, namespace, name, labelSelector }).filter(
+      ([, value]) => typeof value === 'string',
+    ),
+  )
+  const failure = failureOf(Number(code) || 0, typeof message === 'string' ? message : '', {
+    ...request,
+    ...(Number.isNaN(since) ? {} : { lastSuccessAt: since }),
+    final: final === true,
+  })
+  if (failure !== undefined) yield { ...failure, at }
 }
 
 function whyUseless(event: Written): string | undefined {

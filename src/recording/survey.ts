@@ -1,4 +1,4 @@
-import type { ApiResource, FeedEvent, WatchRequest } from '../cluster/feed.ts'
+import { type ApiResource, type FeedEvent, isFailure, type WatchRequest } from '../cluster/feed.ts'
 import { groupOf } from '../cluster/store.ts'
 import { apiVersionOf } from '../plan/kinds.ts'
 import { commonKinds, guessKind } from './kinds.ts'
@@ -20,13 +20,13 @@ export class Survey {
   observe(event: FeedEvent): void {
     if (event.type === 'DISCOVERY') {
       this.#discovered.push(...event.resources)
-    } else if (event.type === 'SYNCED' || event.type === 'ERROR') {
+    } else if (event.type === 'SYNCED' || isFailure(event)) {
       const { apiVersion, kind, namespace } = event
       if (apiVersion === undefined || kind === undefined) return
       const seen = this.#seen(apiVersion, kind)
       seen.isListed ||= event.type === 'SYNCED'
       this.#place(seen, namespace)
-      if (event.type === 'ERROR' && event.code !== 403) return
+      if (event.type !== 'SYNCED' && !(event.type === 'REFUSED' && event.what === 'access')) return
       const request = requestOf({ ...event, apiVersion, kind })
       this.#answered.set(JSON.stringify(request), request)
     } else if ('object' in event) {

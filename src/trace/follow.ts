@@ -1,5 +1,5 @@
 import { type Clock, sleep } from '../cluster/clock.ts'
-import type { Observation, WatchRequest } from '../cluster/feed.ts'
+import { isFailure, type Observation, type WatchRequest } from '../cluster/feed.ts'
 import { UserError } from '../errors.ts'
 import { displayName, type Target, targetWatch } from '../plan/target.ts'
 import type { Changes, ObjectChange } from './changes/changes.ts'
@@ -86,7 +86,7 @@ export async function followChanges(
     let isEmpty = true
     cluster.watch(request, (observation) => {
       if (isRefusal(observation)) ended.reject(forbidden({ ...request, name: request.name ?? '' }, observation))
-      if (observation.type === 'ERROR') onTrouble(observation.message)
+      if (isFailure(observation)) onTrouble(observation.message)
       if (observation.type === 'ALIVE') onTrouble(undefined)
       for (const change of changes.handle({ ...observation, at: clock.now() }, request)) {
         isEmpty = false
@@ -98,8 +98,8 @@ export async function followChanges(
   await ended.promise
 }
 
-function isRefusal(observation: Observation): observation is Observation & { type: 'ERROR' } {
-  return observation.type === 'ERROR' && observation.code === 403
+function isRefusal(observation: Observation): observation is Observation & { type: 'REFUSED' } {
+  return observation.type === 'REFUSED' && observation.what === 'access'
 }
 
 function forbidden(target: Pick<Target, 'apiVersion' | 'kind' | 'name'>, { message }: { message: string }): UserError {

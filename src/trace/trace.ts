@@ -1,4 +1,4 @@
-import type { FeedEvent, WatchRequest } from '../cluster/feed.ts'
+import { type Failure, type FeedEvent, isFailure, type WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject, Service } from '../cluster/objects.ts'
 import { type Change, covers, groupOf, Store } from '../cluster/store.ts'
 import { Family } from '../gate/family.ts'
@@ -75,7 +75,7 @@ export class Trace {
   /** Takes one line of the feed. */
   handle(event: FeedEvent): void {
     this.#trouble = undefined
-    if (event.type === 'ERROR') this.#fail(event)
+    if (isFailure(event)) this.#fail(event)
     for (const change of this.#store.apply(event)) this.#take(change, event.at)
   }
 
@@ -97,13 +97,14 @@ export class Trace {
     }
   }
 
-  #fail({ code, kind = 'object', message, ...request }: FeedEvent & { type: 'ERROR' }): void {
-    if (code === 403 || code === 404 || code === 405) {
-      const words = `${pluralOf(kind)} cannot be read: ${message}`
-      this.#unreadable.set(words, { request: { ...request, kind }, words })
-    } else {
+  #fail(failure: Failure): void {
+    const { kind = 'object', message } = failure
+    if (failure.type === 'UNAVAILABLE') {
       this.#trouble = message
+      return
     }
+    const words = `${pluralOf(kind)} cannot be read: ${message}`
+    this.#unreadable.set(words, { request: { ...failure, kind }, words })
   }
 
   #take(change: Change, now: number): void {

@@ -144,30 +144,98 @@ describe('watching', () => {
     })
     clock.advance(5_000)
     await told.until('SYNCED Widget')
-    expect(told.words).toEqual(['ERROR 404', 'ALIVE', 'SYNCED Widget'])
+    expect(told.words).toEqual(['MISSING 404', 'ALIVE', 'SYNCED Widget'])
   })
 
-  test('one request that keeps failing does not hide that others are answered', async () => {
+  test('a watch that fails stays unavailable, whatever other watches are answered', async () => {
     const { server, cluster } = await start()
     const told = new Observations()
     server.failNext(Infinity, 500, { filter: ({ path }) => path.endsWith('/events') })
     cluster.watch({ apiVersion: 'v1', kind: 'Event', namespace: 'shop' }, told.sink)
-    await told.until('ERROR 500')
+    await told.until('UNAVAILABLE 500')
     cluster.watch(pods, told.sink)
     await told.until('SYNCED Pod')
-    expect(told.words).toContain('ALIVE')
-    expect(told.words.filter((words) => words === 'ERROR 500')).toHaveLength(1)
+    expect(told.words).toEqual(['UNAVAILABLE 500', 'SYNCED Pod'])
   })
 
-  test('a refresh asks for fresh lists of what is watched, and says whether the server answered', async () => {
+  test('a refresh ends when the watch has answered, or has reported why it cannot', async () => {
     const { server, cluster } = await start()
     const told = new Observations()
     cluster.watch(pods, told.sink)
     await told.until('SYNCED Pod')
-    expect(await cluster.refresh([pods])).toBe(true)
-    expect(await cluster.refresh()).toBe(true)
+    pod('web', server)
+    await cluster.refresh([pods])
+    expect(told.words).toEqual(['SYNCED Pod', 'ADDED web'])
     await server.stop()
-    expect(await cluster.refresh()).toBe(false)
+    await cluster.refresh([pods])
+    expect(told.words.at(-1)).toBe('UNAVAILABLE 0')
+  })
+
+  describe('an object that a watch with a selector reports as deleted', () => {
+    const labelled = (server: ApiServer, labels: Record<string, string>) =>
+      server.apply({
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: 'db-0', namespace: 'shop', labels },
+        spec: { nodeName: '' },
+      })
+    const reference = { ...pods, name: 'db-0' }
+
+    test('has changed while it exists: its labels are reported, and what becomes of it then', async () => {
+      const { server, cluster } = await start()
+      const told = new Observations()
+      labelled(server, { app: 'db' })
+      cluster.watch({ ...pods, labelSelector: 'app=db' }, told.sink)
+      await told.until('SYNCED Pod')
+      await server.until(({ openWatches }) => openWatches.length === 1)
+      server.patch(reference, { metadata: { labels: { app: 'other' } } })
+      await told.until('MODIFIED db-0')
+      expect(told.all.at(-1)).toMatchObject({ object: { metadata: { labels: { app: 'other' } } } })
+      await server.until(({ openWatches }) => openWatches.length === 2)
+      server.remove(reference)
+      await told.until('DELETED db-0')
+      expect(told.words).toEqual(['ADDED db-0', 'SYNCED Pod', 'MODIFIED db-0', 'DELETED db-0'])
+    })
+
+    test('is left to another watch that holds it', async () => {
+      const { server, cluster } = await start()
+      const told = new Observations()
+      labelled(server, { app: 'db', role: 'primary' })
+      cluster.watch({ ...pods, labelSelector: 'app=db' }, told.sink)
+      cluster.watch({ ...pods, labelSelector: 'role=primary' }, told.sink)
+      await told.until('SYNCED Pod', 2)
+      await server.until(({ openWatches }) => openWatches.length === 2)
+      server.patch(reference, { metadata: { labels: { app: 'db', role: 'replica' } } })
+      await told.until('MODIFIED db-0')
+      await cluster.refresh([{ ...pods, labelSelector: 'role=primary' }])
+      expect(told.words).not.toContain('DELETED db-0')
+    })
+
+    test('is gone when a list by its name does not contain it', async () => {
+      const { server, cluster } = await start()
+      const told = new Observations()
+      labelled(server, { app: 'db' })
+      cluster.watch({ ...pods, labelSelector: 'app=db' }, told.sink)
+      await told.until('SYNCED Pod')
+      await server.until(({ openWatches }) => openWatches.length === 1)
+      server.remove(reference)
+      await told.until('DELETED db-0')
+      expect(told.words).toEqual(['ADDED db-0', 'SYNCED Pod', 'DELETED db-0'])
+      expect(server.requests.at(-1)?.query.get('fieldSelector')).toBe('metadata.name=db-0')
+    })
+
+    test('that a fresh list lacks is looked for before the refresh ends', async () => {
+      const { server, cluster } = await start()
+      const told = new Observations()
+      labelled(server, { app: 'db' })
+      cluster.watch({ ...pods, labelSelector: 'app=db' }, told.sink)
+      await told.until('SYNCED Pod')
+      server.hang(true)
+      server.patch(reference, { metadata: { labels: { app: 'other' } } })
+      server.hang(false)
+      await cluster.refresh([{ ...pods, labelSelector: 'app=db' }])
+      expect(told.words).toEqual(['ADDED db-0', 'SYNCED Pod', 'MODIFIED db-0'])
+    })
   })
 
   test('nothing is told after the end', async () => {

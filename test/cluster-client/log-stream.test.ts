@@ -107,14 +107,3 @@ test.each([
   if (denial !== undefined) server.deny(denial)
   await expect(open({ previous: denial === undefined })).rejects.toMatchObject({ status })
 })
-
-test('that a log can be read says nothing of whether the server can be seen', async () => {
-  const { server, client, open } = await start()
-  let answers = 0
-  client.onAnswer = () => {
-    answers += 1
-  }
-  server.setLog(ref, 'one\n')
-  expect(await all(await open({ follow: false }))).toHaveLength(1)
-  expect(answers).toBe(0)
-})

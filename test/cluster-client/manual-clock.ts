@@ -52,6 +52,11 @@ export class ManualClock implements Clock {
     })
   }
 
+  /** Lets time pass without a timer that fires: the process stood still. */
+  skip(ms: number): void {
+    this.#now += ms
+  }
+
   /** Lets time pass; what falls due is called in its order. */
   advance(ms: number): void {
     const end = this.#now + ms

@@ -1,6 +1,7 @@
+import { codeOf } from '../../src/cluster/failures.ts'
 import type { Observation } from '../../src/cluster/feed.ts'
 
-/** A sink that remembers what it was told, in short words: `ADDED web`, `SYNCED Pod`, `ERROR 403`. */
+/** A sink that remembers what it was told, in short words: `ADDED web`, `SYNCED Pod`, `REFUSED 403`. */
 export class Observations {
   readonly all: Observation[] = []
   #waiting = new Set<() => void>()
@@ -36,8 +37,10 @@ function inWords(observation: Observation): string {
       return `${observation.type} ${observation.object.metadata.name}`
     case 'SYNCED':
       return `SYNCED ${observation.kind}`
-    case 'ERROR':
-      return `ERROR ${observation.code}`
+    case 'UNAVAILABLE':
+    case 'REFUSED':
+    case 'MISSING':
+      return `${observation.type} ${codeOf(observation)}`
     default:
       return observation.type
   }

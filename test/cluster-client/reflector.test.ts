@@ -1,6 +1,7 @@
 import { Client } from '../../src/cluster/client.ts'
 import type { WatchRequest } from '../../src/cluster/feed.ts'
 import { loadKubeconfig } from '../../src/cluster/kubeconfig.ts'
+import type { KubeObject } from '../../src/cluster/objects.ts'
 import { Reflector } from '../../src/cluster/reflector.ts'
 import { collectionPath, findResource } from '../../src/cluster/resource-path.ts'
 import { createStrip } from '../../src/cluster/strip.ts'
@@ -44,7 +45,8 @@ function follow({ server, clock, told }: Setting, request: WatchRequest = pods) 
     const resource = findResource(server.discovery.resources, request)
     return resource ? collectionPath(resource, request.namespace) : '/apis/gone.example/v1/things'
   }
-  const reflector = new Reflector(request, { client, clock, strip: createStrip(), path, sink: told.sink })
+  const onUnmatched = async (object: KubeObject) => told.sink({ type: 'DELETED', object })
+  const reflector = new Reflector(request, { client, clock, strip: createStrip(), path, sink: told.sink, onUnmatched })
   const running = reflector.run()
   endings.push(async () => {
     reflector.close()
@@ -242,7 +244,7 @@ describe('the end of a watch', () => {
     follow(setting)
     await watching(setting)
     setting.server.sendBrokenLine()
-    await setting.told.until('ERROR 0')
+    await setting.told.until('UNAVAILABLE 0')
     expect(setting.told.all.at(-1)).toMatchObject({ message: expect.stringContaining('not JSON'), kind: 'Pod' })
     await setting.clock.untilPending(100)
     setting.clock.advance(100)
@@ -281,7 +283,7 @@ describe('silence', () => {
     setting.server.hang(false)
     setting.clock.advance(400)
     await setting.told.until('ALIVE')
-    expect(setting.told.words).toEqual(['ADDED web', 'SYNCED Pod', 'ERROR 0', 'ALIVE'])
+    expect(setting.told.words).toEqual(['ADDED web', 'SYNCED Pod', 'UNAVAILABLE 0', 'ALIVE'])
   })
 
   test('a watch that the server does not end in time is ended and renewed', async () => {
@@ -312,18 +314,18 @@ describe('failures', () => {
     await setting.server.start()
     setting.clock.advance(5000)
     await setting.told.until('ALIVE')
-    expect(setting.told.words).toEqual(['ADDED web', 'SYNCED Pod', 'ERROR 0', 'ALIVE'])
+    expect(setting.told.words).toEqual(['ADDED web', 'SYNCED Pod', 'UNAVAILABLE 0', 'ALIVE'])
   })
 
   test('what the server asks for in Retry-After is granted', async () => {
     const setting = await setUp()
     setting.server.failNext(1, 429, { retryAfterSeconds: 7 })
     follow(setting)
-    await setting.told.until('ERROR 429')
+    await setting.told.until('UNAVAILABLE 429')
     await setting.clock.untilPending(7_000)
     setting.clock.advance(7_000)
     await setting.told.until('SYNCED Pod')
-    expect(setting.told.words).toEqual(['ERROR 429', 'ALIVE', 'ADDED web', 'SYNCED Pod'])
+    expect(setting.told.words).toEqual(['UNAVAILABLE 429', 'ADDED web', 'ALIVE', 'SYNCED Pod'])
   })
 
   test('an error inside a watch is told with its status', async () => {
@@ -331,41 +333,43 @@ describe('failures', () => {
     follow(setting)
     await watching(setting)
     setting.server.errorWatches(500)
-    await setting.told.until('ERROR 500')
+    await setting.told.until('UNAVAILABLE 500')
     await setting.clock.untilPending(100)
     setting.clock.advance(100)
     await setting.told.until('ALIVE')
   })
 
-  test('a forbidden list is told once and tried again rarely, so that granted access heals it', async () => {
+  test('a forbidden list is reported once, tried again soon and then rarely, so that granted access heals it', async () => {
     const setting = await setUp()
     setting.server.deny({ verb: 'list', resource: 'pods' })
     follow(setting)
+    for (let soon = 1; soon <= 4; soon++) {
+      await setting.clock.untilPending(7_000)
+      setting.clock.advance(7_000)
+    }
     await setting.clock.untilPending(20_000)
     expect(setting.told.all[0]).toMatchObject({
       ...pods,
       message: expect.stringContaining('cannot list resource "pods"'),
     })
-    setting.clock.advance(20_000)
-    await setting.clock.untilPending(20_000)
-    expect(lists(setting.server)).toHaveLength(2)
+    expect(lists(setting.server)).toHaveLength(5)
     setting.server.allowAll()
     setting.clock.advance(20_000)
     await setting.told.until('SYNCED Pod')
-    expect(setting.told.words).toEqual(['ERROR 403', 'ALIVE', 'ADDED web', 'SYNCED Pod'])
+    expect(setting.told.words).toEqual(['REFUSED 403', 'ADDED web', 'ALIVE', 'SYNCED Pod'])
   })
 
-  test('access that is withdrawn and given back is told, though nothing has changed meanwhile', async () => {
+  test('access that is withdrawn and restored is reported, though nothing has changed meanwhile', async () => {
     const setting = await setUp()
     const reflector = follow(setting)
     await watching(setting)
     setting.server.deny({ verb: 'list', resource: 'pods' })
-    expect(await reflector.refresh()).toBe(true)
-    await setting.clock.untilPending(20_000)
+    await reflector.refresh()
+    await setting.clock.untilPending(7_000)
     setting.server.allowAll()
-    setting.clock.advance(20_000)
+    setting.clock.advance(7_000)
     await setting.told.until('SYNCED Pod', 2)
-    expect(setting.told.words).toEqual(['ADDED web', 'SYNCED Pod', 'ERROR 403', 'ALIVE', 'SYNCED Pod'])
+    expect(setting.told.words).toEqual(['ADDED web', 'SYNCED Pod', 'REFUSED 403', 'ALIVE', 'SYNCED Pod'])
   })
 
   test('where watching is forbidden it lists every 5 s, and tries to watch again after a minute', async () => {
@@ -392,11 +396,11 @@ describe('failures', () => {
   test('a kind that is not there (any more) is told as 404', async () => {
     const setting = await setUp()
     follow(setting, { apiVersion: 'gone.example/v1', kind: 'Thing' })
-    await setting.told.until('ERROR 404')
+    await setting.told.until('MISSING 404')
     await setting.clock.untilPending(5_000)
   })
 
-  test('refused credentials are told twice, for they were read again in between', async () => {
+  test('refused credentials are final, for they were read again in between', async () => {
     const setting = await setUp({ tokens: ['first-token'] })
     follow(setting)
     await watching(setting)
@@ -405,7 +409,8 @@ describe('failures', () => {
     await setting.clock.untilPending(100)
     setting.clock.advance(100)
     await setting.clock.untilPending(20_000)
-    expect(setting.told.words).toEqual(['ADDED web', 'SYNCED Pod', 'ERROR 401', 'ERROR 401'])
+    expect(setting.told.words).toEqual(['ADDED web', 'SYNCED Pod', 'REFUSED 401'])
+    expect(setting.told.all.at(-1)).toMatchObject({ final: true })
     expect(watches(setting.server)).toHaveLength(3)
   })
 })
@@ -418,7 +423,7 @@ describe('a refresh', () => {
     setting.server.cutWatches()
     await setting.clock.untilPending(100)
     setting.server.patch(web, { status: { phase: 'Running' } })
-    expect(await reflector.refresh()).toBe(true)
+    await reflector.refresh()
     expect(setting.told.words).toEqual(['ADDED web', 'SYNCED Pod', 'MODIFIED web'])
     await watching(setting)
     setting.server.remove(web)
@@ -433,36 +438,52 @@ describe('a refresh', () => {
     await setting.server.until((server) => lists(server).length === 1)
     const refreshed = reflector.refresh()
     setting.server.hang(false)
-    expect(await refreshed).toBe(true)
+    await refreshed
     expect(lists(setting.server)).toHaveLength(2)
   })
 
-  test('does not succeed when the server does not answer', async () => {
+  test('ends a first list that hangs', async () => {
     const setting = await setUp()
-    const reflector = follow(setting)
-    await watching(setting)
     setting.server.hang(true)
+    const reflector = follow(setting)
+    await setting.server.until((server) => lists(server).length === 1)
     const refreshed = reflector.refresh()
     await setting.server.until((server) => lists(server).length === 2)
     setting.clock.advance(10_000)
-    expect(await refreshed).toBe(false)
+    await refreshed
+    expect(setting.told.words).toEqual(['UNAVAILABLE 0'])
   })
 
-  test('does not succeed when the server is gone, and is told', async () => {
+  test('ends with the report that the server does not answer, since its last success', async () => {
+    const setting = await setUp()
+    const reflector = follow(setting)
+    await watching(setting)
+    const lastSuccessAt = setting.clock.now()
+    setting.server.hang(true)
+    setting.clock.advance(20_000)
+    const refreshed = reflector.refresh()
+    await setting.server.until((server) => lists(server).length === 2)
+    setting.clock.advance(10_000)
+    await refreshed
+    expect(setting.told.all.at(-1)).toMatchObject({ type: 'UNAVAILABLE', code: 0, lastSuccessAt })
+  })
+
+  test('ends with the report that the server is gone', async () => {
     const setting = await setUp()
     const reflector = follow(setting)
     await watching(setting)
     await setting.server.stop()
-    expect(await reflector.refresh()).toBe(false)
-    await setting.told.until('ERROR 0')
+    await reflector.refresh()
+    expect(setting.told.words.at(-1)).toBe('UNAVAILABLE 0')
   })
 
   test('of what may not be read is answered: there is nothing newer to see', async () => {
     const setting = await setUp()
     setting.server.deny({ verb: 'list', resource: 'pods' })
     const reflector = follow(setting)
-    await setting.told.until('ERROR 403')
-    expect(await reflector.refresh()).toBe(true)
+    await setting.told.until('REFUSED 403')
+    await reflector.refresh()
+    expect(setting.told.words).toEqual(['REFUSED 403'])
   })
 
   test('of a closed reflector does not hang', async () => {
@@ -470,7 +491,7 @@ describe('a refresh', () => {
     const reflector = follow(setting)
     await setting.told.until('SYNCED Pod')
     reflector.close()
-    expect(await reflector.refresh()).toBe(false)
+    await expect(reflector.refresh()).resolves.toBeUndefined()
   })
 })
 

@@ -5,8 +5,14 @@ import { type Knowledge, Store } from '../../src/cluster/store.ts'
 const pods: WatchRequest = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop' }
 const everywhere: WatchRequest = { apiVersion: 'v1', kind: 'Pod' }
 const listed = (request: WatchRequest): Observation => ({ type: 'SYNCED', ...request })
-const refused = (request: WatchRequest): Observation => ({ type: 'ERROR', code: 403, message: 'no', ...request })
-const unserved = (request: WatchRequest): Observation => ({ type: 'ERROR', code: 404, message: 'no kind', ...request })
+const refused = (request: WatchRequest): Observation => ({
+  type: 'REFUSED',
+  what: 'access',
+  final: false,
+  message: 'no',
+  ...request,
+})
+const unserved = (request: WatchRequest): Observation => ({ type: 'MISSING', message: 'no kind', ...request })
 
 function storeAfter(observations: readonly Observation[]): Store {
   const store = new Store(() => true)
@@ -37,7 +43,7 @@ describe('what a store knows of the pods of a namespace', () => {
   })
 
   it('holds no refusal any more once they were listed', () => {
-    expect(storeAfter([refused(pods)]).refusal(pods)).toMatchObject({ code: 403, message: 'no' })
+    expect(storeAfter([refused(pods)]).refusal(pods)).toMatchObject({ what: 'access', message: 'no' })
     expect(storeAfter([refused(pods), listed(pods)]).refusal(pods)).toBeUndefined()
   })
 })

@@ -1,4 +1,5 @@
-import type { FeedEvent, Observation, WatchRequest } from '../../src/cluster/feed.ts'
+import { failureOf } from '../../src/cluster/failures.ts'
+import type { Failure, FeedEvent, Observation, WatchRequest } from '../../src/cluster/feed.ts'
 import type { DeploymentSpec, DeploymentStatus, KubeObject, ObjectMeta, PodStatus } from '../../src/cluster/objects.ts'
 import { covers } from '../../src/cluster/store.ts'
 import { Gate } from '../../src/gate/gate.ts'
@@ -65,17 +66,27 @@ export function deleted(...objects: readonly KubeObject[]): Observation[] {
 
 const apiVersions: Readonly<Record<string, string>> = { Deployment: 'apps/v1', ReplicaSet: 'apps/v1' }
 
+function requestOf(kind: string): WatchRequest {
+  return { apiVersion: apiVersions[kind] ?? 'v1', kind, namespace: 'shop' }
+}
+
 /** The first lists of these kinds are complete. */
 export function synced(...kinds: readonly string[]): Observation[] {
-  return kinds.map((kind) => ({ type: 'SYNCED', apiVersion: apiVersions[kind] ?? 'v1', kind, namespace: 'shop' }))
+  return kinds.map((kind) => ({ type: 'SYNCED', ...requestOf(kind) }))
 }
 
 /** The first lists of all that a Deployment takes are complete. */
 export const allSynced: Observation[] = synced('Deployment', 'ReplicaSet', 'Pod', 'Event')
 
-export function failed(code: number, kind?: string, message = `status ${code}`): Observation {
-  const request = kind === undefined ? {} : { apiVersion: apiVersions[kind] ?? 'v1', kind, namespace: 'shop' }
-  return { type: 'ERROR', code, message, ...request }
+export function failed(code: number, kind?: string, message = `status ${code}`): Failure {
+  const failure = failureOf(code, message, kind === undefined ? {} : requestOf(kind))
+  if (failure === undefined) throw new Error(`status ${code} is no failure`)
+  return failure
+}
+
+/** A watch of a kind that reports when it last succeeded. */
+export function unavailable(kind: string, lastSuccess: number, code = 0): Observation {
+  return { ...requestOf(kind), type: 'UNAVAILABLE', code, message: 'no answer', lastSuccessAt: moment(lastSuccess) }
 }
 
 export const alive: Observation = { type: 'ALIVE' }

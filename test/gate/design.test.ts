@@ -405,7 +405,7 @@ const sections: Readonly<Record<string, readonly Case[]>> = {
       rollout([at(20, failed(0))], { timeout: '60s' }),
       'unknown api-unreachable 60',
     ],
-    ['for 20 s can', rollout([at(40, failed(0))], { timeout: '60s' }), 'timed-out still-running 60'],
+    ['for 20 s waits for an answer', rollout([at(40, failed(0))], { timeout: '60s' }), 'unknown api-unreachable 70'],
     ['from the beginning is misconfigured', tape({}, [at(1, failed(0))]), 'misconfigured api-unreachable 31'],
     ['of its target is misconfigured', tape({}, [at(1, failed(403, 'Deployment'))]), 'misconfigured forbidden 1'],
     ['of a kind that was never listed knows nothing', tape({}, [at(1, synced('Pod'))]), 'unknown api-unreachable 30'],

@@ -99,14 +99,14 @@ describe('whatever happens in a cluster', () => {
     expect(readies).toBeGreaterThan(50)
   })
 
-  it('the gate ends, no later than by its timeout', () => {
+  it('the gate ends by its timeout, which may wait 30 s for an answer', () => {
     const outcomes = new Set<string | undefined>()
     fc.assert(
       fc.property(sequences, settings, (events, options) => {
         const { verdict, finishedAt } = feed(gateOf(events, options), events).timeline()
         outcomes.add(verdict?.outcome)
         expect(verdict).toBeDefined()
-        expect(finishedAt).toBeLessThanOrEqual(start + options.timeoutMs)
+        expect(finishedAt).toBeLessThanOrEqual(start + options.timeoutMs + 30_000)
       }),
       parameters,
     )

@@ -3,12 +3,19 @@ import { createInterface } from 'node:readline'
 import { pipeline } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createGunzip } from 'node:zlib'
-import type { ApiResource, Observation } from '../../src/cluster/feed.ts'
+import type { ApiResource, Failure, Observation, WatchRequest } from '../../src/cluster/feed.ts'
 import type { ApiServer } from './api-server.ts'
 import { guessResource } from './resources.ts'
 
 /** One line of a recording after the first. */
-export type RecordedEvent = Observation & { readonly at: string }
+export type RecordedEvent = (Exclude<Observation, Failure> | RecordedFailure) & { readonly at: string }
+
+/** A failure as a recording writes it. */
+type RecordedFailure = {
+  readonly type: 'ERROR'
+  readonly code: number
+  readonly message: string
+} & Partial<WatchRequest>
 
 /** The first line of a recording, as far as playing it needs. */
 export interface RecordingHeader {

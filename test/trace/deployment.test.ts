@@ -1,4 +1,5 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
+import { failed } from '../gate/builders.ts'
 import {
   complete,
   condition,
@@ -170,11 +171,7 @@ describe('a resource that is not there', () => {
 
 describe('what cannot be seen', () => {
   test('pods that may not be read are said to be so, and done without', () => {
-    const trace = createTrace(target, [
-      0,
-      ...added(v1),
-      { type: 'ERROR', code: 403, kind: 'Pod', message: 'no', namespace: 'shop' },
-    ])
+    const trace = createTrace(target, [0, ...added(v1), failed(403, 'Pod', 'no')])
     expect(picture(trace, 5)).toContain('! Pods cannot be read: no')
     expect(picture(trace, 5)[1]).not.toBe('… looking')
   })
@@ -183,14 +180,14 @@ describe('what cannot be seen', () => {
     const trace = createTrace(target)
     trace.handle({ type: 'ADDED', object: v1, at: 0 })
     for (const request of trace.requests) {
-      const missing = { type: 'ERROR', code: 404, message: 'no such kind', ...request, at: 0 } as const
+      const missing = { type: 'MISSING', message: 'no such kind', ...request, at: 0 } as const
       trace.handle(request.kind === 'Pod' ? missing : { type: 'SYNCED', ...request, at: 0 })
     }
     expect(picture(trace, 5)[1]).not.toBe('… looking')
   })
 
   test('a server that is not heard is told until it is heard again', () => {
-    const error = { type: 'ERROR', code: 0, message: 'connection refused' } as const
+    const error = failed(0, undefined, 'connection refused')
     const trace = createTrace(target, [0, ...added(v1)], [5, error])
     expect(picture(trace, 6)).toContain('! not heard from the server just now: connection refused')
     trace.handle({ type: 'ALIVE', at: 7 })

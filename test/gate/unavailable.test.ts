@@ -1,6 +1,7 @@
 import type { FeedEvent } from '../../src/cluster/feed.ts'
-import { Sight } from '../../src/gate/sight.ts'
-import { complete, createDeployment, moment, podStatus, readyStatus, waiting } from '../lifecycle/builders.ts'
+import { AskedRequests } from '../../src/cluster/store.ts'
+import { ApiHealth } from '../../src/gate/api-health.ts'
+import { complete, createDeployment, podStatus, readyStatus, waiting } from '../lifecycle/builders.ts'
 import {
   added,
   alive,
@@ -22,28 +23,29 @@ const web = createWorkload('web')
 const api = createWorkload('api')
 const first = at(0, web.creating, allSynced)
 
-function sightOf(...steps: readonly FeedEvent[][]): Sight {
-  const sight = new Sight()
-  for (const event of steps.flat()) sight.observe(event)
-  return sight
+const pods = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop' }
+
+function healthAfter(...steps: readonly FeedEvent[][]): ApiHealth {
+  const health = new ApiHealth(new AskedRequests())
+  for (const event of steps.flat()) health.observe(event)
+  return health
 }
 
-describe('the API cannot be seen', () => {
+describe('the watch of pods is unavailable', () => {
   it.each([0, 401, 429, 500, 503])('after an error %d', (code) => {
-    expect(sightOf(at(0, synced('Pod')), at(1, failed(code))).isBlind).toBe(true)
+    expect(healthAfter(at(0, synced('Pod')), at(1, failed(code))).isUnavailable([pods])).toBe(true)
   })
 
-  it.each([403, 404, 410])('but can after an error %d, which is an answer', (code) => {
-    expect(sightOf(at(0, synced('Pod')), at(1, failed(code))).isBlind).toBe(false)
+  it.each([403, 404])('but not after an error %d, which is an answer', (code) => {
+    expect(healthAfter(at(0, synced('Pod')), at(1, failed(code))).isUnavailable([pods])).toBe(false)
   })
 
   it.each<[string, FeedEvent[]]>([
-    ['a sign of life', at(2, alive)],
-    ['an object', at(2, added(createDeployment()))],
-    ['a deletion', at(2, deleted(createDeployment()))],
-    ['a list', at(2, synced('Pod'))],
+    ['the server answers', at(2, alive)],
+    ['a deployment is reported, and the error names no kind', at(2, added(createDeployment()))],
+    ['pods are listed', at(2, synced('Pod'))],
   ])('until %s', (_, event) => {
-    expect(sightOf(at(0, synced('Pod')), at(1, failed(0)), event).isBlind).toBe(false)
+    expect(healthAfter(at(0, synced('Pod')), at(1, failed(0)), event).isUnavailable([pods])).toBe(false)
   })
 
   it.each<[string, FeedEvent[]]>([
@@ -52,18 +54,21 @@ describe('the API cannot be seen', () => {
       at(2, { type: 'LOG', namespace: 'shop', pod: 'p', container: 'c', previous: false, text: '' }),
     ],
     ['the end of a recording', at(2, { type: 'END' })],
-    ['another error', at(2, failed(500))],
-    ['an answer that says no', at(2, failed(403))],
+    ['another error', at(2, failed(500, 'Pod'))],
+    ['a deployment', at(2, added(createDeployment()))],
+    ['the watch of another kind', at(2, { type: 'ALIVE', ...pods, kind: 'Service' })],
+    ['a list of another kind', at(2, synced('Service'))],
   ])('and not until %s', (_, event) => {
-    expect(sightOf(at(0, synced('Pod')), at(1, failed(0)), event).isBlind).toBe(true)
+    expect(healthAfter(at(0, synced('Pod')), at(1, failed(0, 'Pod')), event).isUnavailable([pods])).toBe(true)
   })
 
-  it('since the first error of the spell', () => {
-    expect(sightOf(at(0, synced('Pod')), at(1, failed(0)), at(60, failed(500))).dueAt).toBe(moment(121))
+  it('and only it, when the error names its kind', () => {
+    const health = healthAfter(at(0, synced('Pod')), at(1, failed(0, 'Pod')))
+    expect(health.isUnavailable([{ ...pods, kind: 'Service' }])).toBe(false)
   })
 })
 
-describe('a gate that loses sight', () => {
+describe('a gate without an answer', () => {
   it.each<[string, FeedEvent[][], Partial<Run>]>([
     [
       'is unknown after 2 m',
@@ -133,9 +138,14 @@ describe('a gate that loses sight', () => {
     })
   })
 
-  it('is not yet blind when its timeout comes just after access was withdrawn', () => {
+  it('waits with its timeout for access that was withdrawn just before', () => {
     const steps = [first, at(50, failed(403, 'Deployment', 'no'))]
-    expect(run(steps, { settings: { timeoutMs: 60_000 } })).toMatchObject({ outcome: 'timed-out', seconds: 60 })
+    const settings = { timeoutMs: 60_000 }
+    expect(run(steps, { settings })).toMatchObject({ outcome: 'unknown', reason: 'forbidden', seconds: 80 })
+    expect(run([...steps, at(65, synced('Deployment'))], { settings })).toMatchObject({
+      outcome: 'timed-out',
+      seconds: 65,
+    })
   })
 
   it('goes on when the server answers before 2 m are over', () => {
@@ -210,16 +220,16 @@ describe('clocks while the API cannot be seen', () => {
       {},
       { outcome: 'unknown', reason: 'api-unreachable', seconds: 60 },
     ],
-    ['the timeout is a timeout before', 30.001, {}, { outcome: 'timed-out', seconds: 60 }],
+    ['the timeout waits for an answer before', 40, {}, { outcome: 'unknown', reason: 'api-unreachable', seconds: 70 }],
   ])('%s', (_, from, options, expected) => {
     expect(run([first, at(from, failed(0))], { ...options, settings: { timeoutMs: 60_000 } })).toMatchObject(expected)
   })
 })
 
-it.each([404, 410])('an error %d neither blinds nor ends anything', (code) => {
+it('a kind that the server does not know neither makes the API unavailable nor ends anything', () => {
   const steps = [
     first,
-    at(10, failed(code, 'Pod')),
+    at(10, failed(404, 'Pod')),
     at(200, modified(web.pod(readyStatus(200)), web.deployment(complete()))),
   ]
   expect(run(steps)).toMatchObject({ outcome: 'ready', seconds: 210 })

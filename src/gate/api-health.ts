@@ -1,0 +1,251 @@
+import { type Failure, type FeedEvent, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
+import { type AskedRequests, covers } from '../cluster/store.ts'
+import { pluralOf } from '../plan/kinds.ts'
+import type { Verdict } from './timeline.ts'
+
+/** Without a success for this time nobody can say how the rollout stands (DESIGN §2, "Blind is not stalled"). */
+const unknownMs = 2 * 60_000
+/** A server that never answered is a mistake in the kubeconfig. */
+const neverReachedMs = 30_000
+/** Withdrawn access is believed after this time: a Role may just be replaced. */
+const withdrawnMs = 30_000
+/** The gate's timeout decides nothing when there was no success for this time. */
+export const unseenAtTimeoutMs = 30_000
+
+/** A watch that cannot be read, since its last success. Moments are milliseconds since the epoch. */
+interface Unavailable {
+  readonly request: Partial<WatchRequest>
+  /** As the watch reports it; where a recording does not contain it, the moment of the failure. */
+  readonly lastSuccessAt: number
+  readonly failure: Failure
+  /** The watch itself reported its last success; it also reports when it can be read again. */
+  readonly isExact: boolean
+}
+
+/** Access to a target that was readable before. */
+interface Withdrawal {
+  readonly request: WatchRequest
+  /** The target's name for people. */
+  readonly name: string
+  readonly at: number
+  readonly message: string
+}
+
+/**
+ * When each watch last succeeded, and whether it is unavailable or refused. A watch that reports nothing is healthy: each
+ * is renewed within 45 s, or reports that it is unavailable.
+ */
+export class ApiHealth {
+  readonly #asked: AskedRequests
+  #wasReached = false
+  readonly #unavailable = new Map<string, Unavailable>()
+  #withdrawals: readonly Withdrawal[] = []
+  /** In a row, without a success in between. */
+  #credentialRefusals = 0
+
+  /** `asked` are the requests that are watched. */
+  constructor(asked: AskedRequests) {
+    this.#asked = asked
+  }
+
+  /** Takes one line of the feed. Returns what became unavailable or available by it, one sentence each. */
+  observe(event: FeedEvent): readonly string[] {
+    if (this.isGood && !isFailure(event)) {
+      this.#take(event)
+      return []
+    }
+    const before = this.#lacks()
+    const withdrawn = this.#withdrawals
+    this.#take(event)
+    const now = this.#lacks()
+    return [
+      ...[...now]
+        .filter(([subject]) => !before.has(subject))
+        .map(([, { words }]) => `${words}: deadlines wait for an answer`),
+      ...[...before]
+        .filter(([subject]) => !now.has(subject))
+        .map(([subject, { lastSuccessAt }]) => `${returned(subject)} after ${seconds(event.at - lastSuccessAt)}`),
+      ...withdrawn
+        .filter((withdrawal) => !this.#withdrawals.includes(withdrawal))
+        .map(({ name, at }) => `access to ${name} was restored after ${seconds(event.at - at)}`),
+    ]
+  }
+
+  #take(event: FeedEvent): void {
+    if (isFailure(event)) {
+      this.#fail(event)
+      return
+    }
+    switch (event.type) {
+      case 'LOG':
+      case 'CANCEL':
+      case 'END':
+        return
+      case 'ADDED':
+      case 'MODIFIED':
+      case 'DELETED':
+        this.#succeed()
+        this.#recover(event.object.kind)
+        return
+      case 'SYNCED':
+        this.#succeed()
+        this.#recover(event.kind, event)
+        this.#withdrawals = this.#withdrawals.filter(({ request }) => !this.#asked.concerns(event, request))
+        return
+      case 'ALIVE':
+        this.#succeed()
+        this.#recover(event.kind, event)
+        return
+      default:
+        this.#succeed()
+    }
+  }
+
+  /** Takes that access to a target was withdrawn. */
+  withdraw(withdrawal: Withdrawal): void {
+    this.#withdrawals = [...this.#withdrawals, withdrawal]
+  }
+
+  isWithdrawn(request: WatchRequest): boolean {
+    return this.#withdrawals.some((withdrawal) => requestKey(withdrawal.request) === requestKey(request))
+  }
+
+  /** Nothing is unavailable, and no access withdrawn. */
+  get isGood(): boolean {
+    return this.#unavailable.size === 0 && this.#withdrawals.length === 0
+  }
+
+  /** Whether any of these watches is unavailable, or its access withdrawn. */
+  isUnavailable(requests: readonly WatchRequest[]): boolean {
+    return !this.isGood && this.lastSuccessAt(requests) !== undefined
+  }
+
+  /** The earliest last success of those of these watches that are unavailable or withdrawn. */
+  lastSuccessAt(requests: readonly WatchRequest[]): number | undefined {
+    const moments = [
+      ...this.#failing(requests).map(({ lastSuccessAt }) => lastSuccessAt),
+      ...this.#withdrawn(requests).map(({ at }) => at),
+    ]
+    return moments.length === 0 ? undefined : Math.min(...moments)
+  }
+
+  /** When the lack of these watches ends the gate. */
+  dueAt(requests: readonly WatchRequest[]): number | undefined {
+    if (this.isGood) return undefined
+    const moments = [
+      ...this.#failing(requests).map((each) => each.lastSuccessAt + (this.#wasReached ? unknownMs : neverReachedMs)),
+      ...this.#withdrawn(requests).map(({ at }) => at + withdrawnMs),
+    ]
+    return moments.length === 0 ? undefined : Math.min(...moments)
+  }
+
+  /** The verdict that the lack of these watches gives, if its time has come. */
+  verdict(requests: readonly WatchRequest[], now: number): Verdict | undefined {
+    if (this.#credentialRefusals >= 2) return this.lost(requests, now)
+    const dueAt = this.dueAt(requests)
+    return dueAt !== undefined && now >= dueAt ? this.lost(requests, now) : undefined
+  }
+
+  /** The verdict of a gate that ends now for the lack of these watches. */
+  lost(requests: readonly WatchRequest[], now: number): Verdict {
+    const [failing] = this.#failing(requests).toSorted((a, b) => a.lastSuccessAt - b.lastSuccessAt)
+    const [withdrawn] = this.#withdrawn(requests)
+    if (failing === undefined)
+      return { outcome: 'unknown', reason: 'forbidden', message: withdrawn?.message ?? 'access was withdrawn' }
+    const { failure } = failing
+    const isRefused = failure.type === 'REFUSED'
+    const words = isRefused ? 'the API server refuses the credentials' : lackOf(failing, now)
+    return {
+      outcome: this.#wasReached ? 'unknown' : 'misconfigured',
+      reason: isRefused ? 'credentials-expired' : 'api-unreachable',
+      message: failure.message === '' ? words : `${words}: ${failure.message}`,
+    }
+  }
+
+  /** What cannot be read now, for the heartbeat: one sentence for each kind; empty when all can. */
+  describe(now: number): readonly string[] {
+    return [...new Set([...this.#unavailable.values()].map((each) => lackOf(each, now)))]
+  }
+
+  #fail(failure: Failure & FeedEvent): void {
+    const key = requestKey(failure)
+    if (failure.type === 'MISSING' || (failure.type === 'REFUSED' && failure.what === 'access')) {
+      // The server answered: what it refuses is for the store and the gate.
+      if (failure.kind !== undefined) this.#unavailable.delete(key)
+      return
+    }
+    if (failure.type === 'REFUSED') this.#credentialRefusals += failure.final ? 2 : 1
+    const { apiVersion, kind, namespace, name, labelSelector } = failure
+    const request = Object.fromEntries(
+      Object.entries({ apiVersion, kind, namespace, name, labelSelector }).filter(([, value]) => value !== undefined),
+    )
+    const reported = failure.type === 'UNAVAILABLE' ? failure.lastSuccessAt : undefined
+    const known = this.#unavailable.get(key)
+    this.#unavailable.set(key, {
+      request,
+      failure,
+      lastSuccessAt: known?.lastSuccessAt ?? reported ?? failure.at,
+      isExact: reported !== undefined || (known?.isExact ?? false),
+    })
+  }
+
+  #succeed(): void {
+    this.#wasReached = true
+    this.#credentialRefusals = 0
+  }
+
+  /**
+   * Takes that something of a kind was reported; without a kind, everything can be read again. A watch that reports its
+   * own state recovers only by its own report.
+   */
+  #recover(kind: string | undefined, report?: Partial<WatchRequest>): void {
+    for (const [key, { isExact, request }] of this.#unavailable) {
+      const isOfKind = kind === undefined || request.kind === undefined || request.kind === kind
+      const isReported = report !== undefined && (kind === undefined || covers(report, request as WatchRequest))
+      if (isReported || (!isExact && isOfKind)) this.#unavailable.delete(key)
+    }
+  }
+
+  /** What cannot be read, by subject: '' is the API server, else the plural of a kind. */
+  #lacks(): Map<string, { readonly words: string; readonly lastSuccessAt: number }> {
+    const lacks = new Map<string, { words: string; lastSuccessAt: number }>()
+    for (const watch of this.#unavailable.values()) {
+      const subject = subjectOf(watch)
+      const { message } = watch.failure
+      const words = `${subject === '' ? 'the API server does not answer' : `${subject} cannot be read`}${message === '' ? '' : ` (${message})`}`
+      const lastSuccessAt = Math.min(watch.lastSuccessAt, lacks.get(subject)?.lastSuccessAt ?? Infinity)
+      lacks.set(subject, { words: lacks.get(subject)?.words ?? words, lastSuccessAt })
+    }
+    return lacks
+  }
+
+  #failing(requests: readonly WatchRequest[]): readonly Unavailable[] {
+    return [...this.#unavailable.values()].filter(({ request: failed }) =>
+      requests.some((request) => this.#asked.concerns(failed, request)),
+    )
+  }
+
+  #withdrawn(requests: readonly WatchRequest[]): readonly Withdrawal[] {
+    const keys = new Set(requests.map(requestKey))
+    return this.#withdrawals.filter(({ request }) => keys.has(requestKey(request)))
+  }
+}
+
+function subjectOf({ request, failure }: Unavailable): string {
+  const isServer = failure.type !== 'UNAVAILABLE' || failure.code === 0
+  return isServer || request.kind === undefined ? '' : pluralOf(request.kind)
+}
+
+function lackOf(watch: Unavailable, now: number): string {
+  const subject = subjectOf(watch)
+  const since = seconds(now - watch.lastSuccessAt)
+  return subject === '' ? `the API server has not answered for ${since}` : `${subject} could not be read for ${since}`
+}
+
+function returned(subject: string): string {
+  return subject === '' ? 'the API server answers again' : `${subject} can be read again`
+}
+
+function seconds(ms: number): string {
+  return `${Math.round(ms / 1000)} s`
+}

@@ -1,0 +1,176 @@
+import type { FeedEvent } from '../../src/cluster/feed.ts'
+import { complete, moment, readyStatus, terminated } from '../lifecycle/builders.ts'
+import {
+  added,
+  alive,
+  allSynced,
+  at,
+  createTarget,
+  createWorkload,
+  deleted,
+  failed,
+  modified,
+  run,
+  runUntil,
+  synced,
+  unavailable,
+} from './builders.ts'
+
+const web = createWorkload('web')
+const widget = { apiVersion: 'acme.io/v1', kind: 'Widget', namespace: 'shop' }
+const widgetTarget = createTarget({ apiVersion: widget.apiVersion, kind: widget.kind, name: 'w' })
+const createWidget = (status: object, resourceVersion = '1') => ({
+  apiVersion: widget.apiVersion,
+  kind: widget.kind,
+  metadata: { name: 'w', namespace: 'shop', uid: 'widget-uid', generation: 1, resourceVersion },
+  status: { observedGeneration: 1, ...status },
+})
+const readyWidget = createWidget({ conditions: [{ type: 'Ready', status: 'True' }] })
+const widgetsSynced = { type: 'SYNCED', ...widget } as const
+const widgetsFail = { ...failed(500, undefined, 'conversion webhook failed'), ...widget, lastSuccessAt: moment(0) }
+const webReady = (second: number) => at(second, modified(web.pod(readyStatus(second - 60)), web.deployment(complete())))
+const both = { targets: [widgetTarget, web.target] }
+const start: FeedEvent[] = at(0, added(readyWidget), widgetsSynced, web.creating, allSynced)
+
+describe('a kind that becomes unreadable after its target was ready', () => {
+  it('keeps the gate from ready, whatever other kinds answer', () => {
+    const { outcome, reason, seconds, message } = run([start, at(5, widgetsFail), webReady(20)], both)
+    expect({ outcome, reason, seconds }).toEqual({ outcome: 'unknown', reason: 'api-unreachable', seconds: 120 })
+    expect(message).toBe('Widgets could not be read for 120 s: conversion webhook failed')
+  })
+
+  it('lets the gate be ready once it is readable again and still ready', () => {
+    const back = at(60, { ...alive, ...widget })
+    expect(run([start, at(5, widgetsFail), webReady(20), back], both)).toMatchObject({ outcome: 'ready', seconds: 60 })
+  })
+
+  it('shows the failure that was hidden meanwhile', () => {
+    const failedWidget = createWidget({ conditions: [{ type: 'Stalled', status: 'True', reason: 'Broken' }] }, '2')
+    const back = at(60, modified(failedWidget), { ...alive, ...widget })
+    expect(run([start, at(5, widgetsFail), webReady(20), back], both)).toMatchObject({ outcome: 'failed' })
+  })
+
+  it('does not stop the deadlines of targets that do not need it', () => {
+    const impatient = { ...web.target, clocks: { timeoutMs: 30_000 } }
+    const { targets } = run([start, at(5, widgetsFail)], { targets: [widgetTarget, impatient] })
+    expect(targets[1]).toMatchObject({ outcome: 'timed-out', seconds: 30 })
+  })
+
+  it('is logged when it is lost and when it returns, and in the heartbeat', () => {
+    const { entries } = runUntil(95, [start, at(5, widgetsFail), at(90, { ...alive, ...widget })], both)
+    expect(entries).toContain('5 note Widgets cannot be read (conversion webhook failed): deadlines wait for an answer')
+    expect(entries).toContain('90 note Widgets can be read again after 90 s')
+    expect(entries.find((entry) => entry.startsWith('35 heartbeat'))).toContain('Widgets could not be read for 35 s')
+  })
+})
+
+describe('no success counts from the last success', () => {
+  const lost = (lastSuccess: number, code = 0) => unavailable('Pod', lastSuccess, code)
+
+  it('of the watch, not from its first error', () => {
+    const { outcome, seconds, message } = run([at(0, web.creating, allSynced), at(110, lost(70))])
+    expect({ outcome, seconds }).toEqual({ outcome: 'unknown', seconds: 190 })
+    expect(message).toBe('the API server has not answered for 120 s: no answer')
+  })
+
+  it('also where its status changes meanwhile', () => {
+    const steps = [at(0, web.creating, allSynced), at(110, lost(70)), at(120, lost(70, 503))]
+    expect(run(steps)).toMatchObject({ outcome: 'unknown', seconds: 190 })
+  })
+
+  it('so a timeout within 30 s of it is a timeout once the server answers', () => {
+    const steps = [at(0, web.creating, allSynced), at(40, modified(web.deployment())), at(50, failed(0)), at(65, alive)]
+    const { outcome, seconds } = run(steps, { settings: { timeoutMs: 60_000 } })
+    expect({ outcome, seconds }).toEqual({ outcome: 'timed-out', seconds: 65 })
+  })
+
+  it('so a timeout after 30 s without an answer is unknown', () => {
+    const steps = [at(0, web.creating, allSynced), at(40, modified(web.deployment())), at(50, failed(0))]
+    const { outcome, seconds } = run(steps, { settings: { timeoutMs: 60_000 } })
+    expect({ outcome, seconds }).toEqual({ outcome: 'unknown', seconds: 80 })
+  })
+})
+
+describe('a deadline waits for an answer', () => {
+  it('of its own timeout', () => {
+    const target = { ...web.target, clocks: { timeoutMs: 30_000 } }
+    const steps = [at(0, web.creating, allSynced), at(25, failed(0)), webReady(50), at(50, alive)]
+    expect(run(steps, { targets: [target] })).toMatchObject({ outcome: 'ready', seconds: 50 })
+  })
+
+  it('while the first list is on its way', () => {
+    expect(run([at(45, web.done, allSynced)])).toMatchObject({ outcome: 'ready', seconds: 45 })
+  })
+
+  it('and no stall is counted while the first list of its pods is on its way', () => {
+    const steps = [
+      at(0, added(web.deployment(complete(1, { availableReplicas: 0 })), web.replicaSet)),
+      at(0, synced('Deployment', 'ReplicaSet', 'Event')),
+      at(100, added(web.pod()), synced('Pod')),
+    ]
+    expect(run(steps, { settings: { stallTimeoutMs: 60_000, stallIsLiteral: true } })).toMatchObject({
+      outcome: 'stalled',
+      seconds: 160,
+    })
+  })
+})
+
+describe('a refusal concerns the request that was refused', () => {
+  const pods = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop' }
+  const bare = createTarget({ apiVersion: 'v1', kind: 'Pod', name: 'web-1-a' })
+  const forbidden = { ...failed(403, undefined, 'pods is forbidden'), ...pods }
+
+  it('and not a narrower one that is allowed', () => {
+    const wide = createTarget({ apiVersion: 'v1', kind: 'Service', name: 'all' })
+    const service = {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'all', namespace: 'shop', uid: 's' },
+      spec: { clusterIP: 'None', ports: [] },
+    }
+    const steps = [
+      at(0, added(service), synced('Service', 'EndpointSlice')),
+      at(
+        1,
+        { ...synced('Pod')[0], name: 'web-1-a' } as never,
+        added({ ...web.pod(readyStatus(-60)), metadata: { ...web.pod().metadata, ownerReferences: [] } }),
+      ),
+      at(2, forbidden),
+    ]
+    const { outcome, reason } = run(steps, { targets: [bare, wide], live: true })
+    expect({ outcome, reason }).toEqual({ outcome: 'ready', reason: '' })
+  })
+
+  it('so that one watch in the place of many gives way to the many', () => {
+    const names = [...Array(9)].map((_, index) => `p${index}`)
+    const targets = names.map((name) => createTarget({ apiVersion: 'v1', kind: 'Pod', name }))
+    const pod = (name: string) => ({ ...web.pod(readyStatus(-60)), metadata: { name, namespace: 'shop', uid: name } })
+    const steps = [
+      at(1, forbidden),
+      ...names.map((name) => at(2, added(pod(name)), { type: 'SYNCED', ...pods, name } as const)),
+    ]
+    expect(run(steps, { targets, live: true })).toMatchObject({ outcome: 'ready', seconds: 2 })
+  })
+})
+
+it('a deleted target that cannot be looked for is not called deleted', () => {
+  const steps = [
+    at(0, web.creating, allSynced),
+    at(10, deleted(web.deployment())),
+    at(12, failed(0)),
+    at(40, web.done),
+    at(40, alive),
+  ]
+  expect(run(steps)).toMatchObject({ outcome: 'ready' })
+})
+
+it('a pod that died is reported although its kind is unreadable now', () => {
+  const dead = web.pod({
+    phase: 'Running',
+    containerStatuses: [
+      { name: 'app', ready: false, restartCount: 0, image: '', imageID: '', state: terminated(1, 1) },
+    ] as never,
+  })
+  const { entries } = runUntil(6, [at(0, web.creating, allSynced), at(3, modified(dead)), at(5, failed(0, 'Pod'))])
+  expect(entries.some((entry) => entry.includes('exit'))).toBe(true)
+})
