@@ -5,7 +5,6 @@ import { AskedRequests, type Change, covers, Store } from '../cluster/store.ts'
 import type { Assessment, Problem } from '../lifecycle/assessment.ts'
 import { nameOf } from '../lifecycle/rule.ts'
 import { unseenContainers, withExpectedImages } from '../lifecycle/running-images.ts'
-import { withoutReleased } from '../lifecycle/selector.ts'
 import type { Surroundings } from '../lifecycle/surroundings.ts'
 import type { View } from '../lifecycle/view.ts'
 import { pluralOf } from '../plan/kinds.ts'
@@ -554,7 +553,7 @@ export class Gate {
       history: track.history,
       ...this.#neighbours.seenFrom(track),
       time: this.#around.time,
-      owned: (uid, kind) => withoutReleased(store.withUid(uid ?? ''), store.ownedBy(uid, kind)),
+      owned: (uid, kind) => store.ownedBy(uid, kind),
       list: (kind, namespace) => store.list(kind, namespace),
       isOfGatedRevision: (pod) => this.#isOfGatedRevision(pod),
       events: (object) => store.eventsOf(object),

@@ -24,39 +24,6 @@ export function formatSelector(selector: LabelSelector | Record<string, string> 
   return [...labels, ...expressions].sort().join(',')
 }
 
-/**
- * Whether a label selector matches these labels (k8s.io/apimachinery pkg/labels: an absent label is not equal, and not in).
- * An empty selector matches everything.
- */
-export function matchesSelector(
-  selector: LabelSelector | Record<string, string> | undefined,
-  labels: Readonly<Record<string, string>> = {},
-): boolean {
-  const { matchLabels = {}, matchExpressions = [] } = isBareMap(selector) ? { matchLabels: selector } : (selector ?? {})
-  const valueOf = (key: string) => (Object.hasOwn(labels, key) ? labels[key] : undefined)
-  return (
-    Object.entries(matchLabels).every(([key, value]) => valueOf(key) === value) &&
-    matchExpressions.every(({ key, operator, values = [] }) => {
-      const value = valueOf(key)
-      if (operator === 'Exists' || operator === 'DoesNotExist') return (value !== undefined) === (operator === 'Exists')
-      return (value !== undefined && values.includes(value)) === (operator === 'In')
-    })
-  )
-}
-
-/**
- * The pods that a built-in controller counts as its own: it releases a pod whose labels no longer match its selector
- * (k8s.io/kubernetes pkg/controller/controller_ref_manager.go, `ClaimPods`), and the pod may outlive that unwatched.
- */
-export function withoutReleased<O extends KubeObject>(
-  owner: KubeObject | undefined,
-  owned: readonly O[],
-): readonly O[] {
-  const { selector } = (owner?.spec ?? {}) as { selector?: LabelSelector | Record<string, string> }
-  if (owner === undefined || selector === undefined || !/^(?:v1|apps\/|batch\/)/.test(owner.apiVersion)) return owned
-  return owned.filter(({ kind, metadata }) => kind !== 'Pod' || matchesSelector(selector, metadata.labels))
-}
-
 function isBareMap(selector: LabelSelector | Record<string, string> | undefined): selector is Record<string, string> {
   return selector !== undefined && Object.values(selector).some((value) => typeof value === 'string')
 }

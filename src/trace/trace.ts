@@ -6,7 +6,6 @@ import { PodHistories } from '../gate/pod-histories.ts'
 import { observeTarget, type TargetHistory } from '../lifecycle/history.ts'
 import type { Rule } from '../lifecycle/rule.ts'
 import { ruleOf } from '../lifecycle/rules.ts'
-import { withoutReleased } from '../lifecycle/selector.ts'
 import { isSelectedBy } from '../lifecycle/service-pods.ts'
 import type { Surroundings } from '../lifecycle/surroundings.ts'
 import type { LifecycleSettings, View } from '../lifecycle/view.ts'
@@ -195,7 +194,7 @@ export class Trace {
       history: this.#history ?? observeTarget(undefined, object, now, this.#rule.failures?.(object)),
       othersProgress: false,
       time: this.#around.time,
-      owned: (uid, kind) => withoutReleased(store.withUid(uid ?? ''), store.ownedBy(uid, kind)),
+      owned: (uid, kind) => store.ownedBy(uid, kind),
       list: (kind, namespace) => store.list(kind, namespace),
       // A view gates nothing, so no revision goes before another.
       isOfGatedRevision: () => undefined,
