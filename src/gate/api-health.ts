@@ -219,9 +219,11 @@ export class ApiHealth {
     return lacks
   }
 
+  /** Refused credentials concern every watch. */
   #failing(requests: readonly WatchRequest[]): readonly Unavailable[] {
-    return [...this.#unavailable.values()].filter(({ request: failed }) =>
-      requests.some((request) => this.#asked.concerns(failed, request)),
+    return [...this.#unavailable.values()].filter(
+      ({ request: failed, failure }) =>
+        failure.type === 'REFUSED' || requests.some((request) => this.#asked.concerns(failed, request)),
     )
   }
 

@@ -91,6 +91,11 @@ describe('a gate without an answer', () => {
       { outcome: 'unknown', reason: 'credentials-expired', seconds: 11 },
     ],
     [
+      'is unknown when the watch of events reports refused credentials as final',
+      [first, at(10, { ...failed(401, 'Event'), final: true } as never)],
+      { outcome: 'unknown', reason: 'credentials-expired', seconds: 10 },
+    ],
+    [
       'is misconfigured when they never were good',
       [at(1, failed(401)), at(1, failed(401))],
       { outcome: 'misconfigured', reason: 'credentials-expired', seconds: 1 },

@@ -82,6 +82,28 @@ test('an API that falls silent for two minutes leaves the outcome unknown', asyn
   expect(secondsOf(timeline)).toBeLessThan(126)
 })
 
+test('a deadline that comes while the API is silent is no verdict on the rollout', async () => {
+  clock.after(25_000, () => server.hang(true))
+  const timeline = await gate({ resources: 'deployment/absent' })
+  expect(timeline.verdict).toMatchObject({ outcome: 'unknown', reason: 'api-unreachable' })
+})
+
+test('a first list that hangs at a deadline is made anew, and what it shows counts', async () => {
+  const { promise: shown, resolve } = Promise.withResolvers<void>()
+  clock.after(28_000, () => {
+    server.hang(true)
+    server.cutWatches()
+  })
+  clock.after(60_000, () => {
+    server.hang(false)
+    resolve()
+  })
+  const timeline = await gate({ resources: 'deployment/absent' })
+  await shown
+  expect(timeline.verdict).toMatchObject({ outcome: 'failed', reason: 'not-found' })
+  expect(secondsOf(timeline)).toBeGreaterThan(59)
+})
+
 test('an API that comes back within two minutes decides nothing, and the stall clock stood still meanwhile', async () => {
   const back = Promise.withResolvers<void>()
   const timeline = await gate({}, () => {
