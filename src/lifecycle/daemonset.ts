@@ -1,4 +1,4 @@
-import type { DaemonSet, KubeObject, Pod } from '../cluster/objects.ts'
+import type { DaemonSet, Pod } from '../cluster/objects.ts'
 import { milestonesOf } from '../plan/milestones.ts'
 import type { Assessment } from './assessment.ts'
 import { excuses, nodeOf, unfinishedNodes } from './daemon-nodes.ts'
@@ -6,7 +6,8 @@ import { stuckPods } from './leaving.ts'
 import { earliest, isReplaced } from './pod-state.ts'
 import { byImportance, examinePods, type PodsState, settledByPods, settledUnseen } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
-import { countMilestone, minReadyPatience, podMilestones, pods, terminatingUntil } from './replicas.ts'
+import { countMilestone, minReadyPatience, minReadyUntil, podMilestones, pods, terminatingUntil } from './replicas.ts'
+import { findRevision, newestOf } from './revision.ts'
 import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from './rule.ts'
 import { podRequest, selectedRequest } from './selector.ts'
 import { templateMadeAt } from './template-change.ts'
@@ -80,9 +81,10 @@ function assessDaemonSet(set: DaemonSet, view: View): Assessment {
   ].toSorted(byImportance)
   const failure = current?.failure ?? problems.find((problem) => problem.proven && !problem.subject.startsWith('pod/'))
   const terminating = terminatingUntil(owned, view.time, view.now)
+  const minReady = minReadyUntil(set.spec?.minReadySeconds, state, view)
   const patience =
     state?.patience ??
-    minReadyPatience(set.spec?.minReadySeconds, state, status.numberAvailable ?? 0) ??
+    (minReady === undefined ? undefined : minReadyPatience) ??
     (terminating === undefined ? undefined : 'a pod is within its grace period')
   const created = Math.max(desired === 0 ? 0 : 1, gated.length)
 
@@ -102,7 +104,7 @@ function assessDaemonSet(set: DaemonSet, view: View): Assessment {
     problems,
     ...(failure === undefined ? {} : { failure }),
     ...(patience === undefined ? {} : { patience }),
-    ...earliest([state?.recheckAt, settled.at, terminating, stuck.recheckAt]),
+    ...earliest([state?.recheckAt, settled.at, terminating, minReady, stuck.recheckAt]),
     pods: new Set(gated.flatMap((pod) => pod.metadata.uid ?? [])),
     notes: [
       ...(isOnDelete && old > 0
@@ -133,17 +135,22 @@ function readyMilestone(
 }
 
 /**
- * Whether a pod is of the present template: by the hash of the newest ControllerRevision, or by the template generation,
- * either of which satisfies the controller (IsPodUpdated, pkg/controller/daemon/util).
+ * Whether a pod is of the present template: by the hash of its ControllerRevision, or by the template generation, either of
+ * which satisfies the controller (IsPodUpdated, pkg/controller/daemon/util). Without both, all pods are, once the controller
+ * counts them all as updated.
  */
 function revisionTest(set: DaemonSet, view: View): (pod: Pod) => boolean {
-  const revisions = view.owned(set.metadata.uid, 'ControllerRevision') as readonly (KubeObject & {
-    revision?: number
-  })[]
-  const newest = revisions.toSorted((a, b) => (b.revision ?? 0) - (a.revision ?? 0))[0]?.metadata.labels?.[hashLabel]
+  const updated = isObserved(set) ? (set.status?.updatedNumberScheduled ?? 0) : 0
+  const revisions = view.owned(set.metadata.uid, 'ControllerRevision')
+  // Where no template can be compared, the newest revision is the present one as soon as it has pods.
+  const present = findRevision(set.spec?.template, revisions) ?? (updated > 0 ? newestOf(revisions) : undefined)
+  const hash = present?.metadata.labels?.[hashLabel]
   const generation = set.metadata.annotations?.[generationAnnotation]
-  if (newest === undefined && generation === undefined) return () => true
+  if (hash === undefined && generation === undefined) {
+    const pods = view.owned(set.metadata.uid, 'Pod').length
+    return () => updated >= pods
+  }
   return ({ metadata: { labels = {} } }) =>
-    (newest !== undefined && labels[hashLabel] === newest) ||
+    (hash !== undefined && labels[hashLabel] === hash) ||
     (generation !== undefined && labels[generationLabel] === generation)
 }

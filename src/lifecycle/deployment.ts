@@ -1,4 +1,4 @@
-import type { Deployment, KubeObject, Pod, ReplicaSet } from '../cluster/objects.ts'
+import type { Deployment, DeploymentStatus, KubeObject, Pod, ReplicaSet } from '../cluster/objects.ts'
 import { milestonesOf } from '../plan/milestones.ts'
 import type { Assessment, Milestone, Problem } from './assessment.ts'
 import { type StuckPods, stuckPods } from './leaving.ts'
@@ -6,14 +6,12 @@ import { condition, earliest } from './pod-state.ts'
 import { byImportance, examinePods, type PodsState, type Settled, settledByPods, settledUnseen } from './pods.ts'
 import { prove } from './proof.ts'
 import { rolloutCreationProblem } from './replica-failure.ts'
-import { countMilestone, minReadyPatience, podMilestones, pods, terminatingUntil } from './replicas.ts'
+import { countMilestone, minReadyPatience, minReadyUntil, podMilestones, pods, terminatingUntil } from './replicas.ts'
+import { findRevision, numberOf } from './revision.ts'
 import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from './rule.ts'
 import { podRequest, selectedRequest } from './selector.ts'
 import { problemSentence } from './sentence.ts'
-import { isSameTemplate } from './template.ts'
 import type { View } from './view.ts'
-
-const revisionAnnotation = 'deployment.kubernetes.io/revision'
 
 /** A deadline that already stood at first sight is believed when no number of the status moved for this long. */
 const standingDeadlineMs = 10_000
@@ -40,7 +38,6 @@ function assessDeployment(deployment: Deployment, view: View): Assessment {
   const observed = isObserved(deployment)
   const replicas = deployment.spec?.replicas ?? 1
   const updated = status.updatedReplicas ?? 0
-  const available = status.availableReplicas ?? 0
   const seesReplicaSets = view.knowledge(replicaSetRequest(deployment)) === 'complete'
   const seesPods = seesReplicaSets && view.knowledge(podRequest(deployment)) === 'complete'
   const current = newReplicaSet(deployment, view)
@@ -48,8 +45,10 @@ function assessDeployment(deployment: Deployment, view: View): Assessment {
   const podsState = seesPods ? examinePods(revisionPods, view) : undefined
 
   const isUpdated = observed && updated >= replicas
+  const old = Math.max(0, (status.replicas ?? 0) - updated)
+  const available = availableReplicas(status, current, old)
   const isAvailable = isUpdated && available >= updated
-  const isDrained = isUpdated && (status.replicas ?? 0) <= updated
+  const isDrained = isUpdated && old === 0
   const settled =
     podsState === undefined ? settledByConditions(deployment, view) : settledByPods(podsState, replicas, view)
   const replicaSets = view.owned(deployment.metadata.uid, 'ReplicaSet')
@@ -71,9 +70,10 @@ function assessDeployment(deployment: Deployment, view: View): Assessment {
   ].sort(byImportance)
   const failure = podsState?.failure ?? failureOf(problems)
   const terminatingDeadline = terminatingUntil(all, view.time, view.now)
+  const minReady = minReadyUntil(deployment.spec?.minReadySeconds, podsState, view)
   const patience =
     podsState?.patience ??
-    minReadyPatience(deployment.spec?.minReadySeconds, podsState, available) ??
+    (minReady === undefined ? undefined : minReadyPatience) ??
     (terminatingDeadline === undefined ? undefined : 'old pods are within their grace period')
 
   return conclude(deployment, view, {
@@ -89,14 +89,14 @@ function assessDeployment(deployment: Deployment, view: View): Assessment {
         ...countMilestone('available', Math.min(available, updated), replicas, 'available'),
         ...(isAvailable ? { state: 'done' } : { state: 'open' }),
       },
-      drainedMilestone(isDrained, Math.max(0, (status.replicas ?? 0) - updated), replicaSets.length > 1),
+      drainedMilestone(isDrained, old, replicaSets.length > 1),
     ],
     problems,
     ...(failure === undefined ? {} : { failure }),
     ...(patience === undefined ? {} : { patience }),
     ...earliest(
-      [podsState?.recheckAt, deadline.recheckAt, settled.at, terminatingDeadline, stuck.recheckAt].map((at) =>
-        at !== undefined && at > view.now ? at : undefined,
+      [podsState?.recheckAt, deadline.recheckAt, settled.at, terminatingDeadline, minReady, stuck.recheckAt].map(
+        (at) => (at !== undefined && at > view.now ? at : undefined),
       ),
     ),
     pods: new Set(revisionPods.flatMap((pod) => pod.metadata.uid ?? [])),
@@ -108,18 +108,26 @@ function assessDeployment(deployment: Deployment, view: View): Assessment {
 }
 
 /**
- * The ReplicaSet of the present template: the oldest that carries it, as the controller finds it (FindNewReplicaSet,
- * pkg/controller/deployment/util); where templates cannot be compared (fields defaulted by a newer server), the one that
- * has the Deployment's own revision.
+ * How many pods of the new revision are available. The Deployment's count contains those of the older ones (calculateStatus,
+ * pkg/controller/deployment): it is the most that there can be, and without all of these the least. Between them the new
+ * ReplicaSet's own count decides.
+ * @param old how many pods of older revisions the Deployment counts
+ */
+function availableReplicas(status: DeploymentStatus, current: ReplicaSet | undefined, old: number): number {
+  const all = status.availableReplicas ?? 0
+  return Math.min(all, Math.max(0, all - old, current?.status?.availableReplicas ?? 0))
+}
+
+/**
+ * The ReplicaSet of the present template, as the controller finds it; undefined while the controller has not made it. Where
+ * templates cannot be compared (a field that the controller's version does not have) it is the one with the Deployment's own
+ * revision, once the controller counts its pods as updated.
  */
 export function newReplicaSet(deployment: Deployment, view: View): ReplicaSet | undefined {
-  const owned = (view.owned(deployment.metadata.uid, 'ReplicaSet') as readonly ReplicaSet[]).toSorted((a, b) =>
-    (a.metadata.creationTimestamp ?? '').localeCompare(b.metadata.creationTimestamp ?? ''),
-  )
-  const sameTemplate = owned.find((set) => isSameTemplate(set.spec?.template, deployment.spec?.template))
-  if (sameTemplate !== undefined || !isObserved(deployment)) return sameTemplate
-  const revision = deployment.metadata.annotations?.[revisionAnnotation]
-  return revision === undefined ? undefined : owned.find((set) => revisionOf(set) === revision)
+  const owned = view.owned(deployment.metadata.uid, 'ReplicaSet') as readonly ReplicaSet[]
+  const found = findRevision(deployment.spec?.template, owned)
+  const isMade = isObserved(deployment) && (deployment.status?.updatedReplicas ?? 0) > 0
+  return found ?? (isMade ? owned.find((set) => numberOf(set) === numberOf(deployment)) : undefined)
 }
 
 /**
@@ -131,7 +139,8 @@ function wanted(current: ReplicaSet | undefined, replicas: number): number {
 }
 
 function revisionOf(object: KubeObject): string {
-  return object.metadata.annotations?.[revisionAnnotation] ?? '?'
+  const number = numberOf(object)
+  return Number.isNaN(number) ? '?' : `${number}`
 }
 
 /** Without pods to look at, the conditions tell since when the Deployment has stood as it stands. */

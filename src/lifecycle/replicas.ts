@@ -1,6 +1,8 @@
 import type { Pod } from '../cluster/objects.ts'
 import type { Milestone } from './assessment.ts'
+import { condition } from './pod-state.ts'
 import type { PodsState } from './pods.ts'
+import type { View } from './view.ts'
 
 /** `1 pod`, `3 pods`. */
 export function pods(count: number): string {
@@ -52,14 +54,24 @@ export function podMilestones(state: PodsState | undefined, replicas: number): r
   ]
 }
 
-/** Why pods that are ready are not yet available: each has to stay ready for minReadySeconds, by its controller's clock. */
-export function minReadyPatience(
-  minReadySeconds: number | undefined,
+/** Why the stall clock stands still until `minReadyUntil`. */
+export const minReadyPatience = 'pods are ready and wait out minReadySeconds'
+
+/**
+ * When the next of these pods is available, on the runner's clock: each has to stay ready for minReadySeconds. The counts of
+ * a controller do not show it, since they contain the available pods of older revisions.
+ */
+export function minReadyUntil(
+  minReadySeconds = 0,
   state: PodsState | undefined,
-  available: number,
-): string | undefined {
-  const ready = state?.pods.filter((pod) => pod.ready).length ?? 0
-  return (minReadySeconds ?? 0) > 0 && ready > available ? 'pods are ready and wait out minReadySeconds' : undefined
+  view: Pick<View, 'now' | 'time'>,
+): number | undefined {
+  if (minReadySeconds === 0) return undefined
+  const moments = (state?.pods ?? [])
+    .filter(({ ready }) => ready)
+    .map(({ pod }) => (view.time(condition(pod, 'Ready')?.lastTransitionTime) ?? 0) + minReadySeconds * 1_000)
+    .filter((moment) => moment > view.now)
+  return moments.length === 0 ? undefined : Math.min(...moments)
 }
 
 /** Why a terminating pod may hold things up, until its own deadline: `deletionTimestamp` is when its grace ends. */

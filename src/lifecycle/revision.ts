@@ -38,6 +38,11 @@ export function numberOf(revision: KubeObject): number {
   return number ?? Number.parseInt(metadata.annotations?.[numberAnnotation] ?? '', 10)
 }
 
+/** The revision with the highest number; of those without numbers any. */
+export function newestOf<R extends KubeObject>(revisions: readonly R[]): R | undefined {
+  return revisions.toSorted((a, b) => (numberOf(b) || 0) - (numberOf(a) || 0))[0]
+}
+
 /** The numbers that a ReplicaSet had before; ControllerRevisions keep none. */
 export function formerNumbersOf({ metadata }: KubeObject): readonly number[] {
   const numbers = (metadata.annotations?.[historyAnnotation] ?? '').split(',').map((text) => Number.parseInt(text, 10))

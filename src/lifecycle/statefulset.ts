@@ -5,7 +5,8 @@ import { stuckPods } from './leaving.ts'
 import { earliest, isReplaced } from './pod-state.ts'
 import { byImportance, examinePods, type PodsState, type Settled, settledByPods, settledUnseen } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
-import { countMilestone, minReadyPatience, podMilestones, pods, terminatingUntil } from './replicas.ts'
+import { countMilestone, minReadyPatience, minReadyUntil, podMilestones, pods, terminatingUntil } from './replicas.ts'
+import { findRevision } from './revision.ts'
 import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from './rule.ts'
 import { podRequest, selectedRequest } from './selector.ts'
 import { templateMadeAt } from './template-change.ts'
@@ -36,14 +37,15 @@ function assessStatefulSet(set: StatefulSet, view: View): Assessment {
   const toUpdate = isOnDelete ? 0 : Math.max(0, replicas - (spec.updateStrategy?.rollingUpdate?.partition ?? 0))
   const observed = isObserved(set)
   const owned = view.owned(set.metadata.uid, 'Pod') as readonly Pod[]
+  const revision = presentRevision(set, view)
+  const updated = updatedReplicas(set, revision, owned, view)
   const isNew = (pod: Pod) =>
-    status.updateRevision === undefined || pod.metadata.labels?.[hashLabel] === status.updateRevision
+    revision === undefined ? updated >= owned.length : pod.metadata.labels?.[hashLabel] === revision
   const gated = observed ? owned.filter((pod) => isOnDelete || isNew(pod)) : []
   const seesPods = view.knowledge(podRequest(set)) === 'complete'
   const state = seesPods ? examinePods(gated, view) : undefined
 
   const isReady = observed && (status.readyReplicas ?? 0) >= replicas && (status.replicas ?? 0) <= replicas
-  const updated = updatedReplicas(set)
   const isUpdated = observed && (isOnDelete || updated >= toUpdate)
   const isAvailable = (spec.minReadySeconds ?? 0) === 0 || (status.availableReplicas ?? 0) >= replicas
   const settled: Settled =
@@ -62,9 +64,10 @@ function assessStatefulSet(set: StatefulSet, view: View): Assessment {
   const failure =
     failureOf(set, current) ?? problems.find((problem) => problem.proven && !problem.subject.startsWith('pod/'))
   const terminating = terminatingUntil(owned, view.time, view.now)
+  const minReady = minReadyUntil(spec.minReadySeconds, state, view)
   const patience =
     state?.patience ??
-    minReadyPatience(spec.minReadySeconds, state, status.availableReplicas ?? 0) ??
+    (minReady === undefined ? undefined : minReadyPatience) ??
     (terminating === undefined ? undefined : 'a pod is within its grace period')
   const total = isOnDelete ? replicas : toUpdate
   const settledCount =
@@ -90,7 +93,7 @@ function assessStatefulSet(set: StatefulSet, view: View): Assessment {
     problems,
     ...(failure === undefined ? {} : { failure }),
     ...(patience === undefined ? {} : { patience }),
-    ...earliest([state?.recheckAt, settled.at, terminating, stuck.recheckAt]),
+    ...earliest([state?.recheckAt, settled.at, terminating, minReady, stuck.recheckAt]),
     pods: new Set(gated.flatMap((pod) => pod.metadata.uid ?? [])),
     keptPods: new Set(old.flatMap((pod) => (isBelowPartition(pod, set) ? (pod.metadata.uid ?? []) : []))),
     notes: notesOf(set, old.length, isOnDelete),
@@ -98,12 +101,36 @@ function assessStatefulSet(set: StatefulSet, view: View): Assessment {
 }
 
 /**
- * How many pods are of the present revision. Where the current revision is the updated one, `currentReplicas` counts the
- * same pods (pkg/controller/statefulset, `updateStatus`), and stands for it with controllers that leave the other out.
+ * The name of the present revision: as the status contains it, else that of the ControllerRevision with the present
+ * template. Undefined where neither shows it.
  */
-function updatedReplicas({ status = {} }: StatefulSet): number {
-  const { updatedReplicas = 0, currentReplicas = 0, currentRevision, updateRevision } = status
-  return currentRevision === updateRevision ? Math.max(updatedReplicas, currentReplicas) : updatedReplicas
+function presentRevision({ metadata, spec, status }: StatefulSet, view: View): string | undefined {
+  return (
+    status?.updateRevision ??
+    findRevision(spec?.template, view.owned(metadata.uid, 'ControllerRevision'))?.metadata.name
+  )
+}
+
+/**
+ * How many pods are of the present revision. Where the current revision is the updated one, `currentReplicas` counts the
+ * same pods (pkg/controller/statefulset, `updateStatus`), and stands for it with controllers that leave the other out. A
+ * status without revisions says so only of a template that was never changed.
+ */
+function updatedReplicas(
+  { metadata, status = {} }: StatefulSet,
+  revision: string | undefined,
+  owned: readonly Pod[],
+  view: View,
+): number {
+  const { updatedReplicas, currentReplicas = 0, currentRevision, updateRevision } = status
+  const isUnchanged =
+    updateRevision === undefined
+      ? metadata.generation === 1 || view.owned(metadata.uid, 'ControllerRevision').length === 1
+      : currentRevision === updateRevision
+  if (isUnchanged) return Math.max(updatedReplicas ?? 0, currentReplicas)
+  if (updatedReplicas !== undefined || revision === undefined || updateRevision !== undefined)
+    return updatedReplicas ?? 0
+  return owned.filter((pod) => !isReplaced(pod) && pod.metadata.labels?.[hashLabel] === revision).length
 }
 
 /** The partition counts from the first ordinal of the set (pkg/controller/statefulset, `updateMin`). */

@@ -5,6 +5,7 @@ import type {
   KubeObject,
   Node,
   PodStatus,
+  PodTemplate,
 } from '../../src/cluster/objects.ts'
 import { daemonSetRule } from '../../src/lifecycle/daemonset.ts'
 import {
@@ -45,7 +46,7 @@ function done(nodes: number, rest: DaemonSetStatus = {}): DaemonSetStatus {
   }
 }
 
-function revision(hash: string, number: number): KubeObject {
+function revision(hash: string, number: number, template?: PodTemplate): KubeObject {
   const labels = { app: 'agent', 'controller-revision-hash': hash }
   const metadata = {
     name: `agent-${hash}`,
@@ -54,7 +55,9 @@ function revision(hash: string, number: number): KubeObject {
     labels,
     ownerReferences: ownedBy(createSet()),
   }
-  return { apiVersion: 'apps/v1', kind: 'ControllerRevision', metadata, revision: number } as KubeObject
+  const data = template === undefined ? {} : { data: { spec: { template: { ...template, $patch: 'replace' } } } }
+  const object = { apiVersion: 'apps/v1', kind: 'ControllerRevision', metadata, revision: number, ...data }
+  return object as KubeObject
 }
 
 function agent(node: string, status: PodStatus, hash = 'new') {
@@ -242,5 +245,40 @@ describe('a DaemonSet fails', () => {
 
   it('not before it is known which pods are new', () => {
     expect(judgeBroken('new', 2).failure).toBeUndefined()
+  })
+})
+
+describe('the present revision of a DaemonSet', () => {
+  const broken = (nth: number, at: number) => agent('n1', crashLoopStatus(nth, at), 'old')
+  const podHistories = new Map([['agent-n1-uid', seenPod([5, broken(1, 5)], [20, broken(2, 20)], [45, broken(3, 45)])]])
+  const next = createTemplate({ serviceAccountName: 'next' })
+  const look = (template: PodTemplate, status: DaemonSetStatus, ...objects: KubeObject[]) => {
+    const set = createSet({ spec: { template }, status })
+    return daemonSetRule.assess(
+      set,
+      view({ now: 60, history: seenTarget([0, set]), podHistories, objects: [broken(3, 45), ...nodes, ...objects] }),
+    )
+  }
+  const waiting = done(2, { updatedNumberScheduled: 0, numberReady: 0, numberAvailable: 0 })
+
+  it('is none until its ControllerRevision is seen, so that pods of the older one are not judged', () => {
+    expect(look(next, waiting, revision('old', 1, createTemplate()))).toMatchObject({
+      status: 'progressing',
+      problems: [],
+    })
+  })
+
+  it('is the one with the present template, whatever its number', () => {
+    const revisions = [revision('old', 1, createTemplate()), revision('new', 2, next)]
+    expect(look(createTemplate(), waiting, ...revisions)).toMatchObject({
+      status: 'failed',
+      failure: { reason: 'crash-loop' },
+    })
+    expect(look(next, waiting, ...revisions).problems).toEqual([])
+  })
+
+  it('is not known without revisions, so that its pods are those that the controller counts as updated', () => {
+    expect(look(next, waiting).problems).toEqual([])
+    expect(look(next, { ...waiting, updatedNumberScheduled: 1 })).toMatchObject({ failure: { reason: 'crash-loop' } })
   })
 })

@@ -15,6 +15,7 @@ import {
   moment,
   podStatus,
   readyStatus,
+  seenPod,
   seenTarget,
   terminated,
   type ViewOptions,
@@ -294,9 +295,20 @@ describe('the new ReplicaSet', () => {
     const deployment = createDeployment({
       metadata: { annotations: { 'deployment.kubernetes.io/revision': '1' } },
       spec: { template: createTemplate({ serviceAccountName: 'defaulted' }) },
-      status: { observedGeneration: 1 },
+      status: { observedGeneration: 1, updatedReplicas: 1 },
     })
     expect(message(deployment, replicaSet)).toBe('revision 1 → ReplicaSet web-1')
+  })
+
+  it('is the one that the controller took, of several with the template', () => {
+    const twin = createReplicaSet({
+      metadata: {
+        name: 'web-9',
+        creationTimestamp: iso(30),
+        annotations: { 'deployment.kubernetes.io/revision': '2' },
+      },
+    })
+    expect(message(createDeployment(), replicaSet, twin)).toBe('revision 2 → ReplicaSet web-9')
   })
 
   it('is not found by a revision that belongs to the generation before', () => {
@@ -311,6 +323,56 @@ describe('the new ReplicaSet', () => {
   it('of another owner is not taken', () => {
     const other = createDeployment({ metadata: { name: 'other', uid: 'other-uid' } })
     expect(message(createDeployment(), createReplicaSet({}, other))).toBe('waiting for the new ReplicaSet')
+  })
+})
+
+describe('a Deployment whose new ReplicaSet is not made yet', () => {
+  const crashing = (nth: number, at: number) => newPod('a', crashLoopStatus(nth, at))
+  const podHistories = new Map([['a-uid', seenPod([5, crashing(1, 5)], [20, crashing(2, 20)], [45, crashing(3, 45)])]])
+  const later = (spec: object) =>
+    createDeployment({
+      metadata: { generation: 2, annotations: { 'deployment.kubernetes.io/revision': '1' } },
+      spec: { template: createTemplate({ serviceAccountName: 'next' }), ...spec },
+      status: { observedGeneration: 2, replicas: 1 },
+    })
+
+  it.each<[string, object, string[]]>([
+    ['because it is paused', { paused: true }, ['paused']],
+    ['because old pods have to go first', { strategy: { type: 'Recreate' } }, []],
+  ])('%s is never judged by pods of the older one', (_, spec, reasons) => {
+    const assessment = assess(later(spec), [replicaSet, crashing(3, 45)], { podHistories })
+    expect(assessment).toMatchObject({ status: 'progressing', message: 'waiting for the new ReplicaSet' })
+    expect(assessment.problems.map(({ reason }) => reason)).toEqual(reasons)
+    expect(assessment.pods).toEqual(new Set())
+    expect(assessment.milestones.find(({ name }) => name === 'scheduled')?.count).toEqual({ done: 0, total: 1 })
+  })
+})
+
+describe('available pods of older revisions', () => {
+  const rolling = (spec: object = {}) =>
+    createDeployment({
+      spec: { replicas: 2, ...spec },
+      status: { observedGeneration: 1, replicas: 4, updatedReplicas: 2, readyReplicas: 4, availableReplicas: 3 },
+    })
+  const newSet = createReplicaSet({
+    spec: { replicas: 2 },
+    status: { replicas: 2, readyReplicas: 2, availableReplicas: 1 },
+  })
+  const pods = [settled, newPod('b', readyStatus(40)), oldPod('o', readyStatus(-60)), oldPod('p', readyStatus(-60))]
+
+  it('do not count as those of the new ReplicaSet', () => {
+    const { milestones } = assess(rolling(), [oldSet, newSet, ...pods])
+    expect(milestones.find(({ name }) => name === 'available')).toMatchObject({
+      state: 'open',
+      count: { done: 1, total: 2 },
+      message: '1 of 2 pods available',
+    })
+  })
+
+  it('do not hide that a new one waits out minReadySeconds', () => {
+    const look = (now: number) => assess(rolling({ minReadySeconds: 30 }), [oldSet, newSet, ...pods], { now })
+    expect(look(60)).toMatchObject({ patience: 'pods are ready and wait out minReadySeconds', recheckAt: moment(70) })
+    expect(look(70).patience).toBeUndefined()
   })
 })
 
@@ -348,7 +410,7 @@ describe('the milestones of a Deployment', () => {
       pulled: '1/2',
       started: '1/2',
       ready: '1/2',
-      available: '2/2',
+      available: '1/2',
       drained: 'open',
     })
   })
@@ -541,7 +603,7 @@ test.each([
 })
 
 test('a Deployment whose ready pods are all available waits out no minReadySeconds', () => {
-  const deployment = createDeployment({ spec: { minReadySeconds: 60 }, status: complete(1, { replicas: 2 }) })
+  const deployment = createDeployment({ spec: { minReadySeconds: 59 }, status: complete(1, { replicas: 2 }) })
   expect(assess(deployment, [replicaSet, settled]).patience).toBeUndefined()
 })
 

@@ -2,7 +2,7 @@ import { examineContainer } from '../../src/lifecycle/container.ts'
 import { containersOf } from '../../src/lifecycle/history.ts'
 import { examinePod } from '../../src/lifecycle/pod-state.ts'
 import { examinePods } from '../../src/lifecycle/pods.ts'
-import { minReadyPatience } from '../../src/lifecycle/replicas.ts'
+import { minReadyUntil } from '../../src/lifecycle/replicas.ts'
 import {
   crashLoopStatus,
   createEvent,
@@ -116,11 +116,11 @@ describe('pods that are ready and not yet available', () => {
   const state = examinePods([createPod({ status: readyStatus(1) })], view({ now: 20 }))
 
   it.each([
-    [30, 0, 'pods are ready and wait out minReadySeconds'],
-    [30, 1, undefined],
-    [0, 0, undefined],
-    [undefined, 0, undefined],
-  ])('of minReadySeconds %s, %d of them available: %s', (minReadySeconds, available, patience) => {
-    expect(minReadyPatience(minReadySeconds, state, available)).toBe(patience)
+    [30, 20, moment(31)],
+    [30, 31, undefined],
+    [0, 20, undefined],
+    [undefined, 20, undefined],
+  ])('of minReadySeconds %s, %d s after the start: until %s', (minReadySeconds, now, until) => {
+    expect(minReadyUntil(minReadySeconds, state, view({ now }))).toBe(until)
   })
 })

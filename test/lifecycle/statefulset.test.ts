@@ -225,3 +225,51 @@ describe('a StatefulSet fails', () => {
     })
   })
 })
+
+describe('a StatefulSet whose status names no revisions', () => {
+  const { currentRevision: _current, updateRevision: _update, updatedReplicas: _updated, ...silent } = done()
+  const counted = { ...silent, currentReplicas: 2 }
+  const changed = (status: StatefulSetStatus, generation = 2) =>
+    createSet({ metadata: { generation }, status: { ...status, observedGeneration: generation } })
+  const olds = [dbPod('db-0', readyStatus(-60), 'db-old'), dbPod('db-1', readyStatus(-60), 'db-old')]
+  const revision = (name: string, number: number, serviceAccountName: string): KubeObject =>
+    ({
+      apiVersion: 'apps/v1',
+      kind: 'ControllerRevision',
+      metadata: { name, namespace: 'shop', uid: name, ownerReferences: ownedBy(createSet()) },
+      data: { spec: { template: createTemplate({ serviceAccountName }) } },
+      revision: number,
+    }) as KubeObject
+  const revisions = [revision('db-old', 1, 'old'), revision('db-new', 2, 'new')]
+  const withRevisions = {
+    ...changed(counted),
+    spec: { ...createSet().spec, template: createTemplate({ serviceAccountName: 'new' }) },
+  }
+
+  it('is ready when it was never changed', () => {
+    expect(judge(changed(counted, 1), pods).status).toBe('ready')
+    expect(judge(changed(counted, 1), [], { unseen: ['Pod'] }).status).toBe('ready')
+  })
+
+  it.each<[string, StatefulSet, KubeObject[], ViewOptions]>([
+    ['of whose pods nothing says that they are updated', changed(counted), olds, {}],
+    ['of whose pods nothing can be seen', changed(counted), [], { unseen: ['Pod', 'ControllerRevision'] }],
+    ['whose ControllerRevisions show that its pods are old', withRevisions, [...olds, ...revisions], {}],
+  ])('is not ready %s', (_, set, objects, options) => {
+    expect(judge(set, objects, { now: 3600, ...options }).status).toBe('progressing')
+  })
+
+  it('is ready when its ControllerRevisions show that its pods are new', () => {
+    expect(judge(withRevisions, [...pods, ...revisions]).status).toBe('ready')
+  })
+
+  it('is ready when it counts its replicas as updated', () => {
+    expect(judge(changed({ ...silent, updatedReplicas: 2 }), pods).status).toBe('ready')
+  })
+
+  it('is not failed by pods that it does not count as updated', () => {
+    const { pod, podHistories } = crashing('db-0', 'db-old')
+    const set = changed({ ...silent, readyReplicas: 1 })
+    expect(judge(set, [pod, ...olds.slice(1)], { podHistories })).toMatchObject({ status: 'progressing' })
+  })
+})
