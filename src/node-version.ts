@@ -1,4 +1,4 @@
-/** The oldest Node that client-node, the reader of kubeconfigs, runs on. */
+/** The oldest Node that the dependencies run on: `engines` of package.json. */
 const needed = { major: 22, minor: 19 }
 
 /**
