@@ -2,18 +2,24 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { run } from './command.ts'
-import { cacheFolder, kubeModule, kubernetesVersion, registryModule } from './layout.ts'
+import { cacheFolder, kubectlModule, kubeModule, kubernetesVersion, registryModule } from './layout.ts'
 
 /** Builds the program with all of Kubernetes, minutes on a clean machine, and returns its path; cached afterwards. */
 export async function buildKube(): Promise<string> {
+  return build('kube', kubeModule, versionFlags())
+}
+
+/** Builds kubectl, a minute where Kubernetes is built already, and returns its path; cached afterwards. */
+export async function buildKubectl(): Promise<string> {
+  return build('kubectl', kubectlModule, versionFlags())
+}
+
+/** What Kubernetes' own build writes into its programs: the server's version decides which features it has. */
+function versionFlags(): string[] {
   const version = kubernetesVersion()
   const [major, minor] = version.slice(1).split('.')
   const stamp = 'k8s.io/component-base/version'
-  return build('kube', kubeModule, [
-    `-X ${stamp}.gitVersion=${version}`,
-    `-X ${stamp}.gitMajor=${major}`,
-    `-X ${stamp}.gitMinor=${minor}`,
-  ])
+  return [`-X ${stamp}.gitVersion=${version}`, `-X ${stamp}.gitMajor=${major}`, `-X ${stamp}.gitMinor=${minor}`]
 }
 
 /** Builds the failing registry, seconds, and returns its path; cached afterwards. */

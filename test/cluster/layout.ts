@@ -5,6 +5,9 @@ import { join } from 'node:path'
 /** The folder of the Go module that holds all of Kubernetes in one program. */
 export const kubeModule = join(import.meta.dirname, 'kube')
 
+/** The folder of the Go module of kubectl. */
+export const kubectlModule = join(import.meta.dirname, '../act/kubectl')
+
 /** The folder of the Go module of the failing registry. */
 export const registryModule = join(import.meta.dirname, 'registry')
 

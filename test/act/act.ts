@@ -1,0 +1,149 @@
+import { spawn } from 'node:child_process'
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { stripVTControlCharacters } from 'node:util'
+import { stringify } from 'yaml'
+import { run } from '../cluster/command.ts'
+import { cacheFolder } from '../cluster/layout.ts'
+
+/** The release of act: https://github.com/nektos/act */
+const version = 'v0.2.89'
+
+/** Longer than any workflow of the tests takes; act itself has no limit. */
+const limitMs = 180_000
+
+/** An annotation that a step printed, as GitHub shows it beside the code and on the run's page. */
+export interface Annotation {
+  readonly level: 'error' | 'warning' | 'notice'
+  readonly message: string
+  readonly title?: string
+  readonly file?: string
+  readonly line?: string
+}
+
+/** One step of a workflow run. */
+export interface StepRun {
+  /** `skipped` also when the step was never reached. */
+  result: 'success' | 'failure' | 'skipped'
+  /** What the job log shows of the step, secrets masked, without colours and commands to the runner. */
+  log: string
+  annotations: Annotation[]
+  /** What the step asked the runner to mask. */
+  masks: string[]
+  /** The step's part of the job summary. */
+  summary: string
+  outputs: Record<string, string>
+}
+
+/** A finished run of a workflow with one job. */
+export interface WorkflowRun {
+  hasPassed: boolean
+  /** Everything that act printed, secrets masked, as GitHub shows it: without the requests to mask. */
+  log: string
+  /** A step by its `id`. */
+  step(id: string): StepRun
+}
+
+/** A line that act prints with `--json`. `msg` is masked, the other fields are not. */
+interface Entry {
+  msg: string
+  raw_output?: boolean
+  stepID?: string[]
+  stepResult?: StepRun['result']
+  command?: string
+  kvPairs?: Record<string, string>
+  arg?: string
+  content?: string
+  name?: string
+}
+
+/** Builds act, a minute on a clean machine, and returns its path; cached afterwards. */
+export async function installAct(): Promise<string> {
+  const folder = join(cacheFolder, `act-${version}`)
+  const program = join(folder, 'act')
+  if (existsSync(program)) return program
+  const partial = `${folder}.${process.pid}`
+  await run('go', ['install', '-trimpath', `github.com/nektos/act@${version}`], {
+    env: { ...process.env, CGO_ENABLED: '0', GOBIN: partial, GOWORK: 'off' },
+  })
+  rmSync(folder, { recursive: true, force: true })
+  renameSync(partial, folder)
+  return program
+}
+
+/**
+ * Keeps a Node alive for a moment when it ends. act reads a step through a terminal and stops reading as soon as the
+ * step's process has failed, so the last lines would be lost now and then.
+ */
+const lingering = `--import=data:text/javascript,${encodeURIComponent(
+  "process.on('exit',()=>Atomics.wait(new Int32Array(new SharedArrayBuffer(4)),0,0,300))",
+)}`
+
+/**
+ * Runs the workflow `.github/workflows/deploy.yml` of a checkout on this machine, without containers and network.
+ * @param act the path of the program
+ * @param folder where the run leaves its log and act its files
+ * @param env the whole environment of act and of the steps. The first `node` on its `PATH` runs the action: act takes
+ *   that one whatever `runs.using` names
+ */
+export async function runWorkflow(
+  act: string,
+  checkout: string,
+  folder: string,
+  secrets: Readonly<Record<string, string>>,
+  env: NodeJS.ProcessEnv,
+): Promise<WorkflowRun> {
+  mkdirSync(folder, { recursive: true })
+  const secretFile = join(folder, 'secrets.yaml')
+  writeFileSync(secretFile, stringify(secrets), { mode: 0o600 })
+  const options = [
+    ['push', '--json', '--directory', checkout, '--secret-file', secretFile],
+    ['--platform', 'ubuntu-latest=-self-hosted', '--container-daemon-socket', '-', '--no-cache-server'],
+    ['--action-cache-path', join(folder, 'act')],
+  ].flat()
+  const child = spawn(act, options, { env: { ...env, NODE_OPTIONS: lingering }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const limit = setTimeout(() => child.kill('SIGKILL'), limitMs)
+  const entries: Entry[] = []
+  for (const input of [child.stdout, child.stderr]) {
+    createInterface({ input }).on('line', (line) => entries.push(entryOf(line)))
+  }
+  const exitCode = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', resolve)
+  }).finally(() => {
+    clearTimeout(limit)
+    rmSync(secretFile)
+  })
+  const shown = entries.filter(({ command }) => command !== 'add-mask')
+  const log = shown.map(({ msg, raw_output: isOutput }) => `${isOutput ? '  | ' : ''}${msg}\n`).join('')
+  writeFileSync(join(folder, 'log.txt'), log)
+  return { hasPassed: exitCode === 0, log, step: (id) => stepOf(entries.filter(({ stepID }) => stepID?.[0] === id)) }
+}
+
+function entryOf(line: string): Entry {
+  try {
+    const entry: Entry = JSON.parse(line)
+    return { ...entry, msg: stripVTControlCharacters(entry.msg).replace(/[\r\n]+$/, '') }
+  } catch {
+    return { msg: line }
+  }
+}
+
+const levels: ReadonlySet<string> = new Set(['error', 'warning', 'notice'])
+
+function stepOf(entries: readonly Entry[]): StepRun {
+  const step: StepRun = { result: 'skipped', log: '', annotations: [], masks: [], summary: '', outputs: {} }
+  for (const entry of entries) {
+    const { command = '', arg = '', kvPairs = {} } = entry
+    if (entry.stepResult) step.result = entry.stepResult
+    if (entry.raw_output) step.log += `${entry.msg}\n`
+    if (command === 'summary') step.summary = entry.content ?? ''
+    if (command === 'set-output' && entry.name) step.outputs[entry.name] = arg
+    if (command === 'add-mask') step.masks.push(arg)
+    if (levels.has(command)) {
+      step.annotations.push({ ...kvPairs, level: command as Annotation['level'], message: arg })
+    }
+  }
+  return step
+}

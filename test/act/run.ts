@@ -1,0 +1,78 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { buildKubectl } from '../cluster/build.ts'
+import { attempt, script } from '../cluster/command.ts'
+import { inTheatre } from '../cluster/theatre.ts'
+import { installAct } from './act.ts'
+import { runnersMajor } from './nodes.ts'
+import { type Check, scenarios } from './scenarios.ts'
+import { type Programs, withStage } from './stage.ts'
+
+/**
+ * Runs workflows with this action through act, as GitHub's runner does, against the tests' cluster:
+ *
+ *     npm run test:act [NAME…]
+ */
+await script(async () => {
+  const chosen = choose(process.argv.slice(2))
+  const programs = await installPrograms()
+  await inTheatre(async ({ api, kubeconfig, folder }) => {
+    const play = async (name: string): Promise<Result[]> => {
+      const results: Result[] = []
+      const own = join(folder, name)
+      mkdirSync(own)
+      await withStage(api, kubeconfig, own, programs, async (stage) =>
+        scenarios[name]?.(stage, checkInto(results)),
+      ).catch((error: Error) => results.push({ behaviour: 'runs to its end', problem: error.message }))
+      print(name, results)
+      return results
+    }
+    const all = (await Promise.all(chosen.map(play))).flat()
+    const failed = all.filter(({ problem }) => problem !== undefined).length
+    if (failed > 0) process.exitCode = 1
+    console.log(`${all.length - failed} passed, ${failed} failed`)
+  })
+})
+
+interface Result {
+  readonly behaviour: string
+  /** Why it failed; nothing when it passed. */
+  readonly problem: string | undefined
+}
+
+function checkInto(results: Result[]): Check {
+  return async (behaviour, holds) => {
+    const problem = await Promise.resolve()
+      .then(holds)
+      .then(
+        () => undefined,
+        (error: Error) => error.message,
+      )
+    results.push({ behaviour, problem })
+  }
+}
+
+function print(name: string, results: readonly Result[]): void {
+  console.log(name)
+  for (const { behaviour, problem } of results) {
+    console.log(`  ${problem === undefined ? '✓' : '✗'} ${behaviour}`)
+    if (problem !== undefined) console.log(problem.replaceAll(/^/gm, '      '))
+  }
+}
+
+function choose(names: readonly string[]): string[] {
+  const known = Object.keys(scenarios)
+  const unknown = names.filter((name) => !known.includes(name))
+  if (unknown.length > 0) throw new Error(`There is no scenario ${unknown.join(', ')}. There are ${known.join(', ')}.`)
+  return names.length > 0 ? [...names] : known
+}
+
+/** act, and a kubectl for the workflows: the machine's own where it has one. */
+async function installPrograms(): Promise<Programs> {
+  const node = process.execPath
+  if (process.versions.node.split('.')[0] !== runnersMajor()) {
+    throw new Error(`action.yml runs on Node ${runnersMajor()}, and this is Node ${process.versions.node}`)
+  }
+  const installed = (await attempt('sh', ['-c', 'command -v kubectl'])).trim()
+  return { node, act: await installAct(), kubectl: installed || (await buildKubectl()) }
+}

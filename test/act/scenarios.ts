@@ -1,0 +1,251 @@
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { breachesOf } from '../cluster/contract.ts'
+import { deployment, job } from '../cluster/objects.ts'
+import { installNode, oldestNode, tooOldNode } from './nodes.ts'
+import { readmeSteps, type Step } from './readme.ts'
+import type { GateRun, Stage } from './stage.ts'
+
+/** Tries one behaviour, named as a sentence; it fails by throwing. */
+export type Check = (behaviour: string, holds: () => void | Promise<void>) => Promise<void>
+
+type Scenario = (stage: Stage, check: Check) => Promise<void>
+
+const expression = (inner: string) => `\${{ ${inner} }}`
+
+const assertPassed = (run: GateRun) => ok(run.hasPassed, `the job failed:\n${run.log}`)
+const assertFailed = (run: GateRun) => ok(!run.hasPassed, `the job passed:\n${run.log}`)
+
+/** A Deployment that the selector in README's example finds by its label. */
+function worker() {
+  const { metadata, ...rest } = deployment('worker')
+  return { ...rest, metadata: { ...metadata, labels: { app: 'worker' } } }
+}
+
+const healthy = { 'web.yaml': [deployment('web')], 'worker.yaml': [worker()] }
+const missingImage = { 'web.yaml': [deployment('web', { image: 'v9' })], 'worker.yaml': [worker()] }
+
+async function checkContract(run: GateRun, stage: Stage, check: Check): Promise<void> {
+  await check('exit code, outputs, report and summary agree, and no credential is shown', () => {
+    deepEqual(breachesOf(run.gate, stage.credentials), [])
+    for (const credential of stage.credentials)
+      ok(!run.log.includes(credential), 'the log of the job shows a credential')
+  })
+  await check('the job summary is what the file of the output summary-file holds', () => {
+    equal(run.gate.summary, readFileSync(run.gate.outputs['summary-file'] ?? '', 'utf8'))
+  })
+}
+
+/** README's five lines, and its roll back, on one namespace: first a healthy rollout, then failing ones. */
+async function fiveLines(stage: Stage, check: Check): Promise<void> {
+  const { namespace } = stage
+  const token: Step = {
+    id: 'token',
+    run: "kubectl config view --raw -o jsonpath='{.users[0].user.token}'",
+    if: 'always()',
+  }
+  const steps = [
+    ...readmeSteps('-l app=worker', namespace),
+    ...readmeSteps('rollout undo', namespace).map((step) => ({ ...step, id: 'undo' })),
+    token,
+  ]
+  const imageOfWeb = async () => {
+    const web = await stage.api.get(`/apis/apps/v1/namespaces/${namespace}/deployments/web`)
+    return web['spec'].template.spec.containers[0].image
+  }
+
+  const ready = await stage.run('healthy', { manifests: healthy, steps })
+  await check('a healthy rollout passes the job', () => {
+    assertPassed(ready)
+    equal(ready.gate.outputs['outcome'], 'ready')
+    equal(ready.gate.outputs['failed-resources'], '[]')
+    match(ready.gate.log, /✓ ready/)
+  })
+  await check('the kubeconfig of the secret is used, not the one in the home folder', () => {
+    match(ready.gate.log, /^Rollout Gate · context prod · /m)
+  })
+  await check('a healthy rollout has no annotation', () => deepEqual(ready.step('gate').annotations, []))
+  await check('a healthy rollout is not rolled back', () => equal(ready.step('undo').result, 'skipped'))
+  await check('the token of the kubeconfig is masked in what later steps print', () => {
+    for (const credential of stage.credentials) ok(ready.step('gate').masks.includes(credential))
+    equal(ready.step('token').result, 'success')
+    equal(ready.step('token').log.trim(), '***')
+  })
+  await checkContract(ready, stage, check)
+
+  const failed = await stage.run('missing-image', { manifests: missingImage, steps })
+  await check('a missing image fails the job', () => {
+    assertFailed(failed)
+    equal(failed.step('gate').result, 'failure')
+    equal(failed.gate.outputs['outcome'], 'failed')
+    equal(failed.gate.outputs['reason'], 'image-not-found')
+    match(failed.gate.outputs['message'] ?? '', /^deployment\/web: .*not found/)
+  })
+  await check('a failed rollout has an error annotation with cause and hint', () => {
+    const errors = failed.step('gate').annotations.filter(({ level }) => level === 'error')
+    match(errors[0]?.title ?? '', /deployment\/web/)
+    match(errors[0]?.message ?? '', /:v9\b.*not found/)
+    match(errors[0]?.message ?? '', /Push \S+:v9 before deploying it/)
+  })
+  await check('the summary of a failed rollout names the cause', () => {
+    match(failed.gate.summary, /Rollout failed/)
+    match(failed.gate.summary, /image-not-found/)
+  })
+  await check("`failure() && steps.gate.outputs.outcome == 'failed'` rolls a failed rollout back", async () => {
+    equal(failed.step('undo').result, 'success')
+    match(failed.step('undo').log, /deployment\.apps\/web rolled back/)
+    match(await imageOfWeb(), /:v1$/)
+  })
+  await checkContract(failed, stage, check)
+
+  const mistaken = steps.map((step) => (step.id === 'gate' ? { ...step, with: { ...step.with, timeout: '5' } } : step))
+  const misconfigured = await stage.run('misconfigured', { manifests: missingImage, steps: mistaken })
+  await check('an invalid input fails the job and rolls nothing back', () => {
+    assertFailed(misconfigured)
+    equal(misconfigured.gate.outputs['outcome'], 'misconfigured')
+    equal(misconfigured.step('undo').result, 'skipped')
+  })
+  await check('an invalid input has one error annotation, which contains the fix', () => {
+    deepEqual(
+      misconfigured.step('gate').annotations.map(({ level, message }) => `${level}: ${message}`),
+      ['error: timeout: "5" has no unit. Write 5s for seconds or 5m for minutes.'],
+    )
+  })
+  await checkContract(misconfigured, stage, check)
+}
+
+/** README's recipe that gates what kubectl printed. */
+async function applied(stage: Stage, check: Check): Promise<void> {
+  const steps = readmeSteps('tee applied.txt', stage.namespace)
+  const targetsOf = (run: GateRun) => {
+    const { targets } = JSON.parse(readFileSync(run.gate.outputs['report'] ?? '', 'utf8'))
+    return targets.map(({ target }: { target: string }) => target)
+  }
+
+  const created = await stage.run('created', { manifests: healthy, steps })
+  await check('what kubectl apply created is gated', () => {
+    assertPassed(created)
+    deepEqual(targetsOf(created), ['deployment.apps/web', 'deployment.apps/worker'])
+  })
+  await checkContract(created, stage, check)
+
+  const again = { ...healthy, 'web.yaml': [deployment('web', { image: 'v2' })] }
+  const changed = await stage.run('changed', { manifests: again, steps })
+  await check('what kubectl apply configured or left unchanged is gated', () => {
+    assertPassed(changed)
+    match(changed.step('apply').log, /deployment\.apps\/web configured\n.*deployment\.apps\/worker unchanged/)
+    deepEqual(targetsOf(changed), ['deployment.apps/web', 'deployment.apps/worker'])
+  })
+
+  const invalid = { 'a.yaml': [deployment('web')], 'b.yaml': [deployment('worker', {}, { replicas: -1 })] }
+  const halfway = await stage.run('apply-fails-half-way', { manifests: invalid, steps })
+  await check('an apply that fails half-way fails its step, and nothing is gated', () => {
+    assertFailed(halfway)
+    equal(halfway.step('apply').result, 'failure')
+    equal(halfway.step('gate').result, 'skipped')
+  })
+}
+
+/** Gating by manifests: the annotation is on the line that is wrong. */
+async function manifests(stage: Stage, check: Check): Promise<void> {
+  const files = { 'all.yaml': [worker(), deployment('web', { image: 'v9' })], 'nightly.yaml': [deployment('nightly')] }
+  const gate = {
+    id: 'gate',
+    uses: './',
+    with: { kubeconfig: expression('secrets.KUBECONFIG'), manifests: 'k8s/\n!k8s/nightly.yaml\n' },
+  }
+  const first: Step = {
+    if: 'failure()',
+    id: 'first',
+    run: `echo '${expression('fromJSON(steps.gate.outputs.failed-resources)[0].target')}'`,
+  }
+  const failed = await stage.run('missing-image', {
+    manifests: files,
+    steps: [{ run: 'kubectl apply -f k8s/all.yaml' }, gate, first],
+  })
+  await check('the annotation of a missing image is on its line of the manifest', () => {
+    equal(failed.gate.outputs['reason'], 'image-not-found')
+    const [annotation] = failed.step('gate').annotations
+    equal(annotation?.file, 'k8s/all.yaml')
+    const lines = readFileSync(join(failed.checkout, 'k8s/all.yaml'), 'utf8').split('\n')
+    match(lines[Number(annotation?.line) - 1] ?? '', /image: \S+:v9$/)
+  })
+  await check('later steps can read the output failed-resources as JSON', () => {
+    equal(failed.step('first').log.trim(), 'deployment.apps/web')
+  })
+  await checkContract(failed, stage, check)
+}
+
+/** README's migration, whose log is shown live. */
+async function migration(stage: Stage, check: Check): Promise<void> {
+  const files = { 'all.yaml': [job('migrate', 'echo applying 0042_add_orders; sleep 2; echo done'), deployment('web')] }
+  const run = await stage.run('healthy', {
+    manifests: files,
+    steps: [{ run: 'kubectl apply -f k8s/' }, ...readmeSteps('stream-logs', stage.namespace)],
+  })
+  await check("a migration's log is shown live, before its verdict", () => {
+    assertPassed(run)
+    match(run.gate.log, /│ applying 0042_add_orders[\s\S]*│ done[\s\S]*job\/migrate +✓ ready/)
+  })
+  await checkContract(run, stage, check)
+}
+
+/** The Nodes that the built programs start on, and the one that they refuse. */
+async function nodes(stage: Stage, check: Check): Promise<void> {
+  const oldest = await installNode(oldestNode())
+  const tooOld = await installNode(tooOldNode)
+  const [major, minor] = oldestNode().split('.')
+  const refusal = `Rollout Gate needs Node ${major}.${minor} or newer (this is v${tooOldNode}). `
+  const gate = {
+    id: 'gate',
+    uses: './',
+    with: {
+      kubeconfig: expression('secrets.KUBECONFIG'),
+      resources: 'deployment/web',
+      'github-token': expression('github.token'),
+    },
+  }
+  const steps = [{ run: 'kubectl apply -f k8s/web.yaml' }, gate]
+
+  const run = await stage.run(`node-${oldestNode()}`, { manifests: healthy, node: oldest, steps })
+  await check(`the action gates on Node ${oldestNode()}, the oldest that the command line runs on`, () => {
+    assertPassed(run)
+    equal(run.gate.outputs['outcome'], 'ready')
+  })
+  await check('the token of GitHub is masked', () => ok(run.step('gate').masks.includes(stage.githubToken)))
+  await checkContract(run, stage, check)
+
+  const refused = await stage.run(`node-${tooOldNode}`, { manifests: healthy, node: tooOld, steps })
+  await check(`on Node ${tooOldNode} the action fails with one line that names the Node it needs`, () => {
+    assertFailed(refused)
+    equal(refused.step('gate').result, 'failure')
+    ok(refused.gate.log.startsWith(refusal), refused.gate.log)
+    equal(refused.gate.log.trim().split('\n').length, 1)
+  })
+
+  const recording = resolve(import.meta.dirname, '../recordings/update.ndjson.gz')
+  const cli = resolve(import.meta.dirname, '../../dist/cli.js')
+  const replay = (node: string) => spawnSync(node, [cli, 'replay', recording], { encoding: 'utf8' })
+  await check(`the command line replays a recording on Node ${oldestNode()}`, () => {
+    const { status, stdout, stderr } = replay(oldest)
+    equal(stderr, '')
+    match(stdout, /✓ ready/)
+    equal(status, 0)
+  })
+  await check(`on Node ${tooOldNode} the command line fails with one line that names the Node it needs`, () => {
+    const { status, stdout, stderr } = replay(tooOld)
+    ok(stderr.startsWith(refusal), stderr)
+    deepEqual({ status, stdout, lines: stderr.split('\n').length }, { status: 1, stdout: '', lines: 2 })
+  })
+}
+
+/** What the tests run through act, by name. */
+export const scenarios: Readonly<Record<string, Scenario>> = {
+  'five-lines': fiveLines,
+  'kubectl-output': applied,
+  manifests,
+  migration,
+  nodes,
+}
