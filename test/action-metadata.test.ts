@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
+import { validateActionMetadata } from './support/action-metadata.ts'
 
 const root = join(import.meta.dirname, '..')
 const text = readFileSync(join(root, 'action.yml'), 'utf8')
@@ -37,6 +38,30 @@ describe('action.yml', () => {
     ['inputs', `inputs: { "${expression('x')}": {} }`],
   ])('would not pass with an expression in %s', (path, yaml) => {
     expect(expressionsOutOfPlace(yaml)).toEqual([path])
+  })
+
+  it('is valid by the schema that GitHub publishes', () => {
+    expect(validateActionMetadata(text)).toEqual([])
+  })
+
+  it.each([
+    [
+      'an expression in a description',
+      'author:',
+      `author: ${expression('github.actor')}`,
+      "Unrecognized named-value: 'github'",
+    ],
+    [
+      'a default that reads a secret',
+      'required: false',
+      `default: ${expression('secrets.X')}`,
+      "Unrecognized named-value: 'secrets'",
+    ],
+    ['an unknown runtime', 'using: node24', 'using: node25', "Unexpected value 'node25'"],
+    ['an unknown key', 'main:', 'entry:', "Unexpected value 'entry'"],
+    ['an unknown colour', 'color: blue', 'color: pink', "Unexpected value 'pink'"],
+  ])('would not be valid with %s', (_, present, wrong, mistake) => {
+    expect(validateActionMetadata(text.replace(present, wrong)).join('\n')).toContain(mistake)
   })
 
   it('starts a file that exists', () => {
