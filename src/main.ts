@@ -130,8 +130,7 @@ async function openExtras(inputs: Inputs, references: readonly Reference[]): Pro
 /** What only the user can mend is told and is an outcome; anything else is a mistake of ours. */
 function tellMistakes(error: unknown, startedAt: number): EndedTimeline {
   if (!(error instanceof UserError)) throw error
-  // One mistake is told by the job's own error; of several, each gets its line.
-  if (error.mistakes.length > 1) for (const mistake of error.mistakes) core.error(plain(describeMistake(mistake)))
+  for (const mistake of error.mistakes) core.error(plain(describeMistake(mistake)))
   return misconfigured(error, startedAt, systemClock.now())
 }
 
@@ -153,7 +152,8 @@ function publish(timeline: EndedTimeline): void {
   // A job that passes has no error to show: that another change took over is worth a warning then.
   const annotate = hasPassed ? core.warning : core.error
   for (const { title, message, ...place } of buildAnnotations(timeline)) annotate(message, { title, ...place })
-  if (!hasPassed) core.setFailed(plain(timeline.verdict.message.replaceAll('\n', ' · ')))
+  // `setFailed` would be a second error about the same.
+  if (!hasPassed) process.exitCode = 1
 }
 
 /** A folder of this run's own: several gates of one job must not overwrite each other's reports. */

@@ -22,7 +22,7 @@ import { captureScene } from './scene.ts'
 import type { GateSettings } from './settings.ts'
 import { leavingWords, reachedWords, Story } from './story.ts'
 import type { Entry, TargetOutcome, TargetRecord, Timeline, Verdict } from './timeline.ts'
-import { deletedMs, describe, Track } from './track.ts'
+import { deletedMs, describe, type TargetVerdict, Track } from './track.ts'
 
 /** The next moment at which the gate must look again although nothing is reported. */
 export interface Clock {
@@ -225,10 +225,8 @@ export class Gate {
       const clock = track.nextClock()
       if (clock !== undefined && clock.at <= at) this.#end(track, clock.verdict())
     }
-    for (const track of isTimeout ? this.#tracks.filter(({ isOpen }) => isOpen) : []) {
-      const message = `was not ready after ${Math.round(this.#settings.timeoutMs / 1000)} s: ${track.standing}`
-      this.#end(track, track.overdue('timed-out', { reason: 'still-running', message }))
-    }
+    for (const track of isTimeout ? this.#tracks.filter(({ isOpen }) => isOpen) : [])
+      this.#end(track, track.timedOut(this.#settings.timeoutMs))
     this.#conclude()
     if (this.#over === undefined && at >= this.#story.heartbeatAt)
       this.#story.heartbeat(
@@ -471,12 +469,15 @@ export class Gate {
     }
     const { reached, moved } = track.milestones.update(assessment, track.reachedAt(this.#now))
     if (moved) track.stall.restart(this.#now)
-    const words = assessment.status === 'ready' ? '' : reachedWords(reached)
-    if (words !== '') this.#tell(track, 'progress', words)
-    this.#tellProblems(track, assessment.problems)
-    if (assessment.failure !== undefined) {
-      const { reason } = assessment.failure
-      this.#end(track, { outcome: 'failed', reason, message: describe(assessment.failure, track.target) })
+    const news = assessment.status === 'ready' ? '' : reachedWords(reached)
+    if (news !== '') this.#tell(track, 'progress', news)
+    const { failure } = assessment
+    const words = (problem: Problem) => describe(problem, track.target)
+    // The verdict reports the failure.
+    const others = assessment.problems.filter((each) => failure === undefined || words(each) !== words(failure))
+    this.#tellProblems(track, others)
+    if (failure !== undefined) {
+      this.#end(track, { outcome: 'failed', reason: failure.reason, message: words(failure) })
     } else if (assessment.status === 'ready' && !wasReady) {
       this.#becomeReady(track, [assessment.message, ...assessment.notes].join(' · '))
     }
@@ -578,14 +579,14 @@ export class Gate {
     this.#tell(track, 'verdict', message, 'ready')
   }
 
-  #end(track: Track, verdict: Verdict<TargetOutcome>): void {
+  #end(track: Track, { logText, ...verdict }: TargetVerdict): void {
     const scene = captureScene(track.target, track.object, track.problems, this.store)
     track.ended = { at: this.#now, verdict, scene }
     track.readyAt = undefined
     this.#neighbours.turned(track)
     if (endsGate(track, this.#settings)) this.#firstBadEnd ??= this.#now
     this.#schedule(this.#tracks)
-    this.#tell(track, 'verdict', `${verdict.reason}: ${verdict.message}`, verdict.outcome)
+    this.#tell(track, 'verdict', verdictText(verdict, logText), verdict.outcome)
   }
 
   /** Ends the gate when no target is open, or when the first bad end is long enough ago. */
@@ -653,6 +654,12 @@ function recordOf(track: Track): TargetRecord {
     problems: track.isReady ? [] : track.problems.map((problem) => ({ ...problem, evidence: [] })),
     notes: assessment?.notes ?? [],
   }
+}
+
+/** What the log adds to the outcome, each thing once: a reason that only repeats the outcome is named last, or not at all. */
+function verdictText({ outcome, reason, message }: Verdict<TargetOutcome>, logText: string | undefined): string {
+  if (reason === outcome) return message
+  return logText === undefined ? `${reason}: ${message}` : `${logText} (${reason})`
 }
 
 function localTime(timestamp: string | null | undefined, serverOffsetMs: number): number | undefined {

@@ -10,6 +10,7 @@ import { ruleOf } from '../lifecycle/rules.ts'
 import { problemSentence } from '../lifecycle/sentence.ts'
 import type { Surroundings } from '../lifecycle/surroundings.ts'
 import { waitForRule } from '../lifecycle/wait-for.ts'
+import { duration } from '../plan/duration.ts'
 import type { HealthCheck } from '../plan/health-checks.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
 import type { ReasonCode } from '../reasons.ts'
@@ -30,7 +31,13 @@ export const deletedMs = 5_000
 /** A moment at which a target ends unless something happens before, and the verdict that it gets then. */
 export interface TargetClock {
   readonly at: number
-  readonly verdict: () => Verdict<TargetOutcome>
+  readonly verdict: () => TargetVerdict
+}
+
+/** How a target ends. */
+export interface TargetVerdict extends Verdict<TargetOutcome> {
+  /** What the log adds to the outcome (`stalled after 5 m: `), where the message repeats the outcome. */
+  readonly logText?: string
 }
 
 /** What became of one target so far: its object, its milestones, its clocks, its verdict. */
@@ -195,13 +202,20 @@ export class Track {
   /** The verdict of a clock that ran out: the problem that stands in the way is its reason. */
   overdue(
     outcome: 'stalled' | 'timed-out',
-    without: { reason: 'no-progress' | 'still-running'; message: string },
-  ): Verdict<TargetOutcome> {
+    without: Pick<TargetVerdict, 'message' | 'logText'> & { readonly reason: 'no-progress' | 'still-running' },
+  ): TargetVerdict {
     if (this.isAwaiting) return { ...this.#arrivalClock().verdict(), outcome }
     if (this.object === undefined) return { outcome, reason: 'not-found', message: 'does not exist' }
     const [problem] = this.problems
     if (problem === undefined) return { outcome, ...without }
     return { outcome, reason: problem.reason, message: describe(problem, this.target) }
+  }
+
+  /** The verdict of a timeout, the target's own or the gate's. */
+  timedOut(timeoutMs: number): TargetVerdict {
+    const { standing } = this
+    const message = `was not ready after ${duration(timeoutMs)}: ${standing}`
+    return this.overdue('timed-out', { reason: 'still-running', message, logText: standing })
   }
 
   get problems(): readonly Problem[] {
@@ -222,7 +236,7 @@ export class Track {
       verdict: () => ({
         outcome: 'stalled',
         reason: 'change-not-seen',
-        message: `its change did not arrive in ${Math.round(awaitChangeMs / 1000)} s`,
+        message: `its change did not arrive in ${duration(awaitChangeMs)}`,
       }),
     }
   }
@@ -244,17 +258,15 @@ export class Track {
     const timeouts = Object.hasOwn(own, current) ? own : this.#settings.milestoneTimeoutsMs
     const timeoutMs = Object.hasOwn(timeouts, current) ? (timeouts[current] ?? 0) : 0
     if (timeoutMs === 0) return undefined
-    const seconds = Math.round(timeoutMs / 1000)
-    return {
-      at: (this.milestones.waitingSince ?? this.#settings.startedAt) + timeoutMs,
-      verdict: () =>
-        current === 'created'
-          ? { outcome: 'failed', reason: 'not-found', message: `does not exist, ${seconds} s after the gate began` }
-          : this.overdue('timed-out', {
-              reason: 'still-running',
-              message: `did not reach "${current}" in ${seconds} s: ${this.standing}`,
-            }),
+    const verdict = (): TargetVerdict => {
+      if (current === 'created') {
+        const message = `does not exist, ${duration(timeoutMs)} after the gate began`
+        return { outcome: 'failed', reason: 'not-found', message, logText: 'does not exist' }
+      }
+      const message = `did not reach "${current}" in ${duration(timeoutMs)}: ${this.standing}`
+      return this.overdue('timed-out', { reason: 'still-running', message, logText: message })
     }
+    return { at: (this.milestones.waitingSince ?? this.#settings.startedAt) + timeoutMs, verdict }
   }
 
   #stallClock(): TargetClock | undefined {
@@ -262,8 +274,9 @@ export class Track {
     const at = this.stall.dueAt(timeoutMs)
     if (at === undefined) return undefined
     const verdict = () => {
-      const message = `made no progress for ${Math.round(timeoutMs / 1000)} s: ${this.standing}`
-      return this.overdue('stalled', { reason: 'no-progress', message })
+      const { standing } = this
+      const message = `made no progress for ${duration(timeoutMs)}: ${standing}`
+      return this.overdue('stalled', { reason: 'no-progress', message, logText: standing })
     }
     return { at, verdict }
   }
@@ -271,11 +284,7 @@ export class Track {
   #timeoutClock(): TargetClock | undefined {
     const { timeoutMs } = this.target.clocks
     if (timeoutMs === undefined || timeoutMs === 0) return undefined
-    const verdict = () => {
-      const message = `was not ready after ${Math.round(timeoutMs / 1000)} s: ${this.standing}`
-      return this.overdue('timed-out', { reason: 'still-running', message })
-    }
-    return { at: this.#settings.startedAt + timeoutMs, verdict }
+    return { at: this.#settings.startedAt + timeoutMs, verdict: () => this.timedOut(timeoutMs) }
   }
 }
 

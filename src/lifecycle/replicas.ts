@@ -43,7 +43,7 @@ export function podMilestones(state: PodsState | undefined, replicas: number): r
       'pulled',
       count((pod) => pod.pulled),
       replicas,
-      'with images pulled',
+      replicas === 1 ? 'has pulled its image' : 'have pulled their images',
     ),
     countMilestone(
       'started',

@@ -48,6 +48,20 @@ export function parseDuration(text: string, complain: Complain): number | undefi
   return milliseconds === 0 ? 0 : Math.max(1, Math.round(milliseconds))
 }
 
+/** Milliseconds as people say them, as exact as it matters and rounded down: `0.2 s`, `31 s`, `5 m 10 s`, `1 h 2 m`. */
+export function duration(milliseconds: number): string {
+  const tenths = Math.floor(Math.max(0, milliseconds) / 100)
+  if (tenths < 100) return `${tenths / 10} s`
+  const seconds = Math.floor(milliseconds / 1_000)
+  if (seconds < 60) return `${seconds} s`
+  const minutes = Math.floor(seconds / 60)
+  return minutes < 60 ? units(minutes, 'm', seconds % 60, 's') : units(Math.floor(minutes / 60), 'h', minutes % 60, 'm')
+}
+
+function units(large: number, largeUnit: string, small: number, smallUnit: string): string {
+  return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`
+}
+
 /** Writes milliseconds so that `parseDuration` reads them back: `1h30m`, `90s` as `1m30s`, `1.5s`, `300ms`, `0`. */
 export function formatDuration(milliseconds: number): string {
   if (milliseconds <= 0) return '0'

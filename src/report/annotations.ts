@@ -2,7 +2,7 @@ import type { TargetRecord, Timeline } from '../gate/timeline.ts'
 import { fullName, nameTargets } from '../plan/target-names.ts'
 import { isManifest } from './details.ts'
 import { plain, plainLines } from './escape.ts'
-import { decidingTarget, isFailing } from './headline.ts'
+import { conclude, decidingTarget, headline, isFailing } from './headline.ts'
 import { phraseOf, statement } from './phrase.ts'
 import { count } from './words.ts'
 
@@ -23,20 +23,25 @@ const titleLimit = 200
 const lineLimit = 500
 
 /**
- * One error a target that failed, on its manifest's line where that is known.
+ * One error a target that failed, on its manifest's line where that is known; one for the gate, where it ended without
+ * judging its targets. None for a gate that was cancelled, or that never had targets.
  * @param limit of more, the last one counts the rest
  */
 export function buildAnnotations(timeline: Timeline, limit = annotationLimit): Annotation[] {
-  const { targets } = timeline
+  const { targets, verdict } = timeline
+  const isUnjudged = verdict?.outcome === 'unknown' || verdict?.outcome === 'misconfigured'
+  const own = isUnjudged && targets.length > 0 ? [ofGate(timeline)] : []
   const deciding = decidingTarget(timeline)
   const names = nameTargets(targets.map(({ target }) => target)).map(fullName)
   const failing = targets.flatMap((record, index) => (isFailing(record) ? [{ record, name: names[index] ?? '' }] : []))
   // What decided must not be among those that are only counted.
   failing.sort((one, other) => Number(other.record === deciding) - Number(one.record === deciding))
-  if (failing.length <= limit) return failing.map(annotate)
-  const shown = failing.slice(0, limit - 1)
+  const room = limit - own.length
+  if (failing.length <= room) return [...own, ...failing.map(annotate)]
+  const shown = failing.slice(0, room - 1)
   const rest = failing.slice(shown.length)
   return [
+    ...own,
     ...shown.map(annotate),
     {
       title: `${count(rest.length, 'more target')} not ready`,
@@ -45,13 +50,23 @@ export function buildAnnotations(timeline: Timeline, limit = annotationLimit): A
   ]
 }
 
+function ofGate(timeline: Timeline): Annotation {
+  const { messages, hint = '' } = conclude(timeline)
+  const text = [...messages.flatMap((message) => plainLines(message, lineLimit)), ...plainLines(hint, lineLimit)]
+  return { title: plain(headline(timeline), titleLimit), message: cut(text.join('\n')) }
+}
+
 function annotate({ record, name }: { readonly record: TargetRecord; readonly name: string }): Annotation {
   const { target, message, hint } = record
   const words = phraseOf(record)
   const text = [...plainLines(statement(name, message), lineLimit), ...plainLines(hint ?? '', lineLimit)].join('\n')
   return {
     title: plain(`${name}: ${words}`, titleLimit),
-    message: text.length > characterLimit ? `${text.slice(0, characterLimit - 1).toWellFormed()}…` : text || words,
+    message: cut(text) || words,
     ...(isManifest(target.source) ? { file: target.source.file, startLine: target.source.line } : {}),
   }
+}
+
+function cut(text: string): string {
+  return text.length > characterLimit ? `${text.slice(0, characterLimit - 1).toWellFormed()}…` : text
 }

@@ -1,6 +1,7 @@
 import type { Evidence, MilestoneRecord, ProblemRecord, TargetRecord } from '../gate/timeline.ts'
+import { duration } from '../plan/duration.ts'
 import type { Source } from '../plan/target.ts'
-import { clock, duration } from './elapsed.ts'
+import { clock } from './elapsed.ts'
 import { code, fence, html, markdown, plainLines, prose, shortenWords } from './escape.ts'
 import { phraseOf, statementBelow } from './phrase.ts'
 import { inOrder, isTold, problemCount, problemWay } from './problem.ts'

@@ -1,8 +1,9 @@
 import type { Entry, TargetOutcome, TargetRecord, Timeline } from '../gate/timeline.ts'
 import type { LogNews } from '../logs/log-news.ts'
+import { duration } from '../plan/duration.ts'
 import type { Target } from '../plan/target.ts'
 import { fullName, namespacesOf, nameTargets } from '../plan/target-names.ts'
-import { clock, duration, setting } from './elapsed.ts'
+import { clock, setting } from './elapsed.ts'
 import { plain, plainLines, shorten } from './escape.ts'
 import { conclude, decidingTarget, headline, isJudged } from './headline.ts'
 import { phraseOf, statementBelow } from './phrase.ts'
@@ -133,10 +134,14 @@ export function renderVerdict(timeline: Timeline, { color }: LogLayout): string[
   const { verdict, targets } = timeline
   if (verdict === undefined) return []
   const { messages, hint } = conclude(timeline)
+  const last = timeline.entries.at(-1)
+  const deciding = decidingTarget(timeline)
+  // The verdict of what decides may be the line right above.
+  const isTold = last?.kind === 'verdict' && deciding !== undefined && targets[last.target ?? -1] === deciding
   const judged = targets.filter((record) => isJudged(record, timeline))
   return [
     paint(outcomeStyle(verdict.outcome), `${outcomeWords[verdict.outcome].mark} ${plain(headline(timeline))}`, color),
-    ...messages.map((message) => `  ${plain(message)}`),
+    ...(isTold ? [] : messages.map((message) => `  ${plain(message)}`)),
     ...(hint === undefined ? [] : plainLines(hint).map((line, index) => `  ${index === 0 ? '→' : ' '} ${line}`)),
     ...(judged.length > 1 && verdict.outcome !== 'ready' ? [`  ${tally(judged)}`] : []),
   ]
@@ -174,7 +179,8 @@ function renderGroup(
 ): string[] {
   const { startedAt, isDeciding, hintAbove } = shape
   const { mark } = outcomeWords[record.outcome]
-  const why = record.reason === '' ? '' : `: ${plain(phraseOf(record))}`
+  // The headline of what decides stands right above.
+  const why = isDeciding ? ': evidence' : record.reason === '' ? '' : `: ${plain(phraseOf(record))}`
   const lines = [
     // What decides stands right above, with what to do.
     ...(isDeciding ? [] : [plain(statementBelow(name, record.message))]),

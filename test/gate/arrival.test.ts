@@ -33,7 +33,7 @@ describe('a gate that awaits a change', () => {
       outcome: 'stalled',
       reason: 'change-not-seen',
       seconds: 120,
-      message: 'deployment/web: its change did not arrive in 120 s',
+      message: 'deployment/web: its change did not arrive in 2 m',
     })
   })
 

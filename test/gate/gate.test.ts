@@ -555,11 +555,13 @@ describe('the whole timeout', () => {
   })
 
   it('without a problem is still-running', () => {
-    expect(run([at(0, web.creating, allSynced)], { settings: { timeoutMs: 60_000 } })).toMatchObject({
+    const ended = run([at(0, web.creating, allSynced)], { settings: { timeoutMs: 60_000 } })
+    expect(ended).toMatchObject({
       outcome: 'timed-out',
       reason: 'still-running',
-      message: 'deployment/web was not ready after 60 s: 0 of 1 pod with images pulled',
+      message: 'deployment/web was not ready after 1 m: 0 of 1 pod has pulled its image',
     })
+    expect(ended.entries.at(-1)).toBe('60 verdict 0 of 1 pod has pulled its image (still-running)')
   })
 
   it('of 0 is off, and so is every other clock of 0', () => {

@@ -189,6 +189,9 @@ describe('milestone-timeouts', () => {
       reason: 'still-running',
       seconds: 60,
       message: 'deployment/web did not reach "scheduled" in 20 s: 0 of 1 pod scheduled',
+      entries: expect.arrayContaining([
+        '60 verdict did not reach "scheduled" in 20 s: 0 of 1 pod scheduled (still-running)',
+      ]),
     })
   })
 

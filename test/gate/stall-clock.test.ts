@@ -137,12 +137,15 @@ describe('what is progress', () => {
 
 describe('a stalled target', () => {
   it('without a problem made no progress', () => {
-    expect(run([first])).toMatchObject({
+    const ended = run([first])
+    expect(ended).toMatchObject({
       outcome: 'stalled',
       reason: 'no-progress',
       seconds: 300,
-      message: 'deployment/web made no progress for 300 s: 0 of 1 pod with images pulled',
+      message: 'deployment/web made no progress for 5 m: 0 of 1 pod has pulled its image',
     })
+    // The log puts "stalled after 5 m" before it.
+    expect(ended.entries.at(-1)).toBe('300 verdict 0 of 1 pod has pulled its image (no-progress)')
   })
 
   it('has the reason of the problem that stands in its way', () => {

@@ -72,6 +72,10 @@ function told({ log }: ActionRun): string {
   return log.replaceAll(/^::add-mask::.*\n/gm, '')
 }
 
+function outputsOf({ outputs }: ActionRun, name: string): { readonly message?: string }[] {
+  return JSON.parse(outputs[name] ?? '[]')
+}
+
 function errorsOf({ log }: ActionRun): string[] {
   return [...log.matchAll(/^::error[^:]*::(.*)$/gm)].map(([, message]) => message ?? '')
 }
@@ -195,8 +199,25 @@ describe('a rollout that fails', () => {
         { target: 'deployment.apps/web', outcome: 'failed', reason: 'image-not-found' },
       ])
       expect(errorsOf(ended).join('\n')).toContain('127.0.0.1:5995/app:v9')
-      expect(told(ended)).toMatch(/^::group::✗ deployment\/web: image 127\.0\.0\.1:5995\/app:v9 not found$/m)
+      expect(told(ended)).toMatch(/^::group::✗ deployment\/web: evidence$/m)
       expect(told(ended)).toMatch(/│ .*Failed to pull image/)
+    },
+    limitMs,
+  )
+
+  test(
+    'is one error, and fails the step by its exit code',
+    async () => {
+      const namespace = await playAll('image-not-found')
+      const ended = await run({ namespace })
+      expect(errorsOf(ended)).toHaveLength(1)
+      expect(ended.exitCode).toBe(1)
+      const sentence = outputsOf(ended, 'failed-resources')[0]?.message ?? ''
+      expect(sentence).not.toBe('')
+      const log = told(ended)
+        .split('\n')
+        .filter((line) => !line.startsWith('::error'))
+      expect(log.filter((line) => line.includes(sentence)).length).toBeLessThanOrEqual(2)
     },
     limitMs,
   )
@@ -205,6 +226,7 @@ describe('a rollout that fails', () => {
     'of a name that does not exist is not found',
     async () => {
       const ended = await run({ resources: 'deployment/wbe', 'milestone-timeouts': 'created=1s' })
+      expect(errorsOf(ended)).toHaveLength(1)
       expect(ended.outputs).toMatchObject({ outcome: 'failed', reason: 'not-found' })
       expect(errorsOf(ended).join('\n')).toContain('deployment/wbe')
     },
@@ -252,7 +274,9 @@ describe('what only the user can mend', () => {
       })
       expect(ended.exitCode).toBe(1)
       expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'input-invalid' })
-      const errors = errorsOf(ended).join('\n')
+      const mistakes = errorsOf(ended)
+      expect(new Set(mistakes).size).toBe(mistakes.length)
+      const errors = mistakes.join('\n')
       const files = ['/no/such/kubeconfig', 'no-checks.yaml']
       for (const words of ['timeout', '"soon"', 'max-restarts', '"-1"', 'resources, line 2', ...files])
         expect(errors).toContain(words)
@@ -265,6 +289,7 @@ describe('what only the user can mend', () => {
     'is a kind that the server does not know, and the nearest that it knows',
     async () => {
       const ended = await run({ resources: 'deploymnet/web' })
+      expect(errorsOf(ended)).toHaveLength(1)
       expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'kind-unknown' })
       expect(errorsOf(ended).join('\n')).toMatch(/deploymnet.*deployment/)
     },
@@ -316,6 +341,8 @@ describe('what only the user can mend', () => {
       server.deny({ verb: '*', group: 'apps', resource: 'deployments' })
       const ended = await run({ namespace })
       expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'forbidden' })
+      expect(errorsOf(ended)).toHaveLength(1)
+      expect(errorsOf(ended)[0]).toContain('Give')
     },
     limitMs,
   )
@@ -334,6 +361,7 @@ describe('a job that is cancelled', () => {
       expect(ended.endedAt - sentAt).toBeLessThan(5_000)
       expect(ended.outputs).toMatchObject({ outcome: 'cancelled', reason: 'cancelled' })
       expect(ended.exitCode).toBe(1)
+      expect(errorsOf(ended)).toEqual([])
       expect(ended.summary).toContain('cancelled')
     },
     limitMs,

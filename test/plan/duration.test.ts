@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { formatDuration, parseDuration } from '../../src/plan/duration.ts'
+import { duration, formatDuration, parseDuration } from '../../src/plan/duration.ts'
 
 function complaintsOf(text: string): string[] {
   const complaints: string[] = []
@@ -73,6 +73,21 @@ describe('parseDuration', () => {
       }),
     )
   })
+})
+
+it.each([
+  [0, '0 s'],
+  [180, '0.1 s'],
+  [2_100, '2.1 s'],
+  [7_250, '7.2 s'],
+  [9_960, '9.9 s'],
+  [31_000, '31 s'],
+  [59_700, '59 s'],
+  [310_000, '5 m 10 s'],
+  [3_599_700, '59 m 59 s'],
+  [3_720_000, '1 h 2 m'],
+])('people read %d ms as %s', (ms, text) => {
+  expect(duration(ms)).toBe(text)
 })
 
 describe('formatDuration', () => {

@@ -1,3 +1,4 @@
+import type { Entry } from '../../src/gate/timeline.ts'
 import { layoutLog, renderEntry, renderHeader, renderVerdict } from '../../src/report/log.ts'
 import { at, createEntry, createProblem, createTarget, createTargetRecord, createTimeline, start } from './builders.ts'
 import { cases } from './cases.ts'
@@ -69,6 +70,22 @@ it('verdicts are green, red and yellow', () => {
   expect(verdict('ready')).toContain('\x1b[32m✓ ready in 0 s\x1b[0m: why')
   expect(verdict('failed')).toContain('\x1b[31m✗ failed after 0 s\x1b[0m: why')
   expect(verdict('superseded')).toContain('\x1b[33m! superseded after 0 s\x1b[0m: why')
+})
+
+it('the last lines do not repeat a verdict that stands right above them', () => {
+  const message = 'container app of pod/web-x exited with code 3'
+  const failed = createTargetRecord({ outcome: 'failed', reason: 'crash-loop', message, hint: 'Mend it.' })
+  const end = createEntry({ kind: 'verdict', outcome: 'failed', text: `crash-loop: ${message}` })
+  const verdict = { outcome: 'failed', reason: 'crash-loop', message } as const
+  const rendered = (...entries: Entry[]) =>
+    renderVerdict(
+      createTimeline({ verdict, targets: [failed, createTargetRecord()], entries }),
+      layoutLog(head, { color: false }),
+    )
+  expect(rendered(end).slice(1)).toEqual(['  → Mend it.', '  1 failed, 1 ready'])
+  // With lines of other targets between them, it is worth repeating.
+  const other = createEntry({ target: 1, text: '3 pods started' })
+  expect(rendered(end, other)[1]).toBe('  Container app of pod/web-x exited with code 3')
 })
 
 it('an open gate has no verdict yet', () => {

@@ -185,6 +185,22 @@ describe('the annotations', () => {
     expect(buildAnnotations(createTimeline({ targets: [failed({ message })] }))[0]?.message).toHaveLength(1_500)
   })
 
+  it('of a gate that could not judge its targets are one, for the gate', () => {
+    const verdict = {
+      outcome: 'unknown',
+      reason: 'api-unreachable',
+      message: 'the API server has not answered for 120 s',
+    } as const
+    const open = createTargetRecord({ outcome: 'progressing', message: 'pulling images' })
+    const timeline = createTimeline({ verdict, hint: 'Check the network.', targets: [open, open] })
+    expect(buildAnnotations(timeline)).toEqual([
+      {
+        title: 'Rollout unknown after 31 s · the cluster could not be reached',
+        message: 'The API server has not answered for 120 s\nCheck the network.',
+      },
+    ])
+  })
+
   it('are given for no target that is ready or merely open', () => {
     expect(buildAnnotations(cases['cancelled'] ?? createTimeline())).toEqual([])
   })

@@ -18,6 +18,18 @@ describe.each(failing)('%s is told', (name) => {
     expectSnapshot(`${renderLog(timeline, { color: false }).join('\n')}\n`, `${name}.log.txt`, folder)
   })
 
+  it('in a log that reports each thing once', async () => {
+    const { timeline } = await replayRecording(recordingPath(name))
+    const lines = renderLog(timeline, { color: false }).filter((line) => !line.includes('│'))
+    for (const { outcome, message } of timeline.targets.filter((target) => target.outcome !== 'ready')) {
+      // As it arises, and as the reason of the end.
+      expect(lines.filter((line) => message !== '' && line.includes(message)).length).toBeLessThanOrEqual(2)
+      const verdicts = timeline.entries.filter((entry) => entry.kind === 'verdict' && entry.outcome === outcome)
+      for (const { text } of verdicts)
+        expect(text).not.toMatch(/^(superseded|no-progress|still-running):|made no progress for/)
+    }
+  })
+
   it('in the summary', async () => {
     const { timeline } = await replayRecording(recordingPath(name))
     expectSnapshot(renderSummary(timeline), `${name}.summary.md`, folder)
