@@ -1,8 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
+import { lastOccurrence } from '../cluster/event-order.ts'
 import { type Failure, type FeedEvent, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
-import type { KubeObject, Pod } from '../cluster/objects.ts'
+import type { EventObject, KubeObject, Pod } from '../cluster/objects.ts'
 import { AskedRequests, type Change, covers, Store } from '../cluster/store.ts'
 import type { Assessment, Problem } from '../lifecycle/assessment.ts'
+import { isSinceStart } from '../lifecycle/proof.ts'
 import { nameOf } from '../lifecycle/rule.ts'
 import { unseenContainers, withExpectedImages } from '../lifecycle/running-images.ts'
 import type { Surroundings } from '../lifecycle/surroundings.ts'
@@ -270,14 +272,13 @@ export class Gate {
     const object = (after ?? before) as KubeObject
     const concerned = new Set(this.#family.concernedBy(object, this.store))
     this.#pods.observe(change, this.#now)
-    if (object.kind === 'Event') return concerned
+    if (object.kind === 'Event') {
+      for (const track of this.#absentSubjects(object)) concerned.add(track)
+      return concerned
+    }
     for (const track of this.#tracks) if (isConcerned(track, change)) concerned.add(track)
     for (const track of this.#byName.get(nameKey(nameOf(object))) ?? []) {
-      // What a Job was like at its end may say more than was seen of it: it can be removed as soon as it has completed.
-      if (after === undefined && before?.kind === 'Job' && track.object?.metadata.uid === before.metadata.uid) {
-        this.#takeTarget(track, before)
-        this.#assess(track)
-      }
+      if (after === undefined && track.object?.metadata.uid === object.metadata.uid) this.#assessEnd(track, object)
       this.#takeTarget(track, after)
       concerned.add(track)
     }
@@ -286,8 +287,19 @@ export class Gate {
     return concerned
   }
 
+  /** The targets that an event is about by their name: of one that was never seen, the uid is not known. */
+  #absentSubjects(event: EventObject): readonly Track[] {
+    const { apiVersion = '', kind = '', namespace, name = '' } = event.involvedObject ?? {}
+    const tracks = this.#byName.get(nameKey({ apiVersion, kind, namespace, name })) ?? []
+    return tracks.filter(({ object }) => object === undefined)
+  }
+
   #takeTarget(track: Track, after: KubeObject | undefined): void {
-    if (track.ended !== undefined || track.assessment?.completed) return
+    if (track.ended !== undefined) return
+    // What has done its work stays ready when it is removed, and until another object takes its name.
+    const isSame = after === undefined || after.metadata.uid === track.object?.metadata.uid
+    if (track.assessment?.completed && isSame) return
+    const wasReady = track.isReady
     if (after === undefined) {
       track.lose(this.#now)
       if (track.isAwaiting) return
@@ -306,12 +318,9 @@ export class Gate {
     const isReplaced = track.see(after, this.#now, isFirstSight)
     this.#family.adopt(after.metadata.uid, track, this.store)
     if (!isDeepStrictEqual(before, track.requests)) this.#requests = undefined
-    if (isReplaced)
-      this.#tell(
-        track,
-        'note',
-        'was replaced by a new object of the same name, which is gated from its first milestone',
-      )
+    if (!isReplaced) return
+    if (wasReady) this.#neighbours.turned(track)
+    this.#tell(track, 'note', 'was replaced by a new object of the same name, which is gated from its first milestone')
   }
 
   /**
@@ -454,13 +463,15 @@ export class Gate {
     }
     if (this.#isPending(track)) return
     this.#checkIdentity(track, track.object)
-    if (track.ended !== undefined) return
-    const { object } = track
+    if (track.ended === undefined) this.#judgeObject(track, track.object)
+  }
+
+  #judgeObject(track: Track, object: KubeObject): void {
     const judged = track.rule.assess(object, this.#view(track))
     const pods = () => this.#stayingPodsOf(object, judged)
     const assessment = withExpectedImages(judged, pods, this.#settings.expectImages, { now: this.#now })
     const wasReady = track.isReady
-    if (track.assessment === undefined && assessment.status !== 'ready') this.#warnOfClocks(track, track.object)
+    if (track.assessment === undefined && assessment.status !== 'ready') this.#warnOfClocks(track, object)
     track.assessment = assessment
     if (wasReady && assessment.status !== 'ready') {
       track.fallBack(assessment, this.#now)
@@ -488,10 +499,38 @@ export class Gate {
       if (track.isReady || !this.#isAbsenceKnown(track)) return
       track.milestones.finish('does not exist', this.#now)
       this.#becomeReady(track, 'does not exist')
-    } else if (track.isReady) {
+      return
+    }
+    if (track.isReady) {
       track.readyAt = undefined
       track.stall.restart(this.#now)
+      this.#neighbours.turned(track)
     }
+    if (!track.isAwaiting && this.#isAbsenceKnown(track)) this.#assessEnd(track, track.gated)
+  }
+
+  /**
+   * Judges an object that is gone by how it ended, where that is known.
+   * @param object as it was seen last; undefined where it never was, so that only events since the gate's start report of it
+   */
+  #assessEnd(track: Track, object: KubeObject | undefined): void {
+    const last = object === undefined ? this.#reported(track.target) : object
+    const ended = last && track.rule.lastState?.(last, this.store.eventsOf(last))
+    if (ended === undefined || track.ended !== undefined || track.assessment?.completed) return
+    const { missingSince = this.#now } = track
+    track.see(ended, this.#now, false)
+    this.#judgeObject(track, ended)
+    if (track.ended === undefined && !track.assessment?.completed) track.lose(missingSince)
+  }
+
+  /** What the latest event since the gate's start shows of an object that was never seen: its uid. */
+  #reported({ apiVersion, kind, namespace, name }: Target): KubeObject | undefined {
+    const metadata = { name, ...(namespace === undefined ? {} : { namespace }) }
+    const latest = this.store.eventsOf({ apiVersion, kind, metadata }).at(-1)
+    const { uid } = latest?.involvedObject ?? {}
+    if (latest === undefined || uid === undefined) return undefined
+    const isCurrent = isSinceStart(this.#around.time(lastOccurrence(latest)), this.#settings)
+    return isCurrent ? { apiVersion, kind, metadata: { ...metadata, uid } } : undefined
   }
 
   /** The pods of the revision that is gated; of a pod of the user's own, itself. */

@@ -127,6 +127,7 @@ export class Track {
       this.history = undefined
       this.assessment = undefined
       this.readyAt = undefined
+      this.told.clear()
       this.milestones.reset()
       this.stall.restart(now)
     }
@@ -142,6 +143,7 @@ export class Track {
   /** Gates the present template from now on: new pods replace all that were counted. */
   follow(object: KubeObject, now: number): void {
     this.gated = object
+    this.told.clear()
     this.milestones.restart(now)
     this.stall.restart(now)
   }
@@ -290,7 +292,7 @@ export class Track {
 
 /** What the user says of a reference goes before what he says of its kind, and that before what we know of the kind. */
 function chooseRule(target: Target, healthChecks: readonly HealthCheck[]): Rule {
-  if (target.waitFor !== undefined) return waitForRule(target.waitFor)
+  if (target.waitFor !== undefined) return waitForRule(target.waitFor, ruleOf(target))
   const check = healthChecks.find(
     ({ apiVersion, kind }) => kind === target.kind && groupOf(apiVersion) === groupOf(target.apiVersion),
   )

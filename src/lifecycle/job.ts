@@ -1,4 +1,5 @@
-import type { Job, Pod } from '../cluster/objects.ts'
+import { lastOccurrence } from '../cluster/event-order.ts'
+import type { Condition, EventObject, Job, Pod } from '../cluster/objects.ts'
 import { milestonesOf } from '../plan/milestones.ts'
 import type { ReasonCode } from '../reasons.ts'
 import type { Assessment, Milestone, Problem } from './assessment.ts'
@@ -30,7 +31,8 @@ const deaths: ReadonlySet<ReasonCode> = new Set([
  */
 export const jobRule: Rule = {
   milestones: milestonesOf({ apiVersion: 'batch/v1', kind: 'Job' }),
-  relatives: (object) => [podRequest(object as Job)],
+  relatives: (object) => ((object as Job).spec?.selector === undefined ? [] : [podRequest(object as Job)]),
+  lastState: (object, events) => lastState(object as Job, events),
   assess: (object, view) => assessJob(object as Job, view),
 }
 
@@ -74,7 +76,7 @@ function assessJob(job: Job, view: View): Assessment {
   ]
   return conclude(job, view, {
     ready: isComplete,
-    readyMessage: `complete, ${succeeded} succeeded`,
+    readyMessage: succeeded > 0 ? `complete, ${succeeded} succeeded` : 'complete',
     milestones,
     problems,
     ...(failure === undefined ? {} : { failure }),
@@ -84,6 +86,33 @@ function assessJob(job: Job, view: View): Assessment {
     pods: new Set(owned.flatMap((pod) => pod.metadata.uid ?? [])),
     notes: (status.failed ?? 0) > 0 && isComplete ? [`${status.failed} failed before it completed`] : [],
   })
+}
+
+/** The reasons of the event by which the controller reports that a Job failed (recordJobFinished, pkg/controller/job). */
+const failures: ReadonlySet<string | undefined> = new Set([
+  'BackoffLimitExceeded',
+  'DeadlineExceeded',
+  'PodFailurePolicy',
+  'MaxFailedIndexesExceeded',
+  'FailedIndexes',
+])
+
+/** A Job with `ttlSecondsAfterFinished: 0` is removed at once: the event of its end contains what its condition did. */
+function lastState(job: Job, events: readonly EventObject[]): Job | undefined {
+  const hasEnded = ['Complete', 'Failed', 'FailureTarget'].some((type) => condition(job, type)?.status === 'True')
+  if (hasEnded) return job
+  const end = events.findLast(({ reason }) => reason === 'Completed' || failures.has(reason))
+  if (end === undefined) return undefined
+  const { reason = '', message = '' } = end
+  const lastTransitionTime = lastOccurrence(end)
+  const ended: Condition = {
+    type: reason === 'Completed' ? 'Complete' : 'Failed',
+    status: 'True',
+    reason,
+    message,
+    ...(lastTransitionTime === undefined ? {} : { lastTransitionTime }),
+  }
+  return { ...job, status: { ...job.status, conditions: [...(job.status?.conditions ?? []), ended] } }
 }
 
 function progressWords({ status = {}, spec = {} }: Job): string {

@@ -1,5 +1,5 @@
 import type { WatchRequest } from '../cluster/feed.ts'
-import type { KubeObject } from '../cluster/objects.ts'
+import type { EventObject, KubeObject } from '../cluster/objects.ts'
 import type { Assessment, Awaited, Milestone, Problem } from './assessment.ts'
 import type { View } from './view.ts'
 
@@ -18,6 +18,11 @@ export interface Rule {
   isConcernedBy?(object: KubeObject, other: KubeObject, last: Assessment | undefined): boolean
   /** The words by which an object says now that it has failed: since when each stands is kept in its history. */
   failures?(object: KubeObject): readonly string[]
+  /**
+   * The last state of an object that is gone, where it is known how it ended: from what was seen of it, or from its events,
+   * since it can be removed before anybody sees its last status.
+   */
+  lastState?(object: KubeObject, events: readonly EventObject[]): KubeObject | undefined
   /** Where the object stands now. Only asked once the first lists of its relatives are complete or refused. */
   assess(object: KubeObject, view: View): Assessment
 }

@@ -14,12 +14,19 @@ import type { View } from './view.ts'
  * (https://kubernetes.io/docs/reference/kubectl/generated/kubectl_wait/). A condition of an older generation does not
  * count, nor does a status of one; where no generation is named, a word from before a change has the settle time to be
  * taken back. `delete` is decided by absence: while the object exists, it is not ready.
+ * @param kindRule the rule of the kind: an object that has ended by it, as a Job, stays ready when it is removed
  */
-export function waitForRule(waitFor: WaitFor): Rule {
+export function waitForRule(waitFor: WaitFor, kindRule: Pick<Rule, 'lastState'> = {}): Rule {
+  const { lastState } = waitFor.type === 'delete' ? {} : kindRule
   return {
     milestones: ['created', 'observed', 'ready'],
     relatives: () => [],
-    assess: (object, view) => assessWaitFor(object, waitFor, view),
+    ...(lastState === undefined ? {} : { lastState }),
+    assess: (object, view) => {
+      const assessment = assessWaitFor(object, waitFor, view)
+      const isOver = assessment.status === 'ready' && lastState?.(object, []) !== undefined
+      return isOver ? { ...assessment, completed: true } : assessment
+    },
   }
 }
 

@@ -6,14 +6,17 @@ import {
   condition,
   createContainer,
   createDeployment,
+  createEvent,
   createPod,
   createReplicaSet,
+  createStatus,
   createTemplate,
   iso,
   moment,
   ownedBy,
   readyStatus,
   surroundings,
+  waiting,
 } from '../lifecycle/builders.ts'
 import {
   added,
@@ -530,6 +533,24 @@ describe('a target that is deleted', () => {
     expect(timeline.targets[0]?.milestones[0]).toMatchObject({ name: 'created', at: moment(54) })
   })
 
+  it('and comes back has its problems logged anew', () => {
+    const invalid = {
+      phase: 'Pending',
+      containerStatuses: [createStatus({ state: waiting('ErrImagePull', 'refused') })],
+    }
+    const next = createDeployment({ metadata: { uid: 'new-uid' }, status: progressing })
+    const set = createReplicaSet({ metadata: { name: 'web-9' } }, next)
+    const steps = [
+      first,
+      at(1, modified(web.pod(invalid))),
+      gone,
+      at(51, deleted(web.pod(), web.replicaSet)),
+      at(54, added(next, set, createPod({ metadata: { name: 'web-9-a' }, status: invalid }, set))),
+    ]
+    const { entries } = runUntil(60, steps)
+    expect(entries.filter((entry) => entry.includes(' problem '))).toHaveLength(2)
+  })
+
   it('and comes back with the same uid was never gone', () => {
     const steps = [
       first,
@@ -565,6 +586,161 @@ describe('a target that is deleted', () => {
       ['that was still at work was deleted', job(), { outcome: 'failed', reason: 'deleted', seconds: 55 }],
     ])('%s', (_, last, ended) => {
       expect(run([at(0, added(job()), list), at(50, deleted(last))], { targets: [target] })).toMatchObject(ended)
+    })
+
+    describe('that is waited for by a condition', () => {
+      const waitFor = { type: 'condition', condition: 'complete', status: 'True' } as const
+      const targets = [createTarget({ apiVersion: 'batch/v1', kind: 'Job', name: 'migrate', waitFor })]
+      const begin = at(0, added(job()), list, synced('Event', 'Pod'))
+
+      it.each<[string, FeedEvent[][], object]>([
+        ['is ready by its last state', [begin, at(50, deleted(job('Complete')))], { outcome: 'ready', seconds: 50 }],
+        [
+          'is ready by its event',
+          [begin, at(50, deleted(job())), at(51, added(createEvent(job(), { reason: 'Completed' })))],
+          { outcome: 'ready', seconds: 51 },
+        ],
+        [
+          'is not ready by the event that it failed',
+          [begin, at(50, deleted(job())), at(51, added(createEvent(job(), { reason: 'BackoffLimitExceeded' })))],
+          { outcome: 'failed', reason: 'deleted' },
+        ],
+      ])('%s', (_, steps, ended) => {
+        expect(run(steps, { targets })).toMatchObject(ended)
+      })
+
+      it('stays ready when it is removed', () => {
+        const api = createWorkload('api')
+        const steps = [
+          at(0, added(job('Complete')), list, api.creating, allSynced),
+          at(10, deleted(job('Complete'))),
+          at(60, modified(api.pod(readyStatus(40)), api.deployment(complete()))),
+        ]
+        expect(run(steps, { targets: [...targets, api.target] })).toMatchObject({ outcome: 'ready', seconds: 60 })
+      })
+    })
+
+    const report = (reason: string, second: number, uid = 'migrate-uid') =>
+      createEvent(
+        { ...job(), metadata: { name: 'migrate', namespace: 'shop', uid } },
+        { reason, message: 'Job has reached its end', lastTimestamp: iso(second) },
+      )
+    const running = at(0, added(job()), list, synced('Event', 'Pod'))
+    const isReady = { outcome: 'ready', reason: '', seconds: 51 }
+    it.each<[string, FeedEvent[][], object]>([
+      [
+        'of whose end only its event is seen is ready',
+        [running, at(50, deleted(job())), at(51, added(report('Completed', 49)))],
+        isReady,
+      ],
+      [
+        'of whose end only its event was seen before is ready',
+        [running, at(49.5, added(report('Completed', 49))), at(51, deleted(job()))],
+        isReady,
+      ],
+      ...[
+        'BackoffLimitExceeded',
+        'DeadlineExceeded',
+        'PodFailurePolicy',
+        'MaxFailedIndexesExceeded',
+        'FailedIndexes',
+      ].map((reason): [string, FeedEvent[][], object] => [
+        `of whose end only its event ${reason} is seen has failed`,
+        [running, at(50, deleted(job())), at(51, added(report(reason, 49)))],
+        { outcome: 'failed', reason: reason === 'DeadlineExceeded' ? 'job-deadline-exceeded' : 'job-failed' },
+      ]),
+      [
+        'that was not seen at all is ready by its event',
+        [at(0, list, synced('Event', 'Pod')), at(20, added(report('Completed', 19)))],
+        { outcome: 'ready', seconds: 20 },
+      ],
+      [
+        'that was not seen at all has failed by its event',
+        [at(0, list, synced('Event', 'Pod')), at(20, added(report('BackoffLimitExceeded', 19)))],
+        { outcome: 'failed', reason: 'job-failed', seconds: 20 },
+      ],
+      [
+        'that was not seen at all is not ready by the event of an earlier one',
+        [at(0, added(report('Completed', -60)), list, synced('Event', 'Pod'))],
+        { outcome: 'failed', reason: 'not-found' },
+      ],
+      [
+        'that was deleted at work is not ready by the event of an earlier one',
+        [
+          at(0, added(job(), report('Completed', -60, 'other-uid')), list, synced('Event', 'Pod')),
+          at(50, deleted(job())),
+        ],
+        { outcome: 'failed', reason: 'deleted' },
+      ],
+      [
+        'that is not deleted is ready by its status alone',
+        [running, at(50, added(report('Completed', 49)))],
+        { outcome: 'stalled' },
+      ],
+    ])('%s', (_, steps, ended) => {
+      expect(run(steps, { targets: [target] })).toMatchObject(ended)
+    })
+  })
+
+  describe('and had done its work', () => {
+    const other = createWorkload('api')
+    const done = (kind: string, uid: string, status: object): KubeObject => ({
+      apiVersion: kind === 'Job' ? 'batch/v1' : 'v1',
+      kind,
+      metadata: { name: 'migrate', namespace: 'shop', uid },
+      spec: { containers: [{ name: 'app' }] },
+      status,
+    })
+    const finished = {
+      Job: { succeeded: 1, conditions: [condition('Complete', 'True')] },
+      Pod: { phase: 'Succeeded' },
+    }
+    const broken = {
+      Job: { failed: 1, conditions: [condition('Failed', 'True', { reason: 'BackoffLimitExceeded' })] },
+      Pod: { phase: 'Failed' },
+    }
+    const working = { Job: { active: 1 }, Pod: { phase: 'Pending' } }
+
+    describe.each(['Job', 'Pod'] as const)('(%s)', (kind) => {
+      const apiVersion = kind === 'Job' ? 'batch/v1' : 'v1'
+      const targets = [createTarget({ apiVersion, kind, name: 'migrate' }), other.target]
+      const begin = at(
+        0,
+        added(done(kind, 'one', finished[kind])),
+        { type: 'SYNCED', apiVersion, kind, namespace: 'shop' },
+        other.creating,
+        allSynced,
+      )
+      const finish = at(60, modified(other.pod(readyStatus(50)), other.deployment(complete())))
+
+      it('is gated anew when another takes its name', () => {
+        const steps = [
+          begin,
+          at(10, deleted(done(kind, 'one', finished[kind]))),
+          at(20, added(done(kind, 'two', working[kind]))),
+          at(30, modified(done(kind, 'two', broken[kind]))),
+          finish,
+        ]
+        const { outcome, targets: records, entries } = run(steps, { targets })
+        expect(outcome).toBe('failed')
+        expect(records[0]).toMatchObject({ outcome: 'failed', seconds: 30 })
+        expect(entries).toContainEqual(expect.stringMatching(/^20 note was replaced by a new object of the same name/))
+      })
+
+      it('is gated anew when its deletion was not seen', () => {
+        const steps = [begin, at(20, added(done(kind, 'two', working[kind]))), finish]
+        expect(runUntil(70, steps, { targets })).toMatchObject({ outcome: undefined })
+      })
+
+      it('stays ready when it is removed', () => {
+        const steps = [begin, at(10, deleted(done(kind, 'one', finished[kind]))), finish]
+        expect(run(steps, { targets })).toMatchObject({ outcome: 'ready', seconds: 60 })
+      })
+
+      it('is ready again when the other has done its work too', () => {
+        const steps = [begin, at(20, added(done(kind, 'two', finished[kind]))), finish]
+        expect(run(steps, { targets }).outcome).toBe('ready')
+      })
     })
   })
 
