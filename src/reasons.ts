@@ -17,6 +17,11 @@ export const reasons = {
     class: 'terminal',
     proof: 'the registry answered that it has no such image, for the second time (a push may race the first)',
   },
+  'image-platform-missing': {
+    class: 'terminal',
+    proof:
+      "the registry has the image, but not for the platform of the pod's node, for the second time (a push may race the first)",
+  },
   'image-unauthorized': { class: 'strike', proof: 'the registry refused for lack of credentials, for the third time' },
   'image-rate-limited': { class: 'slow', proof: 'the registry answered 429: it lets pulls through later' },
   'image-registry-unreachable': {
@@ -28,7 +33,10 @@ export const reasons = {
     class: 'terminal',
     proof: 'the image is not on the node, and imagePullPolicy Never forbids pulling it',
   },
-  'image-pull-failed': { class: 'slow', proof: 'a pull failed in words that are none of the above' },
+  'image-pull-failed': {
+    class: 'slow',
+    proof: 'a pull failed for any other reason: the disk of the node is full, a layer cannot be unpacked',
+  },
   'crash-loop': {
     class: 'strike',
     proof: 'a container died for the third time, 30 s after its first death at the earliest',

@@ -1,4 +1,4 @@
-import { command, type HintSubject, imageOf, inNamespace } from './hint-subject.ts'
+import { clusterCommand, command, describedPod, type HintSubject, imageOf, inNamespace } from './hint-subject.ts'
 
 /** An image that the registry does not have. */
 export function notFoundHint(subject: HintSubject): string {
@@ -6,6 +6,22 @@ export function notFoundHint(subject: HintSubject): string {
   const isUntagged = image !== 'the image' && !/[:@]/.test(image.slice(image.lastIndexOf('/') + 1))
   const words = `Push ${image} before deploying it, or correct the image's name or tag.`
   return isUntagged ? `${words} It names no tag, which means \`latest\`.` : words
+}
+
+/** An image that is built for another platform than that of the node. */
+export function platformHint(subject: HintSubject): string {
+  return `Build ${imageOf(subject)} for the architecture of the cluster's nodes: \`docker buildx build --platform …\`. ${clusterCommand('get', 'nodes', '-L', 'kubernetes.io/arch')} shows it.`
+}
+
+/** A pull that failed on the node itself, by the words of its runtime. */
+export function pullFailedHint(subject: HintSubject): string {
+  const words = subject.problem?.message ?? ''
+  const node = subject.pod?.spec?.nodeName
+  if (/no space left on device/i.test(words))
+    return `The disk of the node is full. Free space on it, or give it a larger disk: ${clusterCommand('describe', node === undefined ? 'nodes' : `node/${node}`)}.`
+  if (/(?:extract|register|unpack) layer/i.test(words))
+    return `The node cannot unpack a layer of ${imageOf(subject)}. If another node can, the runtime of this node is broken; if none can, push the image again.`
+  return `The node's own words about ${imageOf(subject)}: ${describedPod(subject)}.`
 }
 
 /** A name that is no image's: mostly one with capital letters. */

@@ -14,7 +14,14 @@ import {
   readLog,
   subPathHint,
 } from './hint-container.ts'
-import { invalidNameHint, notFoundHint, unauthorizedHint, unreachableHint } from './hint-image.ts'
+import {
+  invalidNameHint,
+  notFoundHint,
+  platformHint,
+  pullFailedHint,
+  unauthorizedHint,
+  unreachableHint,
+} from './hint-image.ts'
 import { creationHint, denialHint, quotaHint, schedulingHint } from './hint-placement.ts'
 import {
   clusterCommand,
@@ -36,18 +43,18 @@ const name = ({ target }: HintSubject) => displayName(target)
 /** What to do about a reason: one or two sentences, as specific as the facts allow, the command to run where one helps. */
 const hints: Readonly<Record<ReasonCode, Hint>> = {
   'image-not-found': notFoundHint,
+  'image-platform-missing': platformHint,
   'image-unauthorized': unauthorizedHint,
   'image-rate-limited': (s) =>
     `The registry of ${imageOf(s)} limits pulls. Pull with credentials (an imagePullSecret), or through a mirror, then try again.`,
   'image-registry-unreachable': unreachableHint,
   'image-name-invalid': invalidNameHint,
   'image-never-pull': (s) => `Load ${imageOf(s)} onto every node, or set imagePullPolicy to IfNotPresent.`,
-  'image-pull-failed': (s) => `The node's own words about ${imageOf(s)}: ${describedPod(s)}.`,
+  'image-pull-failed': pullFailedHint,
   'crash-loop': crashHint,
   'out-of-memory': memoryHint,
   'bad-command': commandHint,
-  'exec-format': (s) =>
-    `Build ${imageOf(s)} for the architecture of the cluster's nodes: \`docker buildx build --platform …\`. ${clusterCommand('get', 'nodes', '-L', 'kubernetes.io/arch')} shows it.`,
+  'exec-format': platformHint,
   'config-missing': missingHint,
   'init-container-failed': (s) =>
     `The pod starts only when ${s.problem === undefined ? 'its init container' : containerOf(s)} succeeds. ${readLog(s, { isPrevious: true, isNamed: true })}`,

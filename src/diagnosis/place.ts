@@ -11,6 +11,7 @@ export interface Place {
 /** Fields of the container that has the problem. */
 const containerFields: Readonly<Partial<Record<ReasonCode, readonly string[]>>> = {
   'image-not-found': ['image'],
+  'image-platform-missing': ['image'],
   'image-unauthorized': ['image'],
   'image-rate-limited': ['image'],
   'image-registry-unreachable': ['image'],

@@ -115,7 +115,8 @@ function refusedSince(pod: Pod, { container }: PodContainer, message: string, vi
 }
 
 /**
- * Terminal: an image that the registry does not have at the second refusal (a push may be racing the first). Strike: a
+ * Terminal: an image that the registry does not have, or not for the node's platform, at the second refusal (a push may be
+ * racing the first). Strike: a
  * refusal for lack of authorisation at the third. The rest heals when the registry or the network does. A back-off is no
  * refusal: the kubelet has not asked again.
  */
@@ -138,6 +139,7 @@ function refusedPull(pod: Pod, at: PodContainer, reason: PullReason, refusals: R
 /** The refusals that prove something, and how many it takes. */
 const pullProofs: Readonly<Partial<Record<PullReason, { class: ProblemClass; needed: number }>>> = {
   'image-not-found': { class: 'terminal', needed: 2 },
+  'image-platform-missing': { class: 'terminal', needed: 2 },
   'image-unauthorized': { class: 'strike', needed: 3 },
 }
 
@@ -146,9 +148,12 @@ function pullMessage(image: string, words: string, count: number): string {
   return `cannot pull image "${image}"${answer === '' ? '' : `: ${answer}`}${count > 1 ? `, ${count} times now` : ''}`
 }
 
+/** The refusals of the latest attempt. A back-off whose cause nobody has seen gives way to whatever names one. */
 function lastRefusal(history: ContainerHistory): readonly [PullReason, Refusals] | undefined {
   const all = Object.entries(history.refusals) as [PullReason, Refusals][]
-  return all.sort(([, a], [, b]) => b.firstAt - a.firstAt)[0]
+  const caused = all.filter(([, { message }]) => registryWords(message) !== '')
+  const lastAt = ({ lastAt: at, firstAt }: Refusals) => at ?? firstAt
+  return (caused.length > 0 ? caused : all).toSorted(([, a], [, b]) => lastAt(b) - lastAt(a))[0]
 }
 
 /**

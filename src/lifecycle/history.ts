@@ -235,6 +235,9 @@ function observeRunning(
   return { ...seen, readySince: same?.readySince ?? (isProbed ? Math.max(started, turnedAt) : started) }
 }
 
+/** The waiting reasons of a container whose pull was just refused (pkg/kubelet/images, errors of cri-api). */
+const refusedStates: ReadonlySet<string> = new Set(['ErrImagePull', 'RegistryUnavailable', 'SignatureValidationFailed'])
+
 /** @param isOfBefore the status is the first one seen, of a pod that is older than the gate */
 function observeWaiting(seen: ContainerSeen, status: ContainerStatus, isOfBefore: boolean, now: number): ContainerSeen {
   const { waiting: before, ...rest } = seen
@@ -243,8 +246,8 @@ function observeWaiting(seen: ContainerSeen, status: ContainerStatus, isOfBefore
   const reason = waiting.reason ?? ''
   const isSame = before?.reason === reason
   const history = { ...rest, waiting: isSame ? before : { reason, since: now, isOfBefore } }
-  // Each attempt shows as ErrImagePull before its back-off does; a back-off at first sight stands for one attempt.
-  const isAttempt = reason === 'ErrImagePull' && !isSame
+  // Each attempt shows as a refusal before its back-off does; a back-off at first sight stands for one attempt.
+  const isAttempt = refusedStates.has(reason) && !isSame
   if (!isAttempt && reason !== 'ImagePullBackOff') return history
   const kind = pullReason(waiting.message ?? '')
   const known = rest.refusals[kind]

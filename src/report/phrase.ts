@@ -33,6 +33,7 @@ function fromWords(patterns: readonly (readonly [RegExp, string])[]): Phrase {
 /** What a reason means of this very container, image or object: for headlines. Undefined where it is not known. */
 const phrases: Readonly<Partial<Record<ReasonCode, Phrase>>> = {
   'image-not-found': ofImage((image) => `image ${image} not found`),
+  'image-platform-missing': ofImage((image) => `image ${image} is not built for the platform of the node`),
   'image-unauthorized': ofImage((image) => `not allowed to pull image ${image}`),
   'image-rate-limited': ofImage((image) => `the registry limits pulls of image ${image}`),
   'image-registry-unreachable': ofImage((image) => `the registry of image ${image} cannot be reached`),

@@ -28,6 +28,7 @@ export const outcomeWords: Readonly<Record<TargetOutcome, OutcomeWords>> = {
 /** What a reason means in a headline, for someone who has never seen the code. */
 export const reasonPhrases: Readonly<Record<ReasonCode, string>> = {
   'image-not-found': 'image not found',
+  'image-platform-missing': 'the image is not built for the platform of the node',
   'image-unauthorized': 'not allowed to pull the image',
   'image-rate-limited': 'the registry limits the rate of pulls',
   'image-registry-unreachable': 'image registry unreachable',

@@ -1,6 +1,6 @@
 import type { EventObject, Pod } from '../../src/cluster/objects.ts'
 import { examineContainer, type Finding, probesDueAt } from '../../src/lifecycle/container.ts'
-import { containersOf, observePodEvents, type PodSeen } from '../../src/lifecycle/history.ts'
+import { containersOf, observePod, observePodEvents, type PodSeen } from '../../src/lifecycle/history.ts'
 import {
   counted,
   crashLoopStatus,
@@ -46,6 +46,8 @@ const words = {
   unauthorized: 'pulling from host acme failed with status code [manifests v1]: 401 Unauthorized',
   rateLimited: 'pulling from host acme failed with status code [manifests v1]: 429 Too Many Requests',
   refused: 'dial tcp 127.0.0.1:5996: connect: connection refused',
+  platform: 'failed to pull and unpack image "acme/web:v1": no match for platform in manifest: not found',
+  fullDisk: 'failed to extract layer sha256:24: write /var/lib/containerd/x: no space left on device: unknown',
   noHost: 'dial tcp: lookup acme on 10.0.0.2:53: no such host',
 }
 
@@ -56,6 +58,7 @@ function refusedTimes(message: string, count: number, firstAt = 1): EventObject 
     message: `Failed to pull image "acme/web:v1": ${message}`,
     count,
     firstTimestamp: iso(firstAt),
+    lastTimestamp: iso(firstAt),
   })
 }
 
@@ -68,6 +71,16 @@ describe('a pull that is refused', () => {
     ['rate limited: never fails', words.rateLimited, 20, 'image-rate-limited', 'slow', false],
     ['no connection: never fails', words.refused, 20, 'image-registry-unreachable', 'slow', false],
     ['no such host: never fails', words.noHost, 20, 'image-registry-unreachable', 'slow', false],
+    [
+      'for another platform, once: a push may be racing',
+      words.platform,
+      1,
+      'image-platform-missing',
+      'terminal',
+      false,
+    ],
+    ['for another platform, twice: fails', words.platform, 2, 'image-platform-missing', 'terminal', true],
+    ['a full disk: never fails', words.fullDisk, 20, 'image-pull-failed', 'slow', false],
     ['for reasons unknown: never fails', 'the dog ate it', 20, 'image-pull-failed', 'slow', false],
   ])('%s', (_, message, count, reason, problemClass, proven) => {
     const pod = createPod({ status: podStatus({ state: waiting('ErrImagePull', message) }) })
@@ -111,6 +124,38 @@ describe('a pull that is refused', () => {
       const seen = sightings([0, createPod({ status: podStatus({}) })])
       expect(examine(pod, { now: 21, events, seen }).problem).toMatchObject({ reason: 'image-not-found', count: 1 })
     }
+  })
+
+  it.each([
+    ['before its events are known', [] as const],
+    ['after its events', [refusedTimes(words.notFound, 2, -8)] as const],
+  ])('is not hidden by a back-off that gives no cause, seen %s', (_, known) => {
+    const bare = createPod({
+      status: podStatus({ state: waiting('ImagePullBackOff', 'Back-off pulling image "acme/web:v1"') }),
+    })
+    const before = known.length === 0 ? undefined : observePodEvents(undefined, known, moment(1), surroundings())
+    const seen = observePod(before, bare, moment(2), surroundings())
+    const events = [refusedTimes(words.notFound, 2, -8)]
+    expect(examine(bare, { now: 3, seen, events }).problem).toMatchObject({ reason: 'image-not-found', count: 2 })
+  })
+
+  it('is told by the reason of the latest attempt, whichever came up first', () => {
+    const pod = createPod({ status: podStatus({}, { phase: 'Pending' }) })
+    const down = { ...refusedTimes(words.refused, 1, 15), lastTimestamp: iso(15), metadata: { name: 'down' } }
+    const missing = { ...refusedTimes(words.notFound, 2, 1), lastTimestamp: iso(41) }
+    expect(examine(pod, { now: 42, events: [missing, down] }).problem).toMatchObject({
+      reason: 'image-not-found',
+      proven: true,
+    })
+  })
+
+  it.each([
+    ['RegistryUnavailable', 'the registry is unavailable: dial tcp: i/o timeout', 'image-registry-unreachable'],
+    ['SignatureValidationFailed', 'the signature validation failed: source image rejected', 'image-unauthorized'],
+  ])('counts when the kubelet calls it %s', (state, why, reason) => {
+    const message = `image pull failed for acme/web:v1 because ${why}`
+    const pod = createPod({ status: podStatus({ state: waiting(state, message) }) })
+    expect(examine(pod, { now: 2 }).problem).toMatchObject({ count: 1, reason })
   })
 
   it('says how often only when it was more than once', () => {
