@@ -1,7 +1,7 @@
 import { lastOccurrence } from '../cluster/event-order.ts'
 import type { KubeObject } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
-import { eventCount } from '../lifecycle/history.ts'
+import { concernsContainer, eventCount } from '../lifecycle/history.ts'
 
 /** More would bury the cause. */
 const mostEvents = 20
@@ -11,15 +11,18 @@ const eventsBeforeMs = 10 * 60_000
 /**
  * The warnings about an object, and what the kubelet did about them, one line each, the latest last: what was said again
  * (of other pods, or after a while) is told once, with how often. `startedAt` is the gate's start, in milliseconds.
+ * @param container of the events of a pod, only those about this container or about the pod as a whole
  */
 export function eventLines(
   object: KubeObject,
   startedAt: number,
   serverOffsetMs: number,
   store: Store,
+  container?: string,
 ): readonly string[] {
   const told = store
     .eventsOf(object)
+    .filter((event) => container === undefined || concernsContainer(event, container))
     .filter((event) => event.type === 'Warning' || event.reason === 'Killing')
     .map((event) => ({
       at: Date.parse(lastOccurrence(event) ?? '') - serverOffsetMs,

@@ -1,11 +1,13 @@
 import type { Container, Pod } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import { withCauses } from '../gate/scene.ts'
-import type { Evidence, ProblemRecord, TargetRecord, Timeline, Verdict } from '../gate/timeline.ts'
+import type { Evidence, ProblemRecord, TargetOutcome, TargetRecord, Timeline, Verdict } from '../gate/timeline.ts'
 import type { Check, Problem } from '../lifecycle/assessment.ts'
 import { runtimeWords } from '../lifecycle/death.ts'
+import { concernsContainer } from '../lifecycle/history.ts'
 import { describePath, type Manifest } from '../plan/manifests/manifest.ts'
 import { displayName, type Target } from '../plan/target.ts'
+import { fullName, nameTargets } from '../plan/target-names.ts'
 import type { ReasonCode } from '../reasons.ts'
 import { whatChanged } from './changes.ts'
 import { logEvidence } from './container-logs.ts'
@@ -30,7 +32,8 @@ export function explain(
   manifests: ReadonlyMap<Target, Manifest> = new Map(),
 ): Timeline {
   const own = new Set(timeline.targets.flatMap(({ problems }) => problems.map(whose)))
-  const context = { store, serverOffsetMs, startedAt: timeline.startedAt, manifests, own }
+  const endedBy = targetThatEnded(timeline)
+  const context = { store, serverOffsetMs, startedAt: timeline.startedAt, manifests, own, endedBy }
   const hint = gateHint(timeline)
   return {
     ...timeline,
@@ -48,6 +51,28 @@ interface Context {
   readonly manifests: ReadonlyMap<Target, Manifest>
   /** Whose problems the targets have themselves. */
   readonly own: ReadonlySet<string>
+  /** The target that ended the gate, and how: `deployment/web failed`. */
+  readonly endedBy: string | undefined
+}
+
+/** The verbs of the outcomes with which a target ends the gate while others are open. */
+const endings: Readonly<Partial<Record<TargetOutcome, string>>> = {
+  failed: 'failed',
+  stalled: 'stalled',
+  'timed-out': 'timed out',
+  superseded: 'was superseded',
+}
+
+/** The target whose outcome is the gate's, the earliest of several; undefined when the gate ended for another reason. */
+function targetThatEnded({ targets, verdict }: Timeline): string | undefined {
+  const names = nameTargets(targets.map(({ target }) => target))
+  const [first] = targets
+    .flatMap(({ outcome, endedAt = Infinity }, index) => (outcome === verdict?.outcome ? [{ index, endedAt }] : []))
+    .toSorted((a, b) => a.endedAt - b.endedAt)
+  const verb = verdict === undefined ? undefined : endings[verdict.outcome]
+  return first === undefined || verb === undefined
+    ? undefined
+    : `${fullName(names[first.index] ?? { name: '' })} ${verb}`
 }
 
 function whose({ subject, container = '' }: Problem): string {
@@ -80,6 +105,7 @@ function explainTarget(whole: TargetRecord, verdict: Verdict | undefined, contex
       object: facts.get(target),
       said: verdict?.message,
       lacksNamespace: facts.lacksNamespace,
+      ...(record.outcome !== 'progressing' || context.endedBy === undefined ? {} : { endedBy: context.endedBy }),
       ...(deciding === undefined ? {} : detailsOf(deciding, facts)),
       ...causeOf(deciding, problems, facts),
     }),
@@ -142,12 +168,13 @@ function causeOf(deciding: Problem | undefined, problems: readonly Problem[], fa
 }
 
 /** What the kubelet said last of the probe that fails: `Readiness probe failed: …`, without its first words. */
-function probeWords({ reason }: Problem, pod: Pod | undefined, facts: Facts): string | undefined {
+function probeWords({ reason, container = '' }: Problem, pod: Pod | undefined, facts: Facts): string | undefined {
   const probe = /^(liveness|readiness|startup)-failing$/.exec(reason)?.[1]
   if (probe === undefined || pod === undefined) return undefined
   const said = facts
     .eventsOf(pod)
-    .findLast((event) => event.reason === 'Unhealthy' && event.message?.toLowerCase().startsWith(`${probe} probe`))
+    .filter((event) => event.reason === 'Unhealthy' && concernsContainer(event, container))
+    .findLast(({ message }) => message?.toLowerCase().startsWith(`${probe} probe`))
   return said?.message?.replace(/^\w+ probe \w+:\s*/, '')
 }
 
@@ -166,7 +193,7 @@ function writtenIn(problem: ProblemRecord, manifest: Manifest | undefined): read
 function evidenceFor(problem: Problem, facts: Facts, context: Context): readonly Evidence[] {
   const { serverOffsetMs, startedAt, store } = context
   const subject = facts.subject(problem)
-  const events = subject === undefined ? [] : eventLines(subject, startedAt, serverOffsetMs, store)
+  const events = subject === undefined ? [] : eventLines(subject, startedAt, serverOffsetMs, store, problem.container)
   const said = subject === undefined ? undefined : terminationMessage(problem, subject as Pod, events.length > 0)
   const { container, cause, checks = [] } = problem
   const node = nodeBehind(problem, facts)

@@ -17,6 +17,8 @@ export interface HintDetails {
   readonly probeSaid?: string | undefined
   /** What the gate itself said when it ended without the target. */
   readonly said?: string | undefined
+  /** The target that ended the gate while this one was open, and how: `deployment/web failed`. */
+  readonly endedBy?: string
   /** The server has no namespace of the target's name. */
   readonly lacksNamespace?: boolean
   /** The problem of a pod that is behind this one. */

@@ -74,7 +74,10 @@ const hints: Readonly<Record<ReasonCode, Hint>> = {
     `The node cannot set up the pod's network: look at the network plugin on that node. Its events: ${describedPod(s)}.`,
   evicted: () =>
     'The node evicted the pod for the pressure that the message names. Set requests that fit what it uses.',
-  'pod-failed': endedHint,
+  'pod-failed': (s) =>
+    s.problem?.detail?.isReplaced
+      ? `The message says why the node refuses or ends the pods; their controller makes others. Their events: ${described(s)}.`
+      : endedHint(s),
   'progress-deadline-exceeded': deadlineHint,
   'quota-exceeded': quotaHint,
   'admission-denied': denialHint,
@@ -184,6 +187,11 @@ function waitForHint({ target, object }: HintSubject): string | undefined {
   return `Correct --for: ${displayName(target)} has no ${words}, but ${others}.${didYouMean(missing.name, existing)}`
 }
 
+/** Another target ended the gate while nothing was known to be wrong with this one. */
+function openHint(endedBy: string): string {
+  return `Nothing is known to be wrong with it: it was in progress when the gate ended, because ${endedBy}. Mend that first; with \`fail-fast: false\` every target may finish.`
+}
+
 /** A deadline says nothing of why: what a pod waits for does. */
 function deadlineHint(subject: HintSubject): string {
   const { progressDeadlineSeconds = 600 } = (subject.object?.spec ?? {}) as { progressDeadlineSeconds?: number }
@@ -259,5 +267,6 @@ export function hintFor(target: Target, reason: ReasonCode | '', details: HintDe
   const subject = { target, ...details }
   const code = reason === '' ? 'still-running' : reason
   const isWaiting = code === 'no-progress' || code === 'still-running'
+  if (reason === '' && details.endedBy !== undefined) return waitForHint(subject) ?? openHint(details.endedBy)
   return namespaceHint(subject) ?? (isWaiting ? waitForHint(subject) : undefined) ?? hints[code](subject)
 }

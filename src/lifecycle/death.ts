@@ -1,6 +1,6 @@
 import type { Container, ContainerStateTerminated, EventObject } from '../cluster/objects.ts'
 import type { ReasonCode } from '../reasons.ts'
-import type { PodContainer } from './history.ts'
+import { containerOfEvent, type PodContainer } from './history.ts'
 
 /** Why a container died, in a reason code and for people. */
 export interface Death {
@@ -37,13 +37,18 @@ export function explainDeath(
   }
   if (death.exitCode === 126 || death.exitCode === 127)
     return { reason: 'bad-command', message: `cannot start: ${words === '' ? exitWords(death) : words}` }
-  const about = events.filter(({ message }) => mentions(message ?? '', container.name))
+  const about = events.filter((event) => {
+    const named = containerOfEvent(event)
+    return named === undefined ? mentions(event.message ?? '', container.name) : named === container.name
+  })
   const killedBy = (probe: string) =>
     about.some(({ reason, message }) => reason === 'Killing' && message?.includes(`failed ${probe} probe`))
   if (killedBy('liveness')) return { reason: 'liveness-failing', message: 'is killed because its liveness probe fails' }
   if (killedBy('startup')) return { reason: 'startup-failing', message: 'is killed because its startup probe fails' }
   const reason = isInit ? 'init-container-failed' : 'crash-loop'
-  const hook = events.findLast((event) => event.reason === 'FailedPostStartHook' && isAbout(event, container.name))
+  const hook = events.findLast(
+    (event) => event.reason === 'FailedPostStartHook' && containerOfEvent(event) === container.name,
+  )
   if (hook !== undefined)
     return { reason, message: `is killed because its postStart hook fails: ${hook.message ?? ''}` }
   if (death.reason === 'ContainerStatusUnknown')
@@ -69,13 +74,9 @@ interface Mount {
   subPath?: string
 }
 
-/** The events about probes name the container in their words: `Container app failed liveness probe, will be restarted`. */
+/** Events that do not name their container in a field may do so in their words: `Container app failed liveness probe, will be restarted`. */
 function mentions(message: string, container: string): boolean {
   return message.split(/[\s,]+/).includes(container)
-}
-
-function isAbout(event: EventObject, container: string): boolean {
-  return event.involvedObject?.fieldPath?.endsWith(`{${container}}`) ?? false
 }
 
 /** What the usual exit codes stand for; a program may mean anything by the others. */

@@ -109,6 +109,33 @@ describe('a target that is not ready', () => {
     expect(events?.text).toBe(' 0:12  BackOff ×3  Back-off restarting')
   })
 
+  it('shows the events of the container that has the problem, and of its pod, but of no other container', () => {
+    const of = (name: string) => ({ ...event('x', '').involvedObject, fieldPath: `spec.containers{${name}}` })
+    const store = fill(
+      event('BackOff', 'Back-off restarting app', { involvedObject: of('app') }),
+      { ...event('Unhealthy', 'Readiness probe failed: 503', { involvedObject: of('proxy') }) },
+      event('NodeNotReady', 'Node is not ready'),
+    )
+    const events = explained({ reason: 'crash-loop' }, store).problems[0]?.evidence.find(({ type }) => type === 'event')
+    expect(events?.text.split('\n')).toEqual([
+      ' 0:12  BackOff  Back-off restarting app',
+      ' 0:12  NodeNotReady  Node is not ready',
+    ])
+  })
+
+  it('gets a hint from the probe of the container that has the problem', () => {
+    const of = (name: string) => ({ ...event('x', '').involvedObject, fieldPath: `spec.containers{${name}}` })
+    const declared = { ...container, ports: [{ containerPort: 8081 }] }
+    const unhealthy = (name: string, code: number) => ({
+      ...event('Unhealthy', `Readiness probe failed: HTTP probe failed with statuscode: ${code}`, {
+        involvedObject: of(name),
+      }),
+      metadata: meta(`unhealthy-${name}`, `e-${name}`),
+    })
+    const store = fill({ ...pod, spec: { containers: [declared] } }, unhealthy('app', 404), unhealthy('proxy', 503))
+    expect(explained({ reason: 'readiness-failing' }, store).hint).toContain('has no such path (404)')
+  })
+
   it('gets a hint that holds the probe against the ports', () => {
     expect(explained({ reason: 'readiness-failing' }).hint).toContain(
       'The probe asks port 8081 for /healthz, but the container declares 8080.',
@@ -212,5 +239,24 @@ describe('the logs worth reading', () => {
       container: `app-${index}`,
     }))
     expect(loggedContainers(failed(...problems))).toHaveLength(3)
+  })
+})
+
+describe('a target that is still open when another one has failed', () => {
+  const failed = createTargetRecord({ target, outcome: 'failed', reason: 'crash-loop', endedAt: at(20) })
+  const open = createTargetRecord({ target: createTarget({ name: 'api' }), outcome: 'progressing', reason: '' })
+  const verdict = { outcome: 'failed', reason: 'crash-loop', message: '' } as const
+
+  it('is not advised to take longer', () => {
+    const [record] = explain(createTimeline({ targets: [open, failed], verdict }), fill(), 0).targets
+    expect(record?.hint).toBe(
+      'Nothing is known to be wrong with it: it was in progress when the gate ended, because deployment/web failed. Mend that first; with `fail-fast: false` every target may finish.',
+    )
+  })
+
+  it('has the hint of its own problem where it has one', () => {
+    const stuck = { ...open, reason: 'paused' as const, problems: [createProblem({ reason: 'paused' })] }
+    const [record] = explain(createTimeline({ targets: [stuck, failed], verdict }), fill(), 0).targets
+    expect(record?.hint).toContain('Resume it')
   })
 })

@@ -96,6 +96,14 @@ describe('why a container died', () => {
     expect(explainDeath(app, { exitCode: 1 }, [killing]).reason).toBe('crash-loop')
   })
 
+  it('by the probe of another container is not blamed on one that is named with a word of the event', () => {
+    const [probe] = containersOf(createPod({ spec: { containers: [createContainer({ name: 'probe' })] } }))
+    const message = 'Container app failed liveness probe, will be restarted'
+    const killing = createEvent(pod, { container: 'app', reason: 'Killing', message })
+    expect(probe && explainDeath(probe, { exitCode: 1 }, [killing]).reason).toBe('crash-loop')
+    expect(explainDeath(app, { exitCode: 1 }, [killing]).reason).toBe('liveness-failing')
+  })
+
   it('is told whatever events say nothing at all', () => {
     const wordless = { ...createEvent(pod, { reason: 'Killing' }), message: null } as unknown as EventObject
     expect(explainDeath(app, { exitCode: 1 }, [wordless]).reason).toBe('crash-loop')
