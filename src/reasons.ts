@@ -69,8 +69,12 @@ export const reasons = {
   unschedulable: { class: 'slow', proof: 'the scheduler found no node: one may come, or be freed' },
   'volume-not-mounted': { class: 'slow', proof: 'the kubelet cannot mount or attach a volume, and tries again' },
   'sandbox-failed': { class: 'slow', proof: "the node cannot set up the pod's network, and tries again" },
-  evicted: { class: 'terminal', proof: 'the node evicted a pod that no controller replaces' },
-  'pod-failed': { class: 'terminal', proof: 'a pod that no controller replaces has ended in failure' },
+  evicted: { class: 'terminal', proof: 'the node evicted a pod that no controller replaces; slow where one does' },
+  'pod-failed': {
+    class: 'terminal',
+    proof:
+      'a pod that no controller replaces has ended in failure; slow where one does, when the kubelet refused or ended it',
+  },
   'progress-deadline-exceeded': {
     class: 'terminal',
     proof: 'the Deployment controller says so of the present generation',

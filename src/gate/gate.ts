@@ -22,7 +22,7 @@ import { decide, endsGate, failFastMs } from './outcome.ts'
 import { PodHistories } from './pod-histories.ts'
 import { captureScene } from './scene.ts'
 import type { GateSettings } from './settings.ts'
-import { leavingWords, reachedWords, Story } from './story.ts'
+import { leavingWords, Story, withExistence } from './story.ts'
 import type { Entry, TargetOutcome, TargetRecord, Timeline, Verdict } from './timeline.ts'
 import { deletedMs, describe, type TargetVerdict, Track } from './track.ts'
 
@@ -469,7 +469,8 @@ export class Gate {
   #judgeObject(track: Track, object: KubeObject): void {
     const judged = track.rule.assess(object, this.#view(track))
     const pods = () => this.#stayingPodsOf(object, judged)
-    const assessment = withExpectedImages(judged, pods, this.#settings.expectImages, { now: this.#now })
+    const expected = withExpectedImages(judged, pods, this.#settings.expectImages, { now: this.#now })
+    const assessment = withExistence(expected, object, this.#around)
     const wasReady = track.isReady
     if (track.assessment === undefined && assessment.status !== 'ready') this.#warnOfClocks(track, object)
     track.assessment = assessment
@@ -480,7 +481,7 @@ export class Gate {
     }
     const { reached, moved } = track.milestones.update(assessment, track.reachedAt(this.#now))
     if (moved) track.stall.restart(this.#now)
-    const news = assessment.status === 'ready' ? '' : reachedWords(reached)
+    const news = assessment.status === 'ready' ? '' : track.progressWords(reached, this.#now)
     if (news !== '') this.#tell(track, 'progress', news)
     const { failure } = assessment
     const words = (problem: Problem) => describe(problem, track.target)
@@ -488,7 +489,7 @@ export class Gate {
     const others = assessment.problems.filter((each) => failure === undefined || words(each) !== words(failure))
     this.#tellProblems(track, others)
     if (failure !== undefined) {
-      this.#end(track, { outcome: 'failed', reason: failure.reason, message: words(failure) })
+      this.#end(track, { outcome: 'failed', reason: failure.reason, message: track.describeEnd(failure) })
     } else if (assessment.status === 'ready' && !wasReady) {
       this.#becomeReady(track, [assessment.message, ...assessment.notes].join(' · '))
     }
@@ -570,15 +571,9 @@ export class Gate {
 
   #tellProblems(track: Track, problems: readonly Problem[]): void {
     for (const problem of problems) {
-      const key = `${problem.reason} ${problem.container ?? ''}`
-      const told = track.told.get(key)
       // That nothing is behind it yet is no news while the workload behind it is on its way itself.
       if (problem.reason === 'no-endpoints' && this.#awaitsOther(track)) continue
-      // Repetition is news where it proves something and its words say so; a slow problem is told once.
-      const isNews = problem.class !== 'slow' && problem.count > (told?.count ?? 0) && problem.message !== told?.message
-      if (told !== undefined && !isNews) continue
-      track.told.set(key, problem)
-      this.#tell(track, 'problem', describe(problem, track.target))
+      if (track.reported.report(problem)) this.#tell(track, 'problem', describe(problem, track.target))
     }
   }
 
@@ -594,6 +589,7 @@ export class Gate {
       ...this.#neighbours.seenFrom(track),
       time: this.#around.time,
       owned: (uid, kind) => store.ownedBy(uid, kind),
+      lostPods: (uid) => this.#pods.lost(uid),
       list: (kind, namespace) => store.list(kind, namespace),
       isOfGatedRevision: (pod) => this.#isOfGatedRevision(pod),
       events: (object) => store.eventsOf(object),

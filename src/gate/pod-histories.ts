@@ -21,6 +21,8 @@ export class PodHistories {
   readonly #seen = new Map<string, PodSeen>()
   /** When the template of each controller of pods was last changed, until its revisions change. */
   readonly #changes = new Map<string, number | undefined>()
+  /** By their controller. */
+  readonly #lost = new Map<string, Map<string, Pod>>()
   /** What counts of what was seen: asked for several times at each look, and the same until one of both changes. */
   #counted = new WeakMap<PodSeen, PodHistory>()
 
@@ -57,8 +59,16 @@ export class PodHistories {
     return { changedAt: this.#changes.get(owner.uid), minReadyMs: (minReadySeconds(found) ?? 0) * 1_000 }
   }
 
+  /** The pods of a controller that were seen to have ended in failure, gone by now or not; none that was being deleted. */
+  lost(controller: string | undefined): readonly Pod[] {
+    return [...(this.#lost.get(controller ?? '')?.values() ?? [])]
+  }
+
   #observePod(pod: Pod, now: number): void {
-    const { uid } = pod.metadata
+    const { uid, deletionTimestamp, ownerReferences = [] } = pod.metadata
+    const owner = ownerReferences.find(({ controller }) => controller)?.uid
+    if (pod.status?.phase === 'Failed' && deletionTimestamp === undefined && owner !== undefined && uid !== undefined)
+      this.#lost.set(owner, (this.#lost.get(owner) ?? new Map<string, Pod>()).set(uid, pod))
     if (uid !== undefined) this.#seen.set(uid, observePod(this.#seen.get(uid), pod, now, this.#around))
   }
 

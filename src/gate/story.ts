@@ -1,6 +1,7 @@
-import type { Pod } from '../cluster/objects.ts'
-import type { Milestone } from '../lifecycle/assessment.ts'
+import type { KubeObject, Pod } from '../cluster/objects.ts'
+import type { Assessment, Milestone } from '../lifecycle/assessment.ts'
 import { condition } from '../lifecycle/pod-state.ts'
+import type { Surroundings } from '../lifecycle/surroundings.ts'
 import type { Entry, TargetOutcome } from './timeline.ts'
 import type { Track } from './track.ts'
 
@@ -59,15 +60,50 @@ export function reachedWords(reached: readonly Milestone[]): string {
     .join(' · ')
 }
 
+/** Less than this is over before anybody has read of it. */
+const shortestSettlingMs = 2_000
+
+/** `3 pods ready, settling for 10 s`: the pods are ready, and have to stay so; undefined where nothing settles. */
+export function settlingWords({ milestones }: Assessment, now: number): string | undefined {
+  const open = milestones.find(({ state }) => state === 'open')
+  const leftMs = (open?.settlesAt ?? now) - now
+  return open === undefined || leftMs < shortestSettlingMs
+    ? undefined
+    : `${open.message} for ${Math.round(leftMs / 1_000)} s`
+}
+
+/** An object that is older than this at the gate's start was not created by the apply before it. */
+const longMs = 60_000
+
+/** What the milestone `created` means of an object that has long existed. */
+export function withExistence(assessment: Assessment, object: KubeObject, around: Surroundings): Assessment {
+  const created = around.time(object.metadata.creationTimestamp)
+  if (created === undefined || created >= around.startedAt - longMs) return assessment
+  const milestones = assessment.milestones.map((milestone) =>
+    milestone.name === 'created' ? { ...milestone, message: 'exists' } : milestone,
+  )
+  return { ...assessment, milestones }
+}
+
 /** Why a pod of the gated revision goes, which its controller then replaces; undefined while it stays. */
 export function leavingWords(before: Pod, after: Pod | undefined): string | undefined {
   const { name, deletionTimestamp, ownerReferences = [] } = before.metadata
-  const wasGoing = deletionTimestamp !== undefined
-  if (after?.metadata.deletionTimestamp !== undefined && !wasGoing)
-    return `pod ${name} is being deleted${disruptionOf(after)}`
-  const isLost =
-    after === undefined ? !wasGoing : (after.metadata.ownerReferences ?? []).length < ownerReferences.length
-  return isLost ? `pod ${name} left its ReplicaSet: its labels no longer match` : undefined
+  const owner = ownerReferences.find(({ controller }) => controller)?.kind ?? 'controller'
+  // A pod that has ended in failure is tidied up; its end has been reported.
+  if (deletionTimestamp !== undefined || before.status?.phase === 'Failed') return undefined
+  // A watch reports an object whose labels no longer match as it reports one that was deleted.
+  if (after === undefined) return `pod ${name} is gone: it was deleted by force, or its labels no longer match`
+  if (after.metadata.deletionTimestamp !== undefined) {
+    const isForced = after.metadata.deletionGracePeriodSeconds === 0 && isGraceful(before)
+    return `pod ${name} ${isForced ? 'was deleted by force' : 'is being deleted'}${disruptionOf(after)}`
+  }
+  const isReleased = (after.metadata.ownerReferences ?? []).length < ownerReferences.length
+  return isReleased ? `pod ${name} left its ${owner}: its labels no longer match` : undefined
+}
+
+/** Whether a deletion gives the pod time to end: one without a node has nothing to end. */
+function isGraceful({ spec }: Pod): boolean {
+  return (spec?.nodeName ?? '') !== '' && spec?.terminationGracePeriodSeconds !== 0
 }
 
 /** Who takes a pod away, in the words of its condition DisruptionTarget: ` (Taint manager: deleting due to …)`. */

@@ -1,7 +1,7 @@
 import type { WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
 import { groupOf, type Store } from '../cluster/store.ts'
-import type { Assessment, Problem } from '../lifecycle/assessment.ts'
+import type { Assessment, Milestone, Problem } from '../lifecycle/assessment.ts'
 import { healthCheckRule } from '../lifecycle/health-check.ts'
 import { observeTarget, type TargetHistory } from '../lifecycle/history.ts'
 import { revisionsOf } from '../lifecycle/revision.ts'
@@ -17,9 +17,11 @@ import type { ReasonCode } from '../reasons.ts'
 import { Arrival } from './arrival.ts'
 import { compareIdentity, type IdentityChange } from './identity.ts'
 import { Milestones } from './milestones.ts'
+import { ReportedProblems } from './reported-problems.ts'
 import type { Scene } from './scene.ts'
 import type { GateSettings } from './settings.ts'
 import { StallClock } from './stall-clock.ts'
+import { reachedWords, settlingWords } from './story.ts'
 import type { MilestoneRecord, TargetOutcome, Verdict } from './timeline.ts'
 
 /** Problems of a container that runs and may only be slow to become ready. */
@@ -61,8 +63,9 @@ export class Track {
   ended: { readonly at: number; readonly verdict: Verdict<TargetOutcome>; readonly scene: Scene } | undefined
   /** When it last became ready. */
   readyAt: number | undefined
-  /** Problems already told of, as they were told last. */
-  readonly told = new Map<string, Problem>()
+  readonly reported = new ReportedProblems()
+  /** That its pods are ready and settle has been logged. */
+  #settlingReported = false
   /** It existed when the gate began. */
   #wasThere = false
   /** Until the change that is to be gated has arrived; the object is not judged before. */
@@ -127,8 +130,9 @@ export class Track {
       this.history = undefined
       this.assessment = undefined
       this.readyAt = undefined
-      this.told.clear()
       this.milestones.reset()
+      this.reported.clear()
+      this.#settlingReported = false
       this.stall.restart(now)
     }
     if (this.gated === undefined || isReplaced) this.gated = object
@@ -143,7 +147,8 @@ export class Track {
   /** Gates the present template from now on: new pods replace all that were counted. */
   follow(object: KubeObject, now: number): void {
     this.gated = object
-    this.told.clear()
+    this.reported.clear()
+    this.#settlingReported = false
     this.milestones.restart(now)
     this.stall.restart(now)
   }
@@ -163,6 +168,7 @@ export class Track {
 
   /** A target that was ready is no longer. */
   fallBack(assessment: Assessment, now: number): void {
+    this.#settlingReported = false
     this.readyAt = undefined
     this.milestones.fallBack(assessment, now)
     this.stall.restart(now)
@@ -210,7 +216,7 @@ export class Track {
     if (this.object === undefined) return { outcome, reason: 'not-found', message: 'does not exist' }
     const [problem] = this.problems
     if (problem === undefined) return { outcome, ...without }
-    return { outcome, reason: problem.reason, message: describe(problem, this.target) }
+    return { outcome, reason: problem.reason, message: this.describeEnd(problem) }
   }
 
   /** The verdict of a timeout, the target's own or the gate's. */
@@ -222,6 +228,22 @@ export class Track {
 
   get problems(): readonly Problem[] {
     return this.assessment?.problems ?? []
+  }
+
+  /** A problem that ends the target, with how many of its pods are ready all the same: `… (2 of 3 pods ready)`. */
+  describeEnd(problem: Problem): string {
+    const { count } = this.assessment?.milestones.find(({ name }) => name === 'ready') ?? {}
+    const { done = 0, total = 0 } = count ?? {}
+    const others = done > 0 && done < total ? ` (${done} of ${total} pods ready)` : ''
+    return `${describe(problem, this.target)}${others}`
+  }
+
+  /** One line for the milestones reached now, and for settling when that begins; empty when there is nothing to report. */
+  progressWords(reached: readonly Milestone[], now: number): string {
+    const settling = this.assessment === undefined ? undefined : settlingWords(this.assessment, now)
+    const isNews = settling !== undefined && !this.#settlingReported
+    this.#settlingReported ||= isNews
+    return [reachedWords(reached), ...(isNews ? [settling] : [])].filter((words) => words !== '').join(' · ')
   }
 
   /** What it says of itself, for people. */

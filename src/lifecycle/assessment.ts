@@ -47,6 +47,8 @@ export interface ProblemDetail {
   readonly key?: string
   /** Its container is an init container. */
   readonly isInit?: boolean
+  /** Its pod has ended, and its controller makes another one. */
+  readonly isReplaced?: boolean
   /** It is a pod of an older revision, which holds the new one up until somebody deletes it. */
   readonly isOld?: boolean
 }
@@ -58,6 +60,8 @@ export interface Milestone {
   readonly state: 'done' | 'open' | 'skipped'
   /** Progress within the milestone; a growing `done` is progress for the stall clock. */
   readonly count?: { readonly done: number; readonly total: number }
+  /** When it will be done if nothing happens: all that is missing is that containers run for the settle time. */
+  readonly settlesAt?: number
   /** What a person wants to know of it: `revision 3 → ReplicaSet web-688899976b`; empty when it is not worth a word. */
   readonly message: string
 }

@@ -2,7 +2,14 @@ import type { ContainerStateTerminated, EventObject, Pod, Probe } from '../clust
 import type { Problem, ProblemClass } from './assessment.ts'
 import { explainDeath, runtimeWords } from './death.ts'
 import { presentDeath } from './death-count.ts'
-import { type ContainerHistory, containerOfEvent, type PodContainer, type Refusals } from './history.ts'
+import {
+  type ContainerHistory,
+  concernsContainer,
+  containerOfEvent,
+  type PodContainer,
+  type PodHistory,
+  type Refusals,
+} from './history.ts'
 import { missingObject } from './missing.ts'
 import { isSinceStart, type Proof, prove } from './proof.ts'
 import { type PullReason, registryWords } from './pull.ts'
@@ -204,13 +211,17 @@ function deathProblem(
 
 /**
  * Slow: a container that runs but is not ready, once its probes had the time that they ask for. Until then an earlier
- * death is told, but proves nothing: this instance may live.
+ * death is told, but proves nothing: this instance may live. Slow as well: one whose readiness comes and goes, until it has
+ * stayed ready for as long as its workload asks for.
  */
 function examineRunning(pod: Pod, at: PodContainer, history: ContainerHistory, view: View): Finding {
   const { status, container } = at
+  if (status === undefined || at.isInit) return {}
+  const lost = history.running?.readinessLost
+  const comesAndGoes = (lost?.count ?? 0) > 1 && isReadinessOpen(history, view.podHistory(pod), view)
   const due = probesDueAt(at, view)
-  if (status === undefined || due === undefined) return {}
-  if (view.now < due) {
+  if (due === undefined && !comesAndGoes) return {}
+  if (due !== undefined && view.now < due && !comesAndGoes) {
     const death = status.lastState?.terminated
     const isToldOf = history.deaths > 0 && death !== undefined
     return {
@@ -222,22 +233,35 @@ function examineRunning(pod: Pod, at: PodContainer, history: ContainerHistory, v
   // Without a probe it is ready as soon as the kubelet writes it down.
   if (!isStarting && container.readinessProbe === undefined) return {}
   const probe = isStarting ? 'Startup' : 'Readiness'
-  const words = view.events(pod).findLast((e) => e.reason === 'Unhealthy' && e.message?.startsWith(probe))?.message
+  const failure = view
+    .events(pod)
+    .findLast((e) => e.reason === 'Unhealthy' && e.message?.startsWith(probe) && concernsContainer(e, container.name))
   return finding(unproven, pod, at, {
     reason: isStarting ? 'startup-failing' : 'readiness-failing',
     class: 'slow',
-    message: probeMessage(probe, words),
-    count: 1,
-    firstSeenAt: due,
+    message: probeMessage(probe, failure?.message, lost?.count ?? 0),
+    count: lost?.count ?? 1,
+    firstSeenAt: lost?.firstAt ?? due ?? view.now,
   })
 }
 
-/** `Readiness probe failed: HTTP probe failed with statuscode: 503` → `fails its readiness probe: HTTP probe …`. */
-function probeMessage(probe: string, words: string | undefined): string {
-  if (words === undefined) return `runs, but its ${probe.toLowerCase()} probe has not succeeded`
-  // A probe that says nothing leaves the kubelet's sentence with a colon at its end.
-  const why = words.replace(/^\w+ probe (?:failed|errored)[^:]*:?\s*/, '').trim()
-  return `fails its ${probe.toLowerCase()} probe${why === '' ? '' : `: ${why}`}`
+/** Whether a container is not ready, or has been for less time than its workload asks for. */
+function isReadinessOpen({ running }: ContainerHistory, { minReadyMs }: PodHistory, { now, settings }: View): boolean {
+  return running?.readySince === undefined || now < running.readySince + Math.max(minReadyMs, settings.settleMs)
+}
+
+/**
+ * `Readiness probe failed: HTTP probe failed with statuscode: 503` → `fails its readiness probe: HTTP probe …`.
+ * @param lost how often the container was ready before
+ */
+function probeMessage(probe: string, words: string | undefined, lost: number): string {
+  // A probe that reports nothing leaves the kubelet's sentence with a colon at its end.
+  const why = words?.replace(/^\w+ probe (?:failed|errored)[^:]*:?\s*/, '').trim() ?? ''
+  const because = why === '' ? '' : `: ${why}`
+  if (lost > 0) return `was ready, and then not ready${because}${lost > 1 ? `, ${lost} times now` : ''}`
+  return words === undefined
+    ? `runs, but its ${probe.toLowerCase()} probe has not succeeded`
+    : `fails its ${probe.toLowerCase()} probe${because}`
 }
 
 /**

@@ -6,7 +6,15 @@ import { stuckPods } from './leaving.ts'
 import { earliest, isReplaced } from './pod-state.ts'
 import { byImportance, examinePods, type PodsState, settledByPods, settledUnseen } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
-import { countMilestone, minReadyPatience, minReadyUntil, podMilestones, pods, terminatingUntil } from './replicas.ts'
+import {
+  countMilestone,
+  minReadyPatience,
+  minReadyUntil,
+  podMilestones,
+  pods,
+  settlingMilestone,
+  terminatingUntil,
+} from './replicas.ts'
 import { findRevision, newestOf } from './revision.ts'
 import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from './rule.ts'
 import { podRequest, selectedRequest } from './selector.ts'
@@ -49,7 +57,9 @@ function assessDaemonSet(set: DaemonSet, view: View): Assessment {
   const seesPods = view.knowledge(podRequest(set)) === 'complete'
   const state = seesPods ? examinePods(gated, view) : undefined
   // Only pods of the new revision fail it (DESIGN §2); with OnDelete the old ones stay, and are among those that count.
-  const current = seesPods ? examinePods(awaitedPods.filter(isNew), view) : undefined
+  const current = seesPods
+    ? examinePods(awaitedPods.filter(isNew), view, view.lostPods(set.metadata.uid).filter(isNew))
+    : undefined
 
   const passed = state?.pods.filter((pod) => pod.settled).length ?? 0
   const unfinished = passed === 0 ? [] : unfinishedNodes(owned, isExcused, isNew)
@@ -130,7 +140,7 @@ function readyMilestone(
   observed: boolean,
 ) {
   const ready = state === undefined ? available : state.pods.filter((pod) => pod.settled).length
-  const milestone = countMilestone('ready', ready, awaited, 'ready')
+  const milestone = settlingMilestone(countMilestone('ready', ready, awaited, 'ready'), state, awaited)
   return { ...milestone, state: isDone ? ('done' as const) : observed ? milestone.state : ('open' as const) }
 }
 

@@ -6,7 +6,15 @@ import { condition, earliest } from './pod-state.ts'
 import { byImportance, examinePods, type PodsState, type Settled, settledByPods, settledUnseen } from './pods.ts'
 import { prove } from './proof.ts'
 import { rolloutCreationProblem } from './replica-failure.ts'
-import { countMilestone, minReadyPatience, minReadyUntil, podMilestones, pods, terminatingUntil } from './replicas.ts'
+import {
+  countMilestone,
+  minReadyPatience,
+  minReadyUntil,
+  podMilestones,
+  pods,
+  settlingMilestone,
+  terminatingUntil,
+} from './replicas.ts'
 import { findRevision, numberOf } from './revision.ts'
 import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from './rule.ts'
 import { podRequest, selectedRequest } from './selector.ts'
@@ -42,7 +50,7 @@ function assessDeployment(deployment: Deployment, view: View): Assessment {
   const seesPods = seesReplicaSets && view.knowledge(podRequest(deployment)) === 'complete'
   const current = newReplicaSet(deployment, view)
   const revisionPods = view.owned(current?.metadata.uid, 'Pod') as readonly Pod[]
-  const podsState = seesPods ? examinePods(revisionPods, view) : undefined
+  const podsState = seesPods ? examinePods(revisionPods, view, view.lostPods(current?.metadata.uid)) : undefined
 
   const isUpdated = observed && updated >= replicas
   const old = Math.max(0, (status.replicas ?? 0) - updated)
@@ -84,7 +92,7 @@ function assessDeployment(deployment: Deployment, view: View): Assessment {
       observedMilestone(deployment),
       replicaSetMilestone(deployment, current, isUpdated, seesReplicaSets),
       ...podMilestones(podsState, wanted(current, replicas)),
-      readyMilestone(deployment, podsState, replicas, settled),
+      readyMilestone(deployment, podsState, replicas),
       {
         ...countMilestone('available', Math.min(available, updated), replicas, 'available'),
         ...(isAvailable ? { state: 'done' } : { state: 'open' }),
@@ -169,12 +177,7 @@ function replicaSetMilestone(
   return { name: 'replicaset', state: 'open', message: 'waiting for the new ReplicaSet' }
 }
 
-function readyMilestone(
-  deployment: Deployment,
-  state: PodsState | undefined,
-  replicas: number,
-  settled: Settled,
-): Milestone {
+function readyMilestone(deployment: Deployment, state: PodsState | undefined, replicas: number): Milestone {
   if (state === undefined) {
     const ready =
       isObserved(deployment) && (deployment.status?.updatedReplicas ?? 0) >= replicas
@@ -182,11 +185,8 @@ function readyMilestone(
         : 0
     return countMilestone('ready', ready, replicas, 'ready')
   }
-  const ready = state.pods.filter((pod) => pod.ready).length
-  const milestone = countMilestone('ready', state.pods.filter((pod) => pod.settled).length, replicas, 'ready')
-  return milestone.state === 'open' && ready >= replicas && !settled.done
-    ? { ...milestone, message: `${pods(replicas)} ready, settling` }
-    : milestone
+  const settled = state.pods.filter((pod) => pod.settled).length
+  return settlingMilestone(countMilestone('ready', settled, replicas, 'ready'), state, replicas)
 }
 
 function drainedMilestone(isDrained: boolean, old: number, hasOlder: boolean): Milestone {

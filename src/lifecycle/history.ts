@@ -18,12 +18,22 @@ export interface Refusals {
   readonly message: string
 }
 
+/** What was seen of the instance of a container that runs now. */
+export interface RunningSeen {
+  /** As the kubelet wrote it. */
+  readonly startedAt: string | undefined
+  readonly seenAt: number
+  /** Absent while it is not ready. */
+  readonly readySince?: number
+  /** How often it was ready and then was not any more, and when that was seen first. */
+  readonly readinessLost?: { readonly count: number; readonly firstAt: number }
+}
+
 /** What was seen of one container since its pod was first seen. All moments are on the runner's clock. */
 export interface ContainerSeen {
   readonly deaths: DeathsSeen
   readonly refusals: Readonly<Partial<Record<PullReason, Refusals>>>
-  /** The start of the instance that runs now, as the kubelet wrote it, when it was first seen, and since when it is ready. */
-  readonly running?: { readonly startedAt: string | undefined; readonly seenAt: number; readonly readySince?: number }
+  readonly running?: RunningSeen
   /** The waiting reason that stands now, since when it was seen, and whether it stood before the gate began. */
   readonly waiting?: { readonly reason: string; readonly since: number; readonly isOfBefore: boolean }
   /** The last status seen. */
@@ -170,6 +180,11 @@ export function eventCount(event: EventObject): number {
   return Math.max(event.count ?? 1, event.series?.count ?? 1, 1)
 }
 
+/** Whether an event is about this container, or about its pod as a whole. */
+export function concernsContainer(event: EventObject, container: string): boolean {
+  return [undefined, container].includes(containerOfEvent(event))
+}
+
 /** The container that an event is about: `spec.containers{app}` → `app`. */
 export function containerOfEvent(event: EventObject): string | undefined {
   return /\{([^{}]+)\}$/.exec(event.involvedObject?.fieldPath ?? '')?.[1]
@@ -217,18 +232,21 @@ export function containersOf(pod: Pod): readonly PodContainer[] {
  * or since that was seen.
  */
 function observeRunning(
-  before: ContainerSeen['running'],
+  before: RunningSeen | undefined,
   { state, ready }: ContainerStatus,
   isProbed: boolean,
   pod: Pod,
   now: number,
   around: Surroundings,
-): ContainerSeen['running'] {
+): RunningSeen | undefined {
   if (state?.running === undefined) return undefined
   const { startedAt } = state.running
   const started = around.time(startedAt)
   const same = before?.startedAt === startedAt ? before : undefined
-  const seen = { startedAt, seenAt: same?.seenAt ?? now }
+  const isLost = same?.readySince !== undefined && !ready
+  const { count = 0, firstAt = now } = same?.readinessLost ?? {}
+  const lost = isLost ? { count: count + 1, firstAt } : same?.readinessLost
+  const seen = { startedAt, seenAt: same?.seenAt ?? now, ...(lost === undefined ? {} : { readinessLost: lost }) }
   if (!ready || started === undefined) return seen
   const turned = pod.status?.conditions?.find(({ type, status }) => type === 'Ready' && status === 'True')
   const turnedAt = around.time(turned?.lastTransitionTime) ?? now

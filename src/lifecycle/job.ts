@@ -39,13 +39,15 @@ export const jobRule: Rule = {
 function assessJob(job: Job, view: View): Assessment {
   const { status = {}, spec = {} } = job
   const owned = view.owned(job.metadata.uid, 'Pod') as readonly Pod[]
-  const state = view.knowledge(podRequest(job)) === 'complete' ? examinePods(owned, view) : undefined
   const isComplete = condition(job, 'Complete')?.status === 'True'
+  const ended = failedProblem(job, owned, view)
+  // Once the controller reports how the Job ended, that says what its pods came to.
+  const hasEnded = isComplete || ended !== undefined
+  const lost = hasEnded ? [] : view.lostPods(job.metadata.uid)
+  const state = view.knowledge(podRequest(job)) === 'complete' ? examinePods(owned, view, lost) : undefined
   const succeeded = status.succeeded ?? 0
   const wanted = spec.completions ?? 1
   const hasStarted = isComplete || succeeded > 0 || (status.active ?? 0) > 0 || (status.failed ?? 0) > 0
-  const ended = failedProblem(job, owned, view)
-  const hasEnded = isComplete || ended !== undefined
   const podProblems = (state?.problems ?? []).map(softened)
   const problems = [
     ...(ended === undefined ? [] : [ended]),

@@ -26,6 +26,8 @@ export interface PodState {
   readonly ready: boolean
   /** Ready, and every container without a readiness probe has run for the settle time. */
   readonly settled: boolean
+  /** When it will be settled if nothing happens; absent where it is, or is not ready. */
+  readonly settlesAt?: number
   /**
    * It holds the problems of its siblings back: ready and settled, for minReadySeconds where that is longer, or started
    * without a death.
@@ -76,6 +78,7 @@ export function examinePod(pod: Pod, view: View): PodState {
     started,
     ready,
     settled: ready && view.now >= settledAt,
+    ...(ready && view.now < settledAt ? { settlesAt: settledAt } : {}),
     better: (ready && view.now >= availableAt) || (started && hasNoDeaths),
     problems,
     ...(patience === undefined ? {} : { patience }),

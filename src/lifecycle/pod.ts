@@ -56,7 +56,10 @@ function milestones(pod: Pod, state: PodState, succeeded: boolean, isObserved: b
     step('pulled', state.pulled, 'images pulled', 'pulling images'),
     step('started', state.started, 'containers started', 'starting containers'),
     step('running', running, 'running', 'waiting for all containers to run'),
-    step('ready', state.settled && isObserved, 'ready', waitingWords(state, isObserved)),
+    {
+      ...step('ready', state.settled && isObserved, 'ready', waitingWords(state, isObserved)),
+      ...(isObserved && state.settlesAt !== undefined ? { settlesAt: state.settlesAt } : {}),
+    },
   ]
 }
 

@@ -1,5 +1,6 @@
 import type { Pod } from '../cluster/objects.ts'
 import type { Problem, ProblemClass } from './assessment.ts'
+import { lostPodNotes, lostPodProblems } from './lost-pods.ts'
 import { earliest, examinePod, isReplaced, type PodState } from './pod-state.ts'
 import type { View } from './view.ts'
 
@@ -21,10 +22,11 @@ export interface PodsState {
  * Examines the pods of the revision that the user applied. A pod's problem fails its workload only when no pod of that
  * revision is better: ready and settled, or with all containers started and none dead (DESIGN §2). Pending pods are
  * neither better nor worse.
+ * @param lost the pods of that revision that ended in failure, whether they still exist or not
  */
-export function examinePods(all: readonly Pod[], view: View): PodsState {
+export function examinePods(all: readonly Pod[], view: View, lost: readonly Pod[] = []): PodsState {
   const pods = all.filter((pod) => !isReplaced(pod)).map((pod) => examinePod(pod, view))
-  const problems = foldProblems(pods)
+  const problems = [...foldProblems(pods), ...lostPodProblems(lost, view)].toSorted(byImportance)
   const isAnyBetter = pods.some(({ better }) => better)
   const failure = isAnyBetter ? undefined : problems.find(({ proven }) => proven)
   const patience = pods.find((pod) => pod.patience !== undefined)?.patience
@@ -34,18 +36,8 @@ export function examinePods(all: readonly Pod[], view: View): PodsState {
     ...(failure === undefined ? {} : { failure }),
     ...(patience === undefined ? {} : { patience }),
     ...earliest(pods.map(({ recheckAt }) => recheckAt)),
-    notes: lostNotes(all),
+    notes: lostPodNotes(all),
   }
-}
-
-function lostNotes(all: readonly Pod[]): readonly string[] {
-  const lost = all.filter(
-    ({ metadata, status }) => status?.phase === 'Failed' && metadata.deletionTimestamp === undefined,
-  )
-  if (lost.length === 0) return []
-  const reasons = [...new Set(lost.flatMap(({ status }) => status?.reason ?? []))]
-  const why = reasons.length === 0 ? '' : ` (${reasons.join(', ')})`
-  return [`${lost.length === 1 ? '1 pod failed and is' : `${lost.length} pods failed and are`} replaced${why}`]
 }
 
 export interface Settled {
@@ -83,6 +75,8 @@ export function byImportance(a: Problem, b: Problem): number {
   return (
     classes.indexOf(a.class) - classes.indexOf(b.class) ||
     Number(b.proven) - Number(a.proven) ||
+    // What is wrong with the pods that exist says more.
+    Number(a.detail?.isReplaced ?? false) - Number(b.detail?.isReplaced ?? false) ||
     depth(b) - depth(a) ||
     (b.pods ?? 1) - (a.pods ?? 1) ||
     a.firstSeenAt - b.firstSeenAt
@@ -104,5 +98,5 @@ function foldProblems(pods: readonly PodState[]): readonly Problem[] {
     const [worst] = [...same].sort((a, b) => Number(b.proven) - Number(a.proven) || b.count - a.count)
     return { ...(worst as Problem), pods: same.length, firstSeenAt: Math.min(...same.map((each) => each.firstSeenAt)) }
   })
-  return folded.sort(byImportance)
+  return folded
 }

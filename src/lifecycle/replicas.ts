@@ -20,6 +20,14 @@ export function countMilestone(name: string, done: number, total: number, doing:
   }
 }
 
+/** The milestone `ready` of a workload, whose message differs while all its pods are ready and only settle. */
+export function settlingMilestone(milestone: Milestone, state: PodsState | undefined, replicas: number): Milestone {
+  const ready = state?.pods.filter((pod) => pod.ready) ?? []
+  const moments = ready.flatMap(({ settlesAt }) => settlesAt ?? [])
+  if (milestone.state === 'done' || ready.length < replicas || moments.length === 0) return milestone
+  return { ...milestone, message: `${pods(replicas)} ready, settling`, settlesAt: Math.max(...moments) }
+}
+
 /** The milestones that pods pass on their way to be ready; skipped when pods cannot be seen. */
 export function podMilestones(state: PodsState | undefined, replicas: number): readonly Milestone[] {
   if (state === undefined) {

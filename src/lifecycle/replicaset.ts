@@ -4,7 +4,7 @@ import type { Assessment, Problem } from './assessment.ts'
 import { condition, earliest } from './pod-state.ts'
 import { byImportance, examinePods, settledByPods, settledUnseen } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
-import { countMilestone, podMilestones, pods } from './replicas.ts'
+import { countMilestone, podMilestones, pods, settlingMilestone } from './replicas.ts'
 import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from './rule.ts'
 import { podRequest } from './selector.ts'
 import type { View } from './view.ts'
@@ -26,7 +26,10 @@ function assessReplicaSet(set: ReplicaSet, view: View): Assessment {
   const replicas = set.spec?.replicas ?? 1
   const available = set.status?.availableReplicas ?? 0
   const owned = view.owned(set.metadata.uid, 'Pod') as readonly Pod[]
-  const state = view.knowledge(podRequest(set)) === 'complete' ? examinePods(owned, view) : undefined
+  const state =
+    view.knowledge(podRequest(set)) === 'complete'
+      ? examinePods(owned, view, view.lostPods(set.metadata.uid))
+      : undefined
   const isComplete =
     isObserved(set) &&
     (set.status?.replicas ?? 0) === replicas &&
@@ -47,10 +50,14 @@ function assessReplicaSet(set: ReplicaSet, view: View): Assessment {
       createdMilestone,
       observedMilestone(set),
       ...podMilestones(state, replicas),
-      {
-        ...countMilestone('ready', ready, replicas, 'ready and available'),
-        state: isComplete && settled.done ? 'done' : 'open',
-      },
+      settlingMilestone(
+        {
+          ...countMilestone('ready', ready, replicas, 'ready and available'),
+          state: isComplete && settled.done ? 'done' : 'open',
+        },
+        state,
+        replicas,
+      ),
     ],
     problems,
     ...(failure === undefined ? {} : { failure }),

@@ -5,7 +5,15 @@ import { stuckPods } from './leaving.ts'
 import { earliest, isReplaced } from './pod-state.ts'
 import { byImportance, examinePods, type PodsState, type Settled, settledByPods, settledUnseen } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
-import { countMilestone, minReadyPatience, minReadyUntil, podMilestones, pods, terminatingUntil } from './replicas.ts'
+import {
+  countMilestone,
+  minReadyPatience,
+  minReadyUntil,
+  podMilestones,
+  pods,
+  settlingMilestone,
+  terminatingUntil,
+} from './replicas.ts'
 import { findRevision } from './revision.ts'
 import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from './rule.ts'
 import { podRequest, selectedRequest } from './selector.ts'
@@ -42,8 +50,9 @@ function assessStatefulSet(set: StatefulSet, view: View): Assessment {
   const isNew = (pod: Pod) =>
     revision === undefined ? updated >= owned.length : pod.metadata.labels?.[hashLabel] === revision
   const gated = observed ? owned.filter((pod) => isOnDelete || isNew(pod)) : []
+  const lost = observed ? view.lostPods(set.metadata.uid).filter(isNew) : []
   const seesPods = view.knowledge(podRequest(set)) === 'complete'
-  const state = seesPods ? examinePods(gated, view) : undefined
+  const state = seesPods ? examinePods(gated, view, lost) : undefined
 
   const isReady = observed && (status.readyReplicas ?? 0) >= replicas && (status.replicas ?? 0) <= replicas
   const isUpdated = observed && (isOnDelete || updated >= toUpdate)
@@ -52,7 +61,7 @@ function assessStatefulSet(set: StatefulSet, view: View): Assessment {
     state === undefined ? settledUnseen(view) : settledByPods(state, isOnDelete ? replicas : toUpdate, view)
   const old = owned.filter((pod) => !isReplaced(pod) && !isNew(pod))
   // Only pods of the new revision fail it (DESIGN §2); with OnDelete the old ones stay, and are among those that count.
-  const current = isOnDelete && seesPods && observed ? examinePods(owned.filter(isNew), view) : state
+  const current = isOnDelete && seesPods && observed ? examinePods(owned.filter(isNew), view, lost) : state
   const ready = isReady && isUpdated && isAvailable && settled.done
   const stuck = stuckPods(owned, view)
   const problems = [
@@ -81,10 +90,9 @@ function assessStatefulSet(set: StatefulSet, view: View): Assessment {
       observedMilestone(set),
       // An ordered rollout makes its pods one after another: those that are there show how far each one comes.
       ...podMilestones(state, Math.min(total, Math.max(1, gated.length))),
-      {
-        ...countMilestone('ready', settledCount, total, 'ready'),
-        ...(isReady && isUpdated && settled.done ? { state: 'done' as const } : {}),
-      },
+      isReady && isUpdated && settled.done
+        ? { ...countMilestone('ready', settledCount, total, 'ready'), state: 'done' }
+        : settlingMilestone(countMilestone('ready', settledCount, total, 'ready'), state, total),
       {
         ...countMilestone('updated', updated, toUpdate, 'updated'),
         state: isUpdated ? 'done' : 'open',

@@ -22,6 +22,8 @@ export interface View {
   time(timestamp: string | null | undefined): number | undefined
   /** The objects of a kind owned by this uid. */
   owned(uid: string | undefined, kind: string): readonly KubeObject[]
+  /** The pods of this controller that were seen to have ended in failure, gone by now or not; none that was being deleted. */
+  lostPods(uid: string | undefined): readonly Pod[]
   /** The objects of a kind in a namespace; undefined for kinds without namespaces. */
   list(kind: string, namespace: string | undefined): readonly KubeObject[]
   /** Whether a pod of a gated workload is of the revision that is being gated, or meant to stay; undefined for all other pods. */

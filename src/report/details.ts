@@ -137,17 +137,19 @@ function milestoneTable(record: TargetRecord, { startedAt, finishedAt }: DetailS
     const tookMs = step?.tookMs ?? Math.max(0, end - (steps.at(-1)?.at ?? startedAt))
     // A long message that stands above already would fill the table.
     const isAbove = message.length > 60 && record.message.includes(message)
-    const messages = message === '' || message === name || isAbove ? [] : [prose(message)]
+    // An object that was there before the gate was not created by it.
+    const shown = name === 'created' && message === 'exists' ? message : name
+    const messages = message === '' || message === shown || isAbove ? [] : [prose(message)]
     const last = rows.at(-1)
     if (step !== undefined && last?.elapsed === elapsed) {
-      last.names.push(markdown(name))
+      last.names.push(markdown(shown))
       last.messages.push(...messages)
       last.tookMs += tookMs
       continue
     }
     const isLost = state === 'failed' || outcomeWords[record.outcome].mark === '✗'
     const mark = step !== undefined ? '✓' : isLost ? '✗' : '…'
-    rows.push({ elapsed, names: [`${mark} ${markdown(name)}`], messages, tookMs })
+    rows.push({ elapsed, names: [`${mark} ${markdown(shown)}`], messages, tookMs })
   }
   if (rows.length === 0) return []
   const longest = record.outcome === 'ready' ? Math.max(...rows.map(({ tookMs }) => tookMs)) : Infinity

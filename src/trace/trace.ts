@@ -195,6 +195,7 @@ export class Trace {
       othersProgress: false,
       time: this.#around.time,
       owned: (uid, kind) => store.ownedBy(uid, kind),
+      lostPods: (uid) => this.#pods.lost(uid),
       list: (kind, namespace) => store.list(kind, namespace),
       // A view gates nothing, so no revision goes before another.
       isOfGatedRevision: () => undefined,

@@ -314,7 +314,7 @@ describe('pods that leave do not fail the gate', () => {
     [
       'a pod that is relabelled and leaves the watch',
       [at(30, deleted(web.pod(readyStatus(-60))))],
-      /^30 note pod web-1-a left its ReplicaSet: its labels no longer match$/,
+      /^30 note pod web-1-a is gone: it was deleted by force, or its labels no longer match$/,
     ],
     [
       'a pod that is released by its ReplicaSet',
@@ -708,7 +708,7 @@ describe('what people hear', () => {
     expect(run(steps).entries).toEqual([
       '0 progress created',
       '1 progress generation 1 observed · revision 1 → ReplicaSet web-1 · 1 pod scheduled',
-      '3 progress 1 pod started',
+      '3 progress 1 pod started · 1 pod ready, settling for 10 s',
       '4 problem container app of pod/web-1-a exited with code 3',
       '16 verdict 1 of 1 pod available'.replace('1 of', 'revision 1, 1 of'),
     ])

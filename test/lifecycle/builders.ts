@@ -278,6 +278,10 @@ export function view(options: ViewOptions = {}): View {
     othersProgress,
     time: around.time,
     owned: (uid, kind) => store.ownedBy(uid, kind),
+    lostPods: (uid) =>
+      (store.ownedBy(uid, 'Pod') as readonly Pod[]).filter(
+        ({ metadata, status }) => status?.phase === 'Failed' && metadata.deletionTimestamp === undefined,
+      ),
     list: (kind, namespace) => store.list(kind, namespace),
     isOfGatedRevision: options.isOfGatedRevision ?? (() => undefined),
     events: (object) => store.eventsOf(object),

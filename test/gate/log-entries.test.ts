@@ -1,0 +1,333 @@
+import type { FeedEvent } from '../../src/cluster/feed.ts'
+import type { KubeObject, ObjectMeta, Pod, PodStatus } from '../../src/cluster/objects.ts'
+import {
+  complete,
+  condition,
+  crashLoopStatus,
+  createContainer,
+  createEvent,
+  createPod,
+  createReplicaSet,
+  createStatus,
+  deadStatus,
+  iso,
+  podStatus,
+  readyStatus,
+  running,
+  terminated,
+  waiting,
+} from '../lifecycle/builders.ts'
+import {
+  added,
+  allSynced,
+  at,
+  createTarget,
+  createWorkload,
+  creating,
+  deleted,
+  modified,
+  progressing,
+  type RunOptions,
+  run,
+  runUntil,
+  synced,
+} from './builders.ts'
+
+const web = createWorkload('web')
+const begin = at(0, web.creating, allSynced)
+
+/** What was logged of problems, or of another kind. */
+function logged(steps: readonly (readonly FeedEvent[])[], kind = 'problem', options?: RunOptions): readonly string[] {
+  return run(steps, options).entries.filter((entry) => entry.includes(` ${kind} `))
+}
+
+const words = 'The node was low on resource: memory. Threshold quantity: 100Mi, available: 84Mi'
+const pressure = `${words}. `
+const evicted = (second: number, message = pressure): PodStatus => ({
+  phase: 'Failed',
+  reason: 'Evicted',
+  message,
+  conditions: [condition('DisruptionTarget', 'True', { lastTransitionTime: iso(second) })],
+})
+const made = (name: string, second: number, rest: Partial<ObjectMeta> = {}) => ({
+  name,
+  creationTimestamp: iso(second),
+  ...rest,
+})
+
+describe('pods that are evicted', () => {
+  /** A pod every ten seconds, which is evicted five seconds later. */
+  function evictions(count: number, pod: (status: PodStatus, metadata: Partial<ObjectMeta>) => Pod) {
+    return Array.from({ length: count }, (_, index) => {
+      const second = 1 + index * 10
+      const name = made(`web-1-${index}`, second)
+      return [
+        ...at(second, added(pod(creating, name))),
+        ...at(second + 5, modified(pod(evicted(second + 5), name))),
+      ] satisfies FeedEvent[]
+    })
+  }
+  const first = at(0, added(web.deployment(progressing), web.replicaSet), allSynced)
+
+  it('are logged as it happens, in the words of the kubelet', () => {
+    expect(logged([first, ...evictions(3, web.pod)])).toEqual([
+      `6 problem pod/web-1-0 was evicted and is replaced: ${words}`,
+      `16 problem pod/web-1-1 was evicted and is replaced (2 pods now): ${words}`,
+      `26 problem pod/web-1-2 was evicted and is replaced (3 pods now): ${words}`,
+    ])
+  })
+
+  it('are the reason of a rollout that comes to nothing for them', () => {
+    expect(run([first, ...evictions(12, web.pod)])).toMatchObject({
+      outcome: 'stalled',
+      reason: 'evicted',
+      message: expect.stringContaining('The node was low on resource: memory'),
+    })
+  })
+
+  it('fill no log, however many they are', () => {
+    expect(logged([first, ...evictions(60, web.pod)]).length).toBeLessThan(16)
+  })
+
+  it('count although their controller deletes them at once', () => {
+    const target = createTarget({ kind: 'StatefulSet', name: 'db' })
+    const set: KubeObject = {
+      apiVersion: 'apps/v1',
+      kind: 'StatefulSet',
+      metadata: { name: 'db', namespace: 'shop', uid: 'db-uid', generation: 1 },
+      spec: { replicas: 1, selector: { matchLabels: { app: 'web' } } },
+      status: { observedGeneration: 1, replicas: 1, updateRevision: 'db-1' },
+    }
+    const pod = (status: PodStatus, metadata: Partial<ObjectMeta>) =>
+      createPod({ metadata: { labels: { app: 'web', 'controller-revision-hash': 'db-1' }, ...metadata }, status }, set)
+    const steps = [1, 11].flatMap((second, index) => {
+      const metadata = made('db-0', second, { uid: `db-0-${index}` })
+      return [
+        at(second, added(pod(creating, metadata))),
+        at(second + 5, modified(pod(evicted(second + 5), metadata))),
+        at(second + 6, deleted(pod(evicted(second + 5), { ...metadata, deletionTimestamp: iso(second + 6) }))),
+      ]
+    })
+    const lists = (['StatefulSet', 'ControllerRevision'] as const).map(
+      (kind) => ({ type: 'SYNCED', apiVersion: 'apps/v1', kind, namespace: 'shop' }) as const,
+    )
+    const result = run([at(0, added(set), lists, synced('Pod', 'Event')), ...steps], { targets: [target] })
+    expect(result).toMatchObject({ outcome: 'stalled', reason: 'evicted' })
+    expect(result.entries).toContainEqual(expect.stringMatching(/^16 problem .* \(2 pods now\): /))
+  })
+
+  it('are no news when that was before the gate began', () => {
+    const long = web.pod(evicted(-3_600), made('web-1-z', -7_200))
+    const { entries } = run([at(0, web.done, added(long), allSynced)])
+    expect(entries).toEqual(['0 verdict revision 1, 1 of 1 pod available · 1 pod failed and is replaced (Evicted)'])
+  })
+
+  it('say less than what keeps the pod in their place from running', () => {
+    const unschedulable = condition('PodScheduled', 'False', {
+      message: '0/1 nodes are available: 1 Insufficient cpu.',
+    })
+    const steps = [
+      first,
+      ...evictions(1, web.pod),
+      at(8, added(web.pod({ phase: 'Pending', conditions: [unschedulable] }, made('web-1-z', 8)))),
+    ]
+    expect(run(steps)).toMatchObject({ outcome: 'stalled', reason: 'unschedulable' })
+  })
+
+  it('are told from pods that the kubelet refuses', () => {
+    const message = "Pod was rejected: Node didn't have enough resource: cpu, requested: 9000, used: 0, capacity: 2000"
+    const refused = web.pod({ phase: 'Failed', reason: 'OutOfcpu', message }, made('web-1-z', 1))
+    expect(run([first, at(1, added(refused))])).toMatchObject({
+      outcome: 'stalled',
+      reason: 'pod-failed',
+      message: `deployment/web: pod/web-1-z failed and is replaced: OutOfcpu: ${message}`,
+    })
+  })
+})
+
+describe('a pod that is gone at once', () => {
+  it('is not said to have other labels', () => {
+    const { entries } = runUntil(60, [begin, at(30, deleted(web.pod(creating)))])
+    expect(entries).toContainEqual(expect.stringMatching(/^30 note pod web-1-a is gone: it was deleted by force, or /))
+  })
+})
+
+describe('a slow problem', () => {
+  const pulling = (message: string) => podStatus({ state: waiting('ErrImagePull', message) }, { phase: 'Pending' })
+  const probed = { containers: [createContainer({ readinessProbe: { periodSeconds: 1, failureThreshold: 1 } })] }
+  const unready = createPod({ spec: probed, status: podStatus({ state: running(1) }) })
+  const unhealthy = createEvent(unready, {
+    container: 'app',
+    reason: 'Unhealthy',
+    message: 'Readiness probe failed: HTTP probe failed with statuscode: 503',
+  })
+
+  it('is logged again when its cause becomes known', () => {
+    const steps = [
+      at(0, added(web.deployment(progressing), web.replicaSet, unready), allSynced),
+      at(4, added(unhealthy)),
+    ]
+    expect(logged(steps)).toEqual([
+      expect.stringMatching(/^3 problem .* runs, but its readiness probe has not succeeded$/),
+      expect.stringMatching(/^4 problem .* fails its readiness probe: HTTP probe failed with statuscode: 503$/),
+    ])
+  })
+
+  it('is logged once while only a number in its words changes', () => {
+    const words = (free: number) =>
+      `0/3 nodes are available: ${free} Insufficient cpu, ${3 - free} Insufficient memory.`
+    const steps = [1, 2, 1, 2].map((free, index) =>
+      at(
+        1 + index,
+        modified(
+          web.pod({ phase: 'Pending', conditions: [condition('PodScheduled', 'False', { message: words(free) })] }),
+        ),
+      ),
+    )
+    expect(logged([begin, ...steps])).toHaveLength(1)
+  })
+
+  it('is logged a few times at most, however its words change', () => {
+    const letters = [...'abcdefghijklmnopqrstuvwxyz']
+    const steps = letters.map((letter, index) =>
+      at(1 + index, modified(web.pod(pulling(`the registry is unsure: ${letter.repeat(8)}`)))),
+    )
+    expect(logged([begin, ...steps]).length).toBeLessThan(8)
+  })
+})
+
+describe('settling', () => {
+  it('is mentioned when it begins, and only then', () => {
+    const two = (second: number) => at(second, modified(web.pod(readyStatus(3)), web.deployment(complete())))
+    expect(run([begin, two(3), two(5)]).entries).toContainEqual(
+      '3 progress 1 pod started · 1 pod ready, settling for 10 s',
+    )
+    expect(run([begin, two(3), two(5)]).entries.filter((entry) => entry.includes('settling'))).toHaveLength(1)
+  })
+
+  it('is not where it is over before anybody would notice', () => {
+    expect(run([at(0, web.done, allSynced)]).entries.join()).not.toContain('settling')
+  })
+})
+
+describe('a problem of one pod', () => {
+  const next = (name: string, status: PodStatus) => createPod({ metadata: { name }, status }, web.replicaSet)
+  const three = complete(3, { readyReplicas: 2, availableReplicas: 2 })
+  const others = [next('web-1-b', readyStatus(-60)), next('web-1-c', readyStatus(-60))]
+  const full = condition('PodScheduled', 'False', { message: '0/1 nodes are available: 1 Insufficient cpu.' })
+  const lonely = web.pod({ phase: 'Pending', conditions: [full] })
+
+  it('does not hide that the others are ready', () => {
+    const steps = [
+      at(0, added(web.deployment(three, { spec: { replicas: 3 } }), web.replicaSet, lonely, ...others), allSynced),
+    ]
+    expect(run(steps).message).toBe(
+      'deployment/web: pod/web-1-a cannot be scheduled: of 1 node, 1 lacks cpu (2 of 3 pods ready)',
+    )
+  })
+
+  it('says nothing of the others where none is ready', () => {
+    expect(run([at(0, added(web.deployment(progressing), web.replicaSet, lonely), allSynced)]).message).toBe(
+      'deployment/web: pod/web-1-a cannot be scheduled: of 1 node, 1 lacks cpu',
+    )
+  })
+})
+
+describe('the deaths of a Job', () => {
+  const job = (status: object): KubeObject => ({
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name: 'migrate', namespace: 'shop', uid: 'job-uid', generation: 1 },
+    spec: { selector: { matchLabels: { app: 'web' } }, completions: 1 },
+    status,
+  })
+  const targets = [createTarget({ apiVersion: 'batch/v1', kind: 'Job', name: 'migrate' })]
+  const jobs = { type: 'SYNCED', apiVersion: 'batch/v1', kind: 'Job', namespace: 'shop' } as const
+  const pod = (name: string, restartPolicy: string, status: PodStatus) =>
+    createPod({ metadata: { name }, spec: { restartPolicy }, status }, job({}))
+  const first = at(0, added(job({ active: 1 })), jobs, synced('Pod', 'Event'))
+  const expected = [
+    expect.stringMatching(/^2 problem container app of pod\/migrate-\S exited with code 3$/),
+    expect.stringMatching(/^15 problem container app of pod\/migrate-\S exited with code 3, 2 times now$/),
+    expect.stringMatching(/^40 problem container app of pod\/migrate-\S exited with code 3, 3 times now$/),
+  ]
+
+  it('are logged one by one where a container is restarted', () => {
+    const deaths = [2, 15, 40].map((second, index) =>
+      at(second, modified(pod('migrate-a', 'OnFailure', crashLoopStatus(index + 1, second)))),
+    )
+    expect(logged([first, ...deaths], 'problem', { targets })).toEqual(expected)
+  })
+
+  it('are logged one by one where each is of another pod, whose phase follows its container', () => {
+    const deaths = [2, 15, 40].flatMap((second, index) => {
+      const status = { containerStatuses: [createStatus({ state: terminated(3, second) })] }
+      const die = (phase: string) => modified(pod(`migrate-${index}`, 'Never', { phase, ...status }))
+      return [at(second, die('Running')), at(second, die('Failed'))]
+    })
+    expect(logged([first, ...deaths], 'problem', { targets })).toEqual(expected)
+  })
+})
+
+describe('readiness that comes and goes', () => {
+  const spec = { containers: [createContainer({ readinessProbe: { periodSeconds: 5, failureThreshold: 1 } })] }
+  const ready = (second: number) =>
+    at(second, modified(createPod({ spec, status: readyStatus(second, { state: running(1) }) })))
+  const unready = (second: number) =>
+    at(second, modified(createPod({ spec, status: podStatus({ state: running(1) }) })))
+  const minReady = web.deployment(progressing, { spec: { minReadySeconds: 60 } })
+  const set = createReplicaSet({ spec: { ...web.replicaSet.spec, minReadySeconds: 60 } })
+  const first = at(0, added(minReady, set, createPod({ spec, status: creating })), allSynced)
+  const flaps = [20, 40, 60].flatMap((second) => [ready(second), unready(second + 10)])
+
+  it('is logged as it goes', () => {
+    expect(logged([first, ...flaps])).toEqual([
+      expect.stringMatching(/^30 problem container app of pod\/web-1-a was ready, and then not ready$/),
+      expect.stringMatching(/^50 problem container app of pod\/web-1-a was ready, and then not ready, 2 times now$/),
+      expect.stringMatching(/^70 problem container app of pod\/web-1-a was ready, and then not ready, 3 times now$/),
+    ])
+  })
+
+  it('is the reason of a rollout that it keeps from being available', () => {
+    expect(
+      run([first, ...flaps, ready(80)], { settings: { stallTimeoutMs: 60_000, stallIsLiteral: true } }),
+    ).toMatchObject({
+      outcome: 'stalled',
+      reason: 'readiness-failing',
+    })
+  })
+
+  it('is no news of a container that is killed', () => {
+    const dead = at(30, modified(createPod({ spec, status: deadStatus(1, 30) })))
+    expect(logged([first, ready(20), dead])).toEqual([expect.stringContaining('exited with code 3')])
+  })
+})
+
+describe('an object', () => {
+  const widget = (metadata: Partial<ObjectMeta>): KubeObject => ({
+    apiVersion: 'acme.io/v1',
+    kind: 'Widget',
+    metadata: { name: 'w', namespace: 'shop', uid: 'w-uid', generation: 2, ...metadata },
+    spec: {},
+    status: { observedGeneration: 1 },
+  })
+  const targets = [createTarget({ apiVersion: 'acme.io/v1', kind: 'Widget', name: 'w' })]
+  const list = { type: 'SYNCED', apiVersion: 'acme.io/v1', kind: 'Widget', namespace: 'shop' } as const
+  const progress = (steps: readonly (readonly FeedEvent[])[]) => runUntil(20, steps, { targets })
+
+  it('that has long existed exists', () => {
+    const result = progress([at(0, added(widget({ creationTimestamp: iso(-86_400) })), list)])
+    expect(result.entries).toEqual(['0 progress exists'])
+    expect(result.timeline.targets[0]?.milestones[0]).toMatchObject({ name: 'created', message: 'exists' })
+  })
+
+  it('that comes during the wait is created', () => {
+    const result = progress([at(0, list), at(5, added(widget({ creationTimestamp: iso(5) })))])
+    expect(result.entries).toEqual(['5 progress created'])
+  })
+
+  it('that the apply before the gate created is created', () => {
+    const result = progress([at(1, added(widget({ creationTimestamp: iso(-4) })), list)])
+    expect(result.entries).toEqual(['1 progress created'])
+  })
+})
