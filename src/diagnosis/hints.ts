@@ -141,8 +141,8 @@ const hints: Readonly<Record<ReasonCode, Hint>> = {
     `Find out who rolled back and why before you apply it again: ${command(s, 'rollout', 'history', name(s))}.`,
   'change-not-seen': (s) =>
     `Check that the change was applied, to this cluster${inNamespace(s).replace(' in', ' and')}, or raise await-change if it only comes later.`,
-  'image-mismatch': ({ problem, said = '' }) => {
-    if (problem === undefined && /no gated pod has a container named/.test(said))
+  'image-mismatch': ({ problem }) => {
+    if (problem?.detail?.containers !== undefined)
       return 'Correct the name in expect-images: it is that of a container, as the pod template has it. Or gate the workload that runs it.'
     return /was loaded onto the node/.test(problem?.message ?? '')
       ? 'The image was not pulled, so only its ID is known, and no digest of a registry. Push it and let the node pull it, or put the ID that the build printed into expect-images.'

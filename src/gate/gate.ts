@@ -6,7 +6,7 @@ import { AskedRequests, type Change, covers, Store } from '../cluster/store.ts'
 import type { Assessment, Problem } from '../lifecycle/assessment.ts'
 import { isSinceStart } from '../lifecycle/proof.ts'
 import { nameOf } from '../lifecycle/rule.ts'
-import { unseenContainers, withExpectedImages } from '../lifecycle/running-images.ts'
+import { missingContainers, withExpectedImages } from '../lifecycle/running-images.ts'
 import type { Surroundings } from '../lifecycle/surroundings.ts'
 import type { View } from '../lifecycle/view.ts'
 import { pluralOf } from '../plan/kinds.ts'
@@ -545,17 +545,20 @@ export class Gate {
     return this.#podsOf(object, assessment).filter(({ metadata }) => metadata.deletionTimestamp === undefined)
   }
 
-  /** When all is ready, an expected container that no gated pod has proves nothing. */
+  /** When all is ready, an expected container that no gated pod has fails the first target. */
   #refuseUnseenImages(): void {
     const [first] = this.#tracks
     if (first === undefined || !this.#tracks.every(({ isReady }) => isReady)) return
     const pods = this.#tracks.flatMap(({ object, assessment }) =>
       object === undefined || assessment === undefined ? [] : this.#stayingPodsOf(object, assessment),
     )
-    const unseen = unseenContainers(pods, this.#settings.expectImages)
-    if (unseen.length === 0) return
-    const message = `no gated pod has a container named ${unseen.join(', ')}, whose image is expected`
-    this.#end(first, { outcome: 'failed', reason: 'image-mismatch', message })
+    const { target, assessment } = first
+    const subject = `${target.kind.toLowerCase()}/${target.name}`
+    const problem = missingContainers(subject, pods, this.#settings.expectImages, { now: this.#now })
+    if (problem === undefined || assessment === undefined) return
+    const { reason, message } = problem
+    first.assessment = { ...assessment, status: 'failed', message, failure: problem, problems: [problem] }
+    this.#end(first, { outcome: 'failed', reason, message })
   }
 
   #warnOfClocks(track: Track, object: KubeObject): void {

@@ -45,6 +45,8 @@ export interface ProblemDetail {
   readonly signal?: number
   readonly object?: string
   readonly key?: string
+  /** The names in `expect-images` that no container of the gated pods has. */
+  readonly containers?: readonly string[]
   /** Its container is an init container. */
   readonly isInit?: boolean
   /** Its pod has ended, and its controller makes another one. */

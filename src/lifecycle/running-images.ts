@@ -46,10 +46,30 @@ export function withExpectedImages(
   return { ...assessment, status: 'failed', message, failure, problems: [failure, ...assessment.problems] }
 }
 
-/** The expected containers that none of these pods has: an image that never runs proves nothing, and its name may be misspelt. */
-export function unseenContainers(pods: readonly Pod[], expected: ExpectedImages): readonly string[] {
+/**
+ * Terminal: none of these pods has some of the expected containers: an image that never runs proves nothing, and the name may
+ * be misspelt.
+ * @param subject the target that the problem is reported of
+ */
+export function missingContainers(
+  subject: string,
+  pods: readonly Pod[],
+  expected: ExpectedImages,
+  view: Pick<View, 'now'>,
+): Problem | undefined {
   const names = new Set(pods.flatMap((pod) => containersOf(pod).map(({ container }) => container.name)))
-  return Object.keys(expected).filter((name) => !names.has(name))
+  const containers = Object.keys(expected).filter((name) => !names.has(name))
+  if (containers.length === 0) return undefined
+  return {
+    reason: 'image-mismatch',
+    class: 'terminal',
+    subject,
+    message: `no gated pod has a container named ${containers.join(', ')}, whose image is expected`,
+    count: 1,
+    firstSeenAt: view.now,
+    proven: true,
+    detail: { containers },
+  }
 }
 
 /** An image that was loaded onto the node has no registry's digest: the runtime gives its own ID instead, without a name. */

@@ -69,6 +69,11 @@ const phrases: Readonly<Partial<Record<ReasonCode, Phrase>>> = {
     cause?.reason === 'claim-pending'
       ? `${shorten(cause.subject, imageLimit)}, which the pods need, is not bound`
       : undefined,
+  'image-mismatch': ({ detail }) => {
+    if (detail?.containers === undefined) return undefined
+    const names = detail.containers.map((name) => shorten(name, nameLimit)).join(', ')
+    return `no pod has the expected container${detail.containers.length === 1 ? '' : 's'} ${names}`
+  },
   'no-endpoints': fromWords([[/of an older revision/, 'the Service has no ready endpoints of the new revision']]),
   'replica-failure': fromWords([[/no PriorityClass with name (\S+) was found/, 'PriorityClass $1 is missing']]),
   'condition-false': fromWords([

@@ -497,8 +497,7 @@ describe('the hint for a gate that does not see its targets', () => {
   })
 
   it('does not look for a moved tag where a container is expected that no pod has', () => {
-    const said = 'no gated pod has a container named ap, whose image is expected'
-    expect(hintFor(createTarget(), 'image-mismatch', { said })).toMatch(/^Correct the name in expect-images: /)
+    expect(hint('image-mismatch', { detail: { containers: ['ap'] } })).toMatch(/^Correct the name in expect-images: /)
     expect(hintFor(createTarget(), 'image-mismatch')).toMatch(/^Find out who moved the tag/)
   })
 

@@ -71,6 +71,9 @@ it.each([
     { message: 'holds up the update until somebody deletes the pod', detail: { isOld: true } },
     'an old pod holds up the update',
   ],
+  ['image-mismatch', {}, 'another image runs than the one expected'],
+  ['image-mismatch', { detail: { containers: ['worker'] } }, 'no pod has the expected container worker'],
+  ['image-mismatch', { detail: { containers: ['worker', 'cron'] } }, 'no pod has the expected containers worker, cron'],
 ] as const)('%s with %j is told as what it is about', (reason, overrides, words) => {
   expect(phrase(reason, overrides)).toBe(words)
 })
