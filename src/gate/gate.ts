@@ -22,7 +22,7 @@ import { decide, endsGate, failFastMs } from './outcome.ts'
 import { PodHistories } from './pod-histories.ts'
 import { captureScene } from './scene.ts'
 import type { GateSettings } from './settings.ts'
-import { leavingWords, Story, withExistence } from './story.ts'
+import { leavingWords, Story, scaleWords, withExistence } from './story.ts'
 import type { Entry, TargetOutcome, TargetRecord, Timeline, Verdict } from './timeline.ts'
 import { deletedMs, describe, type TargetVerdict, Track } from './track.ts'
 
@@ -314,10 +314,12 @@ export class Gate {
       else if (isFirstSight) this.#tell(track, 'note', 'is there already: waiting for its change to arrive')
       if (!hasArrived) return
     }
-    const before = track.requests
+    const { requests, object: before } = track
     const isReplaced = track.see(after, this.#now, isFirstSight)
     this.#family.adopt(after.metadata.uid, track, this.store)
-    if (!isDeepStrictEqual(before, track.requests)) this.#requests = undefined
+    if (!isDeepStrictEqual(requests, track.requests)) this.#requests = undefined
+    const scaled = isReplaced ? undefined : scaleWords(before, after)
+    if (scaled !== undefined) this.#tell(track, 'note', scaled)
     if (!isReplaced) return
     if (wasReady) this.#neighbours.turned(track)
     this.#tell(track, 'note', 'was replaced by a new object of the same name, which is gated from its first milestone')

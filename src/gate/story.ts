@@ -1,3 +1,4 @@
+import { specAuthorOf } from '../cluster/author.ts'
 import type { KubeObject, Pod } from '../cluster/objects.ts'
 import type { Assessment, Milestone } from '../lifecycle/assessment.ts'
 import { condition } from '../lifecycle/pod-state.ts'
@@ -83,6 +84,15 @@ export function withExistence(assessment: Assessment, object: KubeObject, around
     milestone.name === 'created' ? { ...milestone, message: 'exists' } : milestone,
   )
   return { ...assessment, milestones }
+}
+
+/** By how much an object was scaled, and by whom where that is known; undefined when it was not. */
+export function scaleWords(before: KubeObject | undefined, after: KubeObject): string | undefined {
+  const replicasOf = (object: KubeObject | undefined) => (object?.spec as { replicas?: unknown } | undefined)?.replicas
+  const [from, to] = [replicasOf(before), replicasOf(after)]
+  if (before === undefined || typeof from !== 'number' || typeof to !== 'number' || from === to) return undefined
+  const author = specAuthorOf(before, after)
+  return `scaled from ${from} to ${to} replica${to === 1 ? '' : 's'}${author === undefined ? '' : ` by ${author}`}`
 }
 
 /** Why a pod of the gated revision goes, which its controller then replaces; undefined while it stays. */

@@ -391,6 +391,18 @@ describe('another change during the wait', () => {
     expect(runUntil(60, steps)).toMatchObject({ outcome: undefined, targets: [{ outcome: 'progressing' }] })
   })
 
+  it('of the number of replicas is logged, with its manager', () => {
+    const scaled = (generation: number, replicas: number, managedFields: ManagedFields[] = []) =>
+      modified(web.deployment(progressing, { metadata: { generation, managedFields }, spec: { replicas } }))
+    const autoscaler = { manager: 'kube-controller-manager', operation: 'Update', subresource: 'scale' }
+    const steps = [first, at(5, scaled(2, 3)), at(6, scaled(2, 3)), at(7, scaled(3, 0, [autoscaler]))]
+    const { entries } = runUntil(10, steps)
+    expect(entries.filter((entry) => entry.includes('scaled'))).toEqual([
+      '5 note scaled from 1 to 3 replicas',
+      '7 note scaled from 3 to 0 replicas by kube-controller-manager (scale)',
+    ])
+  })
+
   it('is not seen once its target is over', () => {
     const api = createWorkload('api')
     const broken = {
