@@ -4,6 +4,8 @@ export default {
   // A limit for what hangs, not for what is slow on a busy machine.
   testTimeout: 60_000,
   extensionsToTreatAsEsm: ['.ts'],
+  globalSetup: '<rootDir>/test/support/program.ts',
+  maxWorkers: '100%',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   transform: {
     '\\.ts$': [

@@ -9,6 +9,7 @@ import { minify } from '@swc/core'
  *
  *     npm run build        write dist/
  *     npm run check:dist   build in memory, compare with dist/, write nothing
+ *     node scripts/build.ts --into FOLDER   the same in another folder, not minified: what tests start
  *
  * `tsc` emits JavaScript to `build/`. The launchers (`index.js`, `cli.js`) are taken as emitted, because they must load
  * on a Node that is too old for the rest, to say so. All else is one bundle that both import, `shells.js`, with
@@ -31,6 +32,8 @@ const root = resolve(import.meta.dirname, '..')
 const bundleName = 'shells.js'
 const launchers = ['index.js', 'cli.js', 'node-version.js']
 const executable = 'cli.js'
+const target = process.argv.includes('--into') ? process.argv.at(-1) : undefined
+const isForTests = target !== undefined
 
 // The bundler names modules by their path from here.
 process.chdir(root)
@@ -41,7 +44,7 @@ leaveOutUndici()
 const files = new Map([...emittedLaunchers(), ...(await bundle())])
 refusePathsOf(root, files)
 if (process.argv.includes('--check')) check(files)
-else write(files)
+else write(files, target)
 
 /** Emits `src/` to `build/src/`. Throws when the types are wrong; `tsc` has said where. */
 function compile(): void {
@@ -89,13 +92,22 @@ function emittedLaunchers(): Files {
 
 async function bundle(): Promise<Files> {
   const ncc = createRequire(import.meta.url)('@vercel/ncc') as Bundler
-  const options = { cache: false, filename: bundleName, license: 'licenses.txt', minify: true, quiet: true } as const
+  const options = {
+    cache: false,
+    filename: bundleName,
+    license: 'licenses.txt',
+    minify: !isForTests,
+    quiet: true,
+  } as const
   const { code, assets } = await ncc(join(root, 'build/src', bundleName), options)
   const files: Files = new Map([[bundleName, Buffer.from(code)]])
   for (const [name, { source }] of Object.entries(assets)) {
     // The repository's own package.json already says that dist/ holds ES modules.
     if (name === 'package.json') continue
-    files.set(name, name.endsWith('.js') ? Buffer.from(await minified(String(source))) : Buffer.from(source))
+    files.set(
+      name,
+      name.endsWith('.js') && !isForTests ? Buffer.from(await minified(String(source))) : Buffer.from(source),
+    )
   }
   return files
 }
@@ -111,14 +123,14 @@ function refusePathsOf(folder: string, files: Files): void {
   if (leaks.length > 0) throw new Error(`${leaks.join(', ')}: would contain the path of this checkout`)
 }
 
-function write(files: Files): void {
-  rmSync('dist', { recursive: true, force: true })
-  mkdirSync('dist')
+function write(files: Files, folder = 'dist'): void {
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
   for (const [name, content] of files) {
-    writeFileSync(join('dist', name), content)
-    console.log(`${(content.length / 1024).toFixed(0).padStart(6)} KiB  dist/${name}`)
+    writeFileSync(join(folder, name), content)
+    console.log(`${(content.length / 1024).toFixed(0).padStart(6)} KiB  ${folder}/${name}`)
   }
-  if (files.has(executable)) chmodSync(join('dist', executable), 0o755)
+  if (files.has(executable)) chmodSync(join(folder, executable), 0o755)
 }
 
 function check(files: Files): void {

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
+import { programPath } from '../support/program.ts'
 
-const program = join(import.meta.dirname, '../../src/cli.ts')
+const program = programPath('cli.js')
 
 /** How a run of the command line ended. */
 export interface CliRun {
@@ -28,7 +28,7 @@ export interface StartedCli {
   interrupt(): void
 }
 
-/** Starts the real program, unbuilt. */
+/** Starts the real program. */
 export function startCli(args: readonly string[], options: CliOptions = {}): StartedCli {
   const { stdin = '', env = {}, cwd, calledAs = program, nodeOptions = [] } = options
   const { KUBECONFIG: _, GITHUB_ACTIONS: __, ...inherited } = process.env

@@ -76,7 +76,7 @@ describe('a rollout that is ready', () => {
     server.apply(rolledOut('web', 'blue'))
     server.apply(rolledOut('api', 'green'))
     expect((await wait('-n blue deployment/web deployment/api -n green')).code).toBe(0)
-    const { stderr } = await wait('deployment/web deployment/api -n green --milestone-timeouts=created=1ms')
+    const { stderr } = await wait('--milestone-timeouts=created=1ms deployment/web deployment/api -n green')
     expect(stderr).toMatch(/^Note: -n green belongs to deployment\/api alone; deployment\/web is looked for/)
   })
 

@@ -1,13 +1,14 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { EventObject } from '../../src/cluster/objects.ts'
+import type { EventObject, Pod } from '../../src/cluster/objects.ts'
 import { readHeader } from '../../src/recording/read.ts'
 import { buildReport } from '../../src/report/json.ts'
 import { reportSchema } from '../../src/report/report-schema.ts'
 import { breachesOf } from '../cluster/contract.ts'
 import { type ApiServer, type ApiServerOptions, startApiServer } from '../support/api-server.ts'
 import { openRecording, playRecording } from '../support/play-recording.ts'
+import { programPath } from '../support/program.ts'
 import { recordingPath, replayRecording } from '../support/recordings.ts'
 import { type ActionRun, type StartedAction, startAction } from '../support/runner.ts'
 
@@ -45,7 +46,7 @@ async function namespaceOf(name: string): Promise<string> {
 
 function start(inputs: Record<string, string>, env: NodeJS.ProcessEnv = {}): StartedAction {
   const defaults = { kubeconfig: server.kubeconfig({ token }), resources: 'deployment/web' }
-  return startAction('src/index.ts', folder, { ...defaults, ...inputs }, { env: { NO_COLOR: '1', ...env } })
+  return startAction(programPath('index.js'), folder, { ...defaults, ...inputs }, { env: { NO_COLOR: '1', ...env } })
 }
 
 /** Runs the action to its end; what holds for every run must hold for this one. */
@@ -65,6 +66,17 @@ function checked(ended: ActionRun): ActionRun {
 
 function reportOf({ outputs }: ActionRun): unknown {
   return JSON.parse(readFileSync(outputs['report'] ?? '', 'utf8'))
+}
+
+/** Lets the containers of a pod die during the wait: deaths before the gate alone prove nothing. */
+function dieOnceMore({ metadata: { name, namespace = '' }, status }: Pod): void {
+  const finishedAt = new Date(Date.now() + server.clockOffsetMs).toISOString()
+  const containerStatuses = status?.containerStatuses?.map((container) => ({
+    ...container,
+    restartCount: (container.restartCount ?? 0) + 1,
+    lastState: { terminated: { exitCode: 3, ...container.lastState?.terminated, finishedAt } },
+  }))
+  server.patch({ apiVersion: 'v1', kind: 'Pod', namespace, name }, { status: { containerStatuses } })
 }
 
 /** The log without masks. */
@@ -251,7 +263,10 @@ describe('a rollout that fails', () => {
         const ref = { apiVersion: 'v1', kind: 'Event', namespace, name: event.metadata.name }
         server.patch(ref, { message: `${event.message}${attack}` })
       }
-      const ended = await run({ namespace })
+      const action = start({ namespace })
+      await action.watching
+      for (const pod of pods as Pod[]) dieOnceMore(pod)
+      const ended = checked(await action.ended)
       expect(ended.outputs).toMatchObject({ outcome: 'failed', reason: 'crash-loop' })
       expect(told(ended)).toMatch(/│ : :error::pwned/)
       expect(errorsOf(ended)).not.toContain('pwned')

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ApiResource } from '../../src/cluster/feed.ts'
 import { startApiServer } from '../support/api-server.ts'
+import { programPath } from '../support/program.ts'
 import { BUILT_IN_RESOURCES } from '../support/resources.ts'
 import { startAction } from '../support/runner.ts'
 
@@ -33,7 +34,7 @@ async function gate(
       record,
       'stall-timeout': '1s',
     }
-    const { outputs } = await startAction('src/index.ts', folder, inputs, { env: { NO_COLOR: '1' } }).ended
+    const { outputs } = await startAction(programPath('index.js'), folder, inputs, { env: { NO_COLOR: '1' } }).ended
     const lines = readFileSync(record, 'utf8')
       .trim()
       .split('\n')

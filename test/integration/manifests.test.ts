@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { readHeader } from '../../src/recording/read.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
 import { playRecording } from '../support/play-recording.ts'
+import { programPath } from '../support/program.ts'
 import { recordingPath } from '../support/recordings.ts'
 import { type ActionRun, startAction } from '../support/runner.ts'
 
@@ -34,7 +35,7 @@ async function run(recording: string, files: Record<string, string>, manifests: 
   await playRecording(server, path, { speed: Number.POSITIVE_INFINITY, shiftTimes: true })
   const namespace = String((await readHeader(path)).inputs['namespace'])
   const inputs = { kubeconfig: server.kubeconfig(), namespace, manifests }
-  return startAction('src/index.ts', folder, inputs, { env: { NO_COLOR: '1' } }).ended
+  return startAction(programPath('index.js'), folder, inputs, { env: { NO_COLOR: '1' } }).ended
 }
 
 const web = `# The shop's front.

@@ -15,6 +15,7 @@ import {
   deadStatus,
 } from '../lifecycle/builders.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
+import { programPath } from '../support/program.ts'
 import { startAction } from '../support/runner.ts'
 
 /** A process of Node that reads TypeScript starts in about a second, on a busy machine in a few. */
@@ -180,7 +181,7 @@ test(
       'deployment-status': 'true',
     }
     const env = pullRequestEnvironment(folder, github.url)
-    const ended = await startAction('src/index.ts', folder, inputs, { env }).ended
+    const ended = await startAction(programPath('index.js'), folder, inputs, { env }).ended
     expect(ended.outputs).toMatchObject({ outcome: 'failed', reason: 'pod-failed' })
     const read = (path: string | undefined) => readFileSync(path ?? '', 'utf8')
     const shown = {
@@ -212,7 +213,7 @@ test(
     }
     document.users = [{ name: 'test', user: { exec } }]
     const inputs = { kubeconfig: JSON.stringify(document), resources: 'deployment/web' }
-    const ended = await startAction('src/index.ts', folder, inputs, { env: { NO_COLOR: '1' } }).ended
+    const ended = await startAction(programPath('index.js'), folder, inputs, { env: { NO_COLOR: '1' } }).ended
     expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'credentials-expired' })
     const shown = {
       log: masked(ended.log),

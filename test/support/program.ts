@@ -1,0 +1,42 @@
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+
+const root = resolve(import.meta.dirname, '../..')
+const cache = join(root, 'node_modules/.cache/rollout-gate')
+
+/** The bundle of the present sources that tests start as a process: Node loads it in a tenth of the sources' time. */
+const folder = join(cache, hashOfSources())
+
+/** The path of a program: `index.js`, the action, or `cli.js`, the command line. */
+export function programPath(name: 'index.js' | 'cli.js'): string {
+  return join(folder, name)
+}
+
+/** Jest's global setup: bundles the sources once, unless they are as they were. */
+export default function bundleSources(): void {
+  if (existsSync(folder)) return
+  const unfinished = join(cache, `unfinished-${process.pid}`)
+  for (const name of existsSync(cache) ? readdirSync(cache) : [])
+    rmSync(join(cache, name), { recursive: true, force: true })
+  execFileSync(process.execPath, [join(root, 'scripts/build.ts'), '--into', unfinished], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { ...process.env, NODE_OPTIONS: '' },
+  })
+  renameSync(unfinished, folder)
+}
+
+function hashOfSources(): string {
+  const hash = createHash('sha256')
+  const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.ts'),
+  )
+  for (const name of [
+    ...sources.toSorted().map((source) => join('src', source)),
+    'scripts/build.ts',
+    'package-lock.json',
+  ])
+    hash.update(name).update(readFileSync(join(root, name)))
+  return hash.digest('hex').slice(0, 16)
+}
