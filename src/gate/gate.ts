@@ -423,9 +423,9 @@ export class Gate {
   /** Judges targets anew, and all of them once more when that changes how patient the others may be. */
   #judge(tracks: readonly Track[]): void {
     const { patience, turns } = this.#neighbours
-    for (const track of tracks) this.#assess(track)
+    this.#assessAll(tracks)
     const changesAll = this.#neighbours.patience !== patience
-    if (changesAll) for (const track of this.#tracks) this.#assess(track)
+    if (changesAll) this.#assessAll(this.#tracks)
     this.#schedule(changesAll || this.#neighbours.turns !== turns ? this.#tracks : tracks)
   }
 
@@ -450,6 +450,15 @@ export class Gate {
         (object !== undefined && [...this.#family.concernedBy(object, this.store)].some(isOtherOpen))
       )
     })
+  }
+
+  /** Assesses workloads first: what depends on their pods (a Service) reads those that they publish. */
+  #assessAll(tracks: readonly Track[]): void {
+    const [dependents, workloads] = partition(tracks, dependsOnOthers)
+    const published = workloads.map(({ assessment }) => assessment?.pods)
+    for (const track of workloads) this.#assess(track)
+    const isUnchanged = workloads.every(({ assessment }, index) => isSameSet(assessment?.pods, published[index]))
+    for (const track of isUnchanged ? dependents : this.#tracks.filter(dependsOnOthers)) this.#assess(track)
   }
 
   #assess(track: Track): void {
@@ -586,6 +595,7 @@ export class Gate {
     const { startedAt, settleMs, maxRestarts } = this.#settings
     const { store } = this
     if (track.history === undefined) throw new Error(`${track.name} is judged before it was seen`)
+    let hasUnjudged: boolean | undefined
     return {
       now: this.#now,
       startedAt,
@@ -596,12 +606,32 @@ export class Gate {
       owned: (uid, kind) => store.ownedBy(uid, kind),
       lostPods: (uid) => this.#pods.lost(uid),
       list: (kind, namespace) => store.list(kind, namespace),
-      isOfGatedRevision: (pod) => this.#isOfGatedRevision(pod),
+      isOfGatedRevision: (pod) => {
+        hasUnjudged ??= this.#hasUnjudgedWorkload(track)
+        return hasUnjudged ? false : this.#isOfGatedRevision(pod)
+      },
       events: (object) => store.eventsOf(object),
       podHistory: (pod) => this.#pods.of(pod, this.#now),
       declaresStatus: (kind) => store.declaresStatus(kind),
       knowledge: (request) => store.knowledge(request),
     }
+  }
+
+  /**
+   * Whether a gated workload behind a target has not said yet which pods are of its new revision: its revisions are not
+   * listed yet, or its change has not arrived.
+   */
+  #hasUnjudgedWorkload({ rule, object }: Track): boolean {
+    if (object === undefined || rule.isConcernedBy === undefined) return false
+    return this.#tracks.some((other) => {
+      if (other.assessment !== undefined || other.ended !== undefined) return false
+      const workload = rule.concernedBy?.includes(other.target.kind) ? this.store.get(other.target) : undefined
+      return (
+        workload !== undefined &&
+        workload.metadata.namespace === object.metadata.namespace &&
+        rule.isConcernedBy?.(object, workload, undefined) === true
+      )
+    })
   }
 
   #isOfGatedRevision(pod: Pod): boolean | undefined {
@@ -665,6 +695,20 @@ export class Gate {
   #tell(track: Track, kind: Entry['kind'], text: string, outcome?: TargetOutcome): void {
     this.#story.tellOf(track, this.#now, kind, text, outcome)
   }
+}
+
+/** Whether a target is judged by objects that it does not own, which may be targets themselves. */
+function dependsOnOthers({ rule }: Track): boolean {
+  return rule.concernedBy !== undefined
+}
+
+/** The items that match, and the others. */
+function partition<T>(items: readonly T[], matches: (item: T) => boolean): readonly [readonly T[], readonly T[]] {
+  return [items.filter(matches), items.filter((item) => !matches(item))]
+}
+
+function isSameSet<T>(a: ReadonlySet<T> = new Set(), b: ReadonlySet<T> = new Set()): boolean {
+  return a.size === b.size && [...a].every((item) => b.has(item))
 }
 
 /** Whether an object that the target does not own has a say in its lifecycle, or had one before it changed. */

@@ -8,16 +8,20 @@ import { endpointCount, walkChecklist } from './service-checklist.ts'
 import { isSelectedBy, isSliceOf, podsMetadata, targetPortIn, type Workload } from './service-pods.ts'
 import type { View } from './view.ts'
 
+/** What makes pods that a Service may select. */
+const workloadKinds = ['Deployment', 'StatefulSet', 'ReplicaSet', 'DaemonSet'] as const
+
 /**
  * A Service: https://kubernetes.io/docs/concepts/services-networking/service/
  *
  * Ready when one endpoint is ready that its pod still earns: the pod matches the present selector, the port is the present
  * targetPort, and, where a gated workload is behind it, the pod belongs to the revision that is gated. A LoadBalancer
- * needs its address too. Headless, ExternalName and selectorless Services have nothing to wait for.
+ * needs its address too. Headless, ExternalName and selectorless Services have nothing to wait for; nor has one before
+ * which there is no pod, and whose every workload is scaled to zero.
  */
 export const serviceRule: Rule = {
   milestones: milestonesOf({ apiVersion: 'v1', kind: 'Service' }),
-  concernedBy: ['EndpointSlice', 'Pod', 'Deployment', 'StatefulSet', 'ReplicaSet'],
+  concernedBy: ['EndpointSlice', 'Pod', ...workloadKinds],
   relatives: (object) =>
     hasEndpoints(object as Service)
       ? [sliceRequest(object), podRequest(object as Service), ...workloadRequests(object)]
@@ -83,9 +87,10 @@ function examineEndpoints(service: Service, view: View): Behind {
     .filter((slice) => isSliceOf(service, slice)) as readonly EndpointSlice[]
   if (view.knowledge(sliceRequest(service)) !== 'complete') return unseen
   const seesPods = view.knowledge(podRequest(service)) === 'complete'
-  const selected = (view.list('Pod', service.metadata.namespace) as readonly Pod[]).filter(
-    (pod) => isSelectedBy(service, pod) && !isReplaced(pod),
+  const matching = (view.list('Pod', service.metadata.namespace) as readonly Pod[]).filter((pod) =>
+    isSelectedBy(service, pod),
   )
+  const selected = matching.filter((pod) => !isReplaced(pod))
   const podByName = new Map(selected.map((pod) => [pod.metadata.name, pod]))
   const endpoints = slices.flatMap((slice) => (slice.endpoints ?? []).map((endpoint) => ({ slice, endpoint })))
   const earned = endpoints.filter(({ slice, endpoint }) => {
@@ -101,7 +106,8 @@ function examineEndpoints(service: Service, view: View): Behind {
       view.isOfGatedRevision(pod) !== false
     )
   })
-  if (earned.length === 0 && isScaledToZero(service, view)) {
+  const hasPods = seesPods ? matching.some(isOwed) : endpoints.length > 0
+  if (earned.length === 0 && !hasPods && isScaledToZero(service, view)) {
     const message = 'every workload behind it is scaled to zero'
     return { ready: true, message, milestones: withoutEndpoints, problems: [], notes: [message] }
   }
@@ -152,7 +158,7 @@ function explain(service: Service, slices: readonly EndpointSlice[], seesPods: b
     service,
     {
       pods: seesPods ? (view.list('Pod', namespace) as readonly Pod[]) : undefined,
-      workloads: ['Deployment', 'StatefulSet', 'DaemonSet'].flatMap((kind) => view.list(kind, namespace) as Workload[]),
+      workloads: workloadKinds.flatMap((kind) => view.list(kind, namespace) as Workload[]).filter(isOfItself),
       slices,
     },
     view,
@@ -204,28 +210,41 @@ function podRequest({ metadata, spec }: Service): WatchRequest {
 
 /** The workloads that may be behind it: whether all of them are scaled to zero. */
 function workloadRequests({ metadata }: KubeObject): readonly WatchRequest[] {
-  return ['Deployment', 'StatefulSet'].map((kind) => ({
-    apiVersion: 'apps/v1',
-    kind,
-    ...namespaced(metadata.namespace),
-  }))
+  return workloadKinds.map((kind) => ({ apiVersion: 'apps/v1', kind, ...namespaced(metadata.namespace) }))
 }
 
 function namespaced(namespace: string | undefined) {
   return namespace === undefined ? {} : { namespace }
 }
 
+/** Whether a pod that the Service selects is there to serve, or failed to with no controller that makes another. */
+function isOwed({ metadata, status }: Pod): boolean {
+  if (metadata.deletionTimestamp !== undefined || status?.phase === 'Succeeded') return false
+  return status?.phase !== 'Failed' || !metadata.ownerReferences?.some(({ controller }) => controller)
+}
+
+/**
+ * Whether every workload behind it is scaled to zero. Where ReplicaSets or DaemonSets may not be read, the pods that they
+ * have made show them.
+ */
 function isScaledToZero(service: Service, view: View): boolean {
-  if (workloadRequests(service).some((request) => view.knowledge(request) !== 'complete')) return false
+  const isListed = (request: WatchRequest) => view.knowledge(request) === 'complete'
+  const needed = workloadRequests(service).filter(({ kind }) => kind === 'Deployment' || kind === 'StatefulSet')
+  if (!needed.every(isListed)) return false
   const behind = workloadsBehind(service, view)
   return behind.length > 0 && behind.every(({ spec }) => spec?.replicas === 0)
 }
 
 /** The workloads whose pods the Service selects, whether they have any yet or not. */
 function workloadsBehind(service: Service, view: View): readonly Workload[] {
-  return ['Deployment', 'StatefulSet']
+  return workloadKinds
     .flatMap((kind) => view.list(kind, service.metadata.namespace) as readonly Workload[])
-    .filter((workload) => isSelectedBy(service, podsMetadata(workload)))
+    .filter((workload) => isOfItself(workload) && isSelectedBy(service, podsMetadata(workload)))
+}
+
+/** Whether a workload decides itself how many pods it has: the ReplicaSets of a Deployment do not. */
+function isOfItself({ metadata }: Workload): boolean {
+  return !metadata.ownerReferences?.some(({ kind, controller }) => controller && kind === 'Deployment')
 }
 
 /** Whether a slice carries the ports that the Service asks for today: a slice lags behind a change of the Service. */

@@ -26,7 +26,10 @@ export interface View {
   lostPods(uid: string | undefined): readonly Pod[]
   /** The objects of a kind in a namespace; undefined for kinds without namespaces. */
   list(kind: string, namespace: string | undefined): readonly KubeObject[]
-  /** Whether a pod of a gated workload is of the revision that is being gated, or meant to stay; undefined for all other pods. */
+  /**
+   * Whether a pod of a gated workload is of the revision that is being gated, or meant to stay; undefined for all other pods.
+   * No pod is while a gated workload behind the target has not been judged: which of its pods are new is not known.
+   */
   isOfGatedRevision(pod: Pod): boolean | undefined
   /** The events about an object. */
   events(object: KubeObject): readonly EventObject[]

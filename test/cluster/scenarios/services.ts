@@ -1,6 +1,6 @@
 import type { KubeObject } from '../api.ts'
 import { deploymentComplete, secondsAfterStart } from '../facts.ts'
-import { autoscaler, deployment, plain, service, template } from '../objects.ts'
+import { autoscaler, deployment, plain, pod, service, template } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 import type { Stage } from '../stage.ts'
 
@@ -32,6 +32,24 @@ export const services: Scenario[] = [
       await stage.rollOut(deployment('web'))
       await stage.apply(service('web', { ports: [{ port: 80, targetPort: 'http' }] }))
     },
+  },
+  {
+    ...web,
+    ...isStalled('no-endpoints'),
+    name: 'service-with-a-crashing-pod-and-no-replicas',
+    setup: async (stage) => {
+      await stage.apply(deployment('web', {}, { replicas: 0 }), service('web'))
+      const crashing = pod('other', { script: 'exit 3', readiness: 'none' })
+      await stage.apply({ ...crashing, metadata: { ...crashing.metadata, labels: { app: 'web' } } })
+    },
+  },
+  {
+    ...web,
+    name: 'service-of-an-idle-deployment',
+    setup: (stage) => stage.apply(deployment('web', {}, { replicas: 0 }), service('web')),
+    expect: { outcome: 'ready', reason: '' },
+    decidedBy: secondsAfterStart(0),
+    takesSeconds: 3,
   },
   {
     ...isStalled('claim-pending'),
