@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -17,14 +17,19 @@ export function programPath(name: 'index.js' | 'cli.js'): string {
 /** Jest's global setup: bundles the sources once, unless they are as they were. */
 export default function bundleSources(): void {
   if (existsSync(folder)) return
+  mkdirSync(cache, { recursive: true })
+  for (const name of readdirSync(cache)) removeIfOld(join(cache, name))
   const unfinished = join(cache, `unfinished-${process.pid}`)
-  for (const name of existsSync(cache) ? readdirSync(cache) : [])
-    rmSync(join(cache, name), { recursive: true, force: true })
   execFileSync(process.execPath, [join(root, 'scripts/build.ts'), '--into', unfinished], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: { ...process.env, NODE_OPTIONS: '' },
   })
   renameSync(unfinished, folder)
+}
+
+/** A bundle of other sources, of another checkout perhaps, may still be in use. */
+function removeIfOld(bundle: string): void {
+  if (Date.now() - statSync(bundle).mtimeMs > 86_400_000) rmSync(bundle, { recursive: true, force: true })
 }
 
 function hashOfSources(): string {
