@@ -96,7 +96,7 @@ export const reasons = {
   'address-pending': { class: 'slow', proof: 'the load balancer has no address yet' },
   'backend-missing': { class: 'slow', proof: 'a Service or port that an Ingress or route names does not exist' },
   'claim-pending': { class: 'slow', proof: 'the claim is not bound yet' },
-  'claim-lost': { class: 'terminal', proof: 'the claim is Lost: its volume is gone' },
+  'claim-lost': { class: 'terminal', proof: 'the claim has been Lost for 30 s: its volume is gone' },
   'condition-false': { class: 'slow', proof: "the object's own condition says that it is not ready" },
   'reported-failed': {
     class: 'strike',

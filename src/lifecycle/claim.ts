@@ -10,15 +10,24 @@ import type { View } from './view.ts'
  * A PersistentVolumeClaim: https://kubernetes.io/docs/concepts/storage/persistent-volumes/
  *
  * Ready when Bound, or when nothing uses it and its class binds only for its first consumer (WaitForFirstConsumer): then
- * nobody can wait for it. A resize that is under way may need another pod, and is told. Terminal: Lost, its volume is gone.
+ * nobody can wait for it. A resize that is under way may need another pod, and is told. Terminal: Lost for 30 s, its volume
+ * is gone.
  */
 export const claimRule: Rule = {
   milestones: milestonesOf({ apiVersion: 'v1', kind: 'PersistentVolumeClaim' }),
   concernedBy: ['Pod', 'StorageClass'],
   isConcernedBy: (claim, other) => other.kind !== 'Pod' || isUsedBy(claim, other as Pod),
   relatives: (object) => [{ apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass' }, podRequest(object)],
+  failures: (object) => ((object as PersistentVolumeClaim).status?.phase === 'Lost' ? [lost] : []),
   assess: (object, view) => assessClaim(object as PersistentVolumeClaim, view),
 }
+
+const lost = 'phase=Lost'
+/**
+ * A Lost claim is bound again when its volume is restored, at the controller's next look: every 15 s (syncBoundClaim,
+ * pkg/controller/volume/persistentvolume).
+ */
+const lostMs = 30_000
 
 /** `Resizing`, `FileSystemResizePending`, `ModifyingVolume` (PersistentVolumeClaimConditionType). */
 const resizing = /Resiz|ModifyingVolume|ModifyVolume/
@@ -36,6 +45,7 @@ function assessClaim(claim: PersistentVolumeClaim, view: View): Assessment {
   const volume = claim.spec?.volumeName ?? ''
   const problems = isBound || isWaiting ? [] : [problemOf(claim, phase, view)]
   const failure = problems.find(({ proven }) => proven)
+  const isLost = problems.some(({ reason }) => reason === 'claim-lost')
   return conclude(claim, view, {
     ready: isBound || isWaiting,
     readyMessage: isBound
@@ -56,6 +66,7 @@ function assessClaim(claim: PersistentVolumeClaim, view: View): Assessment {
     ],
     problems,
     ...(failure === undefined ? {} : { failure }),
+    ...(isLost && failure === undefined ? { recheckAt: lostSince(view) + lostMs } : {}),
     ...(isBound || isScheduled(claim) || !isLate ? {} : { awaits: consumers.map(nameOf) }),
     notes: presentConditions(claim).flatMap((each) =>
       each.status === 'True' && resizing.test(each.type) ? [conditionWords(each)] : [],
@@ -81,16 +92,30 @@ export function unboundClaim(pod: Pod, view: View): Problem | undefined {
   return undefined
 }
 
-/** The events of the binder and of provisioners about a claim without a volume; FailedBinding is often a Normal event. */
-const bindingFailures: ReadonlySet<string> = new Set(['FailedBinding', 'ProvisioningFailed'])
+/**
+ * The events of the binder and of provisioners about a claim without a volume, or without the volume that it names;
+ * FailedBinding is often a Normal event.
+ */
+const bindingFailures: ReadonlySet<string> = new Set(['FailedBinding', 'ProvisioningFailed', 'VolumeMismatch'])
 
 function problemOf(claim: PersistentVolumeClaim, phase: string, view: View): Problem {
   const { name } = claim.metadata
   const said = view.events(claim).findLast(({ reason = '' }) => bindingFailures.has(reason))?.message
   const pending = pendingProblem(name, said, view.history.firstSeenAt)
-  return phase === 'Lost'
-    ? { ...pending, reason: 'claim-lost', class: 'terminal', message: 'has lost its volume', proven: true }
-    : pending
+  if (phase === 'Lost') {
+    const since = lostSince(view)
+    const proven = view.now >= since + lostMs
+    const message = 'has lost its volume'
+    return { ...pending, reason: 'claim-lost', class: 'terminal', message, firstSeenAt: since, proven }
+  }
+  const volume = claim.spec?.volumeName ?? ''
+  return volume === '' || said !== undefined
+    ? pending
+    : { ...pending, message: `is not bound to volume ${volume}, which it names` }
+}
+
+function lostSince(view: View): number {
+  return view.history.failures.get(lost) ?? view.now
 }
 
 function pendingProblem(name: string, why: string | undefined, firstSeenAt: number): Problem {
@@ -105,8 +130,12 @@ function pendingProblem(name: string, why: string | undefined, firstSeenAt: numb
   }
 }
 
-/** By its class, or, where classes may not be read, by the event that the binder writes. */
+/**
+ * By its class, or, where classes may not be read, by the event that the binder writes. A claim that names its volume is
+ * bound without delay, whatever its class (syncUnboundClaim, pkg/controller/volume/persistentvolume).
+ */
 function waitsForConsumer(claim: PersistentVolumeClaim, view: View): boolean {
+  if ((claim.spec?.volumeName ?? '') !== '') return false
   const classes = view.list('StorageClass', undefined) as readonly (KubeObject & { volumeBindingMode?: string })[]
   const storageClass = classes.find(({ metadata }) => metadata.name === claim.spec?.storageClassName)
   if (storageClass !== undefined) return storageClass.volumeBindingMode === 'WaitForFirstConsumer'

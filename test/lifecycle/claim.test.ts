@@ -1,13 +1,13 @@
 import type { KubeObject, PersistentVolumeClaim, PodSpec } from '../../src/cluster/objects.ts'
 import { claimRule } from '../../src/lifecycle/claim.ts'
-import { createBarePod, createEvent, seenTarget, type ViewOptions, view } from './builders.ts'
+import { createBarePod, createEvent, moment, seenTarget, type ViewOptions, view } from './builders.ts'
 
-function createClaim(phase: string, metadata: object = {}): PersistentVolumeClaim {
+function createClaim(phase: string, metadata: object = {}, spec: object = {}): PersistentVolumeClaim {
   return {
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',
     metadata: { name: 'data', namespace: 'shop', uid: 'data-uid', ...metadata },
-    spec: { storageClassName: 'fast', ...(phase === 'Bound' ? { volumeName: 'pv-1' } : {}) },
+    spec: { storageClassName: 'fast', ...(phase === 'Bound' ? { volumeName: 'pv-1' } : {}), ...spec },
     status: { phase },
   }
 }
@@ -90,8 +90,34 @@ describe('a PersistentVolumeClaim', () => {
     expect(judge(claim, [createEvent(claim, { reason })], options).status).toBe(status)
   })
 
-  it('that has lost its volume has failed', () => {
-    expect(judge(createClaim('Lost')).failure).toMatchObject({ reason: 'claim-lost', class: 'terminal' })
+  it('that names its volume waits for no consumer: the controller binds it as soon as the volume is there', () => {
+    const claim = createClaim('Pending', {}, { volumeName: 'pv-7' })
+    expect(judge(claim, [late])).toMatchObject({
+      status: 'progressing',
+      problems: [{ reason: 'claim-pending', message: 'is not bound to volume pv-7, which it names' }],
+    })
+    expect(judge(claim, [createEvent(claim, { reason: 'WaitForFirstConsumer' })]).status).toBe('progressing')
+  })
+
+  it.each([
+    ['VolumeMismatch', 'Cannot bind to requested volume "pv-7": requested PV is too small'],
+    ['FailedBinding', 'volume "pv-7" already bound to a different claim.'],
+  ])('that names its volume is pending, in the words of the event %s', (reason, message) => {
+    const claim = createClaim('Pending', {}, { volumeName: 'pv-7' })
+    expect(judge(claim, [late, createEvent(claim, { reason, message })]).problems).toMatchObject([
+      { reason: 'claim-pending', message: expect.stringContaining(message) },
+    ])
+  })
+
+  it('has failed when it has been Lost for 30 s: until then its volume may be restored, and the controller bind it again', () => {
+    const lost = createClaim('Lost', {}, { volumeName: 'pv-1' })
+    const history = seenTarget([0, createClaim('Bound')], [40, lost])
+    expect(judge(lost, [], { now: 69, history })).toMatchObject({
+      status: 'progressing',
+      recheckAt: moment(70),
+      problems: [{ reason: 'claim-lost', class: 'terminal', proven: false }],
+    })
+    expect(judge(lost, [], { now: 70, history }).failure).toMatchObject({ reason: 'claim-lost', class: 'terminal' })
   })
 })
 
