@@ -1,6 +1,6 @@
 import type { Condition, KubeObject } from '../cluster/objects.ts'
 import type { Problem } from './assessment.ts'
-import { conditionWords } from './conditions.ts'
+import { conditionWords, isStale } from './conditions.ts'
 import type { View } from './view.ts'
 
 /** How long a resource's own word of failure must stand before it is believed. */
@@ -12,9 +12,12 @@ export function conditionProblem(object: KubeObject, found: Condition, view: Vie
   return { ...ownProblem(object, firstSeenAt), reason: 'condition-false', message: conditionWords(found) }
 }
 
-/** Strike: an object's own word of failure about its present generation, when it has stood for ten seconds. */
-export function reportedProblem(object: KubeObject, found: Condition, view: View): Problem {
-  const since = Math.min(view.now, view.time(found.lastTransitionTime) ?? view.history.firstSeenAt)
+/**
+ * Strike: an object's own word of failure about its present generation, when it has stood for ten seconds.
+ * @param key under which the rule's `failures` contain it
+ */
+export function reportedProblem(object: KubeObject, key: string, found: Condition, view: View): Problem {
+  const since = failingSince(object, key, found, view)
   return {
     ...ownProblem(object, since),
     class: 'strike',
@@ -22,6 +25,26 @@ export function reportedProblem(object: KubeObject, found: Condition, view: View
     message: conditionWords(found),
     proven: view.now >= since + reportedMs,
   }
+}
+
+/**
+ * Since when an object reports a failure, in milliseconds since the epoch on the runner's clock. A condition's own time
+ * counts where the object names the generation that the condition is about. Else the condition may be left from the spec
+ * before, and counts from its first sight; so does one that is dated in the future, by a clock that is ahead.
+ * @param key under which the rule's `failures` contain it
+ */
+export function failingSince(
+  object: KubeObject,
+  key: string,
+  condition: Condition | undefined,
+  { history, now, time }: Pick<View, 'history' | 'now' | 'time'>,
+): number {
+  const seenAt = history.failures.get(key) ?? now
+  const changedAt = time(condition?.lastTransitionTime)
+  if (changedAt === undefined || changedAt > now) return seenAt
+  const { observedGeneration } = (object.status ?? {}) as { observedGeneration?: unknown }
+  const isDated = (condition?.observedGeneration ?? observedGeneration) !== undefined
+  return isDated && !isStale(observedGeneration, object.metadata.generation) ? changedAt : Math.max(changedAt, seenAt)
 }
 
 /** Slow: no controller has written a status yet. */

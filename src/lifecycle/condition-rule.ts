@@ -29,30 +29,44 @@ export function conditionRule(
   return {
     milestones: milestonesOf(kind),
     relatives: () => [],
+    failures: (object) => failuresOf(object, meaning).map(failureKey),
     assess: (object, view) => assessConditions(object, types, meaning, view),
   }
+}
+
+/** The conditions of the present generation, wherever the kind keeps them. */
+function presentOf(object: KubeObject, { conditionsOf = presentConditions }: ConditionMeaning): readonly Condition[] {
+  const { observedGeneration } = (object.status ?? {}) as { observedGeneration?: number }
+  return isStale(observedGeneration, object.metadata.generation) ? [] : conditionsOf(object)
+}
+
+function failuresOf(object: KubeObject, meaning: ConditionMeaning): readonly Condition[] {
+  return presentOf(object, meaning).filter((each) => meaning.isFailure?.(each))
+}
+
+function failureKey({ type, status }: Condition): string {
+  return `${type}=${status}`
 }
 
 function assessConditions(
   object: KubeObject,
   types: readonly string[],
-  { isFine, isFailure, readyWords, conditionsOf = presentConditions, awaits }: ConditionMeaning,
+  meaning: ConditionMeaning,
   view: View,
 ): Assessment {
-  const { observedGeneration } = (object.status ?? {}) as { observedGeneration?: number }
-  const isObserved = !isStale(observedGeneration, object.metadata.generation)
-  const present = isObserved ? conditionsOf(object) : []
+  const { isFine, readyWords, awaits } = meaning
+  const present = presentOf(object, meaning)
   const found = types.map((type) => present.find((each) => each.type === type))
   const holds = (each: Condition | undefined) =>
     each !== undefined && (each.status === 'True' || isFine?.(each) === true)
   const wrong = found.find((each) => each !== undefined && !holds(each))
-  const failed = present.find((each) => isFailure?.(each))
+  const [failed] = failuresOf(object, meaning)
   const ready = found.every(holds) && failed === undefined
   const spoken = found.filter((each) => each !== undefined)
   const words = readyWords?.(spoken) ?? spoken.map(({ type, status }) => `${type} is ${status}`).join(', ')
   const problem =
     failed !== undefined
-      ? reportedProblem(object, failed, view)
+      ? reportedProblem(object, failureKey(failed), failed, view)
       : wrong !== undefined
         ? conditionProblem(object, wrong, view)
         : notReconciled(object, view)

@@ -5,14 +5,13 @@ import { conditionRule } from './condition-rule.ts'
  * that the first object may be applied.
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
  *
- * Strike: its names are taken by another definition (NamesAccepted is False), so it is not established either; False with
- * the reason Installing is on its way (pkg/controller/status/naming_controller.go in apiextensions-apiserver).
+ * Strike: its names are taken by another definition (NamesAccepted is False), so it is not established, or keeps the names
+ * of before. Without that it is on its way (Installing), or waits for the certificate of its conversion webhook, which
+ * cert-manager writes later (InvalidCABundle). apiextensions-apiserver, pkg/controller/status/naming_controller.go and
+ * pkg/controller/establish/establishing_controller.go.
  */
 export const definitionRule = conditionRule(
   { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' },
   ['Established'],
-  {
-    isFailure: ({ type, status, reason }) =>
-      status === 'False' && (type === 'NamesAccepted' || (type === 'Established' && reason !== 'Installing')),
-  },
+  { isFailure: ({ type, status }) => status === 'False' && type === 'NamesAccepted' },
 )

@@ -43,18 +43,32 @@ export function isAgainst({ condition: { type, status } }: PartCondition): boole
   return goodTypes.has(type) ? status !== 'True' : badTypes.has(type) && status === 'True'
 }
 
+/** Whether a condition says that only another apply of its object changes it. */
+function isCertain({ condition: { reason = '' } }: PartCondition): boolean {
+  return certainReasons.has(reason)
+}
+
+function keyOf({ where, condition: { type, status } }: PartCondition): string {
+  return `${where}${type}=${status}`
+}
+
+/** The conditions that fail an object once they have stood for ten seconds, as a rule's `failures`. */
+export function failuresAgainst(parts: readonly PartCondition[]): readonly string[] {
+  return parts.filter((each) => isAgainst(each) && isCertain(each)).map(keyOf)
+}
+
 /** What the conditions that stand against an object come to, and when that may change by time alone. */
 export function againstProblem(
   object: KubeObject,
   against: readonly PartCondition[],
   view: View,
 ): { readonly problem?: Problem; readonly recheckAt?: number } {
-  const certain = against.filter(({ condition }) => certainReasons.has(condition.reason ?? ''))
+  const certain = against.filter(isCertain)
   const [first] = [...certain, ...against]
   if (first === undefined) return {}
   const told = certain.length > 0 ? certain : against
   const message = told.map(({ where, condition }) => `${where}${conditionWords(condition)}`).join(', ')
   if (certain.length === 0) return { problem: { ...conditionProblem(object, first.condition, view), message } }
-  const problem = { ...reportedProblem(object, first.condition, view), message }
+  const problem = { ...reportedProblem(object, keyOf(first), first.condition, view), message }
   return { problem, ...(problem.proven ? {} : { recheckAt: problem.firstSeenAt + reportedMs }) }
 }

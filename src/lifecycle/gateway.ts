@@ -2,7 +2,13 @@ import type { KubeObject } from '../cluster/objects.ts'
 import { milestonesOf } from '../plan/milestones.ts'
 import type { Assessment, Problem } from './assessment.ts'
 import { notReconciled } from './condition-problems.ts'
-import { againstProblem, isAgainst, type PartCondition, spokenConditions } from './gateway-conditions.ts'
+import {
+  againstProblem,
+  failuresAgainst,
+  isAgainst,
+  type PartCondition,
+  spokenConditions,
+} from './gateway-conditions.ts'
 import { conclude, createdMilestone, type Rule } from './rule.ts'
 import { fieldsOf } from './say.ts'
 import type { View } from './view.ts'
@@ -17,6 +23,7 @@ import type { View } from './view.ts'
 export const gatewayRule: Rule = {
   milestones: milestonesOf({ apiVersion: 'gateway.networking.k8s.io/v1', kind: 'Gateway' }),
   relatives: () => [],
+  failures: (gateway) => failuresAgainst(partsOf(gateway)),
   assess: assessGateway,
 }
 
@@ -26,19 +33,25 @@ interface GatewayStatus {
   readonly listeners?: unknown
 }
 
+/** The conditions of its listeners, which say more precisely what is wrong than the Gateway does, and then its own. */
+function partsOf(gateway: KubeObject): readonly PartCondition[] {
+  const status = (gateway.status ?? {}) as GatewayStatus
+  return [
+    ...fieldsOf(status.listeners).flatMap(({ name, conditions }) =>
+      spokenConditions(gateway, conditions).map((condition) => ({ where: `listener ${name}: `, condition })),
+    ),
+    ...spokenConditions(gateway, status.conditions).map((condition) => ({ where: '', condition })),
+  ]
+}
+
 function assessGateway(gateway: KubeObject, view: View): Assessment {
   const status = (gateway.status ?? {}) as GatewayStatus
   const own = spokenConditions(gateway, status.conditions)
   const isTrue = (...types: string[]) => own.some((each) => types.includes(each.type) && each.status === 'True')
-  // A listener says more precisely what is wrong than the Gateway does.
-  const parts: readonly PartCondition[] = [
-    ...fieldsOf(status.listeners).flatMap(({ name, conditions }) =>
-      spokenConditions(gateway, conditions).map((condition) => ({ where: `listener ${name}: `, condition })),
-    ),
-    ...own.map((condition) => ({ where: '', condition })),
-  ]
   const { problem, recheckAt } =
-    own.length === 0 ? { problem: unheard(gateway, view) } : againstProblem(gateway, parts.filter(isAgainst), view)
+    own.length === 0
+      ? { problem: unheard(gateway, view) }
+      : againstProblem(gateway, partsOf(gateway).filter(isAgainst), view)
   const ready = problem === undefined && isTrue('Accepted', 'Scheduled') && isTrue('Programmed', 'Ready')
   const addresses = fieldsOf(status.addresses).flatMap(({ value }) => value ?? [])
   const words = `accepted and programmed${addresses.length === 0 ? '' : `, address ${addresses.join(', ')}`}`

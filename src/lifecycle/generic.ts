@@ -2,8 +2,7 @@ import type { KubeObject } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/store.ts'
 import { afterglowUntil } from './afterglow.ts'
 import type { Assessment, Milestone, Problem } from './assessment.ts'
-import { conditionProblem, notReconciled, ownProblem, reportedMs } from './condition-problems.ts'
-import { isStale } from './conditions.ts'
+import { conditionProblem, failingSince, notReconciled, ownProblem, reportedMs } from './condition-problems.ts'
 import { conclude, createdMilestone, type Rule } from './rule.ts'
 import type { Say } from './say.ts'
 import { isSilent, isUnobserved, saysOf } from './says.ts'
@@ -129,7 +128,7 @@ function problemsOf(object: KubeObject, standing: Standing, view: View): readonl
   const message = standing.because.map(({ text }) => text).join(', ')
   switch (standing.meaning) {
     case 'failed': {
-      const since = saidSince(object, say, view)
+      const since = failingSince(object, say.key, say.condition, view)
       const proven = view.now >= since + standsFor(standing)
       return [{ ...ownProblem(object, since), class: 'strike', reason: 'reported-failed', message, proven }]
     }
@@ -148,20 +147,4 @@ function suspensionReason({ key, text }: Say): 'paused' | 'suspended' {
 
 function standsFor({ because: [say] }: Standing): number {
   return say?.weight === 'error' ? errorMs : reportedMs
-}
-
-/**
- * Since when it is said. A condition's own time counts where the object names the generation that it speaks of; else the
- * word may be left from the spec before, and counts from the first sight of it.
- */
-function saidSince(object: KubeObject, { key, condition }: Say, view: View): number {
-  const seenAt = view.history.failures.get(key) ?? view.now
-  const changedAt = view.time(condition?.lastTransitionTime)
-  if (changedAt === undefined) return seenAt
-  const { observedGeneration } = (object.status ?? {}) as { observedGeneration?: unknown }
-  const isDated = (condition?.observedGeneration ?? observedGeneration) !== undefined
-  return Math.min(
-    view.now,
-    isDated && !isStale(observedGeneration, object.metadata.generation) ? changedAt : Math.max(changedAt, seenAt),
-  )
 }

@@ -1,8 +1,14 @@
-import type { KubeObject } from '../cluster/objects.ts'
+import type { Condition, KubeObject } from '../cluster/objects.ts'
 import { milestonesOf } from '../plan/milestones.ts'
 import type { Assessment, Awaited, Milestone, Problem } from './assessment.ts'
 import { notReconciled } from './condition-problems.ts'
-import { againstProblem, isAgainst, spokenConditions } from './gateway-conditions.ts'
+import {
+  againstProblem,
+  failuresAgainst,
+  isAgainst,
+  type PartCondition,
+  spokenConditions,
+} from './gateway-conditions.ts'
 import { conclude, createdMilestone, type Rule } from './rule.ts'
 import { type Fields, fieldsOf } from './say.ts'
 import type { View } from './view.ts'
@@ -19,6 +25,7 @@ const group = 'gateway.networking.k8s.io'
 export const routeRule: Rule = {
   milestones: milestonesOf({ apiVersion: `${group}/v1`, kind: 'HTTPRoute' }),
   relatives: () => [],
+  failures: (route) => failuresAgainst(partsOf(saidBy(route))),
   assess: assessRoute,
 }
 
@@ -32,20 +39,36 @@ interface ParentRef {
   readonly port?: number
 }
 
-function assessRoute(route: KubeObject, view: View): Assessment {
-  const parentRefs = fieldsOf((route.spec as Fields | undefined)?.['parentRefs']) as readonly ParentRef[]
+/** What is said of the present generation for one of the parents that a route names. */
+interface Parent {
+  readonly name: string
+  readonly conditions: readonly Condition[]
+}
+
+function parentRefsOf({ spec }: KubeObject): readonly ParentRef[] {
+  return fieldsOf((spec as Fields | undefined)?.['parentRefs']) as readonly ParentRef[]
+}
+
+function saidBy(route: KubeObject): readonly Parent[] {
   const { parents } = (route.status ?? {}) as { parents?: unknown }
-  const said = parentRefs.map((ref) => ({
+  return parentRefsOf(route).map((ref) => ({
     name: nameOf(ref, route),
     conditions: fieldsOf(parents)
       .filter(({ parentRef }) => parentRef && isSameParent(ref, parentRef, route))
       .flatMap(({ conditions }) => spokenConditions(route, conditions)),
   }))
-  const silent = said.filter(({ conditions }) => !conditions.some(({ type }) => type === 'Accepted'))
-  const parts = said.flatMap(({ name, conditions }) =>
+}
+
+function partsOf(said: readonly Parent[]): readonly PartCondition[] {
+  return said.flatMap(({ name, conditions }) =>
     conditions.map((condition) => ({ where: said.length > 1 ? `${name}: ` : '', condition })),
   )
-  const { problem, recheckAt } = againstProblem(route, parts.filter(isAgainst), view)
+}
+
+function assessRoute(route: KubeObject, view: View): Assessment {
+  const said = saidBy(route)
+  const silent = said.filter(({ conditions }) => !conditions.some(({ type }) => type === 'Accepted'))
+  const { problem, recheckAt } = againstProblem(route, partsOf(said).filter(isAgainst), view)
   const problems: readonly Problem[] = [
     ...(problem === undefined ? [] : [problem]),
     ...(silent.length === 0 ? [] : [unheard(route, silent, view)]),
@@ -68,7 +91,7 @@ function assessRoute(route: KubeObject, view: View): Assessment {
     problems,
     ...(problem?.proven ? { failure: problem } : {}),
     ...(recheckAt === undefined ? {} : { recheckAt }),
-    ...(ready ? {} : { awaits: parentRefs.map((ref) => parentOf(ref, route)) }),
+    ...(ready ? {} : { awaits: parentRefsOf(route).map((ref) => parentOf(ref, route)) }),
     notes: said.length === 0 ? ['it names no parent, so nothing takes its traffic'] : [],
   })
 }

@@ -2,8 +2,9 @@ import type { KubeObject } from '../../src/cluster/objects.ts'
 import { apiServiceRule } from '../../src/lifecycle/api-service.ts'
 import { autoscalerRule } from '../../src/lifecycle/autoscaler.ts'
 import { definitionRule } from '../../src/lifecycle/definition.ts'
+import { observeTarget } from '../../src/lifecycle/history.ts'
 import type { Rule } from '../../src/lifecycle/rule.ts'
-import { condition, iso, moment, seenTarget, view } from './builders.ts'
+import { condition, iso, moment, view } from './builders.ts'
 
 function judge(rule: Rule, status: object | undefined, metadata: object = {}, now = 60) {
   const object: KubeObject = {
@@ -12,7 +13,8 @@ function judge(rule: Rule, status: object | undefined, metadata: object = {}, no
     metadata: { name: 'w', uid: 'w-uid', generation: 1, ...metadata },
     ...(status === undefined ? {} : { status }),
   }
-  return rule.assess(object, view({ now, history: seenTarget([0, object]) }))
+  const history = observeTarget(undefined, object, moment(0), rule.failures?.(object))
+  return rule.assess(object, view({ now, history }))
 }
 
 describe('a HorizontalPodAutoscaler', () => {
@@ -86,6 +88,30 @@ describe('a CustomResourceDefinition', () => {
     const status = { conditions: [taken] }
     expect(judge(definitionRule, status, {}, 59)).toMatchObject({ status: 'progressing', recheckAt: moment(60) })
     expect(judge(definitionRule, status).failure).toMatchObject({ reason: 'reported-failed', class: 'strike' })
+  })
+
+  it('waits for the certificate of its conversion webhook, which cert-manager writes later', () => {
+    const established = condition('Established', 'False', { reason: 'InvalidCABundle', lastTransitionTime: iso(0) })
+    expect(judge(definitionRule, { conditions: [condition('NamesAccepted', 'True'), established] })).toMatchObject({
+      status: 'progressing',
+      problems: [{ reason: 'condition-false', class: 'slow' }],
+    })
+  })
+
+  it('fails when a change of its names is refused, though the names of before are still served', () => {
+    const taken = condition('NamesAccepted', 'False', { reason: 'ShortNamesConflict', lastTransitionTime: iso(0) })
+    const status = { conditions: [condition('Established', 'True'), taken] }
+    expect(judge(definitionRule, status).failure).toMatchObject({ reason: 'reported-failed' })
+  })
+
+  it.each([
+    ['long before the gate', -3_600],
+    ['in the future, by a clock that is ahead', 3_600],
+  ])('fails 10 s after first sight of a refusal that is dated %s', (_, seconds) => {
+    const taken = condition('NamesAccepted', 'False', { reason: 'KindConflict', lastTransitionTime: iso(seconds) })
+    const status = { conditions: [taken] }
+    expect(judge(definitionRule, status, {}, 9)).toMatchObject({ status: 'progressing', recheckAt: moment(10) })
+    expect(judge(definitionRule, status, {}, 10).status).toBe('failed')
   })
 
   it('is not ready while it is being taken down', () => {

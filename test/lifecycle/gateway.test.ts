@@ -147,6 +147,14 @@ describe('a Gateway', () => {
   })
 })
 
+it('a refusal of the Gateway API that is dated in the future counts from its first sight', () => {
+  const refused = said('Accepted', 'False', { reason: 'UnsupportedValue', lastTransitionTime: iso(3_600) })
+  expect(gateway({ conditions: [refused] }, 9)).toMatchObject({ status: 'progressing', recheckAt: moment(10) })
+  expect(gateway({ conditions: [refused] }, 10).status).toBe('failed')
+  expect(route([parent(edge, refused)], { now: 9 })).toMatchObject({ status: 'progressing', recheckAt: moment(10) })
+  expect(route([parent(edge, refused)], { now: 10 }).status).toBe('failed')
+})
+
 const edge = { name: 'edge' }
 
 function route(parents: readonly object[] | undefined, { parentRefs = [edge] as readonly object[], now = 60 } = {}) {

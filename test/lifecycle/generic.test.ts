@@ -195,6 +195,15 @@ describe('a kind without a rule of its own is judged by', () => {
     expect(assess(resource({ observedGeneration: 2, ...stalled }), 9).status).toBe('failed')
   })
 
+  it('a failure that is dated in the future from its first sight on: the clock of its controller is ahead', () => {
+    const conditions = [condition('Stalled', 'True', { lastTransitionTime: iso(3_600) })]
+    expect(assess(resource({ observedGeneration: 2, conditions }), 9)).toMatchObject({
+      status: 'progressing',
+      recheckAt: moment(10),
+    })
+    expect(assess(resource({ observedGeneration: 2, conditions }), 10).status).toBe('failed')
+  })
+
   it('a failure since it was first seen, however often it is repeated', () => {
     const object = resource({ phase: 'Failed' })
     const other = resource({ phase: 'Pending' })
