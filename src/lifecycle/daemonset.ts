@@ -1,20 +1,12 @@
 import type { DaemonSet, Pod } from '../cluster/objects.ts'
 import { milestonesOf } from '../plan/milestones.ts'
-import type { Assessment } from './assessment.ts'
+import type { Assessment, Milestone } from './assessment.ts'
 import { excuses, nodeOf, unfinishedNodes } from './daemon-nodes.ts'
 import { stuckPods } from './leaving.ts'
 import { earliest, isReplaced } from './pod-state.ts'
 import { byImportance, examinePods, type PodsState, settledByPods, settledUnseen } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
-import {
-  countMilestone,
-  minReadyPatience,
-  minReadyUntil,
-  podMilestones,
-  pods,
-  settlingMilestone,
-  terminatingUntil,
-} from './replicas.ts'
+import { countMilestone, podMilestones, pods, settlingMilestone, stallHold } from './replicas.ts'
 import { findRevision, newestOf } from './revision.ts'
 import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from './rule.ts'
 import { podRequest, selectedRequest } from './selector.ts'
@@ -71,13 +63,14 @@ function assessDaemonSet(set: DaemonSet, view: View): Assessment {
   const isUpdated = observed && updated >= awaited
   const isAvailable = isUpdated && available >= awaited
   const settled = state === undefined ? settledUnseen(view) : settledByPods(state, awaited, view)
-  // The controller's counts hold excused nodes too: with those, only the pods themselves tell that the others are done.
-  const isDoneElsewhere =
-    unfinished.length === 0 ||
-    (gated.filter((pod) => !isReplaced(pod)).length >= awaited &&
-      awaitedPods.every((pod) => isOnDelete || isReplaced(pod) || isNew(pod)))
-  const isDone = isAvailable && isDoneElsewhere && settled.done
-  const old = owned.filter((pod) => !isReplaced(pod) && !isNew(pod)).length
+  const isOld = (pod: Pod) => !isReplaced(pod) && !isNew(pod)
+  const old = owned.filter(isOld).length
+  // The controller's counts contain excused nodes, and none that the set should not run on any more (NodeShouldRunDaemonPod,
+  // pkg/controller/daemon): of both, only the pods show whether the others are done.
+  const seesRevisions = view.owned(set.metadata.uid, 'ControllerRevision').length > 0
+  const leftOver = isOnDelete || (unfinished.length === 0 && !seesRevisions) ? 0 : awaitedPods.filter(isOld).length
+  const isDoneElsewhere = unfinished.length === 0 || gated.filter((pod) => !isReplaced(pod)).length >= awaited
+  const isDone = isAvailable && isDoneElsewhere && leftOver === 0 && settled.done
   const stuck = stuckPods(owned, view)
   const problems = [
     ...(current?.problems ?? []),
@@ -90,12 +83,7 @@ function assessDaemonSet(set: DaemonSet, view: View): Assessment {
     ),
   ].toSorted(byImportance)
   const failure = current?.failure ?? problems.find((problem) => problem.proven && !problem.subject.startsWith('pod/'))
-  const terminating = terminatingUntil(owned, view.time, view.now)
-  const minReady = minReadyUntil(set.spec?.minReadySeconds, state, view)
-  const patience =
-    state?.patience ??
-    (minReady === undefined ? undefined : minReadyPatience) ??
-    (terminating === undefined ? undefined : 'a pod is within its grace period')
+  const hold = stallHold(state, owned, set.spec?.minReadySeconds, view)
   const created = Math.max(desired === 0 ? 0 : 1, gated.length)
 
   return conclude(set, view, {
@@ -109,12 +97,12 @@ function assessDaemonSet(set: DaemonSet, view: View): Assessment {
       observedMilestone(set),
       ...podMilestones(state, observed ? Math.min(awaited, created) : created),
       readyMilestone(state, observed ? available : 0, awaited, isDone, observed),
-      { ...countMilestone('updated', updated, awaited, 'updated'), state: isUpdated ? 'done' : 'open' },
+      updatedMilestone(updated, awaited, isUpdated, leftOver),
     ],
     problems,
     ...(failure === undefined ? {} : { failure }),
-    ...(patience === undefined ? {} : { patience }),
-    ...earliest([state?.recheckAt, settled.at, terminating, minReady, stuck.recheckAt]),
+    ...hold,
+    ...earliest([state?.recheckAt, settled.at, hold.recheckAt, stuck.recheckAt]),
     pods: new Set(gated.flatMap((pod) => pod.metadata.uid ?? [])),
     notes: [
       ...(isOnDelete && old > 0
@@ -142,6 +130,13 @@ function readyMilestone(
   const ready = state === undefined ? available : state.pods.filter((pod) => pod.settled).length
   const milestone = settlingMilestone(countMilestone('ready', ready, awaited, 'ready'), state, awaited)
   return { ...milestone, state: isDone ? ('done' as const) : observed ? milestone.state : ('open' as const) }
+}
+
+/** @param leftOver how many pods of an older revision are left, on nodes that count or not */
+function updatedMilestone(updated: number, awaited: number, isUpdated: boolean, leftOver: number): Milestone {
+  const milestone = countMilestone('updated', updated, awaited, 'updated')
+  if (!isUpdated || leftOver === 0) return { ...milestone, state: isUpdated ? 'done' : 'open' }
+  return { ...milestone, state: 'open', message: `${pods(leftOver)} of an older revision still running` }
 }
 
 /**

@@ -6,15 +6,7 @@ import { condition, earliest } from './pod-state.ts'
 import { byImportance, examinePods, type PodsState, type Settled, settledByPods, settledUnseen } from './pods.ts'
 import { prove } from './proof.ts'
 import { rolloutCreationProblem } from './replica-failure.ts'
-import {
-  countMilestone,
-  minReadyPatience,
-  minReadyUntil,
-  podMilestones,
-  pods,
-  settlingMilestone,
-  terminatingUntil,
-} from './replicas.ts'
+import { countMilestone, podMilestones, pods, settlingMilestone, stallHold } from './replicas.ts'
 import { findRevision, numberOf } from './revision.ts'
 import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from './rule.ts'
 import { podRequest, selectedRequest } from './selector.ts'
@@ -56,7 +48,9 @@ function assessDeployment(deployment: Deployment, view: View): Assessment {
   const old = Math.max(0, (status.replicas ?? 0) - updated)
   const available = availableReplicas(status, current, old)
   const isAvailable = isUpdated && available >= updated
-  const isDrained = isUpdated && old === 0
+  // A scale is observed with the counts of before, which the controller itself does not take for complete (DeploymentComplete).
+  const surplus = Math.max(0, updated - replicas)
+  const isDrained = isUpdated && old === 0 && surplus === 0
   const settled =
     podsState === undefined ? settledByConditions(deployment, view) : settledByPods(podsState, replicas, view)
   const replicaSets = view.owned(deployment.metadata.uid, 'ReplicaSet')
@@ -72,17 +66,12 @@ function assessDeployment(deployment: Deployment, view: View): Assessment {
   const problems = [
     ...(podsState?.problems ?? []),
     ...stuck.problems,
-    ...pausedProblem(deployment, isUpdated, view),
+    ...(isUpdated || (old === 0 && (current !== undefined || updated > 0)) ? [] : pausedProblem(deployment, view)),
     ...rolloutCreationProblem(deployment, current, replicaSets as readonly ReplicaSet[], view),
     ...(deadline.problem === undefined ? [] : [deadline.problem]),
   ].sort(byImportance)
   const failure = podsState?.failure ?? failureOf(problems)
-  const terminatingDeadline = terminatingUntil(all, view.time, view.now)
-  const minReady = minReadyUntil(deployment.spec?.minReadySeconds, podsState, view)
-  const patience =
-    podsState?.patience ??
-    (minReady === undefined ? undefined : minReadyPatience) ??
-    (terminatingDeadline === undefined ? undefined : 'old pods are within their grace period')
+  const hold = stallHold(podsState, all, deployment.spec?.minReadySeconds, view)
 
   return conclude(deployment, view, {
     ready: isAvailable && isDrained && settled.done,
@@ -97,14 +86,14 @@ function assessDeployment(deployment: Deployment, view: View): Assessment {
         ...countMilestone('available', Math.min(available, updated), replicas, 'available'),
         ...(isAvailable ? { state: 'done' } : { state: 'open' }),
       },
-      drainedMilestone(isDrained, old, replicaSets.length > 1),
+      drainedMilestone(isDrained, old, surplus, replicaSets.length > 1),
     ],
     problems,
     ...(failure === undefined ? {} : { failure }),
-    ...(patience === undefined ? {} : { patience }),
+    ...hold,
     ...earliest(
-      [podsState?.recheckAt, deadline.recheckAt, settled.at, terminatingDeadline, minReady, stuck.recheckAt].map(
-        (at) => (at !== undefined && at > view.now ? at : undefined),
+      [podsState?.recheckAt, deadline.recheckAt, settled.at, hold.recheckAt, stuck.recheckAt].map((at) =>
+        at !== undefined && at > view.now ? at : undefined,
       ),
     ),
     pods: new Set(revisionPods.flatMap((pod) => pod.metadata.uid ?? [])),
@@ -189,20 +178,18 @@ function readyMilestone(deployment: Deployment, state: PodsState | undefined, re
   return settlingMilestone(countMilestone('ready', settled, replicas, 'ready'), state, replicas)
 }
 
-function drainedMilestone(isDrained: boolean, old: number, hasOlder: boolean): Milestone {
-  return isDrained
-    ? { name: 'drained', state: 'done', message: hasOlder ? 'no pods of older revisions left' : '' }
-    : {
-        name: 'drained',
-        state: 'open',
-        message: `${old} ${old === 1 ? 'pod' : 'pods'} of older revisions still running`,
-      }
+/** @param surplus how many more pods of the new revision the Deployment has than it wants, after a scale */
+function drainedMilestone(isDrained: boolean, old: number, surplus: number, hasOlder: boolean): Milestone {
+  if (isDrained) return { name: 'drained', state: 'done', message: hasOlder ? 'no pods of older revisions left' : '' }
+  const what = old === 0 && surplus > 0 ? `${pods(surplus)} more than wanted` : `${pods(old)} of older revisions`
+  return { name: 'drained', state: 'open', message: `${what} still running` }
 }
 
 /**
  * Terminal: the controller gave up (progressDeadlineSeconds without progress) on the generation that is being gated: at
  * once when it turned while watched; when it already stood at first sight (an undo or a scale leaves it standing), once
- * nothing moved for 10 s.
+ * nothing moved for 10 s. While a Deployment is paused its controller estimates no progress, and leaves an earlier report
+ * standing (checkPausedConditions, pkg/controller/deployment/sync.go).
  */
 function progressDeadline(
   deployment: Deployment,
@@ -211,7 +198,13 @@ function progressDeadline(
   cause: Problem | undefined,
 ): { problem?: Problem; recheckAt?: number } {
   const progressing = condition(deployment, 'Progressing')
-  if (!observed || progressing?.status !== 'False' || progressing.reason !== 'ProgressDeadlineExceeded') return {}
+  if (
+    !observed ||
+    deployment.spec?.paused ||
+    progressing?.status !== 'False' ||
+    progressing.reason !== 'ProgressDeadlineExceeded'
+  )
+    return {}
   const first = condition(view.history.first as Deployment, 'Progressing')
   const stood = first?.reason === 'ProgressDeadlineExceeded'
   // The controller's report of the observed generation needs no second one, whenever it was made.
@@ -243,8 +236,9 @@ function failureOf(problems: readonly Problem[]): Problem | undefined {
   return problems.find((problem) => problem.class !== 'slow' && problem.subject.startsWith('pod/')) ?? proven
 }
 
-function pausedProblem(deployment: Deployment, isUpdated: boolean, view: View): readonly Problem[] {
-  if (!deployment.spec?.paused || isUpdated) return []
+/** Slow: nothing is rolled out while it is paused. A scale is, unless it has pods of several revisions. */
+function pausedProblem(deployment: Deployment, view: View): readonly Problem[] {
+  if (!deployment.spec?.paused) return []
   return [
     {
       reason: 'paused',

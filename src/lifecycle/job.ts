@@ -5,9 +5,10 @@ import type { ReasonCode } from '../reasons.ts'
 import type { Assessment, Milestone, Problem } from './assessment.ts'
 import { exited } from './death.ts'
 import { containersOf } from './history.ts'
-import { condition, earliest } from './pod-state.ts'
+import { condition, earliest, type PodState } from './pod-state.ts'
 import { byImportance, examinePods } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
+import { stallHold } from './replicas.ts'
 import { conclude, createdMilestone, type Rule } from './rule.ts'
 import { podRequest } from './selector.ts'
 import type { View } from './view.ts'
@@ -58,7 +59,8 @@ function assessJob(job: Job, view: View): Assessment {
   const refused = problems.find(({ proven, subject }) => proven && !subject.startsWith('pod/'))
   const failure =
     ended ?? refused ?? (state?.failure === undefined ? undefined : podProblems.find(({ proven }) => proven))
-  const patience = state?.pods.some((pod) => pod.started) ? 'its containers are running' : state?.patience
+  const hold = stallHold(state, owned, undefined, view)
+  const isWorking = state?.pods.some(hasRunningWork) ?? false
   const milestones: readonly Milestone[] = [
     createdMilestone,
     hasStarted
@@ -82,9 +84,10 @@ function assessJob(job: Job, view: View): Assessment {
     milestones,
     problems,
     ...(failure === undefined ? {} : { failure }),
-    ...(patience === undefined ? {} : { patience }),
+    ...hold,
+    ...(isWorking ? { patience: 'its containers are running' } : {}),
     ...(isComplete ? { completed: true } : {}),
-    ...earliest([state?.recheckAt]),
+    ...earliest([state?.recheckAt, hold.recheckAt]),
     pods: new Set(owned.flatMap((pod) => pod.metadata.uid ?? [])),
     notes: (status.failed ?? 0) > 0 && isComplete ? [`${status.failed} failed before it completed`] : [],
   })
@@ -115,6 +118,14 @@ function lastState(job: Job, events: readonly EventObject[]): Job | undefined {
     ...(lastTransitionTime === undefined ? {} : { lastTransitionTime }),
   }
   return { ...job, status: { ...job.status, conditions: [...(job.status?.conditions ?? []), ended] } }
+}
+
+/** Whether a pod works: an init container of it, or all its containers. A sidecar does no work, nor does what has ended. */
+function hasRunningWork({ pod, started }: PodState): boolean {
+  const running = containersOf(pod).filter(
+    ({ container, status }) => container.restartPolicy !== 'Always' && status?.state?.running !== undefined,
+  )
+  return running.some(({ isInit }) => isInit) || (started && running.length > 0)
 }
 
 function progressWords({ status = {}, spec = {} }: Job): string {

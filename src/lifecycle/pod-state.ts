@@ -87,9 +87,14 @@ export function examinePod(pod: Pod, view: View): PodState {
   }
 }
 
-/** Whether the pod is on its way out or already lost, and its controller makes another: it counts for nothing. */
-export function isReplaced({ metadata, status }: Pod): boolean {
-  return metadata.deletionTimestamp !== undefined || status?.phase === 'Failed'
+/**
+ * Whether the pod is on its way out or has ended, and its controller makes another: it counts for nothing. One that is to
+ * run for ever is replaced also when all its containers ended with 0, as when its node ended it (IsPodActive, pkg/controller).
+ */
+export function isReplaced({ metadata, spec, status }: Pod): boolean {
+  const hasEnded =
+    status?.phase === 'Failed' || (status?.phase === 'Succeeded' && (spec?.restartPolicy ?? 'Always') === 'Always')
+  return metadata.deletionTimestamp !== undefined || hasEnded
 }
 
 /** The condition of a type, of objects whose conditions the API server checks: built-in kinds have one of each at most. */

@@ -8,6 +8,8 @@ import type { View } from './view.ts'
 export interface PodsState {
   /** The pods that count: not on their way out, not lost. */
   readonly pods: readonly PodState[]
+  /** How many others there are: the controllers' counts may still contain them. */
+  readonly replaced: number
   /** The same problem of several pods is one, with `pods` telling of how many; the most deciding first. */
   readonly problems: readonly Problem[]
   /** The problem that fails the workload: proven, and no pod is better. */
@@ -32,6 +34,7 @@ export function examinePods(all: readonly Pod[], view: View, lost: readonly Pod[
   const patience = pods.find((pod) => pod.patience !== undefined)?.patience
   return {
     pods,
+    replaced: all.length - pods.length,
     problems,
     ...(failure === undefined ? {} : { failure }),
     ...(patience === undefined ? {} : { patience }),
@@ -49,12 +52,14 @@ export interface Settled {
 /**
  * Whether all pods of the revision, and as many as wanted, are ready and have run for the settle time. The watch of the
  * pods may lag behind what their controller counts: those that it counts and nobody sees have the settle time to appear.
+ * The controllers of StatefulSets and DaemonSets count pods that terminate, too: those are no reason to believe a count.
+ * @param others pods that the controller may count and that are not wanted, besides those that are replaced
  */
-export function settledByPods(state: PodsState, replicas: number, view: View): Settled {
+export function settledByPods(state: PodsState, replicas: number, view: View, others = 0): Settled {
   if (!state.pods.every((pod) => pod.settled))
     return { done: false, ...(state.recheckAt === undefined ? {} : { at: state.recheckAt }) }
   if (state.pods.length >= replicas) return { done: true }
-  return settledUnseen(view)
+  return state.pods.length + state.replaced + others >= replicas ? { done: false } : settledUnseen(view)
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Pod } from '../cluster/objects.ts'
 import type { Milestone } from './assessment.ts'
-import { condition } from './pod-state.ts'
+import { condition, earliest } from './pod-state.ts'
 import type { PodsState } from './pods.ts'
 import type { View } from './view.ts'
 
@@ -62,8 +62,32 @@ export function podMilestones(state: PodsState | undefined, replicas: number): r
   ]
 }
 
-/** Why the stall clock stands still until `minReadyUntil`. */
-export const minReadyPatience = 'pods are ready and wait out minReadySeconds'
+/** Why the stall clock of a workload stands still, and when that changes by time alone. */
+export interface StallHold {
+  readonly patience?: string
+  readonly recheckAt?: number
+}
+
+/**
+ * Holds the stall clock while the pods of a workload state how long they may take: their images and probes, minReadySeconds,
+ * and the grace periods of those that terminate (DESIGN §2, Clocks).
+ * @param state the pods of the gated revision; undefined where they may not be read
+ * @param owned all pods of the workload
+ */
+export function stallHold(
+  state: PodsState | undefined,
+  owned: readonly Pod[],
+  minReadySeconds: number | undefined,
+  view: View,
+): StallHold {
+  const minReady = minReadyUntil(minReadySeconds, state, view)
+  const terminating = terminatingUntil(owned, view.time, view.now)
+  const patience =
+    state?.patience ??
+    (minReady === undefined ? undefined : 'pods are ready and wait out minReadySeconds') ??
+    (terminating === undefined ? undefined : 'a pod is within its grace period')
+  return { ...(patience === undefined ? {} : { patience }), ...earliest([minReady, terminating]) }
+}
 
 /**
  * When the next of these pods is available, on the runner's clock: each has to stay ready for minReadySeconds. The counts of
@@ -83,7 +107,7 @@ export function minReadyUntil(
 }
 
 /** Why a terminating pod may hold things up, until its own deadline: `deletionTimestamp` is when its grace ends. */
-export function terminatingUntil(
+function terminatingUntil(
   all: readonly Pod[],
   time: (timestamp: string | undefined) => number | undefined,
   now: number,

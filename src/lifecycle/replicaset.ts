@@ -4,7 +4,7 @@ import type { Assessment, Problem } from './assessment.ts'
 import { condition, earliest } from './pod-state.ts'
 import { byImportance, examinePods, settledByPods, settledUnseen } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
-import { countMilestone, podMilestones, pods, settlingMilestone } from './replicas.ts'
+import { countMilestone, podMilestones, pods, settlingMilestone, stallHold } from './replicas.ts'
 import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from './rule.ts'
 import { podRequest } from './selector.ts'
 import type { View } from './view.ts'
@@ -43,6 +43,7 @@ function assessReplicaSet(set: ReplicaSet, view: View): Assessment {
       ? available
       : Math.min(available, state.pods.filter((pod) => pod.settled).length)
     : 0
+  const hold = stallHold(state, owned, set.spec?.minReadySeconds, view)
   return conclude(set, view, {
     ready: isComplete && settled.done,
     readyMessage: `${available} of ${pods(replicas)} available`,
@@ -61,8 +62,8 @@ function assessReplicaSet(set: ReplicaSet, view: View): Assessment {
     ],
     problems,
     ...(failure === undefined ? {} : { failure }),
-    ...(state?.patience === undefined ? {} : { patience: state.patience }),
-    ...earliest([state?.recheckAt, settled.at]),
+    ...hold,
+    ...earliest([state?.recheckAt, settled.at, hold.recheckAt]),
     pods: new Set(owned.flatMap((pod) => pod.metadata.uid ?? [])),
     notes: state?.notes ?? [],
   })

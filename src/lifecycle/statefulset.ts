@@ -5,15 +5,7 @@ import { stuckPods } from './leaving.ts'
 import { earliest, isReplaced } from './pod-state.ts'
 import { byImportance, examinePods, type PodsState, type Settled, settledByPods, settledUnseen } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
-import {
-  countMilestone,
-  minReadyPatience,
-  minReadyUntil,
-  podMilestones,
-  pods,
-  settlingMilestone,
-  terminatingUntil,
-} from './replicas.ts'
+import { countMilestone, podMilestones, pods, settlingMilestone, stallHold } from './replicas.ts'
 import { findRevision } from './revision.ts'
 import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from './rule.ts'
 import { podRequest, selectedRequest } from './selector.ts'
@@ -28,6 +20,9 @@ const hashLabel = 'controller-revision-hash'
  * Ready as `kubectl rollout status` has it: the present generation observed, all replicas ready, and as many updated as
  * the partition lets through; beyond it, the pods of the new revision available and settled. With OnDelete nothing is
  * rolled out: all existing pods must be ready, and old ones are told.
+ *
+ * The status counts all pods that exist (updateStatus, pkg/controller/statefulset): also those that terminate, those below
+ * the partition, and those outside the ordinals, which the controller removes. Where the pods may be read, they are left out.
  */
 export const statefulSetRule: Rule = {
   milestones: milestonesOf({ apiVersion: 'apps/v1', kind: 'StatefulSet' }),
@@ -42,26 +37,33 @@ function assessStatefulSet(set: StatefulSet, view: View): Assessment {
   const { spec = {}, status = {} } = set
   const replicas = spec.replicas ?? 1
   const isOnDelete = spec.updateStrategy?.type === 'OnDelete'
-  const toUpdate = isOnDelete ? 0 : Math.max(0, replicas - (spec.updateStrategy?.rollingUpdate?.partition ?? 0))
   const observed = isObserved(set)
   const owned = view.owned(set.metadata.uid, 'Pod') as readonly Pod[]
+  const wanted = owned.filter((pod) => isWithinOrdinals(pod, set))
   const revision = presentRevision(set, view)
-  const updated = updatedReplicas(set, revision, owned, view)
+  const counted = updatedReplicas(set, revision, owned, view)
   const isNew = (pod: Pod) =>
-    revision === undefined ? updated >= owned.length : pod.metadata.labels?.[hashLabel] === revision
-  const gated = observed ? owned.filter((pod) => isOnDelete || isNew(pod)) : []
+    revision === undefined ? counted >= owned.length : pod.metadata.labels?.[hashLabel] === revision
+  const gated = observed ? wanted.filter((pod) => isOnDelete || isNew(pod)) : []
   const lost = observed ? view.lostPods(set.metadata.uid).filter(isNew) : []
   const seesPods = view.knowledge(podRequest(set)) === 'complete'
   const state = seesPods ? examinePods(gated, view, lost) : undefined
+  const toUpdate = isOnDelete ? 0 : replicasToUpdate(set, seesPods)
+  const isNewCounted = (pod: Pod) => pod.metadata.deletionTimestamp === undefined && isNew(pod)
+  const newBelow = wanted.filter((pod) => isNewCounted(pod) && isBelowPartition(pod, set)).length
+  const newOutside = owned.filter((pod) => isNewCounted(pod) && !wanted.includes(pod)).length
+  const updated = Math.max(0, counted - newBelow - newOutside)
 
   const isReady = observed && (status.readyReplicas ?? 0) >= replicas && (status.replicas ?? 0) <= replicas
   const isUpdated = observed && (isOnDelete || updated >= toUpdate)
   const isAvailable = (spec.minReadySeconds ?? 0) === 0 || (status.availableReplicas ?? 0) >= replicas
   const settled: Settled =
-    state === undefined ? settledUnseen(view) : settledByPods(state, isOnDelete ? replicas : toUpdate, view)
-  const old = owned.filter((pod) => !isReplaced(pod) && !isNew(pod))
+    state === undefined
+      ? settledUnseen(view)
+      : settledByPods(state, isOnDelete ? replicas : toUpdate + newBelow, view, owned.length - wanted.length)
+  const old = wanted.filter((pod) => !isReplaced(pod) && !isNew(pod))
   // Only pods of the new revision fail it (DESIGN §2); with OnDelete the old ones stay, and are among those that count.
-  const current = isOnDelete && seesPods && observed ? examinePods(owned.filter(isNew), view, lost) : state
+  const current = isOnDelete && seesPods && observed ? examinePods(wanted.filter(isNew), view, lost) : state
   const ready = isReady && isUpdated && isAvailable && settled.done
   const stuck = stuckPods(owned, view)
   const problems = [
@@ -72,12 +74,7 @@ function assessStatefulSet(set: StatefulSet, view: View): Assessment {
   ].toSorted(byImportance)
   const failure =
     failureOf(set, current) ?? problems.find((problem) => problem.proven && !problem.subject.startsWith('pod/'))
-  const terminating = terminatingUntil(owned, view.time, view.now)
-  const minReady = minReadyUntil(spec.minReadySeconds, state, view)
-  const patience =
-    state?.patience ??
-    (minReady === undefined ? undefined : minReadyPatience) ??
-    (terminating === undefined ? undefined : 'a pod is within its grace period')
+  const hold = stallHold(state, owned, spec.minReadySeconds, view)
   const total = isOnDelete ? replicas : toUpdate
   const settledCount =
     state === undefined ? (observed ? (status.readyReplicas ?? 0) : 0) : state.pods.filter((pod) => pod.settled).length
@@ -100,8 +97,8 @@ function assessStatefulSet(set: StatefulSet, view: View): Assessment {
     ],
     problems,
     ...(failure === undefined ? {} : { failure }),
-    ...(patience === undefined ? {} : { patience }),
-    ...earliest([state?.recheckAt, settled.at, terminating, minReady, stuck.recheckAt]),
+    ...hold,
+    ...earliest([state?.recheckAt, settled.at, hold.recheckAt, stuck.recheckAt]),
     pods: new Set(gated.flatMap((pod) => pod.metadata.uid ?? [])),
     keptPods: new Set(old.flatMap((pod) => (isBelowPartition(pod, set) ? (pod.metadata.uid ?? []) : []))),
     notes: notesOf(set, old.length, isOnDelete),
@@ -141,10 +138,31 @@ function updatedReplicas(
   return owned.filter((pod) => !isReplaced(pod) && pod.metadata.labels?.[hashLabel] === revision).length
 }
 
+/**
+ * How many replicas the update is to replace. Where the pods may not be read, the counts do not show which of the present
+ * revision are below the partition: after an undo of a canary they all come to have it.
+ */
+function replicasToUpdate({ spec, status = {} }: StatefulSet, seesPods: boolean): number {
+  const { currentRevision, updateRevision } = status
+  const isForAll = !seesPods && updateRevision !== undefined && currentRevision === updateRevision
+  const partition = isForAll ? 0 : (spec?.updateStrategy?.rollingUpdate?.partition ?? 0)
+  return Math.max(0, (spec?.replicas ?? 1) - partition)
+}
+
+/** The place of a pod among the ordinals of its set, from 0; NaN where its name has none. */
+function placeOf({ metadata }: Pod, { spec }: StatefulSet): number {
+  return Number(/-(\d+)$/.exec(metadata.name)?.[1]) - (spec?.ordinals?.start ?? 0)
+}
+
+/** Whether the set wants a pod: the controller removes others (podInOrdinalRange, pkg/controller/statefulset). */
+function isWithinOrdinals(pod: Pod, set: StatefulSet): boolean {
+  const place = placeOf(pod, set)
+  return Number.isNaN(place) || (place >= 0 && place < (set.spec?.replicas ?? 1))
+}
+
 /** The partition counts from the first ordinal of the set (pkg/controller/statefulset, `updateMin`). */
-function isBelowPartition({ metadata }: Pod, { spec }: StatefulSet): boolean {
-  const ordinal = Number(/-(\d+)$/.exec(metadata.name)?.[1])
-  return ordinal - (spec?.ordinals?.start ?? 0) < (spec?.updateStrategy?.rollingUpdate?.partition ?? 0)
+function isBelowPartition(pod: Pod, set: StatefulSet): boolean {
+  return placeOf(pod, set) < (set.spec?.updateStrategy?.rollingUpdate?.partition ?? 0)
 }
 
 /** In an ordered rollout the next pod waits for the one before it, so the pod that has a problem decides alone. */

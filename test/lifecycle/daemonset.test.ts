@@ -282,3 +282,28 @@ describe('the present revision of a DaemonSet', () => {
     expect(look(next, { ...waiting, updatedNumberScheduled: 1 })).toMatchObject({ failure: { reason: 'crash-loop' } })
   })
 })
+
+// Of several pods of a node the controller counts the oldest, also when it is terminating (updateDaemonSetStatus).
+test('a DaemonSet with OnDelete is not ready by a pod that is being deleted', () => {
+  const { metadata, ...rest } = agent('n2', readyStatus(-90), 'old')
+  const leaving = { ...rest, metadata: { ...metadata, deletionTimestamp: iso(90) } }
+  const set = createSet({ spec: { updateStrategy: { type: 'OnDelete' } }, status: done(2) })
+  const nodes = [createNode('n1'), createNode('n2')]
+  const objects = [...nodes, revision('new', 2, createTemplate()), agent('n1', readyStatus(-90)), leaving]
+  expect(judge(set, objects).status).toBe('progressing')
+})
+
+// A pod keeps running on a node that was tainted NoSchedule, which the controller counts no more (NodeShouldRunDaemonPod).
+test('a DaemonSet is not ready while an old pod runs on a node that is not counted', () => {
+  const nodes = [createNode('n1'), createNode('tainted')]
+  const old = agent('tainted', readyStatus(-90), 'old')
+  const objects = [...nodes, revision('new', 2, createTemplate()), agent('n1', readyStatus(-90)), old]
+  const set = createSet({ status: done(1, { numberMisscheduled: 1 } as DaemonSetStatus) })
+  expect(judge(set, objects)).toMatchObject({ status: 'progressing' })
+  expect(
+    judge(
+      set,
+      objects.filter((object) => object !== old),
+    ).status,
+  ).toBe('ready')
+})

@@ -462,7 +462,7 @@ describe('a Deployment is given time', () => {
   it('while old pods are within their grace period, and not beyond', () => {
     const old = oldPod('o', readyStatus(-60), { deletionTimestamp: iso(90) })
     const look = (now: number) => assess(deployment(), [oldSet, replicaSet, settled, old], { now })
-    expect(look(60)).toMatchObject({ patience: 'old pods are within their grace period', recheckAt: moment(90) })
+    expect(look(60)).toMatchObject({ patience: 'a pod is within its grace period', recheckAt: moment(90) })
     expect(look(90).patience).toBeUndefined()
   })
 })
@@ -612,4 +612,40 @@ test('a Deployment that is being deleted is never failed by that', () => {
   expect(assess(createDeployment({ metadata }), [], { now: 500 }).problems).toMatchObject([
     { reason: 'terminating', proven: false },
   ])
+})
+
+describe('a Deployment that is scaled', () => {
+  const scaledTo = (replicas: number, spec: object = {}) =>
+    createDeployment({
+      metadata: { generation: 2 },
+      spec: { replicas, ...spec },
+      status: complete(2, { observedGeneration: 2 }),
+    })
+  const two = [newPod('a', readyStatus(1)), newPod('b', readyStatus(1))]
+
+  // The controller observes the generation with the counts of before (sync, pkg/controller/deployment/sync.go).
+  it.each([0, 1])('down to %i is not ready while it has more pods', (replicas) => {
+    const assessment = assess(scaledTo(replicas), [replicaSet, ...two])
+    const more = `${2 - replicas} ${replicas === 1 ? 'pod' : 'pods'} more than wanted still running`
+    expect(assessment).toMatchObject({ status: 'progressing', message: more })
+  })
+
+  it('while it is paused is not held up by that', () => {
+    const { status, problems } = assess(scaledTo(3, { paused: true }), [replicaSet, ...two])
+    expect({ status, problems }).toEqual({ status: 'progressing', problems: [] })
+  })
+})
+
+test('a Deployment that is paused has no progress deadline: the controller leaves an earlier report standing', () => {
+  const status = complete(1, { updatedReplicas: 0, conditions: [deadline] })
+  const deployment = createDeployment({ spec: { paused: true }, status })
+  const { problems, failure } = assess(deployment, [oldSet], { history: seenTarget([0, createDeployment()]) })
+  expect([failure, problems.map(({ reason }) => reason)]).toEqual([undefined, ['paused']])
+})
+
+// A kubelet can end a pod whose restartPolicy is Always; the ReplicaSet controller makes another (FilterActivePods).
+test('a Deployment does not wait for a pod in phase Succeeded, which its controller has replaced', () => {
+  const ended = newPod('e', podStatus({ state: terminated(0, 5) }, { phase: 'Succeeded' }))
+  const assessment = assess(createDeployment({ status: complete() }), [replicaSet, settled, ended])
+  expect(assessment.status).toBe('ready')
 })

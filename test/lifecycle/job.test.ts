@@ -8,9 +8,12 @@ import {
   createStatus,
   createTemplate,
   deadStatus,
+  iso,
+  moment,
   type Overrides,
   podStatus,
   readyStatus,
+  running,
   seenPod,
   seenTarget,
   terminated,
@@ -161,5 +164,58 @@ describe('a Job', () => {
     expect(judge(createJob({ spec: { suspend: true } })).problems).toMatchObject([
       { reason: 'suspended', class: 'slow' },
     ])
+  })
+})
+
+describe('a Job is given time', () => {
+  const completed = createPod(
+    {
+      metadata: { name: 'migrate-done' },
+      spec: { restartPolicy: 'Never' },
+      status: podStatus({ state: terminated(0, 5) }, { phase: 'Succeeded' }),
+    },
+    createJob(),
+  )
+  const pending = jobPod({ phase: 'Pending', containerStatuses: [createStatus()] }, 'migrate-b')
+  const active = createJob({ spec: { completions: 2 }, status: { active: 1, succeeded: 1 } })
+
+  it('not by a pod that has done its work while another does not start', () => {
+    expect(judge(active, [completed, pending]).patience).toBeUndefined()
+  })
+
+  it('while an init container runs', () => {
+    const spec = { restartPolicy: 'Never', initContainers: [createContainer({ name: 'fetch' })] }
+    const initContainerStatuses = [createStatus({ name: 'fetch', state: running(1) })]
+    const status = podStatus({ state: waiting('PodInitializing') }, { phase: 'Pending', initContainerStatuses })
+    const pod = createPod({ metadata: { name: 'migrate-a' }, spec, status }, createJob())
+    expect(judge(createJob({ status: { active: 1 } }), [pod]).patience).toBe('its containers are running')
+  })
+
+  it('not while only a sidecar of it runs', () => {
+    const spec = {
+      restartPolicy: 'Never',
+      initContainers: [createContainer({ name: 'proxy', restartPolicy: 'Always' })],
+    }
+    const initContainerStatuses = [createStatus({ name: 'proxy', state: running(1), ready: true, started: true })]
+    const status = podStatus({ state: waiting('ErrImagePull') }, { phase: 'Pending', initContainerStatuses })
+    const pod = createPod({ metadata: { name: 'migrate-a' }, spec, status }, createJob())
+    expect(judge(createJob({ status: { active: 1 } }), [pod]).patience).toBeUndefined()
+  })
+
+  // Complete and Failed wait for them (enactJobFinished, pkg/controller/job), as does podReplacementPolicy Failed.
+  it('while its pods are within their grace period, and not beyond', () => {
+    const { metadata, ...rest } = jobPod()
+    const leaving = { ...rest, metadata: { ...metadata, deletionTimestamp: iso(90) } }
+    const conditions = [condition('SuccessCriteriaMet', 'True')]
+    const met = createJob({
+      spec: { completions: 2 },
+      status: { succeeded: 1, terminating: 1, conditions } as JobStatus,
+    })
+    expect(judge(met, [completed, leaving])).toMatchObject({
+      status: 'progressing',
+      patience: 'a pod is within its grace period',
+      recheckAt: moment(90),
+    })
+    expect(judge(met, [completed, leaving], { now: 100 }).patience).toBeUndefined()
   })
 })

@@ -97,3 +97,26 @@ test('a ReplicationController is judged alike, by its bare selector', () => {
 test('the milestones of a ReplicaSet are all that the contract names, in its order', () => {
   expect(assess(own).milestones.map(({ name }) => name)).toEqual([...replicaSetRule.milestones])
 })
+
+describe('a ReplicaSet of its own is given time', () => {
+  it('while its pods wait out minReadySeconds', () => {
+    const slow = createReplicaSet(
+      { spec: { minReadySeconds: 600 }, status: { ...numbers, availableReplicas: 0 } },
+      undefined,
+    )
+    expect(assess(slow)).toMatchObject({
+      patience: 'pods are ready and wait out minReadySeconds',
+      recheckAt: moment(601),
+    })
+  })
+
+  it('while a pod is within its grace period', () => {
+    const { metadata, ...rest } = settled
+    const leaving = { ...rest, metadata: { ...metadata, name: 'l', uid: 'l-uid', deletionTimestamp: iso(90) } }
+    const short = withStatus({ replicas: 0, readyReplicas: 0, availableReplicas: 0 })
+    expect(assess(short, [leaving])).toMatchObject({
+      patience: 'a pod is within its grace period',
+      recheckAt: moment(90),
+    })
+  })
+})

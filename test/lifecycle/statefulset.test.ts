@@ -273,3 +273,50 @@ describe('a StatefulSet whose status names no revisions', () => {
     expect(judge(set, [pod, ...olds.slice(1)], { podHistories })).toMatchObject({ status: 'progressing' })
   })
 })
+
+describe('a StatefulSet counts for its update', () => {
+  const partitioned = { updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 1 } } }
+
+  // After an undo the pods below the partition are of the present revision (computeReplicaStatus, pkg/controller/statefulset).
+  it('no pods below the partition', () => {
+    const set = createSet({ spec: partitioned, status: done({ updatedReplicas: 1, currentReplicas: 1 }) })
+    const canary = [dbPod('db-0', readyStatus(-90)), dbPod('db-1', readyStatus(-90), 'db-canary')]
+    expect(judge(set, canary)).toMatchObject({ status: 'progressing', message: '0 of 1 pod updated' })
+  })
+
+  it('all pods of a revision that was the current one, where its pods may not be read', () => {
+    const set = createSet({ spec: partitioned, status: done({ updatedReplicas: 1, currentReplicas: 1 }) })
+    const options = { now: 90, unseen: ['Pod'], history: seenTarget([-60, set]) }
+    expect(judge(set, [], options).status).toBe('progressing')
+    const complete = createSet({ spec: partitioned, status: done() })
+    expect(judge(complete, [], options).status).toBe('ready')
+  })
+
+  // Its controller counts the condemned pods until it removes them (updateStatefulSet, pkg/controller/statefulset).
+  it.each([
+    [1, 2, '1 of 2 pods ready'],
+    [2, 1, '0 of 1 pod scheduled'],
+  ])('no pods outside its ordinals (from %i, %i replicas)', (start, replicas, message) => {
+    const counts = { replicas, readyReplicas: replicas, updatedReplicas: replicas }
+    const set = createSet({ spec: { replicas, ordinals: { start } }, status: done(counts) })
+    expect(judge(set, pods)).toMatchObject({ status: 'progressing', message })
+  })
+})
+
+test('a StatefulSet is not failed by a pod that a scale takes away', () => {
+  const { pod, podHistories } = crashing('db-1')
+  const set = createSet({ spec: { replicas: 1 }, status: done({ readyReplicas: 1 }) })
+  expect(judge(set, [dbPod('db-0', readyStatus(1)), pod], { podHistories }).status).toBe('progressing')
+})
+
+// readyReplicas counts them (computeReplicaStatus, pkg/controller/statefulset), and OnDelete is rolled out by deleting pods.
+test('a StatefulSet with OnDelete is not ready by a pod that is being deleted', () => {
+  const { metadata, ...rest } = dbPod('db-1', readyStatus(-90), 'db-old')
+  const leaving = { ...rest, metadata: { ...metadata, deletionTimestamp: iso(90) } }
+  const spec = { updateStrategy: { type: 'OnDelete' } }
+  const status = done({ updatedReplicas: 1, currentRevision: 'db-old' })
+  expect(judge(createSet({ spec, status }), [dbPod('db-0', readyStatus(-90)), leaving])).toMatchObject({
+    status: 'progressing',
+    message: '1 of 2 pods scheduled',
+  })
+})
