@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, s
 import { join, resolve } from 'node:path'
 
 const root = resolve(import.meta.dirname, '../..')
-const cache = join(root, 'node_modules/.cache/rollout-gate')
+const cache = join(root, 'node_modules/.cache/rollout-gate-programs')
 
 /** The bundle of the present sources that tests start as a process: Node loads it in a tenth of the sources' time. */
 const folder = join(cache, hashOfSources())
