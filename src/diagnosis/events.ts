@@ -44,8 +44,13 @@ export function eventLines(
     .toSorted((a, b) => a.at - b.at)
     .slice(-mostEvents)
     .map(({ at, reason, message, count }) => {
-      return `${elapsedClock(at - startedAt).padStart(5)}  ${reason}${count > 1 ? ` ×${count}` : ''}  ${message}`.trimEnd()
+      return `${momentOf(at - startedAt).padStart(5)}  ${reason}${count > 1 ? ` ×${count}` : ''}  ${message}`.trimEnd()
     })
+}
+
+/** The moment of an event on the rollout's clock: `1:05`, or `-1:05` when it was before the gate began. */
+function momentOf(ms: number): string {
+  return ms <= -1_000 ? `-${elapsedClock(-ms)}` : elapsedClock(ms)
 }
 
 /** Elapsed milliseconds as minutes and seconds: `1:05`. What was before counts as zero. */

@@ -23,6 +23,8 @@ const strikeWhileOthersProgressMs = 90_000
 export const missingObjectMs = 60_000
 /** The kubelet tries a container again that it could not create, after 10 to 15 s (backOffPeriod and its jitter, pkg/kubelet). */
 const kubeletRetryMs = 20_000
+/** A pod that is older than this at the gate's start was not made by the apply before it. */
+const oldPodMs = 60_000
 
 /** What is wrong with one container or pod, and when that judgement may change by time alone. */
 export interface Finding {
@@ -61,14 +63,15 @@ export function examineContainer(
 }
 
 /**
- * Terminal: the kubelet will not even try to pull such an image. One that it missed before the gate began may have been
+ * Terminal: the kubelet will not even try to pull such an image. One that it missed long before the gate began may have been
  * loaded since: then it has to look again.
  */
 function unusableImage(pod: Pod, at: PodContainer, waiting: string, history: ContainerHistory, view: View): Finding {
   const image = at.container.image ?? ''
   const isInvalid = waiting === 'InvalidImageName'
   const since = history.waiting?.since ?? view.now
-  const atLeastMs = !isInvalid && history.waiting?.isOfBefore ? kubeletRetryMs : 0
+  const isOld = (view.time(pod.metadata.creationTimestamp) ?? view.now) < view.startedAt - oldPodMs
+  const atLeastMs = !isInvalid && isOld && history.waiting?.isOfBefore ? kubeletRetryMs : 0
   const proof = prove({ seen: 1, needed: 1, since, atLeastMs, isCurrent: true }, view.now)
   return finding(proof, pod, at, {
     reason: isInvalid ? 'image-name-invalid' : 'image-never-pull',

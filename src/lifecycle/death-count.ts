@@ -168,11 +168,11 @@ export function countDeaths(
   const forgiven = Math.max(baseline, ...recoveredAfter)
   const held = [...seen.finishes.values()].filter((nth) => nth > forgiven)
   const deaths = Math.max(seen.total - forgiven, held.length)
-  // The instance after so many restarts is the one whose death is the next number.
   const isCurrent =
     isSinceStart(created, around) ||
-    seen.total - 1 > atFirstSight ||
-    [...seen.begins].some(([nth, at]) => nth > forgiven && isSinceStart(at, around))
+    [...seen.begins].some(([nth, at]) => nth > forgiven && isSinceStart(at, around)) ||
+    // The instance after so many restarts is the one whose death has the next number.
+    (!seen.begins.has(seen.total) && seen.total - 1 > atFirstSight)
   if (deaths === 0) return { deaths, isCurrent: false }
   const moments = [...seen.moments].flatMap(([nth, at]) => (nth > forgiven ? [at] : []))
   const firstDeathAt = Math.min(...moments, ...(forgiven === 0 ? [seen.backOffAt ?? Infinity] : []))

@@ -3,7 +3,15 @@ import { milestonesOf } from '../plan/milestones.ts'
 import type { Assessment, Milestone, Problem } from './assessment.ts'
 import { type StuckPods, stuckPods } from './leaving.ts'
 import { condition, earliest } from './pod-state.ts'
-import { byImportance, examinePods, type PodsState, type Settled, settledByPods, settledUnseen } from './pods.ts'
+import {
+  byImportance,
+  examinePods,
+  notesOf,
+  type PodsState,
+  type Settled,
+  settledByPods,
+  settledUnseen,
+} from './pods.ts'
 import { prove } from './proof.ts'
 import { rolloutCreationProblem } from './replica-failure.ts'
 import { countMilestone, podMilestones, pods, settlingMilestone, stallHold } from './replicas.ts'
@@ -98,7 +106,7 @@ function assessDeployment(deployment: Deployment, view: View): Assessment {
     ),
     pods: new Set(revisionPods.flatMap((pod) => pod.metadata.uid ?? [])),
     notes: [
-      ...(podsState?.notes ?? []),
+      ...notesOf(podsState, isAvailable && isDrained && settled.done),
       ...(draining === 0 ? [] : [`${draining} old ${draining === 1 ? 'pod' : 'pods'} still draining`]),
     ],
   })

@@ -12,7 +12,7 @@ export interface Refusals {
   /** Attempts that the kubelet's events counted. */
   readonly events: number
   readonly firstAt: number
-  /** The latest attempt whose moment is known: a back-off that stood at first sight does not tell when that was. */
+  /** The latest attempt was at this moment or later; absent where only a state at first sight shows one. */
   readonly lastAt?: number
   /** The registry's last words. */
   readonly message: string
@@ -69,6 +69,11 @@ export interface TargetHistory {
   readonly failures: ReadonlyMap<string, number>
 }
 
+/** A state that the kubelet writes down may be of an attempt so long ago; its events are not late. */
+const statusLagMs = 20_000
+/** The kubelet does not try to pull again before this, unless a node is made to begin with less (pkg/kubelet). */
+const pullBackOffMs = 10_000
+
 const nothing: ContainerSeen = { deaths: noDeaths, refusals: {} }
 
 /** Folds one more version of a pod, seen at `now`, into what was seen of it. */
@@ -89,8 +94,9 @@ export function observePod(before: PodSeen | undefined, pod: Pod, now: number, a
     const deaths = observeDeaths(known.deaths, pod, mortal, change, around)
     const { running: _ended, ...rest } = known
     const seen = { ...rest, deaths, ...(running === undefined ? {} : { running }) }
-    const isOfBefore = known.status === undefined && !isSinceStart(around.time(pod.metadata.creationTimestamp), around)
-    containers.set(container.name, { ...observeWaiting(seen, status, isOfBefore, now), status })
+    const created = around.time(pod.metadata.creationTimestamp)
+    const isOfBefore = known.status === undefined && !isSinceStart(created, around)
+    containers.set(container.name, { ...observeWaiting(seen, status, { isOfBefore, created }, now), status })
   }
   return { firstSeenAt: before?.firstSeenAt ?? now, containers }
 }
@@ -256,8 +262,13 @@ function observeRunning(
 /** The waiting reasons of a container whose pull was just refused (pkg/kubelet/images, errors of cri-api). */
 const refusedStates: ReadonlySet<string> = new Set(['ErrImagePull', 'RegistryUnavailable', 'SignatureValidationFailed'])
 
-/** @param isOfBefore the status is the first one seen, of a pod that is older than the gate */
-function observeWaiting(seen: ContainerSeen, status: ContainerStatus, isOfBefore: boolean, now: number): ContainerSeen {
+/** @param pod when it was made, and whether this is the first status seen of it and it is older than the gate */
+function observeWaiting(
+  seen: ContainerSeen,
+  status: ContainerStatus,
+  { isOfBefore, created = 0 }: { readonly isOfBefore: boolean; readonly created: number | undefined },
+  now: number,
+): ContainerSeen {
   const { waiting: before, ...rest } = seen
   const waiting = status.state?.waiting
   if (waiting === undefined) return rest
@@ -271,11 +282,13 @@ function observeWaiting(seen: ContainerSeen, status: ContainerStatus, isOfBefore
   const known = rest.refusals[kind]
   // A back-off says no more than the refusal before it, and often less.
   if (!isAttempt && Object.keys(rest.refusals).length > 0) return history
+  const attempts = known?.attempts ?? 0
+  const earliest = Math.max(now - statusLagMs, created + attempts * pullBackOffMs)
   const refusals: Refusals = {
-    attempts: (known?.attempts ?? 0) + 1,
+    attempts: attempts + 1,
     events: known?.events ?? 0,
     firstAt: known?.firstAt ?? now,
-    ...latest([known?.lastAt, isOfBefore ? undefined : now]),
+    ...latest([known?.lastAt, isOfBefore ? undefined : earliest]),
     message: waiting.message ?? known?.message ?? '',
   }
   return { ...history, refusals: { ...rest.refusals, [kind]: refusals } }

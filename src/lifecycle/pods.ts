@@ -43,6 +43,12 @@ export function examinePods(all: readonly Pod[], view: View, lost: readonly Pod[
   }
 }
 
+/** The notes on lost pods; while the workload is not ready, its problems say the same of those lost since the gate began. */
+export function notesOf(state: PodsState | undefined, isReady: boolean): readonly string[] {
+  const isProblem = state?.problems.some(({ detail }) => detail?.isReplaced) ?? false
+  return isProblem && !isReady ? [] : (state?.notes ?? [])
+}
+
 export interface Settled {
   readonly done: boolean
   /** When it will be, if nothing changes. */

@@ -2,7 +2,7 @@ import type { Pod, ReplicaSet } from '../cluster/objects.ts'
 import { milestonesOf } from '../plan/milestones.ts'
 import type { Assessment, Problem } from './assessment.ts'
 import { condition, earliest } from './pod-state.ts'
-import { byImportance, examinePods, settledByPods, settledUnseen } from './pods.ts'
+import { byImportance, examinePods, notesOf, settledByPods, settledUnseen } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
 import { countMilestone, podMilestones, pods, settlingMilestone, stallHold } from './replicas.ts'
 import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from './rule.ts'
@@ -65,6 +65,6 @@ function assessReplicaSet(set: ReplicaSet, view: View): Assessment {
     ...hold,
     ...earliest([state?.recheckAt, settled.at, hold.recheckAt]),
     pods: new Set(owned.flatMap((pod) => pod.metadata.uid ?? [])),
-    notes: state?.notes ?? [],
+    notes: notesOf(state, isComplete && settled.done),
   })
 }

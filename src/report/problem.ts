@@ -8,8 +8,13 @@ export function problemWay(problem: ProblemRecord): string {
   return chain.length > 1 ? chain.join(' → ') : placeOfProblem(problem)
 }
 
+/** What is this much older than the gate was not caused by the apply right before it. */
+const longMs = 60_000
+
 /** How often and since when a problem was seen: `2 times since 0:03`; once: `at 0:03`. */
 export function problemCount({ count, firstSeenAt }: ProblemRecord, startedAt: number): string {
+  if (firstSeenAt < startedAt - longMs)
+    return count > 1 ? `${count} times since before the gate began` : 'before the gate began'
   const first = clock(firstSeenAt - startedAt)
   return count > 1 ? `${count} times since ${first}` : `at ${first}`
 }

@@ -70,6 +70,17 @@ export async function reportPod(stage: Stage, { metadata, spec }: KubeObject, is
   })
 }
 
+/** Says of a pod on that node what its kubelet would when it evicts the pod (pkg/kubelet/eviction). */
+export async function reportEviction(stage: Stage, name: string): Promise<void> {
+  const message = 'The node was low on resource: memory. Threshold quantity: 100Mi, available: 84Mi. '
+  const lastTransitionTime = new Date().toISOString().replace(/\.\d+/, '')
+  const conditions = [
+    { type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', message, lastTransitionTime },
+  ]
+  const status = { phase: 'Failed', reason: 'Evicted', message, conditions }
+  await stage.api.patch(`${stage.path('Pod', name)}/status`, { status })
+}
+
 /** Waits until the cluster no longer holds the node for ready, as nothing was heard of it. */
 export function nodeLost(stage: Stage): Promise<void> {
   return until('the node is given up for lost', 90, async () => {

@@ -49,6 +49,11 @@ describe('the events of an object', () => {
     ])
   })
 
+  it('of the time before the gate began have a moment before zero', () => {
+    expect(linesOf({ reason: 'Failed', message: 'not found', seconds: -65 })).toEqual(['-1:05  Failed  not found'])
+    expect(linesOf({ reason: 'Failed', message: 'not found', seconds: -0.6 })).toEqual([' 0:00  Failed  not found'])
+  })
+
   it('leave out the bare word of a status where another event says more', () => {
     const pull = { reason: 'Failed', message: 'Failed to pull image "acme/web:v9": not found' }
     const word = { reason: 'Failed', message: 'Error: ImagePullBackOff' }

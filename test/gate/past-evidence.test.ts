@@ -109,6 +109,11 @@ describe('what lies wholly before the gate’s start', () => {
       [broken(backOff(), refusals(notFound, 5, -30), backOffs(9, -2)), at(9, modified(backOffs(10, 9))), up(40)],
       'ready  40',
     ],
+    [
+      'proves nothing by a state that the kubelet writes down late',
+      [broken(backOff(), refusals(notFound, 5, -3)), later(8, pulling(notFound)), later(10, backOff()), up(40)],
+      'ready  40',
+    ],
     ['proves nothing of a container whose ConfigMap is mended', [broken(looping(5)), up(40)], 'ready  40'],
     [
       'proves nothing of a container that began before the mended ConfigMap and dies after it',
@@ -186,6 +191,23 @@ describe('one observation after the gate’s start', () => {
       'failed image-never-pull 20',
     ],
   ])('%s', (_, steps, ends) => expect(end(steps)).toBe(ends))
+
+  it('is known without events of a pod that was made moments before', () => {
+    const made = (status: PodStatus) => createPod({ metadata: { creationTimestamp: iso(-4) }, status }, replicaSet)
+    const steps = [
+      at(0, added(web.deployment(progressing), replicaSet, made(pulling(notFound))), allSynced),
+      at(9, modified(made(backOff()))),
+      at(12, modified(made(pulling(notFound)))),
+    ]
+    expect(end(steps)).toBe('failed image-not-found 12')
+  })
+
+  it('is not asked for where the pod was made by the apply right before the gate', () => {
+    const status = podStatus({ state: waiting('ErrImageNeverPull') }, { phase: 'Pending' })
+    const made = createPod({ metadata: { creationTimestamp: iso(-4) }, status }, replicaSet)
+    const steps = [at(0, added(web.deployment(progressing), replicaSet, made), allSynced)]
+    expect(end(steps)).toBe('failed image-never-pull 0')
+  })
 
   it('proves nothing yet while another target progresses, which the container may be waiting for', () => {
     const targets = [web.target, db.target]

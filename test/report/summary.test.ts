@@ -48,6 +48,27 @@ it('nothing to wait for is said as such', () => {
   )
 })
 
+it('an object that was there before the gate exists, and was not created at 0:00', () => {
+  const milestones = [
+    { name: 'created', state: 'done', at: at(0), message: 'exists' },
+    { name: 'observed', state: 'failed', message: 'waiting for the controller' },
+  ] as const
+  const record = createTargetRecord({ outcome: 'stalled', reason: 'no-progress', message: 'stuck', milestones })
+  const summary = renderSummary(createTimeline({ targets: [record] }))
+  expect(summary).toContain('| 0:00 | ✓ exists |')
+  expect(summary).not.toContain('created')
+})
+
+it.each([
+  ['since before the gate began where that was long before', -90, 3, '3 times since before the gate began'],
+  ['once before the gate began', -90, 1, ' · before the gate began'],
+  ['since the start where the apply right before the gate caused it', -8, 3, '3 times since 0:00'],
+])('a problem is seen %s', (_, seconds, count, words) => {
+  const problem = createProblem({ firstSeenAt: at(seconds), count })
+  const record = createTargetRecord({ outcome: 'failed', reason: problem.reason, problems: [problem] })
+  expect(renderSummary(createTimeline({ targets: [record] }))).toContain(words)
+})
+
 it('a single failure is open, several are folded', () => {
   expect(renderSummary(caseOf('crash-loop'))).toContain('<details open><summary>❌ <b>deployment/api</b>')
   expect(renderSummary(caseOf('timed-out'))).not.toContain('<details open>')

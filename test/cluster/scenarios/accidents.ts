@@ -66,6 +66,21 @@ export const accidents: Scenario[] = [
   },
   {
     ...web,
+    name: 'pod-force-deleted',
+    setup: (stage) => stage.apply(deployment('web', { script: slowStart(4) })),
+    during: async (stage) => {
+      const { metadata } = await stage.runningPod(imageName('v1'))
+      await stage.delete('Pod', metadata.name, { gracePeriodSeconds: 0 })
+    },
+    decidedBy: deploymentComplete('web'),
+    check: (run) =>
+      /pod web-\S+ was deleted by force/.test(run.log) && !run.log.includes('labels no longer match')
+        ? []
+        : ['the log does not name the deletion by force'],
+    takesSeconds: 14,
+  },
+  {
+    ...web,
     name: 'annotation-followed',
     setup: (stage) => stage.apply(deployment('web', { script: slowStart(4) })),
     during: async (stage) => {

@@ -64,6 +64,16 @@ export const deaths: Scenario[] = [
   },
   {
     ...web,
+    // Each instance outlives the settle time, and none is ready for as long as the Deployment asks for.
+    name: 'crash-within-min-ready-seconds',
+    setup: (stage) =>
+      stage.apply(deployment('web', { script: 'sleep 13; exit 3', readiness: 'none' }, { minReadySeconds: 40 })),
+    expect: { outcome: 'failed', reason: 'crash-loop' },
+    decidedBy: containerDied(3),
+    takesSeconds: 60,
+  },
+  {
+    ...web,
     name: 'startup-probe-kills',
     setup: (stage) => {
       const startupProbe = { exec: { command: ['false'] }, periodSeconds: 1, failureThreshold: 2 }

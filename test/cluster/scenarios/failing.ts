@@ -33,6 +33,26 @@ export const failing: Scenario[] = [
   },
   {
     ...web,
+    name: 'readiness-comes-and-goes',
+    inputs: { ...web.inputs, 'stall-timeout': '25s' },
+    setup: (stage) =>
+      stage.apply(
+        deployment(
+          'web',
+          {
+            script: 'while true; do touch /tmp/up; sleep 4; rm /tmp/up; sleep 4; done',
+            readinessProbe: { exec: { command: ['test', '-f', '/tmp/up'] }, periodSeconds: 1, failureThreshold: 1 },
+          },
+          { replicas: 1, minReadySeconds: 30 },
+        ),
+      ),
+    expect: { outcome: 'stalled', reason: 'readiness-failing' },
+    decidedBy: secondsAfterStart(25),
+    check: ({ log }) => (/was ready, and then not ready.*2 times now/.test(log) ? [] : ['the log does not mention it']),
+    takesSeconds: 35,
+  },
+  {
+    ...web,
     name: 'image-never-pull',
     setup: update({ image: 'v9', imagePullPolicy: 'Never' }),
     expect: { outcome: 'failed', reason: 'image-never-pull' },

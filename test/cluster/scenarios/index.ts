@@ -1,6 +1,7 @@
 import type { Scenario } from '../scenario.ts'
 import { accidents } from './accidents.ts'
 import { admission } from './admission.ts'
+import { before } from './before.ts'
 import { clocks } from './clocks.ts'
 import { deaths } from './deaths.ts'
 import { digests } from './digests.ts'
@@ -28,6 +29,7 @@ export const scenarios: readonly Scenario[] = [
   ...streamed,
   ...failing,
   ...deaths,
+  ...before,
   ...digests,
   ...missing,
   ...admission,

@@ -1,6 +1,6 @@
 import { ApiError, type KubeObject } from '../api.ts'
 import { deploymentComplete, isComplete, secondsAfterStart } from '../facts.ts'
-import { addNode, playedLabel, removeNode } from '../node.ts'
+import { addNode, ownNodeToleration, playedLabel, removeNode, reportEviction } from '../node.ts'
 import { deployment, imageName, plain, slowStart, template } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 import type { Stage } from '../stage.ts'
@@ -133,6 +133,36 @@ export const placement: Scenario[] = [
     expect: { outcome: 'ready', reason: '' },
     decidedBy: deploymentComplete('web'),
     takesSeconds: 22,
+  },
+  {
+    ...web,
+    // One pod after the other, as from a node that is short of memory.
+    name: 'evicted-again-and-again',
+    inputs: { ...web.inputs, 'stall-timeout': '20s' },
+    setup: async (stage) => {
+      await addNode(stage)
+      const place = { nodeSelector: { pool: stage.namespace }, tolerations: [ownNodeToleration(stage)] }
+      await stage.apply(deployment('web', {}, { replicas: 1, ...template('web', {}, place) }))
+    },
+    during: async (stage) => {
+      for (let count = 0; count < 4; count++) {
+        const pod = await stage.until('the next pod', (view) =>
+          view.all('Pod').find(({ spec, status }) => spec.nodeName === stage.namespace && status.phase === 'Pending'),
+        )
+        await stage.pass(1)
+        const { name } = pod.metadata
+        await reportEviction(stage, name)
+        await stage.until('the pod has ended', (view) => view.get('Pod', name)?.['status'].phase === 'Failed')
+      }
+    },
+    after: removeNode,
+    expect: { outcome: 'stalled', reason: 'evicted' },
+    decidedBy: secondsAfterStart(20),
+    check: ({ log }) =>
+      ['replaced: The node was low', '(2 pods now): The node was low', '(4 pods now): The node was low'].flatMap(
+        (words) => (log.includes(words) ? [] : [`the log does not have "${words}"`]),
+      ),
+    takesSeconds: 30,
   },
   {
     ...web,

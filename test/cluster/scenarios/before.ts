@@ -1,0 +1,67 @@
+import type { Fact } from '../facts.ts'
+import { containerDied, deploymentComplete, pullRefused } from '../facts.ts'
+import { deployment, plain } from '../objects.ts'
+import type { Scenario } from '../scenario.ts'
+import type { Stage } from '../stage.ts'
+
+const web = { inputs: { resources: 'deployment/web' }, kubectl: 'deployment/web', withinSeconds: 40 }
+
+/** Runs only with the right setting, which it reads when it starts. */
+const configured = deployment(
+  'web',
+  {
+    script: '[ "$MODE" = good ] || exit 3; exec serve',
+    env: [{ name: 'MODE', valueFrom: { configMapKeyRef: { name: 'settings', key: 'mode' } } }],
+  },
+  { replicas: 1 },
+)
+
+/** Rollouts that were broken before the action started: what lies before proves nothing by itself. */
+export const before: Scenario[] = [
+  {
+    ...web,
+    name: 'crash-loop-mended-before',
+    setup: async (stage) => {
+      await crash(stage)
+      await stage.apply(settings('good'))
+    },
+    expect: { outcome: 'ready', reason: '' },
+    decidedBy: deploymentComplete('web'),
+    takesSeconds: 75,
+  },
+  {
+    ...web,
+    name: 'crash-loop-of-before',
+    setup: crash,
+    expect: { outcome: 'failed', reason: 'crash-loop' },
+    decidedBy: sinceStart(containerDied(4)),
+    takesSeconds: 75,
+  },
+  {
+    ...web,
+    name: 'image-not-found-of-before',
+    setup: async (stage) => {
+      await stage.apply(deployment('web', { image: 'v9' }, { replicas: 1 }))
+      await stage.until('two refusals', (view) => pullRefused('not found', 2)(view))
+      await stage.pass(3)
+    },
+    expect: { outcome: 'failed', reason: 'image-not-found' },
+    decidedBy: sinceStart(pullRefused('not found', 3)),
+    takesSeconds: 50,
+  },
+]
+
+function settings(mode: string) {
+  return plain('ConfigMap', 'settings', { data: { mode } })
+}
+
+/** Lets the container die three times, more than 30 s after its first death. */
+async function crash(stage: Stage): Promise<void> {
+  await stage.apply(settings('bad'), configured)
+  await stage.until('three deaths', (view) => (containerDied(3)(view) ?? Infinity) <= Date.now())
+}
+
+/** A fact that counts from the action's start on. */
+function sinceStart(fact: Fact): Fact {
+  return (view) => (view.actionStarted === undefined ? undefined : fact(view))
+}
