@@ -104,6 +104,7 @@ function explainTarget(whole: TargetRecord, verdict: Verdict | undefined, contex
     hint: hintFor(target, reasonFor(record, verdict), {
       object: facts.get(target),
       said: verdict?.message,
+      ...(facts.lastEvent === undefined ? {} : { lastEvent: facts.lastEvent }),
       lacksNamespace: facts.lacksNamespace,
       ...(record.outcome !== 'progressing' || context.endedBy === undefined ? {} : { endedBy: context.endedBy }),
       ...(deciding === undefined ? {} : detailsOf(deciding, facts)),

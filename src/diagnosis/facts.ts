@@ -51,6 +51,13 @@ export class Facts {
     return this.#store.get({ apiVersion: 'v1', kind: 'Node', name })
   }
 
+  /** The reason of the last event about an object of the target's name, whether it exists or not. */
+  get lastEvent(): string | undefined {
+    const { apiVersion, kind, namespace, name } = this.#record.target
+    const metadata = { name, ...(namespace === undefined ? {} : { namespace }) }
+    return this.#store.eventsOf({ apiVersion, kind, metadata }).at(-1)?.reason
+  }
+
   /** The server answered that it has no namespace of the target's name. */
   get lacksNamespace(): boolean {
     const { namespace } = this.#record.target

@@ -19,6 +19,8 @@ export interface HintDetails {
   readonly said?: string | undefined
   /** The target that ended the gate while this one was open, and how: `deployment/web failed`. */
   readonly endedBy?: string
+  /** The reason of the last event about an object of the target's name. */
+  readonly lastEvent?: string
   /** The server has no namespace of the target's name. */
   readonly lacksNamespace?: boolean
   /** The problem of a pod that is behind this one. */

@@ -1,4 +1,5 @@
 import type { Timeline, Verdict } from '../gate/timeline.ts'
+import { isJobEnd } from '../lifecycle/job.ts'
 import { listNames, missingSubject } from '../lifecycle/wait-for.ts'
 import { didYouMean } from '../plan/nearest.ts'
 import { displayName, type Target } from '../plan/target.ts'
@@ -165,11 +166,14 @@ function absentHint(subject: HintSubject): string {
   const word = kind.toLowerCase()
   if (selector)
     return `Correct the selector, or the labels of what was applied. ${command(subject, 'get', word, '--show-labels')} lists what is there.`
+  const list = command(subject, 'get', word)
+  if (kind === 'Job' && isJobEnd(subject.lastEvent))
+    return `A Job of this name ended before the gate began, and was removed. Raise its ttlSecondsAfterFinished, so that the gate sees how it ends. ${list} lists what is there.`
   const place = inNamespace(subject).replace(' in', ' and in')
   const question = selector === '' ? `Was any ${kind} applied,${place}?` : `Was it applied, under this name${place}?`
   const other =
     namespace === undefined ? '' : ' For another namespace, set the input `namespace`, or write -n after the reference.'
-  return `${question} ${command(subject, 'get', word)} lists what is there.${other}`
+  return `${question} ${list} lists what is there.${other}`
 }
 
 /** What cannot be there, and why: its namespace does not exist. */

@@ -102,11 +102,16 @@ const failures: ReadonlySet<string | undefined> = new Set([
   'FailedIndexes',
 ])
 
+/** Whether an event with this reason reports how a Job ended. */
+export function isJobEnd(reason: string | undefined): boolean {
+  return reason === 'Completed' || failures.has(reason)
+}
+
 /** A Job with `ttlSecondsAfterFinished: 0` is removed at once: the event of its end contains what its condition did. */
 function lastState(job: Job, events: readonly EventObject[]): Job | undefined {
   const hasEnded = ['Complete', 'Failed', 'FailureTarget'].some((type) => condition(job, type)?.status === 'True')
   if (hasEnded) return job
-  const end = events.findLast(({ reason }) => reason === 'Completed' || failures.has(reason))
+  const end = events.findLast(({ reason }) => isJobEnd(reason))
   if (end === undefined) return undefined
   const { reason = '', message = '' } = end
   const lastTransitionTime = lastOccurrence(end)

@@ -396,6 +396,21 @@ describe('the hint knows the usual way out of', () => {
   })
 })
 
+describe('the hint for a Job that is not found', () => {
+  const job = createTarget({ apiVersion: 'batch/v1', kind: 'Job', name: 'migrate' })
+  it.each([
+    [
+      'Completed',
+      /^A Job of this name ended before the gate began, and was removed\. Raise its ttlSecondsAfterFinished/,
+    ],
+    ['BackoffLimitExceeded', /^A Job of this name ended before the gate began/],
+    ['SuccessfulCreate', /^Was it applied/],
+    [undefined, /^Was it applied/],
+  ])('whose last event is %s', (lastEvent, words) => {
+    expect(hintFor(job, 'not-found', lastEvent === undefined ? {} : { lastEvent })).toMatch(words)
+  })
+})
+
 describe('the hint for a target that is not found', () => {
   const absent = (overrides: Partial<Target>, details: HintDetails = {}) =>
     hintFor(createTarget(overrides), 'not-found', details)

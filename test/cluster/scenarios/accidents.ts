@@ -91,4 +91,27 @@ export const accidents: Scenario[] = [
     decidedBy: deploymentComplete('web'),
     takesSeconds: 12,
   },
+  {
+    ...web,
+    name: 'restarted-twice',
+    setup: (stage) => stage.apply(deployment('web', { script: slowStart(8) })),
+    during: async (stage) => {
+      for (const nth of ['1', '2']) {
+        await stage.until('a pod of the last change runs', (view) =>
+          view
+            .all('Pod')
+            .some(
+              ({ metadata, status }) =>
+                (metadata.annotations?.[restartedAt] ?? '0') === `${Number(nth) - 1}` && status.phase === 'Running',
+            ),
+        )
+        const annotations = { [restartedAt]: nth }
+        await stage.patch('Deployment', 'web', { spec: { template: { metadata: { annotations } } } })
+      }
+    },
+    decidedBy: deploymentComplete('web'),
+    takesSeconds: 14,
+  },
 ]
+
+const restartedAt = 'kubectl.kubernetes.io/restartedAt'

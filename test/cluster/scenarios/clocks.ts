@@ -37,4 +37,19 @@ export const clocks: Scenario[] = [
     kubectl,
     takesSeconds: 10,
   },
+  {
+    name: 'paused-over-broken-pods',
+    inputs: { resources, 'stall-timeout': '5s' },
+    setup: async (stage) => {
+      await stage.apply(deployment('web', { script: 'exit 3' }))
+      await stage.until('its pods crash', (view) =>
+        view.all('Pod').some(({ status }) => status.containerStatuses?.[0].restartCount > 1),
+      )
+      await stage.apply(deployment('web', { image: 'v2' }, { paused: true }))
+    },
+    expect: { outcome: 'stalled', reason: 'paused' },
+    decidedBy: secondsAfterStart(5),
+    takesSeconds: 28,
+    check: ({ log }) => (/crash|exited/.test(log) ? ['the log blames the old pods'] : []),
+  },
 ]

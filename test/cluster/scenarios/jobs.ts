@@ -1,4 +1,4 @@
-import { conditionTrue, deploymentComplete, secondsAfterStart } from '../facts.ts'
+import { conditionTrue, deploymentComplete, eventSeen, secondsAfterStart } from '../facts.ts'
 import { deployment, diesFirst, job, plain, slowStart, stateVolume } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 
@@ -67,6 +67,40 @@ export const jobs: Scenario[] = [
     decidedBy: deploymentComplete('web'),
     takesSeconds: 11,
     check: (_, stage) => (stage.view.get('Job', 'migrate') ? ['the Job was not removed while the gate waited'] : []),
+  },
+  {
+    ...migrate,
+    name: 'job-removed-at-once',
+    setup: (stage) => stage.apply(job('migrate', 'sleep 8', { ttlSecondsAfterFinished: 0 })),
+    expect: isReady,
+    decidedBy: eventSeen('Completed'),
+    takesSeconds: 13,
+  },
+  {
+    ...migrate,
+    name: 'job-removed-at-once-after-failure',
+    setup: (stage) => stage.apply(job('migrate', 'sleep 8; exit 3', { ttlSecondsAfterFinished: 0, backoffLimit: 0 })),
+    expect: { outcome: 'failed', reason: 'job-failed' },
+    decidedBy: eventSeen('BackoffLimitExceeded'),
+    takesSeconds: 13,
+  },
+  {
+    name: 'job-replaced-after-success',
+    inputs: { resources: 'job/migrate\ndeployment/web' },
+    setup: async (stage) => {
+      await stage.apply(job('migrate', 'echo done'))
+      await stage.until('the Job is complete', (view) => conditionTrue('Job', 'migrate', 'Complete')(view))
+      await stage.apply(deployment('web', { script: slowStart(20) }))
+    },
+    during: async (stage) => {
+      await stage.pass(2)
+      await stage.delete('Job', 'migrate', { propagationPolicy: 'Background' })
+      await stage.until('the Job is gone', (view) => view.get('Job', 'migrate') === undefined)
+      await stage.apply(job('migrate', 'echo no such table; exit 3', { backoffLimit: 0 }))
+    },
+    expect: { outcome: 'failed', reason: 'job-failed' },
+    decidedBy: conditionTrue('Job', 'migrate', 'FailureTarget'),
+    takesSeconds: 16,
   },
   {
     name: 'job-longer-than-a-literal-stall-timeout',

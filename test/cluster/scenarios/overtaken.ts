@@ -1,7 +1,9 @@
-import { secondsAfterStart } from '../facts.ts'
-import { deployment, imageName, slowStart } from '../objects.ts'
+import type { KubeObject } from '../api.ts'
+import { secondsAfterStart, setComplete } from '../facts.ts'
+import { daemonSet, deployment, imageName, slowStart, statefulSet } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 import type { Stage } from '../stage.ts'
+import type { View } from '../view.ts'
 
 const web = { inputs: { resources: 'deployment/web' }, kubectl: 'deployment/web', takesSeconds: 6 }
 
@@ -33,6 +35,52 @@ export const overtaken: Scenario[] = [
       stage.decide()
     },
     expect: { outcome: 'superseded', reason: 'rolled-back' },
+  },
+  {
+    ...web,
+    name: 'annotation-undone',
+    setup: async (stage) => {
+      await stage.rollOut(withChecksum(deployment('web'), 'a'))
+      await stage.apply(withChecksum(deployment('web', { script: slowStart(12) }), 'a'))
+      await stage.apply(withChecksum(deployment('web', { script: slowStart(12) }), 'b'))
+    },
+    during: async (stage) => {
+      await stage.until('the changed template has a pod that runs', (view) => runsWithChecksum(view, 'b'))
+      await undo(stage, 'web', '2')
+      stage.decide()
+    },
+    expect: { outcome: 'superseded', reason: 'rolled-back' },
+    takesSeconds: 9,
+  },
+  {
+    name: 'statefulset-annotation-undone',
+    inputs: { resources: 'statefulset/web' },
+    setup: async (stage) => {
+      await stage.apply(withChecksum(statefulSet('web', { script: slowStart(5) }), 'a'))
+      await stage.until('both pods are ready', (view) => setComplete('StatefulSet', 'web', 2)(view))
+      await stage.apply(withChecksum(statefulSet('web', { script: slowStart(5) }), 'b'))
+    },
+    during: async (stage) => {
+      await undoSet(stage, 'StatefulSet', 'web')
+      stage.decide()
+    },
+    expect: { outcome: 'superseded', reason: 'rolled-back' },
+    takesSeconds: 9,
+  },
+  {
+    name: 'daemonset-variable-undone',
+    inputs: { resources: 'daemonset/web' },
+    setup: async (stage) => {
+      await stage.apply(daemonSet('web', { script: slowStart(10) }))
+      await stage.until('its pod is ready', (view) => setComplete('DaemonSet', 'web', 1)(view))
+      await stage.apply(daemonSet('web', { script: slowStart(10), env: [{ name: 'HASH', value: '1' }] }))
+    },
+    during: async (stage) => {
+      await undoSet(stage, 'DaemonSet', 'web')
+      stage.decide()
+    },
+    expect: { outcome: 'superseded', reason: 'rolled-back' },
+    takesSeconds: 12,
   },
   {
     ...web,
@@ -86,4 +134,28 @@ async function undo(stage: Stage, name: string, revision: string): Promise<void>
   const template = structuredClone(replicaSet?.['spec'].template)
   delete template.metadata.labels['pod-template-hash']
   await stage.patch('Deployment', name, [{ op: 'replace', path: '/spec/template', value: template }])
+}
+
+/** The same workload with the checksum of its configuration in its template, as charts write it. */
+function withChecksum(object: KubeObject, checksum: string): KubeObject {
+  const { template, ...spec } = object['spec']
+  const annotations = { 'checksum/config': checksum }
+  return { ...object, spec: { ...spec, template: { ...template, metadata: { ...template.metadata, annotations } } } }
+}
+
+function runsWithChecksum(view: View, checksum: string): boolean {
+  return view
+    .all('Pod')
+    .some(
+      ({ metadata, status }) => metadata.annotations?.['checksum/config'] === checksum && status.phase === 'Running',
+    )
+}
+
+/** What `kubectl rollout undo` does to a StatefulSet or DaemonSet: its oldest ControllerRevision is what it goes back to. */
+async function undoSet(stage: Stage, kind: 'StatefulSet' | 'DaemonSet', name: string): Promise<void> {
+  const revisions = await stage.api.list(`/apis/apps/v1/namespaces/${stage.namespace}/controllerrevisions`)
+  const [oldest] = revisions.toSorted((a, b) => a['revision'] - b['revision'])
+  if (oldest === undefined) throw new Error(`${kind} ${name} has no ControllerRevision`)
+  const { $patch: _directive, ...value } = oldest['data'].spec.template
+  await stage.patch(kind, name, [{ op: 'replace', path: '/spec/template', value }])
 }
