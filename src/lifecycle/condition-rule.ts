@@ -74,6 +74,7 @@ function assessConditions(
   return conclude(object, view, {
     ready,
     readyMessage: words,
+    signals: spoken,
     milestones: [
       createdMilestone,
       {

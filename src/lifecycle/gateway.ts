@@ -59,6 +59,7 @@ function assessGateway(gateway: KubeObject, view: View): Assessment {
   return conclude(gateway, view, {
     ready,
     readyMessage: words,
+    signals: partsOf(gateway).map(({ condition }) => condition),
     milestones: [
       createdMilestone,
       own.length === 0

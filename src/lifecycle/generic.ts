@@ -1,6 +1,5 @@
 import type { KubeObject } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/store.ts'
-import { afterglowUntil } from './afterglow.ts'
 import type { Assessment, Milestone, Problem } from './assessment.ts'
 import { conditionProblem, failingSince, notReconciled, ownProblem, reportedMs } from './condition-problems.ts'
 import { conclude, createdMilestone, type Rule } from './rule.ts'
@@ -33,29 +32,20 @@ function assessGeneric(object: KubeObject, view: View): Assessment {
   const observed = !isUnobserved(object)
   const standing: Standing = observed ? weigh(saysOf(object)) : { meaning: 'progressing', because: [] }
   const isAwaited = observed && standing.meaning === undefined && isStatusAwaited(object, view)
-  const isGood = !isAwaited && (standing.meaning ?? 'ready') === 'ready'
-  const glowsUntil =
-    isGood && standing.meaning === 'ready'
-      ? afterglowUntil(
-          object,
-          standing.because.map(({ condition }) => condition),
-          view,
-        )
-      : undefined
-  const ready = isGood && glowsUntil === undefined
+  const ready = !isAwaited && (standing.meaning ?? 'ready') === 'ready'
   const words = standing.because.map(({ text }) => text).join(', ')
-  const problems = isAwaited ? [notReconciled(object, view)] : isGood ? [] : problemsOf(object, standing, view)
+  const problems = isAwaited ? [notReconciled(object, view)] : ready ? [] : problemsOf(object, standing, view)
   const failure = problems.find(({ proven }) => proven)
   const due = problems
     .filter((problem) => problem.class === 'strike' && !problem.proven)
     .map((problem) => problem.firstSeenAt + standsFor(standing))
-    .concat(glowsUntil ?? [])
   return conclude(object, view, {
     ready,
+    ...(standing.meaning === 'ready' ? { signals: standing.because.map(({ condition }) => condition) } : {}),
     readyMessage: words === '' ? 'exists; it gives no readiness signal, so nothing more can be known' : words,
     milestones: [
       createdMilestone,
-      observedMilestone(object, observed && !isAwaited && glowsUntil === undefined),
+      observedMilestone(object, observed && !isAwaited),
       { name: 'ready', state: ready ? 'done' : 'open', message: words === '' ? readinessWords(ready) : words },
     ],
     problems,

@@ -1,6 +1,5 @@
 import type { KubeObject } from '../cluster/objects.ts'
 import type { HealthCheck } from '../plan/health-checks.ts'
-import { afterglowUntil } from './afterglow.ts'
 import type { Assessment, Problem } from './assessment.ts'
 import { earliest } from './pod-state.ts'
 import { conclude, createdMilestone, type Rule } from './rule.ts'
@@ -31,9 +30,7 @@ function assessHealthCheck(object: KubeObject, check: HealthCheck, view: View): 
   const isInProgress = check.inProgress?.(object).holds === true
   const hasFailed = isObserved && !isInProgress && check.failed?.(object).holds === true
   const current = check.current(object)
-  const isSaid = isObserved && !isInProgress && !hasFailed && current.holds
-  const glowsUntil = isSaid ? afterglowUntil(object, [undefined], view) : undefined
-  const ready = isSaid && glowsUntil === undefined
+  const ready = isObserved && !isInProgress && !hasFailed && current.holds
   const problems: readonly Problem[] = hasFailed ? [failedProblem(object, view)] : []
   const failure = problems.find(({ proven }) => proven)
   const words =
@@ -42,6 +39,7 @@ function assessHealthCheck(object: KubeObject, check: HealthCheck, view: View): 
       : `its health check cannot be evaluated yet: ${current.error}`
   return conclude(object, view, {
     ready,
+    signals: [undefined],
     readyMessage: 'its health check is met',
     milestones: [
       createdMilestone,
@@ -56,10 +54,7 @@ function assessHealthCheck(object: KubeObject, check: HealthCheck, view: View): 
     ],
     problems,
     ...(failure === undefined ? {} : { failure }),
-    ...earliest([
-      glowsUntil,
-      ...problems.map(({ proven, firstSeenAt }) => (proven ? undefined : firstSeenAt + failedMs)),
-    ]),
+    ...earliest(problems.map(({ proven, firstSeenAt }) => (proven ? undefined : firstSeenAt + failedMs))),
     notes: [],
   })
 }

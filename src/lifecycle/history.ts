@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { lastOccurrence } from '../cluster/event-order.ts'
 import type { Container, ContainerStatus, EventObject, KubeObject, Pod } from '../cluster/objects.ts'
 import { countDeaths, type DeathCount, type DeathsSeen, noDeaths, observeDeaths } from './death-count.ts'
@@ -62,6 +63,9 @@ export interface TargetHistory {
   readonly firstSeenAt: number
   /** Its state at first sight. */
   readonly first: KubeObject
+  /** Its present spec, and when that was first seen. */
+  readonly spec: object | undefined
+  readonly specSeenAt: number
   /** The numbers in its status, and when one of them last changed (the first sight counts as a change). */
   readonly counters: string
   readonly countersMovedAt: number
@@ -176,9 +180,21 @@ export function observeTarget(
       ([name, value]) => typeof value === 'number' && name !== 'observedGeneration',
     ),
   )
-  const failures = new Map(failed.map((word) => [word, before?.failures.get(word) ?? now]))
-  if (before === undefined) return { firstSeenAt: now, first: object, counters, countersMovedAt: now, failures }
-  return { ...before, failures, ...(counters === before.counters ? {} : { counters, countersMovedAt: now }) }
+  const isSameSpec = before !== undefined && isDeepStrictEqual(before.spec, object.spec)
+  // A failure of the spec before may be mended by the change.
+  const failures = new Map(failed.map((word) => [word, (isSameSpec ? before.failures.get(word) : undefined) ?? now]))
+  const spec = isSameSpec ? {} : { spec: object.spec, specSeenAt: now }
+  if (before === undefined)
+    return {
+      firstSeenAt: now,
+      first: object,
+      spec: object.spec,
+      specSeenAt: now,
+      counters,
+      countersMovedAt: now,
+      failures,
+    }
+  return { ...before, ...spec, failures, ...(counters === before.counters ? {} : { counters, countersMovedAt: now }) }
 }
 
 /** How often an event stands for what it says. */

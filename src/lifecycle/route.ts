@@ -83,6 +83,7 @@ function assessRoute(route: KubeObject, view: View): Assessment {
   return conclude(route, view, {
     ready,
     readyMessage: words,
+    signals: partsOf(said).map(({ condition }) => condition),
     milestones: [
       createdMilestone,
       observed,

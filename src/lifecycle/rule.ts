@@ -1,6 +1,7 @@
 import type { WatchRequest } from '../cluster/feed.ts'
-import type { EventObject, KubeObject } from '../cluster/objects.ts'
+import type { Condition, EventObject, KubeObject } from '../cluster/objects.ts'
 import type { Assessment, Awaited, Milestone, Problem } from './assessment.ts'
+import { staleUntil } from './stale-status.ts'
 import type { View } from './view.ts'
 
 /** What one kind's lifecycle is: the whole of what the gate needs to know of a kind. */
@@ -57,16 +58,21 @@ export function nameOf({ apiVersion, kind, metadata: { namespace, name } }: Kube
 
 export const createdMilestone: Milestone = { name: 'created', state: 'done', message: 'created' }
 
+/** What a rule has found of an object. */
+interface Found extends Omit<Assessment, 'status' | 'message'> {
+  readonly ready: boolean
+  readonly readyMessage: string
+  /** The conditions by which its status says that it is ready; undefined for what it says otherwise. */
+  readonly signals?: readonly (Condition | undefined)[]
+}
+
 /**
  * Puts an assessment together: failed when a problem is proven, ready when the rule says so, else progressing; the
- * message of one that progresses is that of the first open milestone. An object that is being deleted is never ready.
+ * message of one that progresses is that of the first open milestone. An object that is being deleted is never ready, nor is
+ * one by signals of a status that may be older than its spec.
  */
-export function conclude(
-  object: KubeObject,
-  view: View,
-  found: Omit<Assessment, 'status' | 'message'> & { readonly ready: boolean; readonly readyMessage: string },
-): Assessment {
-  const { ready, readyMessage, ...rest } = found
+export function conclude(object: KubeObject, view: View, found: Found): Assessment {
+  const { ready, readyMessage, signals = [], ...rest } = awaitAnswer(object, view, found)
   const terminating = terminatingProblem(object, view)
   // What is wrong with its pods is of no interest any more.
   const problems = terminating === undefined ? rest.problems : [terminating, ...rest.problems]
@@ -76,6 +82,23 @@ export function conclude(
   if (rest.failure !== undefined) return { ...assessment, status: 'failed', message: rest.failure.message }
   const open = rest.milestones.find(({ state }) => state === 'open')
   return { ...assessment, status: 'progressing', message: terminating?.message ?? open?.message ?? readyMessage }
+}
+
+/** Takes back that an object is ready while that may be about the spec before. */
+function awaitAnswer(object: KubeObject, view: View, found: Found): Found {
+  const until = found.ready && found.signals !== undefined ? staleUntil(object, found.signals, view) : undefined
+  if (until === undefined) return found
+  const message = 'its status may be older than its spec: waiting for its controller'
+  return {
+    ...found,
+    ready: false,
+    milestones: found.milestones.map((each) =>
+      each.name === 'ready' || (each.name === 'observed' && each.state === 'done')
+        ? { name: each.name, state: 'open', message }
+        : each,
+    ),
+    recheckAt: Math.min(until, found.recheckAt ?? until),
+  }
 }
 
 function omitFailure({ failure: _failure, ...assessment }: Assessment): Assessment {

@@ -1,6 +1,5 @@
 import type { Condition, KubeObject } from '../cluster/objects.ts'
 import type { WaitFor } from '../plan/target.ts'
-import { afterglowUntil } from './afterglow.ts'
 import type { Assessment } from './assessment.ts'
 import { isCondition, isStale } from './conditions.ts'
 import { compileJsonPath } from './jsonpath.ts'
@@ -31,11 +30,10 @@ export function waitForRule(waitFor: WaitFor, kindRule: Pick<Rule, 'lastState'> 
 }
 
 function assessWaitFor(object: KubeObject, waitFor: WaitFor, view: View): Assessment {
-  const { met: isSaid, message, because = [] } = evaluate(object, waitFor)
-  const glowsUntil = isSaid && because.length > 0 ? afterglowUntil(object, because, view) : undefined
-  const met = isSaid && glowsUntil === undefined
+  const { met, message, signals } = evaluate(object, waitFor)
   const assessment = conclude(object, view, {
     ready: met,
+    ...(signals === undefined ? {} : { signals }),
     readyMessage: message,
     milestones: [
       createdMilestone,
@@ -43,7 +41,6 @@ function assessWaitFor(object: KubeObject, waitFor: WaitFor, view: View): Assess
       { name: 'ready', state: met ? 'done' : 'open', message },
     ],
     problems: [],
-    ...(glowsUntil === undefined ? {} : { recheckAt: glowsUntil }),
     notes: [],
   })
   // Being deleted is the way to the wish, not in its way.
@@ -54,7 +51,7 @@ interface Said {
   readonly met: boolean
   readonly message: string
   /** The conditions by which the status says so; undefined for what it says otherwise. */
-  readonly because?: readonly (Condition | undefined)[]
+  readonly signals?: readonly (Condition | undefined)[]
 }
 
 /** What a wish names and its object does not have, and what there is in its place. */
@@ -127,7 +124,7 @@ function evaluate(object: KubeObject, waitFor: WaitFor): Said {
       const others = missing === undefined ? '' : `: there are ${listNames(missing.existing)}`
       const words =
         found === undefined ? `is not reported yet${others}` : `${state}${found.message ? `: ${found.message}` : ''}`
-      return { met, message: `condition ${waitFor.condition} ${words}`, because: [found] }
+      return { met, message: `condition ${waitFor.condition} ${words}`, signals: [found] }
     }
     case 'jsonpath': {
       const values = compileJsonPath(waitFor.path)?.(object) ?? []
@@ -142,7 +139,7 @@ function evaluate(object: KubeObject, waitFor: WaitFor): Said {
       return {
         met: isWished && isPresent,
         message: `${waitFor.path} is ${words}${isPresent ? '' : ' of an older generation'}`,
-        because: [undefined],
+        signals: [undefined],
       }
     }
   }
