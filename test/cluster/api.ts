@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { Agent, request } from 'node:https'
 import { createInterface } from 'node:readline'
 import { parse } from 'yaml'
+import { withToken } from './kubeconfig.ts'
 
 /** A Kubernetes object as far as the tests look into it. */
 export interface KubeObject {
@@ -45,12 +46,14 @@ export class ApiError extends Error {
  * so that a mistake there cannot hide itself.
  */
 export class Api {
+  private readonly kubeconfig: string
   private readonly server: URL
   private readonly agent: Agent
   private readonly headers: Record<string, string>
 
   /** @param kubeconfig the content of a kubeconfig whose current context has a token or a client certificate in it */
   constructor(kubeconfig: string) {
+    this.kubeconfig = kubeconfig
     const config = parse(kubeconfig)
     const { context } = named(config.contexts, config['current-context'])
     const { cluster } = named(config.clusters, context.cluster)
@@ -68,6 +71,11 @@ export class Api {
 
   static fromFile(path: string): Api {
     return new Api(readFileSync(path, 'utf8'))
+  }
+
+  /** The same server, as another user. */
+  withToken(token: string): Api {
+    return new Api(withToken(this.kubeconfig, token))
   }
 
   get(path: string): Promise<KubeObject> {

@@ -7,9 +7,11 @@ import type { Api } from './api.ts'
 import { hasNamespaceDefaults } from './cluster.ts'
 import { until } from './command.ts'
 import { breachesOf } from './contract.ts'
+import { serverOf, withPort } from './kubeconfig.ts'
 import { type KubectlAnswer, rolloutStatus } from './kubectl.ts'
 import type { Scenario } from './scenario.ts'
 import { Stage } from './stage.ts'
+import { TcpProxy } from './tcp-proxy.ts'
 import { View } from './view.ts'
 
 /** The cluster that scenarios are played on. */
@@ -92,16 +94,18 @@ async function playIn(
 ): Promise<Verdict> {
   const moment: Moment = {}
   let send: (signal: NodeJS.Signals) => void = () => {}
-  const stage = new Stage(
-    theatre.api,
+  const proxy = scenario.proxied ? await TcpProxy.start(serverOf(theatre.kubeconfig)) : undefined
+  const stage = new Stage({
+    api: theatre.api,
     namespace,
     view,
-    join(folder, 'workspace'),
-    (signal) => send(signal),
-    (at) => {
+    workspace: join(folder, 'workspace'),
+    proxy,
+    send: (signal) => send(signal),
+    onDecided: (at) => {
       moment.told = at
     },
-  )
+  })
   try {
     await scenario.setup?.(stage)
     const onStart = (process: ChildProcess) => {
@@ -110,6 +114,7 @@ async function playIn(
     return await playOn(stage, scenario, theatre, { folder, complaints, moment, onStart })
   } finally {
     await scenario.after?.(stage)
+    await proxy?.close()
   }
 }
 
@@ -133,7 +138,9 @@ async function playOn(
   { folder, complaints, moment, onStart }: Backstage,
 ): Promise<Verdict> {
   const { view, namespace } = stage
-  const kubeconfig = scenario.kubeconfig?.(theatre.kubeconfig) ?? theatre.kubeconfig
+  const direct = theatre.kubeconfig
+  const reachable = scenario.proxied ? withPort(direct, stage.proxy.port) : direct
+  const kubeconfig = scenario.kubeconfig?.(reachable, stage) ?? reachable
   const action = startAction(folder, {
     kubeconfig,
     namespace,
@@ -171,7 +178,10 @@ async function playOn(
   const answer = await answerOf(kubectl)
 
   complaints.push(...judge(scenario, run, decidedAt, answer))
-  complaints.push(...breachesOf(run, secretsOf(kubeconfig)), ...((await scenario.check?.(run, stage)) ?? []))
+  complaints.push(
+    ...breachesOf(run, [...secretsOf(kubeconfig), ...stage.tokens.values()]),
+    ...((await scenario.check?.(run, stage)) ?? []),
+  )
   return {
     scenario,
     outcome: run.outputs['outcome'] ?? '-',

@@ -16,8 +16,10 @@ export interface Scenario {
   during?(stage: Stage): Promise<void>
   /** Takes away what does not go with the namespace, however it went. */
   after?(stage: Stage): Promise<void>
-  /** Changes the kubeconfig that the action gets. */
-  kubeconfig?(content: string): string
+  /** The action reaches the API server through `stage.proxy`. */
+  proxied?: boolean
+  /** The input `kubeconfig`, made from the administrator's after `setup`. */
+  kubeconfig?(content: string, stage: Stage): string
   expect: {
     outcome: string
     /** Left out where any will do. */

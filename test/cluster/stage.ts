@@ -1,8 +1,9 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { type Api, ApiError, type KubeObject } from './api.ts'
 import { isComplete } from './facts.ts'
+import type { TcpProxy } from './tcp-proxy.ts'
 import { isWatched, type View } from './view.ts'
 
 const resources: Record<string, string> = {
@@ -12,6 +13,8 @@ const resources: Record<string, string> = {
   Secret: '/api/v1/namespaces/{}/secrets',
   ConfigMap: '/api/v1/namespaces/{}/configmaps',
   ServiceAccount: '/api/v1/namespaces/{}/serviceaccounts',
+  Role: '/apis/rbac.authorization.k8s.io/v1/namespaces/{}/roles',
+  RoleBinding: '/apis/rbac.authorization.k8s.io/v1/namespaces/{}/rolebindings',
   ResourceQuota: '/api/v1/namespaces/{}/resourcequotas',
   LimitRange: '/api/v1/namespaces/{}/limitranges',
   Node: '/api/v1/nodes',
@@ -35,34 +38,41 @@ const resources: Record<string, string> = {
   HorizontalPodAutoscaler: '/apis/autoscaling/v2/namespaces/{}/horizontalpodautoscalers',
 }
 
+/** What a stage is made of. */
+export interface StageParts {
+  api: Api
+  namespace: string
+  view: View
+  /** The folder that the action runs in. */
+  workspace: string
+  /** The proxy between the action and the API server, where the scenario has one. */
+  proxy: TcpProxy | undefined
+  /** Passes a signal to the action's process. */
+  send: (signal: NodeJS.Signals) => void
+  /** Gets the time since when the outcome follows from what was done, in milliseconds since 1970. */
+  onDecided: (at: number) => void
+}
+
 /** Where one scenario plays: a namespace of its own, what the API shows of it, and the means to act in it. */
 export class Stage {
   readonly api: Api
   readonly namespace: string
   readonly view: View
-  private readonly workspace: string
-  private readonly send: (signal: NodeJS.Signals) => void
-  private readonly onDecided: (at: number) => void
+  /** Tokens that the scenario made, by the names of their users. The action may not show them. */
+  readonly tokens = new Map<string, string>()
+  private readonly parts: StageParts
 
-  /**
-   * @param workspace the folder that the action runs in
-   * @param send passes a signal to the action's process
-   * @param onDecided is told since when the outcome follows from what was done, in milliseconds since 1970
-   */
-  constructor(
-    api: Api,
-    namespace: string,
-    view: View,
-    workspace: string,
-    send: (signal: NodeJS.Signals) => void,
-    onDecided: (at: number) => void,
-  ) {
-    this.api = api
-    this.namespace = namespace
-    this.view = view
-    this.workspace = workspace
-    this.send = send
-    this.onDecided = onDecided
+  constructor(parts: StageParts) {
+    this.parts = parts
+    this.api = parts.api
+    this.namespace = parts.namespace
+    this.view = parts.view
+  }
+
+  /** The proxy between the action and the API server. Throws unless the scenario is `proxied`. */
+  get proxy(): TcpProxy {
+    if (this.parts.proxy === undefined) throw new Error('the scenario is not proxied')
+    return this.parts.proxy
   }
 
   /** The API's path of an object, in the stage's namespace where its kind has one. */
@@ -114,9 +124,14 @@ export class Stage {
 
   /** Writes a file of the repository that the action finds checked out. */
   write(name: string, content: string): void {
-    const path = join(this.workspace, name)
+    const path = join(this.parts.workspace, name)
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, content)
+  }
+
+  /** Reads such a file. */
+  read(name: string): string {
+    return readFileSync(join(this.parts.workspace, name), 'utf8')
   }
 
   /** Lets time pass, where the lateness of something is what is tested. */
@@ -138,11 +153,11 @@ export class Stage {
 
   /** Sends the action a signal, as the runner does when the job is cancelled. */
   signal(signal: NodeJS.Signals): void {
-    this.send(signal)
+    this.parts.send(signal)
   }
 
   /** Notes that the outcome follows from what has just been done, after so many seconds. */
   decide(afterSeconds = 0): void {
-    this.onDecided(Date.now() + afterSeconds * 1000)
+    this.parts.onDecided(Date.now() + afterSeconds * 1000)
   }
 }

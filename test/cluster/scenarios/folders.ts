@@ -1,10 +1,10 @@
 import { stringify } from 'yaml'
-import { ApiError, type KubeObject } from '../api.ts'
-import { until } from '../command.ts'
+import type { KubeObject } from '../api.ts'
 import { all, conditionTrue, deploymentComplete, pullRefused } from '../facts.ts'
 import { autoscaler, container, deployment, job, plain, service, slowStart } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 import type { Stage } from '../stage.ts'
+import { applyWidget, removeWidgetDefinition, widget, widgetDefinition, widgetGroup } from '../widgets.ts'
 
 /** Whole folders of manifests, as `kubectl apply -f` takes them. */
 export const folders: Scenario[] = [
@@ -13,14 +13,13 @@ export const folders: Scenario[] = [
     inputs: { manifests: 'everything.yaml' },
     setup: async (stage) => {
       const objects = manyKinds(stage)
-      stage.write('everything.yaml', yaml(...objects, widget(stage)))
+      stage.write('everything.yaml', yaml(...objects, widget(stage, 'web')))
       await stage.apply(...objects)
-      await until('the kind of the folder is served', 30, () => isServed(stage))
-      await stage.api.apply(`${widgets(stage)}/web`, widget(stage))
+      await applyWidget(stage, 'web')
     },
     after: async (stage) => {
-      await stage.remove('CustomResourceDefinition', `widgets.${group(stage)}`)
-      await stage.remove('APIService', `v1.extra.${group(stage)}`)
+      await removeWidgetDefinition(stage)
+      await stage.remove('APIService', `v1.extra.${widgetGroup(stage)}`)
       await stage.remove('Namespace', `${stage.namespace}-extra`)
     },
     kubectl: 'deployment/web',
@@ -51,29 +50,6 @@ function yaml(...objects: KubeObject[]): string {
   return objects.map((object) => stringify(object)).join('---\n')
 }
 
-/** Where the objects of the stage's own kind are. */
-const widgets = (stage: Stage) => `/apis/${group(stage)}/v1/namespaces/${stage.namespace}/widgets`
-
-const widget = (stage: Stage): KubeObject => ({
-  apiVersion: `${group(stage)}/v1`,
-  kind: 'Widget',
-  metadata: { name: 'web' },
-  spec: { size: 'small' },
-})
-
-/** The API server answers 404, and then for a moment 429, before a new kind's storage is there. */
-async function isServed(stage: Stage): Promise<boolean> {
-  try {
-    await stage.api.get(widgets(stage))
-    return true
-  } catch (error) {
-    if (error instanceof ApiError && [404, 429].includes(error.status)) return false
-    throw error
-  }
-}
-
-const group = ({ namespace }: Stage) => `${namespace}.example.com`
-
 /** One object of every kind that is often applied and that this cluster can make ready. */
 function manyKinds(stage: Stage): KubeObject[] {
   const name = 'web'
@@ -82,12 +58,12 @@ function manyKinds(stage: Stage): KubeObject[] {
   const paths = [{ path: '/', pathType: 'Prefix', backend }]
   return [
     plain('Namespace', `${stage.namespace}-extra`),
-    definition(stage),
+    widgetDefinition(stage),
     {
       apiVersion: 'apiregistration.k8s.io/v1',
       kind: 'APIService',
-      metadata: { name: `v1.extra.${group(stage)}` },
-      spec: { group: `extra.${group(stage)}`, version: 'v1', groupPriorityMinimum: 1000, versionPriority: 10 },
+      metadata: { name: `v1.extra.${widgetGroup(stage)}` },
+      spec: { group: `extra.${widgetGroup(stage)}`, version: 'v1', groupPriorityMinimum: 1000, versionPriority: 10 },
     },
     plain('ServiceAccount', name),
     plain('ConfigMap', name, { data: { MODE: 'fast' } }),
@@ -117,19 +93,4 @@ function manyKinds(stage: Stage): KubeObject[] {
     job('migrate', 'sleep 2'),
     { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'debug' }, spec: { containers: [container()] } },
   ]
-}
-
-function definition(stage: Stage): KubeObject {
-  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } }
-  return {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: { name: `widgets.${group(stage)}` },
-    spec: {
-      group: group(stage),
-      scope: 'Namespaced',
-      names: { plural: 'widgets', singular: 'widget', kind: 'Widget' },
-      versions: [{ name: 'v1', served: true, storage: true, schema }],
-    },
-  }
 }

@@ -1,8 +1,10 @@
 import type { Scenario } from '../scenario.ts'
+import { access } from './access.ts'
 import { accidents } from './accidents.ts'
 import { admission } from './admission.ts'
 import { before } from './before.ts'
 import { clocks } from './clocks.ts'
+import { connections } from './connections.ts'
 import { deaths } from './deaths.ts'
 import { digests } from './digests.ts'
 import { failing } from './failing.ts'
@@ -13,6 +15,7 @@ import { missing } from './missing.ts'
 import { nodes } from './nodes.ts'
 import { overtaken } from './overtaken.ts'
 import { placement } from './placement.ts'
+import { removals } from './removals.ts'
 import { services } from './services.ts'
 import { sets } from './sets.ts'
 import { shell } from './shell.ts'
@@ -39,6 +42,9 @@ export const scenarios: readonly Scenario[] = [
   ...folders,
   ...clocks,
   ...overtaken,
+  ...connections,
+  ...access,
+  ...removals,
   ...shell,
 ]
 

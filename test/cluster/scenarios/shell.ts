@@ -1,5 +1,5 @@
-import { parse, stringify } from 'yaml'
 import { secondsAfterStart } from '../facts.ts'
+import { withToken } from '../kubeconfig.ts'
 import { deployment, imageName } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 
@@ -21,19 +21,10 @@ export const shell: Scenario[] = [
   {
     name: 'wrong-token',
     inputs: { resources: 'deployment/web' },
-    kubeconfig: withToken('not-the-one'),
+    kubeconfig: (content) => withToken(content, 'not-the-one'),
     setup: (stage) => stage.apply(deployment('web')),
     expect: { outcome: 'misconfigured' },
     decidedBy: secondsAfterStart(0),
     takesSeconds: 3,
   },
 ]
-
-/** Every user of the kubeconfig with this token as the only credential. */
-function withToken(token: string): (kubeconfig: string) => string {
-  return (kubeconfig) => {
-    const config = parse(kubeconfig)
-    for (const entry of config.users) entry.user = { token }
-    return stringify(config)
-  }
-}

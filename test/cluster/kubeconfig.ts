@@ -1,0 +1,29 @@
+import { parse, stringify } from 'yaml'
+
+/** The kubeconfig with this token as the only credential of every user. */
+export function withToken(kubeconfig: string, token: string): string {
+  const config = parse(kubeconfig)
+  for (const entry of config.users) entry.user = { token }
+  return stringify(config)
+}
+
+/** The kubeconfig with another port of the same host in the address of every cluster. */
+export function withPort(kubeconfig: string, port: number): string {
+  const config = parse(kubeconfig)
+  for (const { cluster } of config.clusters) {
+    const url = new URL(cluster.server)
+    url.port = String(port)
+    cluster.server = url.origin
+  }
+  return stringify(config)
+}
+
+/** Host and port of the current context's API server. */
+export function serverOf(kubeconfig: string): { host: string; port: number } {
+  const config = parse(kubeconfig)
+  // biome-ignore lint/suspicious/noExplicitAny: the entries of a kubeconfig's lists are what its author wrote
+  const byName = (entries: any[], name: string) => entries.find((entry) => entry.name === name)
+  const { context } = byName(config.contexts, config['current-context'])
+  const { hostname, port } = new URL(byName(config.clusters, context.cluster).cluster.server)
+  return { host: hostname, port: Number(port || 443) }
+}

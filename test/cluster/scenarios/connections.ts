@@ -1,0 +1,238 @@
+import { all, deploymentComplete, secondsAfterStart } from '../facts.ts'
+import { deployment, plain, slowStart } from '../objects.ts'
+import { type Rollout, rollouts, untilDecided } from '../rollouts.ts'
+import type { Scenario } from '../scenario.ts'
+import type { Stage } from '../stage.ts'
+
+const web = { inputs: { resources: 'deployment/web' }, proxied: true }
+const unreachable = { outcome: 'unknown', reason: 'api-unreachable' }
+const neverReached = { outcome: 'misconfigured', reason: 'api-unreachable' }
+
+/** An outage of the connections between the action and the API server. */
+interface Outage {
+  name: string
+  begin(stage: Stage): void | Promise<void>
+  /** How long it lasts at least; it always lasts until the API shows how the rollout ends. */
+  atLeastSeconds: number
+  /** How much later the action may know: until it notices that a connection is dead, or tries again. */
+  withinSeconds: number
+}
+
+const halfOpen: Outage = {
+  name: 'half-open',
+  begin: ({ proxy }) => proxy.halfOpen(),
+  // Longer than the action waits for the first byte, so that its question whether the server is there is lost too.
+  atLeastSeconds: 45,
+  withinSeconds: 45,
+}
+const resets: Outage = { name: 'resets', begin: ({ proxy }) => proxy.reset(), atLeastSeconds: 10, withinSeconds: 15 }
+const refused: Outage = { name: 'refused', begin: ({ proxy }) => proxy.refuse(), atLeastSeconds: 10, withinSeconds: 15 }
+
+/** An outage of less than two minutes changes no verdict. */
+function thenBack({ name, begin, atLeastSeconds, withinSeconds }: Outage, rollout: Rollout): Scenario {
+  return {
+    ...web,
+    name: `${name}-then-back-${rollout.name}`,
+    setup: (stage) => stage.apply(rollout.deployment),
+    during: async (stage) => {
+      await begin(stage)
+      await Promise.all([stage.pass(atLeastSeconds), untilDecided(stage, rollout)])
+      await stage.proxy.pass()
+      stage.decide()
+    },
+    expect: rollout.expect,
+    withinSeconds,
+    takesSeconds: Math.max(atLeastSeconds, rollout.takesSeconds) + withinSeconds / 2,
+  }
+}
+
+/** After two minutes without an answer nobody knows how the rollout went, whatever it did meanwhile. */
+function forGood({ name, begin }: Outage, rollout: Rollout): Scenario {
+  return {
+    ...web,
+    name: `${name}-for-good-${rollout.name}`,
+    setup: (stage) => stage.apply(rollout.deployment),
+    during: async (stage) => {
+      await begin(stage)
+      // The last answer came a moment before.
+      stage.decide(118)
+    },
+    expect: unreachable,
+    takesSeconds: 155,
+  }
+}
+
+/** The gate's timeout ends nothing but the gate when the last 30 s had no answer. */
+function atTheTimeout(rollout: Rollout): Scenario {
+  return {
+    ...web,
+    name: `half-open-at-the-timeout-${rollout.name}`,
+    inputs: { ...web.inputs, timeout: '40s' },
+    setup: (stage) => stage.apply(rollout.deployment),
+    during: async ({ proxy }) => proxy.halfOpen(),
+    expect: unreachable,
+    decidedBy: secondsAfterStart(40),
+    takesSeconds: 42,
+  }
+}
+
+/** Connections that die without a word, while new ones work: a NAT gateway has lost its state. */
+function lost(rollout: Rollout): Scenario {
+  return {
+    ...web,
+    name: `connections-lost-${rollout.name}`,
+    setup: (stage) => stage.apply(rollout.deployment),
+    during: async ({ proxy }) => proxy.silence(),
+    expect: rollout.expect,
+    decidedBy: rollout.decidedBy,
+    withinSeconds: 35,
+    takesSeconds: 36,
+  }
+}
+
+/** Connections that are closed every few seconds. */
+function cut(rollout: Rollout): Scenario {
+  return {
+    ...web,
+    name: `cut-again-and-again-${rollout.name}`,
+    setup: (stage) => stage.apply(rollout.deployment),
+    during: async (stage) => {
+      let isDecided = false
+      const decided = untilDecided(stage, rollout).finally(() => {
+        isDecided = true
+      })
+      while (!isDecided) {
+        stage.proxy.cut()
+        await Promise.race([decided, stage.pass(3)])
+      }
+    },
+    expect: rollout.expect,
+    decidedBy: rollout.decidedBy,
+    takesSeconds: rollout.takesSeconds + 2,
+  }
+}
+
+/** A slow network, from the beginning. */
+function slow(rollout: Rollout): Scenario {
+  return {
+    ...web,
+    name: `slow-${rollout.name}`,
+    setup: async (stage) => {
+      stage.proxy.slow({ latencyMs: 300, pieceBytes: 2048, pauseMs: 20 })
+      await stage.apply(rollout.deployment)
+    },
+    expect: rollout.expect,
+    decidedBy: rollout.decidedBy,
+    takesSeconds: rollout.takesSeconds + 5,
+  }
+}
+
+/** Deadlines that pass while nothing can be known: each waits for an answer. */
+const deadlines: Scenario[] = [
+  {
+    ...web,
+    name: 'half-open-across-the-stall-timeout',
+    inputs: { ...web.inputs, 'stall-timeout': '15s' },
+    setup: (stage) => stage.apply(deployment('web', { script: slowStart(10) })),
+    during: async (stage) => {
+      stage.proxy.halfOpen()
+      await stage.pass(40)
+      await stage.proxy.pass()
+      stage.decide()
+    },
+    expect: { outcome: 'ready', reason: '' },
+    withinSeconds: 45,
+    takesSeconds: 60,
+  },
+  {
+    ...web,
+    name: 'half-open-while-it-is-created',
+    inputs: { resources: 'configmap/settings\ndeployment/web' },
+    setup: (stage) => stage.apply(plain('ConfigMap', 'settings')),
+    during: async (stage) => {
+      stage.proxy.halfOpen()
+      await stage.apply(deployment('web'))
+      await stage.pass(40)
+      await stage.proxy.pass()
+      stage.decide()
+    },
+    expect: { outcome: 'ready', reason: '' },
+    withinSeconds: 45,
+    takesSeconds: 60,
+  },
+  {
+    ...web,
+    name: 'half-open-while-it-is-replaced',
+    setup: (stage) => stage.apply(deployment('web', { readiness: 'never' })),
+    during: async (stage) => {
+      await stage.delete('Deployment', 'web')
+      await stage.until('the deployment is gone', (view) => !view.get('Deployment', 'web'))
+      await stage.pass(1)
+      stage.proxy.halfOpen()
+      await stage.apply(deployment('web'))
+      await stage.pass(20)
+      await stage.proxy.pass()
+      stage.decide()
+    },
+    expect: { outcome: 'ready', reason: '' },
+    withinSeconds: 45,
+    takesSeconds: 45,
+  },
+  {
+    ...web,
+    // The rollout is complete before the deadline, and the answer that shows it comes 8 s later.
+    name: 'slow-answer-at-the-stall-timeout',
+    inputs: { ...web.inputs, 'stall-timeout': '10s' },
+    setup: (stage) => stage.apply(deployment('web', { script: slowStart(17) })),
+    during: async ({ proxy }) => proxy.slow({ latencyMs: 4_000, pieceBytes: 16_384 }),
+    expect: { outcome: 'ready', reason: '' },
+    decidedBy: deploymentComplete('web'),
+    withinSeconds: 30,
+    takesSeconds: 40,
+  },
+]
+
+/** A server that cannot be reached from the beginning: the user's mistake, once it was tried for 30 s. */
+const beginnings: Scenario[] = [
+  {
+    ...web,
+    name: 'refused-from-the-start',
+    setup: ({ proxy }) => proxy.refuse(),
+    expect: neverReached,
+    decidedBy: secondsAfterStart(30),
+    takesSeconds: 31,
+  },
+  {
+    ...web,
+    name: 'half-open-from-the-start',
+    setup: async ({ proxy }) => proxy.halfOpen(),
+    expect: neverReached,
+    decidedBy: secondsAfterStart(30),
+    takesSeconds: 31,
+  },
+  {
+    ...web,
+    name: 'refused-at-the-start-then-back',
+    setup: async (stage) => {
+      await stage.apply(deployment('web'))
+      await stage.proxy.refuse()
+      void stage.pass(12).then(() => stage.proxy.pass())
+    },
+    expect: { outcome: 'ready', reason: '' },
+    decidedBy: all(deploymentComplete('web'), secondsAfterStart(11)),
+    takesSeconds: 16,
+  },
+]
+
+/** Rollouts whose connections to the API server are disturbed. */
+export const connections: Scenario[] = [
+  ...rollouts.flatMap((rollout) => [
+    ...[halfOpen, resets, refused].flatMap((outage) => [thenBack(outage, rollout), forGood(outage, rollout)]),
+    atTheTimeout(rollout),
+    lost(rollout),
+    cut(rollout),
+    slow(rollout),
+  ]),
+  ...deadlines,
+  ...beginnings,
+]

@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs'
+import type { ActionRun } from '../action.ts'
+import { type Rollout, rollouts, untilDecided } from '../rollouts.ts'
+import type { Scenario } from '../scenario.ts'
+import type { Stage } from '../stage.ts'
+import { applyWidget, removeWidgetDefinition, widgetDefinition, widgetGroup } from '../widgets.ts'
+
+const deleted = { outcome: 'failed', reason: 'deleted' }
+
+/** The rollout's namespace is deleted: its controller begins 5 s later, and takes the pods first. */
+function namespaceDeleted(rollout: Rollout): Scenario {
+  return {
+    name: `namespace-deleted-${rollout.name}`,
+    inputs: { resources: 'deployment/web' },
+    setup: (stage) => stage.apply(rollout.deployment),
+    during: async (stage) => {
+      await stage.api.delete(`/api/v1/namespaces/${stage.namespace}`)
+      await stage.until('the deployment is gone', (view) => !view.get('Deployment', 'web'))
+      // A name has 5 s to come back.
+      stage.decide(5)
+    },
+    expect: deleted,
+    takesSeconds: 16,
+    check: ({ outputs }, { namespace }) =>
+      outputs['message']?.includes(namespace) ? [] : [`the message does not name the namespace: ${outputs['message']}`],
+  }
+}
+
+/** The kind of one target is deleted, with all its objects; the other target is judged as ever. */
+function definitionDeleted(rollout: Rollout): Scenario {
+  return {
+    name: `crd-deleted-${rollout.name}`,
+    inputs: { 'fail-fast': 'false' },
+    inputsFrom: (stage) => ({ resources: `deployment/web\nwidgets.${widgetGroup(stage)}/web` }),
+    setup: async (stage) => {
+      await stage.apply(widgetDefinition(stage))
+      await applyWidget(stage, 'web')
+      await stage.apply(rollout.deployment)
+    },
+    during: async (stage) => {
+      await removeWidgetDefinition(stage)
+      await untilDecided(stage, rollout)
+      stage.decide()
+    },
+    after: removeWidgetDefinition,
+    expect: deleted,
+    takesSeconds: rollout.takesSeconds + 2,
+    check: (run) => [
+      ...expectTarget(run, 'deployment.apps/web', rollout.expect),
+      ...expectTarget(run, 'widget', deleted),
+    ],
+  }
+}
+
+/** One kind cannot be read for a while, after its object was ready: its conversion webhook is down. */
+function kindUnreadable(rollout: Rollout): Scenario {
+  const isReady = rollout.expect.outcome === 'ready'
+  return {
+    name: `kind-unreadable-${rollout.name}`,
+    inputs: {},
+    inputsFrom: (stage) => ({ resources: `deployment/web\nwidget.v2.${widgetGroup(stage)}/web` }),
+    setup: async (stage) => {
+      await stage.apply(widgetDefinition(stage, ['v1', 'v2']))
+      await applyWidget(stage, 'web')
+      await stage.apply(rollout.deployment)
+    },
+    during: async (stage) => {
+      await convertBy(stage, { strategy: 'Webhook', webhook: brokenWebhook })
+      await untilDecided(stage, rollout)
+      if (isReady) {
+        await stage.pass(5)
+        await convertBy(stage, { strategy: 'None', webhook: null })
+      }
+      stage.decide()
+    },
+    after: removeWidgetDefinition,
+    expect: rollout.expect,
+    takesSeconds: rollout.takesSeconds + 10,
+  }
+}
+
+const brokenWebhook = { clientConfig: { url: 'https://127.0.0.1:1/convert' }, conversionReviewVersions: ['v1'] }
+
+async function convertBy(stage: Stage, conversion: object): Promise<void> {
+  await stage.patch('CustomResourceDefinition', `widgets.${widgetGroup(stage)}`, { spec: { conversion } })
+}
+
+/** Complaints unless the report has this outcome of the first target whose name begins so. */
+function expectTarget({ outputs }: ActionRun, name: string, { outcome, reason = '' }: Scenario['expect']): string[] {
+  const report = JSON.parse(readFileSync(outputs['report'] ?? '', 'utf8'))
+  const targets: { target: string; outcome: string; reason?: string }[] = report.targets
+  const target = targets.find((each) => each.target.startsWith(name))
+  const isExpected = target?.outcome === outcome && (target.reason ?? '') === reason
+  return isExpected
+    ? []
+    : [`${name} is ${target?.outcome ?? 'missing'} ${target?.reason ?? ''} instead of ${outcome} ${reason}`]
+}
+
+/** Rollouts whose namespace, or a kind that they consist of, goes away. */
+export const removals: Scenario[] = rollouts.flatMap((rollout) => [
+  namespaceDeleted(rollout),
+  definitionDeleted(rollout),
+  kindUnreadable(rollout),
+])
