@@ -1,7 +1,7 @@
 import type { KubeObject } from './api.ts'
 import { until } from './command.ts'
 import { containerDied, deploymentComplete, type Fact, pullRefused } from './facts.ts'
-import { deployment, slowStart } from './objects.ts'
+import { deployment, slowStart, template } from './objects.ts'
 import type { Scenario } from './scenario.ts'
 import type { Stage } from './stage.ts'
 
@@ -12,34 +12,44 @@ export interface Rollout {
   expect: Scenario['expect']
   /** When the API shows how it ends. */
   decidedBy: Fact
-  /** How long that takes. */
+  /** How long that takes from `release` on. */
   takesSeconds: number
 }
 
-/** One rollout that becomes ready and two that fail, none of which is decided in its first 12 seconds. */
+/** Keeps pods from being scheduled until `release` takes it away, however long the action takes to start. */
+const held = { schedulingGates: [{ name: 'tests/hold' }] }
+
+/** One rollout that becomes ready and two that fail, all of them held until `release`, and for 12 seconds after it undecided. */
 export const rollouts: readonly Rollout[] = [
   {
     name: 'healthy',
-    deployment: deployment('web', { script: slowStart(15) }),
+    deployment: deployment('web', {}, template('web', { script: slowStart(15) }, held)),
     expect: { outcome: 'ready', reason: '' },
     decidedBy: deploymentComplete('web'),
     takesSeconds: 18,
   },
   {
     name: 'crashing',
-    deployment: deployment('web', { script: 'echo "no database" >&2; exit 1' }),
+    deployment: deployment('web', {}, template('web', { script: 'echo "no database" >&2; exit 1' }, held)),
     expect: { outcome: 'failed', reason: 'crash-loop' },
     decidedBy: containerDied(3),
     takesSeconds: 32,
   },
   {
     name: 'missing-image',
-    deployment: deployment('web', { image: 'v9', imagePullPolicy: 'Always' }),
+    deployment: deployment('web', {}, template('web', { image: 'v9', imagePullPolicy: 'Always' }, held)),
     expect: { outcome: 'failed', reason: 'image-not-found' },
     decidedBy: pullRefused('not found', 2),
     takesSeconds: 18,
   },
 ]
+
+/** Lets the rollout's pods be scheduled. */
+export async function release(stage: Stage): Promise<void> {
+  const pods = await stage.until('the pods are there', (view) => view.all('Pod').length === 2 && view.all('Pod'))
+  for (const { metadata } of pods)
+    await stage.patch('Pod', metadata.name, [{ op: 'remove', path: '/spec/schedulingGates' }])
+}
 
 /** Waits until the API has shown how the rollout ends, whatever the action sees of it. */
 export async function untilDecided(stage: Stage, { name, decidedBy }: Rollout): Promise<void> {

@@ -1,6 +1,6 @@
 import { withToken } from '../kubeconfig.ts'
 import { deployment } from '../objects.ts'
-import { type Rollout, rollouts, untilDecided } from '../rollouts.ts'
+import { type Rollout, release, rollouts, untilDecided } from '../rollouts.ts'
 import type { Scenario } from '../scenario.ts'
 import type { Stage } from '../stage.ts'
 import { createUser, grantAccess, revokeToken, withdrawAccess } from '../users.ts'
@@ -24,6 +24,7 @@ const begin = (rollout: Rollout) => async (stage: Stage) => {
  */
 async function revokeUnseen(stage: Stage): Promise<void> {
   stage.proxy.halfOpen()
+  await release(stage)
   await revokeToken(stage, user)
 }
 
@@ -86,6 +87,7 @@ function bindingRemoved(rollout: Rollout): Scenario {
       await withdrawAccess(stage, user)
       stage.proxy.cut()
       stage.decide(30)
+      await release(stage)
     },
     expect: forbidden,
     takesSeconds: 36,
@@ -102,6 +104,7 @@ function bindingRestored(rollout: Rollout): Scenario {
     during: async (stage) => {
       await withdrawAccess(stage, user)
       stage.proxy.cut()
+      await release(stage)
       await stage.pass(18)
       await grantAccess(stage, user)
       await untilDecided(stage, rollout)

@@ -1,6 +1,6 @@
 import { all, deploymentComplete, secondsAfterStart } from '../facts.ts'
 import { deployment, plain, slowStart } from '../objects.ts'
-import { type Rollout, rollouts, untilDecided } from '../rollouts.ts'
+import { type Rollout, release, rollouts, untilDecided } from '../rollouts.ts'
 import type { Scenario } from '../scenario.ts'
 import type { Stage } from '../stage.ts'
 
@@ -36,6 +36,7 @@ function thenBack({ name, begin, atLeastSeconds, withinSeconds }: Outage, rollou
     setup: (stage) => stage.apply(rollout.deployment),
     during: async (stage) => {
       await begin(stage)
+      await release(stage)
       await Promise.all([stage.pass(atLeastSeconds), untilDecided(stage, rollout)])
       await stage.proxy.pass()
       stage.decide()
@@ -56,6 +57,7 @@ function forGood({ name, begin }: Outage, rollout: Rollout): Scenario {
       await begin(stage)
       // The last answer came a moment before.
       stage.decide(118)
+      await release(stage)
     },
     expect: unreachable,
     takesSeconds: 155,
@@ -69,7 +71,10 @@ function atTheTimeout(rollout: Rollout): Scenario {
     name: `half-open-at-the-timeout-${rollout.name}`,
     inputs: { ...web.inputs, timeout: '40s' },
     setup: (stage) => stage.apply(rollout.deployment),
-    during: async ({ proxy }) => proxy.halfOpen(),
+    during: async (stage) => {
+      stage.proxy.halfOpen()
+      await release(stage)
+    },
     expect: unreachable,
     decidedBy: secondsAfterStart(40),
     takesSeconds: 42,
@@ -82,7 +87,10 @@ function lost(rollout: Rollout): Scenario {
     ...web,
     name: `connections-lost-${rollout.name}`,
     setup: (stage) => stage.apply(rollout.deployment),
-    during: async ({ proxy }) => proxy.silence(),
+    during: async (stage) => {
+      stage.proxy.silence()
+      await release(stage)
+    },
     expect: rollout.expect,
     decidedBy: rollout.decidedBy,
     withinSeconds: 35,
@@ -97,6 +105,7 @@ function cut(rollout: Rollout): Scenario {
     name: `cut-again-and-again-${rollout.name}`,
     setup: (stage) => stage.apply(rollout.deployment),
     during: async (stage) => {
+      await release(stage)
       let isDecided = false
       const decided = untilDecided(stage, rollout).finally(() => {
         isDecided = true
@@ -121,6 +130,7 @@ function slow(rollout: Rollout): Scenario {
       stage.proxy.slow({ latencyMs: 300, pieceBytes: 2048, pauseMs: 20 })
       await stage.apply(rollout.deployment)
     },
+    during: release,
     expect: rollout.expect,
     decidedBy: rollout.decidedBy,
     takesSeconds: rollout.takesSeconds + 5,
@@ -199,7 +209,7 @@ const beginnings: Scenario[] = [
     name: 'refused-from-the-start',
     setup: ({ proxy }) => proxy.refuse(),
     expect: neverReached,
-    decidedBy: secondsAfterStart(30),
+    decidedBy: secondsAfterStart(28),
     takesSeconds: 31,
   },
   {
@@ -207,7 +217,7 @@ const beginnings: Scenario[] = [
     name: 'half-open-from-the-start',
     setup: async ({ proxy }) => proxy.halfOpen(),
     expect: neverReached,
-    decidedBy: secondsAfterStart(30),
+    decidedBy: secondsAfterStart(28),
     takesSeconds: 31,
   },
   {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { ActionRun } from '../action.ts'
-import { type Rollout, rollouts, untilDecided } from '../rollouts.ts'
+import { type Rollout, release, rollouts, untilDecided } from '../rollouts.ts'
 import type { Scenario } from '../scenario.ts'
 import type { Stage } from '../stage.ts'
 import { applyWidget, removeWidgetDefinition, widgetDefinition, widgetGroup } from '../widgets.ts'
@@ -14,6 +14,7 @@ function namespaceDeleted(rollout: Rollout): Scenario {
     inputs: { resources: 'deployment/web' },
     setup: (stage) => stage.apply(rollout.deployment),
     during: async (stage) => {
+      await release(stage)
       await stage.api.delete(`/api/v1/namespaces/${stage.namespace}`)
       await stage.until('the deployment is gone', (view) => !view.get('Deployment', 'web'))
       // A name has 5 s to come back.
@@ -38,6 +39,7 @@ function definitionDeleted(rollout: Rollout): Scenario {
       await stage.apply(rollout.deployment)
     },
     during: async (stage) => {
+      await release(stage)
       await removeWidgetDefinition(stage)
       await untilDecided(stage, rollout)
       stage.decide()
@@ -66,6 +68,7 @@ function kindUnreadable(rollout: Rollout): Scenario {
     },
     during: async (stage) => {
       await convertBy(stage, { strategy: 'Webhook', webhook: brokenWebhook })
+      await release(stage)
       await untilDecided(stage, rollout)
       if (isReady) {
         await stage.pass(5)
