@@ -68,6 +68,8 @@ function kindUnreadable(rollout: Rollout): Scenario {
     },
     during: async (stage) => {
       await convertBy(stage, { strategy: 'Webhook', webhook: brokenWebhook })
+      // A watch without events shows nothing of it, until it has been silent for 30 s and a list is asked for.
+      await stage.pass(40)
       await release(stage)
       await untilDecided(stage, rollout)
       if (isReady) {
@@ -78,7 +80,7 @@ function kindUnreadable(rollout: Rollout): Scenario {
     },
     after: removeWidgetDefinition,
     expect: rollout.expect,
-    takesSeconds: rollout.takesSeconds + 10,
+    takesSeconds: rollout.takesSeconds + 50,
   }
 }
 
