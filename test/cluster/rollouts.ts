@@ -7,7 +7,7 @@ import type { Stage } from './stage.ts'
 
 /** A rollout of `deployment/web` that a disturbance meets. */
 export interface Rollout {
-  name: 'healthy' | 'crashing' | 'missing-image'
+  name: string
   deployment: KubeObject
   expect: Scenario['expect']
   /** When the API shows how it ends. */
@@ -16,33 +16,35 @@ export interface Rollout {
   takesSeconds: number
 }
 
-/** Keeps pods from being scheduled until `release` takes it away, however long the action takes to start. */
-const held = { schedulingGates: [{ name: 'tests/hold' }] }
+/** Of a pod's `spec`: it is not scheduled until `release`, however long the action takes to start. */
+export const held = { schedulingGates: [{ name: 'tests/hold' }] }
+
+export const healthy: Rollout = {
+  name: 'healthy',
+  deployment: deployment('web', {}, template('web', { script: slowStart(15) }, held)),
+  expect: { outcome: 'ready', reason: '' },
+  decidedBy: deploymentComplete('web'),
+  takesSeconds: 18,
+}
+
+const crashing: Rollout = {
+  name: 'crashing',
+  deployment: deployment('web', {}, template('web', { script: 'echo "no database" >&2; exit 1' }, held)),
+  expect: { outcome: 'failed', reason: 'crash-loop' },
+  decidedBy: containerDied(3),
+  takesSeconds: 32,
+}
+
+const missingImage: Rollout = {
+  name: 'missing-image',
+  deployment: deployment('web', {}, template('web', { image: 'v9', imagePullPolicy: 'Always' }, held)),
+  expect: { outcome: 'failed', reason: 'image-not-found' },
+  decidedBy: pullRefused('not found', 2),
+  takesSeconds: 18,
+}
 
 /** One rollout that becomes ready and two that fail, all of them held until `release`, and for 12 seconds after it undecided. */
-export const rollouts: readonly Rollout[] = [
-  {
-    name: 'healthy',
-    deployment: deployment('web', {}, template('web', { script: slowStart(15) }, held)),
-    expect: { outcome: 'ready', reason: '' },
-    decidedBy: deploymentComplete('web'),
-    takesSeconds: 18,
-  },
-  {
-    name: 'crashing',
-    deployment: deployment('web', {}, template('web', { script: 'echo "no database" >&2; exit 1' }, held)),
-    expect: { outcome: 'failed', reason: 'crash-loop' },
-    decidedBy: containerDied(3),
-    takesSeconds: 32,
-  },
-  {
-    name: 'missing-image',
-    deployment: deployment('web', {}, template('web', { image: 'v9', imagePullPolicy: 'Always' }, held)),
-    expect: { outcome: 'failed', reason: 'image-not-found' },
-    decidedBy: pullRefused('not found', 2),
-    takesSeconds: 18,
-  },
-]
+export const rollouts: readonly Rollout[] = [healthy, crashing, missingImage]
 
 /** Lets the rollout's pods be scheduled. */
 export async function release(stage: Stage): Promise<void> {

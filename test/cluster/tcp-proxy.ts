@@ -28,6 +28,7 @@ export class TcpProxy {
   private mode: Mode = 'pass'
   private pace: Pace | undefined
   private listeningPort = 0
+  private isClosed = false
 
   private constructor(target: { host: string; port: number }) {
     this.target = target
@@ -59,7 +60,7 @@ export class TcpProxy {
   async pass(): Promise<void> {
     this.mode = 'pass'
     this.pace = undefined
-    if (this.server === undefined) await this.listen()
+    if (this.server === undefined && !this.isClosed) await this.listen()
   }
 
   /** From now on all connections, established and new, carry nothing, and nobody closes them. */
@@ -98,8 +99,9 @@ export class TcpProxy {
     if (server !== undefined) await new Promise((resolve) => server.close(resolve))
   }
 
-  /** Ends the proxy with all its connections. */
+  /** Ends the proxy with all its connections, for good. */
   close(): Promise<void> {
+    this.isClosed = true
     return this.refuse()
   }
 
