@@ -135,6 +135,8 @@ export const access: Scenario[] = [
       await stage.apply(deployment('web', { readiness: 'never' }))
     },
     during: async (stage) => {
+      // The first lists are there, and then the watches.
+      await stage.pass(2)
       await withdrawAccess(stage, user)
       stage.decide(30)
     },

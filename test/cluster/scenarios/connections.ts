@@ -8,6 +8,9 @@ const web = { inputs: { resources: 'deployment/web' }, proxied: true }
 const unreachable = { outcome: 'unknown', reason: 'api-unreachable' }
 const neverReached = { outcome: 'misconfigured', reason: 'api-unreachable' }
 
+/** After its first lists the action opens its watches: an outage from now on meets established connections. */
+const secondsUntilWatched = 2
+
 /** An outage of the connections between the action and the API server. */
 interface Outage {
   name: string
@@ -42,6 +45,10 @@ function thenBack({ name, begin, atLeastSeconds, withinSeconds }: Outage, rollou
       stage.decide()
     },
     expect: rollout.expect,
+    check: ({ log }) => [
+      ...(/does not answer/.test(log) ? [] : ['the log does not contain that the API server does not answer']),
+      ...(/answers again/.test(log) ? [] : ['the log does not contain that the API server answers again']),
+    ],
     withinSeconds,
     takesSeconds: Math.max(atLeastSeconds, rollout.takesSeconds) + withinSeconds / 2,
   }
@@ -54,6 +61,7 @@ function forGood({ name, begin }: Outage, rollout: Rollout): Scenario {
     name: `${name}-for-good-${rollout.name}`,
     setup: (stage) => stage.apply(rollout.deployment),
     during: async (stage) => {
+      await stage.pass(secondsUntilWatched)
       await begin(stage)
       // The last answer came a moment before.
       stage.decide(118)
@@ -89,13 +97,14 @@ function lost(rollout: Rollout): Scenario {
     name: `connections-lost-${rollout.name}`,
     setup: (stage) => stage.apply(rollout.deployment),
     during: async (stage) => {
+      await stage.pass(secondsUntilWatched)
       stage.proxy.silence()
       await release(stage)
     },
     expect: rollout.expect,
     decidedBy: rollout.decidedBy,
     withinSeconds: 35,
-    takesSeconds: 36,
+    takesSeconds: 38,
   }
 }
 

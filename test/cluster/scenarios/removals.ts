@@ -80,7 +80,9 @@ function kindUnreadable(rollout: Rollout): Scenario {
     },
     after: removeWidgetDefinition,
     expect: rollout.expect,
-    takesSeconds: rollout.takesSeconds + 50,
+    // The API server itself waits longer and longer before it reads the kind again.
+    withinSeconds: 45,
+    takesSeconds: rollout.takesSeconds + 60,
   }
 }
 
