@@ -1,5 +1,6 @@
+import { until } from '../command.ts'
 import { all, deploymentComplete, secondsAfterStart } from '../facts.ts'
-import { deployment, plain, slowStart, template } from '../objects.ts'
+import { deployment, diesFirst, plain, slowStart, stateVolume, template } from '../objects.ts'
 import { healthy, held, type Rollout, release, rollouts, untilDecided } from '../rollouts.ts'
 import type { Scenario } from '../scenario.ts'
 import type { Stage } from '../stage.ts'
@@ -194,6 +195,22 @@ const deadlines: Scenario[] = [
       await stage.apply(deployment('web'))
       await endAfter(stage, 20)
     },
+  },
+  {
+    ...shortOutage,
+    // What is read first after the outage, the events of its crashes or its pods, makes no difference.
+    name: 'half-open-while-it-crashes-and-recovers',
+    setup: (stage) => {
+      const pods = { volumes: stateVolume.volumes, ...held }
+      return stage.apply(deployment('web', {}, template('web', diesFirst(3, 'exec serve'), pods)))
+    },
+    during: async (stage) => {
+      stage.proxy.halfOpen()
+      await release(stage)
+      await until('the deployment is complete', 90, () => deploymentComplete('web')(stage.view) !== undefined)
+      await endAfter(stage, 0)
+    },
+    takesSeconds: 75,
   },
   {
     ...shortOutage,
