@@ -1,7 +1,14 @@
+import { systemClock } from './cluster/clock.ts'
 import { type Cluster, type ConnectOptions, connect } from './cluster/cluster.ts'
+import type { ApiResource } from './cluster/feed.ts'
 import { type Mistake, together, UserError } from './errors.ts'
 import { type Inputs, parseInputs } from './inputs.ts'
 import { type HealthCheck, readHealthChecks } from './plan/health-checks.ts'
+import { parseMilestoneTimeouts } from './plan/milestones.ts'
+import type { ParsedReferences } from './plan/references.ts'
+import { resolveReferences } from './plan/resolve.ts'
+import { parseStreamLogs, resolveStreamLogs } from './plan/streamed.ts'
+import { timeoutMistakes } from './plan/timeouts.ts'
 import { version } from './version.ts'
 
 /** The inputs that name what has to be read before the cluster is asked. */
@@ -34,39 +41,79 @@ export async function openFiles(
   return { healthChecks, cluster }
 }
 
+/** How long the cluster is asked for further mistakes when the inputs have some. */
+const furtherMs = 5_000
+
 /**
- * The inputs, or all that is wrong with them and with the files that they name, so that nobody learns of the kubeconfig only
- * after he has corrected a timeout.
+ * Reads the inputs, or reports all that is wrong with them, with the files that they name and, as far as the cluster
+ * answers, with the kinds of the references: nobody should learn of a misspelt kind only after correcting a timeout.
  *
+ * @param raw texts by the names of the inputs
+ * @param parsed what `resources` and `manifests` name
  * @param further mistakes found elsewhere
  * @throws UserError
  */
 export async function readInputs(
   raw: Readonly<Record<string, string | undefined>>,
+  parsed: ParsedReferences,
   further: readonly Mistake[],
-  mask: (secret: string) => void,
+  around: Omit<ConnectOptions, 'userAgent'>,
 ): Promise<Inputs> {
+  const mistakes = [...further, ...parsed.mistakes, ...timeoutMistakes(parsed, raw['timeout'])]
   try {
-    return parseInputs(raw, further)
+    return parseInputs(raw, mistakes)
   } catch (error) {
     if (!(error instanceof UserError)) throw error
-    const text = (name: string) => raw[name]?.trim() || undefined
-    const files = {
-      kubeconfig: text('kubeconfig'),
-      context: text('context'),
-      namespace: text('namespace'),
-      healthChecks: text('health-checks'),
-    }
-    const mistakes = await openFiles(files, { mask }).then(
-      ({ cluster }) => {
-        cluster.close()
-        return []
-      },
-      (also: unknown) => {
-        if (also instanceof UserError) return also.mistakes
-        throw also
-      },
-    )
-    throw new UserError([...error.mistakes, ...mistakes], error.reason)
+    throw new UserError([...error.mistakes, ...(await mistakesBeyond(raw, parsed, around))], error.reason)
   }
+}
+
+/** The mistakes of inputs that have others already: in the files, the credentials, the kinds. */
+async function mistakesBeyond(
+  raw: Readonly<Record<string, string | undefined>>,
+  parsed: ParsedReferences,
+  around: Omit<ConnectOptions, 'userAgent'>,
+): Promise<readonly Mistake[]> {
+  const text = (name: string) => raw[name]?.trim() || undefined
+  const files = {
+    kubeconfig: text('kubeconfig'),
+    context: text('context'),
+    namespace: text('namespace'),
+    healthChecks: text('health-checks'),
+  }
+  try {
+    const { cluster } = await openFiles(files, around)
+    const { clock = systemClock } = around
+    const { promise: late, resolve } = Promise.withResolvers<undefined>()
+    const stop = clock.after(furtherMs, () => resolve(undefined))
+    try {
+      const discovering = cluster.discover()
+      discovering.catch(() => {})
+      const resources = await Promise.race([discovering, late])
+      if (resources !== undefined) checkKinds(raw, parsed, resources, cluster.namespace)
+    } finally {
+      stop()
+      cluster.close()
+    }
+  } catch (error) {
+    if (error instanceof UserError) return error.mistakes
+    throw error
+  }
+  return []
+}
+
+/** @throws UserError with the mistakes in kinds, names and milestones that only the server's kinds show */
+function checkKinds(
+  raw: Readonly<Record<string, string | undefined>>,
+  { faulty = [], ...parsed }: ParsedReferences,
+  resources: readonly ApiResource[],
+  namespace: string,
+): void {
+  const silent = () => {}
+  const milestones = Object.keys(parseMilestoneTimeouts(raw['milestone-timeouts'] ?? '', silent))
+  const named = { ...parsed, references: [...parsed.references, ...faulty], mistakes: [] }
+  together(
+    () => resolveReferences(named, resources, { namespace, milestones }),
+    () => resolveStreamLogs(parseStreamLogs(raw['stream-logs'] ?? '', silent) ?? [], resources),
+  )
 }

@@ -76,7 +76,7 @@ async function gate(
   if (token) mask(token)
   const workspace = process.env['GITHUB_WORKSPACE'] || process.cwd()
   const parsed = await readNamed({ resources: raw['resources'], manifests: raw['manifests'] }, workspace)
-  const inputs = await readInputs(raw, parsed.mistakes, mask)
+  const inputs = await readInputs(raw, parsed, [], { mask })
   const extras = await openExtras(inputs, parsed.references)
   if (extras !== undefined) onExtras(extras)
   let layout: LogLayout | undefined

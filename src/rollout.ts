@@ -9,7 +9,7 @@ import { together, UserError } from './errors.ts'
 import { consolidate } from './gate/consolidate.ts'
 import { Follower } from './gate/follow.ts'
 import { Gate } from './gate/gate.ts'
-import { type GateSettings, gateSettings } from './gate/settings.ts'
+import { type GateSettings, gateSettings, gateTimeoutMs } from './gate/settings.ts'
 import type { EndedTimeline, Entry, Timeline } from './gate/timeline.ts'
 import { openFiles } from './input-files.ts'
 import { extraInputs, type Inputs } from './inputs.ts'
@@ -126,7 +126,7 @@ export async function onCluster<T>(
     listener.onHead({
       startedAt,
       context: cluster.context,
-      timeoutMs: inputs.timeoutMs,
+      timeoutMs: gateTimeoutMs(settings, plan.targets),
       stallTimeoutMs: inputs.stallTimeoutMs,
       ...plan,
     })
@@ -154,8 +154,17 @@ async function planTargets(
   )
   const plan = resolveTargets(resolution, (selection) => names.get(selection) ?? [])
   const kinds = [...new Set(resolution.resolved.map(({ resource }) => resource))]
-  const live = applyLiveAnnotations(plan, await lookUpLive(cluster, [...plan.manifests.keys()]))
+  const live = applyLiveAnnotations(
+    plan,
+    await lookUpLive(cluster, [...plan.manifests.keys()]),
+    writtenTimeoutMs(inputs),
+  )
   return { ...live, kinds, streamed: await chooseStreamed(streamResolution, live.targets, namesOf, healthChecks) }
+}
+
+/** The timeout of the gate that the user wrote, in milliseconds. */
+function writtenTimeoutMs({ written, timeoutMs }: Inputs): number | undefined {
+  return written.has('timeout') ? timeoutMs : undefined
 }
 
 /** The targets as they stand now. One that cannot be read is left to the gate, which says what it means. */

@@ -1,5 +1,6 @@
 import { type Mistake, UserError } from '../errors.ts'
-import { type Inputs, inputs as inputNames, parseInputs } from '../inputs.ts'
+import { readInputs } from '../input-files.ts'
+import { type Inputs, inputs as inputNames } from '../inputs.ts'
 import { isManifestText, unite } from '../plan/named.ts'
 import type { ParsedReferences } from '../plan/references.ts'
 import type { Arguments, WrittenReference } from './arguments.ts'
@@ -20,15 +21,15 @@ export interface Prepared {
 /**
  * Reads the inputs and references of a command line, and stdin when it is one of them.
  *
- * @param what what the references are for, to ask for one: `wait for`
+ * @param command the name of the command, for an example
  * @param further mistakes found elsewhere
  * @returns nothing when it was cancelled while it read stdin
  * @throws UserError with all mistakes at once
  */
 export async function prepare(
   args: Arguments,
-  { readStdin, cancelled, program, stderr }: Surface,
-  what: string,
+  { readStdin, cancelled, program, secrets, stderr }: Surface,
+  command: string,
   further: readonly Mistake[] = [],
 ): Promise<Prepared | undefined> {
   const files = (args.given.get('filename') ?? '').split('\n').filter((file) => file !== '')
@@ -60,12 +61,13 @@ export async function prepare(
     holdsManifests && areMisplaced(references, args.common)
       ? [{ input: '-', message: 'Manifests take no flags of their own. Put -n and clocks before it, to hold for all.' }]
       : []
-  const nothing =
-    references.length === 0 && text === '' && manifests === ''
-      ? [{ input: 'REFERENCE', message: `Say what to ${what}, like ${program} ${what.split(' ')[0]} deployment/web.` }]
-      : named.mistakes
+  const mistakes = [...args.mistakes, ...further, ...misplaced]
+  if (references.length === 0 && text === '' && manifests === '') {
+    const example = `${program} ${command} deployment/web`
+    throw new UserError([...mistakes, { input: 'REFERENCE', message: `No resource is named. Write one: ${example}` }])
+  }
   try {
-    const inputs = parseInputs(raw, [...args.mistakes, ...further, ...misplaced, ...nothing])
+    const inputs = await readInputs(raw, named, mistakes, { mask: secrets.add })
     const left = inputs.namespace === undefined ? leftOutside(args.references) : undefined
     if (left !== undefined) tell(stderr, left)
     return { inputs, raw, parsed: named, place }

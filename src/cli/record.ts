@@ -31,7 +31,8 @@ export async function record(args: Arguments, surface: Surface): Promise<number>
     }
     if (args.given.has('until-ready')) {
       // A gate that may take no longer than the recording.
-      const inputs = { ...prepared.inputs, record: path, ...(forMs === undefined ? {} : { timeoutMs: forMs }) }
+      const written = new Set([...prepared.inputs.written, 'timeout'])
+      const inputs = { ...prepared.inputs, record: path, ...(forMs === undefined ? {} : { timeoutMs: forMs, written }) }
       const raw = { ...prepared.raw, ...(forMs === undefined ? {} : { timeout: args.given.get('for') ?? '' }) }
       const timeline = await gateRollout(inputs, raw, parsed, listenerOf(story, surface)).catch(rethrow)
       story.end(timeline)

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { explain } from '../diagnosis/explain.ts'
 import { type Mistake, UserError } from '../errors.ts'
+import { gateTimeoutMs } from '../gate/settings.ts'
 import type { EndedTimeline } from '../gate/timeline.ts'
 import { parseInputs } from '../inputs.ts'
 import { misconfigured } from '../never-begun.ts'
@@ -109,7 +110,8 @@ async function judge(
   const resources = overrides['resources']
   const survey = await surveyRecording(file)
   const plan = planReplay(survey, header, inputs, resources === undefined ? undefined : parseReferences(resources))
-  const { startedAt, context, timeoutMs, stallTimeoutMs, serverOffsetMs } = settings
+  const { startedAt, context, stallTimeoutMs, serverOffsetMs } = settings
+  const timeoutMs = gateTimeoutMs(settings, plan.targets)
 
   // A report is all that is asked for, or the lines of the log as fast as they come; only in real time there is a present to see.
   const story = openStory(isJson ? silence : surface.stdout, given, surface, { live: speed !== undefined })

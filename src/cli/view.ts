@@ -17,21 +17,21 @@ export interface Opened extends Prepared {
 /**
  * Opens the cluster for a view and shows it until it is over or cancelled. What only the user can mend goes to stderr.
  *
- * @param what what the references are for, to ask for one: `trace`
+ * @param command the name of the command, for an example
  * @param further mistakes found elsewhere
  * @param show returns the exit code; it is over when `surface.cancelled` is aborted
  */
 export async function runView(
   args: Arguments,
   surface: Surface,
-  what: string,
+  command: string,
   further: readonly Mistake[],
   show: (opened: Opened) => Promise<number>,
 ): Promise<number> {
   const { cancelled, secrets, stderr } = surface
   let close = () => {}
   try {
-    const prepared = await prepare(args, surface, what, further)
+    const prepared = await prepare(args, surface, command, further)
     if (prepared === undefined) return cancelledCode
     const { kubeconfig, context, namespace } = prepared.inputs
     const cluster = connect(

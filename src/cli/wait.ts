@@ -20,7 +20,7 @@ export async function wait(args: Arguments, surface: Surface): Promise<number> {
     return code
   }
   try {
-    const prepared = await prepare(args, surface, 'wait for')
+    const prepared = await prepare(args, surface, 'wait')
     if (prepared === undefined) return cancelledCode
     const { inputs, raw, parsed, place } = prepared
     const timeline = await gateRollout(inputs, raw, parsed, listenerOf(story, surface)).catch((error: unknown) => {

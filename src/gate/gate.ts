@@ -21,7 +21,7 @@ import { Neighbours } from './neighbours.ts'
 import { decide, endsGate, failFastMs } from './outcome.ts'
 import { PodHistories } from './pod-histories.ts'
 import { captureScene } from './scene.ts'
-import type { GateSettings } from './settings.ts'
+import { type GateSettings, gateTimeoutMs } from './settings.ts'
 import { leavingWords, Story, scaleWords, withExistence } from './story.ts'
 import type { Entry, TargetOutcome, TargetRecord, Timeline, Verdict } from './timeline.ts'
 import { deletedMs, describe, type TargetVerdict, Track } from './track.ts'
@@ -72,7 +72,7 @@ export class Gate {
     willSync: (request: WatchRequest) => boolean,
     onEntry: (entry: Entry) => void = () => {},
   ) {
-    this.#settings = settings
+    this.#settings = { ...settings, timeoutMs: gateTimeoutMs(settings, targets) }
     this.#now = settings.startedAt
     this.#story = new Story(settings.startedAt, onEntry)
     this.store = new Store(willSync, this.#asked)

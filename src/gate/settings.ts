@@ -1,12 +1,16 @@
 import type { Inputs } from '../inputs.ts'
 import type { ExpectedImages } from '../plan/expected-images.ts'
 import type { HealthCheck } from '../plan/health-checks.ts'
+import type { Target } from '../plan/target.ts'
 
 /** How the user wants to be told, and when it is over. Durations in milliseconds, 0 turns a clock off. */
 export interface GateSettings {
   /** When the gate began: milliseconds since the epoch. */
   readonly startedAt: number
+  /** As the input says; see `gateTimeoutMs`. */
   readonly timeoutMs: number
+  /** The user wrote the timeout himself: a longer one of a reference does not move it. */
+  readonly timeoutIsLiteral: boolean
   readonly stallTimeoutMs: number
   /** The user wrote the stall timeout himself: it is taken literally, whatever the workload's own numbers ask for. */
   readonly stallIsLiteral: boolean
@@ -38,6 +42,7 @@ export function gateSettings(inputs: Inputs, surroundings: GateSurroundings): Ga
   return {
     timeoutMs: inputs.timeoutMs,
     stallTimeoutMs: inputs.stallTimeoutMs,
+    timeoutIsLiteral: inputs.written.has('timeout'),
     stallIsLiteral: inputs.written.has('stall-timeout'),
     milestoneTimeoutsMs: inputs.milestoneTimeoutsMs,
     settleMs: inputs.settleTimeMs,
@@ -48,4 +53,17 @@ export function gateSettings(inputs: Inputs, surroundings: GateSurroundings): Ga
     expectImages: inputs.expectImages,
     ...surroundings,
   }
+}
+
+/**
+ * The gate's timeout in milliseconds, 0 is off. One that the user did not write is as long as the longest of the targets',
+ * which would have no effect otherwise (DESIGN §2, Clocks).
+ */
+export function gateTimeoutMs(
+  { timeoutMs, timeoutIsLiteral }: Pick<GateSettings, 'timeoutMs' | 'timeoutIsLiteral'>,
+  targets: readonly Target[],
+): number {
+  if (timeoutIsLiteral || timeoutMs === 0) return timeoutMs
+  const own = targets.flatMap(({ clocks }) => clocks.timeoutMs ?? [])
+  return own.includes(0) ? 0 : Math.max(timeoutMs, ...own)
 }

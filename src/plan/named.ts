@@ -25,6 +25,7 @@ export function unite(first: ParsedReferences, second: ParsedReferences): Parsed
   return {
     input: first.input,
     references: [...first.references, ...second.references],
+    faulty: [...(first.faulty ?? []), ...(second.faulty ?? [])],
     skipped: [...first.skipped, ...ofSecond],
     mistakes: [...first.mistakes, ...second.mistakes],
   }

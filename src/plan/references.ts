@@ -46,6 +46,8 @@ export interface ParsedReferences {
   /** The input or file that holds the lines. */
   readonly input: string
   readonly references: readonly Reference[]
+  /** References whose flags have a mistake: nothing is gated then, but their kinds and names can be checked too. */
+  readonly faulty?: readonly Reference[]
   readonly skipped: readonly SkippedLine[]
   readonly mistakes: readonly Mistake[]
 }
@@ -63,6 +65,7 @@ const mostReferences = 5_000
  */
 export function parseReferences(text: string, input = 'resources', { alone = true } = {}): ParsedReferences {
   const references: Reference[] = []
+  const faulty: Reference[] = []
   const skipped: SkippedLine[] = []
   const mistakes: Mistake[] = []
 
@@ -78,7 +81,10 @@ export function parseReferences(text: string, input = 'resources', { alone = tru
       continue
     }
     const words = printed?.words ?? splitWords(written, complain)?.map((word) => word.text)
-    if (words !== undefined) references.push(...parseWords(words, line, complain))
+    const before = mistakes.length
+    const named = words === undefined ? [] : parseWords(words, line, complain)
+    const sound = mistakes.length === before ? references : faulty
+    sound.push(...named)
     if (references.length > mostReferences) {
       complain(`More than ${mostReferences} resources are named. Use selectors (-l), or several gates.`)
       break
@@ -92,7 +98,7 @@ export function parseReferences(text: string, input = 'resources', { alone = tru
         : 'Every line excludes with "!" and none names a resource. Name what to gate, like deployment/web.'
     mistakes.push({ input, message })
   }
-  return { input, references, skipped, mistakes }
+  return { input, references, ...(faulty.length === 0 ? {} : { faulty }), skipped, mistakes }
 }
 
 /**
@@ -100,7 +106,7 @@ export function parseReferences(text: string, input = 'resources', { alone = tru
  *
  * @param words `deployment/web`, `--timeout=20m`; the first may begin with `!`
  * @param line what the references are numbered with
- * @returns one reference for each resource or selector named; none after a complaint
+ * @returns one reference for each resource or selector named, also after a complaint about a flag
  */
 function parseWords(words: readonly string[], line: number, complain: Complain): Reference[] {
   const args = [...words]
@@ -119,8 +125,9 @@ function parseWords(words: readonly string[], line: number, complain: Complain):
     note('An excluded resource takes no --for and no clocks. Leave them out.')
   }
   const selector = readSelector(flags, note)
-  const named = clean ? readSubjects(subjects, selector, note) : []
-  return clean ? named.map((subject) => ({ line, exclude, ...subject, ...common })) : []
+  // A word that seems to be missing may be the value of a flag that was misread.
+  const named = readSubjects(subjects, selector, clean ? complain : () => {})
+  return named.map((subject) => ({ line, exclude, ...subject, ...common }))
 }
 
 const options = {

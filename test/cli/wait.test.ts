@@ -119,6 +119,7 @@ describe('mistakes', () => {
       '--timout: There is no such flag. Did you mean --timeout?',
       expect.stringMatching(/^deploymentweb: "deploymentweb" has no name/),
       expect.stringMatching(/^a\/b: --stall-timeout: "x" is no duration/),
+      expect.stringMatching(/^a\/b: The server has no kind "a"/),
     ])
     expect(JSON.parse(stdout)).toMatchObject({ outcome: 'misconfigured', reason: 'input-invalid', targets: [] })
   })
@@ -153,9 +154,11 @@ describe('mistakes', () => {
       stderr: 'rollout-gate: There is no command "wiat". Did you mean wait?\n',
     })
     expect((await runCli(['deployment/web'])).stderr).toContain('rollout-gate wait deployment/web')
-    expect((await runCli(['wait'])).stderr).toBe(
-      'REFERENCE: Say what to wait for, like rollout-gate wait deployment/web.\n',
-    )
+    for (const command of ['wait', 'status', 'record']) {
+      expect((await runCli([command, ...(command === 'record' ? ['-o', 'x'] : [])])).stderr).toBe(
+        `REFERENCE: No resource is named. Write one: rollout-gate ${command} deployment/web\n`,
+      )
+    }
   })
 })
 

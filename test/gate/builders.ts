@@ -31,6 +31,7 @@ export function createSettings(overrides: Partial<GateSettings> = {}): GateSetti
   return {
     startedAt: start,
     timeoutMs: 600_000,
+    timeoutIsLiteral: false,
     stallTimeoutMs: 300_000,
     stallIsLiteral: false,
     milestoneTimeoutsMs: { created: 30_000 },

@@ -11,6 +11,7 @@ import {
   progressing,
   type RunOptions,
   run,
+  runUntil,
   synced,
 } from './builders.ts'
 
@@ -250,5 +251,35 @@ describe("a reference's own timeout", () => {
   it('of 0 is off', () => {
     const targets = [createTarget({ clocks: { timeoutMs: 0 } })]
     expect(run([at(0, web.creating, allSynced)], { targets })).toMatchObject({ outcome: 'stalled', seconds: 300 })
+  })
+
+  describe("and the gate's timeout", () => {
+    const own = (timeoutMs: number) => createTarget({ clocks: { timeoutMs } })
+    const settings = { stallTimeoutMs: 0 }
+    const steps = [at(0, web.creating, allSynced)]
+
+    it('that nobody wrote is as long as the longest of the references', () => {
+      const ended = run(steps, { targets: [own(1_200_000)], settings })
+      expect(ended).toMatchObject({ outcome: 'timed-out', seconds: 1_200 })
+      expect(ended.timeline.timeoutMs).toBe(1_200_000)
+    })
+
+    it('that the user wrote ends every target', () => {
+      const written = { ...settings, timeoutIsLiteral: true }
+      expect(run(steps, { targets: [own(1_200_000)], settings: written }).seconds).toBe(600)
+    })
+
+    it('that is longer stays, and then other targets may take as long', () => {
+      const api = createWorkload('api')
+      const both = [at(0, web.creating, api.creating, allSynced)]
+      const ended = run(both, { targets: [own(300_000), api.target], settings: { ...settings, failFast: false } })
+      expect(ended.targets.map(({ seconds }) => seconds)).toEqual([300, 600])
+    })
+
+    it('is off where a reference turns its own off', () => {
+      const { outcome, timeline } = runUntil(100_000, steps, { targets: [own(0)], settings })
+      expect(outcome).toBeUndefined()
+      expect(timeline.timeoutMs).toBe(0)
+    })
   })
 })

@@ -219,6 +219,17 @@ describe('annotations of live objects', () => {
     ])
   })
 
+  it("are mistakes when they are longer than the gate's timeout that the user wrote", () => {
+    const found = () =>
+      applyLiveAnnotations(plan('', { 'a.yaml': web() }), () => live({ 'rollout-gate/timeout': '20m' }), 600_000)
+    expect(mistakesOf(found)).toEqual([
+      expect.stringMatching(
+        /^a\.yaml, line 1: Of the live deployment\/web: rollout-gate\/timeout: Its timeout of 20m is longer/,
+      ),
+      'input-invalid',
+    ])
+  })
+
   it('do not speak for targets without a manifest', () => {
     const found = applyLiveAnnotations(plan('deploy/web'), () => live({ 'rollout-gate/skip': 'true' }))
     expect(found.targets).toHaveLength(1)

@@ -48,6 +48,7 @@ export function judge(verdictCase: VerdictCase): Judged {
   const settings = {
     startedAt,
     timeoutMs: 600_000,
+    timeoutIsLiteral: false,
     stallTimeoutMs: 300_000,
     stallIsLiteral: false,
     milestoneTimeoutsMs: { created: 30_000 },

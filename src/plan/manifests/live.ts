@@ -2,6 +2,7 @@ import type { KubeObject } from '../../cluster/objects.ts'
 import { type Finding, throwAll } from '../findings.ts'
 import type { Target } from '../target.ts'
 import type { ResolvedPlan } from '../targets.ts'
+import { explainLongTimeout } from '../timeouts.ts'
 import { readGateAnnotations } from './annotations.ts'
 import { type Manifest, nameOf } from './manifest.ts'
 
@@ -10,11 +11,13 @@ import { type Manifest, nameOf } from './manifest.ts'
  * or by a webhook. What the user wrote, in the manifest or in `resources`, goes before it.
  *
  * @param liveOf the live object of a target, as far as it exists
+ * @param gateMs the gate's timeout, where the user wrote one
  * @throws UserError with every mistake in them, each with the manifest's file and line
  */
 export function applyLiveAnnotations(
   { targets, told, manifests }: ResolvedPlan,
   liveOf: (target: Target) => KubeObject | undefined,
+  gateMs?: number,
 ): ResolvedPlan {
   const found: Finding[] = []
   const kept: { readonly target: Target; readonly manifest: Manifest | undefined }[] = []
@@ -28,9 +31,12 @@ export function applyLiveAnnotations(
       continue
     }
     const { file, line } = manifest
-    const said = readGateAnnotations(unwritten(live, manifest), (_, message) => {
+    const complain = (message: string) =>
       found.push({ input: file, line, message: `Of the live ${nameOf(manifest)}: ${message}`, reason: 'input-invalid' })
-    })
+    const said = readGateAnnotations(unwritten(live, manifest), (_, message) => complain(message))
+    const tooLong =
+      target.clocks.timeoutMs === undefined ? explainLongTimeout(said.clocks.timeoutMs, gateMs) : undefined
+    if (tooLong !== undefined) complain(`rollout-gate/timeout: ${tooLong}`)
     if (said.skip) {
       skipped.push(`${file}, line ${line} is skipped (rollout-gate/skip of the live object): ${nameOf(manifest)}`)
       continue

@@ -1,0 +1,95 @@
+import { UserError } from '../../src/errors.ts'
+import { readInputs } from '../../src/input-files.ts'
+import { parseReferences } from '../../src/plan/references.ts'
+import { type ApiServer, type ApiServerOptions, startApiServer } from '../support/api-server.ts'
+import { FlowingClock } from '../support/flowing-clock.ts'
+
+const token = 'sesame-open-0123456789'
+let server: ApiServer
+
+async function serve(options: ApiServerOptions = {}): Promise<void> {
+  await server?.close()
+  server = await startApiServer(options)
+}
+
+beforeEach(() => serve())
+afterEach(() => server.close())
+
+/** What the user is told, as `input line: message`. */
+async function mistakesOf(raw: Record<string, string>): Promise<string[]> {
+  const whole = { kubeconfig: server.kubeconfig({ token, namespace: 'shop' }), ...raw }
+  const clock = new FlowingClock(Date.now(), 20, () => {})
+  let isOver = false
+  const reading = readInputs(whole, parseReferences(raw['resources'] ?? ''), [], { mask: () => {}, clock }).finally(
+    () => {
+      isOver = true
+    },
+  )
+  reading.catch(() => {})
+  await clock.flow(Number.POSITIVE_INFINITY, () => isOver)
+  try {
+    await reading
+    return []
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error
+    return error.mistakes.map(
+      ({ input, line, message }) => `${input}${line === undefined ? '' : ` ${line}`}: ${message}`,
+    )
+  }
+}
+
+const noUnit = (text: string) => expect.stringContaining(`"${text}" has no unit`)
+
+describe('a mistake in an input', () => {
+  it('hides no misspelt kind of another line', async () => {
+    expect(await mistakesOf({ timeout: '5', resources: 'deployment/web\ndeploymnt/api\nsvc/Web' })).toEqual([
+      noUnit('5'),
+      expect.stringMatching(/^resources 2: The server has no kind "deploymnt"\. Did you mean deployment\.apps\?/),
+      expect.stringMatching(/^resources 3: "Web" cannot be a name/),
+    ])
+  })
+
+  it('hides no misspelt kind of its own line', async () => {
+    expect(await mistakesOf({ resources: 'deploymnt/web --timeout=5 --for=x' })).toEqual([
+      noUnit('5'),
+      expect.stringContaining('--for cannot wait for "x"'),
+      expect.stringContaining('The server has no kind "deploymnt"'),
+    ])
+  })
+
+  it('hides no misspelt kind of stream-logs, and no milestone that the kinds do not have', async () => {
+    const raw = { timeout: '5', resources: 'job/x', 'stream-logs': 'jbo/x', 'milestone-timeouts': 'pulled=1m' }
+    expect(await mistakesOf(raw)).toEqual([
+      noUnit('5'),
+      expect.stringMatching(/^milestone-timeouts: "pulled" is no milestone of Job/),
+      expect.stringMatching(/^stream-logs 1: The server has no kind "jbo"/),
+    ])
+  })
+
+  it('hides no credentials that the server refuses', async () => {
+    await serve({ tokens: ['another'] })
+    expect(await mistakesOf({ timeout: '5', resources: 'deployment/web' })).toEqual([
+      noUnit('5'),
+      expect.stringMatching(/^kubeconfig: /),
+    ])
+  })
+
+  it('is reported without the cluster when that does not answer', async () => {
+    server.hang(true)
+    expect(await mistakesOf({ timeout: '5', resources: 'deploymnt/web' })).toEqual([noUnit('5')])
+  })
+
+  it('asks nothing of the cluster where there is none', async () => {
+    expect(await mistakesOf({ resources: 'deploymnt/web' })).toEqual([])
+    expect(server.requests).toEqual([])
+  })
+})
+
+describe('two timeouts', () => {
+  it('that contradict each other are a mistake', async () => {
+    expect(await mistakesOf({ timeout: '10m', resources: 'job/migrate --timeout=20m' })).toEqual([
+      expect.stringMatching(/^resources 1: Its timeout of 20m is longer than the gate's timeout of 10m/),
+    ])
+    expect(await mistakesOf({ resources: 'job/migrate --timeout=20m' })).toEqual([])
+  })
+})
