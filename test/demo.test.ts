@@ -28,7 +28,7 @@ test('the demo shows a rollout that becomes ready and one whose image is missing
   const log = lines.join('\n')
   expect(log).toMatch(/deployment\/web {2}✓ ready in/)
   expect(log).toMatch(/deployment\/web {2}✗ failed after .*image-not-found/)
-  expect(log).toContain('▾ ✗ deployment/web: image 127.0.0.1:5995/app:v9 not found')
+  expect(log).toContain('▾ ✗ deployment/web: evidence')
   expect(log).not.toMatch(/^::/m)
   const summary = readFileSync(join(folder, 'summary.md'), 'utf8')
   expect(summary).toContain('Rollout ready')
