@@ -40,8 +40,8 @@ export const failing: Scenario[] = [
         deployment(
           'web',
           {
-            script: 'while true; do touch /tmp/up; sleep 4; rm /tmp/up; sleep 4; done',
-            readinessProbe: { exec: { command: ['test', '-f', '/tmp/up'] }, periodSeconds: 1, failureThreshold: 1 },
+            script: 'while true; do touch /ready; sleep 4; rm /ready; sleep 4; done',
+            readinessProbe: { exec: { command: ['test', '-f', '/ready'] }, periodSeconds: 1, failureThreshold: 1 },
           },
           { replicas: 1, minReadySeconds: 30 },
         ),
