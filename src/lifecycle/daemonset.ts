@@ -1,4 +1,4 @@
-import type { DaemonSet, Pod } from '../cluster/objects.ts'
+import type { DaemonSet, KubeObject, Pod } from '../cluster/objects.ts'
 import { milestonesOf } from '../plan/milestones.ts'
 import type { Assessment, Milestone } from './assessment.ts'
 import { excuses, nodeOf, unfinishedNodes } from './daemon-nodes.ts'
@@ -40,7 +40,8 @@ function assessDaemonSet(set: DaemonSet, view: View): Assessment {
   const observed = isObserved(set)
   const isOnDelete = set.spec?.updateStrategy?.type === 'OnDelete'
   const desired = status.desiredNumberScheduled ?? 0
-  const isNew = revisionTest(set, view)
+  const present = presentRevision(set, view)
+  const isNew = revisionTest(set, present, view)
   const owned = view.owned(set.metadata.uid, 'Pod') as readonly Pod[]
   const excuse = excuses(view)
   const isExcused = (node: string) => excuse(node) !== undefined
@@ -79,7 +80,7 @@ function assessDaemonSet(set: DaemonSet, view: View): Assessment {
       set,
       view,
       observed && (status.currentNumberScheduled ?? 0) < desired,
-      templateMadeAt(set, view),
+      templateMadeAt(set, present, view),
     ),
   ].toSorted(byImportance)
   const failure = current?.failure ?? problems.find((problem) => problem.proven && !problem.subject.startsWith('pod/'))
@@ -140,20 +141,29 @@ function updatedMilestone(updated: number, awaited: number, isUpdated: boolean, 
 }
 
 /**
+ * The ControllerRevision with the present template. Where no template can be compared, it is the newest one, as soon as the
+ * controller counts pods of it.
+ */
+function presentRevision(set: DaemonSet, view: View): KubeObject | undefined {
+  const revisions = view.owned(set.metadata.uid, 'ControllerRevision')
+  return findRevision(set.spec?.template, revisions) ?? (updatedPods(set) > 0 ? newestOf(revisions) : undefined)
+}
+
+function updatedPods(set: DaemonSet): number {
+  return isObserved(set) ? (set.status?.updatedNumberScheduled ?? 0) : 0
+}
+
+/**
  * Whether a pod is of the present template: by the hash of its ControllerRevision, or by the template generation, either of
  * which satisfies the controller (IsPodUpdated, pkg/controller/daemon/util). Without both, all pods are, once the controller
  * counts them all as updated.
  */
-function revisionTest(set: DaemonSet, view: View): (pod: Pod) => boolean {
-  const updated = isObserved(set) ? (set.status?.updatedNumberScheduled ?? 0) : 0
-  const revisions = view.owned(set.metadata.uid, 'ControllerRevision')
-  // Where no template can be compared, the newest revision is the present one as soon as it has pods.
-  const present = findRevision(set.spec?.template, revisions) ?? (updated > 0 ? newestOf(revisions) : undefined)
+function revisionTest(set: DaemonSet, present: KubeObject | undefined, view: View): (pod: Pod) => boolean {
   const hash = present?.metadata.labels?.[hashLabel]
   const generation = set.metadata.annotations?.[generationAnnotation]
   if (hash === undefined && generation === undefined) {
-    const pods = view.owned(set.metadata.uid, 'Pod').length
-    return () => updated >= pods
+    const areAllUpdated = updatedPods(set) >= view.owned(set.metadata.uid, 'Pod').length
+    return () => areAllUpdated
   }
   return ({ metadata: { labels = {} } }) =>
     (hash !== undefined && labels[hashLabel] === hash) ||

@@ -1,4 +1,5 @@
 import type { KubeObject, PodTemplate } from '../cluster/objects.ts'
+import type { Fields } from './say.ts'
 import { isSameTemplate } from './template.ts'
 
 const numberAnnotation = 'deployment.kubernetes.io/revision'
@@ -20,16 +21,42 @@ export function revisionsOf(
   return kinds.flatMap((kind) => owned(uid, kind))
 }
 
+/** Every change of a pod has its workload judged again, whose revisions stay the same objects. */
+const templates = new WeakMap<KubeObject, PodTemplate | undefined>()
+
 /**
- * The pod template of a workload or of a revision; undefined for kinds without one. A ControllerRevision contains the patch
- * that restores the template (getPatch, pkg/controller/statefulset and pkg/controller/daemon).
+ * The pod template of a workload or of a revision; undefined for kinds without one, and for custom kinds whose `template` is
+ * something else. A ControllerRevision contains the patch that restores the template (getPatch, pkg/controller/statefulset
+ * and pkg/controller/daemon).
  */
 export function templateOf(object: KubeObject): PodTemplate | undefined {
-  if (object.kind !== 'ControllerRevision') return (object.spec as { template?: PodTemplate } | undefined)?.template
-  const { data } = object as { data?: { spec?: { template?: PodTemplate & { $patch?: string } } } }
-  if (data?.spec?.template === undefined) return undefined
-  const { $patch: _directive, ...template } = data.spec.template
-  return template
+  if (!templates.has(object)) templates.set(object, readTemplate(object))
+  return templates.get(object)
+}
+
+function readTemplate(object: KubeObject): PodTemplate | undefined {
+  const { spec, data } = object as { spec?: Fields; data?: { spec?: Fields } }
+  const template = object.kind === 'ControllerRevision' ? data?.spec?.['template'] : spec?.['template']
+  if (!isPodTemplate(template)) return undefined
+  const { $patch: _directive, ...rest } = template as PodTemplate & { $patch?: string }
+  return rest
+}
+
+function isPodTemplate(template: unknown): template is PodTemplate {
+  if (!isFields(template)) return false
+  const { spec = {} } = template
+  if (!isFields(spec)) return false
+  return [spec['containers'], spec['initContainers']].every((list) =>
+    isListOf(list, ({ env }) => isListOf(env, ({ name }) => typeof name === 'string')),
+  )
+}
+
+function isListOf(list: unknown, isItem: (item: Fields) => boolean): boolean {
+  return list === undefined || list === null || (Array.isArray(list) && list.every((it) => isFields(it) && isItem(it)))
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** The number of a revision: the newest has the highest, and a rollback gives it the next. NaN where it has none. */

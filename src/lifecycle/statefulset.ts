@@ -1,4 +1,4 @@
-import type { Pod, StatefulSet } from '../cluster/objects.ts'
+import type { KubeObject, Pod, StatefulSet } from '../cluster/objects.ts'
 import { milestonesOf } from '../plan/milestones.ts'
 import type { Assessment, Problem } from './assessment.ts'
 import { stuckPods } from './leaving.ts'
@@ -40,7 +40,8 @@ function assessStatefulSet(set: StatefulSet, view: View): Assessment {
   const observed = isObserved(set)
   const owned = view.owned(set.metadata.uid, 'Pod') as readonly Pod[]
   const wanted = owned.filter((pod) => isWithinOrdinals(pod, set))
-  const revision = presentRevision(set, view)
+  const present = presentRevision(set, view)
+  const revision = status.updateRevision ?? present?.metadata.name
   const counted = updatedReplicas(set, revision, owned, view)
   const isNew = (pod: Pod) =>
     revision === undefined ? counted >= owned.length : pod.metadata.labels?.[hashLabel] === revision
@@ -70,7 +71,7 @@ function assessStatefulSet(set: StatefulSet, view: View): Assessment {
     ...(current?.problems ?? []),
     ...(ready ? [] : stuck.problems),
     ...(isUpdated && !isOnDelete ? [] : blockingProblems(old, isOnDelete, view)),
-    ...creationProblem(set, view, observed && (status.replicas ?? 0) < replicas, templateMadeAt(set, view)),
+    ...creationProblem(set, view, observed && (status.replicas ?? 0) < replicas, templateMadeAt(set, present, view)),
   ].toSorted(byImportance)
   const failure =
     failureOf(set, current) ?? problems.find((problem) => problem.proven && !problem.subject.startsWith('pod/'))
@@ -105,15 +106,12 @@ function assessStatefulSet(set: StatefulSet, view: View): Assessment {
   })
 }
 
-/**
- * The name of the present revision: as the status contains it, else that of the ControllerRevision with the present
- * template. Undefined where neither shows it.
- */
-function presentRevision({ metadata, spec, status }: StatefulSet, view: View): string | undefined {
-  return (
-    status?.updateRevision ??
-    findRevision(spec?.template, view.owned(metadata.uid, 'ControllerRevision'))?.metadata.name
-  )
+/** The ControllerRevision that the status names; where it names none, the one with the present template. */
+function presentRevision({ metadata, spec, status }: StatefulSet, view: View): KubeObject | undefined {
+  const revisions = view.owned(metadata.uid, 'ControllerRevision')
+  return status?.updateRevision === undefined
+    ? findRevision(spec?.template, revisions)
+    : revisions.find(({ metadata: { name } }) => name === status.updateRevision)
 }
 
 /**

@@ -27,11 +27,19 @@ export function templateChangedAt(
 }
 
 /**
- * When the present template of a StatefulSet or DaemonSet was made, on the runner's clock; where that is unknown, as late as
- * the gate began.
+ * When the present template of a StatefulSet or DaemonSet was made, on the runner's clock. Where its revisions may not be
+ * read, or it went back to an older one: as late as the gate began. Infinity while its revision is not seen: whatever is
+ * known is about another template.
+ * @param present the revision of the present template
  */
-export function templateMadeAt({ metadata }: KubeObject, view: Pick<View, 'owned' | 'startedAt' | 'time'>): number {
-  return view.time(lastMade(view.owned(metadata.uid, 'ControllerRevision'))) ?? view.startedAt
+export function templateMadeAt(
+  { metadata }: KubeObject,
+  present: KubeObject | undefined,
+  view: Pick<View, 'owned' | 'startedAt' | 'time'>,
+): number {
+  const revisions = view.owned(metadata.uid, 'ControllerRevision')
+  if (revisions.length > 0 && present === undefined) return Infinity
+  return view.time(lastMade(revisions)) ?? view.startedAt
 }
 
 /** The creation of the newest revision, where it is the one that is rolled out, and never was before. */

@@ -49,13 +49,11 @@ function containers(spec: PodSpec | undefined): readonly Container[] {
   return [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])]
 }
 
-function withoutDecoration({ metadata: _metadata, spec }: PodTemplate): unknown {
+function withoutDecoration({ metadata: _metadata, spec, ...rest }: PodTemplate): unknown {
   const withoutEnv = (list: Container[] | undefined) => list?.map(({ env: _env, ...container }) => container)
-  return normalise({
-    ...spec,
-    containers: withoutEnv(spec?.containers),
-    initContainers: withoutEnv(spec?.initContainers),
-  })
+  const containers = withoutEnv(spec?.containers)
+  const initContainers = withoutEnv(spec?.initContainers)
+  return normalise({ ...rest, spec: { ...spec, containers, initContainers } })
 }
 
 function withoutHash(template: unknown): unknown {

@@ -73,6 +73,17 @@ describe('a later version of a target', () => {
     expect(compareIdentity(createDeployment(), object, [oldRevision], surroundings())).toMatchObject({ type: change })
   })
 
+  it.each([
+    ['a text', 'a', 'b'],
+    ['a list', ['a'], ['b']],
+    ['containers that are no list', { spec: { containers: { a: 1 } } }, { spec: { containers: { a: 2 } } }],
+    ['a specification that is a text', { spec: 'a' }, { spec: 'b' }],
+  ])('whose template is %s is known by its uid alone', (_, before, after) => {
+    const custom = (template: unknown) =>
+      ({ apiVersion: 'x/v1', kind: 'X', metadata: { name: 'x', uid: 'x' }, spec: { template } }) as KubeObject
+    expect(compareIdentity(custom(before), custom(after), [], surroundings())).toEqual({ type: 'same' })
+  })
+
   it('without a template is known by its uid alone', () => {
     const service = (spec: object) => ({ apiVersion: 'v1', kind: 'Service', metadata: { name: 's', uid: 's' }, spec })
     expect(compareIdentity(service({ a: 1 }), service({ a: 2 }), [], surroundings())).toEqual({ type: 'same' })

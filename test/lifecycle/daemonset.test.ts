@@ -11,6 +11,7 @@ import { daemonSetRule } from '../../src/lifecycle/daemonset.ts'
 import {
   condition,
   crashLoopStatus,
+  createEvent,
   createPod,
   createTemplate,
   iso,
@@ -266,6 +267,19 @@ describe('the present revision of a DaemonSet', () => {
       status: 'progressing',
       problems: [],
     })
+  })
+
+  it('is not failed by what was refused of the older one while it is not seen', () => {
+    const denied = createEvent(createSet(), {
+      reason: 'FailedCreate',
+      message: 'Error creating: pods "x" is forbidden: violates PodSecurity "x"',
+      count: 12,
+      lastTimestamp: iso(1),
+    })
+    const none = { ...waiting, currentNumberScheduled: 0 }
+    const old = revision('old', 1, createTemplate())
+    expect(look(next, none, old, denied).problems).toEqual([])
+    expect(look(next, none, old, revision('new', 2, next), denied).status).toBe('failed')
   })
 
   it('is the one with the present template, whatever its number', () => {

@@ -163,6 +163,11 @@ describe('a StatefulSet whose pods were denied', () => {
     expect(judge(set, [...(old ? [old] : []), denied(-60)])).toMatchObject({ status: 'progressing', problems: [] })
   })
 
+  it('is not failed by it while the revision that is observed is not seen', () => {
+    const [old] = revisions
+    expect(judge(createSet({ status: none }), [...(old ? [old] : []), denied(1)]).problems).toEqual([])
+  })
+
   it('is failed by one of its present template', () => {
     expect(judge(createSet({ status: none }), [...revisions, denied(-4)])).toMatchObject({
       status: 'failed',

@@ -39,6 +39,16 @@ describe('two templates are the same', () => {
   })
 })
 
+describe('a template that is not that of pods', () => {
+  const changed = (a: unknown, b: unknown) => isFollowedChange(a as PodTemplate, b as PodTemplate)
+
+  it('is followed by its metadata alone', () => {
+    const sealed = { metadata: { name: 'a' }, data: { password: '1' } }
+    expect(changed(sealed, { ...sealed, metadata: { name: 'b' } })).toBe(true)
+    expect(changed(sealed, { ...sealed, data: { password: '2' } })).toBe(false)
+  })
+})
+
 describe('a later template is followed', () => {
   const before = withApp({ env: [{ name: 'A', value: '1' }] })
   const annotated = (annotations: Record<string, string>) => ({
