@@ -101,8 +101,8 @@ export function leavingWords(before: Pod, after: Pod | undefined): string | unde
   const owner = ownerReferences.find(({ controller }) => controller)?.kind ?? 'controller'
   // A pod that has ended in failure is tidied up; its end has been reported.
   if (deletionTimestamp !== undefined || before.status?.phase === 'Failed') return undefined
-  // A watch reports an object whose labels no longer match as it reports one that was deleted.
-  if (after === undefined) return `pod ${name} is gone: it was deleted by force, or its labels no longer match`
+  // Deleted by force, or while nobody watched: an object whose labels no longer match is reported as changed.
+  if (after === undefined) return `pod ${name} was deleted`
   if (after.metadata.deletionTimestamp !== undefined) {
     const isForced = after.metadata.deletionGracePeriodSeconds === 0 && isGraceful(before)
     return `pod ${name} ${isForced ? 'was deleted by force' : 'is being deleted'}${disruptionOf(after)}`

@@ -62,7 +62,7 @@ export interface Milestone {
   readonly state: 'done' | 'open' | 'skipped'
   /** Progress within the milestone; a growing `done` is progress for the stall clock. */
   readonly count?: { readonly done: number; readonly total: number }
-  /** When it will be done if nothing happens: all that is missing is that containers run for the settle time. */
+  /** When it will be done if nothing happens: containers have to run for the settle time, or a controller may still answer. */
   readonly settlesAt?: number
   /** What a person wants to know of it: `revision 3 → ReplicaSet web-688899976b`; empty when it is not worth a word. */
   readonly message: string

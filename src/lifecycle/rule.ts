@@ -94,7 +94,7 @@ function awaitAnswer(object: KubeObject, view: View, found: Found): Found {
     ready: false,
     milestones: found.milestones.map((each) =>
       each.name === 'ready' || (each.name === 'observed' && each.state === 'done')
-        ? { name: each.name, state: 'open', message }
+        ? { name: each.name, state: 'open', message, settlesAt: until }
         : each,
     ),
     recheckAt: Math.min(until, found.recheckAt ?? until),

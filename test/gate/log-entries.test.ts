@@ -145,10 +145,24 @@ describe('pods that are evicted', () => {
   })
 })
 
-describe('a pod that is gone at once', () => {
-  it('is not said to have other labels', () => {
-    const { entries } = runUntil(60, [begin, at(30, deleted(web.pod(creating)))])
-    expect(entries).toContainEqual(expect.stringMatching(/^30 note pod web-1-a is gone: it was deleted by force, or /))
+describe('a pod that is deleted by force', () => {
+  const going = { deletionTimestamp: iso(30), deletionGracePeriodSeconds: 0 }
+
+  it.each([
+    ['is said to be', [at(30, modified(web.pod(readyStatus(1), going)))], 'was deleted by force'],
+    [
+      'is not said to have other labels where only its end was seen',
+      [at(30, deleted(web.pod(creating)))],
+      'was deleted',
+    ],
+  ])('%s', (_, steps, words) => {
+    expect(runUntil(40, [begin, ...steps]).entries).toContainEqual(`30 note pod web-1-a ${words}`)
+  })
+
+  it('is told from one that ends in its own time', () => {
+    const slowly = { ...going, deletionGracePeriodSeconds: 30 }
+    const { entries } = runUntil(40, [begin, at(30, modified(web.pod(readyStatus(1), slowly)))])
+    expect(entries).toContainEqual('30 note pod web-1-a is being deleted')
   })
 })
 
@@ -203,6 +217,33 @@ describe('settling', () => {
       '3 progress 1 pod started · 1 pod ready, settling for 10 s',
     )
     expect(run([begin, two(3), two(5)]).entries.filter((entry) => entry.includes('settling'))).toHaveLength(1)
+  })
+
+  it('is mentioned of a status that may be older than its spec', () => {
+    const wrote = (seconds: number, subresource?: string) => ({
+      manager: 'x',
+      operation: 'Update',
+      time: iso(seconds),
+      ...(subresource === undefined ? {} : { subresource }),
+    })
+    const managedFields = [wrote(-600, 'status'), wrote(-1)]
+    const widget: KubeObject = {
+      apiVersion: 'acme.io/v1',
+      kind: 'Widget',
+      metadata: { name: 'w', namespace: 'shop', uid: 'w-uid', generation: 2, managedFields },
+      spec: {},
+      status: { conditions: [condition('Ready', 'True')] },
+    }
+    const targets = [createTarget({ apiVersion: 'acme.io/v1', kind: 'Widget', name: 'w' })]
+    const list = { type: 'SYNCED', apiVersion: 'acme.io/v1', kind: 'Widget', namespace: 'shop' } as const
+    expect(run([at(0, added(widget), list)], { targets })).toMatchObject({
+      outcome: 'ready',
+      seconds: 9,
+      entries: [
+        '0 progress created · its status may be older than its spec: waiting for its controller for 9 s',
+        expect.stringContaining('9 verdict'),
+      ],
+    })
   })
 
   it('is not where it is over before anybody would notice', () => {
