@@ -44,20 +44,26 @@ const atATime = Number(process.env['ROLLOUT_GATE_TEST_PARALLEL'] ?? 4)
 /** Longer than the clocks of all but the longest scenarios; an action that is still running then hangs. */
 const limitSeconds = 150
 
-/** Plays a few at a time, the longest first; the verdicts come in the scenarios' order. Those that only wait for minutes take nobody's place. */
+/**
+ * Plays a few at a time, the longest first; the verdicts come in the scenarios' order. Those that are idle have places of
+ * their own, and those that only wait for minutes take nobody's place.
+ */
 export async function playAll(all: readonly Scenario[], theatre: Theatre): Promise<Verdict[]> {
   const verdicts = new Map<Scenario, Verdict>()
-  const waiting = [...all].sort((a, b) => b.takesSeconds - a.takesSeconds)
-  const player = async () => {
-    for (let scenario = waiting.shift(); scenario; scenario = waiting.shift()) {
-      const verdict = await play(scenario, theatre)
-      verdicts.set(scenario, verdict)
-      console.log(`${verdict.complaints.length === 0 ? '✓' : '✗'} ${scenario.name}`)
-      for (const complaint of verdict.complaints) console.log(`    ${complaint}`)
+  const playQueue = async (scenarios: readonly Scenario[]) => {
+    const waiting = scenarios.toSorted((a, b) => b.takesSeconds - a.takesSeconds)
+    const player = async () => {
+      for (let scenario = waiting.shift(); scenario; scenario = waiting.shift()) {
+        const verdict = await play(scenario, theatre)
+        verdicts.set(scenario, verdict)
+        console.log(`${verdict.complaints.length === 0 ? '✓' : '✗'} ${scenario.name}`)
+        for (const complaint of verdict.complaints) console.log(`    ${complaint}`)
+      }
     }
+    const long = waiting.filter(({ takesSeconds }) => takesSeconds > limitSeconds).length
+    await Promise.all(Array.from({ length: atATime + long }, player))
   }
-  const long = waiting.filter(({ takesSeconds }) => takesSeconds > limitSeconds).length
-  await Promise.all(Array.from({ length: atATime + long }, player))
+  await Promise.all([playQueue(all.filter(({ isIdle }) => isIdle)), playQueue(all.filter(({ isIdle }) => !isIdle))])
   return all.flatMap((scenario) => verdicts.get(scenario) ?? [])
 }
 

@@ -35,6 +35,8 @@ export interface Scenario {
   kubectlWaitsBecause?: string
   /** Roughly how long it takes, so that the longest can start first. */
   takesSeconds: number
+  /** Neither the action nor the cluster has much to do in it, so it takes no place from the others. */
+  isIdle?: boolean
   /** Further demands: one sentence for each that is not met. */
   check?(run: ActionRun, stage: Stage): string[] | Promise<string[]>
 }

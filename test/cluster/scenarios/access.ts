@@ -6,7 +6,7 @@ import type { Stage } from '../stage.ts'
 import { createUser, grantAccess, revokeToken, withdrawAccess } from '../users.ts'
 
 const user = 'ci'
-const web = { inputs: { resources: 'deployment/web' }, proxied: true }
+const web = { inputs: { resources: 'deployment/web' }, proxied: true, isIdle: true }
 const forbidden = { outcome: 'unknown', reason: 'forbidden' }
 
 /** The kubeconfig of a user that `createUser` has made. */

@@ -5,7 +5,7 @@ import { healthy, held, type Rollout, release, rollouts, untilDecided } from '..
 import type { Scenario } from '../scenario.ts'
 import type { Stage } from '../stage.ts'
 
-const web = { inputs: { resources: 'deployment/web' }, proxied: true }
+const web = { inputs: { resources: 'deployment/web' }, proxied: true, isIdle: true }
 const unreachable = { outcome: 'unknown', reason: 'api-unreachable' }
 const neverReached = { outcome: 'misconfigured', reason: 'api-unreachable' }
 
@@ -25,8 +25,8 @@ interface Outage {
 const halfOpen: Outage = {
   name: 'half-open',
   begin: ({ proxy }) => proxy.halfOpen(),
-  // Longer than the action waits for the first byte, so that its question whether the server is there is lost too.
-  atLeastSeconds: 45,
+  // Longer than the action waits for a byte, so that its question whether the server is there gets no answer either.
+  atLeastSeconds: 35,
   withinSeconds: 45,
 }
 const resets: Outage = { name: 'resets', begin: ({ proxy }) => proxy.reset(), atLeastSeconds: 10, withinSeconds: 15 }
@@ -151,7 +151,7 @@ function slow(rollout: Rollout): Scenario {
   }
 }
 
-const shortOutage = { ...web, expect: healthy.expect, withinSeconds: 45, takesSeconds: 65 }
+const shortOutage = { ...web, expect: healthy.expect, withinSeconds: 45, takesSeconds: 55 }
 const endAfter = async (stage: Stage, seconds: number) => {
   await stage.pass(seconds)
   await stage.proxy.pass()
@@ -168,18 +168,18 @@ const deadlines: Scenario[] = [
     during: async (stage) => {
       stage.proxy.halfOpen()
       await release(stage)
-      await endAfter(stage, 40)
+      await endAfter(stage, 25)
     },
   },
   {
     ...shortOutage,
     name: 'half-open-while-it-is-created',
-    inputs: { resources: 'configmap/settings\ndeployment/web' },
+    inputs: { resources: 'configmap/settings\ndeployment/web', 'milestone-timeouts': 'created=10s' },
     setup: (stage) => stage.apply(plain('ConfigMap', 'settings')),
     during: async (stage) => {
       stage.proxy.halfOpen()
       await stage.apply(deployment('web'))
-      await endAfter(stage, 40)
+      await endAfter(stage, 25)
     },
   },
   {

@@ -22,6 +22,7 @@ function namespaceDeleted(rollout: Rollout): Scenario {
     },
     expect: deleted,
     takesSeconds: 16,
+    isIdle: true,
     check: ({ outputs }, { namespace }) =>
       outputs['message']?.includes(namespace) ? [] : [`the message does not name the namespace: ${outputs['message']}`],
   }
@@ -47,6 +48,7 @@ function definitionDeleted(rollout: Rollout): Scenario {
     after: removeWidgetDefinition,
     expect: deleted,
     takesSeconds: rollout.takesSeconds + 2,
+    isIdle: true,
     check: (run) => [
       ...expectTarget(run, 'deployment.apps/web', rollout.expect),
       ...expectTarget(run, 'widget', deleted),
@@ -68,8 +70,6 @@ function kindUnreadable(rollout: Rollout): Scenario {
     },
     during: async (stage) => {
       await convertBy(stage, { strategy: 'Webhook', webhook: brokenWebhook })
-      // A watch without events shows nothing of it, until it has been silent for 30 s and a list is asked for.
-      await stage.pass(40)
       await release(stage)
       await untilDecided(stage, rollout)
       if (isReady) {
@@ -82,7 +82,8 @@ function kindUnreadable(rollout: Rollout): Scenario {
     expect: rollout.expect,
     // The API server itself waits longer and longer before it reads the kind again.
     withinSeconds: 45,
-    takesSeconds: rollout.takesSeconds + 60,
+    takesSeconds: rollout.takesSeconds + 20,
+    isIdle: true,
   }
 }
 
