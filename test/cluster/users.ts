@@ -3,10 +3,12 @@ import { until } from './command.ts'
 import type { Stage } from './stage.ts'
 
 /** All that the action reads of a rollout, in one namespace. */
-const rules = [{ apiGroups: ['', 'apps', 'batch', 'events.k8s.io'], resources: ['*'], verbs: ['get', 'list', 'watch'] }]
+const everyObject = [
+  { apiGroups: ['', 'apps', 'batch', 'events.k8s.io'], resources: ['*'], verbs: ['get', 'list', 'watch'] },
+]
 
-/** Creates a ServiceAccount that may read its namespace, and a token for it in `stage.tokens`. */
-export async function createUser(stage: Stage, name: string): Promise<void> {
+/** Creates a ServiceAccount that may read its namespace, as far as the rules allow, and a token for it in `stage.tokens`. */
+export async function createUser(stage: Stage, name: string, rules: readonly object[] = everyObject): Promise<void> {
   await stage.apply(
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name } },
     { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', metadata: { name }, rules },

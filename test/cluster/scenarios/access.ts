@@ -1,3 +1,4 @@
+import { deploymentComplete } from '../facts.ts'
 import { withToken } from '../kubeconfig.ts'
 import { deployment } from '../objects.ts'
 import { type Rollout, release, rollouts, untilDecided } from '../rollouts.ts'
@@ -117,7 +118,9 @@ function bindingRestored(rollout: Rollout): Scenario {
   }
 }
 
-/** Rollouts whose user loses its access to the cluster, or only seems to. */
+const manyNames = ['web', ...Array.from({ length: 9 }, (_, index) => `worker-${index}`)]
+
+/** Rollouts whose user has little access to the cluster, loses it, or only seems to. */
 export const access: Scenario[] = [
   ...rollouts.flatMap((rollout) => [
     tokenRevoked(rollout),
@@ -125,6 +128,25 @@ export const access: Scenario[] = [
     bindingRemoved(rollout),
     bindingRestored(rollout),
   ]),
+  {
+    ...web,
+    // More names than are watched one by one: the list of all Deployments is refused, each name is not.
+    name: 'role-for-single-names',
+    inputs: { resources: manyNames.map((name) => `deployment/${name}`).join('\n') },
+    kubeconfig: kubeconfigOf(user),
+    setup: async (stage) => {
+      const verbs = ['get', 'list', 'watch']
+      await createUser(stage, user, [
+        { apiGroups: ['apps'], resources: ['deployments'], resourceNames: manyNames, verbs },
+        { apiGroups: ['apps'], resources: ['replicasets'], verbs },
+        { apiGroups: [''], resources: ['pods', 'events'], verbs },
+      ])
+      await stage.apply(...manyNames.map((name) => deployment(name, {}, { replicas: name === 'web' ? 1 : 0 })))
+    },
+    expect: { outcome: 'ready', reason: '' },
+    decidedBy: deploymentComplete('web'),
+    takesSeconds: 8,
+  },
   {
     ...web,
     // Established watches go on, so the action learns of it when a watch has to be renewed.
