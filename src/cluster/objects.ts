@@ -92,6 +92,17 @@ export interface Container {
   startupProbe?: Probe
   /** `Always` on an init container makes it a sidecar (KEP-753). */
   restartPolicy?: string
+  volumeMounts?: { name: string; mountPath: string; subPath?: string }[]
+}
+
+/** A volume of a pod, by what it is made from. */
+export interface Volume {
+  name: string
+  secret?: { secretName?: string }
+  configMap?: { name?: string }
+  persistentVolumeClaim?: { claimName?: string }
+  ephemeral?: object
+  image?: { reference?: string }
 }
 
 export interface PodSpec {
@@ -102,6 +113,7 @@ export interface PodSpec {
   serviceAccountName?: string
   terminationGracePeriodSeconds?: number
   readinessGates?: { conditionType: string }[]
+  volumes?: Volume[]
 }
 
 export interface ContainerStateTerminated {

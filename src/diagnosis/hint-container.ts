@@ -82,10 +82,7 @@ export function subPathHint(subject: HintSubject): string {
 
 /** The ConfigMap or Secret that a volume is made from. */
 function sourceOf(volume: string, { pod }: HintSubject): string | undefined {
-  const { volumes = [] } = (pod?.spec ?? {}) as {
-    volumes?: readonly { name?: string; configMap?: { name?: string }; secret?: { secretName?: string } }[]
-  }
-  const { configMap, secret } = volumes.find(({ name }) => name === volume) ?? {}
+  const { configMap, secret } = pod?.spec?.volumes?.find(({ name }) => name === volume) ?? {}
   if (configMap?.name !== undefined) return `configmap/${configMap.name}`
   return secret?.secretName === undefined ? undefined : `secret/${secret.secretName}`
 }
@@ -107,21 +104,13 @@ export function missingHint(subject: HintSubject): string {
 interface Reference {
   readonly name?: string
   readonly key?: string
-  readonly secretName?: string
 }
 
 /** Where a pod refers to a Secret or ConfigMap: `env PASSWORD of container app, volume settings`. */
 function referencesTo(object: string, key: string | undefined, { pod }: HintSubject): string {
   const [kind = '', name] = object.split('/')
-  const [ofEnv, ofFrom, ofVolume] =
-    kind === 'secret' ? ['secretKeyRef', 'secretRef', 'secret'] : ['configMapKeyRef', 'configMapRef', 'configMap']
-  const {
-    containers = [],
-    initContainers = [],
-    volumes = [],
-  } = (pod?.spec ?? {}) as NonNullable<typeof pod>['spec'] & {
-    volumes?: readonly ({ name?: string } & Record<string, Reference | string | undefined>)[]
-  }
+  const [ofEnv, ofFrom] = kind === 'secret' ? ['secretKeyRef', 'secretRef'] : ['configMapKeyRef', 'configMapRef']
+  const { containers = [], initContainers = [], volumes = [] } = pod?.spec ?? {}
   const found = [...initContainers, ...containers].flatMap((container) => [
     ...(container.env ?? [])
       .filter(({ valueFrom }) => {
@@ -134,10 +123,7 @@ function referencesTo(object: string, key: string | undefined, { pod }: HintSubj
       .map(() => `envFrom of container ${container.name}`),
   ])
   const mounted = volumes
-    .filter((volume) => {
-      const source = volume[ofVolume] as Reference | undefined
-      return source !== undefined && (source.secretName ?? source.name) === name
-    })
+    .filter(({ secret, configMap }) => (kind === 'secret' ? secret?.secretName : configMap?.name) === name)
     .map((volume) => `volume ${volume.name}`)
   return [...found, ...mounted].slice(0, 3).join(', ')
 }

@@ -176,15 +176,8 @@ function isUsedBy({ metadata }: KubeObject, pod: Pod): boolean {
 
 /** The names of the claims that the volumes of a pod are made from: those that it names, and those that are made for it. */
 function claimsOf({ metadata, spec }: Pod): readonly string[] {
-  const { volumes = [] } = (spec ?? {}) as { volumes?: Volume[] }
-  return volumes.flatMap(
+  return (spec?.volumes ?? []).flatMap(
     ({ persistentVolumeClaim, ephemeral, name }) =>
       persistentVolumeClaim?.claimName ?? (ephemeral === undefined ? [] : `${metadata.name}-${name}`),
   )
-}
-
-interface Volume {
-  persistentVolumeClaim?: { claimName?: string }
-  name?: string
-  ephemeral?: object
 }

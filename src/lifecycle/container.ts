@@ -9,6 +9,7 @@ import {
   type PodContainer,
   type PodHistory,
   type Refusals,
+  waitsForImage,
 } from './history.ts'
 import { missingObject } from './missing.ts'
 import { isSinceStart, type Proof, prove } from './proof.ts'
@@ -55,7 +56,8 @@ export function examineContainer(
       return examineConfig(pod, at, waiting.reason, waiting.message ?? '', history, view)
     default: {
       const refused = at.status?.state?.terminated === undefined ? lastRefusal(history) : undefined
-      return refused !== undefined && history.deaths === 0
+      // The kubelet pulls before each start, so that one that has died may be held up by its image.
+      return refused !== undefined && (history.deaths === 0 || waitsForImage(waiting?.reason))
         ? refusedPull(pod, at, ...refused, view)
         : examineDeath(pod, at, history, view)
     }
@@ -131,7 +133,7 @@ function refusedSince(pod: Pod, { container }: PodContainer, message: string, vi
  * refusal: the kubelet has not asked again.
  */
 function refusedPull(pod: Pod, at: PodContainer, reason: PullReason, refusals: Refusals, view: View): Finding {
-  const image = at.container.image ?? ''
+  const image = refusedImage(pod, at, refusals.message)
   const seen = Math.max(refusals.attempts, refusals.events)
   const { class: kind, needed } = pullProofs[reason] ?? { class: 'slow', needed: Infinity }
   const isCurrent = isSinceStart(refusals.lastAt, view)
@@ -144,6 +146,19 @@ function refusedPull(pod: Pod, at: PodContainer, reason: PullReason, refusals: R
     message: pullMessage(image, refusals.message, seen),
     detail: { image },
   })
+}
+
+/**
+ * The image that was refused: that of the container, unless the message names the one of an image volume that it mounts. It
+ * waits with the refusal of that (toKubeContainerImageVolumes, pkg/kubelet/kuberuntime).
+ */
+function refusedImage({ spec }: Pod, { container: { image = '', volumeMounts = [] } }: PodContainer, message: string) {
+  if (message.includes(`"${image}"`)) return image
+  const mounted = new Set(volumeMounts.map(({ name }) => name))
+  const references = (spec?.volumes ?? []).flatMap((volume) =>
+    mounted.has(volume.name) ? (volume.image?.reference ?? []) : [],
+  )
+  return references.find((reference) => message.includes(`"${reference}`)) ?? image
 }
 
 /** The refusals that prove something, and how many it takes. */

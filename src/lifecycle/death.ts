@@ -60,18 +60,12 @@ export function explainDeath(
  * `error mounting "/var/lib/kubelet/pods/…" to rootfs at "/etc/app.conf": mount … not a directory` says of its many paths
  * only one that the manifest has, too: `volume "settings" (subPath app.conf) cannot be mounted at /etc/app.conf: not a directory`.
  */
-function mountWords(words: string, { volumeMounts = [] }: Container & { volumeMounts?: Mount[] }): string {
+function mountWords(words: string, { volumeMounts = [] }: Container): string {
   const [, path, why] = /error mounting "[^"]+" to rootfs at "([^"]+)": .*: (.+)$/s.exec(words) ?? []
   const mount = volumeMounts.find(({ mountPath }) => mountPath === path)
   if (path === undefined || mount === undefined) return words
   const part = mount.subPath === undefined ? '' : ` (subPath ${mount.subPath})`
   return `volume "${mount.name}"${part} cannot be mounted at ${path}: ${why}`
-}
-
-interface Mount {
-  name: string
-  mountPath: string
-  subPath?: string
 }
 
 /** Events that do not name their container in a field may do so in their words: `Container app failed liveness probe, will be restarted`. */

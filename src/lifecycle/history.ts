@@ -238,7 +238,8 @@ export function containersOf(pod: Pod): readonly PodContainer[] {
       container,
       ...(found === undefined ? {} : { status: found }),
       isInit,
-      runsOnce: isInit || (policy !== 'Always' && container.restartPolicy !== 'Always'),
+      // Its own policy goes before that of the pod (KEP-753, and KEP-5307 for containers that are no init containers).
+      runsOnce: isInit || (container.restartPolicy ?? policy) !== 'Always',
       isDismissed: isOver && container.restartPolicy === 'Always',
     }
   }
@@ -277,6 +278,11 @@ function observeRunning(
 
 /** The waiting reasons of a container whose pull was just refused (pkg/kubelet/images, errors of cri-api). */
 const refusedStates: ReadonlySet<string> = new Set(['ErrImagePull', 'RegistryUnavailable', 'SignatureValidationFailed'])
+
+/** Whether a container waits with this reason because its pull was refused. */
+export function waitsForImage(reason = ''): boolean {
+  return refusedStates.has(reason) || reason === 'ImagePullBackOff'
+}
 
 /** @param pod when it was made, and whether this is the first status seen of it and it is older than the gate */
 function observeWaiting(

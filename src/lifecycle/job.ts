@@ -86,7 +86,7 @@ function assessJob(job: Job, view: View): Assessment {
     ...(failure === undefined ? {} : { failure }),
     ...hold,
     ...(isWorking ? { patience: 'its containers are running' } : {}),
-    ...(isComplete ? { completed: true } : {}),
+    ...(isComplete && job.metadata.deletionTimestamp === undefined ? { completed: true } : {}),
     ...earliest([state?.recheckAt, hold.recheckAt]),
     pods: new Set(owned.flatMap((pod) => pod.metadata.uid ?? [])),
     notes: (status.failed ?? 0) > 0 && isComplete ? [`${status.failed} failed before it completed`] : [],
@@ -107,10 +107,14 @@ export function isJobEnd(reason: string | undefined): boolean {
   return reason === 'Completed' || failures.has(reason)
 }
 
-/** A Job with `ttlSecondsAfterFinished: 0` is removed at once: the event of its end contains what its condition did. */
+/**
+ * A Job with `ttlSecondsAfterFinished: 0` is removed at once: the event of its end contains what its condition did. That it
+ * was being deleted at last does not count: it was removed in the foreground, and has done its work.
+ */
 function lastState(job: Job, events: readonly EventObject[]): Job | undefined {
+  const { deletionTimestamp: _, ...metadata } = job.metadata
   const hasEnded = ['Complete', 'Failed', 'FailureTarget'].some((type) => condition(job, type)?.status === 'True')
-  if (hasEnded) return job
+  if (hasEnded) return { ...job, metadata }
   const end = events.findLast(({ reason }) => isJobEnd(reason))
   if (end === undefined) return undefined
   const { reason = '', message = '' } = end
@@ -122,7 +126,7 @@ function lastState(job: Job, events: readonly EventObject[]): Job | undefined {
     message,
     ...(lastTransitionTime === undefined ? {} : { lastTransitionTime }),
   }
-  return { ...job, status: { ...job.status, conditions: [...(job.status?.conditions ?? []), ended] } }
+  return { ...job, metadata, status: { ...job.status, conditions: [...(job.status?.conditions ?? []), ended] } }
 }
 
 /** Whether a pod works: an init container of it, or all its containers. A sidecar does no work, nor does what has ended. */

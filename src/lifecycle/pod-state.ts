@@ -52,7 +52,7 @@ export function examinePod(pod: Pod, view: View): PodState {
     0,
     ...containers.map((at) => settledFrom(at, history.containers.get(at.container.name), view)),
   )
-  const isPulling = containers.some((at) => isBeingPulled(pod, at, view))
+  const isPulling = containers.some((at) => isBeingPulled(pod, at, view)) || isVolumeBeingPulled(pod, containers, view)
   const problems = findings.flatMap(({ problem }) => problem ?? [])
   const recheck = [
     ...findings.map((finding) => finding.recheckAt),
@@ -146,6 +146,13 @@ function isBeingPulled(pod: Pod, { container, status }: PodContainer, view: View
     last?.reason === 'Pulling' &&
     Object.keys(view.podHistory(pod).containers.get(container.name)?.refusals ?? {}).length === 0
   )
+}
+
+/** The kubelet's events about an image volume are about its pod (getImageVolumes, pkg/kubelet/kuberuntime). */
+function isVolumeBeingPulled(pod: Pod, containers: readonly PodContainer[], view: View): boolean {
+  if (!pod.spec?.volumes?.some(({ image }) => image !== undefined)) return false
+  const last = view.events(pod).findLast((event) => containerOfEvent(event) === undefined)
+  return last?.reason === 'Pulling' && !containers.some(({ status }) => hasStarted(status))
 }
 
 /** An autoscaler has promised a node: cluster-autoscaler's TriggeredScaleUp, Karpenter's Nominated. */
@@ -253,15 +260,9 @@ function setupProblem(pod: Pod, event: EventObject, view: View): Finding {
 function named(missing: MissingObject | undefined, message: string, { spec }: Pod): MissingObject | undefined {
   if (missing === undefined || missing.object.includes('/')) return missing
   const [, name] = /\bvolume "([^"]+)"/.exec(message) ?? []
-  const volume = ((spec ?? {}) as { volumes?: Volume[] }).volumes?.find((each) => each.name === name)
+  const volume = spec?.volumes?.find((each) => each.name === name)
   const source = missing.object === 'secret' ? volume?.secret?.secretName : volume?.configMap?.name
   return source === undefined ? missing : { ...missing, object: `${missing.object}/${source}` }
-}
-
-interface Volume {
-  name: string
-  secret?: { secretName?: string }
-  configMap?: { name?: string }
 }
 
 /** `MountVolume.SetUp failed for volume "v" : secret "nope" not found` → `volume "v" cannot be mounted: secret …`. */

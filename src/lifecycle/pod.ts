@@ -3,8 +3,8 @@ import { milestonesOf } from '../plan/milestones.ts'
 import type { Assessment, Milestone, Problem } from './assessment.ts'
 import { isStale } from './conditions.ts'
 import { exited } from './death.ts'
-import { containersOf } from './history.ts'
-import { examinePod, type PodState } from './pod-state.ts'
+import { containersOf, type PodContainer } from './history.ts'
+import { condition, earliest, examinePod, type PodState } from './pod-state.ts'
 import { conclude, createdMilestone, type Rule } from './rule.ts'
 import type { View } from './view.ts'
 
@@ -23,27 +23,66 @@ export const podRule: Rule = {
 function assessPod(pod: Pod, view: View): Assessment {
   const state = examinePod(pod, view)
   const succeeded = pod.status?.phase === 'Succeeded'
-  // Its image and resources may be changed in place; kubelets since 1.33 say which generation they run.
+  // Its image and resources may be changed in place; kubelets since 1.33 report which generation they have taken up.
   const isObserved = !isStale(pod.status?.observedGeneration, pod.metadata.generation)
+  const outdatedUntil = isObserved ? containersOutdatedUntil(pod, view) : undefined
+  const pending = pendingChange(pod, isObserved && outdatedUntil === undefined)
   // A pod that is being deleted ends as Failed or Succeeded, whichever its program does on SIGTERM: neither is its own end.
   const isLeaving = pod.metadata.deletionTimestamp !== undefined
   const ended = pod.status?.phase === 'Failed' ? [failedPhase(pod, view)] : []
   const problems = isLeaving ? [] : [...ended, ...state.problems]
   const failure = problems.find(({ proven }) => proven)
   return conclude(pod, view, {
-    ready: succeeded || (state.settled && isObserved),
+    ready: succeeded || (state.settled && pending === undefined),
     readyMessage: succeeded ? 'succeeded' : 'running and ready',
-    milestones: [createdMilestone, ...milestones(pod, state, succeeded, isObserved)],
+    milestones: [createdMilestone, ...milestones(pod, state, succeeded, pending)],
     problems,
     ...(failure === undefined ? {} : { failure }),
     ...(state.patience === undefined ? {} : { patience: state.patience }),
-    ...(state.recheckAt === undefined ? {} : { recheckAt: state.recheckAt }),
+    ...earliest([state.recheckAt, outdatedUntil]),
     ...(succeeded && !isLeaving ? { completed: true } : {}),
     notes: [],
   })
 }
 
-function milestones(pod: Pod, state: PodState, succeeded: boolean, isObserved: boolean): readonly Milestone[] {
+/**
+ * Until when a container may be the one from before its image was changed. The kubelet reports the new generation before it
+ * ends that container (SyncPod, pkg/kubelet), and has the grace period for it. Runtimes report an image by another name than
+ * the pod asks for, as by its ID, so beyond that time it is the new one whatever its name.
+ * @returns milliseconds since the epoch on the runner's clock; undefined where no container is an old one
+ */
+function containersOutdatedUntil(pod: Pod, view: View): number | undefined {
+  const { generation = 1, managedFields = [] } = pod.metadata
+  const writes = managedFields.flatMap(({ subresource, time }) => (subresource === undefined ? view.time(time) : []))
+  const writtenAt = Math.max(...writes.map((at) => at ?? -Infinity))
+  const isOutdated = ({ container, status, isInit }: PodContainer) =>
+    !isInit &&
+    (view.time(status?.state?.running?.startedAt) ?? Infinity) < writtenAt &&
+    !isNamed(container.image, status?.image)
+  if (generation <= 1 || !containersOf(pod).some(isOutdated)) return undefined
+  const graceMs = (pod.spec?.terminationGracePeriodSeconds ?? 30) * 1_000
+  const until = Math.min(writtenAt, view.history.firstSeenAt) + graceMs + view.settings.settleMs
+  return until > view.now ? until : undefined
+}
+
+/** Whether a runtime's name of an image is the pod's: `nginx` is `docker.io/library/nginx:latest`. */
+function isNamed(asked = '', reported = ''): boolean {
+  return [asked, `${asked}:latest`].some((name) => reported === name || reported.endsWith(`/${name}`))
+}
+
+/** What of a change in place has yet to come about; undefined where nothing has. */
+function pendingChange(pod: Pod, isTakenUp: boolean): string | undefined {
+  if (!isTakenUp) return 'waiting for the kubelet to take its change'
+  // https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/#pod-resize-status
+  const resize = ['PodResizePending', 'PodResizeInProgress']
+    .map((type) => condition(pod, type))
+    .find((each) => each?.status === 'True')
+  if (resize === undefined) return undefined
+  const why = [resize.reason, resize.message].filter((words) => words !== undefined && words !== '').join(': ')
+  return `waiting for the kubelet to change its resources${why === '' ? '' : `: ${why}`}`
+}
+
+function milestones(pod: Pod, state: PodState, succeeded: boolean, pending: string | undefined): readonly Milestone[] {
   const step = (name: string, done: boolean, reached: string, waiting: string): Milestone =>
     done || succeeded ? { name, state: 'done', message: reached } : { name, state: 'open', message: waiting }
   const inits = containersOf(pod).filter(({ isInit }) => isInit)
@@ -57,14 +96,13 @@ function milestones(pod: Pod, state: PodState, succeeded: boolean, isObserved: b
     step('started', state.started, 'containers started', 'starting containers'),
     step('running', running, 'running', 'waiting for all containers to run'),
     {
-      ...step('ready', state.settled && isObserved, 'ready', waitingWords(state, isObserved)),
-      ...(isObserved && state.settlesAt !== undefined ? { settlesAt: state.settlesAt } : {}),
+      ...step('ready', state.settled && pending === undefined, 'ready', pending ?? waitingWords(state)),
+      ...(pending === undefined && state.settlesAt !== undefined ? { settlesAt: state.settlesAt } : {}),
     },
   ]
 }
 
-function waitingWords({ ready }: PodState, isObserved: boolean): string {
-  if (!isObserved) return 'waiting for the kubelet to take its change'
+function waitingWords({ ready }: PodState): string {
   return ready ? 'ready, settling' : 'running, not ready yet'
 }
 

@@ -611,6 +611,32 @@ describe('a target that is deleted', () => {
       expect(run([at(0, added(job()), list), at(50, deleted(last))], { targets: [target] })).toMatchObject(ended)
     })
 
+    // The TTL controller removes a Job in the foreground: it is still there, being deleted, until its pods are gone.
+    describe('that is removed in the foreground after it had completed', () => {
+      const leaving = (uid: string) => {
+        const metadata = { ...job().metadata, uid, deletionTimestamp: iso(1), finalizers: ['foregroundDeletion'] }
+        return { ...job('Complete'), metadata }
+      }
+      const before = at(2, added(leaving('migrate-uid')), list, synced('Event', 'Pod'))
+
+      it('is ready when it is gone, although nobody saw it before', () => {
+        const steps = [before, at(5, deleted(leaving('migrate-uid')))]
+        expect(run(steps, { targets: [target] })).toMatchObject({ outcome: 'ready', seconds: 5 })
+      })
+
+      it('gives way to the next one of its name', () => {
+        const next = (...types: string[]) => ({ ...job(...types), metadata: { ...job().metadata, uid: 'next-uid' } })
+        const api = createWorkload('api')
+        const steps = [
+          [...before, ...at(2, api.creating, allSynced)],
+          at(5, deleted(leaving('migrate-uid')), added(next())),
+          at(50, modified(next('Failed'))),
+        ]
+        const [migrate] = run(steps, { targets: [target, api.target] }).targets
+        expect(migrate).toMatchObject({ outcome: 'failed', reason: 'job-failed', seconds: 50 })
+      })
+    })
+
     describe('that is waited for by a condition', () => {
       const waitFor = { type: 'condition', condition: 'complete', status: 'True' } as const
       const targets = [createTarget({ apiVersion: 'batch/v1', kind: 'Job', name: 'migrate', waitFor })]

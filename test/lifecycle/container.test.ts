@@ -414,3 +414,45 @@ describe('a container that runs and is not ready', () => {
     expect(probesDueAt(at, view({ serverOffsetMs: 3_000 }))).toBe(moment(38))
   })
 })
+
+describe('an image volume that is refused', () => {
+  // The container waits with the refusal of the volume that it mounts (toKubeContainerImageVolumes, pkg/kubelet/kuberuntime).
+  const volumes = [
+    { name: 'model', image: { reference: 'acme/model:v1' } },
+    { name: 'other', image: { reference: 'acme/other:v1' } },
+  ]
+  const containers = [{ ...createContainer(), volumeMounts: [{ name: 'model', mountPath: '/model' }] }]
+  const refusal = 'failed to resolve reference "acme/model:v1": acme/model:v1: not found'
+  const pod = (reason: string, message: string) => {
+    const status = podStatus({ state: waiting(reason, message) }, { phase: 'Pending' })
+    return createPod({ spec: { containers, volumes } as object, status })
+  }
+
+  it.each([
+    ['as it is refused', pod('ErrImagePull', refusal)],
+    [
+      'as it is backed off from',
+      pod('ImagePullBackOff', `Back-off pulling image "acme/model:v1": ErrImagePull: ${refusal}`),
+    ],
+  ])('is named, not the image of the container, %s', (_, refused) => {
+    expect(examine(refused, { now: 1 }).problem).toMatchObject({
+      reason: 'image-not-found',
+      message: 'cannot pull image "acme/model:v1": not found',
+      detail: { image: 'acme/model:v1' },
+    })
+  })
+})
+
+// The kubelet pulls before each start: with imagePullPolicy Always, or after the image of a pod was changed in place.
+test.each([
+  ['died before', { lastState: terminated(0, 1), restartCount: 1 }],
+  ['has died as often as is forgiven', { lastState: terminated(3, 1), restartCount: 2 }],
+])('a container whose pull is refused and that %s is held up by that, not by its deaths', (_, rest) => {
+  const refused = (reason: string) =>
+    createPod({ status: podStatus({ state: waiting(reason, words.notFound), ...rest }, { phase: 'Running' }) })
+  const seen = sightings([2, refused('ErrImagePull')], [3, refused('ImagePullBackOff')], [17, refused('ErrImagePull')])
+  expect(examine(refused('ErrImagePull'), { now: 17, seen }).problem).toMatchObject({
+    reason: 'image-not-found',
+    proven: true,
+  })
+})

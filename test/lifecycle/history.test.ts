@@ -406,6 +406,18 @@ describe('the containers of a pod', () => {
     ])
   })
 
+  // https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#restart-policy-for-individual-containers
+  it('may end where their own restart policy says so, whatever that of the pod', () => {
+    const containers = [
+      createContainer({ restartPolicy: 'OnFailure' }),
+      createContainer({ name: 'server', restartPolicy: 'Always' }),
+    ]
+    expect(names(createPod({ spec: { containers } }))).toEqual([
+      ['app', false, true],
+      ['server', false, false],
+    ])
+  })
+
   it('have their own statuses', () => {
     const status = { containerStatuses: [createStatus({ name: 'other' }), createStatus()] }
     expect(containersOf(createPod({ status })).map((at) => at.status?.name)).toEqual(['app'])

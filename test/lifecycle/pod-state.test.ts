@@ -8,6 +8,7 @@ import {
   createStatus,
   iso,
   moment,
+  podStatus,
   running,
   terminated,
   view,
@@ -218,5 +219,19 @@ describe('a pod of several containers', () => {
         message: `Successfully pulled image "acme/${container}" in ${took} (${took} including waiting).`,
       })
     expect(examine(pod, pulled('app', '340ms'), pulled('b', '12.5s')).pullMs).toBe(12_500)
+  })
+})
+
+// The kubelet's events about image volumes are about the pod (getImageVolumes, pkg/kubelet/kuberuntime).
+describe('a pod with an image volume', () => {
+  const volumes = [{ name: 'model', image: { reference: 'acme/model:v1' } }]
+  const pod = createPod({ spec: { volumes } as object, status: podStatus({}, { phase: 'Pending' }) })
+  const event = (reason: string, at: number) =>
+    createEvent(pod, { reason, firstTimestamp: iso(at), lastTimestamp: iso(at) })
+
+  it('is given time while that is being pulled, and not once it was', () => {
+    expect(examinePod(pod, view({ objects: [event('Pulling', 1)] })).patience).toBe('an image is being pulled')
+    const pulled = [event('Pulling', 1), event('Pulled', 9)]
+    expect(examinePod(pod, view({ objects: pulled })).patience).toBeUndefined()
   })
 })

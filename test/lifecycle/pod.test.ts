@@ -380,3 +380,52 @@ describe('a pod is given time', () => {
     expect(patience(pod, 300, createEvent(pod, { reason, type: 'Normal' })) !== undefined).toBe(given)
   })
 })
+
+// The kubelet reports the generation that it takes up before it ends the container of before (SyncPod, pkg/kubelet).
+describe('a pod of its own whose image was changed in place', () => {
+  const changedAt = 50
+  const managedFields = [
+    { manager: 'kubectl', time: iso(changedAt) },
+    { manager: 'kubelet', subresource: 'status', time: iso(changedAt + 1) },
+  ]
+  const changed = (image: string, startedAt = 1, generation = 2) =>
+    createBarePod({
+      metadata: { generation, managedFields },
+      status: { ...readyStatus(startedAt, { image }), observedGeneration: generation },
+    })
+
+  it('is not ready while its container is the one of before, for its grace period at the most', () => {
+    expect(assess(changed('acme/web:v0'), { now: 60 })).toMatchObject({
+      status: 'progressing',
+      message: 'waiting for the kubelet to take its change',
+      recheckAt: moment(changedAt + 30 + 10),
+    })
+    expect(assess(changed('sha256:0f1e'), { now: 90 }).status).toBe('ready')
+  })
+
+  it.each<[string, Pod]>([
+    ['once its container runs the image, by its whole name', changed('docker.io/acme/web:v1')],
+    ['once another container was started', changed('sha256:0f1e', changedAt)],
+    ['at once where only its labels were changed', changed('sha256:0f1e', 1, 1)],
+  ])('is ready %s', (_, pod) => {
+    expect(assess(pod, { now: 60 }).status).toBe('ready')
+  })
+})
+
+describe('a pod of its own whose resources are changed in place', () => {
+  const resized = (type: string, rest: object) => {
+    const { conditions = [], ...status } = readyStatus(1)
+    return createBarePod({ status: { ...status, conditions: [...conditions, condition(type, 'True', rest)] } })
+  }
+
+  it.each([
+    [
+      'has not been given them',
+      resized('PodResizePending', { reason: 'Infeasible', message: 'Node has too little cpu' }),
+      'waiting for the kubelet to change its resources: Infeasible: Node has too little cpu',
+    ],
+    ['is being given them', resized('PodResizeInProgress', {}), 'waiting for the kubelet to change its resources'],
+  ])('is not ready while it %s', (_, pod, message) => {
+    expect(assess(pod, { now: 60 })).toMatchObject({ status: 'progressing', message })
+  })
+})
