@@ -55,7 +55,7 @@ function reference(): string {
     '- **terminal**: nothing but a new apply can fix it. It fails its target as soon as it is proven.',
     '- **strike**: only repetition or time proves it; then it fails its target.',
     '- **slow**: it may heal. It is shown at once, and only a clock ends it, with this reason.',
-    '- **clock**, **identity**, **sight**, **input**: no problem of an object, but the end of the wait itself.',
+    '- **clock**, **identity**, **api**, **input**: no problem of an object, but the end of the wait itself.',
     '',
     ...table(['reason', 'class', 'what proves it', 'what to do'], codes),
     '',

@@ -1,9 +1,9 @@
 /**
  * What stands behind a reason. `terminal`, `strike` and `slow` are the classes of problems (DESIGN §2); a `clock` ran out;
- * another change took the target's `identity`; the cluster is out of `sight`; or the user's own `input` decided.
+ * another change took the target's `identity`; the `api` could not be read; or the user's own `input` decided.
  */
 export interface ReasonFacts {
-  readonly class: 'terminal' | 'strike' | 'slow' | 'clock' | 'identity' | 'sight' | 'input'
+  readonly class: 'terminal' | 'strike' | 'slow' | 'clock' | 'identity' | 'api' | 'input'
   /** What proves it, as the end of "It is raised when …". */
   readonly proof: string
 }
@@ -120,11 +120,11 @@ export const reasons = {
     proof: 'the pods are ready, and run another digest than the one that was built',
   },
   'credentials-expired': {
-    class: 'sight',
+    class: 'api',
     proof: 'the API server refused the credentials again after they were read again',
   },
-  forbidden: { class: 'sight', proof: 'the credentials may not read the target' },
-  'api-unreachable': { class: 'sight', proof: 'the API server did not answer' },
+  forbidden: { class: 'api', proof: 'the credentials may not read the target' },
+  'api-unreachable': { class: 'api', proof: 'the API server did not answer' },
   'kind-unknown': { class: 'input', proof: 'the server knows no such kind' },
   'input-invalid': { class: 'input', proof: 'an input is wrong' },
   cancelled: { class: 'input', proof: 'the job was cancelled' },
