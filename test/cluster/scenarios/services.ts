@@ -92,6 +92,23 @@ export const services: Scenario[] = [
     withinSeconds: 20,
     takesSeconds: 45,
   },
+  {
+    // Its conditions of before the change are fine, and stand until its controller comes by.
+    name: 'autoscaler-changed-to-a-missing-target',
+    inputs: { resources: 'horizontalpodautoscaler/web', 'stall-timeout': '25s' },
+    setup: async (stage) => {
+      await stage.apply(deployment('web', {}, { replicas: 0 }), autoscaler('web'))
+      // One sync period of its controller, and a little more.
+      await stage.pass(18)
+      const { spec, ...rest } = autoscaler('web')
+      const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'nope' }
+      await stage.apply({ ...rest, spec: { ...(spec as object), scaleTargetRef } })
+    },
+    expect: { outcome: 'stalled', reason: 'condition-false' },
+    decidedBy: secondsAfterStart(25),
+    withinSeconds: 20,
+    takesSeconds: 60,
+  },
 ]
 
 /** A class of volumes that are bound once a pod asks for them. */
