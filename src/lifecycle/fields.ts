@@ -1,5 +1,5 @@
 import { type Fields, isEmpty, type Say, say } from './say.ts'
-import { type Meaning, meaningOf, tokensOf } from './words.ts'
+import { type Meaning, meaningOf, negationOf, tokensOf } from './words.ts'
 
 /** Status fields that name the object's state by a word. */
 const stateKeys = new Set([
@@ -96,6 +96,8 @@ function fromFlag(key: string, value: boolean): readonly Say[] {
   const tokens = tokensOf(key)
   const last = tokens.at(-1) ?? ''
   const meaning = meaningOf(last)
+  if (negationOf(tokens, tokens.length - 1) !== undefined)
+    return last === 'ready' && value ? say(key, 'true', 'progressing', 'part') : []
   if (last === 'pause' || meaning === 'suspended') return value ? say(key, 'true', 'suspended', 'whole') : []
   if (tokens.length === 1 && meaning === 'failed') return value ? say(key, 'true', 'failed', 'whole') : []
   return last === 'ready' ? say(key, `${value}`, value ? 'ready' : 'progressing', 'part') : []

@@ -84,6 +84,7 @@ function assessJob(job: Job, view: View): Assessment {
     milestones,
     problems,
     ...(failure === undefined ? {} : { failure }),
+    isEnd: ended !== undefined,
     ...hold,
     ...(isWorking ? { patience: 'its containers are running' } : {}),
     ...(isComplete && job.metadata.deletionTimestamp === undefined ? { completed: true } : {}),

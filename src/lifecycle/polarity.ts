@@ -1,5 +1,5 @@
 import type { Condition } from '../cluster/objects.ts'
-import { begun, isGoingOn, type Meaning, meaningOf, tokensOf } from './words.ts'
+import { begun, isGoingOn, isOpposite, type Meaning, meaningOf, negationOf, tokensOf } from './words.ts'
 
 /**
  * How much a word weighs: `summary` speaks for the whole object (Ready), `accepted` for whether the spec was taken,
@@ -33,7 +33,7 @@ const unreadyTypes = new Set(
   'pending unavailable unreachable unready unschedulable incomplete missing conflict conflicted blocked'.split(' '),
 )
 /** Good words that name an option or an ability as a type, and not a state of the object. */
-const options = new Set(['enabled', 'supported', 'existing'])
+const options = new Set(['enabled', 'supported', 'existing', 'failedover', 'failedback'])
 const abilities = new Set([
   'reachable',
   'discoverable',
@@ -93,12 +93,15 @@ function readByWord(
   const last = tokens.at(-1) ?? ''
   const isCurrent = name.endsWith('uptodate') || name.endsWith('insync')
   const weight = tokens.length === 1 || name === 'uptodate' || name === 'insync' ? 'whole' : 'part'
+  const bad = happened.has(last) ? tokens.findLastIndex(isBad) : isBad(last) ? tokens.length - 1 : -1
+  const negation = negationOf(tokens, bad < 0 ? tokens.length - 1 : bad)
+  if (negation !== undefined) return readNegated(negation, last, bad >= 0, is, reason)
   if (meaningOf(last) === 'suspended') return whenTrue(is, 'suspended', weight)
-  if (isBad(last) || tokens[0] === 'invalid' || (happened.has(last) && tokens.some(isBad))) {
+  if (bad >= 0 || tokens[0] === 'invalid') {
     const isWhole = tokens[0] === 'invalid' || tokens.some((token) => token.startsWith('error'))
     return whenTrue(is, 'failed', isWhole ? 'whole' : weight)
   }
-  if (isGoingOn(last) || unreadyTypes.has(last)) return whenTrue(is, 'progressing', weight)
+  if (isGoingOn(last) || unreadyTypes.has(last) || isOpposite(last)) return whenTrue(is, 'progressing', weight)
   const isGood = isCurrent || abilities.has(last) || (meaningOf(last) === 'ready' && !options.has(last))
   // A type unknown to us that is not True, for a reason that says that something failed.
   if (!isGood) return is !== 'true' && meaningOf(reason) === 'failed' ? { meaning: 'progressing', weight } : undefined
@@ -109,6 +112,26 @@ function readByWord(
   // A piece of work that did not succeed stays so; while it is at work, it is Unknown.
   const isOver = name === 'succeeded' && is === 'false' && meaningOf(reason, true) !== 'progressing'
   return isOver ? { meaning: 'failed', weight } : positive(is, reason, weight)
+}
+
+/**
+ * What the negation of a word says: `NoErrors=True` is good, and `NotAvailable=True` is not yet. That there is no error is
+ * said of a part, and its opposite is no failure by itself.
+ */
+function readNegated(
+  negation: 'word' | 'kind',
+  last: string,
+  isBadWord: boolean,
+  is: string,
+  reason: string,
+): Reading | undefined {
+  if (negation === 'kind') return undefined
+  if (isBadWord || unreadyTypes.has(last)) return positive(is, reason, 'part')
+  const isFalse = is === 'false' ? 'true' : 'false'
+  if (meaningOf(last) === 'suspended') return whenTrue(isFalse, 'suspended', 'part')
+  if (isGoingOn(last)) return whenTrue(isFalse, 'progressing', 'part')
+  const isGood = abilities.has(last) || (meaningOf(last) === 'ready' && !options.has(last))
+  return isGood ? whenTrue(is, 'progressing', 'part') : undefined
 }
 
 function positive(status: string, reason: string, weight: Weight): Reading {

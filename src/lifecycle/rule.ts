@@ -62,26 +62,30 @@ export const createdMilestone: Milestone = { name: 'created', state: 'done', mes
 interface Found extends Omit<Assessment, 'status' | 'message'> {
   readonly ready: boolean
   readonly readyMessage: string
+  /** Its failure is its end, which stands while it is removed: a Job's. */
+  readonly isEnd?: boolean
   /** The conditions by which its status says that it is ready; undefined for what it says otherwise. */
   readonly signals?: readonly (Condition | undefined)[]
 }
 
 /**
  * Puts an assessment together: failed when a problem is proven, ready when the rule says so, else progressing; the
- * message of one that progresses is that of the first open milestone. An object that is being deleted is never ready, nor is
- * one by signals of a status that may be older than its spec.
+ * message of one that progresses is that of the first open milestone. An object that is being deleted progresses, unless it
+ * has come to its end; so does one whose status may be older than its spec.
  */
 export function conclude(object: KubeObject, view: View, found: Found): Assessment {
-  const { ready, readyMessage, signals = [], ...rest } = awaitAnswer(object, view, found)
+  const { ready, readyMessage, signals = [], isEnd = false, ...rest } = awaitAnswer(object, view, found)
   const terminating = terminatingProblem(object, view)
   // What is wrong with its pods is of no interest any more.
   const problems = terminating === undefined ? rest.problems : [terminating, ...rest.problems]
   const assessment = { ...rest, problems }
   // Ready beats failed when both arrive together (DESIGN §2).
   if (ready && terminating === undefined) return omitFailure({ ...assessment, status: 'ready', message: readyMessage })
-  if (rest.failure !== undefined) return { ...assessment, status: 'failed', message: rest.failure.message }
+  if (rest.failure !== undefined && (terminating === undefined || isEnd))
+    return { ...assessment, status: 'failed', message: rest.failure.message }
   const open = rest.milestones.find(({ state }) => state === 'open')
-  return { ...assessment, status: 'progressing', message: terminating?.message ?? open?.message ?? readyMessage }
+  const message = terminating?.message ?? open?.message ?? readyMessage
+  return omitFailure({ ...assessment, status: 'progressing', message })
 }
 
 /** Takes back that an object is ready while that may be about the spec before. */

@@ -48,6 +48,15 @@ describe('a kind without a rule of its own', () => {
       'progressing',
     ],
     [
+      'is ready when it has no errors',
+      resource({ conditions: [condition('NoErrors', 'True', { lastTransitionTime: iso(1) })] }),
+      'ready',
+    ],
+    ['is ready after a failover', resource({ phase: 'FailedOver' }), 'ready'],
+    ['is not ready during a failover', resource({ phase: 'FailingOver' }), 'progressing'],
+    ['is not ready by a flag that is negated', resource({ notReady: true }), 'progressing'],
+    ['is not suspended by a flag that is negated', resource({ notPaused: true, ready: true }), 'ready'],
+    [
       'fails when it has been stalled for 10 s',
       resource({ conditions: [condition('Stalled', 'True', { lastTransitionTime: iso(50) })] }),
       'failed',

@@ -42,6 +42,25 @@ describe('a condition', () => {
     ['Running=True Running: Creating the database', 'progressing whole'],
     ['Running=True', 'ready whole'],
     ['Advertisement=False AdvertiseError', 'progressing whole'],
+    ['NoErrors=True', 'ready part'],
+    ['NoErrors=False', 'progressing part'],
+    ['NoErrors=Unknown', 'progressing part'],
+    ['NoReplicationErrors=True', 'ready part'],
+    ['NoErrorsDetected=True', 'ready part'],
+    ['WithoutFailures=True', 'ready part'],
+    ['NoClusterDataConflict=True', 'ready part'],
+    ['NotDegraded=True', 'ready part'],
+    ['NotStalled=True', 'ready part'],
+    ['Non-Degraded=False', 'progressing part'],
+    ['NotAvailable=True', 'progressing part'],
+    ['NonCompliant=True', 'progressing part'],
+    ['NotYetSynced=True', 'progressing part'],
+    ['Unbound=True', 'progressing whole'],
+    ['VolumeUnattached=True', 'progressing part'],
+    ['NotUpdating=False', 'progressing part'],
+    ['NotPaused=False', 'suspended part'],
+    // What is not found, not that there is no error.
+    ['ConfigNotFoundError=True', 'failed whole'],
   ])('%s says %s', (written, reading) => {
     expect(read(written)).toBe(reading)
   })
@@ -60,6 +79,18 @@ describe('a condition', () => {
     'BackupsEnabled=False',
     'Primary=True',
     'Primary=False',
+    'NotAvailable=False',
+    'NonCompliant=False',
+    'Unbound=False',
+    'NotUpdating=True',
+    'NotPaused=True',
+    // The name of an error, or that there is none of a kind.
+    'NoSuchHostError=True',
+    'NoUpdateAvailable=True',
+    'NoUpdateAvailable=False',
+    'FailedOver=True',
+    'FailedOver=False',
+    'Failover=True',
   ])('%s says nothing', (written) => {
     expect(read(written)).toBeUndefined()
   })

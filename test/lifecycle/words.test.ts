@@ -7,6 +7,10 @@ describe('a name is made of words', () => {
     ['in-sync', ['in', 'sync']],
     ['HTTPRouteReady', ['http', 'route', 'ready']],
     ['up to date', ['up', 'to', 'date']],
+    ['FailedOver', ['failedover']],
+    ['failing_back', ['failingback']],
+    ['FailOverReady', ['failover', 'ready']],
+    ['FailedOverlay', ['failed', 'overlay']],
     ['', []],
   ])('as %p', (name, tokens) => {
     expect(tokensOf(name)).toEqual(tokens)
@@ -27,6 +31,7 @@ describe('a word for a state', () => {
       'UpToDate',
       'in-sync',
       'Idle',
+      'FailedOver',
     ],
     progressing: [
       'Pending',
@@ -43,6 +48,8 @@ describe('a word for a state', () => {
       'HEALTH_WARN',
       'new',
       'yellow',
+      'FailingOver',
+      'Failing back',
     ],
     failed: [
       'Failed',
@@ -63,9 +70,12 @@ describe('a word for a state', () => {
     },
   )
 
-  it.each(['Primary', 'v1.2.3', 'eu-west-1', '', 'NoErrors', 'NotPaused'])('%p says nothing to us', (word) => {
-    expect(meaningOf(word)).toBeUndefined()
-  })
+  it.each(['Primary', 'v1.2.3', 'eu-west-1', '', 'NoErrors', 'WithoutErrors', 'ErrorFree', 'NeverFailed', 'NotPaused'])(
+    '%p says nothing to us',
+    (word) => {
+      expect(meaningOf(word)).toBeUndefined()
+    },
+  )
 
   it('is what stands before an explanation', () => {
     expect(meaningOf('ERROR, the store has no such secret')).toBe('failed')

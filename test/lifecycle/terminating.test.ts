@@ -1,0 +1,96 @@
+import type { KubeObject } from '../../src/cluster/objects.ts'
+import { ruleOf } from '../../src/lifecycle/rules.ts'
+import {
+  complete,
+  condition,
+  crashLoopStatus,
+  createBarePod,
+  createDeployment,
+  createPod,
+  createReplicaSet,
+  iso,
+  seenPod,
+  seenTarget,
+  view,
+} from './builders.ts'
+
+const leaving = { deletionTimestamp: iso(20), finalizers: ['example.com/hold'] }
+
+function create(apiVersion: string, kind: string, status: object, spec: object = {}): KubeObject {
+  return {
+    apiVersion,
+    kind,
+    metadata: { name: 'w', namespace: 'shop', uid: 'w', generation: 2, ...leaving },
+    spec,
+    status,
+  }
+}
+
+function assess(object: KubeObject, related: readonly KubeObject[] = [], podHistories = new Map()) {
+  const history = seenTarget([0, object])
+  return ruleOf(object).assess(object, view({ now: 60, history, objects: [object, ...related], podHistories }))
+}
+
+const rejected = condition('Accepted', 'False', {
+  reason: 'UnsupportedValue',
+  observedGeneration: 2,
+  lastTransitionTime: iso(0),
+})
+
+describe('what is being deleted has not failed by what it reports meanwhile', () => {
+  it.each<[string, KubeObject]>([
+    ['a condition', create('example.com/v1', 'Widget', { conditions: [condition('Stalled', 'True')] })],
+    ['a phase', create('example.com/v1', 'Widget', { phase: 'Failed' })],
+    ['a Gateway', create('gateway.networking.k8s.io/v1', 'Gateway', { conditions: [rejected] })],
+    [
+      'a definition',
+      create('apiextensions.k8s.io/v1', 'CustomResourceDefinition', {
+        conditions: [condition('NamesAccepted', 'False')],
+      }),
+    ],
+    ['a claim', create('v1', 'PersistentVolumeClaim', { phase: 'Lost' })],
+    [
+      'a bare pod',
+      { ...createBarePod({ status: { phase: 'Failed' } }), metadata: { name: 'w', uid: 'w', ...leaving } },
+    ],
+    [
+      'a progress deadline',
+      createDeployment({
+        metadata: leaving,
+        status: complete(1, {
+          availableReplicas: 0,
+          conditions: [condition('Progressing', 'False', { reason: 'ProgressDeadlineExceeded' })],
+        }),
+      }),
+    ],
+  ])('%s', (_, object) => {
+    expect(assess(object)).toMatchObject({
+      status: 'progressing',
+      message: expect.stringContaining('is being deleted'),
+    })
+    expect(assess(object).problems[0]?.reason).toBe('terminating')
+    expect(assess(object).failure).toBeUndefined()
+  })
+
+  it('nor by its pods', () => {
+    const replicaSet = createReplicaSet()
+    const pod = (nth: number) => createPod({ status: crashLoopStatus(nth, nth * 15) }, replicaSet)
+    const seen = seenPod([15, pod(1)], [30, pod(2)], [45, pod(3)])
+    const judge = (metadata: object) =>
+      assess(
+        createDeployment({ metadata, status: complete(1, { availableReplicas: 0 }) }),
+        [replicaSet, pod(3)],
+        new Map([[pod(3).metadata.uid, seen]]),
+      )
+    expect(judge({})).toMatchObject({ status: 'failed', failure: { reason: 'crash-loop' } })
+    expect(judge(leaving)).toMatchObject({ status: 'progressing' })
+  })
+
+  it('but a Job that has failed stays so while it is removed', () => {
+    const failed = condition('Failed', 'True', { reason: 'BackoffLimitExceeded' })
+    expect(assess(create('batch/v1', 'Job', { conditions: [failed] }))).toMatchObject({
+      status: 'failed',
+      failure: { reason: 'job-failed' },
+    })
+  })
+})
