@@ -36,10 +36,9 @@ export function creationProblem(controller: Controller, view: View, isShort = fa
   const attempts = attemptsOf(controller, creations, view, since)
   const failed = replicaFailure(controller)
   const last = isShort ? attempts.at(-1) : undefined
-  const refusal = failed ?? (last?.reason === 'FailedCreate' ? last : undefined)
-  if (refusal === undefined) return []
-  const firstAt = failed === undefined ? last?.firstTimestamp : failed.lastTransitionTime
-  return [refusedProblem(controller, 'pods', refusal.message ?? '', firstAt, attempts, view)]
+  if (failed !== undefined) return [refusedProblem(controller, 'pods', failed, attempts, view)]
+  if (last?.reason !== 'FailedCreate') return []
+  return [refusedProblem(controller, 'pods', { ...last, lastTransitionTime: last.firstTimestamp }, attempts, view)]
 }
 
 /**
@@ -61,8 +60,7 @@ export function rolloutCreationProblem(
   const progressing = condition(deployment, 'Progressing')
   if (current === undefined && progressing?.reason === 'ReplicaSetCreateError') {
     const attempts = attemptsOf(deployment, ['ReplicaSetCreateError'], view)
-    const { message = '', lastTransitionTime } = progressing
-    return [refusedProblem(deployment, 'its ReplicaSet', message, lastTransitionTime, attempts, view)]
+    return [refusedProblem(deployment, 'its ReplicaSet', progressing, attempts, view)]
   }
   const own = replicaFailure(deployment)
   if (own === undefined || (current === undefined && !isObserved(deployment))) return []
@@ -70,7 +68,7 @@ export function rolloutCreationProblem(
   if (older !== undefined)
     return creationProblem(older, view).map((problem) => ({ ...problem, class: 'slow', proven: false }))
   const attempts = current === undefined ? [] : attemptsOf(current, creations, view)
-  return [refusedProblem(deployment, 'pods', own.message ?? '', own.lastTransitionTime, attempts, view)]
+  return [refusedProblem(deployment, 'pods', own, attempts, view)]
 }
 
 type Controller = KubeObject & { status?: { conditions?: Condition[] } }
@@ -89,31 +87,45 @@ function attemptsOf(controller: Controller, reasons: readonly string[], view: Vi
     .filter((event) => reasons.includes(event.reason ?? '') && (view.time(lastOccurrence(event)) ?? 0) >= since)
 }
 
+/** What a controller reports of a refusal, and when it did so first: its condition, or where it has none its event. */
+interface Report {
+  readonly reason?: string
+  readonly message?: string
+  readonly lastTransitionTime?: string | null | undefined
+}
+
+/**
+ * The problem of the refusal that stands. A condition keeps the message of the first refusal as long as it holds
+ * (SetCondition, pkg/controller/replicaset and pkg/controller/deployment/util): a later event reports why it does by now.
+ */
 function refusedProblem(
   { kind, metadata }: Controller,
   what: 'pods' | 'its ReplicaSet',
-  message: string,
-  firstAt: string | null | undefined,
+  report: Report,
   attempts: readonly EventObject[],
   view: View,
 ): Problem {
+  const refused = attempts.filter((event) => event.reason !== 'SuccessfulCreate')
+  const reportedAt = view.time(report.lastTransitionTime)
+  const latest = refused.at(-1)
+  const isSince = latest !== undefined && (view.time(lastOccurrence(latest)) ?? 0) >= (reportedAt ?? 0)
+  const message = (isSince ? latest.message : report.message) ?? ''
   const reason = reasonOf(message)
-  const refusals = attempts.filter(
-    (event) => event.reason !== 'SuccessfulCreate' && reasonOf(event.message ?? '') === reason,
-  )
+  const refusals = refused.filter((event) => reasonOf(event.message ?? '') === reason)
   const count = Math.max(
     1,
     refusals.reduce((sum, event) => sum + eventCount(event), 0),
   )
   const isDenied = reason === 'admission-denied' || /\bis invalid: /.test(message)
-  const since = view.time(firstAt)
+  const firstAt = refusals[0]?.firstTimestamp ?? report.lastTransitionTime
+  const since = reasonOf(report.message ?? '') === reason ? reportedAt : view.time(firstAt)
   const lastAt = Math.max(since ?? 0, ...refusals.map((event) => view.time(lastOccurrence(event)) ?? 0))
   const observed = { seen: isDenied ? count : 0, needed: 2, since: since ?? 0, atLeastMs: 0 }
   return {
     reason,
     class: isDenied ? 'terminal' : 'slow',
     subject: `${kind.toLowerCase()}/${metadata.name}`,
-    message: `cannot create ${what}: ${withoutPreamble(message)}`,
+    message: `cannot ${report.reason === 'FailedDelete' ? 'delete' : 'create'} ${what}: ${withoutPreamble(message)}`,
     count,
     firstSeenAt: since ?? view.now,
     proven: prove({ ...observed, isCurrent: isSinceStart(lastAt, view) }, view.now).proven,

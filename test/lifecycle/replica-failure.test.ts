@@ -84,6 +84,47 @@ describe('what keeps a controller from creating pods', () => {
     expect(problem(message, counts)).toMatchObject([{ proven }])
   })
 
+  // A condition keeps the message of the first refusal (calculateStatus, pkg/controller/replicaset).
+  describe('as it is by now refused for another reason', () => {
+    const quota = 'exceeded quota: small'
+    const webhook = 'failed calling webhook "x": timeout'
+    const refused = (set: KubeObject, message: string, from: number, to: number, count = 2) =>
+      createEvent(set, {
+        reason: 'FailedCreate',
+        message: `Error creating: ${message}`,
+        count,
+        firstTimestamp: iso(from),
+        lastTimestamp: iso(to),
+        metadata: { name: message },
+      })
+    const now = (first: string, later: string, seconds = 9) => {
+      const failed = condition('ReplicaFailure', 'True', { message: first, lastTransitionTime: iso(3) })
+      const set = createReplicaSet({ status: { conditions: [failed] } })
+      const events = [refused(set, first, 3, 3), refused(set, later, 5, 8)]
+      return creationProblem(set, view({ now: seconds, objects: [set, ...events] }))
+    }
+
+    it.each([
+      ['a denial', webhook, denied, { reason: 'admission-denied', proven: true, firstSeenAt: moment(5) }],
+      ['a lack of quota', webhook, quota, { reason: 'quota-exceeded', proven: false, firstSeenAt: moment(5) }],
+      ['no denial any more', denied, quota, { reason: 'quota-exceeded', class: 'slow', proven: false }],
+    ])('is %s', (_, first, later, expected) => {
+      expect(now(first, later)).toMatchObject([expected])
+    })
+  })
+
+  it('is no creation where pods cannot be deleted', () => {
+    const failed = condition('ReplicaFailure', 'True', {
+      reason: 'FailedDelete',
+      message: 'no',
+      lastTransitionTime: iso(3),
+    })
+    const set = createReplicaSet({ status: { conditions: [failed] } })
+    expect(creationProblem(set, view({ now: 5, objects: [set] }))).toMatchObject([
+      { reason: 'replica-failure', class: 'slow', message: 'cannot delete pods: no' },
+    ])
+  })
+
   it('is nothing when the condition does not hold', () => {
     expect(problem(denied, [5], 'False')).toEqual([])
     expect(creationProblem(createReplicaSet(), view())).toEqual([])
