@@ -70,6 +70,8 @@ export class Track {
   #wasThere = false
   /** Until the change that is to be gated has arrived; the object is not judged before. */
   #arrival: Arrival | undefined
+  /** Every revision seen, by its uid: a controller may remove one as soon as the next is rolled out. */
+  readonly #revisions = new Map<string, KubeObject>()
   readonly #settings: GateSettings
 
   constructor(target: Target, index: number, name: string, settings: GateSettings) {
@@ -127,6 +129,7 @@ export class Track {
     if (this.gated === undefined) this.#wasThere = isFirstSight
     if (isReplaced) {
       this.#wasThere = false
+      this.#revisions.clear()
       this.history = undefined
       this.assessment = undefined
       this.readyAt = undefined
@@ -153,11 +156,12 @@ export class Track {
     this.stall.restart(now)
   }
 
-  /** What this version of the object means for the template that is gated, by the revisions that are known. */
+  /** What this version of the object means for the template that is gated, by the revisions that are or were known. */
   compare(object: KubeObject, store: Store, around: Surroundings): IdentityChange {
+    for (const revision of revisionsOf(object.metadata.uid, (uid, kind) => store.ownedBy(uid, kind)))
+      this.#revisions.set(revision.metadata.uid ?? revision.metadata.name, revision)
     if (this.gated === undefined || this.gated === object) return { type: 'same' }
-    const revisions = revisionsOf(this.gated.metadata.uid, (uid, kind) => store.ownedBy(uid, kind))
-    return compareIdentity(this.gated, object, revisions, around)
+    return compareIdentity(this.gated, object, [...this.#revisions.values()], around)
   }
 
   /** The moment to give to milestones reached now: the gate's start for what stood at first sight (DESIGN §4). */

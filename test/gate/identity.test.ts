@@ -287,6 +287,12 @@ describe.each([deploymentKind, setKind('StatefulSet'), setKind('DaemonSet')])(
       expect(entries).toContainEqual(expect.stringMatching(/note its template got other annotations/))
     })
 
+    // A controller removes the older revision as soon as it has completed the rollout (cleanupDeployment, truncateHistory).
+    it('is rolled back to a revision that was removed since, with a revisionHistoryLimit of 0', () => {
+      const steps = [begin, at(3, deleted(revision('old', older, -3600, 1))), changed(5, older)]
+      expect(run(steps, options)).toMatchObject({ outcome: 'superseded', reason: 'rolled-back', seconds: 5 })
+    })
+
     it('is followed each time that Reloader changes its variable', () => {
       const reloads = ['2', '3', '4'].map((value, nth) =>
         changed(5 + nth, withVariables({ A: '1', STAKATER_SECRET: value }), 5 + nth),
