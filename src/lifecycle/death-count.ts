@@ -171,8 +171,8 @@ export function countDeaths(
   const isCurrent =
     isSinceStart(created, around) ||
     [...seen.begins].some(([nth, at]) => nth > forgiven && isSinceStart(at, around)) ||
-    // The instance after so many restarts is the one whose death has the next number.
-    (!seen.begins.has(seen.total) && seen.total - 1 > atFirstSight)
+    // The instance after so many restarts is the one whose death has the next number: it came after first sight.
+    seen.total - 1 > atFirstSight
   if (deaths === 0) return { deaths, isCurrent: false }
   const moments = [...seen.moments].flatMap(([nth, at]) => (nth > forgiven ? [at] : []))
   const firstDeathAt = Math.min(...moments, ...(forgiven === 0 ? [seen.backOffAt ?? Infinity] : []))
