@@ -15,7 +15,7 @@ const workloadKinds = ['Deployment', 'StatefulSet', 'ReplicaSet', 'DaemonSet'] a
  * A Service: https://kubernetes.io/docs/concepts/services-networking/service/
  *
  * Ready when one endpoint is ready that its pod still earns: the pod matches the present selector, the port is the present
- * targetPort, and, where a gated workload is behind it, the pod belongs to the revision that is gated. A LoadBalancer
+ * targetPort, the pod has settled, and, where a gated workload is behind it, it is of the revision that is gated. A LoadBalancer
  * needs its address too. Headless, ExternalName and selectorless Services have nothing to wait for; nor has one before
  * which there is no pod, and whose every workload is scaled to zero.
  */
@@ -94,7 +94,8 @@ function examineEndpoints(service: Service, view: View): Behind {
   const podByName = new Map(selected.map((pod) => [pod.metadata.name, pod]))
   const endpoints = slices.flatMap((slice) => (slice.endpoints ?? []).map((endpoint) => ({ slice, endpoint })))
   const earned = endpoints.filter(({ slice, endpoint }) => {
-    if (endpoint.conditions?.ready === false) return false
+    // With publishNotReadyAddresses every endpoint is ready, and `serving` contains whether its pod is.
+    if (endpoint.conditions?.ready === false || endpoint.conditions?.serving === false) return false
     if (!seesPods || endpoint.targetRef?.kind !== 'Pod') return true
     const { name = '', uid } = endpoint.targetRef
     const pod = podByName.get(name)
@@ -111,7 +112,12 @@ function examineEndpoints(service: Service, view: View): Behind {
     const message = 'every workload behind it is scaled to zero'
     return { ready: true, message, milestones: withoutEndpoints, problems: [], notes: [message] }
   }
-  const ready = earned.length > 0
+  const isSettled = ({ endpoint: { targetRef } }: (typeof earned)[number]) => {
+    const pod = targetRef?.kind === 'Pod' ? podByName.get(targetRef.name ?? '') : undefined
+    return pod === undefined || examinePod(pod, view).settled
+  }
+  const ready = earned.some(isSettled)
+  const isSettling = earned.length > 0 && !ready
   const count = `${endpointCount(earned.length)} ready`
   return {
     ready,
@@ -124,10 +130,10 @@ function examineEndpoints(service: Service, view: View): Behind {
         name: 'ready',
         state: ready ? 'done' : 'open',
         count: { done: earned.length, total: Math.max(1, endpoints.length) },
-        message: ready ? count : `0 of ${endpointCount(endpoints.length)} ready`,
+        message: ready ? count : isSettling ? `${count}, settling` : `0 of ${endpointCount(endpoints.length)} ready`,
       },
     ],
-    problems: ready ? [] : [explain(service, slices, seesPods, view)],
+    problems: ready || isSettling ? [] : [explain(service, slices, seesPods, view)],
     notes: [],
     ...(ready
       ? {}

@@ -98,7 +98,42 @@ describe('a Service is ready', () => {
   })
 })
 
+describe('a Service whose only ready pod has just started without a readiness probe', () => {
+  const young = webPod('a', readyStatus(55))
+  const judgeAt = (now: number) => judge(createService(), [young, createSlice([young])], { now })
+
+  it('is not ready before that pod has settled, as a crash loop looks ready for seconds', () => {
+    expect(judgeAt(60)).toMatchObject({
+      status: 'progressing',
+      problems: [],
+      recheckAt: moment(65),
+      milestones: expect.arrayContaining([
+        expect.objectContaining({ name: 'ready', state: 'open', message: '1 endpoint ready, settling' }),
+      ]),
+    })
+  })
+
+  it('is ready once it has', () => {
+    expect(judgeAt(65)).toMatchObject({ status: 'ready', message: '1 endpoint ready' })
+  })
+
+  it('is ready at once by another pod that has settled', () => {
+    expect(judge(createService(), [young, b, createSlice([young, b])])).toMatchObject({ status: 'ready' })
+  })
+})
+
 describe('an endpoint does not count', () => {
+  const publishing = createSlice([a])
+  const serving = (value: boolean) => ({
+    ...publishing,
+    endpoints: (publishing.endpoints ?? []).map((each) => ({ ...each, conditions: { ready: true, serving: value } })),
+  })
+
+  it('when its pod does not serve, although the Service publishes addresses that are not ready', () => {
+    expect(judge(createService({ publishNotReadyAddresses: true }), [a, serving(false)]).status).toBe('progressing')
+    expect(judge(createService({ publishNotReadyAddresses: true }), [a, serving(true)]).status).toBe('ready')
+  })
+
   it.each([
     ['when it is not ready', [a, createSlice([a], false)]],
     [

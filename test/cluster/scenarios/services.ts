@@ -44,6 +44,17 @@ export const services: Scenario[] = [
     },
   },
   {
+    // Without a probe its pods are ready for two seconds of each start.
+    ...web,
+    name: 'service-before-a-crash-loop',
+    inputs: { resources: 'service/web', 'stall-timeout': '15s' },
+    setup: (stage) => stage.apply(deployment('web', { script: 'sleep 2; exit 3', readiness: 'none' }), service('web')),
+    expect: { outcome: 'stalled', reason: 'no-endpoints' },
+    decidedBy: secondsAfterStart(15),
+    withinSeconds: 30,
+    takesSeconds: 35,
+  },
+  {
     ...web,
     name: 'service-of-an-idle-deployment',
     setup: (stage) => stage.apply(deployment('web', {}, { replicas: 0 }), service('web')),
