@@ -89,7 +89,7 @@ export const knownKinds: readonly KnownKind[] = [
     kind: 'Service',
     rule: serviceRule,
     readyWhen:
-      'one endpoint is ready whose pod matches the present selector and port and, of a gated workload, is of its new revision; a LoadBalancer has its address too; headless, ExternalName and selectorless ones are ready at once',
+      'one endpoint is ready whose pod matches the present selector and port, has settled and, of a gated workload, is of its new revision; or no pod matches its selector and every workload behind it is scaled to zero; a LoadBalancer has its address too; headless, ExternalName and selectorless ones are ready at once',
   },
   {
     apiVersion: 'v1',
@@ -121,7 +121,8 @@ export const knownKinds: readonly KnownKind[] = [
     apiVersion: 'autoscaling/v2',
     kind: 'HorizontalPodAutoscaler',
     rule: autoscalerRule,
-    readyWhen: 'it is able to scale and reads its metric, or is disabled by zero replicas',
+    readyWhen:
+      'it is able to scale and reads its metric, or is disabled by zero replicas; after a change, its controller has 15 s to answer',
   },
   {
     apiVersion: 'policy/v1',

@@ -1,0 +1,91 @@
+import type { EventObject, KubeObject, Pod } from '../../src/cluster/objects.ts'
+import { ruleOf } from '../../src/lifecycle/rules.ts'
+import {
+  condition,
+  createBarePod,
+  createContainer,
+  createEvent,
+  iso,
+  podStatus,
+  running,
+  seenTarget,
+  view,
+  waiting,
+} from './builders.ts'
+
+function event(about: KubeObject, reason: string, message: string, at: number, container?: string): EventObject {
+  return createEvent(about, {
+    reason,
+    message,
+    metadata: { name: `${reason}.${at}` },
+    firstTimestamp: iso(at),
+    lastTimestamp: iso(at),
+    ...(container === undefined ? {} : { container }),
+  })
+}
+
+const claim: KubeObject = {
+  apiVersion: 'v1',
+  kind: 'PersistentVolumeClaim',
+  metadata: { name: 'data', namespace: 'shop', uid: 'data' },
+  spec: { storageClassName: 'fast' },
+  status: { phase: 'Pending' },
+}
+const probed = [createContainer({ readinessProbe: { periodSeconds: 1, failureThreshold: 1 } })]
+const unready = createBarePod({ spec: { containers: probed }, status: podStatus({ state: running(1), started: true }) })
+const creating = createBarePod({ status: podStatus({ state: waiting('ContainerCreating') }, { phase: 'Pending' }) })
+const unscheduled: Pod = createBarePod({
+  status: { phase: 'Pending', conditions: [condition('PodScheduled', 'False', { message: 'no node fits' })] },
+})
+
+/** What a rule reports that takes the last of several events for the latest. */
+describe.each<[string, KubeObject, readonly EventObject[], object]>([
+  [
+    'a claim',
+    claim,
+    [event(claim, 'ProvisioningFailed', 'no such class', 5), event(claim, 'ProvisioningFailed', 'no quota left', 30)],
+    { problems: [{ message: 'is not bound: no quota left' }] },
+  ],
+  [
+    'a readiness probe',
+    unready,
+    [
+      event(unready, 'Unhealthy', 'Readiness probe failed: connection refused', 5),
+      event(unready, 'Unhealthy', 'Readiness probe failed: HTTP probe failed with statuscode: 503', 30),
+    ],
+    { problems: [{ message: 'fails its readiness probe: HTTP probe failed with statuscode: 503' }] },
+  ],
+  [
+    'a volume',
+    creating,
+    [
+      event(creating, 'FailedMount', 'MountVolume.SetUp failed for volume "a" : timed out', 5),
+      event(creating, 'FailedMount', 'MountVolume.SetUp failed for volume "b" : no such export', 30),
+    ],
+    { problems: [{ message: 'volume "b" cannot be mounted: no such export' }] },
+  ],
+  [
+    'an autoscaler that took back its promise of a node',
+    unscheduled,
+    [event(unscheduled, 'TriggeredScaleUp', 'pool 1->2', 5), event(unscheduled, 'NotTriggerScaleUp', 'max size', 30)],
+    { patience: undefined },
+  ],
+  [
+    'an image that is being pulled again',
+    creating,
+    [event(creating, 'BackOff', 'Back-off', 5, 'app'), event(creating, 'Pulling', 'Pulling image', 30, 'app')],
+    { patience: 'an image is being pulled' },
+  ],
+])('%s', (_, object, events, expected) => {
+  it.each([
+    ['in their order', events],
+    ['the latest first', events.toReversed()],
+  ])('is judged by the latest of its events, seen %s', (_order, seen) => {
+    const rule = ruleOf(object)
+    const assessment = rule.assess(
+      object,
+      view({ now: 60, history: seenTarget([0, object]), objects: [object, ...seen] }),
+    )
+    expect({ patience: assessment.patience, problems: assessment.problems }).toMatchObject(expected)
+  })
+})
