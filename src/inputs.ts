@@ -65,6 +65,8 @@ interface Documentation {
   readonly default: string
   /** One sentence, the first of the input's description in `action.yml`. */
   readonly description: string
+  /** Its value is written as Kubernetes writes durations. */
+  readonly isDuration: boolean
 }
 
 const documentation = z.registry<Documentation>()
@@ -79,7 +81,11 @@ function input<T>(fallback: string, description: string, parse: Parse<T>) {
     })
     return clean ? (parsed as T) : z.NEVER
   })
-  return z.prefault(z.pipe(z.string(), value), fallback).register(documentation, { default: fallback, description })
+  return z.prefault(z.pipe(z.string(), value), fallback).register(documentation, {
+    default: fallback,
+    description,
+    isDuration: (parse as unknown) === parseDuration,
+  })
 }
 
 const text: Parse<string> = (written) => written
@@ -180,7 +186,7 @@ const schema = z.object({
 
 /** Every input, in the order of the documentation. */
 export const inputs: readonly ({ readonly name: string } & Documentation)[] = Object.entries(schema.shape).map(
-  ([name, part]) => ({ name, default: '', description: '', ...documentation.get(part) }),
+  ([name, part]) => ({ name, default: '', description: '', isDuration: false, ...documentation.get(part) }),
 )
 
 /** Says that there is no such input, and which one may have been meant. */

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util'
 import type { Mistake } from '../errors.ts'
 import { quote } from '../plan/complain.ts'
-import { didYouMean } from '../plan/nearest.ts'
-import { type Flag, helpFlag, referenceFlags, sharedFlags } from './flags.ts'
+import { didYouMeanFlag } from '../plan/nearest.ts'
+import { type Flag, filenameFlag, helpFlag, inputFlags, outputFlags, referenceFlags, sharedFlags } from './flags.ts'
 
 /** A reference as it was written: `-`, `deployment/web`, or `deploy` and names, with the flags that belong to it. */
 export interface WrittenReference {
@@ -62,7 +62,7 @@ class ArgumentReader {
 
   read(): Arguments {
     const options = Object.fromEntries(
-      [...this.#flags.values()].map(({ name, short, value }) => [
+      [...otherFlags, ...this.#flags.values()].map(({ name, short, value }) => [
         name,
         { type: value === undefined ? ('boolean' as const) : ('string' as const), ...(short ? { short } : {}) },
       ]),
@@ -107,7 +107,9 @@ class ArgumentReader {
     const complain = (message: string) => this.#mistakes.push({ input: rawName, message })
     const negated = name.startsWith('no-') ? this.#flags.get(name.slice(3)) : undefined
     const flag = this.#flags.get(name) ?? (negated?.choices === undefined ? undefined : negated)
-    if (flag === undefined) {
+    if (flag === undefined && otherFlags.some((other) => other.name === name)) {
+      complain('This command does not take it. --help lists its flags.')
+    } else if (flag === undefined) {
       this.#addUnknown(rawName, index, isInline)
     } else if (flag.value === undefined) {
       const choices = flag.choices ?? []
@@ -128,11 +130,18 @@ class ArgumentReader {
     this.#unknown.add(index)
     if (isInline) this.#unknown.delete(index)
     const input = rawName.startsWith('--') ? rawName : (this.#argv[index] ?? rawName)
-    const known = [...this.#flags.keys()].map((name) => `--${name}`)
-    const hint = didYouMean(input, known) || ' --help lists all flags.'
+    const hint = this.#hintOfKubectl(input) ?? (didYouMeanFlag(input, this.#flags.keys()) || ' --help lists all flags.')
     if (!this.#mistakes.some((mistake) => mistake.input === input)) {
       this.#mistakes.push({ input, message: `There is no such flag.${hint}` })
     }
+  }
+
+  /** What a flag of kubectl is called here. */
+  #hintOfKubectl(input: string): string | undefined {
+    const flag = kubectlFlags.get(input)
+    if (flag === undefined) return undefined
+    if (!flag.startsWith('--')) return ` ${flag}`
+    return this.#flags.has(flag.slice(2)) ? ` Did you mean ${flag}?` : undefined
   }
 
   #put(name: string, rawName: string, value: string): void {
@@ -152,6 +161,23 @@ class ArgumentReader {
     return this.#references.at(-1)?.flags ?? (sharedFlags.has(name) ? this.#given : this.#common)
   }
 }
+
+const allNamespaces = 'Name one namespace with -n.'
+
+/** What kubectl's flags are called here, or what to write in their place. */
+const kubectlFlags: ReadonlyMap<string, string> = new Map([
+  ['--tail', '--log-lines'],
+  ['--follow', '--stream-logs'],
+  ['-o', '--json'],
+  ['--output', '--json'],
+  ['-A', allNamespaces],
+  ['--all-namespaces', allNamespaces],
+])
+
+/** The flags of all commands: one that a command does not take has its value all the same. */
+const otherFlags: readonly Flag[] = [...referenceFlags, filenameFlag, ...inputFlags, ...outputFlags].filter(
+  ({ name }) => name !== 'output',
+)
 
 /** Whether a bare word that follows is another name of this reference's kind: `deploy web api`, `deploy -n shop web`. */
 function takesName({ words: [kind = '', ...names], flags }: WrittenReference): boolean {

@@ -4,13 +4,14 @@ import { displayName } from '../plan/target.ts'
 import { Changes, type ObjectChange } from '../trace/changes/changes.ts'
 import type { Part } from '../trace/changes/part.ts'
 import { changeJson, changeLines } from '../trace/changes/render.ts'
-import { followChanges } from '../trace/follow.ts'
+import { type ChangeListener, followChanges } from '../trace/follow.ts'
 import { paintLine } from '../trace/line.ts'
+import { Readiness } from '../trace/readiness.ts'
 import { changeSubjects } from '../trace/subjects.ts'
 import type { Arguments } from './arguments.ts'
 import { type Surface, tell, usesColor } from './output.ts'
 import { cancelledCode } from './verdict.ts'
-import { runView } from './view.ts'
+import { noteMissingNamespace, runView } from './view.ts'
 
 /** `status`: the `.status` of objects, and what changes in it. Returns the exit code. */
 export function status(args: Arguments, surface: Surface): Promise<number> {
@@ -33,9 +34,15 @@ async function showChanges(part: Part, args: Arguments, surface: Surface): Promi
     surface,
     part === 'status' ? 'status' : 'changes',
     mistakes,
-    async ({ parsed, cluster, resources }) => {
-      const { requests, isExcluded } = changeSubjects(parsed, resources, cluster.namespace)
+    async ({ inputs, parsed, cluster, resources }) => {
+      const followed = changeSubjects(parsed, resources, cluster.namespace)
       const startedAt = systemClock.now()
+      const { settleTimeMs: settleMs, maxRestarts } = inputs
+      const { serverOffsetMs } = cluster
+      const readiness = args.given.has('until-ready')
+        ? new Readiness(followed, { startedAt, serverOffsetMs, settleMs, maxRestarts })
+        : undefined
+      const missing = new Map<string, Promise<void>>()
       const color = usesColor(stdout, args.given.get('color'))
       const onChange = (change: ObjectChange) => {
         const lines = isJson
@@ -44,7 +51,8 @@ async function showChanges(part: Part, args: Arguments, surface: Surface): Promi
         stdout.write(lines.map((each) => `${each}\n`).join(''))
       }
       const options = { clock: systemClock, cancelled }
-      await followChanges(requests, new Changes(part, isExcluded), cluster, options, {
+      const requests = followed.subjects.map(({ request }) => request)
+      const listener: ChangeListener = {
         onChange,
         onWaiting: ({ name, labelSelector, ...request }) => {
           const what = displayName({
@@ -56,14 +64,19 @@ async function showChanges(part: Part, args: Arguments, surface: Surface): Promi
             stderr,
             `Waiting for ${what}${request.namespace === undefined ? '' : ` in ${request.namespace}`} to be created.`,
           )
+          const { namespace = '' } = request
+          if (namespace !== '' && !missing.has(namespace))
+            missing.set(namespace, noteMissingNamespace(namespace, cluster, surface))
         },
         onTrouble: (words) =>
           tell(
             stderr,
             words === undefined ? 'The server is heard again.' : `Not heard from the server just now: ${words}`,
           ),
-      })
-      return cancelledCode
+      }
+      const changes = new Changes(part, followed.isExcluded)
+      const isReady = await followChanges(requests, changes, cluster, options, listener, readiness)
+      return isReady ? 0 : cancelledCode
     },
   )
 }

@@ -35,6 +35,9 @@ const changeFlags: readonly Flag[] = [
     description: 'text: YAML and coloured differences. json: one line of JSON a change.',
     default: 'text',
   },
+  { name: 'until-ready', description: 'End when all that is followed is ready.' },
+  filenameFlag,
+  ...inputFlags.filter(({ name }) => ['settle-time', 'max-restarts'].includes(name)),
   ...placeFlags,
   color,
 ]
@@ -43,7 +46,7 @@ const changeWords =
   'A REFERENCE names one object, several, or those of a selector, also such as are made later. Each change says when it came and, where managedFields tell, who made it. ' +
   'Values of Secrets, ConfigMaps and environment variables are hidden; that one changed is seen.\n\n' +
   'With -o json each change is one line: {"at", "elapsedSeconds", "target", "namespace", "by", "type", "patch"}. The type is ADDED, MODIFIED or DELETED; the patch (RFC 6902) makes the present state of the one before, which is null at first. ' +
-  'It runs until Ctrl-C (130).'
+  'It runs until Ctrl-C (130), or with --until-ready until all that is followed is ready (0).'
 
 /** In the order of the help. */
 export const commands: readonly Command[] = [
@@ -133,11 +136,13 @@ export const commands: readonly Command[] = [
       ['trace service/web', 'which pods get its traffic, and why the others do not'],
       ['trace deploy/web -n shop', 'the ReplicaSets and pods of a Deployment, as it rolls out'],
       ['trace pod/web-0 --until-ready', 'until the pod is ready'],
+      ['trace job -l app=migrate', 'the one Job with that label'],
     ],
     takes: 'references',
-    without: ['selector', 'all', 'stall-timeout', 'milestone-timeouts'],
+    without: ['stall-timeout', 'milestone-timeouts'],
     flags: [
       { name: 'until-ready', description: 'End when the resource is ready.' },
+      filenameFlag,
       ...inputFlags.filter(({ name }) => ['settle-time', 'max-restarts', 'timeout'].includes(name)),
       ...placeFlags,
       color,
@@ -166,6 +171,7 @@ export const commands: readonly Command[] = [
     description: `Prints objects as YAML, then what differs at each change. ${changeWords}`,
     examples: [
       ['changes deployment/web', 'who touches it, and where'],
+      ['changes -f k8s/ --until-ready', 'what the manifests name, until all of it is ready'],
       ['changes endpointslices -l kubernetes.io/service-name=web', 'how the endpoints of a Service form'],
     ],
     takes: 'references',

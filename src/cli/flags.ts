@@ -52,12 +52,12 @@ const hidden = new Set(['manifests', 'resources', 'summary'])
 /** Every input, as a flag of the same name; but those of the extras, which belong to a workflow's run. */
 export const inputFlags: readonly Flag[] = inputs
   .filter(({ name }) => !extraInputs.includes(name))
-  .map(({ name, default: fallback, description }) => {
+  .map(({ name, default: fallback, description, isDuration }) => {
     const isSwitch = fallback === 'true' || fallback === 'false'
     return {
       name,
       ...(name === 'namespace' ? { short: 'n' } : {}),
-      ...(isSwitch ? { choices: ['true', 'false'] } : { value: valueName(name, fallback) }),
+      ...(isSwitch ? { choices: ['true', 'false'] } : { value: isDuration ? 'DURATION' : valueName(name, fallback) }),
       description,
       default: fallback,
       ...(name === 'stream-logs' ? { repeats: true } : {}),
@@ -84,7 +84,6 @@ export const outputFlags: readonly Flag[] = [
 
 function valueName(name: string, fallback: string): string {
   if (name === 'milestone-timeouts') return 'LIST'
-  if (/^\d+(h|m|s)$/.test(fallback) || /-?timeout$/.test(name)) return 'DURATION'
   if (/^\d+$/.test(fallback)) return 'NUMBER'
   if (name === 'record') return 'FILE'
   if (name === 'stream-logs') return 'REFERENCE'

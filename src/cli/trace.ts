@@ -1,4 +1,5 @@
 import { systemClock } from '../cluster/clock.ts'
+import type { WatchRequest } from '../cluster/feed.ts'
 import { followTrace } from '../trace/follow.ts'
 import { traceTarget } from '../trace/subjects.ts'
 import { Trace } from '../trace/trace.ts'
@@ -6,12 +7,15 @@ import type { Arguments } from './arguments.ts'
 import { type Surface, tell } from './output.ts'
 import { openPicture } from './picture.ts'
 import { cancelledCode } from './verdict.ts'
-import { runView } from './view.ts'
+import { noteMissingNamespace, runView } from './view.ts'
 
 /** `trace`: shows a resource with everything behind it, live. Returns the exit code. */
 export async function trace(args: Arguments, surface: Surface): Promise<number> {
   return runView(args, surface, 'trace', [], async ({ inputs, parsed, cluster, resources }) => {
-    const target = traceTarget(parsed, resources, cluster.namespace)
+    const namesOf = async (request: WatchRequest) =>
+      (await cluster.select(request)).map(({ metadata }) => metadata.name)
+    const target = await traceTarget(parsed, resources, cluster.namespace, namesOf)
+    await noteMissingNamespace(target.namespace, cluster, surface)
     const startedAt = systemClock.now()
     const { settleTimeMs: settleMs, maxRestarts } = inputs
     const tracing = new Trace(target, { startedAt, serverOffsetMs: cluster.serverOffsetMs, settleMs, maxRestarts })

@@ -1,10 +1,11 @@
 import { systemClock } from '../cluster/clock.ts'
 import { type Cluster, connect } from '../cluster/cluster.ts'
+import { statusOf } from '../cluster/failures.ts'
 import type { ApiResource } from '../cluster/feed.ts'
 import { type Mistake, UserError } from '../errors.ts'
 import { version } from '../version.ts'
 import type { Arguments } from './arguments.ts'
-import type { Surface } from './output.ts'
+import { type Surface, tell } from './output.ts'
 import { type Prepared, prepare } from './prepare.ts'
 import { cancelledCode, complain } from './verdict.ts'
 
@@ -58,4 +59,15 @@ export async function runView(
     cancelled.removeEventListener('abort', close)
     close()
   }
+}
+
+/** Reports that there is no such namespace. Nothing where namespaces may not be read, or the server does not answer. */
+export async function noteMissingNamespace(
+  name: string | undefined,
+  cluster: Pick<Cluster, 'get'>,
+  { stderr }: Pick<Surface, 'stderr'>,
+): Promise<void> {
+  if (name === undefined) return
+  const status = await cluster.get({ apiVersion: 'v1', kind: 'Namespace', name }).then(() => 200, statusOf)
+  if (status === 404) tell(stderr, `Namespace ${name} does not exist.`)
 }

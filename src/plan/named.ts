@@ -6,6 +6,9 @@ export interface NamingInputs {
   readonly manifests?: string | undefined
 }
 
+const bothEmpty =
+  'resources and manifests are both empty. Write one reference a line in resources, like deployment/web, or files in manifests. If an expression fills them, such as steps.apply.outputs.applied, check the names in it.'
+
 /**
  * Reads all that the user named, in `resources` and in `manifests`: their union.
  * Never throws for what he wrote: mistakes are collected.
@@ -13,7 +16,7 @@ export interface NamingInputs {
  * @param workspace what the paths of `manifests` are relative to
  */
 export async function readNamed({ resources = '', manifests = '' }: NamingInputs, workspace: string) {
-  if (manifests.trim() === '') return parseReferences(resources)
+  if (manifests.trim() === '') return parseReferences(resources, 'resources', { nothing: bothEmpty })
   // The parser of YAML costs start-up time that a gate without manifests need not pay.
   const { readManifests } = await import('./manifests/read.ts')
   return unite(parseReferences(resources, 'resources', { alone: false }), readManifests(manifests, workspace))

@@ -1,6 +1,7 @@
 import { type Complain, quote } from './complain.ts'
 
-const label = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/
+/** The form of an RFC 1123 label, whatever its length. */
+export const label = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/
 
 /** Whether `text` can be a namespace: an RFC 1123 label. */
 export function checkNamespace(text: string, complain: Complain): boolean {

@@ -1,3 +1,4 @@
+import { isLogLine } from './foreign-output.ts'
 import { splitWords } from './words.ts'
 
 /** What a line of kubectl's output says: the resource it speaks of, or why there is nothing to gate. */
@@ -15,6 +16,7 @@ export type Printed = { readonly words: readonly string[]; readonly skip?: undef
  */
 export function readPrinted(line: string): Printed | undefined {
   if (/^warning:/i.test(line)) return { skip: 'a warning' }
+  if (isLogLine(line)) return { skip: 'a log line' }
 
   const words = splitWords(line, () => {})
   const resource = words?.[0]

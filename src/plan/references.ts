@@ -2,10 +2,11 @@ import { parseArgs } from 'node:util'
 import type { Mistake } from '../errors.ts'
 import { type Complain, quote } from './complain.ts'
 import { parseDuration } from './duration.ts'
+import { isFailureLine, recognizeForeignOutput } from './foreign-output.ts'
 import type { Manifest } from './manifests/manifest.ts'
 import { parseMilestoneTimeouts } from './milestones.ts'
 import { checkNamespace, checkSelector } from './names.ts'
-import { didYouMean } from './nearest.ts'
+import { didYouMeanFlag } from './nearest.ts'
 import { readPrinted } from './printed.ts'
 import type { TargetClocks, WaitFor } from './target.ts'
 import { parseWaitFor } from './wait-for.ts'
@@ -52,6 +53,16 @@ export interface ParsedReferences {
   readonly mistakes: readonly Mistake[]
 }
 
+const nothingNamed =
+  'Nothing is named. Write one reference a line, like deployment/web, or hand over what kubectl apply printed.'
+
+const longestFailure = 300
+
+function explainFailure(line: string): string {
+  const words = line.length > longestFailure ? `${line.slice(0, longestFailure)}…` : line
+  return `The apply failed: ${words}${/[.!?…]$/.test(words) ? '' : '.'} Correct that first. With set -o pipefail the step of the apply fails by itself.`
+}
+
 /** More than any apply names; keeps `a,b,c,… 1 2 3 …` from growing without bound. */
 const mostReferences = 5_000
 
@@ -62,20 +73,37 @@ const mostReferences = 5_000
  * @param text the whole input, untrimmed, so that line numbers are the user's
  * @param input the name of the input or file, for messages
  * @param options.alone whether nothing else names resources: then at least one must be named here
+ * @param options.nothing the mistake of an empty text
  */
-export function parseReferences(text: string, input = 'resources', { alone = true } = {}): ParsedReferences {
+export function parseReferences(
+  text: string,
+  input = 'resources',
+  { alone = true, nothing = nothingNamed } = {},
+): ParsedReferences {
   const references: Reference[] = []
   const faulty: Reference[] = []
   const skipped: SkippedLine[] = []
   const mistakes: Mistake[] = []
 
-  for (const [index, raw] of text.split(/\r\n|\r|\n/).entries()) {
+  const lines = text.split(/\r\n|\r|\n/)
+  const foreign = recognizeForeignOutput(lines)
+  if (foreign !== undefined) return { input, references, skipped, mistakes: [{ input, ...foreign }] }
+
+  let hasFailed = false
+  for (const [index, raw] of lines.entries()) {
     const line = index + 1
     const written = raw.trim()
     if (written === '' || written.startsWith('#')) continue
 
     const complain: Complain = (message) => mistakes.push({ input, line, message })
+    if (isFailureLine(written)) {
+      hasFailed = true
+      complain(explainFailure(written))
+      continue
+    }
     const printed = readPrinted(written)
+    // An error of kubectl may have many lines.
+    if (hasFailed && printed === undefined) continue
     if (printed?.skip !== undefined) {
       skipped.push({ line, text: written, why: printed.skip })
       continue
@@ -94,7 +122,7 @@ export function parseReferences(text: string, input = 'resources', { alone = tru
   if (alone && references.every(({ exclude }) => exclude) && skipped.length === 0 && mistakes.length === 0) {
     const message =
       references.length === 0
-        ? 'Nothing is named. Write one reference a line, like deployment/web, or hand over what kubectl apply printed.'
+        ? nothing
         : 'Every line excludes with "!" and none names a resource. Name what to gate, like deployment/web.'
     mistakes.push({ input, message })
   }
@@ -169,9 +197,9 @@ function readFlags(args: string[], complain: Complain): { subjects: string[]; fl
       flags.set(name, value)
     }
   }
-  const known = Object.keys(options).map((flag) => `--${flag}`)
+  const known = Object.keys(options)
   for (const flag of unknown) {
-    const hint = didYouMean(flag, known) || ` A reference takes ${known.join(', ')}.`
+    const hint = didYouMeanFlag(flag, known) || ` A reference takes ${known.map((name) => `--${name}`).join(', ')}.`
     complain(`${quote(flag)} is no flag of a reference.${hint}`)
   }
   return { subjects, flags }

@@ -101,7 +101,7 @@ function renderShape(timeline: Timeline, shape: Shape, leftOut: readonly string[
     ...textTimeline(timeline, shape),
     ...details(judged, shown, shape, options),
     ...note(leftOut, options),
-    footer(timeline),
+    ...footer(timeline),
   ]
   return `${blocks.join('\n\n')}\n\n`
 }
@@ -262,7 +262,9 @@ function note(leftOut: readonly string[], { reportPath }: SummaryOptions): strin
   ]
 }
 
-function footer({ context, serverVersion, timeoutMs, stallTimeoutMs, targets }: Timeline): string {
+/** What the gate ran with; nothing for one that never began. */
+function footer({ context, serverVersion, timeoutMs, stallTimeoutMs, targets }: Timeline): string[] {
+  if (context === '' && targets.length === 0) return []
   const namespaces = namespacesOf(targets.map(({ target }) => target))
   const parts = [
     context === '' ? '' : `context ${markdown(context)}`,
@@ -271,7 +273,7 @@ function footer({ context, serverVersion, timeoutMs, stallTimeoutMs, targets }: 
     `timeout ${setting(timeoutMs)}`,
     `stall timeout ${setting(stallTimeoutMs)}`,
   ]
-  return `<sub>${parts.filter((part) => part !== '').join(' · ')}</sub>`
+  return [`<sub>${parts.filter((part) => part !== '').join(' · ')}</sub>`]
 }
 
 function folded(title: string, content: string): string {

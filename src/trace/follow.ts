@@ -1,8 +1,9 @@
 import { type Clock, sleep } from '../cluster/clock.ts'
-import { isFailure, type Observation, type WatchRequest } from '../cluster/feed.ts'
+import { isFailure, type Observation, requestKey, type WatchRequest } from '../cluster/feed.ts'
 import { UserError } from '../errors.ts'
 import { displayName, type Target, targetWatch } from '../plan/target.ts'
 import type { Changes, ObjectChange } from './changes/changes.ts'
+import type { Readiness } from './readiness.ts'
 import type { Scene } from './scene.ts'
 import type { Trace } from './trace.ts'
 
@@ -69,7 +70,9 @@ export interface ChangeListener {
 }
 
 /**
- * Follows objects and tells their changes, until it is cancelled.
+ * Follows objects and reports their changes, until it is cancelled or all objects are ready.
+ * @param readiness judges the objects; without it their state ends nothing
+ * @returns whether all objects became ready
  * @throws UserError when objects may not be read
  */
 export async function followChanges(
@@ -78,24 +81,42 @@ export async function followChanges(
   cluster: Watched,
   { clock, cancelled }: FollowOptions,
   { onChange, onWaiting, onTrouble }: ChangeListener,
-): Promise<void> {
-  const ended = Promise.withResolvers<void>()
-  if (cancelled.aborted) ended.resolve()
-  cancelled.addEventListener('abort', () => ended.resolve())
-  for (const request of requests) {
-    let isEmpty = true
-    cluster.watch(request, (observation) => {
-      if (isRefusal(observation)) ended.reject(forbidden({ ...request, name: request.name ?? '' }, observation))
-      if (isFailure(observation)) onTrouble(observation.message)
-      if (observation.type === 'ALIVE') onTrouble(undefined)
-      for (const change of changes.handle({ ...observation, at: clock.now() }, request)) {
-        isEmpty = false
-        onChange(change)
-      }
-      if (observation.type === 'SYNCED' && isEmpty) onWaiting(request)
-    })
+  readiness?: Readiness,
+): Promise<boolean> {
+  const refused = Promise.withResolvers<never>()
+  refused.promise.catch(() => {})
+  let wake = Promise.withResolvers<void>()
+  const own = new Set(requests.map(requestKey))
+  const empty = new Set(own)
+
+  const report = (observation: Observation, request: WatchRequest) => {
+    if (isRefusal(observation)) refused.reject(forbidden({ ...request, name: request.name ?? '' }, observation))
+    if (isFailure(observation)) onTrouble(observation.message)
+    if (observation.type === 'ALIVE') onTrouble(undefined)
+    for (const change of changes.handle({ ...observation, at: clock.now() }, request)) {
+      empty.delete(requestKey(request))
+      onChange(change)
+    }
+    if (observation.type === 'SYNCED' && empty.has(requestKey(request))) onWaiting(request)
   }
-  await ended.promise
+  const follow = () => {
+    for (const request of [...requests, ...(readiness?.requests ?? [])]) {
+      cluster.watch(request, (observation) => {
+        if (own.has(requestKey(request))) report(observation, request)
+        readiness?.handle({ ...observation, at: clock.now() }, request)
+        follow()
+        wake.resolve()
+      })
+    }
+  }
+  follow()
+  while (!cancelled.aborted) {
+    if (readiness?.isReady(clock.now())) return true
+    await Promise.race([wake.promise, sleep(clock, tickMs, cancelled), refused.promise])
+    await Promise.race([sleep(clock, gatherMs, cancelled), refused.promise])
+    wake = Promise.withResolvers<void>()
+  }
+  return false
 }
 
 function isRefusal(observation: Observation): observation is Observation & { type: 'REFUSED' } {

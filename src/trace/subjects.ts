@@ -3,29 +3,48 @@ import { UserError } from '../errors.ts'
 import { apiVersionOf } from '../plan/kinds.ts'
 import type { ParsedReferences } from '../plan/references.ts'
 import { requestOf, resolveReferences } from '../plan/resolve.ts'
-import type { Target } from '../plan/target.ts'
+import { displayName, type Target } from '../plan/target.ts'
 import { resolveTargets } from '../plan/targets.ts'
+
+const mostNames = 5
 
 /**
  * The one resource that a view is of.
  * @param namespace where references without one lie
- * @throws UserError for a selector, for several resources, and for every mistake in the reference
+ * @param list the names of the objects that a request with a label selector matches now
+ * @throws UserError for several resources, for a selector that matches none, and for every mistake in the reference
  */
-export function traceTarget(parsed: ParsedReferences, resources: readonly ApiResource[], namespace: string): Target {
+export async function traceTarget(
+  parsed: ParsedReferences,
+  resources: readonly ApiResource[],
+  namespace: string,
+  list: (request: WatchRequest) => Promise<readonly string[]>,
+): Promise<Target> {
   const resolution = resolveReferences(parsed, resources, { namespace, milestones: [] })
-  const { targets } = resolveTargets(resolution, () => [])
+  const names = new Map(await Promise.all(resolution.selections.map(async (each) => [each, await list(each)] as const)))
+  const { targets } = resolveTargets(resolution, (selection) => names.get(selection) ?? [])
   const [target] = targets
-  if (target === undefined || targets.length > 1 || target.selector !== undefined) {
-    const message =
-      'trace shows one resource, named like deployment/web. For several, or for those of a selector, use changes or status.'
-    throw new UserError([{ input: parsed.input, message }])
-  }
-  return target
+  const mistake = (message: string) => new UserError([{ input: parsed.input, message }])
+  if (target === undefined) throw mistake('trace shows one resource, and none is named. Write deployment/web.')
+  if (target.selector !== undefined) throw mistake(`${displayName(target)} matches nothing.`)
+  if (targets.length === 1) return target
+  const shown = targets.slice(0, mostNames).map(displayName).join(', ')
+  const more = targets.length > mostNames ? ', …' : ''
+  throw mistake(
+    `trace shows one resource, and ${targets.length} are named: ${shown}${more}. Write one of them, or use changes or status for all.`,
+  )
 }
 
-/** The watches of the objects whose changes are followed. */
+/** What one reference names of one kind. */
+export interface Subject {
+  /** Of the reference: one of several kinds has several subjects. */
+  readonly line: number
+  readonly request: WatchRequest
+}
+
+/** The objects whose changes are followed. */
 export interface Subjects {
-  readonly requests: readonly WatchRequest[]
+  readonly subjects: readonly Subject[]
   /** The names that `!` excludes, with kind and namespace. */
   isExcluded(object: { kind: string; metadata: { name: string; namespace?: string } }): boolean
 }
@@ -40,18 +59,19 @@ export function changeSubjects(
   namespace: string,
 ): Subjects {
   const { resolved } = resolveReferences(parsed, resources, { namespace, milestones: [] })
-  const requests = resolved
+  const subjects = resolved
     .filter(({ reference }) => !reference.exclude)
-    .map((entry): WatchRequest => {
+    .map((entry): Subject => {
       const { reference, resource } = entry
-      if (reference.name === undefined) return requestOf(entry)
+      const { line, name } = reference
+      if (name === undefined) return { line, request: requestOf(entry) }
       const { namespace } = entry
       const place = namespace === undefined ? {} : { namespace }
-      return { apiVersion: apiVersionOf(resource), kind: resource.kind, ...place, name: reference.name }
+      return { line, request: { apiVersion: apiVersionOf(resource), kind: resource.kind, ...place, name } }
     })
   const excluded = resolved.filter(({ reference }) => reference.exclude)
   return {
-    requests,
+    subjects,
     isExcluded: ({ kind, metadata }) =>
       excluded.some(
         ({ reference, resource, namespace }) =>

@@ -163,6 +163,22 @@ describe('mistakes', () => {
     expect(read('deployment/web --tiemout 5m').references.map(({ words }) => words)).toEqual([['deployment/web']])
   })
 
+  test('name the flag that does here what a known flag of kubectl does there', () => {
+    expect(mistakesOf('pod/x --tail=5')).toEqual(['--tail: There is no such flag. Did you mean --log-lines?'])
+    expect(mistakesOf('pod/x -o json')).toEqual(['-o: There is no such flag. Did you mean --json?'])
+    expect(mistakesOf('pod/x --follow')).toEqual(['--follow: There is no such flag. Did you mean --stream-logs?'])
+    expect(mistakesOf('deploy --all -A')).toEqual(['-A: There is no such flag. Name one namespace with -n.'])
+    // Only where the command has the flag.
+    expect(mistakesOf('pod/x --tail=5', 'trace')).toEqual(['--tail: There is no such flag. --help lists all flags.'])
+  })
+
+  test('tell of a flag that only other commands take, and take its value for one', () => {
+    const mistake = 'This command does not take it. --help lists its flags.'
+    expect(mistakesOf('pod/x --stall-timeout 5m', 'status')).toEqual([`--stall-timeout: ${mistake}`])
+    expect(mistakesOf('pod/x --record x.ndjson', 'trace')).toEqual([`--record: ${mistake}`])
+    expect(read('pod/x --record x.ndjson', 'trace').references).toHaveLength(1)
+  })
+
   test('name a word of several letters as it was written', () => {
     expect(mistakesOf('-web')).toEqual(['-web: There is no such flag. --help lists all flags.'])
   })

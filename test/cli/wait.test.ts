@@ -181,6 +181,9 @@ describe('the program', () => {
       expect(help).toMatchObject({ code: 0, stderr: '' })
       expect(help.stdout).toContain(`Examples:\n  rollout-gate ${names[index]} `)
     }
+    const wait = helps[names.indexOf('wait')]?.stdout
+    for (const clock of ['timeout', 'stall-timeout', 'settle-time', 'await-change'])
+      expect(wait).toContain(`--${clock}=DURATION`)
   })
 
   test('is a plugin of kubectl when it is called by the name of one', async () => {

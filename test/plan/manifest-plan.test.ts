@@ -251,6 +251,19 @@ describe('the inputs', () => {
   })
   afterEach(() => rmSync(workspace, { recursive: true, force: true }))
 
+  it.each([{}, { resources: '\n# nothing\n', manifests: ' ' }])(
+    'are both named when both are empty: %j',
+    async (raw) => {
+      expect((await readNamed(raw, workspace)).mistakes).toEqual([
+        {
+          input: 'resources',
+          message:
+            'resources and manifests are both empty. Write one reference a line in resources, like deployment/web, or files in manifests. If an expression fills them, such as steps.apply.outputs.applied, check the names in it.',
+        },
+      ])
+    },
+  )
+
   it('may name manifests alone, with lines that only exclude', async () => {
     const { references, mistakes } = await readNamed({ resources: '!pod/x', manifests: 'k8s/web.yaml' }, workspace)
     expect(mistakes).toEqual([])

@@ -10,7 +10,17 @@ describe('nearest', () => {
   })
 
   it.each([
+    ['wiat', 'wait'],
+    ['wbe', 'web'],
+    ['jbo', 'job'],
+  ])('takes two letters that changed places for one mistake: %s', (word, candidate) => {
+    expect(nearest(word, [candidate])).toEqual([candidate])
+  })
+
+  it.each([
     ['pod', 'job'],
+    ['tail', 'all'],
+    ['logs', 'log-lines'],
     ['x', 'service'],
     ['x'.repeat(10_000), 'x'.repeat(10_000)],
   ])('finds %s and %s too far apart', (word, candidate) => {

@@ -181,6 +181,88 @@ describe('lines that kubectl printed', () => {
   })
 })
 
+describe('what other commands printed', () => {
+  const mistakesOf = (text: string) => parseReferences(text).mistakes.map(({ line, message }) => `${line}: ${message}`)
+
+  it.each([
+    [
+      'an upgrade',
+      [
+        'WARNING: Kubernetes configuration file is group-readable.',
+        'Release "web" has been upgraded. Happy Helming!',
+        'NAME: web',
+        'LAST DEPLOYED: Thu Nov 20 10:00:00 2025',
+        'NAMESPACE: shop',
+        'STATUS: deployed',
+        'REVISION: 2',
+        'NOTES:',
+        '1. Get the application URL by running these commands:',
+        '  export POD_NAME=$(kubectl get pods --namespace shop -l "app=web" -o jsonpath="{.items[0].metadata.name}")',
+      ],
+      2,
+    ],
+    ['an install', ['NAME: web', 'LAST DEPLOYED: now', 'NAMESPACE: shop', 'STATUS: deployed'], 1],
+    ['a first upgrade', ['Release "web" does not exist. Installing it now.', 'NAME: web', 'NAMESPACE: shop'], 1],
+  ])('is called Helm’s, with what to give instead: %s', (_, lines, line) => {
+    expect(mistakesOf(lines.join('\n'))).toEqual([
+      `${line}: Helm printed this, and it names no resources. Hand over the manifests of the release instead: helm get manifest web -n shop > rendered.yaml, and manifests: rendered.yaml.`,
+    ])
+  })
+
+  it('names no release and no namespace that cannot be one', () => {
+    expect(mistakesOf('NAME: $(x)\nLAST DEPLOYED: now\nNAMESPACE: a b')[0]).toContain('helm get manifest RELEASE > ')
+  })
+
+  it('is a manifest, which belongs into a file', () => {
+    expect(mistakesOf('---\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n')).toEqual([
+      '2: This is a manifest, and no reference. Write it into a file, and name the file in manifests.',
+    ])
+    expect(mistakesOf('{\n "apiVersion": "v1"\n}')).toHaveLength(1)
+  })
+
+  it('is a table of kubectl get, which has a form with names', () => {
+    expect(
+      mistakesOf('NAME   READY   UP-TO-DATE   AVAILABLE   AGE\nweb    1/1     1            1           5m'),
+    ).toEqual(['1: kubectl get printed this table. Let it print names: kubectl get … -o name.'])
+  })
+
+  it.each([
+    'Error from server (NotFound): error when creating "k8s/web.yaml": namespaces "shpo" not found',
+    'error: unable to recognize "k8s/web.yaml": no matches for kind "Foo" in version "acme.io/v1"',
+    'error validating "web.yaml": error validating data: unknown field',
+    'Unable to connect to the server: dial tcp 10.0.0.1:443: i/o timeout',
+    'The Deployment "web" is invalid: spec.selector: Invalid value: field is immutable',
+    'The connection to the server localhost:8080 was refused - did you specify the right host or port?',
+    'Error: INSTALLATION FAILED: cannot re-use a name that is still in use',
+  ])('means that the apply failed: %s', (text) => {
+    expect(mistakesOf(`service/web created\n${text}`)).toEqual([
+      `2: The apply failed: ${text}${text.endsWith('?') ? '' : '.'} Correct that first. With set -o pipefail the step of the apply fails by itself.`,
+    ])
+  })
+
+  it('tells of one failure once, however many lines it has, and reads the lines behind it', () => {
+    const text = [
+      'service/web created',
+      'The Deployment "web" is invalid: ',
+      '* spec.template.metadata.labels: Invalid value: map[string]string{"app":"x"}: `selector` does not match',
+      '* spec.selector: Required value',
+      'Error from server: error when applying patch:',
+      '{"metadata":{"annotations":{}}}',
+      'to:',
+      'Resource: "apps/v1, Resource=deployments", GroupVersionKind: "apps/v1, Kind=Deployment"',
+      'configmap/x unchanged',
+    ].join('\n')
+    expect(parseReferences(text).mistakes.map(({ line }) => line)).toEqual([2, 5])
+  })
+
+  it.each([
+    'W0101 10:00:00.000000   12345 warnings.go:70] policy/v1beta1 is deprecated',
+    'E1120 10:00:00.1 7 memcache.go:265] x',
+  ])('is a log line of kubectl, which is skipped: %s', (text) => {
+    expect(parseReferences(`pod/x\n${text}`)).toMatchObject({ mistakes: [], skipped: [{ why: 'a log line' }] })
+  })
+})
+
 describe('mistakes', () => {
   const noName = '-l and --all cannot stand beside a name. Write the kind alone, like deployments -l app=shop.'
   const forms = "Write create, delete, condition=Ready, condition=Ready=False or jsonpath='{.status.phase}'=Running."

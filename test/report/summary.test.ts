@@ -1,4 +1,6 @@
+import { UserError } from '../../src/errors.ts'
 import type { EndedTimeline } from '../../src/gate/timeline.ts'
+import { misconfigured } from '../../src/never-begun.ts'
 import { renderSummary } from '../../src/report/summary.ts'
 import {
   at,
@@ -255,4 +257,9 @@ describe('a summary that is too large', () => {
     expect(text).toContain('… 135 earlier lines left out\n')
     expect(text).toContain('line 149')
   })
+})
+
+it('of a gate that never began names no clocks', () => {
+  const error = new UserError([{ input: 'timeout', message: '"5" has no unit.' }])
+  expect(renderSummary(misconfigured(error, 0, 0))).not.toMatch(/timeout off|stall timeout/)
 })

@@ -1,3 +1,6 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { readArguments } from '../../src/cli/arguments.ts'
 import { commands } from '../../src/cli/commands.ts'
@@ -13,6 +16,7 @@ afterEach(async () => {
 async function start(): Promise<ApiServer> {
   const server = await startApiServer()
   endings.push(() => server.close())
+  server.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } })
   return server
 }
 
@@ -142,11 +146,26 @@ describe('trace', () => {
     expect(stderr.text).toMatch(/^pod\/web: It may not be read: .*forbidden/)
   })
 
-  test('takes one resource by its name', async () => {
+  test('takes one resource by its name, or by a selector that one object matches', async () => {
     const server = await start()
-    const { stderr, code } = run(server, ['trace', 'pod', 'web', 'api'])
-    expect(await code).toBe(2)
-    expect(stderr.text).toContain('trace shows one resource')
+    applyPod(server, ready(new Date(Date.now() - 3_600_000).toISOString()))
+    const selected = run(server, ['trace', 'pod', '-l', 'app=web', '--until-ready'])
+    expect(await selected.code).toBe(0)
+    expect(selected.stdout.text).toContain('pod/web in shop')
+    const several = run(server, ['trace', 'pod', 'web', 'api'])
+    expect(await several.code).toBe(2)
+    expect(several.stderr.text).toContain('trace shows one resource, and 2 are named: pod/web, pod/api.')
+    const none = run(server, ['trace', 'pod', '-l', 'app=none'])
+    expect(await none.code).toBe(2)
+    expect(none.stderr.text).toContain('pod -l app=none matches nothing')
+  })
+
+  test('names a namespace that does not exist', async () => {
+    const server = await start()
+    const { stderr, cancel, code } = run(server, ['trace', 'pod/web', '-n', 'shpo'])
+    await stderr.until('Namespace shpo does not exist.')
+    cancel()
+    await code
   })
 })
 
@@ -192,7 +211,59 @@ describe('changes', () => {
   })
 })
 
+describe('--until-ready', () => {
+  const startedAt = new Date(Date.now() - 3_600_000).toISOString()
+
+  test.each(['status', 'changes'])('ends %s with 0 once all that it follows are ready', async (command) => {
+    const server = await start()
+    applyPod(server)
+    const { stdout, code } = run(server, [command, 'pod/web', 'configmap/settings', '--until-ready'])
+    await stdout.until('phase: Pending')
+    server.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'settings', namespace: 'shop' }, data: {} })
+    server.patch(ref, { status: ready(startedAt) })
+    expect(await code).toBe(0)
+  })
+
+  test('waits for what a selector comes to match, with what is behind it', async () => {
+    const server = await start()
+    const { stderr, stdout, code, cancel } = run(server, ['status', 'pods', '-l', 'app=web', '--until-ready'])
+    await stderr.until('Waiting for pod -l app=web')
+    applyPod(server)
+    await stdout.until('pod/web')
+    server.patch(ref, { status: ready(startedAt) })
+    expect(await code).toBe(0)
+    cancel()
+  })
+
+  test('passes over what is excluded', async () => {
+    const server = await start()
+    applyPod(server)
+    const api = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'api', namespace: 'shop' } }
+    server.apply({ ...api, spec: { containers: [{ name: 'app', image: 'acme/api:v1' }] }, status: ready(startedAt) })
+    expect(await run(server, ['status', 'pods', '--all', '!pod/web', '--until-ready']).code).toBe(0)
+  })
+})
+
 describe('status', () => {
+  test('names a namespace that does not exist', async () => {
+    const server = await start()
+    const { stderr, cancel, code } = run(server, ['status', 'pod/web', '-n', 'shpo'])
+    await stderr.until('Namespace shpo does not exist.')
+    cancel()
+    await code
+  })
+
+  test('follows the objects of a manifest', async () => {
+    const server = await start()
+    applyPod(server)
+    const file = join(mkdtempSync(join(tmpdir(), 'status-')), 'web.yaml')
+    writeFileSync(file, JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web' } }))
+    const { stdout, cancel, code } = run(server, ['status', '-f', file])
+    await stdout.until('phase: Pending')
+    cancel()
+    expect(await code).toBe(130)
+  })
+
   test('prints the status alone', async () => {
     const server = await start()
     applyPod(server)

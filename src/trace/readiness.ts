@@ -1,0 +1,100 @@
+import { type FeedEvent, requestKey, type WatchRequest } from '../cluster/feed.ts'
+import type { KubeObject } from '../cluster/objects.ts'
+import { nameKey, type Target, targetWatch } from '../plan/target.ts'
+import type { Subject, Subjects } from './subjects.ts'
+import { Trace, type TraceSettings } from './trace.ts'
+
+interface Followed {
+  readonly subject: Subject
+  readonly target: Target
+  readonly trace: Trace
+}
+
+/**
+ * Whether all objects that a view follows are ready. They are judged by the rules of the gate, but never for good: a failed
+ * object may become ready, and a selector may match more objects later.
+ */
+export class Readiness {
+  readonly #subjects: Subjects
+  readonly #settings: TraceSettings
+  readonly #followed = new Map<string, Followed>()
+  /** The latest version of each object and what else was reported of a watch, for the traces of objects that come later. */
+  readonly #latest = new Map<string, FeedEvent>()
+  readonly #synced = new Set<Subject>()
+
+  constructor(subjects: Subjects, settings: TraceSettings) {
+    this.#subjects = subjects
+    this.#settings = settings
+    for (const subject of subjects.subjects) {
+      const { name, labelSelector: _, ...request } = subject.request
+      if (name !== undefined) this.#follow(subject, { ...request, name, clocks: {} })
+    }
+  }
+
+  /** The watches that judging takes, as far as they are known by now; those of the subjects are followed in any case. */
+  get requests(): readonly WatchRequest[] {
+    return [...this.#followed.values()].flatMap(({ subject, target, trace }) => {
+      const own = requestKey(targetWatch(target))
+      return trace.requests.filter((request) => subject.request.name !== undefined || requestKey(request) !== own)
+    })
+  }
+
+  /** Takes one line of the feed. `request` is the watch that it came from. */
+  handle(event: FeedEvent, request: WatchRequest): void {
+    this.#remember(event, request)
+    const selecting = this.#subjects.subjects.filter(
+      (subject) => subject.request.name === undefined && requestKey(subject.request) === requestKey(request),
+    )
+    for (const subject of selecting) {
+      if (event.type === 'SYNCED') this.#synced.add(subject)
+      if ('object' in event) this.#select(subject, event.object, event.type)
+    }
+    for (const { trace } of this.#followed.values()) trace.handle(event)
+    if (event.type === 'SYNCED') for (const each of this.#followed.values()) this.#sync(each, event.at)
+  }
+
+  /** Whether every reference names something, and all that the references name is ready. */
+  isReady(now: number): boolean {
+    const followed = [...this.#followed.values()]
+    const lines = new Set(followed.map(({ subject }) => subject.line))
+    return (
+      this.#subjects.subjects.every(({ line }) => lines.has(line)) &&
+      followed.every(({ trace }) => trace.scene(now).present?.assessment.status === 'ready')
+    )
+  }
+
+  /** Takes an object that a selector matches, or does not match any more. */
+  #select(subject: Subject, object: KubeObject, type: FeedEvent['type']): void {
+    const { apiVersion, kind, metadata } = object
+    const key = nameKey({ apiVersion, kind, ...metadata })
+    if (type === 'DELETED') {
+      if (this.#followed.get(key)?.subject === subject) this.#followed.delete(key)
+    } else if (!this.#followed.has(key) && !this.#subjects.isExcluded(object)) {
+      const { name, namespace } = metadata
+      this.#follow(subject, { apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }), clocks: {} })
+    }
+  }
+
+  #follow(subject: Subject, target: Target): void {
+    const followed = { subject, target, trace: new Trace(target, this.#settings) }
+    this.#followed.set(nameKey(target), followed)
+    for (const event of this.#latest.values()) followed.trace.handle(event)
+    this.#sync(followed, this.#settings.startedAt)
+  }
+
+  /** The list of a selector stands for the lists of the objects that it matches. */
+  #sync({ subject, target, trace }: Followed, at: number): void {
+    if (this.#synced.has(subject)) trace.handle({ type: 'SYNCED', at, ...targetWatch(target) })
+  }
+
+  #remember(event: FeedEvent, request: WatchRequest): void {
+    if (!('object' in event)) {
+      if (event.type === 'SYNCED' || event.type === 'REFUSED' || event.type === 'MISSING')
+        this.#latest.set(requestKey(request), event)
+      return
+    }
+    const key = nameKey({ ...event.object, ...event.object.metadata })
+    if (event.type === 'DELETED') this.#latest.delete(key)
+    else this.#latest.set(key, event)
+  }
+}
