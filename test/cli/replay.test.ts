@@ -312,7 +312,7 @@ describe('a replay', () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr.trim().split('\n')).toEqual([
       expect.stringMatching(/^--stall-timeout: "5" has no unit/),
-      expect.stringMatching(/^--kubeconfig: There is no such flag/),
+      expect.stringMatching(/^--kubeconfig: This command does not take it/),
       expect.stringMatching(/^--speed: Write 1 for real time/),
     ])
   })
