@@ -23,6 +23,8 @@ export interface Problem {
   readonly firstSeenAt: number
   /** The class's proof is complete: this problem fails its target unless a better pod holds it back. */
   readonly proven: boolean
+  /** When it will be proven if nothing happens; absent where time alone does not prove it. */
+  readonly recheckAt?: number
   /** What a hint needs to be specific. */
   readonly detail?: ProblemDetail
   /** The problem of another object that is behind this one: that of a pod, behind a Service without endpoints. */

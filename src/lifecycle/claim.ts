@@ -2,6 +2,7 @@ import type { WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject, PersistentVolumeClaim, Pod } from '../cluster/objects.ts'
 import { milestonesOf } from '../plan/milestones.ts'
 import type { Assessment, Problem } from './assessment.ts'
+import { proveReported } from './condition-problems.ts'
 import { conditionWords, presentConditions } from './conditions.ts'
 import { conclude, createdMilestone, nameOf, type Rule } from './rule.ts'
 import type { View } from './view.ts'
@@ -45,7 +46,6 @@ function assessClaim(claim: PersistentVolumeClaim, view: View): Assessment {
   const volume = claim.spec?.volumeName ?? ''
   const problems = isBound || isWaiting ? [] : [problemOf(claim, phase, view)]
   const failure = problems.find(({ proven }) => proven)
-  const isLost = problems.some(({ reason }) => reason === 'claim-lost')
   return conclude(claim, view, {
     ready: isBound || isWaiting,
     readyMessage: isBound
@@ -66,7 +66,6 @@ function assessClaim(claim: PersistentVolumeClaim, view: View): Assessment {
     ],
     problems,
     ...(failure === undefined ? {} : { failure }),
-    ...(isLost && failure === undefined ? { recheckAt: lostSince(view) + lostMs } : {}),
     ...(isBound || isScheduled(claim) || !isLate ? {} : { awaits: consumers.map(nameOf) }),
     notes: presentConditions(claim).flatMap((each) =>
       each.status === 'True' && resizing.test(each.type) ? [conditionWords(each)] : [],
@@ -103,19 +102,15 @@ function problemOf(claim: PersistentVolumeClaim, phase: string, view: View): Pro
   const said = view.events(claim).findLast(({ reason = '' }) => bindingFailures.has(reason))?.message
   const pending = pendingProblem(name, said, view.history.firstSeenAt)
   if (phase === 'Lost') {
-    const since = lostSince(view)
-    const proven = view.now >= since + lostMs
+    const since = view.history.failures.get(lost) ?? view.now
     const message = 'has lost its volume'
-    return { ...pending, reason: 'claim-lost', class: 'terminal', message, firstSeenAt: since, proven }
+    const proof = proveReported(since, lostMs, view.now)
+    return { ...pending, reason: 'claim-lost', class: 'terminal', message, firstSeenAt: since, ...proof }
   }
   const volume = claim.spec?.volumeName ?? ''
   return volume === '' || said !== undefined
     ? pending
     : { ...pending, message: `is not bound to volume ${volume}, which it names` }
-}
-
-function lostSince(view: View): number {
-  return view.history.failures.get(lost) ?? view.now
 }
 
 function pendingProblem(name: string, why: string | undefined, firstSeenAt: number): Problem {

@@ -1,6 +1,7 @@
 import type { Condition, KubeObject } from '../cluster/objects.ts'
 import type { Problem } from './assessment.ts'
 import { conditionWords, isStale } from './conditions.ts'
+import { type Proof, prove } from './proof.ts'
 import type { View } from './view.ts'
 
 /** How long a resource's own word of failure must stand before it is believed. */
@@ -23,8 +24,16 @@ export function reportedProblem(object: KubeObject, key: string, found: Conditio
     class: 'strike',
     reason: 'reported-failed',
     message: conditionWords(found),
-    proven: view.now >= since + reportedMs,
+    ...proveReported(since, reportedMs, view.now),
   }
+}
+
+/**
+ * Whether a failure that an object itself reports is certain: it has to stand for a while, since controllers retry. Their
+ * report of the present generation needs no second one.
+ */
+export function proveReported(since: number, atLeastMs: number, now: number): Proof {
+  return prove({ seen: 1, needed: 1, since, atLeastMs, isCurrent: true }, now)
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Condition, KubeObject } from '../cluster/objects.ts'
 import { milestonesOf } from '../plan/milestones.ts'
 import type { Assessment, Awaited } from './assessment.ts'
-import { conditionProblem, notReconciled, reportedMs, reportedProblem } from './condition-problems.ts'
+import { conditionProblem, notReconciled, reportedProblem } from './condition-problems.ts'
 import { isStale, presentConditions } from './conditions.ts'
 import { conclude, createdMilestone, type Rule } from './rule.ts'
 import type { View } from './view.ts'
@@ -87,7 +87,6 @@ function assessConditions(
     problems: ready ? [] : [problem],
     ...(ready || awaits === undefined ? {} : { awaits: awaits(object) }),
     ...(!ready && problem.proven ? { failure: problem } : {}),
-    ...(problem.class === 'strike' && !problem.proven ? { recheckAt: problem.firstSeenAt + reportedMs } : {}),
     notes: [],
   })
 }

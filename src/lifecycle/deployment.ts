@@ -1,6 +1,7 @@
 import type { Deployment, DeploymentStatus, KubeObject, Pod, ReplicaSet } from '../cluster/objects.ts'
 import { milestonesOf } from '../plan/milestones.ts'
 import type { Assessment, Milestone, Problem } from './assessment.ts'
+import { proveReported } from './condition-problems.ts'
 import { type StuckPods, stuckPods } from './leaving.ts'
 import { condition, earliest } from './pod-state.ts'
 import {
@@ -12,7 +13,6 @@ import {
   settledByPods,
   settledUnseen,
 } from './pods.ts'
-import { prove } from './proof.ts'
 import { rolloutCreationProblem } from './replica-failure.ts'
 import { countMilestone, podMilestones, pods, settlingMilestone, stallHold } from './replicas.ts'
 import { findRevision, numberOf } from './revision.ts'
@@ -76,7 +76,7 @@ function assessDeployment(deployment: Deployment, view: View): Assessment {
     ...stuck.problems,
     ...(isUpdated || (old === 0 && (current !== undefined || updated > 0)) ? [] : pausedProblem(deployment, view)),
     ...rolloutCreationProblem(deployment, current, replicaSets as readonly ReplicaSet[], view),
-    ...(deadline.problem === undefined ? [] : [deadline.problem]),
+    ...(deadline === undefined ? [] : [deadline]),
   ].sort(byImportance)
   const failure = podsState?.failure ?? failureOf(problems)
   const hold = stallHold(podsState, all, deployment.spec?.minReadySeconds, view)
@@ -100,7 +100,7 @@ function assessDeployment(deployment: Deployment, view: View): Assessment {
     ...(failure === undefined ? {} : { failure }),
     ...hold,
     ...earliest(
-      [podsState?.recheckAt, deadline.recheckAt, settled.at, hold.recheckAt, stuck.recheckAt].map((at) =>
+      [podsState?.recheckAt, settled.at, hold.recheckAt, stuck.recheckAt].map((at) =>
         at !== undefined && at > view.now ? at : undefined,
       ),
     ),
@@ -204,7 +204,7 @@ function progressDeadline(
   observed: boolean,
   view: View,
   cause: Problem | undefined,
-): { problem?: Problem; recheckAt?: number } {
+): Problem | undefined {
   const progressing = condition(deployment, 'Progressing')
   if (
     !observed ||
@@ -212,27 +212,20 @@ function progressDeadline(
     progressing?.status !== 'False' ||
     progressing.reason !== 'ProgressDeadlineExceeded'
   )
-    return {}
+    return undefined
   const first = condition(view.history.first as Deployment, 'Progressing')
   const stood = first?.reason === 'ProgressDeadlineExceeded'
-  // The controller's report of the observed generation needs no second one, whenever it was made.
-  const report = { seen: 1, needed: 1, isCurrent: true }
-  const { proven, recheckAt } = prove(
-    { ...report, since: view.history.countersMovedAt, atLeastMs: stood ? standingDeadlineMs : 0 },
-    view.now,
-  )
   // The controller only says that the deadline has passed; what a pod says is why.
   const why = cause === undefined ? (progressing.message ?? 'the deadline has passed') : problemSentence(cause)
-  const problem: Problem = {
+  return {
     reason: 'progress-deadline-exceeded',
     class: 'terminal',
     subject: `deployment/${deployment.metadata.name}`,
     message: `made no progress within its progressDeadlineSeconds of ${deployment.spec?.progressDeadlineSeconds ?? 600} s: ${why}`,
     count: 1,
     firstSeenAt: view.time(progressing.lastTransitionTime) ?? view.now,
-    proven,
+    ...proveReported(view.history.countersMovedAt, stood ? standingDeadlineMs : 0, view.now),
   }
-  return { problem, ...(recheckAt === undefined ? {} : { recheckAt }) }
 }
 
 /** A proven problem fails the Deployment; the deadline gives way to a pod's problem that explains it. */

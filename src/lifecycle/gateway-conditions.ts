@@ -1,6 +1,6 @@
 import type { Condition, KubeObject } from '../cluster/objects.ts'
 import type { Problem } from './assessment.ts'
-import { conditionProblem, reportedMs, reportedProblem } from './condition-problems.ts'
+import { conditionProblem, reportedProblem } from './condition-problems.ts'
 import { conditionWords, isCondition, isPresent } from './conditions.ts'
 import { listOf } from './say.ts'
 import type { View } from './view.ts'
@@ -57,18 +57,14 @@ export function failuresAgainst(parts: readonly PartCondition[]): readonly strin
   return parts.filter((each) => isAgainst(each) && isCertain(each)).map(keyOf)
 }
 
-/** What the conditions that stand against an object come to, and when that may change by time alone. */
-export function againstProblem(
-  object: KubeObject,
-  against: readonly PartCondition[],
-  view: View,
-): { readonly problem?: Problem; readonly recheckAt?: number } {
+/** What the conditions that stand against an object come to; undefined when there are none. */
+export function againstProblem(object: KubeObject, against: readonly PartCondition[], view: View): Problem | undefined {
   const certain = against.filter(isCertain)
   const [first] = [...certain, ...against]
-  if (first === undefined) return {}
+  if (first === undefined) return undefined
   const told = certain.length > 0 ? certain : against
   const message = told.map(({ where, condition }) => `${where}${conditionWords(condition)}`).join(', ')
-  if (certain.length === 0) return { problem: { ...conditionProblem(object, first.condition, view), message } }
-  const problem = { ...reportedProblem(object, keyOf(first), first.condition, view), message }
-  return { problem, ...(problem.proven ? {} : { recheckAt: problem.firstSeenAt + reportedMs }) }
+  return certain.length === 0
+    ? { ...conditionProblem(object, first.condition, view), message }
+    : { ...reportedProblem(object, keyOf(first), first.condition, view), message }
 }

@@ -48,10 +48,8 @@ function assessGateway(gateway: KubeObject, view: View): Assessment {
   const status = (gateway.status ?? {}) as GatewayStatus
   const own = spokenConditions(gateway, status.conditions)
   const isTrue = (...types: string[]) => own.some((each) => types.includes(each.type) && each.status === 'True')
-  const { problem, recheckAt } =
-    own.length === 0
-      ? { problem: unheard(gateway, view) }
-      : againstProblem(gateway, partsOf(gateway).filter(isAgainst), view)
+  const problem =
+    own.length === 0 ? unheard(gateway, view) : againstProblem(gateway, partsOf(gateway).filter(isAgainst), view)
   const ready = problem === undefined && isTrue('Accepted', 'Scheduled') && isTrue('Programmed', 'Ready')
   const addresses = fieldsOf(status.addresses).flatMap(({ value }) => value ?? [])
   const words = `accepted and programmed${addresses.length === 0 ? '' : `, address ${addresses.join(', ')}`}`
@@ -69,7 +67,6 @@ function assessGateway(gateway: KubeObject, view: View): Assessment {
     ],
     problems: problem === undefined ? [] : [problem],
     ...(problem?.proven ? { failure: problem } : {}),
-    ...(recheckAt === undefined ? {} : { recheckAt }),
     notes: ready && addresses.length === 0 ? ['it has no address yet'] : [],
   })
 }

@@ -1,7 +1,14 @@
 import type { KubeObject } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/store.ts'
 import type { Assessment, Milestone, Problem } from './assessment.ts'
-import { conditionProblem, failingSince, notReconciled, ownProblem, reportedMs } from './condition-problems.ts'
+import {
+  conditionProblem,
+  failingSince,
+  notReconciled,
+  ownProblem,
+  proveReported,
+  reportedMs,
+} from './condition-problems.ts'
 import { conclude, createdMilestone, type Rule } from './rule.ts'
 import type { Say } from './say.ts'
 import { isSilent, isUnobserved, saysOf } from './says.ts'
@@ -36,9 +43,6 @@ function assessGeneric(object: KubeObject, view: View): Assessment {
   const words = standing.because.map(({ text }) => text).join(', ')
   const problems = isAwaited ? [notReconciled(object, view)] : ready ? [] : problemsOf(object, standing, view)
   const failure = problems.find(({ proven }) => proven)
-  const due = problems
-    .filter((problem) => problem.class === 'strike' && !problem.proven)
-    .map((problem) => problem.firstSeenAt + standsFor(standing))
   return conclude(object, view, {
     ready,
     ...(standing.meaning === 'ready' ? { signals: standing.because.map(({ condition }) => condition) } : {}),
@@ -51,7 +55,6 @@ function assessGeneric(object: KubeObject, view: View): Assessment {
     problems,
     ...(failure === undefined ? {} : { failure }),
     ...(standing.isReconciling ? { patience: 'its controller is reconciling it' } : {}),
-    ...(due.length === 0 ? {} : { recheckAt: Math.min(...due) }),
     notes: [],
   })
 }
@@ -119,8 +122,8 @@ function problemsOf(object: KubeObject, standing: Standing, view: View): readonl
   switch (standing.meaning) {
     case 'failed': {
       const since = failingSince(object, say.key, say.condition, view)
-      const proven = view.now >= since + standsFor(standing)
-      return [{ ...ownProblem(object, since), class: 'strike', reason: 'reported-failed', message, proven }]
+      const proof = proveReported(since, standsFor(standing), view.now)
+      return [{ ...ownProblem(object, since), class: 'strike', reason: 'reported-failed', message, ...proof }]
     }
     case 'suspended':
       return [{ ...ownProblem(object, view.history.firstSeenAt), reason: suspensionReason(say), message }]

@@ -1,7 +1,7 @@
 import type { KubeObject } from '../cluster/objects.ts'
 import type { HealthCheck } from '../plan/health-checks.ts'
 import type { Assessment, Problem } from './assessment.ts'
-import { earliest } from './pod-state.ts'
+import { proveReported } from './condition-problems.ts'
 import { conclude, createdMilestone, type Rule } from './rule.ts'
 import { isStatusStale } from './says.ts'
 import type { View } from './view.ts'
@@ -54,7 +54,6 @@ function assessHealthCheck(object: KubeObject, check: HealthCheck, view: View): 
     ],
     problems,
     ...(failure === undefined ? {} : { failure }),
-    ...earliest(problems.map(({ proven, firstSeenAt }) => (proven ? undefined : firstSeenAt + failedMs))),
     notes: [],
   })
 }
@@ -69,6 +68,6 @@ function failedProblem(object: KubeObject, view: View): Problem {
     message: 'has failed by its health check',
     count: 1,
     firstSeenAt: since,
-    proven: view.now >= since + failedMs,
+    ...proveReported(since, failedMs, view.now),
   }
 }

@@ -68,7 +68,7 @@ function partsOf(said: readonly Parent[]): readonly PartCondition[] {
 function assessRoute(route: KubeObject, view: View): Assessment {
   const said = saidBy(route)
   const silent = said.filter(({ conditions }) => !conditions.some(({ type }) => type === 'Accepted'))
-  const { problem, recheckAt } = againstProblem(route, partsOf(said).filter(isAgainst), view)
+  const problem = againstProblem(route, partsOf(said).filter(isAgainst), view)
   const problems: readonly Problem[] = [
     ...(problem === undefined ? [] : [problem]),
     ...(silent.length === 0 ? [] : [unheard(route, silent, view)]),
@@ -91,7 +91,6 @@ function assessRoute(route: KubeObject, view: View): Assessment {
     ],
     problems,
     ...(problem?.proven ? { failure: problem } : {}),
-    ...(recheckAt === undefined ? {} : { recheckAt }),
     ...(ready ? {} : { awaits: parentRefsOf(route).map((ref) => parentOf(ref, route)) }),
     notes: said.length === 0 ? ['it names no parent, so nothing takes its traffic'] : [],
   })

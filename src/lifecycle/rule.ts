@@ -71,14 +71,16 @@ interface Found extends Omit<Assessment, 'status' | 'message'> {
 /**
  * Puts an assessment together: failed when a problem is proven, ready when the rule says so, else progressing; the
  * message of one that progresses is that of the first open milestone. An object that is being deleted progresses, unless it
- * has come to its end; so does one whose status may be older than its spec.
+ * has come to its end; so does one whose status may be older than its spec. A problem that time alone proves is looked at
+ * again then.
  */
 export function conclude(object: KubeObject, view: View, found: Found): Assessment {
   const { ready, readyMessage, signals = [], isEnd = false, ...rest } = awaitAnswer(object, view, found)
   const terminating = terminatingProblem(object, view)
   // What is wrong with its pods is of no interest any more.
   const problems = terminating === undefined ? rest.problems : [terminating, ...rest.problems]
-  const assessment = { ...rest, problems }
+  const rechecks = [rest, ...rest.problems].flatMap(({ recheckAt }) => recheckAt ?? [])
+  const assessment = { ...rest, problems, ...(rechecks.length === 0 ? {} : { recheckAt: Math.min(...rechecks) }) }
   // Ready beats failed when both arrive together (DESIGN §2).
   if (ready && terminating === undefined) return omitFailure({ ...assessment, status: 'ready', message: readyMessage })
   if (rest.failure !== undefined && (terminating === undefined || isEnd))
