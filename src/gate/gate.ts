@@ -86,7 +86,12 @@ export class Gate {
     this.#lookAt = this.#tracks.map(() => Infinity)
     this.#endAt = this.#tracks.map(() => Infinity)
     for (const track of this.#tracks.filter(({ target }) => target.selector !== undefined)) {
-      this.#end(track, { outcome: 'failed', reason: 'not-found', message: 'matches nothing' })
+      this.#end(track, {
+        outcome: 'failed',
+        reason: 'not-found',
+        message: 'matches nothing',
+        logText: 'matches nothing',
+      })
     }
     this.#schedule(this.#tracks)
     this.#conclude()

@@ -151,10 +151,11 @@ export function renderVerdict(timeline: Timeline, { color }: LogLayout): string[
 export function renderEvidence(timeline: Timeline, layout: LogLayout): string[] {
   const { startedAt } = timeline
   const deciding = decidingTarget(timeline)
+  const isAbove = (hint: string | undefined) => hint === timeline.hint || hint === deciding?.hint
   const groups = timeline.targets.flatMap((record, index) => {
     if (record.outcome === 'ready' || !isJudged(record, timeline)) return []
     const isDeciding = record === deciding
-    const shape = { startedAt, isDeciding, hintAbove: isDeciding || record.hint === timeline.hint }
+    const shape = { startedAt, isDeciding, hintAbove: isDeciding || isAbove(record.hint) }
     const group = renderGroup(record, layout.names[index] ?? '', shape, layout)
     return group.length === 0 ? [] : [group]
   })

@@ -237,7 +237,7 @@ function details(timeline: Timeline, named: readonly NamedRecord[], shape: Shape
       finishedAt: timeline.finishedAt,
       open: single,
       decided,
-      hintAbove: decided || record.hint === timeline.hint,
+      hintAbove: decided || record.hint === timeline.hint || record.hint === deciding?.hint,
       evidenceLines: shape.evidenceLines,
       sourceBaseUrl: options.sourceBaseUrl,
     }

@@ -24,7 +24,9 @@ export async function traceTarget(
   const names = new Map(await Promise.all(resolution.selections.map(async (each) => [each, await list(each)] as const)))
   const { targets } = resolveTargets(resolution, (selection) => names.get(selection) ?? [])
   const [target] = targets
-  const mistake = (message: string) => new UserError([{ input: parsed.input, message }])
+  const place = target?.source === undefined ? {} : { line: target.source.line }
+  const mistake = (message: string) =>
+    new UserError([{ input: target?.source?.file ?? parsed.input, ...place, message }])
   if (target === undefined) throw mistake('trace shows one resource, and none is named. Write deployment/web.')
   if (target.selector !== undefined) throw mistake(`${displayName(target)} matches nothing.`)
   if (targets.length === 1) return target
