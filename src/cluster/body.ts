@@ -7,13 +7,18 @@ import { ConnectionError } from './failures.ts'
  * The whole body of an answer as text, unpacked where it is gzipped (the API server does so above 128 KiB).
  * Throws when it grows beyond `maxBytes`: an answer must not be able to fill the runner's memory.
  */
-export async function readBody(response: IncomingMessage, maxBytes: number): Promise<string> {
+export async function readBody(
+  response: IncomingMessage,
+  maxBytes: number,
+  onBytes: () => void = () => {},
+): Promise<string> {
   const zipped = response.headers['content-encoding'] === 'gzip'
   // A failure of either side destroys the other, so that reading it tells.
   const stream: AsyncIterable<Buffer> = zipped ? pipeline(response, createGunzip(), () => {}) : response
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of stream) {
+    onBytes()
     length += chunk.length
     if (length > maxBytes) {
       response.destroy()

@@ -25,6 +25,8 @@ export interface RequestOptions {
   readonly accept?: string
   /** For the whole answer; for a stream until it begins. Default 30 s. */
   readonly timeoutMs?: number
+  /** The longest time without a byte, in place of `timeoutMs`: an answer may be long. */
+  readonly silenceMs?: number
   readonly maxBytes?: number
   readonly signal?: AbortSignal
 }
@@ -78,9 +80,10 @@ export class Client {
 
   /** GET; the answer must be JSON. */
   json(path: string, options: RequestOptions = {}): Promise<unknown> {
-    return this.#bounded(options, async (signal) => {
+    return this.#bounded(options, async (signal, extend) => {
       const response = await this.#send(path, options, signal)
-      const text = await readBody(response, options.maxBytes ?? largestAnswer)
+      const onBytes = options.silenceMs === undefined ? () => {} : extend
+      const text = await readBody(response, options.maxBytes ?? largestAnswer, onBytes)
       try {
         return JSON.parse(text)
       } catch {
@@ -121,7 +124,10 @@ export class Client {
     return response
   }
 
-  async #bounded<T>({ timeoutMs = 30_000, signal }: RequestOptions, work: (signal: AbortSignal) => Promise<T>) {
+  async #bounded<T>(
+    { silenceMs, timeoutMs = silenceMs ?? 30_000, signal }: RequestOptions,
+    work: (signal: AbortSignal, extend: () => void) => Promise<T>,
+  ) {
     const signals = signal ? [signal, this.#closing.signal] : [this.#closing.signal]
     try {
       return await withDeadline(this.#options.clock, timeoutMs, signals, work)

@@ -13,8 +13,8 @@ export interface List {
 
 export interface ListOptions {
   readonly signal?: AbortSignal
-  /** For each page. */
-  readonly timeoutMs?: number
+  /** The longest time without a byte. */
+  readonly silenceMs?: number
   readonly onPage?: () => void
 }
 

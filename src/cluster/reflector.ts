@@ -26,8 +26,7 @@ export interface ReflectorOptions {
   readonly known?: KubeObject
 }
 
-const listTimeoutMs = 30_000
-/** A small list, a renewed watch, or a page of a fresh list must be answered within this time. */
+/** A small list and a renewed watch must be answered within this time; a list may be silent for as long. */
 const answerTimeoutMs = 10_000
 /** How much longer than it was asked to a server may let a watch run before we end it. */
 const overtimeMs = 10_000
@@ -135,10 +134,9 @@ export class Reflector {
     const signal = this.#renewInterrupt()
     try {
       const { client, strip, path } = this.#options
-      const timeoutMs = refreshes.length > 0 ? answerTimeoutMs : listTimeoutMs
       const list = await listAll(client, await path(), this.#request, strip, {
         signal,
-        timeoutMs,
+        silenceMs: answerTimeoutMs,
         onPage: () => this.#succeed(),
       })
       this.#tellDifferences(list.items)

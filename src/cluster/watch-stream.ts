@@ -2,7 +2,7 @@ import type { Client } from './client.ts'
 import type { Clock } from './clock.ts'
 import { ApiError, ConnectionError } from './failures.ts'
 
-/** A watch that says nothing for so long makes us ask whether the server is still there. */
+/** After this time without a byte the server is asked for a small list, and the watch is renewed. */
 const silenceMs = 30_000
 
 export interface WatchStream {
@@ -15,7 +15,7 @@ export interface WatchStream {
   readonly openTimeoutMs: number
   /** When we end it ourselves, because the server did not although it should have. */
   readonly overdueMs: number
-  /** A small request that proves the server alive; when it fails in the silence, the watch fails with its error. */
+  /** A small request after a silence: when it succeeds the watch ends in order, when it fails the watch fails with its error. */
   readonly probe: (signal: AbortSignal) => Promise<unknown>
   readonly onOpen: () => void
   /** Called for each piece, a whole line or not. */
@@ -47,7 +47,8 @@ export async function followWatch(watch: WatchStream): Promise<'ended' | 'cut'> 
     const before = pieces
     try {
       await probe(controller.signal)
-      if (pieces === before && !controller.signal.aborted) listen()
+      // The server answers: the watch alone may be dead. Another one goes on from where it was.
+      if (pieces === before) stop()
     } catch (error) {
       if (pieces !== before || controller.signal.aborted) return
       failure = error

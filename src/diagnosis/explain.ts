@@ -105,7 +105,7 @@ function explainTarget(whole: TargetRecord, verdict: Verdict | undefined, contex
       object: facts.get(target),
       said: verdict?.message,
       ...(facts.lastEvent === undefined ? {} : { lastEvent: facts.lastEvent }),
-      lacksNamespace: facts.lacksNamespace,
+      ...(facts.namespaceLack === undefined ? {} : { namespaceLack: facts.namespaceLack }),
       ...(record.outcome !== 'progressing' || context.endedBy === undefined ? {} : { endedBy: context.endedBy }),
       ...(deciding === undefined ? {} : detailsOf(deciding, facts)),
       ...causeOf(deciding, problems, facts),

@@ -58,11 +58,13 @@ export class Facts {
     return this.#store.eventsOf({ apiVersion, kind, metadata }).at(-1)?.reason
   }
 
-  /** The server answered that it has no namespace of the target's name. */
-  get lacksNamespace(): boolean {
+  /** What keeps the target's namespace from holding it; undefined where nothing is known to. */
+  get namespaceLack(): 'missing' | 'terminating' | undefined {
     const { namespace } = this.#record.target
-    if (namespace === undefined) return false
-    return this.#store.refusal({ apiVersion: 'v1', kind: 'Namespace', name: namespace })?.type === 'MISSING'
+    if (namespace === undefined) return undefined
+    const request = { apiVersion: 'v1', kind: 'Namespace', name: namespace }
+    if (this.#store.refusal(request)?.type === 'MISSING') return 'missing'
+    return this.#store.get(request)?.metadata.deletionTimestamp === undefined ? undefined : 'terminating'
   }
 
   /** Why the objects of a core kind in the target's namespace, or one node, could not be read; undefined where nobody was refused. */

@@ -21,8 +21,8 @@ export interface HintDetails {
   readonly endedBy?: string
   /** The reason of the last event about an object of the target's name. */
   readonly lastEvent?: string
-  /** The server has no namespace of the target's name. */
-  readonly lacksNamespace?: boolean
+  /** The target's namespace does not exist, or is being deleted. */
+  readonly namespaceLack?: 'missing' | 'terminating'
   /** The problem of a pod that is behind this one. */
   readonly cause?: HintDetails | undefined
 }

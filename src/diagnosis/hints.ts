@@ -118,7 +118,9 @@ const hints: Readonly<Record<ReasonCode, Hint>> = {
   'still-running': (s) => `See where it stands: ${described(s)}. If it only needs longer, raise the timeout.`,
   'not-found': absentHint,
   deleted: (s) =>
-    `Find out who deletes ${name(s)} (another job, a clean-up, a GitOps controller that does not know it), then apply it again.`,
+    s.namespaceLack === undefined
+      ? `Find out who deletes ${name(s)} (another job, a clean-up, a GitOps controller that does not know it), then apply it again.`
+      : `Namespace ${s.target.namespace} ${s.namespaceLack === 'missing' ? 'was' : 'is being'} deleted, with everything in it. Find out who deletes it, create it again once it is gone, then apply ${name(s)} again.`,
   terminating: (s) => {
     const { namespace } = s.target
     const around =
@@ -177,8 +179,8 @@ function absentHint(subject: HintSubject): string {
 }
 
 /** What cannot be there, and why: its namespace does not exist. */
-function namespaceHint({ target, lacksNamespace }: HintSubject): string | undefined {
-  if (!lacksNamespace || target.namespace === undefined) return undefined
+function namespaceHint({ target, namespaceLack }: HintSubject): string | undefined {
+  if (namespaceLack !== 'missing' || target.namespace === undefined) return undefined
   return `Namespace ${target.namespace} does not exist. Create it, or correct the input \`namespace\` or -n. ${clusterCommand('get', 'namespaces')} lists what is there.`
 }
 
@@ -272,5 +274,9 @@ export function hintFor(target: Target, reason: ReasonCode | '', details: HintDe
   const code = reason === '' ? 'still-running' : reason
   const isWaiting = code === 'no-progress' || code === 'still-running'
   if (reason === '' && details.endedBy !== undefined) return waitForHint(subject) ?? openHint(details.endedBy)
-  return namespaceHint(subject) ?? (isWaiting ? waitForHint(subject) : undefined) ?? hints[code](subject)
+  return (
+    (code === 'deleted' ? undefined : namespaceHint(subject)) ??
+    (isWaiting ? waitForHint(subject) : undefined) ??
+    hints[code](subject)
+  )
 }

@@ -182,11 +182,12 @@ export class EvidenceReader {
       .targets.some(({ target: { kind, name } }) => kind === 'Namespace' && name === namespace)
   }
 
-  /** Only that there is none is worth a line. That namespaces may not be read is the rule for many users. */
+  /** Only a namespace that is missing or being deleted is worth a line. Many users may not read namespaces. */
   async #readNamespace(name: string): Promise<boolean> {
     const reference = { apiVersion: 'v1', kind: 'Namespace', name } as const
     try {
-      await this.#cluster.get(reference)
+      const object = await this.#cluster.get(reference)
+      if (object.metadata.deletionTimestamp !== undefined) this.#say({ type: 'ADDED', object })
       return true
     } catch (error) {
       const failure = failureOf(statusOf(error), messageOf(error), reference)

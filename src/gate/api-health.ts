@@ -40,6 +40,8 @@ export class ApiHealth {
   #wasReached = false
   readonly #unavailable = new Map<string, Unavailable>()
   #withdrawals: readonly Withdrawal[] = []
+  /** What the log reports as lost: '' is the API server, else the plural of a kind. Its first watch that answers ends that. */
+  readonly #logged = new Set<string>()
   /** In a row, without a success in between. */
   #credentialRefusals = 0
 
@@ -54,21 +56,27 @@ export class ApiHealth {
       this.#take(event)
       return []
     }
-    const before = this.#lacks()
+    const before = [...this.#unavailable.values()]
     const withdrawn = this.#withdrawals
     this.#take(event)
-    const now = this.#lacks()
     return [
-      ...[...now]
-        .filter(([subject]) => !before.has(subject))
-        .map(([, { words }]) => `${words}: deadlines wait for an answer`),
-      ...[...before]
-        .filter(([subject]) => !now.has(subject))
-        .map(([subject, { lastSuccessAt }]) => `${returned(subject)} after ${seconds(event.at - lastSuccessAt)}`),
+      ...this.#lostBy(event),
+      ...before
+        .filter((watch) => !this.#unavailable.has(requestKey(watch.request)) && this.#logged.delete(subjectOf(watch)))
+        .map((watch) => `${returned(subjectOf(watch))} after ${seconds(event.at - watch.lastSuccessAt)}`),
       ...withdrawn
         .filter((withdrawal) => !this.#withdrawals.includes(withdrawal))
         .map(({ name, at }) => `access to ${name} was restored after ${seconds(event.at - at)}`),
     ]
+  }
+
+  /** What became unavailable by this event, unless the log contains it already. */
+  #lostBy(event: FeedEvent): readonly string[] {
+    const watch = isFailure(event) ? this.#unavailable.get(requestKey(event)) : undefined
+    if (watch === undefined || this.#logged.has(subjectOf(watch))) return []
+    this.#logged.add(subjectOf(watch))
+    const { message } = watch.failure
+    return [`${lost(watch)}${message === '' ? '' : ` (${message})`}: deadlines wait for an answer`]
   }
 
   #take(event: FeedEvent): void {
@@ -148,7 +156,8 @@ export class ApiHealth {
 
   /** The verdict of a gate that ends now for the lack of these watches. */
   lost(requests: readonly WatchRequest[], now: number): Verdict {
-    const [failing] = this.#failing(requests).toSorted((a, b) => a.lastSuccessAt - b.lastSuccessAt)
+    const all = this.#failing(requests).toSorted((a, b) => a.lastSuccessAt - b.lastSuccessAt)
+    const failing = all.find(({ failure }) => failure.type === 'REFUSED') ?? all[0]
     const [withdrawn] = this.#withdrawn(requests)
     if (failing === undefined)
       return { outcome: 'unknown', reason: 'forbidden', message: withdrawn?.message ?? 'access was withdrawn' }
@@ -206,19 +215,6 @@ export class ApiHealth {
     }
   }
 
-  /** What cannot be read, by subject: '' is the API server, else the plural of a kind. */
-  #lacks(): Map<string, { readonly words: string; readonly lastSuccessAt: number }> {
-    const lacks = new Map<string, { words: string; lastSuccessAt: number }>()
-    for (const watch of this.#unavailable.values()) {
-      const subject = subjectOf(watch)
-      const { message } = watch.failure
-      const words = `${subject === '' ? 'the API server does not answer' : `${subject} cannot be read`}${message === '' ? '' : ` (${message})`}`
-      const lastSuccessAt = Math.min(watch.lastSuccessAt, lacks.get(subject)?.lastSuccessAt ?? Infinity)
-      lacks.set(subject, { words: lacks.get(subject)?.words ?? words, lastSuccessAt })
-    }
-    return lacks
-  }
-
   /** Refused credentials concern every watch. */
   #failing(requests: readonly WatchRequest[]): readonly Unavailable[] {
     return [...this.#unavailable.values()].filter(
@@ -242,6 +238,12 @@ function lackOf(watch: Unavailable, now: number): string {
   const subject = subjectOf(watch)
   const since = seconds(now - watch.lastSuccessAt)
   return subject === '' ? `the API server has not answered for ${since}` : `${subject} could not be read for ${since}`
+}
+
+function lost(watch: Unavailable): string {
+  if (watch.failure.type === 'REFUSED') return 'the API server refuses the credentials'
+  const subject = subjectOf(watch)
+  return subject === '' ? 'the API server does not answer' : `${subject} cannot be read`
 }
 
 function returned(subject: string): string {

@@ -167,7 +167,8 @@ export class Gate {
     for (let clock = this.nextClock(); clock !== undefined && clock.at < event.at; clock = this.nextClock())
       this.#fire(clock.at)
     if (this.#over !== undefined) {
-      if (this.#isEvidence(event) || (event.type === 'ADDED' && event.object.kind === 'Node')) this.store.apply(event)
+      if (this.#isEvidence(event) || (event.type === 'ADDED' && ['Node', 'Namespace'].includes(event.object.kind)))
+        this.store.apply(event)
       return
     }
     this.#now = Math.max(this.#now, event.at)
@@ -499,7 +500,8 @@ export class Gate {
     if (moved) track.stall.restart(this.#now)
     const news = assessment.status === 'ready' ? '' : track.progressWords(reached, this.#now)
     if (news !== '') this.#tell(track, 'progress', news)
-    const { failure } = assessment
+    // What is unavailable may show that the problem is over: a pod that runs by now.
+    const failure = this.#health.isUnavailable(track.requests) ? undefined : assessment.failure
     const words = (problem: Problem) => describe(problem, track.target)
     // The verdict reports the failure.
     const others = assessment.problems.filter((each) => failure === undefined || words(each) !== words(failure))

@@ -432,10 +432,19 @@ describe('the hint for a target that is not found', () => {
     expect(hintFor(target, 'not-found')).not.toContain('namespace')
   })
 
-  it.each(['not-found', 'deleted', 'change-not-seen'] as const)(
+  it.each([
+    ['missing', 'was'],
+    ['terminating', 'is being'],
+  ] as const)('names a namespace that is %s as the reason of deleted', (namespaceLack, verb) => {
+    expect(hintFor(createTarget({ namespace: 'shop' }), 'deleted', { namespaceLack })).toBe(
+      `Namespace shop ${verb} deleted, with everything in it. Find out who deletes it, create it again once it is gone, then apply deployment/web again.`,
+    )
+  })
+
+  it.each(['not-found', 'change-not-seen'] as const)(
     'names a namespace that does not exist, as the reason of %s',
     (reason) => {
-      expect(hintFor(createTarget({ namespace: 'shpo' }), reason, { lacksNamespace: true })).toBe(
+      expect(hintFor(createTarget({ namespace: 'shpo' }), reason, { namespaceLack: 'missing' })).toBe(
         'Namespace shpo does not exist. Create it, or correct the input `namespace` or -n. `kubectl get namespaces` lists what is there.',
       )
     },

@@ -1,5 +1,5 @@
 import type { FeedEvent } from '../../src/cluster/feed.ts'
-import { complete, moment, readyStatus, terminated } from '../lifecycle/builders.ts'
+import { complete, createEvent, iso, moment, readyStatus, terminated } from '../lifecycle/builders.ts'
 import {
   added,
   alive,
@@ -61,6 +61,58 @@ describe('a kind that becomes unreadable after its target was ready', () => {
     expect(entries).toContain('5 note Widgets cannot be read (conversion webhook failed): deadlines wait for an answer')
     expect(entries).toContain('90 note Widgets can be read again after 90 s')
     expect(entries.find((entry) => entry.startsWith('35 heartbeat'))).toContain('Widgets could not be read for 35 s')
+  })
+})
+
+describe('the server answers again after an outage', () => {
+  const kinds = ['Deployment', 'ReplicaSet', 'Pod', 'Event']
+  const requestOf = (kind: string) => ({
+    apiVersion: kind === 'Pod' || kind === 'Event' ? 'v1' : 'apps/v1',
+    kind,
+    namespace: 'shop',
+  })
+  const back = (...names: readonly string[]) => names.map((kind) => ({ ...alive, ...requestOf(kind) }))
+  const lost = at(
+    20,
+    kinds.map((kind) => unavailable(kind, 5)),
+  )
+  const pulls = createEvent(web.pod(), {
+    container: 'app',
+    reason: 'Failed',
+    message: 'Failed to pull image "acme/web:v1": failed to resolve reference "acme/web:v1": acme/web:v1: not found',
+    count: 2,
+    firstTimestamp: iso(6),
+    lastTimestamp: iso(21),
+  })
+  const running = modified(web.pod(readyStatus(45)), web.deployment(complete()))
+
+  it('and old events that arrive before the pods fail nothing', () => {
+    const eventsBack = at(60, added(pulls), back('Event'))
+    const restBack = at(61, running, back('Pod', 'Deployment', 'ReplicaSet'))
+    expect(run([at(0, web.creating, allSynced), lost, eventsBack, restBack])).toMatchObject({
+      outcome: 'ready',
+      seconds: 61,
+    })
+  })
+
+  it('which is logged once, with the first watch that answers', () => {
+    const steps = [
+      at(0, web.creating, allSynced),
+      lost,
+      at(60, back('Event')),
+      at(61, running, back('Pod', 'Deployment', 'ReplicaSet')),
+    ]
+    expect(run(steps).entries.filter((entry) => entry.includes('note'))).toEqual([
+      '20 note the API server does not answer (no answer): deadlines wait for an answer',
+      '60 note the API server answers again after 55 s',
+    ])
+  })
+
+  it('with refused credentials, which are the reason also where other watches are older', () => {
+    const refused = { ...failed(401, 'Pod', 'Unauthorized'), final: true } as never
+    const { outcome, reason, message } = run([at(0, web.creating, allSynced), lost, at(22, refused)])
+    expect({ outcome, reason }).toEqual({ outcome: 'unknown', reason: 'credentials-expired' })
+    expect(message).toBe('the API server refuses the credentials: Unauthorized')
   })
 })
 

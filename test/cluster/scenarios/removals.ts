@@ -23,8 +23,10 @@ function namespaceDeleted(rollout: Rollout): Scenario {
     expect: deleted,
     takesSeconds: 16,
     isIdle: true,
-    check: ({ outputs }, { namespace }) =>
-      outputs['message']?.includes(namespace) ? [] : [`the message does not name the namespace: ${outputs['message']}`],
+    check: ({ log }, { namespace }) =>
+      log.includes(`Namespace ${namespace} is being deleted`) || log.includes(`Namespace ${namespace} was deleted`)
+        ? []
+        : ['the hint does not name the namespace that is deleted'],
   }
 }
 
