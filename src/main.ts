@@ -146,7 +146,7 @@ function publish(timeline: EndedTimeline): void {
   })
   writeFileSync(summaryFile, summary)
   const stepSummary = process.env['GITHUB_STEP_SUMMARY']
-  if (stepSummary && core.getInput('summary').toLowerCase() !== 'false') appendFileSync(stepSummary, summary)
+  if (stepSummary && core.getInput('summary').toLowerCase() !== 'false') appendSummary(stepSummary, summary)
   setOutputs({ ...buildOutputs(timeline), report, 'summary-file': summaryFile })
   const hasPassed = passes(timeline, core.getInput('on-superseded') === 'pass' ? 'pass' : 'fail')
   // A job that passes has no error to show: that another change took over is worth a warning then.
@@ -154,6 +154,15 @@ function publish(timeline: EndedTimeline): void {
   for (const { title, message, ...place } of buildAnnotations(timeline)) annotate(message, { title, ...place })
   // `setFailed` would be a second error about the same.
   if (!hasPassed) process.exitCode = 1
+}
+
+/** A summary that cannot be written is no reason to fail the job. */
+function appendSummary(path: string, summary: string): void {
+  try {
+    appendFileSync(path, summary)
+  } catch (error) {
+    core.warning(plain(`The job summary could not be written: ${error instanceof Error ? error.message : error}`))
+  }
 }
 
 /** A folder of this run's own: several gates of one job must not overwrite each other's reports. */

@@ -188,7 +188,8 @@ function readyMilestone(deployment: Deployment, state: PodsState | undefined, re
 
 /** @param surplus how many more pods of the new revision the Deployment has than it wants, after a scale */
 function drainedMilestone(isDrained: boolean, old: number, surplus: number, hasOlder: boolean): Milestone {
-  if (isDrained) return { name: 'drained', state: 'done', message: hasOlder ? 'no pods of older revisions left' : '' }
+  if (isDrained)
+    return { name: 'drained', state: 'done', message: hasOlder ? 'no active pods of older revisions left' : '' }
   const what = old === 0 && surplus > 0 ? `${pods(surplus)} more than wanted` : `${pods(old)} of older revisions`
   return { name: 'drained', state: 'open', message: `${what} still running` }
 }

@@ -44,7 +44,7 @@ export const knownKinds: readonly KnownKind[] = [
     kind: 'Deployment',
     rule: deploymentRule,
     readyWhen:
-      'the present generation is observed, all replicas are of the new revision and available, no pod of an older one and none more than wanted is left, and its pods have settled',
+      'the present generation is observed, all replicas are of the new revision and available, no active pod of an older one and none more than wanted is left (terminating pods do not count and are reported), and its pods have settled',
   },
   {
     apiVersion: 'apps/v1',

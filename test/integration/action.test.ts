@@ -155,6 +155,19 @@ describe('a rollout that becomes ready', () => {
   )
 
   test(
+    'passes where the job summary cannot be written, with a warning',
+    async () => {
+      const namespace = await playAll('already-finished')
+      const env = { GITHUB_STEP_SUMMARY: join(folder, 'no', 'such', 'folder', 'summary.md') }
+      const ended = await start({ namespace }, env).ended
+      expect(ended.exitCode).toBe(0)
+      expect(ended.outputs).toMatchObject({ outcome: 'ready' })
+      expect(ended.log).toMatch(/^::warning::The job summary could not be written: /m)
+    },
+    limitMs,
+  )
+
+  test(
     'leaves the job summary alone when that is wished',
     async () => {
       const namespace = await playAll('already-finished')
