@@ -9,7 +9,7 @@ import type { View } from './view.ts'
 /** What a kind's conditions mean, beyond that all of the named ones must be True. */
 export interface ConditionMeaning {
   /** A status other than True that is fine for a reason of its own. */
-  readonly isFine?: (condition: Condition) => boolean
+  readonly isFine?: (condition: Condition, object: KubeObject, view: View) => boolean
   /** The object's own word of failure: a strike, when it has stood for ten seconds. */
   readonly isFailure?: (condition: Condition) => boolean
   /** What to say once it is ready, where the conditions' own words mislead. */
@@ -58,7 +58,7 @@ function assessConditions(
   const present = presentOf(object, meaning)
   const found = types.map((type) => present.find((each) => each.type === type))
   const holds = (each: Condition | undefined) =>
-    each !== undefined && (each.status === 'True' || isFine?.(each) === true)
+    each !== undefined && (each.status === 'True' || isFine?.(each, object, view) === true)
   const wrong = found.find((each) => each !== undefined && !holds(each))
   const [failed] = failuresOf(object, meaning)
   const ready = found.every(holds) && failed === undefined

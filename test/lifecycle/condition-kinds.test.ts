@@ -4,7 +4,7 @@ import { autoscalerRule } from '../../src/lifecycle/autoscaler.ts'
 import { definitionRule } from '../../src/lifecycle/definition.ts'
 import { observeTarget } from '../../src/lifecycle/history.ts'
 import type { Rule } from '../../src/lifecycle/rule.ts'
-import { condition, iso, moment, view } from './builders.ts'
+import { condition, createDeployment, createReplicaSet, iso, moment, view } from './builders.ts'
 
 function judge(rule: Rule, status: object | undefined, metadata: object = {}, now = 60) {
   const object: KubeObject = {
@@ -33,6 +33,47 @@ describe('a HorizontalPodAutoscaler', () => {
     expect(judge(autoscalerRule, { conditions: [able, disabled] })).toMatchObject({
       status: 'ready',
       message: 'disabled while its target has zero replicas',
+    })
+  })
+
+  describe('that zero replicas had disabled', () => {
+    const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' }
+    const disabled = condition('ScalingActive', 'False', { reason: 'ScalingDisabled' })
+    const autoscaler: KubeObject = {
+      apiVersion: 'autoscaling/v2',
+      kind: 'HorizontalPodAutoscaler',
+      metadata: { name: 'web', namespace: 'shop', uid: 'hpa-uid' },
+      spec: { scaleTargetRef },
+      status: { conditions: [able, disabled] },
+    }
+    const judgeBeside = (target: KubeObject, unseen: readonly string[] = []) => {
+      const history = observeTarget(undefined, autoscaler, moment(0))
+      return autoscalerRule.assess(autoscaler, view({ now: 60, history, objects: [target], unseen }))
+    }
+
+    it('is ready while its target has none, and not once it has some: the condition is older than that', () => {
+      expect(judgeBeside(createDeployment({ spec: { replicas: 0 } })).status).toBe('ready')
+      expect(judgeBeside(createDeployment({ spec: { replicas: 3 } })).status).toBe('progressing')
+      const { replicas: _, ...spec } = createDeployment().spec as { replicas?: number }
+      expect(judgeBeside({ ...createDeployment(), spec }).status).toBe('progressing')
+    })
+
+    it('is believed where its target cannot be seen', () => {
+      expect(judgeBeside(createDeployment({ spec: { replicas: 3 } }), ['Deployment']).status).toBe('ready')
+      expect(judgeBeside(createDeployment({ metadata: { name: 'api' } })).status).toBe('ready')
+    })
+
+    it('watches its target, and is looked at anew when that changes', () => {
+      expect(autoscalerRule.relatives(autoscaler)).toEqual([{ ...scaleTargetRef, namespace: 'shop' }])
+      const isConcerned = (other: KubeObject) => autoscalerRule.isConcernedBy?.(autoscaler, other, undefined)
+      expect(isConcerned(createDeployment())).toBe(true)
+      expect(isConcerned(createDeployment({ metadata: { name: 'api' } }))).toBe(false)
+      expect(isConcerned(createReplicaSet({ metadata: { name: 'web' } }))).toBe(false)
+    })
+
+    it('does not watch a target of a custom kind, which nobody may know', () => {
+      const custom = { ...scaleTargetRef, apiVersion: 'example.com/v1', kind: 'Widget' }
+      expect(autoscalerRule.relatives({ ...autoscaler, spec: { scaleTargetRef: custom } })).toEqual([])
     })
   })
 
