@@ -1,7 +1,8 @@
 import { milestonesOf } from '../plan/milestones.ts'
 import { conditionProblem } from './condition-problems.ts'
-import { presentConditions } from './conditions.ts'
+import { isCondition } from './conditions.ts'
 import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from './rule.ts'
+import { listOf } from './say.ts'
 
 /**
  * A PodDisruptionBudget: ready when its controller has observed it. Whether it allows a disruption now says nothing of
@@ -13,7 +14,11 @@ export const disruptionBudgetRule: Rule = {
   relatives: () => [],
   assess: (object, view) => {
     const ready = isObserved(object)
-    const failed = presentConditions(object).find(({ reason }) => reason === 'SyncFailed')
+    // The controller dates it with the generation that it observed last (failSafe).
+    const { conditions } = (object.status ?? {}) as { conditions?: unknown }
+    const failed = listOf(conditions)
+      .filter(isCondition)
+      .find(({ reason }) => reason === 'SyncFailed')
     const problems = ready || failed === undefined ? [] : [conditionProblem(object, failed, view)]
     return conclude(object, view, {
       ready,

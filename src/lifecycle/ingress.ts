@@ -9,8 +9,9 @@ import type { View } from './view.ts'
 /**
  * An Ingress: https://kubernetes.io/docs/concepts/services-networking/ingress/
  *
- * Ready when the Services and ports of its backends exist. Many controllers never write an address, so a missing one is
- * told and not waited for; except where Services may not be read: then it is the only sign that there is.
+ * Ready when the Services and ports of its backends exist, and none of them is being deleted. Many controllers never write
+ * an address, so a missing one is told and not waited for; except where Services may not be read: then it is the only sign
+ * that there is.
  */
 export const ingressRule: Rule = {
   milestones: milestonesOf({ apiVersion: 'networking.k8s.io/v1', kind: 'Ingress' }),
@@ -30,15 +31,12 @@ function assessIngress(ingress: Ingress, view: View): Assessment {
     ...[...new Set(missing)].map((message) => ({ ...own, reason: 'backend-missing' as const, message })),
     ...(needsAddress ? [{ ...own, reason: 'address-pending' as const, message: 'has no address yet' }] : []),
   ]
-  const backends = backendsOf(ingress).length
-  const exists = !seesServices
-    ? 'its backends cannot be seen'
-    : backends === 1
-      ? 'its backend exists'
-      : `its ${backends} backends exist`
   return conclude(ingress, view, {
     ready: problems.length === 0,
-    readyMessage: [exists, ...(addresses.length === 0 ? [] : [`address ${addresses.join(', ')}`])].join(', '),
+    readyMessage: [
+      backendWords(ingress, seesServices),
+      ...(addresses.length === 0 ? [] : [`address ${addresses.join(', ')}`]),
+    ].join(', '),
     milestones: [
       createdMilestone,
       seesServices
@@ -59,6 +57,13 @@ function assessIngress(ingress: Ingress, view: View): Assessment {
   })
 }
 
+function backendWords(ingress: Ingress, seesServices: boolean): string {
+  const backends = backendsOf(ingress).length
+  if (backends === 0) return 'names no Service as its backend'
+  if (!seesServices) return 'its backends cannot be seen'
+  return backends === 1 ? 'its backend exists' : `its ${backends} backends exist`
+}
+
 function serviceRequest({ metadata: { namespace } }: KubeObject): WatchRequest {
   return { apiVersion: 'v1', kind: 'Service', ...(namespace === undefined ? {} : { namespace }) }
 }
@@ -75,6 +80,8 @@ function missingWords(ingress: Ingress, { service: wanted }: IngressBackend, vie
   const services = view.list('Service', ingress.metadata.namespace) as readonly Service[]
   const service = services.find(({ metadata }) => metadata.name === wanted?.name)
   if (service === undefined) return [`its backend service/${wanted?.name ?? ''} does not exist`]
+  if (service.metadata.deletionTimestamp !== undefined)
+    return [`its backend service/${service.metadata.name} is being deleted`]
   const { name, number } = wanted?.port ?? {}
   if (service.spec?.type === 'ExternalName' || (name === undefined && number === undefined)) return []
   const hasPort = (service.spec?.ports ?? []).some((port) =>

@@ -1,6 +1,6 @@
 import type { Ingress, KubeObject } from '../../src/cluster/objects.ts'
 import { ingressRule } from '../../src/lifecycle/ingress.ts'
-import { seenTarget, type ViewOptions, view } from './builders.ts'
+import { iso, seenTarget, type ViewOptions, view } from './builders.ts'
 
 function createIngress(backends: readonly object[], addresses: readonly object[] = []): Ingress {
   return {
@@ -58,6 +58,34 @@ describe('an Ingress', () => {
       status: 'progressing',
       problems: [{ reason: 'backend-missing', class: 'slow', message }],
     })
+  })
+
+  it('waits for another Service where that of its backend is being deleted', () => {
+    const leaving = service('api')
+    leaving.metadata.deletionTimestamp = iso(1)
+    expect(judge(createIngress([byNumber]), [leaving])).toMatchObject({
+      status: 'progressing',
+      problems: [{ reason: 'backend-missing', message: 'its backend service/api is being deleted' }],
+    })
+  })
+
+  it('has no Services to wait for where its only backend is a resource', () => {
+    const defaultBackend = { resource: { apiGroup: 'example.com', kind: 'Bucket', name: 'assets' } }
+    const ingress = { ...createIngress([]), spec: { defaultBackend } } as Ingress
+    expect(judge(ingress, [])).toMatchObject({
+      status: 'ready',
+      message: 'names no Service as its backend',
+    })
+  })
+
+  it('waits for its default backend too', () => {
+    const ingress = createIngress([byNumber])
+    const defaultBackend = { service: { name: 'fallback', port: { number: 80 } } }
+    const both: Ingress = { ...ingress, spec: { ...ingress.spec, defaultBackend } }
+    expect(judge(both, [service('api')]).problems).toMatchObject([
+      { message: 'its backend service/fallback does not exist' },
+    ])
+    expect(judge(both, [service('api'), service('fallback')])).toMatchObject({ message: 'its 2 backends exist' })
   })
 
   it.each([

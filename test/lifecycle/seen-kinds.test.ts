@@ -73,16 +73,24 @@ describe('a PodDisruptionBudget', () => {
 })
 
 describe('a PodDisruptionBudget that its controller cannot work with', () => {
-  it('says why it has not observed it', () => {
+  it.each([
+    ['a new one, whose condition names no generation', {}, {}],
+    [
+      'a changed one, whose condition still names the generation before',
+      { observedGeneration: 1 },
+      { observedGeneration: 1 },
+    ],
+  ])('says why it has not observed it: %s', (_, status, rest) => {
     const conditions = [
       {
         type: 'DisruptionAllowed',
         status: 'False',
         reason: 'SyncFailed',
         message: 'found no controller ref for pod "x"',
+        ...rest,
       },
     ]
-    expect(judge(disruptionBudgetRule, { status: { conditions } }, { generation: 2 })).toMatchObject({
+    expect(judge(disruptionBudgetRule, { status: { ...status, conditions } }, { generation: 2 })).toMatchObject({
       status: 'progressing',
       problems: [
         {
