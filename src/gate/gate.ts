@@ -300,8 +300,9 @@ export class Gate {
     return tracks.filter(({ object }) => object === undefined)
   }
 
-  #takeTarget(track: Track, after: KubeObject | undefined): void {
+  #takeTarget(track: Track, found: KubeObject | undefined): void {
     if (track.ended !== undefined) return
+    const after = track.isSuccessor(found) ? undefined : found
     // What has done its work stays ready when it is removed, and until another object takes its name.
     const isSame = after === undefined || after.metadata.uid === track.object?.metadata.uid
     if (track.assessment?.completed && isSame) return

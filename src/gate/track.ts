@@ -147,6 +147,15 @@ export class Track {
     return isReplaced
   }
 
+  /**
+   * Whether the object that is to be deleted is gone, and this is another one of its name: absence, as `kubectl wait
+   * --for=delete` has it.
+   */
+  isSuccessor(object: KubeObject | undefined): boolean {
+    if (this.target.waitFor?.type !== 'delete' || this.gated === undefined || object === undefined) return false
+    return object.metadata.uid !== this.gated.metadata.uid
+  }
+
   /** Gates the present template from now on: new pods replace all that were counted. */
   follow(object: KubeObject, now: number): void {
     this.gated = object

@@ -826,6 +826,15 @@ describe('a wish for absence', () => {
     })
   })
 
+  it('is granted when another object has taken its name, whatever becomes of that', () => {
+    const later = web.deployment(undefined, { metadata: { uid: 'later' } })
+    const steps = [at(1, web.done, allSynced), at(40, modified(later)), at(50, modified(later))]
+    expect(run(steps, options)).toMatchObject({ outcome: 'ready', seconds: 40 })
+    const beside = runUntil(60, steps, { targets: [gone, createPodTarget()], settings: { milestoneTimeoutsMs: {} } })
+    expect(beside.targets).toMatchObject([{ outcome: 'ready' }, { outcome: 'progressing' }])
+    expect(beside.entries.filter((entry) => entry.includes('no longer ready'))).toEqual([])
+  })
+
   it('is granted when it goes before its list is complete', () => {
     const steps = [at(1, web.done), at(2, deleted(web.deployment())), at(30, synced('Deployment'))]
     expect(run(steps, { ...options, live: true })).toMatchObject({ outcome: 'ready', seconds: 2 })
