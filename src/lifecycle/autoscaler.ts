@@ -3,7 +3,7 @@ import type { Condition, KubeObject } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/store.ts'
 import type { Awaited } from './assessment.ts'
 import { conditionRule } from './condition-rule.ts'
-import { isCondition, presentConditions } from './conditions.ts'
+import { conditionsIn, presentConditions } from './conditions.ts'
 import type { Rule } from './rule.ts'
 import type { View } from './view.ts'
 
@@ -69,8 +69,7 @@ function annotatedConditions({ metadata }: KubeObject): readonly Condition[] {
   const text = metadata.annotations?.[conditionsAnnotation]
   if (text === undefined) return []
   try {
-    const conditions: unknown = JSON.parse(text)
-    return Array.isArray(conditions) ? conditions.filter(isCondition) : []
+    return conditionsIn(JSON.parse(text))
   } catch {
     // Anybody may write an annotation; one that is no JSON says nothing.
     return []

@@ -1,15 +1,25 @@
 import type { Condition, KubeObject } from '../cluster/objects.ts'
+import { fieldsOf } from './say.ts'
 
 /** The conditions of an object's status that speak of its present generation; anything malformed is left out. */
 export function presentConditions(object: KubeObject): readonly Condition[] {
   const { conditions } = (object.status ?? {}) as { conditions?: unknown }
-  if (!Array.isArray(conditions)) return []
-  return conditions.filter(isCondition).filter((each) => isPresent(each, object))
+  return conditionsIn(conditions).filter((each) => isPresent(each, object))
 }
 
-/** Custom resources hold whatever their schema lets through: only what has a type and a status is a condition. */
-export function isCondition(value: unknown): value is Condition {
-  const { type, status } = (value ?? {}) as Partial<Condition>
+/**
+ * The conditions in a list. Custom resources hold whatever their schema lets through: only what has a type and a status is
+ * a condition, and a status of some is a boolean.
+ */
+export function conditionsIn(list: unknown): readonly Condition[] {
+  return fieldsOf(list).flatMap(({ status, ...rest }) => {
+    const condition = { ...rest, status: typeof status === 'boolean' ? (status ? 'True' : 'False') : status }
+    return isCondition(condition) ? [condition] : []
+  })
+}
+
+function isCondition(value: unknown): value is Condition {
+  const { type, status } = value as Partial<Condition>
   return typeof type === 'string' && typeof status === 'string'
 }
 

@@ -1,8 +1,7 @@
 import { milestonesOf } from '../plan/milestones.ts'
 import { conditionProblem } from './condition-problems.ts'
-import { isCondition } from './conditions.ts'
+import { conditionsIn } from './conditions.ts'
 import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from './rule.ts'
-import { listOf } from './say.ts'
 
 /**
  * A PodDisruptionBudget: ready when its controller has observed it. Whether it allows a disruption now says nothing of
@@ -16,9 +15,7 @@ export const disruptionBudgetRule: Rule = {
     const ready = isObserved(object)
     // The controller dates it with the generation that it observed last (failSafe).
     const { conditions } = (object.status ?? {}) as { conditions?: unknown }
-    const failed = listOf(conditions)
-      .filter(isCondition)
-      .find(({ reason }) => reason === 'SyncFailed')
+    const failed = conditionsIn(conditions).find(({ reason }) => reason === 'SyncFailed')
     const problems = ready || failed === undefined ? [] : [conditionProblem(object, failed, view)]
     return conclude(object, view, {
       ready,

@@ -1,8 +1,7 @@
 import type { Condition, KubeObject } from '../cluster/objects.ts'
 import type { Problem } from './assessment.ts'
 import { conditionProblem, reportedProblem } from './condition-problems.ts'
-import { conditionWords, isCondition, isPresent } from './conditions.ts'
-import { listOf } from './say.ts'
+import { conditionsIn, conditionWords, isPresent } from './conditions.ts'
 import type { View } from './view.ts'
 
 /** A condition of the Gateway API, and of which part of the object it speaks: `listener https: `; empty for the whole. */
@@ -33,9 +32,9 @@ const certainReasons = new Set([
  * made: Unknown since 1970, "Waiting for controller".
  */
 export function spokenConditions(object: KubeObject, conditions: unknown): readonly Condition[] {
-  return listOf(conditions)
-    .filter(isCondition)
-    .filter((each) => isPresent(each, object) && Date.parse(each.lastTransitionTime ?? '') !== 0)
+  return conditionsIn(conditions).filter(
+    (each) => isPresent(each, object) && Date.parse(each.lastTransitionTime ?? '') !== 0,
+  )
 }
 
 /** Whether a condition says that a part does not serve, or not wholly, what was asked of it. */

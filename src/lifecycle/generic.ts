@@ -38,8 +38,10 @@ export const genericRule: Rule = {
 function assessGeneric(object: KubeObject, view: View): Assessment {
   const observed = !isUnobserved(object)
   const standing: Standing = observed ? weigh(saysOf(object)) : { meaning: 'progressing', because: [] }
-  const isAwaited = observed && standing.meaning === undefined && isStatusAwaited(object, view)
-  const ready = !isAwaited && (standing.meaning ?? 'ready') === 'ready'
+  const isSignal = standing.meaning !== undefined
+  const isAwaited = observed && !isSignal && isStatusAwaited(object, view)
+  const signalUntil = isAwaited || isSignal ? undefined : awaitsSignalUntil(object, view)
+  const ready = !isAwaited && signalUntil === undefined && (standing.meaning ?? 'ready') === 'ready'
   const words = standing.because.map(({ text }) => text).join(', ')
   const problems = isAwaited ? [notReconciled(object, view)] : ready ? [] : problemsOf(object, standing, view)
   const failure = problems.find(({ proven }) => proven)
@@ -55,6 +57,7 @@ function assessGeneric(object: KubeObject, view: View): Assessment {
     problems,
     ...(failure === undefined ? {} : { failure }),
     ...(standing.isReconciling ? { patience: 'its controller is reconciling it' } : {}),
+    ...(signalUntil === undefined ? {} : { recheckAt: signalUntil }),
     notes: [],
   })
 }
@@ -72,6 +75,20 @@ function readinessWords(ready: boolean): string {
 function isStatusAwaited(object: KubeObject, view: View): boolean {
   if (!isSilent(object) || isSchedule(object) || isBuiltIn(object.apiVersion)) return false
   return view.declaresStatus(object) ?? (object.spec !== undefined || object.status !== undefined)
+}
+
+/**
+ * Until when a status without any signal may still get one: many controllers write where they begin before they write how
+ * it goes. It is believed to be all that there is when no field has been added for the settle time, or when nobody has
+ * written the object for that long; values may move.
+ * @returns milliseconds since the epoch on the runner's clock; undefined when the object can be believed to give no signal
+ */
+function awaitsSignalUntil(object: KubeObject, { now, time, history, settings }: View): number | undefined {
+  if (isSilent(object) || isBuiltIn(object.apiVersion)) return undefined
+  const writes = (object.metadata.managedFields ?? []).map((entry) => time(entry.time) ?? Infinity)
+  const lastWrite = writes.length === 0 ? Infinity : Math.max(...writes)
+  const until = Math.min(lastWrite, Math.max(history.fieldsMovedAt, history.specSeenAt)) + settings.settleMs
+  return until > now ? until : undefined
 }
 
 /**

@@ -66,6 +66,9 @@ export interface TargetHistory {
   /** Its present spec, and when that was first seen. */
   readonly spec: object | undefined
   readonly specSeenAt: number
+  /** The names of the fields in its status, and when they last changed (the first sight counts as a change). */
+  readonly fields: string
+  readonly fieldsMovedAt: number
   /** The numbers in its status, and when one of them last changed (the first sight counts as a change). */
   readonly counters: string
   readonly countersMovedAt: number
@@ -175,26 +178,25 @@ export function observeTarget(
   now: number,
   failed: readonly string[] = [],
 ): TargetHistory {
+  const { spec } = object
+  const status = object.status ?? {}
+  const fields = Object.keys(status).sort().join()
   const counters = JSON.stringify(
-    Object.entries(object.status ?? {}).filter(
-      ([name, value]) => typeof value === 'number' && name !== 'observedGeneration',
-    ),
+    Object.entries(status).filter(([name, value]) => typeof value === 'number' && name !== 'observedGeneration'),
   )
-  const isSameSpec = before !== undefined && isDeepStrictEqual(before.spec, object.spec)
-  // A failure of the spec before may be mended by the change.
-  const failures = new Map(failed.map((word) => [word, (isSameSpec ? before.failures.get(word) : undefined) ?? now]))
-  const spec = isSameSpec ? {} : { spec: object.spec, specSeenAt: now }
-  if (before === undefined)
-    return {
-      firstSeenAt: now,
-      first: object,
-      spec: object.spec,
-      specSeenAt: now,
-      counters,
-      countersMovedAt: now,
-      failures,
-    }
-  return { ...before, ...spec, failures, ...(counters === before.counters ? {} : { counters, countersMovedAt: now }) }
+  const isSameSpec = before !== undefined && isDeepStrictEqual(before.spec, spec)
+  return {
+    firstSeenAt: before?.firstSeenAt ?? now,
+    first: before?.first ?? object,
+    spec,
+    specSeenAt: isSameSpec ? before.specSeenAt : now,
+    fields,
+    fieldsMovedAt: before?.fields === fields ? before.fieldsMovedAt : now,
+    counters,
+    countersMovedAt: before?.counters === counters ? before.countersMovedAt : now,
+    // A failure of the spec before may be mended by the change.
+    failures: new Map(failed.map((word) => [word, (isSameSpec ? before.failures.get(word) : undefined) ?? now])),
+  }
 }
 
 /** How often an event stands for what it says. */

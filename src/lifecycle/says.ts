@@ -1,5 +1,5 @@
 import type { Condition, KubeObject } from '../cluster/objects.ts'
-import { conditionWords, isCondition, isPresent, isStale } from './conditions.ts'
+import { conditionsIn, conditionWords, isPresent, isStale } from './conditions.ts'
 import { fromCounts } from './counts.ts'
 import { fromField } from './fields.ts'
 import { readCondition } from './polarity.ts'
@@ -18,7 +18,7 @@ const workConditions = /(?:Completed?|Succeeded|Finished)$/
 
 /** Everything that an object says of itself about its present generation, in the order in which it stands there. */
 export function saysOf(object: KubeObject): readonly Say[] {
-  const status = (object.status ?? {}) as Fields
+  const status = typeof object.status === 'string' ? { status: object.status } : ((object.status ?? {}) as Fields)
   const isWork = isPieceOfWork(object)
   return [
     ...wishes(object),
@@ -78,23 +78,30 @@ interface HeldCondition {
 
 function heldConditions(object: KubeObject): readonly HeldCondition[] {
   const status = (object.status ?? {}) as Fields
-  const own = listOf(status['conditions']).map((condition) => ({ condition, where: '' }))
+  const own = conditionsIn(listed(status['conditions'])).map((condition) => ({ condition, where: '' }))
   const held = conditionHolders.flatMap((holder) =>
     listOf(status[holder]).flatMap((each) => {
       const { conditions, name } = (each ?? {}) as Fields
       const where = `${holder.slice(0, -1)}${typeof name === 'string' ? ` ${name}` : ''}: `
-      return listOf(conditions).map((condition) => ({ condition, where }))
+      return conditionsIn(conditions).map((condition) => ({ condition, where }))
     }),
   )
-  return [...own, ...held].filter((each): each is HeldCondition => isCondition(each.condition))
+  return [...own, ...held]
+}
+
+/** Conditions as a list, also where they are a map by their types: `{Ready: {status: 'True'}}`, `{Ready: 'True'}`. */
+function listed(conditions: unknown): unknown {
+  if (typeof conditions !== 'object' || conditions === null || Array.isArray(conditions)) return conditions
+  return Object.entries(conditions).map(([type, value]) =>
+    typeof value === 'object' && value !== null ? { ...value, type } : { type, status: value },
+  )
 }
 
 /** The Gateway API's parents and ancestors have each to say whether they accept the object. */
 function unacceptedBy({ status }: KubeObject): readonly Say[] {
   return (['parents', 'ancestors'] as const).flatMap((holder) => {
     const silent = listOf(((status ?? {}) as Fields)[holder]).some(
-      (each) =>
-        !listOf(((each ?? {}) as Fields)['conditions']).some((one) => isCondition(one) && one.type === 'Accepted'),
+      (each) => !conditionsIn(((each ?? {}) as Fields)['conditions']).some(({ type }) => type === 'Accepted'),
     )
     const text = `one of its ${holder} has not accepted it yet`
     return silent ? [{ meaning: 'progressing', weight: 'accepted', key: `${holder}=`, text }] : []

@@ -1,10 +1,10 @@
 import type { Condition, KubeObject } from '../cluster/objects.ts'
 import type { WaitFor } from '../plan/target.ts'
 import type { Assessment } from './assessment.ts'
-import { isCondition, isStale } from './conditions.ts'
+import { conditionsIn, isStale } from './conditions.ts'
 import { compileJsonPath } from './jsonpath.ts'
 import { conclude, createdMilestone, type Rule } from './rule.ts'
-import { type Fields, listOf } from './say.ts'
+import type { Fields } from './say.ts'
 import { isStatusStale } from './says.ts'
 import type { View } from './view.ts'
 
@@ -105,7 +105,7 @@ export function missingSubject(object: KubeObject, waitFor: WaitFor | undefined)
 }
 
 function conditionsOf({ status }: KubeObject): readonly Condition[] {
-  return listOf(((status ?? {}) as Fields)['conditions']).filter(isCondition)
+  return conditionsIn(((status ?? {}) as Fields)['conditions'])
 }
 
 function evaluate(object: KubeObject, waitFor: WaitFor): Said {

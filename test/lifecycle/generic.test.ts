@@ -172,6 +172,30 @@ describe('a kind without a rule of its own is judged by', () => {
     ],
     ['generations by other names', { lastEvaluatedGeneration: 1, phase: 'Ready' }, 'progressing'],
     ['generations that are numbers, and not hashes', { observedGeneration: '5b9f9dd6c6', phase: 'Ready' }, 'ready'],
+    ['conditions whose status is a boolean', { conditions: [{ type: 'Ready', status: false }] }, 'progressing'],
+    ['good conditions whose status is a boolean', { conditions: [{ type: 'Ready', status: true }] }, 'ready'],
+    ['conditions by their types', { conditions: { Ready: { status: 'False' } } }, 'progressing'],
+    ['good conditions by their types', { conditions: { Ready: { status: 'True' }, Synced: 'True' } }, 'ready'],
+    ['conditions by their types, as plain words', { conditions: { Ready: 'False' } }, 'progressing'],
+    [
+      'conditions of one type that differ, which are believed neither way',
+      { conditions: [ready, condition('Ready', 'False')] },
+      'progressing',
+    ],
+    ['a condition in small letters', { conditions: [condition('Ready', 'true')] }, 'ready'],
+    ['a condition without a status', { conditions: [condition('Ready', '')] }, 'progressing'],
+    [
+      'a condition of the present generation beside one of an older',
+      { conditions: [{ ...ready, observedGeneration: 2 }, condition('Synced', 'True', { observedGeneration: 1 })] },
+      'ready',
+    ],
+    ['a generation that is null, and so says nothing', { observedGeneration: null, conditions: [ready] }, 'ready'],
+    [
+      'a generation of before it was restored, which is larger',
+      { observedGeneration: 7, conditions: [ready] },
+      'ready',
+    ],
+    ['a generation that was never observed', { observedGeneration: -1, conditions: [ready] }, 'progressing'],
     ['an error that has stood for a minute', { error: { message: 'no such bucket' } }, 'failed'],
     ['no error where it is ready', { ready: true, error: 'an old one' }, 'ready'],
   ])('%s', (_, status, expected) => {
@@ -246,6 +270,15 @@ describe('a kind without a rule of its own is judged by', () => {
     expect(assess(object).status).toBe('ready')
   })
 
+  it.each([
+    ['Ready', 'ready'],
+    ['Pending', 'progressing'],
+    ['Failed', 'failed'],
+  ])('its whole status, where that is the word %s', (status, expected) => {
+    const object = { ...resource(), status: status as unknown as object }
+    expect(assess(object).status).toBe(expected)
+  })
+
   it('what it runs, where it is a piece of work', () => {
     const work = (phase: string) => assess({ ...resource({ phase }), kind: 'WidgetBackup' }).status
     expect([work('Running'), work('Completed'), work('Failed')]).toEqual(['progressing', 'ready', 'failed'])
@@ -288,6 +321,49 @@ describe('an object without a status', () => {
   it('is ready where it is a schedule, suspended or not', () => {
     expect(judge({ ...resource(), spec: { schedule: '0 1 * * *', suspend: true } }, true).status).toBe('ready')
     expect(judge({ ...resource(), kind: 'CronWidget' }, true).status).toBe('ready')
+  })
+})
+
+describe('an object whose status contains no signal', () => {
+  const begun = resource({ startTime: iso(0) })
+  const judge = (now: number, ...versions: readonly (readonly [seconds: number, object: KubeObject])[]) =>
+    genericRule.assess(versions.at(-1)?.[1] ?? begun, view({ now, history: seenTarget(...versions) }))
+
+  it('is ready when its controller has added nothing to the status for the settle time', () => {
+    expect(judge(9, [0, begun])).toMatchObject({ status: 'progressing', problems: [], recheckAt: moment(10) })
+    expect(judge(10, [0, begun])).toMatchObject({
+      status: 'ready',
+      message: expect.stringContaining('no readiness signal'),
+    })
+  })
+
+  it('waits anew when a field is added, and when its spec changes', () => {
+    const more = resource({ startTime: iso(0), endpoint: 'http://w' })
+    expect(judge(10, [0, begun], [8, more])).toMatchObject({ status: 'progressing', recheckAt: moment(18) })
+    const changed = { ...begun, spec: { size: 2 } }
+    expect(judge(10, [0, begun], [8, changed])).toMatchObject({ status: 'progressing', recheckAt: moment(18) })
+  })
+
+  it('does not wait for values that move, as a heartbeat does', () => {
+    const later = (seconds: number) => resource({ startTime: iso(0), lastSeen: iso(seconds) })
+    expect(judge(10, [0, later(0)], [5, later(5)], [10, later(10)]).status).toBe('ready')
+  })
+
+  it('is ready at first sight when it was last written before the settle time', () => {
+    const writtenAt = (seconds: number) =>
+      resource({ startTime: iso(0) }, { managedFields: [{ manager: 'widgets', time: iso(seconds) }] })
+    expect(judge(0, [0, writtenAt(-10)]).status).toBe('ready')
+    expect(judge(0, [0, writtenAt(-4)])).toMatchObject({ status: 'progressing', recheckAt: moment(6) })
+  })
+
+  it('is ready at once where it is a kind of Kubernetes itself', () => {
+    const quota = {
+      apiVersion: 'v1',
+      kind: 'ResourceQuota',
+      metadata: resource().metadata,
+      status: { used: { pods: '2' } },
+    }
+    expect(judge(0, [0, quota]).status).toBe('ready')
   })
 })
 
