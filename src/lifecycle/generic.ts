@@ -11,7 +11,7 @@ import {
 } from './condition-problems.ts'
 import { conclude, createdMilestone, type Rule } from './rule.ts'
 import type { Say } from './say.ts'
-import { isSilent, isUnobserved, saysOf } from './says.ts'
+import { isSilent, isUnobserved, namesGeneration, saysOf } from './says.ts'
 import { type Standing, weigh } from './standing.ts'
 import type { View } from './view.ts'
 import { isSchedule } from './wishes.ts'
@@ -79,12 +79,12 @@ function isStatusAwaited(object: KubeObject, view: View): boolean {
 
 /**
  * Until when a status without any signal may still get one: many controllers write where they begin before they write how
- * it goes. It is believed to be all that there is when no field has been added for the settle time, or when nobody has
- * written the object for that long; values may move.
+ * it goes. It is believed to be all that there is when it names the generation that it is about, when no field has been
+ * added for the settle time, or when nobody has written the object for that long; values may move.
  * @returns milliseconds since the epoch on the runner's clock; undefined when the object can be believed to give no signal
  */
 function awaitsSignalUntil(object: KubeObject, { now, time, history, settings }: View): number | undefined {
-  if (isSilent(object) || isBuiltIn(object.apiVersion)) return undefined
+  if (isSilent(object) || namesGeneration(object) || isBuiltIn(object.apiVersion)) return undefined
   const writes = (object.metadata.managedFields ?? []).map((entry) => time(entry.time) ?? Infinity)
   const lastWrite = writes.length === 0 ? Infinity : Math.max(...writes)
   const until = Math.min(lastWrite, Math.max(history.fieldsMovedAt, history.specSeenAt)) + settings.settleMs

@@ -47,11 +47,7 @@ export function examinePod(pod: Pod, view: View): PodState {
     ...examineSetup(pod, view),
     ...containers.map((at) => examineContainer(pod, at, history.containers.get(at.container.name), view)),
   ]
-  const ready = condition(pod, 'Ready')?.status === 'True' && pod.status?.phase === 'Running'
-  const settledAt = Math.max(
-    0,
-    ...containers.map((at) => settledFrom(at, history.containers.get(at.container.name), view)),
-  )
+  const { ready, settledAt } = readiness(pod, view)
   const isPulling = containers.some((at) => isBeingPulled(pod, at, view)) || isVolumeBeingPulled(pod, containers, view)
   const problems = findings.flatMap(({ problem }) => problem ?? [])
   const recheck = [
@@ -84,6 +80,16 @@ export function examinePod(pod: Pod, view: View): PodState {
     ...(patience === undefined ? {} : { patience }),
     ...slowestPull(view.events(pod)),
     ...earliest(recheck),
+  }
+}
+
+/** Whether a pod is ready, and when it is settled unless a container dies, in milliseconds on the runner's clock. */
+export function readiness(pod: Pod, view: View): { readonly ready: boolean; readonly settledAt: number } {
+  const history = view.podHistory(pod)
+  const moments = containersOf(pod).map((at) => settledFrom(at, history.containers.get(at.container.name), view))
+  return {
+    ready: condition(pod, 'Ready')?.status === 'True' && pod.status?.phase === 'Running',
+    settledAt: Math.max(0, ...moments),
   }
 }
 

@@ -89,19 +89,21 @@ export const knownKinds: readonly KnownKind[] = [
     kind: 'Service',
     rule: serviceRule,
     readyWhen:
-      'one endpoint is ready whose pod matches the present selector and port, has settled and, of a gated workload, is of its new revision; or no pod matches its selector and every workload behind it is scaled to zero; a LoadBalancer has its address too; headless, ExternalName and selectorless ones are ready at once',
+      'for each port one endpoint is ready whose pod matches the present selector and port, has settled and, of a gated workload, is of its new revision; or no pod matches its selector and every workload behind it is scaled to zero; a LoadBalancer has its address too; headless, ExternalName and selectorless ones are ready at once',
   },
   {
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',
     rule: claimRule,
-    readyWhen: 'it is Bound, or waits for its first consumer (WaitForFirstConsumer) and nothing uses it',
+    readyWhen:
+      'it is Bound, or waits for its first consumer (WaitForFirstConsumer), nothing uses it and it names no volume',
   },
   {
     apiVersion: 'networking.k8s.io/v1',
     kind: 'Ingress',
     rule: ingressRule,
-    readyWhen: 'the Services and ports of its backends exist; a missing address is told, not waited for',
+    readyWhen:
+      'the Services and ports of its backends exist and are not being deleted; a missing address is told, not waited for',
   },
   {
     apiVersion: 'gateway.networking.k8s.io/v1',

@@ -12,7 +12,6 @@ import {
   isUndeclared,
   labelWords,
   podsMetadata,
-  portNamed,
   targetPortIn,
   type Workload,
 } from './service-pods.ts'
@@ -185,7 +184,7 @@ function isPortMissing(pod: Pod, port: ServicePort): boolean {
 function portCheck(port: ServicePort, pods: readonly Pod[]): readonly Check[] {
   const { targetPort = port.port } = port
   if (typeof targetPort === 'string') {
-    const numbers = new Set(pods.flatMap((pod) => portNamed(pod, targetPort) ?? []))
+    const numbers = new Set(pods.flatMap((pod) => targetPortIn(pod, port) ?? []))
     return numbers.size === 0 ? [] : [passed(`port "${targetPort}" is ${[...numbers].join(' or ')} of the pods`)]
   }
   if (targetPort === undefined) return []

@@ -30,14 +30,13 @@ export function isSliceOf({ metadata }: Service, { metadata: { labels } }: KubeO
   return labels?.['kubernetes.io/service-name'] === metadata.name
 }
 
-/** The number of a Service's target port in a pod; undefined where no container declares a port of that name. */
-export function targetPortIn(pod: Pod, { port, targetPort = port }: ServicePort): number | undefined {
-  return typeof targetPort === 'string' ? portNamed(pod, targetPort) : targetPort
-}
-
-/** The number that a pod gives to the name of a port. */
-export function portNamed(pod: Pod, wanted: string): number | undefined {
-  return portsOf(pod).find(({ name }) => name === wanted)?.containerPort
+/**
+ * The number of a Service's target port in a pod; undefined where no container declares a port of that name and protocol
+ * (FindPort, k8s.io/endpointslice).
+ */
+export function targetPortIn(pod: Pod, { port, targetPort = port, protocol = 'TCP' }: ServicePort): number | undefined {
+  if (typeof targetPort !== 'string') return targetPort
+  return portsOf(pod).find((each) => each.name === targetPort && (each.protocol ?? 'TCP') === protocol)?.containerPort
 }
 
 /**
@@ -56,6 +55,8 @@ export function declaredPorts(pod: Pod): string {
     .join(', ')
 }
 
+/** The ports of its containers and sidecars; an init container that ends serves nobody. */
 function portsOf({ spec }: Pod): NonNullable<Container['ports']> {
-  return [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])].flatMap(({ ports = [] }) => ports)
+  const sidecars = (spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always')
+  return [...(spec?.containers ?? []), ...sidecars].flatMap(({ ports = [] }) => ports)
 }

@@ -1,8 +1,8 @@
 import type { WatchRequest } from '../cluster/feed.ts'
-import type { EndpointSlice, KubeObject, Pod, Service } from '../cluster/objects.ts'
+import type { EndpointSlice, KubeObject, Pod, Service, ServicePort } from '../cluster/objects.ts'
 import { milestonesOf } from '../plan/milestones.ts'
 import type { Assessment, Awaited, Milestone, Problem } from './assessment.ts'
-import { earliest, examinePod, isReplaced } from './pod-state.ts'
+import { earliest, examinePod, isReplaced, readiness } from './pod-state.ts'
 import { conclude, createdMilestone, nameOf, type Rule } from './rule.ts'
 import { endpointCount, walkChecklist } from './service-checklist.ts'
 import { isSelectedBy, isSliceOf, podsMetadata, targetPortIn, type Workload } from './service-pods.ts'
@@ -14,10 +14,10 @@ const workloadKinds = ['Deployment', 'StatefulSet', 'ReplicaSet', 'DaemonSet'] a
 /**
  * A Service: https://kubernetes.io/docs/concepts/services-networking/service/
  *
- * Ready when one endpoint is ready that its pod still earns: the pod matches the present selector, the port is the present
- * targetPort, the pod has settled, and, where a gated workload is behind it, it is of the revision that is gated. A LoadBalancer
- * needs its address too. Headless, ExternalName and selectorless Services have nothing to wait for; nor has one before
- * which there is no pod, and whose every workload is scaled to zero.
+ * Ready when for each port one endpoint is ready that its pod still earns: the pod matches the present selector, is ready
+ * and settled, the port is the present targetPort, and, where a gated workload is behind it, the pod belongs to the revision
+ * that is gated. A LoadBalancer needs its address too. Headless, ExternalName and selectorless Services have nothing to wait
+ * for; nor has one before which there is no pod, and whose every workload is scaled to zero.
  */
 export const serviceRule: Rule = {
   milestones: milestonesOf({ apiVersion: 'v1', kind: 'Service' }),
@@ -81,6 +81,16 @@ interface Behind {
   readonly awaits?: readonly Awaited[]
 }
 
+type Endpoint = NonNullable<EndpointSlice['endpoints']>[number]
+
+/** An endpoint to which traffic of some ports goes, or will as soon as its pod has settled. */
+interface Backend {
+  readonly endpoint: Endpoint
+  readonly ports: readonly ServicePort[]
+  /** When its pod is settled, in milliseconds on the runner's clock; 0 for what is no pod, or is not seen. */
+  readonly settledAt: number
+}
+
 function examineEndpoints(service: Service, view: View): Behind {
   const slices = view
     .list('EndpointSlice', service.metadata.namespace)
@@ -91,54 +101,88 @@ function examineEndpoints(service: Service, view: View): Behind {
     isSelectedBy(service, pod),
   )
   const selected = matching.filter((pod) => !isReplaced(pod))
-  const podByName = new Map(selected.map((pod) => [pod.metadata.name, pod]))
-  const endpoints = slices.flatMap((slice) => (slice.endpoints ?? []).map((endpoint) => ({ slice, endpoint })))
-  const earned = endpoints.filter(({ slice, endpoint }) => {
-    // With publishNotReadyAddresses every endpoint is ready, and `serving` contains whether its pod is.
-    if (endpoint.conditions?.ready === false || endpoint.conditions?.serving === false) return false
-    if (!seesPods || endpoint.targetRef?.kind !== 'Pod') return true
-    const { name = '', uid } = endpoint.targetRef
-    const pod = podByName.get(name)
-    // A StatefulSet's next pod has the name of the one before, whose endpoint may still be there.
-    return (
-      pod !== undefined &&
-      (uid ?? pod.metadata.uid) === pod.metadata.uid &&
-      carriesPorts(service, slice, pod) &&
-      view.isOfGatedRevision(pod) !== false
-    )
-  })
-  const hasPods = seesPods ? matching.some(isOwed) : endpoints.length > 0
-  if (earned.length === 0 && !hasPods && isScaledToZero(service, view)) {
+  const backends = backendsOf(service, slices, seesPods ? selected : undefined, view)
+  const endpoints = countOf(slices.flatMap((slice) => slice.endpoints ?? []))
+  const hasPods = seesPods ? matching.some(isOwed) : endpoints > 0
+  if (backends.length === 0 && !hasPods && isScaledToZero(service, view)) {
     const message = 'every workload behind it is scaled to zero'
     return { ready: true, message, milestones: withoutEndpoints, problems: [], notes: [message] }
   }
-  const isSettled = ({ endpoint: { targetRef } }: (typeof earned)[number]) => {
-    const pod = targetRef?.kind === 'Pod' ? podByName.get(targetRef.name ?? '') : undefined
-    return pod === undefined || examinePod(pod, view).settled
+  const { ports = [] } = service.spec ?? {}
+  const settled = backends.filter(({ settledAt }) => settledAt <= view.now)
+  const done = countOf(settled.map(({ endpoint }) => endpoint))
+  const count = { done, total: Math.max(1, endpoints) }
+  const created: Milestone =
+    endpoints > 0
+      ? { name: 'endpoints', state: 'done', message: `${endpointCount(endpoints)} created` }
+      : { name: 'endpoints', state: 'open', message: 'waiting for endpoints' }
+  const servedAt = servedFrom(ports, backends)
+  if (servedAt !== undefined && servedAt <= view.now) {
+    const message = `${endpointCount(done)} ready`
+    const milestones: readonly Milestone[] = [created, { name: 'ready', state: 'done', count, message }]
+    return { ready: true, message, milestones, problems: [], notes: [] }
   }
-  const ready = earned.some(isSettled)
-  const isSettling = earned.length > 0 && !ready
-  const count = `${endpointCount(earned.length)} ready`
+  const unserved = ports.filter((port) => !settled.some((backend) => backend.ports.includes(port)))
+  const message =
+    servedAt === undefined
+      ? `${done} of ${endpointCount(endpoints)} ready`
+      : `${endpointCount(countOf(backends.map(({ endpoint }) => endpoint)))} ready, settling`
+  const settlesAt = servedAt === undefined ? {} : { settlesAt: servedAt }
   return {
-    ready,
-    message: count,
-    milestones: [
-      endpoints.length > 0 || ready
-        ? { name: 'endpoints', state: 'done', message: `${endpointCount(endpoints.length)} created` }
-        : { name: 'endpoints', state: 'open', message: 'waiting for endpoints' },
-      {
-        name: 'ready',
-        state: ready ? 'done' : 'open',
-        count: { done: earned.length, total: Math.max(1, endpoints.length) },
-        message: ready ? count : isSettling ? `${count}, settling` : `0 of ${endpointCount(endpoints.length)} ready`,
-      },
-    ],
-    problems: ready || isSettling ? [] : [explain(service, slices, seesPods, view)],
+    ready: false,
+    message,
+    milestones: [created, { name: 'ready', state: 'open', count, message, ...settlesAt }],
+    problems: servedAt === undefined ? [explain(service, unserved, slices, seesPods, view)] : [],
     notes: [],
-    ...(ready
-      ? {}
-      : { ...patienceOf(selected, view), awaits: [...selected, ...workloadsBehind(service, view)].map(nameOf) }),
+    ...patienceOf(selected, view),
+    awaits: [...selected, ...workloadsBehind(service, view)].map(nameOf),
   }
+}
+
+/** When each port has an endpoint whose pod is settled, if nothing happens; undefined where one has no endpoint at all. */
+function servedFrom(ports: readonly ServicePort[], backends: readonly Backend[]): number | undefined {
+  const first = (some: readonly Backend[]) => Math.min(...some.map(({ settledAt }) => settledAt))
+  const at =
+    ports.length === 0
+      ? first(backends)
+      : Math.max(...ports.map((port) => first(backends.filter((backend) => backend.ports.includes(port)))))
+  return Number.isFinite(at) ? at : undefined
+}
+
+/**
+ * The endpoints that are ready, with the ports of the Service that they serve.
+ * @param selected the pods that the Service selects; undefined where pods may not be read
+ */
+function backendsOf(
+  service: Service,
+  slices: readonly EndpointSlice[],
+  selected: readonly Pod[] | undefined,
+  view: View,
+): readonly Backend[] {
+  const podByName = new Map(selected?.map((pod) => [pod.metadata.name, pod]))
+  const { ports = [] } = service.spec ?? {}
+  return slices.flatMap((slice) =>
+    (slice.endpoints ?? []).flatMap((endpoint): readonly Backend[] => {
+      // With publishNotReadyAddresses every endpoint is ready, and `serving` contains whether its pod is.
+      if (endpoint.conditions?.ready === false || endpoint.conditions?.serving === false) return []
+      if (selected === undefined || endpoint.targetRef?.kind !== 'Pod') return [{ endpoint, ports, settledAt: 0 }]
+      const { name = '', uid } = endpoint.targetRef
+      const pod = podByName.get(name)
+      // A StatefulSet's next pod has the name of the one before, whose endpoint may still be there.
+      if (pod === undefined || (uid ?? pod.metadata.uid) !== pod.metadata.uid) return []
+      if (view.isOfGatedRevision(pod) === false) return []
+      const served = ports.filter((port) => carriesPort(slice, pod, port))
+      if (served.length === 0 && ports.length > 0) return []
+      // The endpoint lags behind its pod.
+      const { ready, settledAt } = readiness(pod, view)
+      return ready ? [{ endpoint, ports: served, settledAt }] : []
+    }),
+  )
+}
+
+/** How many endpoints these are: a pod has one for each type of address. */
+function countOf(endpoints: readonly Endpoint[]): number {
+  return new Set(endpoints.map(({ targetRef, addresses }) => targetRef?.uid ?? targetRef?.name ?? addresses?.[0])).size
 }
 
 /** It waits for its pods, whose images may be large and whose probes may be patient, until their own time is up. */
@@ -157,19 +201,34 @@ const unseen: Behind = {
   notes: ['its endpoints cannot be seen: only that it exists is known'],
 }
 
-/** Why no endpoint is ready. */
-function explain(service: Service, slices: readonly EndpointSlice[], seesPods: boolean, view: View): Problem {
+/** Why no endpoint is ready for some of its ports. */
+function explain(
+  service: Service,
+  unserved: readonly ServicePort[],
+  slices: readonly EndpointSlice[],
+  seesPods: boolean,
+  view: View,
+): Problem {
   const { namespace } = service.metadata
+  const all = view.list('Pod', namespace) as readonly Pod[]
+  const isPartial = unserved.length < (service.spec?.ports ?? []).length
+  // Of the pods, those that have such a port; where none has, that is why.
+  const able = all.filter((pod) => unserved.some((port) => targetPortIn(pod, port) !== undefined))
+  const pods = isPartial && able.some((pod) => isSelectedBy(service, pod)) ? able : all
   const { reason, message, ...finding } = walkChecklist(
-    service,
+    isPartial ? { ...service, spec: { ...service.spec, ports: [...unserved] } } : service,
     {
-      pods: seesPods ? (view.list('Pod', namespace) as readonly Pod[]) : undefined,
+      pods: seesPods ? pods : undefined,
       workloads: workloadKinds.flatMap((kind) => view.list(kind, namespace) as Workload[]).filter(isOfItself),
       slices,
     },
     view,
   )
-  return { ...slow(service, view, reason, message), ...finding }
+  const words = unserved.map(({ name, port }) => name ?? port).join(', ')
+  return {
+    ...slow(service, view, reason, isPartial ? `has no ready endpoint for port ${words}: ${message}` : message),
+    ...finding,
+  }
 }
 
 function slow(service: Service, view: View, reason: Problem['reason'], message: string): Problem {
@@ -253,13 +312,11 @@ function isOfItself({ metadata }: Workload): boolean {
   return !metadata.ownerReferences?.some(({ kind, controller }) => controller && kind === 'Deployment')
 }
 
-/** Whether a slice carries the ports that the Service asks for today: a slice lags behind a change of the Service. */
-function carriesPorts(service: Service, slice: EndpointSlice, pod: Pod): boolean {
-  return (service.spec?.ports ?? []).every((port) => {
-    const wanted = targetPortIn(pod, port)
-    return (
-      wanted !== undefined &&
-      (slice.ports ?? []).some((each) => (each.name ?? '') === (port.name ?? '') && each.port === wanted)
-    )
-  })
+/** Whether a slice carries a port as the Service has it today: a slice lags behind a change of the Service. */
+function carriesPort(slice: EndpointSlice, pod: Pod, port: ServicePort): boolean {
+  const wanted = targetPortIn(pod, port)
+  return (
+    wanted !== undefined &&
+    (slice.ports ?? []).some((each) => (each.name ?? '') === (port.name ?? '') && each.port === wanted)
+  )
 }

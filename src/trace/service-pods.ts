@@ -1,5 +1,5 @@
 import type { EndpointSlice, Pod, Service, ServicePort } from '../cluster/objects.ts'
-import { isSelectedBy, portNamed } from '../lifecycle/service-pods.ts'
+import { isSelectedBy, targetPortIn } from '../lifecycle/service-pods.ts'
 
 /** Where one pod stands on its way into a Service. */
 export interface Candidate {
@@ -32,7 +32,9 @@ export function candidatesOf(
         address: ip !== '' && port !== undefined ? `${bracketed(ip)}:${port}` : ip,
         ...(found === undefined ? {} : { endpoint: found.endpoint }),
         getsTraffic: found !== undefined && carriesTraffic(service, found),
-        missingPorts: namedPorts(service).filter((name) => portNamed(pod, name) === undefined),
+        missingPorts: namedPorts(service).flatMap((port) =>
+          targetPortIn(pod, port) === undefined ? String(port.targetPort) : [],
+        ),
       }
     })
 }
@@ -63,9 +65,10 @@ export function nearMisses({ spec }: Service, pods: readonly Pod[]): readonly st
 }
 
 /** A target port as it is written, with the number that a pod gives to its name. */
-export function targetOf({ port, targetPort = port }: ServicePort, pods: readonly Pod[]): string {
+export function targetOf(servicePort: ServicePort, pods: readonly Pod[]): string {
+  const { targetPort = servicePort.port } = servicePort
   if (typeof targetPort !== 'string') return String(targetPort ?? '?')
-  const numbers = new Set(pods.flatMap((pod) => portNamed(pod, targetPort) ?? []))
+  const numbers = new Set(pods.flatMap((pod) => targetPortIn(pod, servicePort) ?? []))
   return numbers.size === 0 ? `"${targetPort}"` : `${[...numbers].join(' or ')} ("${targetPort}")`
 }
 
@@ -93,8 +96,8 @@ function endpointOf(
   return undefined
 }
 
-function namedPorts({ spec }: Service): readonly string[] {
-  return (spec?.ports ?? []).flatMap(({ targetPort }) => (typeof targetPort === 'string' ? targetPort : []))
+function namedPorts({ spec }: Service): readonly ServicePort[] {
+  return (spec?.ports ?? []).filter(({ targetPort }) => typeof targetPort === 'string')
 }
 
 function bracketed(address: string): string {

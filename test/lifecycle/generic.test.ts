@@ -356,6 +356,10 @@ describe('an object whose status contains no signal', () => {
     expect(judge(0, [0, writtenAt(-4)])).toMatchObject({ status: 'progressing', recheckAt: moment(6) })
   })
 
+  it('is ready at once where it names the generation that it is about', () => {
+    expect(judge(0, [0, resource({ observedGeneration: 2 })]).status).toBe('ready')
+  })
+
   it('is ready at once where it is a kind of Kubernetes itself', () => {
     const quota = {
       apiVersion: 'v1',

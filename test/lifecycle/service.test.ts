@@ -1,6 +1,7 @@
 import type { EndpointSlice, KubeObject, Pod, Service } from '../../src/cluster/objects.ts'
 import { serviceRule } from '../../src/lifecycle/service.ts'
 import {
+  condition,
   createContainer,
   createDeployment,
   createPod,
@@ -10,6 +11,7 @@ import {
   readyStatus,
   running,
   seenTarget,
+  terminated,
   type ViewOptions,
   view,
 } from './builders.ts'
@@ -108,7 +110,7 @@ describe('a Service whose only ready pod has just started without a readiness pr
       problems: [],
       recheckAt: moment(65),
       milestones: expect.arrayContaining([
-        expect.objectContaining({ name: 'ready', state: 'open', message: '1 endpoint ready, settling' }),
+        expect.objectContaining({ name: 'ready', message: '1 endpoint ready, settling', settlesAt: moment(65) }),
       ]),
     })
   })
@@ -117,8 +119,110 @@ describe('a Service whose only ready pod has just started without a readiness pr
     expect(judgeAt(65)).toMatchObject({ status: 'ready', message: '1 endpoint ready' })
   })
 
+  it('is ready at once where a readiness probe lets that pod in', () => {
+    const containers = [createContainer({ ports: [{ name: 'http', containerPort: 8080 }], readinessProbe: {} })]
+    const probed = createPod({ metadata: { name: 'a' }, spec: { containers }, status: readyStatus(59) })
+    expect(judge(createService(), [probed, createSlice([probed])]).status).toBe('ready')
+  })
+
+  it('is not ready by an endpoint whose pod is not ready any more: the endpoints lag behind', () => {
+    const dead = webPod('a', podStatus({ state: terminated(1, 58) }))
+    expect(judge(createService(), [dead, createSlice([dead])]).status).toBe('progressing')
+  })
+
   it('is ready at once by another pod that has settled', () => {
     expect(judge(createService(), [young, b, createSlice([young, b])])).toMatchObject({ status: 'ready' })
+  })
+})
+
+describe('a Service of several ports', () => {
+  const ports = [
+    { name: 'http', port: 80, targetPort: 'http' },
+    { name: 'grpc', port: 81, targetPort: 'grpc' },
+  ]
+  const service = createService({ ports })
+  const podWith = (name: string, containerPort: number, status?: Pod['status']) =>
+    createPod({
+      metadata: { name },
+      spec: { containers: [createContainer({ ports: [{ name, containerPort }] })] },
+      status: status ?? readyStatus(1),
+    })
+  /** The controller makes one slice for each set of ports that pods have. */
+  const sliceOf = (pod: Pod, containerPort: number, ready = true): EndpointSlice => ({
+    ...createSlice([pod], ready),
+    metadata: { ...createSlice([]).metadata, name: `web-${pod.metadata.name}`, uid: `${pod.metadata.name}-slice` },
+    ports: [{ name: pod.metadata.name, port: containerPort, protocol: 'TCP' }],
+  })
+  const [http, grpc] = [podWith('http', 8080), podWith('grpc', 8081)]
+
+  it('is ready when each of them has an endpoint, be it of another pod', () => {
+    expect(judge(service, [http, grpc, sliceOf(http, 8080), sliceOf(grpc, 8081)])).toMatchObject({
+      status: 'ready',
+      message: '2 endpoints ready',
+    })
+  })
+
+  it('is not ready while one of them has none, and names it', () => {
+    expect(judge(service, [http, sliceOf(http, 8080)]).problems).toMatchObject([
+      {
+        message:
+          'has no ready endpoint for port grpc: no container of the pods that it selects has a port named "grpc"',
+      },
+    ])
+    const ill = podWith('grpc', 8081, deadStatus(1, 50))
+    expect(judge(service, [http, ill, sliceOf(http, 8080), sliceOf(ill, 8081, false)]).problems).toMatchObject([
+      {
+        message: expect.stringMatching(
+          /^has no ready endpoint for port grpc: selects 1 pod, which is not ready: container app of pod\/grpc exited/,
+        ),
+      },
+    ])
+  })
+})
+
+describe('the port of an endpoint', () => {
+  it('is found by name and protocol, as the controller does', () => {
+    const containers = [
+      createContainer({ ports: [{ name: 'dns', containerPort: 5353, protocol: 'UDP' }] }),
+      createContainer({ name: 'tcp', ports: [{ name: 'dns', containerPort: 5300 }] }),
+    ]
+    const pod = createPod({ metadata: { name: 'a' }, spec: { containers }, status: readyStatus(1) })
+    const slice = { ...createSlice([pod]), ports: [{ name: 'dns', port: 5300, protocol: 'TCP' }] }
+    const port = { name: 'dns', port: 53, targetPort: 'dns' }
+    expect(judge(createService({ ports: [{ ...port, protocol: 'TCP' }] }), [pod, slice]).status).toBe('ready')
+    expect(judge(createService({ ports: [{ ...port, protocol: 'UDP' }] }), [pod, slice]).status).toBe('progressing')
+  })
+
+  it('is no port of an init container that ends', () => {
+    const ports = [{ name: 'http', containerPort: 8080 }]
+    const service = createService({ ports: [{ port: 80, targetPort: 'http' }] })
+    const podWith = (init: object) =>
+      createPod({
+        metadata: { name: 'a' },
+        spec: { initContainers: [createContainer({ name: 'init', ports, ...init })] },
+        status: readyStatus(1),
+      })
+    expect(judge(service, [podWith({})]).problems[0]?.message).toContain('a port named "http"')
+    const sidecar = podWith({ restartPolicy: 'Always' })
+    expect(judge(service, [sidecar, createSlice([sidecar])]).status).toBe('ready')
+  })
+})
+
+describe('an endpoint counts', () => {
+  it('once, however many address types it has', () => {
+    const v6 = { ...createSlice([a, b]), metadata: { ...createSlice([]).metadata, name: 'web-y', uid: 'slice-6' } }
+    expect(judge(createService(), [a, b, createSlice([a, b]), v6]).message).toBe('2 endpoints ready')
+  })
+
+  it('when it states nothing of its readiness, which is to be read as ready', () => {
+    const { endpoints = [], ...slice } = createSlice([a])
+    const unstated = { ...slice, endpoints: endpoints.map(({ conditions: _, ...rest }) => rest) }
+    expect(judge(createService(), [a, unstated]).status).toBe('ready')
+  })
+
+  it('when it is of no pod: somebody else than the endpoints controller keeps it', () => {
+    const manual = { ...createSlice([]), endpoints: [{ addresses: ['192.0.2.7'], conditions: { ready: true } }] }
+    expect(judge(createService(), [a, manual]).status).toBe('ready')
   })
 })
 
@@ -136,6 +240,22 @@ describe('an endpoint does not count', () => {
 
   it.each([
     ['when it is not ready', [a, createSlice([a], false)]],
+    [
+      'when it is terminating, though it still serves',
+      [
+        a,
+        {
+          ...createSlice([]),
+          endpoints: [
+            { conditions: { ready: false, serving: true, terminating: true }, targetRef: { kind: 'Pod', name: 'a' } },
+          ],
+        },
+      ],
+    ],
+    [
+      'when its pod has succeeded',
+      [webPod('a', { phase: 'Succeeded', conditions: [condition('Ready', 'False')] }), createSlice([a])],
+    ],
     [
       'when its pod does not match the present selector',
       [webPod('a', readyStatus(1), { labels: { app: 'other' } }), createSlice([a])],
