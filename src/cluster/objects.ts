@@ -113,6 +113,7 @@ export interface PodSpec {
   serviceAccountName?: string
   terminationGracePeriodSeconds?: number
   readinessGates?: { conditionType: string }[]
+  schedulingGates?: { name: string }[]
   volumes?: Volume[]
 }
 

@@ -5,7 +5,9 @@ const taintsCommand = clusterCommand('get', 'nodes', '-o', 'custom-columns=NODE:
 
 /** What would let a node take the pod, for each reason that the scheduler gives. The words are those of `scheduling.ts`. */
 export function schedulingHint(subject: HintSubject): string {
-  const message = subject.problem?.message ?? ''
+  const { message = '', detail } = subject.problem ?? {}
+  if (detail?.schedulingGates !== undefined)
+    return 'Scheduling gates are removed by whoever set them, most often the controller of a queue or a quota: check that it runs, and that there is room.'
   const advice = [...resourceAdvice(message, subject), ...selectorAdvice(message, subject), ...taintAdvice(message)]
   if (/is cordoned|are cordoned/.test(message))
     advice.push(

@@ -19,8 +19,8 @@ interface Spec extends PodSpec {
   readonly podManagementPolicy?: string
 }
 
-/** What the API server fills in, so that nobody need have meant it. */
-const defaultProgressDeadlineSeconds = 600
+/** What the API server fills in, so that nobody need have meant it; and what stands for none (HasProgressDeadline). */
+const impliedDeadlines: ReadonlySet<number> = new Set([600, 2_147_483_647])
 
 /**
  * Which of the user's clocks the workload's own numbers cannot meet, a sentence each, for the moment when it is first seen:
@@ -39,7 +39,7 @@ export function clockWarnings(
       `needs ${least} s at the least by its own numbers (minReadySeconds, initialDelaySeconds): the timeout of ${timeout} s cannot be met`,
     )
   const deadline = spec.activeDeadlineSeconds ?? spec.progressDeadlineSeconds ?? 0
-  if (deadline > timeout && deadline !== defaultProgressDeadlineSeconds) {
+  if (deadline > timeout && !impliedDeadlines.has(deadline)) {
     const field = spec.activeDeadlineSeconds === undefined ? 'progressDeadlineSeconds' : 'activeDeadlineSeconds'
     warnings.push(`may take ${deadline} s by its ${field}, but the timeout is ${timeout} s`)
   }

@@ -49,6 +49,8 @@ export interface ProblemDetail {
   readonly key?: string
   /** The names in `expect-images` that no container of the gated pods has. */
   readonly containers?: readonly string[]
+  /** The scheduling gates of its pod. */
+  readonly schedulingGates?: readonly string[]
   /** Its container is an init container. */
   readonly isInit?: boolean
   /** Its pod has ended, and its controller makes another one. */

@@ -65,7 +65,11 @@ function assessJob(job: Job, view: View): Assessment {
     createdMilestone,
     hasStarted
       ? { name: 'started', state: 'done', message: status.active ? `started, ${status.active} active` : 'started' }
-      : { name: 'started', state: 'open', message: 'waiting for its first pod' },
+      : {
+          name: 'started',
+          state: 'open',
+          message: spec.parallelism === 0 ? 'starts no pod: its parallelism is 0' : 'waiting for its first pod',
+        },
     {
       name: 'succeeded',
       state: isComplete || (spec.completions !== undefined && succeeded >= wanted) ? 'done' : 'open',

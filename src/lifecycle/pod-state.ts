@@ -172,6 +172,7 @@ function autoscalerPatience(pod: Pod, view: View): string | undefined {
 function examineSetup(pod: Pod, view: View): readonly Finding[] {
   const subject = `pod/${pod.metadata.name}`
   const scheduling = condition(pod, 'PodScheduled')
+  if (scheduling?.reason === 'SchedulingGated') return [{ problem: schedulingGateProblem(pod, scheduling, view) }]
   if (scheduling?.status === 'False') {
     const words = schedulerWords(scheduling.message ?? scheduling.reason ?? 'no node fits')
     const cause = /PersistentVolumeClaims/.test(words) ? unboundClaim(pod, view) : undefined
@@ -193,6 +194,25 @@ function examineSetup(pod: Pod, view: View): readonly Finding[] {
   const last =
     failures.findLast(({ message }) => !/^Unable to attach or mount volumes/.test(message ?? '')) ?? failures.at(-1)
   return last === undefined || isSetUp(pod, view) ? [] : [setupProblem(pod, last, view)]
+}
+
+/**
+ * Slow: the scheduler does not look at a pod before its scheduling gates are removed, by whoever set them: a queue or a quota.
+ * https://kubernetes.io/docs/concepts/scheduling-eviction/pod-scheduling-readiness/
+ */
+function schedulingGateProblem({ metadata, spec }: Pod, scheduled: Condition, view: View): Problem {
+  const gates = (spec?.schedulingGates ?? []).map(({ name }) => name)
+  const [which, verb] = gates.length === 1 ? ['scheduling gate', 'is'] : ['scheduling gates', 'are']
+  return {
+    reason: 'unschedulable',
+    class: 'slow',
+    subject: `pod/${metadata.name}`,
+    message: `cannot be scheduled before its ${which} ${gates.join(', ')} ${verb} removed`,
+    count: 1,
+    firstSeenAt: view.time(scheduled.lastTransitionTime) ?? view.now,
+    proven: false,
+    detail: { schedulingGates: gates },
+  }
 }
 
 /**

@@ -65,10 +65,12 @@ const phrases: Readonly<Partial<Record<ReasonCode, Phrase>>> = {
     [/admission webhook "([^"]+)"/, 'denied by the webhook $1'],
     [/per (?:Pod|Container) is/, 'denied by a LimitRange'],
   ]),
-  unschedulable: ({ cause }) =>
-    cause?.reason === 'claim-pending'
+  unschedulable: ({ cause, detail }) => {
+    if (detail?.schedulingGates !== undefined) return 'the scheduling gates of the pods are not removed'
+    return cause?.reason === 'claim-pending'
       ? `${shorten(cause.subject, imageLimit)}, which the pods need, is not bound`
-      : undefined,
+      : undefined
+  },
   'image-mismatch': ({ detail }) => {
     if (detail?.containers === undefined) return undefined
     const names = detail.containers.map((name) => shorten(name, nameLimit)).join(', ')

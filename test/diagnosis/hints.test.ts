@@ -51,6 +51,11 @@ it('the hint for a readiness gate names who opens it, and no probe', () => {
   expect(words).not.toContain('probe')
 })
 
+it('the hint for scheduling gates names who removes them, and no capacity', () => {
+  const words = hint('unschedulable', { subject: 'pod/web-x', detail: { schedulingGates: ['example.com/quota'] } })
+  expect(words).toMatch(/^Scheduling gates are removed by whoever set them/)
+})
+
 describe('the hint for a pod that waits for its claims', () => {
   const waiting = {
     subject: 'pod/web-x',

@@ -41,6 +41,8 @@ describe("a clock that the workload's own numbers cannot meet", () => {
       'may take 120 s by its progressDeadlineSeconds, but the timeout is 60 s',
     ])
     expect(warnings({ progressDeadlineSeconds: 600 })).toEqual([])
+    // The greatest number stands for no deadline at all (HasProgressDeadline, pkg/controller/deployment/util).
+    expect(warnings({ progressDeadlineSeconds: 2_147_483_647 })).toEqual([])
     expect(warnings({ activeDeadlineSeconds: 900 }, {}, { kind: 'Job' })).toEqual([
       'may take 900 s by its activeDeadlineSeconds, but the timeout is 60 s',
     ])

@@ -88,6 +88,11 @@ describe('a Job', () => {
     })
   })
 
+  it('starts no pod while its parallelism is 0', () => {
+    const { status, message } = judge(createJob({ spec: { parallelism: 0 }, status: {} }))
+    expect([status, message]).toEqual(['progressing', 'starts no pod: its parallelism is 0'])
+  })
+
   it('waits for its first pod', () => {
     expect(judge(createJob())).toMatchObject({ status: 'progressing', message: 'waiting for its first pod' })
   })

@@ -267,6 +267,23 @@ describe('what is wrong with a pod before its containers exist', () => {
     ])
   })
 
+  // https://kubernetes.io/docs/concepts/scheduling-eviction/pod-scheduling-readiness/
+  it('is slow while it has scheduling gates, which are named', () => {
+    const reason = { reason: 'SchedulingGated', message: 'Scheduling is blocked due to non-empty scheduling gates' }
+    const gated = createBarePod({
+      spec: { nodeName: '', schedulingGates: [{ name: 'example.com/quota' }] } as object,
+      status: { phase: 'Pending', conditions: [condition('PodScheduled', 'False', reason)] },
+    })
+    expect(problems(gated, 500)).toMatchObject([
+      {
+        reason: 'unschedulable',
+        class: 'slow',
+        message: 'cannot be scheduled before its scheduling gate example.com/quota is removed',
+        proven: false,
+      },
+    ])
+  })
+
   it.each([
     [60.999, false],
     [61, true],

@@ -24,6 +24,7 @@ it.each([
   ['readiness-failing', {}, 'container app fails its readiness probe'],
   ['readiness-gate-pending', {}, 'a readiness gate of the pods is not open'],
   ['unschedulable', {}, 'no node can take the pods'],
+  ['unschedulable', { detail: { schedulingGates: ['a/b'] } }, 'the scheduling gates of the pods are not removed'],
   [
     'unschedulable',
     { cause: createProblem({ reason: 'claim-pending', subject: 'persistentvolumeclaim/data' }) },
