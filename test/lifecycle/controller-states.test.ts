@@ -1,0 +1,260 @@
+import type { KubeObject } from '../../src/cluster/objects.ts'
+import { ruleOf } from '../../src/lifecycle/rules.ts'
+import {
+  complete,
+  condition,
+  crashLoopStatus,
+  createBarePod,
+  createContainer,
+  createDeployment,
+  createPod,
+  createReplicaSet,
+  createStatus,
+  createTemplate,
+  iso,
+  ownedBy,
+  podStatus,
+  readyStatus,
+  running,
+  seenPod,
+  seenTarget,
+  terminated,
+  type ViewOptions,
+  view,
+  waiting,
+} from './builders.ts'
+
+/** What a rule reads out of an object and its relatives, a minute after the gate began. */
+function judge(object: KubeObject, relatives: readonly KubeObject[] = [], options: ViewOptions = {}) {
+  const history = seenTarget([0, object])
+  const { status, failure, patience } = ruleOf(object).assess(
+    object,
+    view({ now: 60, history, ...options, objects: [object, ...relatives] }),
+  )
+  return { status, failure: failure?.reason, patience }
+}
+
+function workload(kind: string, spec: object, status: object, generation = 2): KubeObject {
+  const metadata = { name: 'web', namespace: 'shop', uid: 'web-uid', generation }
+  const selector = { matchLabels: { app: 'web' } }
+  return {
+    apiVersion: kind === 'Job' ? 'batch/v1' : 'apps/v1',
+    kind,
+    metadata,
+    spec: { selector, template: createTemplate(), ...spec },
+    status: { observedGeneration: generation, ...status },
+  }
+}
+
+const old = createReplicaSet(
+  { metadata: { name: 'web-0' } },
+  createDeployment({ spec: { template: createTemplate({ serviceAccountName: 'old' }) } }),
+)
+const current = createReplicaSet()
+const crashed = createPod({ metadata: { name: 'o' }, status: crashLoopStatus(9, 50) }, old)
+const crashes = seenPod([1, crashed], [30, { ...crashed, status: crashLoopStatus(12, 40) }])
+
+/** A pod of a set, of the revision of this hash. */
+function podOf(owner: KubeObject, name: string, hash: string, status = readyStatus(1), spec: object = {}) {
+  return createPod(
+    { metadata: { name, labels: { app: 'web', 'controller-revision-hash': hash } }, spec, status },
+    owner,
+  )
+}
+
+/** States that the controllers pass through, which neither make a workload ready too early nor fail it. */
+describe('while its controller', () => {
+  const set = (status: object, spec: object = {}) =>
+    workload('StatefulSet', { replicas: 2, ...spec }, { replicas: 2, readyReplicas: 2, ...status })
+  const daemonSet = (status: object, generation = 2) =>
+    workload(
+      'DaemonSet',
+      { updateStrategy: { rollingUpdate: { maxSurge: 1 } } },
+      { desiredNumberScheduled: 1, currentNumberScheduled: 1, numberReady: 1, numberAvailable: 1, ...status },
+      generation,
+    )
+  const job = (status: object, spec: object = {}) => workload('Job', spec, status)
+  const revision = (owner: KubeObject, hash: string, number: number) =>
+    ({
+      apiVersion: 'apps/v1',
+      kind: 'ControllerRevision',
+      metadata: {
+        name: `web-${hash}`,
+        namespace: 'shop',
+        uid: hash,
+        labels: { 'controller-revision-hash': hash },
+        ownerReferences: ownedBy(owner),
+      },
+      revision: number,
+    }) as KubeObject
+
+  it.each<[string, () => ReturnType<typeof judge>]>([
+    [
+      // isScalingEvent comes before the rollout (pkg/controller/deployment/sync.go).
+      'scales the old ReplicaSet first, as template and replicas were changed together',
+      () => {
+        const status = complete(3, { observedGeneration: 2, updatedReplicas: 0 })
+        const deployment = createDeployment({ metadata: { generation: 2 }, spec: { replicas: 3 }, status })
+        return judge(deployment, [old, crashed], { podHistories: new Map([['o-uid', crashes]]) })
+      },
+    ],
+    [
+      // calculateStatus counts a pod as available once it has been ready for minReadySeconds.
+      'counts a pod anew that was not ready for a moment, with minReadySeconds',
+      () => {
+        const status = complete(1, { availableReplicas: 0 })
+        const deployment = createDeployment({ spec: { minReadySeconds: 30 }, status })
+        return judge(deployment, [current, createPod({ status: readyStatus(55) }, current)], { minReadySeconds: 30 })
+      },
+    ],
+    [
+      // The node lifecycle controller writes only the condition of the pod, whose containers seem to run on.
+      'has lost the node of a pod, and waits for the eviction',
+      () => {
+        const lost = { ...readyStatus(1), conditions: [condition('Ready', 'False', { lastTransitionTime: iso(40) })] }
+        const deployment = createDeployment({ status: complete(1, { readyReplicas: 0, availableReplicas: 0 }) })
+        return judge(deployment, [current, createPod({ status: lost }, current)])
+      },
+    ],
+    [
+      // currentRevision stays that of before until all pods are of the updated one (completeRollingUpdate).
+      'goes back to the current revision, with pods of the one between',
+      () => {
+        const status = { updatedReplicas: 1, currentReplicas: 1, currentRevision: 'web-a', updateRevision: 'web-a' }
+        const back = set(status)
+        return judge(back, [podOf(back, 'web-0', 'web-a'), podOf(back, 'web-1', 'web-b')])
+      },
+    ],
+    [
+      'updates several pods of a StatefulSet at once (maxUnavailable)',
+      () => {
+        const revisions = { currentRevision: 'web-a', updateRevision: 'web-b' }
+        const spec = { updateStrategy: { rollingUpdate: { maxUnavailable: 2 } } }
+        const rolling = set({ ...revisions, readyReplicas: 0, updatedReplicas: 2 }, spec)
+        const creating = podStatus({}, { phase: 'Pending' })
+        return judge(
+          rolling,
+          ['web-0', 'web-1'].map((name) => podOf(rolling, name, 'web-b', creating)),
+        )
+      },
+    ],
+    [
+      // Of the two pods of a node it counts the oldest (updateDaemonSetStatus).
+      'has surged a pod of a DaemonSet beside the old one',
+      () => {
+        const surged = daemonSet({ updatedNumberScheduled: 0 })
+        const pods = [podOf(surged, 'a', 'old'), podOf(surged, 'b', 'new')]
+        return judge(surged, [revision(surged, 'old', 1), revision(surged, 'new', 2), ...pods])
+      },
+    ],
+    [
+      // It raises observedGeneration only once it has seen its own creations and deletions (syncDaemonSet).
+      'has not acted on the generation of a DaemonSet, but writes its counts',
+      () => judge({ ...daemonSet({ updatedNumberScheduled: 1, observedGeneration: 1 }, 2) }),
+    ],
+    [
+      'waits for the other pods of a Job without completions, one of which has succeeded',
+      () => judge(job({ succeeded: 1, active: 1 })),
+    ],
+    [
+      'removes the other pods of a Job whose success policy is met',
+      () => judge(job({ succeeded: 1, conditions: [condition('SuccessCriteriaMet', 'True')] }, { completions: 2 })),
+    ],
+    [
+      'runs the other indexes of a Job of which one has failed (backoffLimitPerIndex)',
+      () => judge(job({ active: 1, failed: 1, failedIndexes: '0' }, { completions: 2, backoffLimitPerIndex: 0 })),
+    ],
+  ])('%s, it is neither ready nor failed', (_, state) => {
+    expect(state()).toMatchObject({ status: 'progressing', failure: undefined })
+  })
+
+  it.each<[string, () => ReturnType<typeof judge>]>([
+    [
+      // No new ReplicaSet is made as long as nothing is to run (getNewReplicaSet without createIfNotExisted).
+      'has scaled a Deployment to zero whose template was changed with it',
+      () => {
+        const status = { observedGeneration: 2, conditions: [condition('Available', 'True')] }
+        return judge(createDeployment({ metadata: { generation: 2 }, spec: { replicas: 0 }, status }), [old])
+      },
+    ],
+    [
+      // collisionCount goes into the hash (getNewReplicaSet): the name of a ReplicaSet does not follow from its template.
+      'has named the new ReplicaSet anew after a collision of its hash',
+      () => {
+        const deployment = createDeployment({ status: complete(1, { collisionCount: 1 } as object) })
+        const renamed = createReplicaSet({ metadata: { name: 'web-other' } })
+        return judge(deployment, [renamed, createPod({ status: readyStatus(1) }, renamed)])
+      },
+    ],
+    [
+      'writes no condition Progressing, for want of a deadline',
+      () => judge(createDeployment({ status: complete() }), [current, createPod({ status: readyStatus(1) }, current)]),
+    ],
+  ])('%s, it is ready', (_, state) => {
+    expect(state()).toMatchObject({ status: 'ready' })
+  })
+
+  it('takes down the pods of a Job that has failed (FailureTarget), that is failed', () => {
+    const conditions = [condition('FailureTarget', 'True', { reason: 'PodFailurePolicy' })]
+    expect(judge(job({ conditions }))).toMatchObject({ status: 'failed', failure: 'job-failed' })
+  })
+})
+
+describe('while the kubelet', () => {
+  const ephemeral = { ephemeralContainerStatuses: [createStatus({ name: 'debug', state: terminated(3, 20) })] }
+  const node = [{ apiVersion: 'v1', kind: 'Node', name: 'n', uid: 'n', controller: true }]
+  const sidecar = createContainer({
+    name: 'proxy',
+    restartPolicy: 'Always',
+    startupProbe: { periodSeconds: 10, failureThreshold: 30 },
+  })
+  const initialising = (restartCount: number, state: object) => {
+    const initContainerStatuses = [createStatus({ name: 'migrate', restartCount, state })]
+    const status = podStatus({ state: waiting('PodInitializing') }, { phase: 'Running', initContainerStatuses })
+    return createBarePod({ spec: { initContainers: [createContainer({ name: 'migrate' })] }, status })
+  }
+
+  it.each<[string, KubeObject, object]>([
+    [
+      'runs a debugging container that has died',
+      createBarePod({ status: { ...readyStatus(1), ...ephemeral } }),
+      { status: 'ready' },
+    ],
+    [
+      'reports a static pod',
+      createBarePod({ metadata: { ownerReferences: node }, status: readyStatus(1) }),
+      { status: 'ready' },
+    ],
+    [
+      'runs the init containers again in another sandbox',
+      initialising(3, running(50)),
+      { status: 'progressing', failure: undefined },
+    ],
+    [
+      'has run them again in another sandbox',
+      initialising(3, terminated(0, 50)),
+      { status: 'progressing', failure: undefined },
+    ],
+    [
+      'gives a sidecar the time of its startup probe',
+      createBarePod({
+        spec: { initContainers: [sidecar] },
+        status: podStatus(
+          { state: waiting('PodInitializing') },
+          {
+            phase: 'Pending',
+            initContainerStatuses: [createStatus({ name: 'proxy', started: false, state: running(1) })],
+          },
+        ),
+      }),
+      { status: 'progressing', patience: 'probes are within the time they ask for' },
+    ],
+    [
+      'is not heard of (phase Unknown)',
+      createBarePod({ status: { ...readyStatus(1), phase: 'Unknown' } }),
+      { status: 'progressing', failure: undefined },
+    ],
+  ])('%s, the pod is judged by that', (_, pod, expected) => {
+    expect(judge(pod)).toMatchObject(expected)
+  })
+})
