@@ -4,6 +4,7 @@ import { type Failure, type FeedEvent, isFailure, requestKey, type WatchRequest 
 import type { EventObject, KubeObject, Pod } from '../cluster/objects.ts'
 import { AskedRequests, type Change, covers, Store } from '../cluster/store.ts'
 import type { Assessment, Problem } from '../lifecycle/assessment.ts'
+import { mayExplain } from '../lifecycle/claim.ts'
 import { isSinceStart } from '../lifecycle/proof.ts'
 import { nameOf } from '../lifecycle/rule.ts'
 import { missingContainers, withExpectedImages } from '../lifecycle/running-images.ts'
@@ -280,6 +281,7 @@ export class Gate {
     this.#pods.observe(change, this.#now)
     if (object.kind === 'Event') {
       for (const track of this.#absentSubjects(object)) concerned.add(track)
+      for (const track of this.#tracks) if (isExplained(track, object as EventObject)) concerned.add(track)
       return concerned
     }
     for (const track of this.#tracks) if (isConcerned(track, change)) concerned.add(track)
@@ -703,6 +705,11 @@ export class Gate {
   #tell(track: Track, kind: Entry['kind'], text: string, outcome?: TargetOutcome): void {
     this.#story.tellOf(track, this.#now, kind, text, outcome)
   }
+}
+
+/** Whether an event about an object that the target does not own may explain one of its problems. */
+function isExplained({ target, problems }: Track, event: EventObject): boolean {
+  return event.metadata.namespace === target.namespace && problems.some((problem) => mayExplain(event, problem))
 }
 
 /** Whether a target is judged by objects that it does not own, which may be targets themselves. */

@@ -1,5 +1,5 @@
 import type { WatchRequest } from '../cluster/feed.ts'
-import type { KubeObject, PersistentVolumeClaim, Pod } from '../cluster/objects.ts'
+import type { EventObject, KubeObject, PersistentVolumeClaim, Pod } from '../cluster/objects.ts'
 import { milestonesOf } from '../plan/milestones.ts'
 import type { Assessment, Problem } from './assessment.ts'
 import { proveReported } from './condition-problems.ts'
@@ -90,6 +90,14 @@ export function unboundClaim(pod: Pod, view: View): Problem | undefined {
   }
   return undefined
 }
+
+/** Whether an event may explain a problem of a pod although it is not about the pod: one of its claims is not bound. */
+export function mayExplain({ involvedObject }: EventObject, { reason, message }: Problem): boolean {
+  return involvedObject?.kind === 'PersistentVolumeClaim' && reason === 'unschedulable' && waitsForClaims.test(message)
+}
+
+/** The words of the scheduler about a pod that waits for its claims (pkg/scheduler/framework/plugins/volumebinding). */
+export const waitsForClaims = /PersistentVolumeClaims/
 
 /**
  * The events of the binder and of provisioners about a claim without a volume, or without the volume that it names;

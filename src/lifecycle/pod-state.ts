@@ -1,7 +1,7 @@
 import { lastOccurrence } from '../cluster/event-order.ts'
 import type { Condition, EventObject, Pod } from '../cluster/objects.ts'
 import type { Problem } from './assessment.ts'
-import { unboundClaim } from './claim.ts'
+import { unboundClaim, waitsForClaims } from './claim.ts'
 import { examineContainer, type Finding, missingObjectMs, probesDueAt } from './container.ts'
 import { type ContainerHistory, containerOfEvent, containersOf, eventCount, type PodContainer } from './history.ts'
 import { type MissingObject, missingObject } from './missing.ts'
@@ -175,7 +175,7 @@ function examineSetup(pod: Pod, view: View): readonly Finding[] {
   if (scheduling?.reason === 'SchedulingGated') return [{ problem: schedulingGateProblem(pod, scheduling, view) }]
   if (scheduling?.status === 'False') {
     const words = schedulerWords(scheduling.message ?? scheduling.reason ?? 'no node fits')
-    const cause = /PersistentVolumeClaims/.test(words) ? unboundClaim(pod, view) : undefined
+    const cause = waitsForClaims.test(words) ? unboundClaim(pod, view) : undefined
     const problem: Problem = {
       reason: 'unschedulable',
       class: 'slow',

@@ -103,7 +103,7 @@ function examineEndpoints(service: Service, view: View): Behind {
   const selected = matching.filter((pod) => !isReplaced(pod))
   const backends = backendsOf(service, slices, seesPods ? selected : undefined, view)
   const endpoints = countOf(slices.flatMap((slice) => slice.endpoints ?? []))
-  const hasPods = seesPods ? matching.some(isOwed) : endpoints > 0
+  const hasPods = seesPods ? matching.some(needsEndpoint) : endpoints > 0
   if (backends.length === 0 && !hasPods && isScaledToZero(service, view)) {
     const message = 'every workload behind it is scaled to zero'
     return { ready: true, message, milestones: withoutEndpoints, problems: [], notes: [message] }
@@ -219,7 +219,7 @@ function explain(
     isPartial ? { ...service, spec: { ...service.spec, ports: [...unserved] } } : service,
     {
       pods: seesPods ? pods : undefined,
-      workloads: workloadKinds.flatMap((kind) => view.list(kind, namespace) as Workload[]).filter(isOfItself),
+      workloads: workloadKinds.flatMap((kind) => view.list(kind, namespace) as Workload[]).filter(isStandalone),
       slices,
     },
     view,
@@ -282,8 +282,8 @@ function namespaced(namespace: string | undefined) {
   return namespace === undefined ? {} : { namespace }
 }
 
-/** Whether a pod that the Service selects is there to serve, or failed to with no controller that makes another. */
-function isOwed({ metadata, status }: Pod): boolean {
+/** Whether a pod that the Service selects should have an endpoint: it has not ended, or no controller makes another. */
+function needsEndpoint({ metadata, status }: Pod): boolean {
   if (metadata.deletionTimestamp !== undefined || status?.phase === 'Succeeded') return false
   return status?.phase !== 'Failed' || !metadata.ownerReferences?.some(({ controller }) => controller)
 }
@@ -304,11 +304,11 @@ function isScaledToZero(service: Service, view: View): boolean {
 function workloadsBehind(service: Service, view: View): readonly Workload[] {
   return workloadKinds
     .flatMap((kind) => view.list(kind, service.metadata.namespace) as readonly Workload[])
-    .filter((workload) => isOfItself(workload) && isSelectedBy(service, podsMetadata(workload)))
+    .filter((workload) => isStandalone(workload) && isSelectedBy(service, podsMetadata(workload)))
 }
 
-/** Whether a workload decides itself how many pods it has: the ReplicaSets of a Deployment do not. */
-function isOfItself({ metadata }: Workload): boolean {
+/** Whether no Deployment decides how many pods a workload has. */
+function isStandalone({ metadata }: Workload): boolean {
   return !metadata.ownerReferences?.some(({ kind, controller }) => controller && kind === 'Deployment')
 }
 

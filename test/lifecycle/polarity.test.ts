@@ -100,3 +100,20 @@ describe('a condition', () => {
     expect(read('Complete=True', true)).toBe('ready whole')
   })
 })
+
+describe('a type that begins with a negation', () => {
+  const negations = ['No', 'Not', 'Non', 'Without', 'Never']
+  const bad = ['Errors', 'Failure', 'Failed', 'Degraded', 'Stalled', 'Unhealthy', 'Conflict', 'Expired']
+  const good = ['Available', 'Synced', 'Healthy', 'Bound', 'Reachable', 'Compliant']
+  const all = (words: readonly string[]) => negations.flatMap((negation) => words.map((word) => `${negation}${word}`))
+
+  it.each(all(bad))('%s is no failure, and not ready while it is False', (type) => {
+    expect(read(`${type}=True`)).toBe('ready part')
+    expect(read(`${type}=False`)).toBe('progressing part')
+  })
+
+  it.each(all(good))('%s is never good while it is True', (type) => {
+    expect(read(`${type}=True`)).not.toMatch(/^ready/)
+    expect(read(`${type}=False`)).toBeUndefined()
+  })
+})
