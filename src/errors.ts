@@ -50,6 +50,11 @@ export function together<A, B>(first: () => A, second: () => B): [A, B] {
 }
 
 /** `resources, line 3: …`: one line for one mistake. */
-export function describeMistake({ input, line, message }: Mistake): string {
-  return `${input}${line === undefined ? '' : `, line ${line}`}: ${message}`
+export function describeMistake({ message, ...place }: Mistake): string {
+  return `${describePlace(place)}: ${message}`
+}
+
+/** `resources, line 3` */
+export function describePlace({ input, line }: Omit<Mistake, 'message'>): string {
+  return line === undefined ? input : `${input}, line ${line}`
 }

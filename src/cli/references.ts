@@ -1,4 +1,4 @@
-import type { Mistake } from '../errors.ts'
+import { describePlace, type Mistake } from '../errors.ts'
 import { readPrinted } from '../plan/printed.ts'
 import { type ParsedReferences, parseReferences } from '../plan/references.ts'
 import { splitWords } from '../plan/words.ts'
@@ -47,7 +47,11 @@ export function readReferences(
   }))
   return {
     text,
-    parsed: broken.length > 0 ? { ...parsed, mistakes } : parsed,
+    parsed: {
+      ...parsed,
+      places: lines.map(({ place }) => describePlace(place)),
+      ...(broken.length > 0 ? { mistakes } : {}),
+    },
     placeOf: (mistake) => {
       const place = mistake.input === input && mistake.line !== undefined ? lines[mistake.line - 1]?.place : undefined
       return place === undefined ? mistake : { ...place, message: mistake.message }

@@ -27,6 +27,7 @@ export function unite(first: ParsedReferences, second: ParsedReferences): Parsed
   const ofSecond = second.skipped.map((line) => ({ file: second.input, ...line }))
   return {
     input: first.input,
+    ...(first.places === undefined ? {} : { places: first.places }),
     references: [...first.references, ...second.references],
     faulty: [...(first.faulty ?? []), ...(second.faulty ?? [])],
     skipped: [...first.skipped, ...ofSecond],

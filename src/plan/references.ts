@@ -46,6 +46,8 @@ export interface SkippedLine {
 export interface ParsedReferences {
   /** The input or file that holds the lines. */
   readonly input: string
+  /** How notices name each line, where that is not `resources, line 2`: as the argument of a command line. */
+  readonly places?: readonly string[]
   readonly references: readonly Reference[]
   /** References whose flags have a mistake: nothing is gated then, but their kinds and names can be checked too. */
   readonly faulty?: readonly Reference[]

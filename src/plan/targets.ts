@@ -32,9 +32,9 @@ export function resolveTargets(
   namesOf: (selection: WatchRequest) => readonly string[],
 ): ResolvedPlan {
   const { input } = parsed
-  const told = parsed.skipped.map(
-    ({ file = input, line, why, text }) => `${file}, line ${line} is skipped (${why}): ${text}`,
-  )
+  const placeOf = (line: number, file?: string) =>
+    (file === undefined ? parsed.places?.[line - 1] : undefined) ?? `${file ?? input}, line ${line}`
+  const told = parsed.skipped.map(({ file, line, why, text }) => `${placeOf(line, file)} is skipped (${why}): ${text}`)
   const found: Finding[] = []
   const listed = new Map(selections.map((selection) => [JSON.stringify(selection), [...namesOf(selection)].sort()]))
   const drafts = new Map<string, Draft>()
@@ -48,7 +48,7 @@ export function resolveTargets(
   for (const entry of resolved) {
     const { reference, resource } = entry
     const { line, selector, manifest } = reference
-    const place = `${manifest?.file ?? input}, line ${line}`
+    const place = placeOf(line, manifest?.file)
     if (reference.namespace !== undefined && !resource.namespaced) {
       told.push(`${place}: ${resource.plural} have no namespace, so ${reference.namespace} is not used.`)
     }
@@ -70,13 +70,13 @@ export function resolveTargets(
   throwAll(found)
   for (const [line, entries] of byLine) {
     const notice = unmatchedNotice(entries, matchesOf)
-    if (notice !== undefined) told.push(`${input}, line ${line}: ${notice}`)
+    if (notice !== undefined) told.push(`${placeOf(line)}: ${notice}`)
   }
 
   for (const { reference, resource, namespace } of resolved) {
     if (!reference.exclude || reference.name === undefined) continue
     if (!drafts.has(keyOf({ reference, resource, namespace }, reference.name))) {
-      told.push(`${input}, line ${reference.line}: excludes ${reference.kind}/${reference.name}, which no line names.`)
+      told.push(`${placeOf(reference.line)}: excludes ${reference.kind}/${reference.name}, which no line names.`)
     }
   }
   const kept = [...drafts.values()].filter(({ key, kindKey }) => !excluded.has(key) && !excludedKinds.has(kindKey))

@@ -63,6 +63,16 @@ describe('a rollout that is ready', () => {
     expect(stdout).toContain('stdin, line 3 is skipped (deleted): service/old deleted')
   })
 
+  test('may be named by a selector of several kinds, and a notice names the argument', async () => {
+    server.apply(rolledOut())
+    const { code, stdout } = await wait('deploy,sts -l app=web !deployment/old')
+    expect(code).toBe(0)
+    expect(stdout.split('\n').slice(1, 3)).toEqual([
+      'deploy,sts: no statefulset matches -l app=web.',
+      '!deployment/old: excludes deployment/old, which no line names.',
+    ])
+  })
+
   test('may be named by its manifest, in a file or on stdin', async () => {
     server.apply(rolledOut())
     const manifest = JSON.stringify({ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web' } })
