@@ -26,7 +26,9 @@ export interface ReflectorOptions {
   readonly known?: KubeObject
 }
 
-/** A small list and a renewed watch must be answered within this time; a list may be silent for as long. */
+/** The longest silence of a list. */
+const listSilenceMs = 30_000
+/** The same for a list that somebody waits for; a small list and a renewed watch must be answered within this time. */
 const answerTimeoutMs = 10_000
 /** How much longer than it was asked to a server may let a watch run before we end it. */
 const overtimeMs = 10_000
@@ -134,9 +136,11 @@ export class Reflector {
     const signal = this.#renewInterrupt()
     try {
       const { client, strip, path } = this.#options
+      // A connection that is dead is given up soon, and one that is slow gets its time with every other attempt.
+      const isHasty = refreshes.length > 0 || this.#failures % 2 === 1
       const list = await listAll(client, await path(), this.#request, strip, {
         signal,
-        silenceMs: answerTimeoutMs,
+        silenceMs: isHasty ? answerTimeoutMs : listSilenceMs,
         onPage: () => this.#succeed(),
       })
       this.#tellDifferences(list.items)

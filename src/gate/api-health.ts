@@ -173,7 +173,11 @@ export class ApiHealth {
 
   /** What cannot be read now, for the heartbeat: one sentence for each kind; empty when all can. */
   describe(now: number): readonly string[] {
-    return [...new Set([...this.#unavailable.values()].map((each) => lackOf(each, now)))]
+    const bySubject = Map.groupBy(this.#unavailable.values(), subjectOf)
+    return [...bySubject.values()].flatMap((watches) => {
+      const [oldest] = watches.toSorted((a, b) => a.lastSuccessAt - b.lastSuccessAt)
+      return oldest === undefined ? [] : [lackOf(oldest, now)]
+    })
   }
 
   #fail(failure: Failure & FeedEvent): void {

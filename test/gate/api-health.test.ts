@@ -95,6 +95,14 @@ describe('the server answers again after an outage', () => {
     })
   })
 
+  it('whose heartbeat names the oldest success alone', () => {
+    const later = at(20, unavailable('Pod', 5), unavailable('Deployment', 15))
+    const { entries } = runUntil(55, [at(0, web.creating, allSynced), later])
+    expect(entries.find((entry) => entry.includes('heartbeat'))).toMatch(
+      /\) · the API server has not answered for 45 s$/,
+    )
+  })
+
   it('which is logged once, with the first watch that answers', () => {
     const steps = [
       at(0, web.creating, allSynced),
