@@ -55,9 +55,8 @@ export function examineContainer(
     case 'CreateContainerError':
       return examineConfig(pod, at, waiting.reason, waiting.message ?? '', history, view)
     default: {
-      const refused = at.status?.state?.terminated === undefined ? lastRefusal(history) : undefined
-      // The kubelet pulls before each start, so that one that has died may be held up by its image.
-      return refused !== undefined && (history.deaths === 0 || waitsForImage(waiting?.reason))
+      const refused = lastRefusal(history)
+      return refused !== undefined && isHeldUpByImage(at, refused[1], history, view)
         ? refusedPull(pod, at, ...refused, view)
         : examineDeath(pod, at, history, view)
     }
@@ -171,6 +170,16 @@ const pullProofs: Readonly<Partial<Record<PullReason, { class: ProblemClass; nee
 function pullMessage(image: string, words: string, count: number): string {
   const answer = registryWords(words)
   return `cannot pull image "${image}"${answer === '' ? '' : `: ${answer}`}${count > 1 ? `, ${count} times now` : ''}`
+}
+
+/**
+ * Whether a container that does not run is held up by its image: the kubelet pulls before each start, so also one that has
+ * died, once the pull is refused after that. The status may show that later than the events.
+ */
+function isHeldUpByImage({ status }: PodContainer, { lastAt }: Refusals, { deaths }: ContainerHistory, view: View) {
+  if (waitsForImage(status?.state?.waiting?.reason)) return true
+  const endedAt = view.time((status?.state?.terminated ?? status?.lastState?.terminated)?.finishedAt)
+  return endedAt === undefined ? deaths === 0 : (lastAt ?? 0) >= endedAt
 }
 
 /** The refusals of the latest attempt. A back-off whose cause nobody has seen gives way to whatever names one. */

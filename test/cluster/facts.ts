@@ -113,6 +113,21 @@ export function podsReady(count: number): Fact {
   return (view) => (view.all('Pod').filter(isPodReady).length >= count ? Date.now() : undefined)
 }
 
+/** Exactly these pods are there, and each is ready and runs this image. */
+export function podsRun(image: string, ...names: string[]): Fact {
+  const wanted = names.toSorted().join()
+  return (view) => {
+    const pods = view.all('Pod').filter((pod) => isPodReady(pod) && pod['spec'].containers[0].image === image)
+    const isDone =
+      pods.length === view.all('Pod').length &&
+      pods
+        .map(({ metadata }) => metadata.name)
+        .toSorted()
+        .join() === wanted
+    return isDone ? Date.now() : undefined
+  }
+}
+
 /** The last container has run for so many seconds: since then nothing moved. */
 export function secondsAfterLastStart(seconds: number, containers: number): Fact {
   return (view) => {

@@ -456,3 +456,25 @@ test.each([
     proven: true,
   })
 })
+
+describe('a refused pull that only the events show, of a container that has ended', () => {
+  const ended = createPod({ status: podStatus({ state: terminated(0, 5) }) })
+  const refusedAt = (last: number) =>
+    createEvent(ended, {
+      container: 'app',
+      reason: 'Failed',
+      message: `Failed to pull image "acme/web:v1": ${words.notFound}`,
+      count: 2,
+      firstTimestamp: iso(1),
+      lastTimestamp: iso(last),
+    })
+
+  it('holds it up when it came after that', () => {
+    const { problem } = examine(ended, { now: 17, events: [refusedAt(17)] })
+    expect(problem).toMatchObject({ reason: 'image-not-found', proven: true })
+  })
+
+  it('is over when it came before', () => {
+    expect(examine(ended, { now: 17, events: [refusedAt(4)] }).problem?.reason).toBe('crash-loop')
+  })
+})

@@ -1,5 +1,5 @@
-import { conditionReason, containerDied, eventSeen, pullRefused, secondsAfterStart } from '../facts.ts'
-import { type ContainerOptions, deployment, imageName } from '../objects.ts'
+import { conditionReason, containerDied, eventSeen, podsReady, pullRefused, secondsAfterStart } from '../facts.ts'
+import { type ContainerOptions, deployment, imageName, pod } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 import type { Stage } from '../stage.ts'
 
@@ -22,6 +22,22 @@ export const failing: Scenario[] = [
     expect: { outcome: 'failed', reason: 'image-not-found' },
     decidedBy: pullRefused('not found', 2),
     takesSeconds: 20,
+  },
+  {
+    // The kubelet reports the new generation before it ends the container of before, which is ready.
+    name: 'pod-changed-in-place',
+    inputs: { resources: 'pod/web', 'await-change': '30s' },
+    setup: async (stage) => {
+      await stage.apply(pod('web'))
+      await stage.until('it is ready', (view) => podsReady(1)(view))
+    },
+    during: async (stage) => {
+      await stage.pass(2)
+      await stage.apply(pod('web', { image: 'v9' }))
+    },
+    expect: { outcome: 'failed', reason: 'image-not-found' },
+    decidedBy: pullRefused('not found', 2),
+    takesSeconds: 24,
   },
   {
     ...web,

@@ -1,5 +1,5 @@
-import { containerDied, secondsAfterStart, setComplete } from '../facts.ts'
-import { daemonSet, slowStart, statefulSet } from '../objects.ts'
+import { containerDied, podsRun, secondsAfterStart, setComplete } from '../facts.ts'
+import { daemonSet, imageName, slowStart, statefulSet } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 import type { Stage } from '../stage.ts'
 
@@ -81,6 +81,40 @@ export const sets: Scenario[] = [
     takesSeconds: 40,
   },
   {
+    // The pods below the partition are of the revision that is gone back to: they are no progress of the undo.
+    name: 'statefulset-canary-undone',
+    inputs: { ...web.inputs, 'await-change': '30s' },
+    setup: async (stage) => {
+      await stage.apply(canaryOf('v1'))
+      await stage.until('all pods are ready', (view) => setComplete('StatefulSet', 'web', 2)(view))
+      await stage.apply(canaryOf('v2'))
+      await stage.until('the canary is ready', (view) => setComplete('StatefulSet', 'web', 1)(view))
+    },
+    during: async (stage) => {
+      await stage.pass(2)
+      await stage.apply(canaryOf('v1'))
+    },
+    expect: isReady,
+    decidedBy: podsRun(imageName('v1'), 'web-0', 'web-1'),
+    takesSeconds: 22,
+  },
+  {
+    // Its controller counts the pods that it is to remove, until it does.
+    name: 'statefulset-ordinals-moved',
+    inputs: { ...web.inputs, 'await-change': '30s' },
+    setup: async (stage) => {
+      await stage.apply(statefulSet('web', { script: slowStart(3) }))
+      await stage.until('both pods are ready', (view) => setComplete('StatefulSet', 'web', 2)(view))
+    },
+    during: async (stage) => {
+      await stage.pass(2)
+      await stage.apply(statefulSet('web', { script: slowStart(3) }, { ordinals: { start: 1 } }))
+    },
+    expect: isReady,
+    decidedBy: podsRun(imageName('v1'), 'web-1', 'web-2'),
+    takesSeconds: 18,
+  },
+  {
     name: 'statefulset-one-of-parallel-crashes',
     inputs: { resources: 'statefulset/web', 'stall-timeout': '20s' },
     kubectl: 'statefulset/web',
@@ -144,6 +178,12 @@ export const sets: Scenario[] = [
     takesSeconds: 12,
   },
 ]
+
+/** A StatefulSet whose second pod gets an image before the others do. */
+function canaryOf(image: string) {
+  const updateStrategy = { type: 'RollingUpdate', rollingUpdate: { partition: 1 } }
+  return statefulSet('web', { image, script: slowStart(3) }, { updateStrategy })
+}
 
 /** A StatefulSet whose first pod asks for an image that does not exist. */
 async function applyBroken(stage: Stage): Promise<void> {
