@@ -6,10 +6,15 @@ export function fromCounts({ spec, status }: KubeObject): readonly Say[] {
   const counts = (status ?? {}) as Fields
   const { replicas: asked } = (spec ?? {}) as Fields
   const wanted = typeof asked === 'number' ? asked : counts['replicas']
-  const replicas = typeof wanted === 'number' && typeof counts['replicas'] === 'number' ? wanted : undefined
+  const replicas = isNumber(wanted) ? wanted : undefined
   const short = ['updatedReplicas', 'readyReplicas', 'availableReplicas'].find(
-    (key) => replicas !== undefined && typeof counts[key] === 'number' && (counts[key] as number) < replicas,
+    (key) => replicas !== undefined && isNumber(counts[key]) && counts[key] < replicas,
   )
+  // A zero is often left out, but not beside the number of those that are updated.
+  const isZeroLeftOut =
+    isNumber(counts['updatedReplicas']) && !('readyReplicas' in counts) && !('availableReplicas' in counts)
+  const none = short === undefined && (replicas ?? 0) > 0 && isZeroLeftOut
+  const { unavailableReplicas: missing } = counts
   const pair = Object.entries(counts).find(([key, total]) => {
     const noun = /^(?:expected|desired)([A-Z]\w*)$/.exec(key)?.[1]
     if (noun === undefined || noun === 'Replicas' || noun === 'NumberScheduled' || typeof total !== 'number')
@@ -25,6 +30,8 @@ export function fromCounts({ spec, status }: KubeObject): readonly Say[] {
   return [
     ...(fewer === undefined ? [] : say(fewer, `${counts[fewer]} of ${nodes}`, 'progressing', 'change')),
     ...(short === undefined ? [] : say(short, `${counts[short]} of ${replicas}`, 'progressing', 'change')),
+    ...(none ? say('readyReplicas', `0 of ${replicas}`, 'progressing', 'change') : []),
+    ...(isNumber(missing) && missing > 0 ? say('unavailableReplicas', `${missing}`, 'progressing', 'change') : []),
     ...(pair === undefined ? [] : say(pair[0], `${pair[1]}, and fewer are there`, 'progressing', 'change')),
   ]
 }

@@ -139,6 +139,17 @@ describe('a kind without a rule of its own is judged by', () => {
     ['a ratio', { readyMembers: '1/3' }, 'progressing'],
     ['a full ratio', { scale: { statusReplicas: '3/3' } }, 'ready'],
     ['replicas that are short', { replicas: 3, readyReplicas: 1 }, 'progressing'],
+    [
+      'replicas that are updated, and none ready: a zero is left out',
+      { replicas: 3, updatedReplicas: 3 },
+      'progressing',
+    ],
+    [
+      'replicas that are unavailable',
+      { replicas: 3, updatedReplicas: 3, readyReplicas: 3, unavailableReplicas: 1 },
+      'progressing',
+    ],
+    ['nothing but the number that another one scales by', { replicas: 3, selector: 'app=w' }, 'ready'],
     ['replicas that are all there', { replicas: 3, readyReplicas: 3, updatedReplicas: 3, state: 'OK' }, 'ready'],
     ['pairs of counts', { expectedNodes: 2, availableNodes: 1 }, 'progressing'],
     ['pods of nodes', { desiredNumberScheduled: 2, numberAvailable: 1 }, 'progressing'],
@@ -248,6 +259,12 @@ describe('a kind without a rule of its own is judged by', () => {
   it('no failure while its controller tries again', () => {
     const status = { conditions: [condition('Ready', 'False'), condition('Reconciling', 'True')], phase: 'Failed' }
     expect(assess(resource(status))).toMatchObject({ status: 'progressing', patience: expect.anything() })
+  })
+
+  it('the replicas that its spec asks for, where its status counts no others', () => {
+    const judged = (readyReplicas: number) =>
+      assess({ ...resource({ readyReplicas }), spec: { replicas: 3 } as object }).status
+    expect([judged(1), judged(3)]).toEqual(['progressing', 'ready'])
   })
 
   it('its being suspended, before anybody wrote a status', () => {
