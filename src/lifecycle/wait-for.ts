@@ -1,7 +1,7 @@
 import type { Condition, KubeObject } from '../cluster/objects.ts'
 import type { WaitFor } from '../plan/target.ts'
 import type { Assessment } from './assessment.ts'
-import { conditionsIn, isStale } from './conditions.ts'
+import { conditionsIn, isPresent as isOfGeneration, isStale } from './conditions.ts'
 import { compileJsonPath } from './jsonpath.ts'
 import { conclude, createdMilestone, type Rule } from './rule.ts'
 import type { Fields } from './say.ts'
@@ -127,15 +127,15 @@ function evaluate(object: KubeObject, waitFor: WaitFor): Said {
       return { met, message: `condition ${waitFor.condition} ${words}`, signals: [found] }
     }
     case 'jsonpath': {
-      const values = compileJsonPath(waitFor.path)?.(object) ?? []
+      const valuesIn = compileJsonPath(waitFor.path) ?? (() => [])
+      const values = valuesIn(object)
       const [value] = values
-      const isPrimitive = values.length === 1 && (typeof value !== 'object' || value === null)
-      const isWished = waitFor.value === undefined ? values.length > 0 : isPrimitive && String(value) === waitFor.value
+      const isWished = isValue(values, waitFor.value)
       const missing = missingSubject(object, waitFor)
       const others = missing === undefined ? '' : `: ${missing.at || 'it'} has ${listNames(missing.existing)}`
       const words = value === undefined ? `not there yet${others}` : JSON.stringify(value)
       if (!/\bstatus\b/.test(waitFor.path)) return { met: isWished, message: `${waitFor.path} is ${words}` }
-      const isPresent = !isStatusStale(object)
+      const isPresent = !isStatusStale(object) && isValue(valuesIn(withoutStale(object)), waitFor.value) === isWished
       return {
         met: isWished && isPresent,
         message: `${waitFor.path} is ${words}${isPresent ? '' : ' of an older generation'}`,
@@ -143,4 +143,22 @@ function evaluate(object: KubeObject, waitFor: WaitFor): Said {
       }
     }
   }
+}
+
+/** Whether a path leads to the one plain value that is wished for, or to anything at all where none is. */
+function isValue(values: readonly unknown[], wished: string | undefined): boolean {
+  const [value] = values
+  if (wished === undefined) return values.length > 0
+  return values.length === 1 && (typeof value !== 'object' || value === null) && String(value) === wished
+}
+
+/** The object with conditions of an older generation reduced to their types. */
+function withoutStale(object: KubeObject): KubeObject {
+  const { conditions } = (object.status ?? {}) as Fields
+  if (!Array.isArray(conditions)) return object
+  const present = conditions.map((each: unknown) => {
+    const [condition] = conditionsIn([each])
+    return condition === undefined || isOfGeneration(condition, object) ? each : { type: condition.type }
+  })
+  return { ...object, status: { ...object.status, conditions: present } }
 }

@@ -18,6 +18,12 @@ function assess(waitFor: WaitFor, object: KubeObject) {
 
 const ready: WaitFor = { type: 'condition', condition: 'ready', status: 'true' }
 const phase: WaitFor = { type: 'jsonpath', path: '{.status.phase}', value: 'Issued' }
+const readyPath: WaitFor = {
+  type: 'jsonpath',
+  path: '{.status.conditions[?(@.type=="Ready")].status}',
+  value: 'True',
+}
+const everyStatus: WaitFor = { type: 'jsonpath', path: '{.status.conditions[*].status}', value: 'True' }
 const anyPhase: WaitFor = { type: 'jsonpath', path: '{.status.phase}' }
 
 describe('the wish of a reference', () => {
@@ -62,6 +68,62 @@ describe('the wish of a reference', () => {
       certificate({ conditions: [condition('Ready', 'False')] }),
       'ready',
     ],
+    [
+      'the status of a condition, by a path, that was observed of an older generation',
+      readyPath,
+      certificate({ conditions: [condition('Ready', 'True', { observedGeneration: 1 })] }),
+      'progressing',
+    ],
+    [
+      'the status of a condition, by a path, beside another one of an older generation',
+      readyPath,
+      certificate({
+        conditions: [
+          condition('Issuing', 'False', { observedGeneration: 1 }),
+          condition('Ready', 'True', { observedGeneration: 2 }),
+        ],
+      }),
+      'ready',
+    ],
+    [
+      'a condition that is to be false and that nobody reports',
+      { type: 'condition', condition: 'Failed', status: 'False' },
+      certificate({ conditions: [condition('Ready', 'True')] }),
+      'progressing',
+    ],
+    [
+      'a condition that is to be unknown',
+      { type: 'condition', condition: 'Ready', status: 'Unknown' },
+      certificate({ conditions: [condition('Ready', 'Unknown')] }),
+      'ready',
+    ],
+    [
+      'the first of several conditions of one type, as kubectl does',
+      ready,
+      certificate({ conditions: [condition('Ready', 'False'), condition('Ready', 'True')] }),
+      'progressing',
+    ],
+    [
+      'a condition whose status is a boolean',
+      ready,
+      certificate({ conditions: [{ type: 'Ready', status: true }] }),
+      'ready',
+    ],
+    [
+      'one value, where the path leads to several',
+      everyStatus,
+      certificate({ conditions: [condition('A', 'True'), condition('B', 'True')] }),
+      'progressing',
+    ],
+    [
+      'one value, where the path leads to one of a list',
+      everyStatus,
+      certificate({ conditions: [condition('A', 'True')] }),
+      'ready',
+    ],
+    ['any value, where that is null', anyPhase, certificate({ phase: null }), 'ready'],
+    ['a value that is a boolean', { ...phase, value: 'false' }, certificate({ phase: false }), 'ready'],
+    ['a value that is a number', { ...phase, value: '3' }, certificate({ phase: 3 }), 'ready'],
     ['a value that is there', phase, certificate({ phase: 'Issued' }), 'ready'],
     ['a value that is another', phase, certificate({ phase: 'Pending' }), 'progressing'],
     ['a value that is no plain one', phase, certificate({ phase: ['Issued'] }), 'progressing'],
