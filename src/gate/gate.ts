@@ -481,7 +481,12 @@ export class Gate {
       this.#assessAbsent(track)
       return
     }
-    if (this.#isPending(track)) return
+    if (this.#isPending(track)) {
+      const message = 'what its spec selects now is being listed'
+      if (track.isReady && track.assessment !== undefined)
+        this.#fallBack(track, { ...track.assessment, status: 'progressing', message })
+      return
+    }
     this.#checkIdentity(track, track.object)
     if (track.ended === undefined) this.#judgeObject(track, track.object)
   }
@@ -493,12 +498,8 @@ export class Gate {
     const assessment = withExistence(expected, object, this.#around)
     const wasReady = track.isReady
     if (track.assessment === undefined && assessment.status !== 'ready') this.#warnOfClocks(track, object)
+    if (wasReady && assessment.status !== 'ready') this.#fallBack(track, assessment)
     track.assessment = assessment
-    if (wasReady && assessment.status !== 'ready') {
-      track.fallBack(assessment, this.#now)
-      this.#neighbours.turned(track)
-      this.#tell(track, 'note', `no longer ready: ${assessment.message}`)
-    }
     const { reached, moved } = track.milestones.update(assessment, track.reachedAt(this.#now))
     if (moved) track.stall.restart(this.#now)
     const news = assessment.status === 'ready' ? '' : track.progressWords(reached, this.#now)
@@ -651,6 +652,13 @@ export class Gate {
     )
     const isOf = ({ assessment }: Track) => assessment?.pods?.has(uid) || assessment?.keptPods?.has(uid)
     return workloads.length === 0 ? undefined : workloads.some(isOf)
+  }
+
+  #fallBack(track: Track, assessment: Assessment): void {
+    track.assessment = assessment
+    track.fallBack(assessment, this.#now)
+    this.#neighbours.turned(track)
+    this.#tell(track, 'note', `no longer ready: ${assessment.message}`)
   }
 
   #becomeReady(track: Track, message: string): void {

@@ -51,6 +51,7 @@ const serviceTarget = createTarget({ apiVersion: 'v1', kind: 'Service' })
 const apiVersions: Readonly<Record<string, string>> = {
   Service: 'v1',
   Pod: 'v1',
+  ConfigMap: 'v1',
   Event: 'v1',
   EndpointSlice: 'discovery.k8s.io/v1',
 }
@@ -188,5 +189,29 @@ describe('a Service before crashing pods, while a Deployment with the same label
     ],
   ])('is ready before %s', (_, pods) => {
     expect(judge(pods, [zeroSet])).toMatchObject({ outcome: 'ready' })
+  })
+})
+
+describe('a Service that gets a selector while another target is open', () => {
+  const { selector: _, ...withoutSelector } = service.spec
+  const late = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'late', namespace: 'shop', uid: 'late-uid' } }
+  const options: RunOptions = { targets: [serviceTarget, createTarget({ ...late, name: 'late' })], live: true }
+  const pod = createPod({ metadata: { name: 'web-1-a' }, status: readyStatus(-60) })
+  const workloads = ['Deployment', 'StatefulSet', 'ReplicaSet', 'DaemonSet'].flatMap((kind) => list(kind))
+  const steps = [
+    at(0, list('Service', [{ ...service, spec: withoutSelector }]), list('ConfigMap')),
+    at(5, modified(service)),
+    at(8, added(late)),
+  ]
+
+  it('is no longer ready, though the lists of what it selects now are still on their way', () => {
+    const { outcome, entries } = runUntil(20, steps, options)
+    expect(outcome).toBeUndefined()
+    expect(entries).toContain('5 note no longer ready: what its spec selects now is being listed')
+  })
+
+  it('is judged by them once they are there', () => {
+    const lists = at(9, list('Pod', [pod]), list('EndpointSlice', [sliceOf(pod)]), workloads, list('Event'))
+    expect(run([...steps, lists], options)).toMatchObject({ outcome: 'ready', seconds: 9 })
   })
 })
