@@ -83,14 +83,14 @@ export const healthy: Scenario[] = [
     name: 'pod-killed',
     setup: async (stage) => {
       await stage.rollOut(deployment('web'))
-      await stage.apply(deployment('web', { image: 'v2', script: slowStart(3) }))
+      await stage.apply(deployment('web', { image: 'v2', script: slowStart(6) }))
     },
     during: async (stage) => {
       const victim = await stage.runningPod(imageName('v2'))
       await stage.delete('Pod', victim.metadata.name, { gracePeriodSeconds: 0 })
     },
     decidedBy: deploymentComplete('web'),
-    takesSeconds: 17,
+    takesSeconds: 20,
   },
   {
     ...web,
