@@ -1,3 +1,5 @@
+import { conditionsIn } from './conditions.ts'
+import { readCondition } from './polarity.ts'
 import { type Fields, isEmpty, type Say, say } from './say.ts'
 import { type Meaning, meaningOf, negationOf, tokensOf } from './words.ts'
 
@@ -36,10 +38,13 @@ const elsewhen = /^(?:last(?!operation)|previous|prior|old|former|desired|target
 /** Fields that say how the change is going, whatever the object's state was before it. */
 const change =
   /^(?:last)?(?:operation|update|upgrade|rollout|deploy|deployment|reconcile|reconciliation|reconcilation|sync|install|installation|apply|config|configuration|provisioning)(?=Status|State|Phase|$)/i
+/** Lists and maps of what has happened, or is done one after the other, and not of parts. */
+const notParts =
+  /histor|revision|event|log|record|attempt|retr(?:y|ies)|backup|snapshot|restore|operation|run|task|step|stage|job|result|violation|message/i
 const errorKeys = new Set(['error', 'errors', 'err', 'errmsg', 'errormessage', 'failuremessage', 'failurereason'])
 
 /**
- * What one field of the status says: a word, a flag, a ratio, an error, or such a thing one level below.
+ * What one field of the status says: a word, a flag, a ratio, an error, such a thing one level below, or a part.
  * @param status what the field stands in: of a word of failure, its `message` says why
  */
 export function fromField(key: string, value: unknown, isWork: boolean, status: Fields): readonly Say[] {
@@ -49,15 +54,45 @@ export function fromField(key: string, value: unknown, isWork: boolean, status: 
   if (elsewhen.test(key)) return []
   if (typeof value === 'boolean') return fromFlag(key, value)
   if (typeof value === 'string') return explained(fromWord(key, value, isWork), status)
-  if (typeof value !== 'object' || Array.isArray(value)) return []
-  return Object.entries(value as Fields).flatMap(([inner, word]) => {
+  if (typeof value !== 'object') return []
+  return [...(Array.isArray(value) ? [] : fromNested(key, value as Fields, isWork)), ...fromParts(key, value as Fields)]
+}
+
+function fromNested(key: string, value: Fields, isWork: boolean): readonly Say[] {
+  return Object.entries(value).flatMap(([inner, word]) => {
     const path = `${key}.${inner}`
     if (typeof word !== 'string') return []
     if (isRatio(inner, word)) return say(path, word, readGood(word), 'change')
     if (!stateKeys.has(inner.toLowerCase())) return []
     const weight = !nested.test(key) ? 'part' : change.test(key) ? 'change' : 'whole'
-    return explained(say(path, word, meaningOf(word, isWork), weight), value as Fields)
+    return explained(say(path, word, meaningOf(word, isWork), weight), value)
   })
+}
+
+/**
+ * The first part in a list or a map that is not good: `components[db].phase is Failed`. Its object is not ready, and does
+ * not fail by it: whether the object can do without that part, only its own summary says.
+ */
+function fromParts(key: string, parts: Fields): readonly Say[] {
+  if (notParts.test(key)) return []
+  const bad = Object.entries(parts).flatMap(([index, part]) => {
+    if (typeof part !== 'object' || part === null || Array.isArray(part)) return []
+    const { name, conditions, ...rest } = part as Fields
+    const path = `${key}[${typeof name === 'string' ? name : index}]`
+    return [
+      ...Object.entries(rest).flatMap(([inner, word]) => fromPart(`${path}.${inner}`, inner.toLowerCase(), word)),
+      ...conditionsIn(conditions).flatMap((each) =>
+        say(`${path}.${each.type}`, each.status, readCondition(each)?.meaning, 'part'),
+      ),
+    ].filter(({ meaning }) => meaning === 'failed' || meaning === 'progressing')
+  })
+  return bad.slice(0, 1).map((each) => ({ ...each, meaning: 'progressing' }))
+}
+
+function fromPart(path: string, key: string, value: unknown): readonly Say[] {
+  if (typeof value === 'boolean' && goodKeys.has(key))
+    return say(path, `${value}`, value ? 'ready' : 'progressing', 'part')
+  return typeof value === 'string' && stateKeys.has(key) ? say(path, value, meaningOf(value), 'part') : []
 }
 
 /** Argo's Workflows and Applications, and many others, put the cause of a word beside it. */

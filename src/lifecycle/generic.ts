@@ -14,7 +14,7 @@ import type { Say } from './say.ts'
 import { isSilent, isUnobserved, namesGeneration, saysOf } from './says.ts'
 import { type Standing, weigh } from './standing.ts'
 import type { View } from './view.ts'
-import { isSchedule } from './wishes.ts'
+import { isSchedule, wishes } from './wishes.ts'
 
 /** A controller tries again what it writes an error about: as long as a missing object may take to appear. */
 const errorMs = 60_000
@@ -37,7 +37,7 @@ export const genericRule: Rule = {
 
 function assessGeneric(object: KubeObject, view: View): Assessment {
   const observed = !isUnobserved(object)
-  const standing: Standing = observed ? weigh(saysOf(object)) : { meaning: 'progressing', because: [] }
+  const standing = observed ? weigh(saysOf(object)) : unobservedStanding(object)
   const isSignal = standing.meaning !== undefined
   const isAwaited = observed && !isSignal && isStatusAwaited(object, view)
   const signalUntil = isAwaited || isSignal ? undefined : awaitsSignalUntil(object, view)
@@ -60,6 +60,12 @@ function assessGeneric(object: KubeObject, view: View): Assessment {
     ...(signalUntil === undefined ? {} : { recheckAt: signalUntil }),
     notes: [],
   })
+}
+
+/** Of what is said of an older generation nothing counts, but that nobody is to act on the present one. */
+function unobservedStanding(object: KubeObject): Standing {
+  const wished = weigh(wishes(object))
+  return wished.meaning === undefined ? { meaning: 'progressing', because: [] } : wished
 }
 
 function readinessWords(ready: boolean): string {

@@ -36,17 +36,45 @@ export function saysOf(object: KubeObject): readonly Say[] {
  * generation of today, a condition of an older one says that the controller has yet to come by.
  */
 export function isUnobserved(object: KubeObject): boolean {
-  if (isStatusStale(object)) return true
+  if (isRequestOpen(object) || isReferenceStale(object)) return true
   const conditions = heldConditions(object).map(({ condition }) => condition)
+  const ready = conditions.find((each) => each.type === 'Ready' && isPresent(each, object))
+  // A condition's own generation wins over that of the status.
+  if (isGenerationStale(object)) return ready?.observedGeneration === undefined
   const stale = conditions.filter((each) => !isPresent(each, object) && readCondition(each) !== undefined)
-  return stale.length > 0 && !conditions.some((each) => each.type === 'Ready' && isPresent(each, object))
+  return stale.length > 0 && ready === undefined
 }
 
-/** Whether its status says itself that it speaks of an older generation. */
-export function isStatusStale({ status, metadata: { generation } }: KubeObject): boolean {
+/**
+ * Whether its status says itself that it is about an older generation, of the object or of one that it refers to, or that
+ * it is older than the last request to reconcile.
+ */
+export function isStatusStale(object: KubeObject): boolean {
+  return isGenerationStale(object) || isReferenceStale(object) || isRequestOpen(object)
+}
+
+function isGenerationStale({ status, metadata: { generation } }: KubeObject): boolean {
   return Object.entries((status ?? {}) as Fields).some(
     ([key, value]) => generationKeys.test(key) && isStale(value, generation),
   )
+}
+
+/** Argo Rollouts name the generation of the Deployment that a Rollout refers to (`workloadRef`) in an annotation. */
+function isReferenceStale({ status, metadata: { annotations } }: KubeObject): boolean {
+  const { workloadObservedGeneration } = (status ?? {}) as Fields
+  return isStale(workloadObservedGeneration, Number(annotations?.['rollout.argoproj.io/workload-generation'] ?? 0))
+}
+
+/**
+ * Flux: `flux reconcile` writes the moment of its request into an annotation, and the controller repeats it in the status
+ * (https://fluxcd.io/flux/components/kustomize/kustomizations/#triggering-a-reconcile). An empty status is that of a kind
+ * that no controller acts on.
+ */
+function isRequestOpen({ status, metadata: { annotations } }: KubeObject): boolean {
+  const requested = annotations?.['reconcile.fluxcd.io/requestedAt']
+  if (requested === undefined || isEmpty(status)) return false
+  const { lastHandledReconcileAt: handled } = status as Fields
+  return handled !== requested && !(Date.parse(requested) <= Date.parse(String(handled)))
 }
 
 /** Whether its status names the generation that it speaks of. */

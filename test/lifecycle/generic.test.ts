@@ -174,6 +174,31 @@ describe('a kind without a rule of its own is judged by', () => {
       { listeners: [{ name: 'http', conditions: [condition('Accepted', 'False')] }] },
       'progressing',
     ],
+    [
+      'a part in a list, where nothing speaks for the whole',
+      {
+        nodes: [
+          { name: 'a', state: 'Ready' },
+          { name: 'b', state: 'Failed' },
+        ],
+      },
+      'progressing',
+    ],
+    ['a part in a map, where nothing speaks for the whole', { shards: { a: { phase: 'Pending' } } }, 'progressing'],
+    ['a flag of a part', { members: [{ name: 'a', ready: false }] }, 'progressing'],
+    ['a condition of a part', { resources: [{ conditions: [condition('Ready', 'False')] }] }, 'progressing'],
+    ['its own summary before its parts', { conditions: [ready], nodes: [{ state: 'Failed' }] }, 'ready'],
+    ['its parts, and not its past', { history: [{ state: 'Failed' }], nodes: [{ state: 'Ready' }] }, 'ready'],
+    [
+      'a generation of its own for Ready, which wins over that of the status',
+      { observedGeneration: 1, conditions: [{ ...ready, observedGeneration: 2 }] },
+      'ready',
+    ],
+    [
+      'an older generation of its own for Ready, which wins too',
+      { observedGeneration: 2, conditions: [{ ...ready, observedGeneration: 1 }] },
+      'progressing',
+    ],
     ['parents that have not spoken', { parents: [{ parentRef: { name: 'gate' }, conditions: [] }] }, 'progressing'],
     ['parents that accept it', { parents: [{ conditions: [condition('Accepted', 'True')] }] }, 'ready'],
     [
@@ -294,6 +319,47 @@ describe('a kind without a rule of its own is judged by', () => {
   ])('its whole status, where that is the word %s', (status, expected) => {
     const object = { ...resource(), status: status as unknown as object }
     expect(assess(object).status).toBe(expected)
+  })
+
+  it('a part by the first that is not good, in its words', () => {
+    const nodes = [
+      { name: 'a', state: 'Ready' },
+      { name: 'b', state: 'Failed' },
+      { name: 'c', state: 'Failed' },
+    ]
+    expect(assess(resource({ nodes }))).toMatchObject({
+      status: 'progressing',
+      problems: [{ reason: 'condition-false', class: 'slow', message: 'nodes[b].state is Failed' }],
+    })
+  })
+
+  it('its being suspended, also where its status is of an older generation', () => {
+    const object = { ...resource({ observedGeneration: 1, conditions: [ready] }), spec: { suspend: true } }
+    expect(assess(object).problems).toMatchObject([{ reason: 'suspended' }])
+  })
+
+  it.each([
+    ['not yet handled', '2025-01-15T11:00:00Z', undefined, 'progressing'],
+    ['newer than the last one that was handled', '2025-01-15T11:00:00Z', '2025-01-15T10:00:00Z', 'progressing'],
+    ['handled', '2025-01-15T11:00:00Z', '2025-01-15T11:00:00Z', 'ready'],
+    ['older than the last one that was handled', '2025-01-15T11:00:00Z', '2025-01-15T12:00:00.5Z', 'ready'],
+    ['of any other word, and not yet handled', 'now', 'before', 'progressing'],
+  ])('a request to reconcile that is %s', (_, requestedAt, lastHandledReconcileAt, expected) => {
+    const annotations = { 'reconcile.fluxcd.io/requestedAt': requestedAt }
+    const status = { observedGeneration: 2, conditions: [{ ...ready, observedGeneration: 2 }] }
+    const handled = lastHandledReconcileAt === undefined ? {} : { lastHandledReconcileAt }
+    expect(assess(resource({ ...status, ...handled }, { annotations })).status).toBe(expected)
+  })
+
+  it('the generation of the workload that it refers to', () => {
+    const judged = (workloadObservedGeneration: string) =>
+      assess(
+        resource(
+          { observedGeneration: '2', workloadObservedGeneration, phase: 'Healthy' },
+          { annotations: { 'rollout.argoproj.io/workload-generation': '3' } },
+        ),
+      ).status
+    expect([judged('2'), judged('3')]).toEqual(['progressing', 'ready'])
   })
 
   it('what it runs, where it is a piece of work', () => {
