@@ -14,10 +14,10 @@ export const unseenAtTimeoutMs = 30_000
 
 /** A watch that cannot be read, since its last success. Moments are milliseconds since the epoch. */
 interface Unavailable {
-  readonly request: Partial<WatchRequest>
+  /** Its last failure, which names the request. */
+  readonly failure: Failure
   /** As the watch reports it; where a recording does not contain it, the moment of the failure. */
   readonly lastSuccessAt: number
-  readonly failure: Failure
   /** The watch itself reported its last success; it also reports when it can be read again. */
   readonly isExact: boolean
 }
@@ -62,7 +62,7 @@ export class ApiHealth {
     return [
       ...this.#lostBy(event),
       ...before
-        .filter((watch) => !this.#unavailable.has(requestKey(watch.request)) && this.#logged.delete(subjectOf(watch)))
+        .filter((watch) => !this.#unavailable.has(requestKey(watch.failure)) && this.#logged.delete(subjectOf(watch)))
         .map((watch) => `${returned(subjectOf(watch))} after ${seconds(event.at - watch.lastSuccessAt)}`),
       ...withdrawn
         .filter((withdrawal) => !this.#withdrawals.includes(withdrawal))
@@ -188,14 +188,9 @@ export class ApiHealth {
       return
     }
     if (failure.type === 'REFUSED') this.#credentialRefusals += failure.final ? 2 : 1
-    const { apiVersion, kind, namespace, name, labelSelector } = failure
-    const request = Object.fromEntries(
-      Object.entries({ apiVersion, kind, namespace, name, labelSelector }).filter(([, value]) => value !== undefined),
-    )
     const reported = failure.type === 'UNAVAILABLE' ? failure.lastSuccessAt : undefined
     const known = this.#unavailable.get(key)
     this.#unavailable.set(key, {
-      request,
       failure,
       lastSuccessAt: known?.lastSuccessAt ?? reported ?? failure.at,
       isExact: reported !== undefined || (known?.isExact ?? false),
@@ -212,9 +207,10 @@ export class ApiHealth {
    * own state recovers only by its own report.
    */
   #recover(kind: string | undefined, report?: Partial<WatchRequest>): void {
-    for (const [key, { isExact, request }] of this.#unavailable) {
-      const isOfKind = kind === undefined || request.kind === undefined || request.kind === kind
-      const isReported = report !== undefined && (kind === undefined || covers(report, request as WatchRequest))
+    for (const [key, { isExact, failure }] of this.#unavailable) {
+      const isOfKind = kind === undefined || failure.kind === undefined || failure.kind === kind
+      const isReported =
+        report !== undefined && (kind === undefined || covers(report, failure as WatchRequest & Failure))
       if (isReported || (!isExact && isOfKind)) this.#unavailable.delete(key)
     }
   }
@@ -222,8 +218,7 @@ export class ApiHealth {
   /** Refused credentials concern every watch. */
   #failing(requests: readonly WatchRequest[]): readonly Unavailable[] {
     return [...this.#unavailable.values()].filter(
-      ({ request: failed, failure }) =>
-        failure.type === 'REFUSED' || requests.some((request) => this.#asked.concerns(failed, request)),
+      ({ failure }) => failure.type === 'REFUSED' || requests.some((request) => this.#asked.concerns(failure, request)),
     )
   }
 
@@ -233,9 +228,9 @@ export class ApiHealth {
   }
 }
 
-function subjectOf({ request, failure }: Unavailable): string {
+function subjectOf({ failure }: Unavailable): string {
   const isServer = failure.type !== 'UNAVAILABLE' || failure.code === 0
-  return isServer || request.kind === undefined ? '' : pluralOf(request.kind)
+  return isServer || failure.kind === undefined ? '' : pluralOf(failure.kind)
 }
 
 function lackOf(watch: Unavailable, now: number): string {
