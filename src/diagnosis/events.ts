@@ -1,7 +1,7 @@
 import { lastOccurrence } from '../cluster/event-order.ts'
 import type { KubeObject } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
-import { concernsContainer, eventCount } from '../lifecycle/history.ts'
+import { concernsContainer, eventCount } from '../lifecycle/workloads/history.ts'
 
 /** More would bury the cause. */
 const mostEvents = 20

@@ -1,6 +1,6 @@
 import type { Timeline, Verdict } from '../gate/timeline.ts'
-import { isJobEnd } from '../lifecycle/job.ts'
-import { listNames, missingSubject } from '../lifecycle/wait-for.ts'
+import { listNames, missingSubject } from '../lifecycle/custom/wait-for.ts'
+import { isJobEnd } from '../lifecycle/workloads/job.ts'
 import { didYouMean } from '../plan/nearest.ts'
 import { displayName, type Target } from '../plan/target.ts'
 import type { ReasonCode } from '../reasons.ts'

@@ -7,7 +7,7 @@ import { Slots } from '../cluster/slots.ts'
 import type { Gate } from '../gate/gate.ts'
 import { withCauses } from '../gate/scene.ts'
 import type { Entry, TargetRecord } from '../gate/timeline.ts'
-import { containersOf } from '../lifecycle/history.ts'
+import { containersOf } from '../lifecycle/workloads/history.ts'
 import { Facts } from './facts.ts'
 import { loggedContainers, namespaceBehind, nodeBehind } from './wanted.ts'
 

@@ -1,6 +1,6 @@
 import type { KubeObject, PodSpec, PodTemplate } from '../cluster/objects.ts'
-import { asksForImages } from '../lifecycle/running-images.ts'
-import type { Surroundings } from '../lifecycle/surroundings.ts'
+import type { GateTime } from '../lifecycle/gate-time.ts'
+import { asksForImages } from '../lifecycle/workloads/running-images.ts'
 import type { ExpectedImages } from '../plan/expected-images.ts'
 import { differences } from '../plan/manifests/differences.ts'
 import type { Target } from '../plan/target.ts'
@@ -28,12 +28,12 @@ export class Arrival {
    * generation moved (where it has none, its resourceVersion); somebody wrote it since the gate began, by its managedFields;
    * or it carries all that its manifest says, or the images that are expected.
    */
-  hasArrived(object: KubeObject, isInFirstList: boolean, around: Surroundings): boolean {
+  hasArrived(object: KubeObject, isInFirstList: boolean, gateTime: GateTime): boolean {
     this.#before ??= isInFirstList ? object : undefined
     return (
       this.#before === undefined ||
       isAnother(this.#before, object) ||
-      wasWritten(object, around) ||
+      wasWritten(object, gateTime) ||
       asksForImages(podSpecOf(object), this.#expected) ||
       (this.#target.manifest !== undefined && differences(this.#target.manifest, object).length === 0)
     )
@@ -58,7 +58,7 @@ function isAnother({ metadata: before }: KubeObject, { metadata: now }: KubeObje
 }
 
 /** The API's timestamps are whole seconds, rounded down. */
-function wasWritten({ metadata }: KubeObject, { time, startedAt }: Surroundings): boolean {
+function wasWritten({ metadata }: KubeObject, { time, startedAt }: GateTime): boolean {
   return (metadata.managedFields ?? []).some(
     (entry) => !notTheUser.has(entry.subresource) && (time(entry.time) ?? 0) > startedAt - 1_000,
   )

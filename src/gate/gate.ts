@@ -4,12 +4,12 @@ import { type Failure, type FeedEvent, isFailure, requestKey, type WatchRequest 
 import type { EventObject, KubeObject, Pod } from '../cluster/objects.ts'
 import { AskedRequests, type Change, covers, Store } from '../cluster/store.ts'
 import type { Assessment, Problem } from '../lifecycle/assessment.ts'
-import { mayExplain } from '../lifecycle/claim.ts'
+import type { GateTime } from '../lifecycle/gate-time.ts'
+import { mayExplain } from '../lifecycle/platform/pvc.ts'
 import { isSinceStart } from '../lifecycle/proof.ts'
 import { nameOf } from '../lifecycle/rule.ts'
-import { missingContainers, withExpectedImages } from '../lifecycle/running-images.ts'
-import type { Surroundings } from '../lifecycle/surroundings.ts'
-import type { View } from '../lifecycle/view.ts'
+import type { RuleContext } from '../lifecycle/rule-context.ts'
+import { missingContainers, withExpectedImages } from '../lifecycle/workloads/running-images.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { nameKey, type Target, targetWatch } from '../plan/target.ts'
 import { fullName, nameTargets } from '../plan/target-names.ts'
@@ -54,7 +54,7 @@ export class Gate {
   readonly #pods: PodHistories
   readonly #story: Story
   readonly #neighbours = new Neighbours()
-  readonly #around: Surroundings
+  readonly #gateTime: GateTime
   #now: number
   #over: { readonly verdict: Verdict; readonly at: number } | undefined
   /** When each track is to be looked at again, or ended, by time alone; Infinity when never. */
@@ -79,8 +79,8 @@ export class Gate {
     this.store = new Store(willSync, this.#asked)
     this.#health = new ApiHealth(this.#asked)
     const time = (timestamp: string | null | undefined) => localTime(timestamp, settings.serverOffsetMs)
-    this.#around = { startedAt: settings.startedAt, settleMs: settings.settleMs, time }
-    this.#pods = new PodHistories(this.store, this.#around)
+    this.#gateTime = { startedAt: settings.startedAt, settleMs: settings.settleMs, time }
+    this.#pods = new PodHistories(this.store, this.#gateTime)
     const names = nameTargets(targets).map(fullName)
     this.#tracks = targets.map((target, index) => new Track(target, index, names[index] ?? '', settings))
     this.#byName = Map.groupBy(this.#tracks, ({ target }) => nameKey(target))
@@ -318,7 +318,7 @@ export class Gate {
     }
     const isFirstSight = this.store.knowledge(targetWatch(track.target)) !== 'complete'
     if (track.isAwaiting) {
-      const hasArrived = track.arrive(after, isFirstSight, this.#now, this.#around)
+      const hasArrived = track.arrive(after, isFirstSight, this.#now, this.#gateTime)
       if (hasArrived) this.#tell(track, 'note', 'its change has arrived')
       else if (isFirstSight) this.#tell(track, 'note', 'is there already: waiting for its change to arrive')
       if (!hasArrived) return
@@ -340,7 +340,7 @@ export class Gate {
    */
   #checkIdentity(track: Track, object: KubeObject): void {
     const { gated = object } = track
-    const change = track.compare(object, this.store, this.#around)
+    const change = track.compare(object, this.store, this.#gateTime)
     if (change.type === 'same') {
       track.gated = object
     } else if (change.type === 'followed') {
@@ -431,9 +431,9 @@ export class Gate {
 
   /** Judges targets anew, and all of them once more when that changes how patient the others may be. */
   #judge(tracks: readonly Track[]): void {
-    const { patience, turns } = this.#neighbours
+    const { stallHold, turns } = this.#neighbours
     this.#assessAll(tracks)
-    const changesAll = this.#neighbours.patience !== patience
+    const changesAll = this.#neighbours.stallHold !== stallHold
     if (changesAll) this.#assessAll(this.#tracks)
     this.#schedule(changesAll || this.#neighbours.turns !== turns ? this.#tracks : tracks)
   }
@@ -495,7 +495,7 @@ export class Gate {
     const judged = track.rule.assess(object, this.#view(track))
     const pods = () => this.#stayingPodsOf(object, judged)
     const expected = withExpectedImages(judged, pods, this.#settings.expectImages, { now: this.#now })
-    const assessment = withExistence(expected, object, this.#around)
+    const assessment = withExistence(expected, object, this.#gateTime)
     const wasReady = track.isReady
     if (track.assessment === undefined && assessment.status !== 'ready') this.#warnOfClocks(track, object)
     if (wasReady && assessment.status !== 'ready') this.#fallBack(track, assessment)
@@ -552,7 +552,7 @@ export class Gate {
     const latest = this.store.eventsOf({ apiVersion, kind, metadata }).at(-1)
     const { uid } = latest?.involvedObject ?? {}
     if (latest === undefined || uid === undefined) return undefined
-    const isCurrent = isSinceStart(this.#around.time(lastOccurrence(latest)), this.#settings)
+    const isCurrent = isSinceStart(this.#gateTime.time(lastOccurrence(latest)), this.#settings)
     return isCurrent ? { apiVersion, kind, metadata: { ...metadata, uid } } : undefined
   }
 
@@ -602,7 +602,7 @@ export class Gate {
     }
   }
 
-  #view(track: Track): View {
+  #view(track: Track): RuleContext {
     const { startedAt, settleMs, maxRestarts } = this.#settings
     const { store } = this
     if (track.history === undefined) throw new Error(`${track.name} is judged before it was seen`)
@@ -613,7 +613,7 @@ export class Gate {
       settings: { settleMs, maxRestarts },
       history: track.history,
       ...this.#neighbours.seenFrom(track),
-      time: this.#around.time,
+      time: this.#gateTime.time,
       owned: (uid, kind) => store.ownedBy(uid, kind),
       lostPods: (uid) => this.#pods.lost(uid),
       list: (kind, namespace) => store.list(kind, namespace),

@@ -1,9 +1,9 @@
 import { specAuthorOf } from '../cluster/author.ts'
 import type { KubeObject } from '../cluster/objects.ts'
-import { findRevision, formerNumbersOf, numberOf, templateOf } from '../lifecycle/revision.ts'
-import type { Surroundings } from '../lifecycle/surroundings.ts'
-import { isFollowedChange, isSameTemplate } from '../lifecycle/template.ts'
-import { templateChanges } from '../lifecycle/template-diff.ts'
+import type { GateTime } from '../lifecycle/gate-time.ts'
+import { findRevision, formerNumbersOf, numberOf, templateOf } from '../lifecycle/workloads/revision.ts'
+import { isFollowedChange, isSameTemplate } from '../lifecycle/workloads/template.ts'
+import { templateChanges } from '../lifecycle/workloads/template-diff.ts'
 
 /** What a later version of the gated object means; `revision` is the number of the older one, where that is known. */
 export interface IdentityChange {
@@ -21,7 +21,7 @@ export function compareIdentity(
   gated: KubeObject,
   object: KubeObject,
   revisions: readonly KubeObject[],
-  around: Pick<Surroundings, 'startedAt' | 'time'>,
+  gateTime: Pick<GateTime, 'startedAt' | 'time'>,
 ): IdentityChange {
   if (object.metadata.uid !== gated.metadata.uid) return { type: 'replaced' }
   const [before, after] = [templateOf(gated), templateOf(object)]
@@ -29,7 +29,7 @@ export function compareIdentity(
   const present = findRevision(before, revisions)
   const older = findRevision(
     after,
-    revisions.filter((revision) => isOlder(revision, present, around)),
+    revisions.filter((revision) => isOlder(revision, present, gateTime)),
   )
   if (older !== undefined) {
     const revision = formerNumber(older, present)
@@ -46,7 +46,7 @@ export function compareIdentity(
 function isOlder(
   revision: KubeObject,
   present: KubeObject | undefined,
-  { startedAt, time }: Pick<Surroundings, 'startedAt' | 'time'>,
+  { startedAt, time }: Pick<GateTime, 'startedAt' | 'time'>,
 ): boolean {
   if (present !== undefined && Math.min(numberOf(revision), ...formerNumbersOf(revision)) < numberOf(present))
     return true

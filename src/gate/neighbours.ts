@@ -1,4 +1,4 @@
-import type { View } from '../lifecycle/view.ts'
+import type { RuleContext } from '../lifecycle/rule-context.ts'
 import type { Track } from './track.ts'
 
 /** What the targets of one gate mean for each other: one that is on its way is a reason to be patient with the others. */
@@ -14,8 +14,8 @@ export class Neighbours {
     return this.#turns
   }
 
-  /** Changes when patience does: only whether nobody, one target or several progress matters to all others. */
-  get patience(): number {
+  /** Changes when stallHold does: only whether nobody, one target or several progress matters to all others. */
+  get stallHold(): number {
     const [first] = this.#healthy
     return first === undefined ? -1 : this.#healthy.size > 1 ? Infinity : first.index
   }
@@ -34,7 +34,7 @@ export class Neighbours {
   }
 
   /** What a rule may know of the others. */
-  seenFrom(track: Track): Pick<View, 'othersProgress' | 'othersReadyAt'> {
+  seenFrom(track: Track): Pick<RuleContext, 'othersProgress' | 'othersReadyAt'> {
     const readyAt = this.#ready.findLast((other) => other !== track)?.readyAt
     return {
       othersProgress: this.#healthy.size > (this.#healthy.has(track) ? 1 : 0),

@@ -1,5 +1,6 @@
 import type { EventObject, KubeObject, Pod } from '../cluster/objects.ts'
 import type { Change, Store } from '../cluster/store.ts'
+import type { GateTime } from '../lifecycle/gate-time.ts'
 import {
   historyOf,
   observePod,
@@ -7,9 +8,8 @@ import {
   type PodHistory,
   type PodSeen,
   type PodTerms,
-} from '../lifecycle/history.ts'
-import type { Surroundings } from '../lifecycle/surroundings.ts'
-import { templateChangedAt } from '../lifecycle/template-change.ts'
+} from '../lifecycle/workloads/history.ts'
+import { templateChangedAt } from '../lifecycle/workloads/template-change.ts'
 
 /** Kinds whose objects own pods and have a minReadySeconds. */
 const controllers: ReadonlySet<string> = new Set(['ReplicaSet', 'ReplicationController', 'StatefulSet', 'DaemonSet'])
@@ -17,7 +17,7 @@ const controllers: ReadonlySet<string> = new Set(['ReplicaSet', 'ReplicationCont
 /** What was seen of every pod since it was first seen, fed with every change that the store takes. */
 export class PodHistories {
   readonly #store: Store
-  readonly #around: Surroundings
+  readonly #gateTime: GateTime
   readonly #seen = new Map<string, PodSeen>()
   /** When the template of each controller of pods was last changed, until its revisions change. */
   readonly #changes = new Map<string, number | undefined>()
@@ -26,9 +26,9 @@ export class PodHistories {
   /** What counts of what was seen: asked for several times at each look, and the same until one of both changes. */
   #counted = new WeakMap<PodSeen, PodHistory>()
 
-  constructor(store: Store, around: Surroundings) {
+  constructor(store: Store, gateTime: GateTime) {
     this.#store = store
-    this.#around = around
+    this.#gateTime = gateTime
   }
 
   /** Takes a change of any object, seen at `now`, once the store has taken it. */
@@ -43,8 +43,8 @@ export class PodHistories {
 
   /** The history of a pod; of one that nobody observed, what can be told from its present state. */
   of(pod: Pod, now: number): PodHistory {
-    const seen = this.#seen.get(pod.metadata.uid ?? '') ?? observePod(undefined, pod, now, this.#around)
-    const history = this.#counted.get(seen) ?? historyOf(seen, pod, this.#termsOf(pod), this.#around)
+    const seen = this.#seen.get(pod.metadata.uid ?? '') ?? observePod(undefined, pod, now, this.#gateTime)
+    const history = this.#counted.get(seen) ?? historyOf(seen, pod, this.#termsOf(pod), this.#gateTime)
     this.#counted.set(seen, history)
     return history
   }
@@ -53,7 +53,7 @@ export class PodHistories {
     const owner = ownerReferences.find(({ controller }) => controller)
     if (owner === undefined) return { changedAt: undefined, minReadyMs: 0 }
     if (!this.#changes.has(owner.uid))
-      this.#changes.set(owner.uid, this.#around.time(templateChangedAt(owner, namespace, this.#store)))
+      this.#changes.set(owner.uid, this.#gateTime.time(templateChangedAt(owner, namespace, this.#store)))
     const { apiVersion, kind, name } = owner
     const found = this.#store.get({ apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) })
     return { changedAt: this.#changes.get(owner.uid), minReadyMs: (minReadySeconds(found) ?? 0) * 1_000 }
@@ -69,13 +69,13 @@ export class PodHistories {
     const owner = ownerReferences.find(({ controller }) => controller)?.uid
     if (pod.status?.phase === 'Failed' && deletionTimestamp === undefined && owner !== undefined && uid !== undefined)
       this.#lost.set(owner, (this.#lost.get(owner) ?? new Map<string, Pod>()).set(uid, pod))
-    if (uid !== undefined) this.#seen.set(uid, observePod(this.#seen.get(uid), pod, now, this.#around))
+    if (uid !== undefined) this.#seen.set(uid, observePod(this.#seen.get(uid), pod, now, this.#gateTime))
   }
 
   #observeEvents({ involvedObject: { uid, kind } = {} }: EventObject, now: number): void {
     if (kind !== 'Pod' || uid === undefined) return
     const events = this.#store.eventsOf({ apiVersion: 'v1', kind: 'Pod', metadata: { name: '', uid } })
-    this.#seen.set(uid, observePodEvents(this.#seen.get(uid), events, now, this.#around))
+    this.#seen.set(uid, observePodEvents(this.#seen.get(uid), events, now, this.#gateTime))
   }
 }
 

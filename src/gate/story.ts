@@ -1,8 +1,8 @@
 import { specAuthorOf } from '../cluster/author.ts'
 import type { KubeObject, Pod } from '../cluster/objects.ts'
 import type { Assessment, Milestone } from '../lifecycle/assessment.ts'
-import { condition } from '../lifecycle/pod-state.ts'
-import type { Surroundings } from '../lifecycle/surroundings.ts'
+import type { GateTime } from '../lifecycle/gate-time.ts'
+import { condition } from '../lifecycle/workloads/pod-state.ts'
 import type { Entry, TargetOutcome } from './timeline.ts'
 import type { Track } from './track.ts'
 
@@ -77,9 +77,9 @@ export function settlingWords({ milestones }: Assessment, now: number): string |
 const longMs = 60_000
 
 /** What the milestone `created` means of an object that has long existed. */
-export function withExistence(assessment: Assessment, object: KubeObject, around: Surroundings): Assessment {
-  const created = around.time(object.metadata.creationTimestamp)
-  if (created === undefined || created >= around.startedAt - longMs) return assessment
+export function withExistence(assessment: Assessment, object: KubeObject, gateTime: GateTime): Assessment {
+  const created = gateTime.time(object.metadata.creationTimestamp)
+  if (created === undefined || created >= gateTime.startedAt - longMs) return assessment
   const milestones = assessment.milestones.map((milestone) =>
     milestone.name === 'created' ? { ...milestone, message: 'exists' } : milestone,
   )

@@ -2,14 +2,14 @@ import type { WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
 import { groupOf, type Store } from '../cluster/store.ts'
 import type { Assessment, Milestone, Problem } from '../lifecycle/assessment.ts'
-import { healthCheckRule } from '../lifecycle/health-check.ts'
-import { observeTarget, type TargetHistory } from '../lifecycle/history.ts'
-import { revisionsOf } from '../lifecycle/revision.ts'
+import { healthCheckRule } from '../lifecycle/custom/health-check.ts'
+import { waitForRule } from '../lifecycle/custom/wait-for.ts'
+import type { GateTime } from '../lifecycle/gate-time.ts'
 import type { Rule } from '../lifecycle/rule.ts'
 import { ruleOf } from '../lifecycle/rules.ts'
 import { problemSentence } from '../lifecycle/sentence.ts'
-import type { Surroundings } from '../lifecycle/surroundings.ts'
-import { waitForRule } from '../lifecycle/wait-for.ts'
+import { observeTarget, type TargetHistory } from '../lifecycle/workloads/history.ts'
+import { revisionsOf } from '../lifecycle/workloads/revision.ts'
 import { duration } from '../plan/duration.ts'
 import type { HealthCheck } from '../plan/health-checks.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
@@ -94,8 +94,8 @@ export class Track {
   }
 
   /** Whether this version of the object carries the change that is awaited; from then on it is judged. */
-  arrive(object: KubeObject, isFirstSight: boolean, now: number, around: Surroundings): boolean {
-    if (this.#arrival?.hasArrived(object, isFirstSight, around) === false) return false
+  arrive(object: KubeObject, isFirstSight: boolean, now: number, gateTime: GateTime): boolean {
+    if (this.#arrival?.hasArrived(object, isFirstSight, gateTime) === false) return false
     this.#arrival = undefined
     this.stall.restart(now)
     return true
@@ -166,11 +166,11 @@ export class Track {
   }
 
   /** What this version of the object means for the template that is gated, by the revisions that are or were known. */
-  compare(object: KubeObject, store: Store, around: Surroundings): IdentityChange {
+  compare(object: KubeObject, store: Store, gateTime: GateTime): IdentityChange {
     for (const revision of revisionsOf(object.metadata.uid, (uid, kind) => store.ownedBy(uid, kind)))
       this.#revisions.set(revision.metadata.uid ?? revision.metadata.name, revision)
     if (this.gated === undefined || this.gated === object) return { type: 'same' }
-    return compareIdentity(this.gated, object, [...this.#revisions.values()], around)
+    return compareIdentity(this.gated, object, [...this.#revisions.values()], gateTime)
   }
 
   /** The moment to give to milestones reached now: the gate's start for what stood at first sight (DESIGN §4). */
@@ -211,7 +211,7 @@ export class Track {
    */
   isPatient(awaitsOther: boolean): boolean {
     const isLiteral = this.target.clocks.stallTimeoutMs !== undefined || this.#settings.stallIsLiteral
-    return !isLiteral && (awaitsOther || this.assessment?.patience !== undefined)
+    return !isLiteral && (awaitsOther || this.assessment?.stallHold !== undefined)
   }
 
   records(): readonly MilestoneRecord[] {

@@ -91,7 +91,7 @@ export interface Assessment {
   /** Present exactly when `status` is `failed`. */
   readonly failure?: Problem
   /** The object itself says how long this may take: why the stall clock stands still. */
-  readonly patience?: string
+  readonly stallHold?: string
   /**
    * Objects without which it cannot be ready: while a gated target that is one of them, or that one of them belongs to,
    * is open, it is that target's stall clock that runs, not its own.

@@ -1,5 +1,5 @@
 import type { Condition, KubeObject } from '../cluster/objects.ts'
-import { fieldsOf } from './say.ts'
+import { fieldsOf } from './custom/signal.ts'
 
 /** The conditions of an object's status that speak of its present generation; anything malformed is left out. */
 export function presentConditions(object: KubeObject): readonly Condition[] {

@@ -1,4 +1,4 @@
-import type { Surroundings } from './surroundings.ts'
+import type { GateTime } from './gate-time.ts'
 
 /** Timestamps of the API are whole seconds, rounded down. */
 const roundedMs = 1_000
@@ -31,6 +31,6 @@ export function prove({ seen, needed, since, atLeastMs, isCurrent }: Observation
 }
 
 /** Whether a moment, on the runner's clock, may lie after the gate's start; an unknown one does not. */
-export function isSinceStart(moment: number | undefined, { startedAt }: Pick<Surroundings, 'startedAt'>): boolean {
+export function isSinceStart(moment: number | undefined, { startedAt }: Pick<GateTime, 'startedAt'>): boolean {
   return moment !== undefined && moment > startedAt - roundedMs
 }

@@ -1,8 +1,8 @@
 import type { WatchRequest } from '../cluster/feed.ts'
 import type { Condition, EventObject, KubeObject } from '../cluster/objects.ts'
 import type { Assessment, Awaited, Milestone, Problem } from './assessment.ts'
+import type { RuleContext } from './rule-context.ts'
 import { staleUntil } from './stale-status.ts'
-import type { View } from './view.ts'
 
 /** What one kind's lifecycle is: the whole of what the gate needs to know of a kind. */
 export interface Rule {
@@ -25,7 +25,7 @@ export interface Rule {
    */
   lastState?(object: KubeObject, events: readonly EventObject[]): KubeObject | undefined
   /** Where the object stands now. Only asked once the first lists of its relatives are complete or refused. */
-  assess(object: KubeObject, view: View): Assessment
+  assess(object: KubeObject, context: RuleContext): Assessment
 }
 
 /** Whether the controller has seen the present spec. An absent `observedGeneration` means that there is no status yet. */
@@ -74,9 +74,9 @@ interface Found extends Omit<Assessment, 'status' | 'message'> {
  * has come to its end; so does one whose status may be older than its spec. A problem that time alone proves is looked at
  * again then.
  */
-export function conclude(object: KubeObject, view: View, found: Found): Assessment {
-  const { ready, readyMessage, signals = [], isEnd = false, ...rest } = awaitAnswer(object, view, found)
-  const terminating = terminatingProblem(object, view)
+export function conclude(object: KubeObject, context: RuleContext, found: Found): Assessment {
+  const { ready, readyMessage, signals = [], isEnd = false, ...rest } = awaitAnswer(object, context, found)
+  const terminating = terminatingProblem(object, context)
   // What is wrong with its pods is of no interest any more.
   const problems = terminating === undefined ? rest.problems : [terminating, ...rest.problems]
   const rechecks = [rest, ...rest.problems].flatMap(({ recheckAt }) => recheckAt ?? [])
@@ -91,8 +91,8 @@ export function conclude(object: KubeObject, view: View, found: Found): Assessme
 }
 
 /** Takes back that an object is ready while that may be about the spec before. */
-function awaitAnswer(object: KubeObject, view: View, found: Found): Found {
-  const until = found.ready && found.signals !== undefined ? staleUntil(object, found.signals, view) : undefined
+function awaitAnswer(object: KubeObject, context: RuleContext, found: Found): Found {
+  const until = found.ready && found.signals !== undefined ? staleUntil(object, found.signals, context) : undefined
   if (until === undefined) return found
   const message = 'its status may be older than its spec: waiting for its controller'
   return {
@@ -111,7 +111,7 @@ function omitFailure({ failure: _failure, ...assessment }: Assessment): Assessme
   return assessment
 }
 
-function terminatingProblem({ kind, metadata }: KubeObject, view: View): Problem | undefined {
+function terminatingProblem({ kind, metadata }: KubeObject, context: RuleContext): Problem | undefined {
   if (metadata.deletionTimestamp === undefined) return undefined
   const finalizers = metadata.finalizers ?? []
   return {
@@ -120,7 +120,7 @@ function terminatingProblem({ kind, metadata }: KubeObject, view: View): Problem
     subject: `${kind.toLowerCase()}/${metadata.name}`,
     message: `is being deleted${finalizers.length === 0 ? '' : ` and waits for its finalizers: ${finalizers.join(', ')}`}`,
     count: 1,
-    firstSeenAt: view.time(metadata.deletionTimestamp) ?? view.now,
+    firstSeenAt: context.time(metadata.deletionTimestamp) ?? context.now,
     proven: false,
   }
 }

@@ -1,7 +1,7 @@
 import type { Condition, KubeObject } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/store.ts'
-import { namesGeneration } from './says.ts'
-import type { View } from './view.ts'
+import { namesGeneration } from './custom/status-signals.ts'
+import type { RuleContext } from './rule-context.ts'
 
 /**
  * Controllers that reconcile by the clock, in milliseconds: that of HorizontalPodAutoscalers every 15 s
@@ -24,7 +24,7 @@ const syncPeriodsMs: Readonly<Record<string, number>> = { 'autoscaling/Horizonta
 export function staleUntil(
   object: KubeObject,
   signals: readonly (Condition | undefined)[],
-  { now, time, history, settings }: View,
+  { now, time, history, settings }: RuleContext,
 ): number | undefined {
   const { generation, creationTimestamp, managedFields = [] } = object.metadata
   if (namesGeneration(object) || signals.every((each) => each?.observedGeneration !== undefined)) return undefined

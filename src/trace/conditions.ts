@@ -1,6 +1,6 @@
 import type { KubeObject } from '../cluster/objects.ts'
 import { presentConditions } from '../lifecycle/conditions.ts'
-import { readCondition } from '../lifecycle/polarity.ts'
+import { readCondition } from '../lifecycle/custom/polarity.ts'
 import { emptyLine, type Line, line } from './line.ts'
 import { age, dim, heading, type Mark, mark, marked, ticking } from './marks.ts'
 import type { Present } from './scene.ts'

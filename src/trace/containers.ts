@@ -1,6 +1,6 @@
 import type { ContainerState, Pod, Probe } from '../cluster/objects.ts'
-import { containerOfEvent, containersOf, type PodContainer } from '../lifecycle/history.ts'
-import { registryWords } from '../lifecycle/pull.ts'
+import { containerOfEvent, containersOf, type PodContainer } from '../lifecycle/workloads/history.ts'
+import { registryWords } from '../lifecycle/workloads/image-pull.ts'
 import { emptyLine, type Line, line, type Span } from './line.ts'
 import { age, dim, heading, type Mark, mark, marked, ticking } from './marks.ts'
 import { reasonWords } from './pod-words.ts'

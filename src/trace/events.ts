@@ -1,6 +1,6 @@
 import { byLastOccurrence, lastOccurrence } from '../cluster/event-order.ts'
 import type { KubeObject } from '../cluster/objects.ts'
-import { eventCount } from '../lifecycle/history.ts'
+import { eventCount } from '../lifecycle/workloads/history.ts'
 import { emptyLine, type Line, line } from './line.ts'
 import { age, dim, heading, ticking } from './marks.ts'
 import type { Present } from './scene.ts'

@@ -1,8 +1,8 @@
 import type { Pod } from '../cluster/objects.ts'
-import { containersOf } from '../lifecycle/history.ts'
-import { condition, examinePod } from '../lifecycle/pod-state.ts'
-import { byImportance } from '../lifecycle/pods.ts'
-import type { View } from '../lifecycle/view.ts'
+import type { RuleContext } from '../lifecycle/rule-context.ts'
+import { containersOf } from '../lifecycle/workloads/history.ts'
+import { condition, examinePod } from '../lifecycle/workloads/pod-state.ts'
+import { byImportance } from '../lifecycle/workloads/pods.ts'
 import { age, type Mark } from './marks.ts'
 
 /** How a pod stands, in words. */
@@ -14,7 +14,7 @@ export interface PodWords {
 }
 
 /** One line on how a pod stands: what is most wrong with it, else how far it has come. */
-export function podWords(pod: Pod, view: View): PodWords {
+export function podWords(pod: Pod, view: RuleContext): PodWords {
   const { deletionTimestamp } = pod.metadata
   if (deletionTimestamp !== undefined) return terminating(view.time(deletionTimestamp), view.now)
   const { phase, reason, message } = pod.status ?? {}
@@ -31,7 +31,7 @@ export function podWords(pod: Pod, view: View): PodWords {
   }
   if (!state.scheduled) return { mark: '…', words: 'waiting for a node' }
   if (state.started) return { mark: '…', words: notReadyWords(pod, view) }
-  if (state.patience === 'an image is being pulled') return { mark: '…', words: 'pulling its image' }
+  if (state.stallHold === 'an image is being pulled') return { mark: '…', words: 'pulling its image' }
   return { mark: '…', words: initWords(pod) ?? 'starting' }
 }
 
@@ -52,7 +52,7 @@ export function reasonWords(reason: string | undefined): string {
 }
 
 /** Why a pod whose containers run is not ready: its readiness gates, else what its probes say. */
-function notReadyWords(pod: Pod, view: View): string {
+function notReadyWords(pod: Pod, view: RuleContext): string {
   const gate = (pod.spec?.readinessGates ?? []).find(
     ({ conditionType }) => condition(pod, conditionType)?.status !== 'True',
   )

@@ -1,6 +1,6 @@
 import type { EventObject, KubeObject } from '../cluster/objects.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
-import type { View } from '../lifecycle/view.ts'
+import type { RuleContext } from '../lifecycle/rule-context.ts'
 import type { Target } from '../plan/target.ts'
 
 /** Everything that the picture of a resource is drawn from, at one moment. */
@@ -29,7 +29,7 @@ export interface Scene {
 export interface Present {
   readonly object: KubeObject
   readonly assessment: Assessment
-  readonly view: View
+  readonly view: RuleContext
   /** Objects that left the resource lately. */
   readonly partings: readonly Parting[]
   /** All objects that this one owns, in the order in which they were first seen. */

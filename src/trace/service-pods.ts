@@ -1,5 +1,5 @@
 import type { EndpointSlice, Pod, Service, ServicePort } from '../cluster/objects.ts'
-import { isSelectedBy, targetPortIn } from '../lifecycle/service-pods.ts'
+import { isSelectedBy, targetPortIn } from '../lifecycle/network/service-pods.ts'
 
 /** Where one pod stands on its way into a Service. */
 export interface Candidate {

@@ -1,5 +1,5 @@
 import type { EndpointSlice, Pod, Service } from '../cluster/objects.ts'
-import { declaredPorts, isSelectedBy, isSliceOf, isUndeclared } from '../lifecycle/service-pods.ts'
+import { declaredPorts, isSelectedBy, isSliceOf, isUndeclared } from '../lifecycle/network/service-pods.ts'
 import { emptyLine, type Line, line } from './line.ts'
 import { age, dim, heading, type Mark, mark, marked, ticking } from './marks.ts'
 import { podWords } from './pod-words.ts'

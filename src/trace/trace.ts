@@ -3,13 +3,13 @@ import type { KubeObject, Service } from '../cluster/objects.ts'
 import { type Change, covers, groupOf, Store } from '../cluster/store.ts'
 import { Family } from '../gate/family.ts'
 import { PodHistories } from '../gate/pod-histories.ts'
-import { observeTarget, type TargetHistory } from '../lifecycle/history.ts'
+import { waitForRule } from '../lifecycle/custom/wait-for.ts'
+import type { GateTime } from '../lifecycle/gate-time.ts'
+import { isSelectedBy } from '../lifecycle/network/service-pods.ts'
 import type { Rule } from '../lifecycle/rule.ts'
+import type { LifecycleSettings, RuleContext } from '../lifecycle/rule-context.ts'
 import { ruleOf } from '../lifecycle/rules.ts'
-import { isSelectedBy } from '../lifecycle/service-pods.ts'
-import type { Surroundings } from '../lifecycle/surroundings.ts'
-import type { LifecycleSettings, View } from '../lifecycle/view.ts'
-import { waitForRule } from '../lifecycle/wait-for.ts'
+import { observeTarget, type TargetHistory } from '../lifecycle/workloads/history.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
 import { companions } from './companions.ts'
@@ -33,7 +33,7 @@ export class Trace {
   readonly #target: Target
   readonly #rule: Rule
   readonly #settings: TraceSettings
-  readonly #around: Surroundings
+  readonly #gateTime: GateTime
   // Every watch that is asked for is started, so its first list is always to be expected.
   readonly #store = new Store(() => true)
   readonly #family = new Family<Target>()
@@ -54,8 +54,8 @@ export class Trace {
       const parsed = timestamp ? Date.parse(timestamp) : Number.NaN
       return Number.isNaN(parsed) ? undefined : parsed - settings.serverOffsetMs
     }
-    this.#around = { startedAt: settings.startedAt, settleMs: settings.settleMs, time }
-    this.#pods = new PodHistories(this.#store, this.#around)
+    this.#gateTime = { startedAt: settings.startedAt, settleMs: settings.settleMs, time }
+    this.#pods = new PodHistories(this.#store, this.#gateTime)
   }
 
   /** The watches that the picture takes, as far as they are known by now. */
@@ -185,7 +185,7 @@ export class Trace {
     }
   }
 
-  #view(object: KubeObject, now: number): View {
+  #view(object: KubeObject, now: number): RuleContext {
     const store = this.#store
     return {
       now,
@@ -193,7 +193,7 @@ export class Trace {
       settings: this.#settings,
       history: this.#history ?? observeTarget(undefined, object, now, this.#rule.failures?.(object)),
       othersProgress: false,
-      time: this.#around.time,
+      time: this.#gateTime.time,
       owned: (uid, kind) => store.ownedBy(uid, kind),
       lostPods: (uid) => this.#pods.lost(uid),
       list: (kind, namespace) => store.list(kind, namespace),

@@ -21,6 +21,9 @@ import type {
   ReplicaSetStatus,
 } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
+import type { GateTime } from '../../src/lifecycle/gate-time.ts'
+import type { LifecycleSettings, RuleContext } from '../../src/lifecycle/rule-context.ts'
+import { ruleOf } from '../../src/lifecycle/rules.ts'
 import {
   historyOf,
   observePod,
@@ -29,10 +32,7 @@ import {
   type PodHistory,
   type PodSeen,
   type TargetHistory,
-} from '../../src/lifecycle/history.ts'
-import { ruleOf } from '../../src/lifecycle/rules.ts'
-import type { Surroundings } from '../../src/lifecycle/surroundings.ts'
-import type { LifecycleSettings, View } from '../../src/lifecycle/view.ts'
+} from '../../src/lifecycle/workloads/history.ts'
 
 /** When every gate of these tests begins; all other moments are seconds since then. */
 export const start = Date.UTC(2025, 0, 15, 12, 0, 0)
@@ -253,7 +253,7 @@ export interface ViewOptions {
   readonly isOfGatedRevision?: (pod: Pod) => boolean | undefined
 }
 
-export function surroundings({ serverOffsetMs = 0, settleMs = 10_000 } = {}): Surroundings {
+export function surroundings({ serverOffsetMs = 0, settleMs = 10_000 } = {}): GateTime {
   return {
     startedAt: start,
     settleMs,
@@ -262,11 +262,11 @@ export function surroundings({ serverOffsetMs = 0, settleMs = 10_000 } = {}): Su
 }
 
 /** What a rule may know, from the objects that exist. */
-export function view(options: ViewOptions = {}): View {
+export function context(options: ViewOptions = {}): RuleContext {
   const { objects = [], unseen = [], podHistories = new Map(), othersProgress = false } = options
   const now = moment(options.now ?? 0)
   const settings = { settleMs: 10_000, maxRestarts: 2, ...options.settings }
-  const around = surroundings({ serverOffsetMs: options.serverOffsetMs ?? 0, settleMs: settings.settleMs })
+  const gateTime = surroundings({ serverOffsetMs: options.serverOffsetMs ?? 0, settleMs: settings.settleMs })
   const store = new Store(() => false)
   for (const object of objects) store.apply({ at: now, type: 'ADDED', object })
   const isSeen = ({ kind }: WatchRequest) => !unseen.includes(kind)
@@ -288,10 +288,10 @@ export function view(options: ViewOptions = {}): View {
     podHistory: (pod) =>
       podHistories.get(pod.metadata.uid ?? '') ??
       historyOf(
-        observePodEvents(observePod(undefined, pod, now, around), store.eventsOf(pod), now, around),
+        observePodEvents(observePod(undefined, pod, now, gateTime), store.eventsOf(pod), now, gateTime),
         pod,
         { changedAt: undefined, minReadyMs: (options.minReadySeconds ?? 0) * 1_000 },
-        around,
+        gateTime,
       ),
     declaresStatus: () => options.declaresStatus,
     knowledge: (request) => (isSeen(request) ? 'complete' : 'unknown'),

@@ -1,10 +1,10 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { apiServiceRule } from '../../src/lifecycle/api-service.ts'
-import { autoscalerRule } from '../../src/lifecycle/autoscaler.ts'
-import { definitionRule } from '../../src/lifecycle/definition.ts'
-import { observeTarget } from '../../src/lifecycle/history.ts'
+import { apiServiceRule } from '../../src/lifecycle/platform/api-service.ts'
+import { definitionRule } from '../../src/lifecycle/platform/crd.ts'
+import { autoscalerRule } from '../../src/lifecycle/platform/hpa.ts'
 import type { Rule } from '../../src/lifecycle/rule.ts'
-import { condition, createDeployment, createReplicaSet, iso, moment, view } from './builders.ts'
+import { observeTarget } from '../../src/lifecycle/workloads/history.ts'
+import { condition, context, createDeployment, createReplicaSet, iso, moment } from './builders.ts'
 
 function judge(rule: Rule, status: object | undefined, metadata: object = {}, now = 60) {
   const object: KubeObject = {
@@ -14,7 +14,7 @@ function judge(rule: Rule, status: object | undefined, metadata: object = {}, no
     ...(status === undefined ? {} : { status }),
   }
   const history = observeTarget(undefined, object, moment(0), rule.failures?.(object))
-  return rule.assess(object, view({ now, history }))
+  return rule.assess(object, context({ now, history }))
 }
 
 describe('a HorizontalPodAutoscaler', () => {
@@ -48,7 +48,7 @@ describe('a HorizontalPodAutoscaler', () => {
     }
     const judgeBeside = (target: KubeObject, unseen: readonly string[] = []) => {
       const history = observeTarget(undefined, autoscaler, moment(0))
-      return autoscalerRule.assess(autoscaler, view({ now: 60, history, objects: [target], unseen }))
+      return autoscalerRule.assess(autoscaler, context({ now: 60, history, objects: [target], unseen }))
     }
 
     it('is ready while its target has none, and not once it has some: the condition is older than that', () => {

@@ -1,7 +1,8 @@
 import type { EventObject, Pod } from '../../src/cluster/objects.ts'
-import { examineContainer, type Finding, probesDueAt } from '../../src/lifecycle/container.ts'
-import { containersOf, observePod, observePodEvents, type PodSeen } from '../../src/lifecycle/history.ts'
+import { examineContainer, type Finding, probesDueAt } from '../../src/lifecycle/workloads/container.ts'
+import { containersOf, observePod, observePodEvents, type PodSeen } from '../../src/lifecycle/workloads/history.ts'
 import {
+  context,
   counted,
   crashLoopStatus,
   createContainer,
@@ -18,7 +19,6 @@ import {
   surroundings,
   terminated,
   type ViewOptions,
-  view,
   waiting,
 } from './builders.ts'
 
@@ -38,7 +38,7 @@ function examine(pod: Pod, { events = [], container = 'app', seen, ...options }:
   const at = containersOf(pod).find((each) => each.container.name === container)
   if (at === undefined) throw new Error(`The pod has no container ${container}.`)
   const objects = [pod, ...events]
-  return examineContainer(pod, at, history.containers.get(container), view({ ...options, objects, podHistories }))
+  return examineContainer(pod, at, history.containers.get(container), context({ ...options, objects, podHistories }))
 }
 
 const words = {
@@ -411,7 +411,7 @@ describe('a container that runs and is not ready', () => {
   it('has until then what its server said, on the clock of the runner', () => {
     const [at] = containersOf(notReady({ readinessProbe: {} }))
     if (at === undefined) throw new Error('The pod has no container.')
-    expect(probesDueAt(at, view({ serverOffsetMs: 3_000 }))).toBe(moment(38))
+    expect(probesDueAt(at, context({ serverOffsetMs: 3_000 }))).toBe(moment(38))
   })
 })
 

@@ -3,6 +3,7 @@ import { ruleOf } from '../../src/lifecycle/rules.ts'
 import {
   complete,
   condition,
+  context,
   crashLoopStatus,
   createBarePod,
   createContainer,
@@ -20,18 +21,17 @@ import {
   seenTarget,
   terminated,
   type ViewOptions,
-  view,
   waiting,
 } from './builders.ts'
 
 /** What a rule reads out of an object and its relatives, a minute after the gate began. */
 function judge(object: KubeObject, relatives: readonly KubeObject[] = [], options: ViewOptions = {}) {
   const history = seenTarget([0, object])
-  const { status, failure, patience } = ruleOf(object).assess(
+  const { status, failure, stallHold } = ruleOf(object).assess(
     object,
-    view({ now: 60, history, ...options, objects: [object, ...relatives] }),
+    context({ now: 60, history, ...options, objects: [object, ...relatives] }),
   )
-  return { status, failure: failure?.reason, patience }
+  return { status, failure: failure?.reason, stallHold }
 }
 
 function workload(kind: string, spec: object, status: object, generation = 2): KubeObject {
@@ -247,7 +247,7 @@ describe('while the kubelet', () => {
           },
         ),
       }),
-      { status: 'progressing', patience: 'probes are within the time they ask for' },
+      { status: 'progressing', stallHold: 'probes are within the time they ask for' },
     ],
     [
       'is not heard of (phase Unknown)',

@@ -7,9 +7,10 @@ import type {
   PodStatus,
   PodTemplate,
 } from '../../src/cluster/objects.ts'
-import { daemonSetRule } from '../../src/lifecycle/daemonset.ts'
+import { daemonSetRule } from '../../src/lifecycle/workloads/daemonset.ts'
 import {
   condition,
+  context,
   crashLoopStatus,
   createEvent,
   createPod,
@@ -22,7 +23,6 @@ import {
   seenPod,
   seenTarget,
   type ViewOptions,
-  view,
 } from './builders.ts'
 
 function createSet({ metadata, spec, status }: Overrides<DaemonSetSpec, DaemonSetStatus> = {}): DaemonSet {
@@ -78,7 +78,7 @@ function createNode(name: string, { ready = true, cordoned = false, createdAt = 
 
 function judge(set: DaemonSet, objects: readonly KubeObject[], options: ViewOptions = {}) {
   const all = [revision('old', 1), revision('new', 2), ...objects]
-  return daemonSetRule.assess(set, view({ now: 60, history: seenTarget([0, set]), ...options, objects: all }))
+  return daemonSetRule.assess(set, context({ now: 60, history: seenTarget([0, set]), ...options, objects: all }))
 }
 
 const nodes = [createNode('n1'), createNode('n2')]
@@ -257,7 +257,7 @@ describe('the present revision of a DaemonSet', () => {
     const set = createSet({ spec: { template }, status })
     return daemonSetRule.assess(
       set,
-      view({ now: 60, history: seenTarget([0, set]), podHistories, objects: [broken(3, 45), ...nodes, ...objects] }),
+      context({ now: 60, history: seenTarget([0, set]), podHistories, objects: [broken(3, 45), ...nodes, ...objects] }),
     )
   }
   const waiting = done(2, { updatedNumberScheduled: 0, numberReady: 0, numberAvailable: 0 })

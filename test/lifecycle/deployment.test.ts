@@ -1,8 +1,9 @@
 import type { Deployment, KubeObject, PodStatus } from '../../src/cluster/objects.ts'
-import { deploymentRule } from '../../src/lifecycle/deployment.ts'
+import { deploymentRule } from '../../src/lifecycle/workloads/deployment.ts'
 import {
   complete,
   condition,
+  context,
   crashLoopStatus,
   createDeployment,
   createEvent,
@@ -19,13 +20,12 @@ import {
   seenTarget,
   terminated,
   type ViewOptions,
-  view,
   waiting,
 } from './builders.ts'
 
 function assess(deployment: Deployment, objects: readonly KubeObject[], options: ViewOptions = {}) {
   const history = seenTarget([0, deployment])
-  return deploymentRule.assess(deployment, view({ now: 60, history, ...options, objects: [deployment, ...objects] }))
+  return deploymentRule.assess(deployment, context({ now: 60, history, ...options, objects: [deployment, ...objects] }))
 }
 
 const replicaSet = createReplicaSet()
@@ -371,8 +371,8 @@ describe('available pods of older revisions', () => {
 
   it('do not hide that a new one waits out minReadySeconds', () => {
     const look = (now: number) => assess(rolling({ minReadySeconds: 30 }), [oldSet, newSet, ...pods], { now })
-    expect(look(60)).toMatchObject({ patience: 'pods are ready and wait out minReadySeconds', recheckAt: moment(70) })
-    expect(look(70).patience).toBeUndefined()
+    expect(look(60)).toMatchObject({ stallHold: 'pods are ready and wait out minReadySeconds', recheckAt: moment(70) })
+    expect(look(70).stallHold).toBeUndefined()
   })
 })
 
@@ -455,15 +455,15 @@ describe('a Deployment is given time', () => {
     createDeployment({ spec, status: complete(1, { availableReplicas: 0, replicas: 2 }) })
 
   it('while its pods wait out minReadySeconds', () => {
-    expect(assess(deployment({ minReadySeconds: 120 }), [replicaSet, settled]).patience).toMatch('minReadySeconds')
-    expect(assess(deployment(), [replicaSet, settled]).patience).toBeUndefined()
+    expect(assess(deployment({ minReadySeconds: 120 }), [replicaSet, settled]).stallHold).toMatch('minReadySeconds')
+    expect(assess(deployment(), [replicaSet, settled]).stallHold).toBeUndefined()
   })
 
   it('while old pods are within their grace period, and not beyond', () => {
     const old = oldPod('o', readyStatus(-60), { deletionTimestamp: iso(90) })
     const look = (now: number) => assess(deployment(), [oldSet, replicaSet, settled, old], { now })
-    expect(look(60)).toMatchObject({ patience: 'a pod is within its grace period', recheckAt: moment(90) })
-    expect(look(90).patience).toBeUndefined()
+    expect(look(60)).toMatchObject({ stallHold: 'a pod is within its grace period', recheckAt: moment(90) })
+    expect(look(90).stallHold).toBeUndefined()
   })
 })
 
@@ -604,7 +604,7 @@ test.each([
 
 test('a Deployment whose ready pods are all available waits out no minReadySeconds', () => {
   const deployment = createDeployment({ spec: { minReadySeconds: 59 }, status: complete(1, { replicas: 2 }) })
-  expect(assess(deployment, [replicaSet, settled]).patience).toBeUndefined()
+  expect(assess(deployment, [replicaSet, settled]).stallHold).toBeUndefined()
 })
 
 test('a Deployment that is being deleted is never failed by that', () => {

@@ -2,6 +2,7 @@ import type { EventObject, KubeObject, Pod } from '../../src/cluster/objects.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
 import {
   condition,
+  context,
   createBarePod,
   createContainer,
   createEvent,
@@ -9,7 +10,6 @@ import {
   podStatus,
   running,
   seenTarget,
-  view,
   waiting,
 } from './builders.ts'
 
@@ -68,13 +68,13 @@ describe.each<[string, KubeObject, readonly EventObject[], object]>([
     'an autoscaler that took back its promise of a node',
     unscheduled,
     [event(unscheduled, 'TriggeredScaleUp', 'pool 1->2', 5), event(unscheduled, 'NotTriggerScaleUp', 'max size', 30)],
-    { patience: undefined },
+    { stallHold: undefined },
   ],
   [
     'an image that is being pulled again',
     creating,
     [event(creating, 'BackOff', 'Back-off', 5, 'app'), event(creating, 'Pulling', 'Pulling image', 30, 'app')],
-    { patience: 'an image is being pulled' },
+    { stallHold: 'an image is being pulled' },
   ],
 ])('%s', (_, object, events, expected) => {
   it.each([
@@ -84,8 +84,8 @@ describe.each<[string, KubeObject, readonly EventObject[], object]>([
     const rule = ruleOf(object)
     const assessment = rule.assess(
       object,
-      view({ now: 60, history: seenTarget([0, object]), objects: [object, ...seen] }),
+      context({ now: 60, history: seenTarget([0, object]), objects: [object, ...seen] }),
     )
-    expect({ patience: assessment.patience, problems: assessment.problems }).toMatchObject(expected)
+    expect({ stallHold: assessment.stallHold, problems: assessment.problems }).toMatchObject(expected)
   })
 })

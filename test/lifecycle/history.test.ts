@@ -6,7 +6,7 @@ import {
   observePod,
   observePodEvents,
   observeTarget,
-} from '../../src/lifecycle/history.ts'
+} from '../../src/lifecycle/workloads/history.ts'
 import {
   complete,
   counted,

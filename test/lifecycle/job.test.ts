@@ -1,7 +1,8 @@
 import type { Job, JobSpec, JobStatus, KubeObject } from '../../src/cluster/objects.ts'
-import { jobRule } from '../../src/lifecycle/job.ts'
+import { jobRule } from '../../src/lifecycle/workloads/job.ts'
 import {
   condition,
+  context,
   crashLoopStatus,
   createContainer,
   createPod,
@@ -18,7 +19,6 @@ import {
   seenTarget,
   terminated,
   type ViewOptions,
-  view,
   waiting,
 } from './builders.ts'
 
@@ -46,7 +46,7 @@ function withDismissedSidecar(exitCode: number) {
 }
 
 function judge(job: Job, objects: readonly KubeObject[] = [], options: ViewOptions = {}) {
-  return jobRule.assess(job, view({ now: 60, history: seenTarget([0, job]), ...options, objects }))
+  return jobRule.assess(job, context({ now: 60, history: seenTarget([0, job]), ...options, objects }))
 }
 
 describe('a Job', () => {
@@ -98,7 +98,7 @@ describe('a Job', () => {
   })
 
   it('is given time while a container runs', () => {
-    expect(judge(createJob({ status: { active: 1 } }), [jobPod()]).patience).toBe('its containers are running')
+    expect(judge(createJob({ status: { active: 1 } }), [jobPod()]).stallHold).toBe('its containers are running')
   })
 
   it.each([
@@ -185,7 +185,7 @@ describe('a Job is given time', () => {
   const active = createJob({ spec: { completions: 2 }, status: { active: 1, succeeded: 1 } })
 
   it('not by a pod that has done its work while another does not start', () => {
-    expect(judge(active, [completed, pending]).patience).toBeUndefined()
+    expect(judge(active, [completed, pending]).stallHold).toBeUndefined()
   })
 
   it('while an init container runs', () => {
@@ -193,7 +193,7 @@ describe('a Job is given time', () => {
     const initContainerStatuses = [createStatus({ name: 'fetch', state: running(1) })]
     const status = podStatus({ state: waiting('PodInitializing') }, { phase: 'Pending', initContainerStatuses })
     const pod = createPod({ metadata: { name: 'migrate-a' }, spec, status }, createJob())
-    expect(judge(createJob({ status: { active: 1 } }), [pod]).patience).toBe('its containers are running')
+    expect(judge(createJob({ status: { active: 1 } }), [pod]).stallHold).toBe('its containers are running')
   })
 
   it('not while only a sidecar of it runs', () => {
@@ -204,7 +204,7 @@ describe('a Job is given time', () => {
     const initContainerStatuses = [createStatus({ name: 'proxy', state: running(1), ready: true, started: true })]
     const status = podStatus({ state: waiting('ErrImagePull') }, { phase: 'Pending', initContainerStatuses })
     const pod = createPod({ metadata: { name: 'migrate-a' }, spec, status }, createJob())
-    expect(judge(createJob({ status: { active: 1 } }), [pod]).patience).toBeUndefined()
+    expect(judge(createJob({ status: { active: 1 } }), [pod]).stallHold).toBeUndefined()
   })
 
   // Complete and Failed wait for them (enactJobFinished, pkg/controller/job), as does podReplacementPolicy Failed.
@@ -218,9 +218,9 @@ describe('a Job is given time', () => {
     })
     expect(judge(met, [completed, leaving])).toMatchObject({
       status: 'progressing',
-      patience: 'a pod is within its grace period',
+      stallHold: 'a pod is within its grace period',
       recheckAt: moment(90),
     })
-    expect(judge(met, [completed, leaving], { now: 100 }).patience).toBeUndefined()
+    expect(judge(met, [completed, leaving], { now: 100 }).stallHold).toBeUndefined()
   })
 })

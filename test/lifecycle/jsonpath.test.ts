@@ -1,4 +1,4 @@
-import { compileJsonPath } from '../../src/lifecycle/jsonpath.ts'
+import { compileJsonPath } from '../../src/lifecycle/custom/jsonpath.ts'
 
 const object = {
   status: {

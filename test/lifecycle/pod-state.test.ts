@@ -1,7 +1,8 @@
 import type { ContainerStatus, EventObject, Pod } from '../../src/cluster/objects.ts'
-import { examinePod } from '../../src/lifecycle/pod-state.ts'
+import { examinePod } from '../../src/lifecycle/workloads/pod-state.ts'
 import {
   condition,
+  context,
   createContainer,
   createEvent,
   createPod,
@@ -11,7 +12,6 @@ import {
   podStatus,
   running,
   terminated,
-  view,
   waiting,
 } from './builders.ts'
 
@@ -34,7 +34,7 @@ function createTrio(statuses: Partial<Record<'i' | 'app' | 'b', Partial<Containe
 }
 
 function examine(pod: Pod, ...events: readonly EventObject[]) {
-  return examinePod(pod, view({ now: 60, objects: [pod, ...events] }))
+  return examinePod(pod, context({ now: 60, objects: [pod, ...events] }))
 }
 
 const ended = { state: terminated(0, 5) }
@@ -174,18 +174,18 @@ describe('a pod of several containers', () => {
   it('is given time while one of its images is being pulled', () => {
     const pod = createTrio({ i: ended, app: runs, b: {} })
     const pulling = createEvent(pod, { container: 'b', reason: 'Pulling' })
-    expect(examine(pod, pulling).patience).toBe('an image is being pulled')
+    expect(examine(pod, pulling).stallHold).toBe('an image is being pulled')
     expect(
-      examine(createTrio({ i: ended, app: runs, b: { state: waiting('ImagePullBackOff') } }), pulling).patience,
+      examine(createTrio({ i: ended, app: runs, b: { state: waiting('ImagePullBackOff') } }), pulling).stallHold,
     ).toBeUndefined()
     expect(
-      examine(createTrio({ i: ended, app: runs, b: { state: terminated(1, 5) } }), pulling).patience,
+      examine(createTrio({ i: ended, app: runs, b: { state: terminated(1, 5) } }), pulling).stallHold,
     ).toBeUndefined()
   })
 
   it('is given time while one of its probes has some left', () => {
     const containers = [createContainer(), createContainer({ name: 'b', readinessProbe: { initialDelaySeconds: 60 } })]
-    expect(examine(createTrio({ i: ended, app: { ...runs, ready: true }, b: runs }, { containers })).patience).toBe(
+    expect(examine(createTrio({ i: ended, app: { ...runs, ready: true }, b: runs }, { containers })).stallHold).toBe(
       'probes are within the time they ask for',
     )
   })
@@ -230,8 +230,8 @@ describe('a pod with an image volume', () => {
     createEvent(pod, { reason, firstTimestamp: iso(at), lastTimestamp: iso(at) })
 
   it('is given time while that is being pulled, and not once it was', () => {
-    expect(examinePod(pod, view({ objects: [event('Pulling', 1)] })).patience).toBe('an image is being pulled')
+    expect(examinePod(pod, context({ objects: [event('Pulling', 1)] })).stallHold).toBe('an image is being pulled')
     const pulled = [event('Pulling', 1), event('Pulled', 9)]
-    expect(examinePod(pod, view({ objects: pulled })).patience).toBeUndefined()
+    expect(examinePod(pod, context({ objects: pulled })).stallHold).toBeUndefined()
   })
 })

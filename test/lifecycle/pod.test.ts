@@ -1,7 +1,8 @@
 import type { EventObject, Pod } from '../../src/cluster/objects.ts'
-import { podRule } from '../../src/lifecycle/pod.ts'
+import { podRule } from '../../src/lifecycle/workloads/pod.ts'
 import {
   condition,
+  context,
   crashLoopStatus,
   createBarePod,
   createContainer,
@@ -15,12 +16,11 @@ import {
   seenPod,
   terminated,
   type ViewOptions,
-  view,
   waiting,
 } from './builders.ts'
 
 function assess(pod: Pod, { events = [], objects = [], ...options }: ViewOptions & { events?: EventObject[] } = {}) {
-  return podRule.assess(pod, view({ ...options, objects: [pod, ...objects, ...events] }))
+  return podRule.assess(pod, context({ ...options, objects: [pod, ...objects, ...events] }))
 }
 
 const going = { deletionTimestamp: iso(30) }
@@ -357,12 +357,12 @@ describe('what is wrong with a pod before its containers exist', () => {
 })
 
 describe('a pod is given time', () => {
-  const patience = (pod: Pod, now: number, ...events: EventObject[]) => assess(pod, { now, events }).patience
+  const stallHold = (pod: Pod, now: number, ...events: EventObject[]) => assess(pod, { now, events }).stallHold
   const creating = createBarePod({ status: { phase: 'Pending', containerStatuses: [createStatus()] } })
   const pulling = createEvent(creating, { container: 'app', reason: 'Pulling', type: 'Normal' })
 
   it('while an image is being pulled', () => {
-    expect(patience(creating, 300, pulling)).toBe('an image is being pulled')
+    expect(stallHold(creating, 300, pulling)).toBe('an image is being pulled')
   })
 
   it('but not once the pull was refused', () => {
@@ -371,20 +371,20 @@ describe('a pod is given time', () => {
       reason: 'Failed',
       message: 'Failed to pull image "x": no',
     })
-    expect(patience(creating, 300, pulling, refused)).toBeUndefined()
+    expect(stallHold(creating, 300, pulling, refused)).toBeUndefined()
   })
 
   it('nor once it was pulled', () => {
     expect(
-      patience(creating, 300, pulling, createEvent(creating, { container: 'app', reason: 'Pulled' })),
+      stallHold(creating, 300, pulling, createEvent(creating, { container: 'app', reason: 'Pulled' })),
     ).toBeUndefined()
   })
 
   it('while it is inside its probe arithmetic, and not beyond', () => {
     const spec = { containers: [createContainer({ readinessProbe: {} })] }
     const pod = createBarePod({ spec, status: podStatus({ state: running(10), started: true }) })
-    expect(patience(pod, 40)).toBe('probes are within the time they ask for')
-    expect(patience(pod, 41)).toBeUndefined()
+    expect(stallHold(pod, 40)).toBe('probes are within the time they ask for')
+    expect(stallHold(pod, 41)).toBeUndefined()
   })
 
   it.each([
@@ -394,7 +394,7 @@ describe('a pod is given time', () => {
   ])('when an autoscaler says %s: %s', (reason, given) => {
     const unschedulable = condition('PodScheduled', 'False', { reason: 'Unschedulable' })
     const pod = createBarePod({ spec: { nodeName: '' }, status: { phase: 'Pending', conditions: [unschedulable] } })
-    expect(patience(pod, 300, createEvent(pod, { reason, type: 'Normal' })) !== undefined).toBe(given)
+    expect(stallHold(pod, 300, createEvent(pod, { reason, type: 'Normal' })) !== undefined).toBe(given)
   })
 })
 

@@ -1,9 +1,10 @@
 import type { Pod, PodStatus } from '../../src/cluster/objects.ts'
 import type { Problem } from '../../src/lifecycle/assessment.ts'
-import { byImportance, examinePods, settledByPods } from '../../src/lifecycle/pods.ts'
+import { byImportance, examinePods, settledByPods } from '../../src/lifecycle/workloads/pods.ts'
 import {
   complete,
   condition,
+  context,
   crashLoopStatus,
   createContainer,
   createDeployment,
@@ -18,7 +19,6 @@ import {
   seenTarget,
   terminated,
   type ViewOptions,
-  view,
   waiting,
 } from './builders.ts'
 
@@ -27,7 +27,7 @@ function pod(name: string, status: PodStatus = {}, metadata: object = {}): Pod {
 }
 
 function examine(pods: readonly Pod[], options: ViewOptions = {}) {
-  return examinePods(pods, view({ now: 60, ...options, objects: pods }))
+  return examinePods(pods, context({ now: 60, ...options, objects: pods }))
 }
 
 const neverPull = podStatus({ state: waiting('ErrImageNeverPull') }, { phase: 'Pending' })
@@ -125,19 +125,19 @@ describe('all pods have settled', () => {
     ['when none is wanted and none is there', [], 0, true],
   ])('%s', (_, statuses, replicas, done) => {
     const state = examine(statuses.map((status, index) => pod(`p${index}`, status)))
-    expect(settledByPods(state, replicas, view({ now: 60 })).done).toBe(done)
+    expect(settledByPods(state, replicas, context({ now: 60 })).done).toBe(done)
   })
 
   it('though one that the controller counts cannot be seen, when nothing has moved for the settle time', () => {
     const history = seenTarget([50, createDeployment({ status: complete(2) })])
-    const settled = (now: number) => settledByPods(examine([pod('a', readyStatus(1))]), 2, view({ now, history }))
+    const settled = (now: number) => settledByPods(examine([pod('a', readyStatus(1))]), 2, context({ now, history }))
     expect(settled(59)).toEqual({ done: false, at: moment(60) })
     expect(settled(60)).toEqual({ done: true })
   })
 
   it('at the moment when the first of them may have', () => {
     const state = examine([pod('a', readyStatus(58)), pod('b', readyStatus(55))])
-    expect(settledByPods(state, 2, view({ now: 60 }))).toEqual({ done: false, at: moment(65) })
+    expect(settledByPods(state, 2, context({ now: 60 }))).toEqual({ done: false, at: moment(65) })
   })
 })
 
@@ -192,8 +192,8 @@ test('pods are given time as long as one of them has a reason to take it', () =>
     spec: probed,
     status: podStatus({ state: running(50), started: true }),
   })
-  expect(examine([pod('a', readyStatus(1)), slow]).patience).toBeDefined()
-  expect(examine([pod('a', readyStatus(1))]).patience).toBeUndefined()
+  expect(examine([pod('a', readyStatus(1)), slow]).stallHold).toBeDefined()
+  expect(examine([pod('a', readyStatus(1))]).stallHold).toBeUndefined()
 })
 
 test('an unschedulable pod has passed no milestone', () => {

@@ -1,7 +1,8 @@
 import type { KubeObject, ReplicaSet } from '../../src/cluster/objects.ts'
-import { replicaSetRule } from '../../src/lifecycle/replicaset.ts'
+import { replicaSetRule } from '../../src/lifecycle/workloads/replicaset.ts'
 import {
   condition,
+  context,
   crashLoopStatus,
   createPod,
   createReplicaSet,
@@ -10,7 +11,6 @@ import {
   readyStatus,
   seenTarget,
   type ViewOptions,
-  view,
 } from './builders.ts'
 
 const numbers = { observedGeneration: 1, replicas: 1, readyReplicas: 1, availableReplicas: 1 }
@@ -20,7 +20,7 @@ const settled = createPod({ status: readyStatus(1) }, own)
 function assess(set: ReplicaSet, objects: readonly KubeObject[] = [settled], options: ViewOptions = {}) {
   return replicaSetRule.assess(
     set,
-    view({ now: 60, history: seenTarget([0, set]), ...options, objects: [set, ...objects] }),
+    context({ now: 60, history: seenTarget([0, set]), ...options, objects: [set, ...objects] }),
   )
 }
 
@@ -105,7 +105,7 @@ describe('a ReplicaSet of its own is given time', () => {
       undefined,
     )
     expect(assess(slow)).toMatchObject({
-      patience: 'pods are ready and wait out minReadySeconds',
+      stallHold: 'pods are ready and wait out minReadySeconds',
       recheckAt: moment(601),
     })
   })
@@ -115,7 +115,7 @@ describe('a ReplicaSet of its own is given time', () => {
     const leaving = { ...rest, metadata: { ...metadata, name: 'l', uid: 'l-uid', deletionTimestamp: iso(90) } }
     const short = withStatus({ replicas: 0, readyReplicas: 0, availableReplicas: 0 })
     expect(assess(short, [leaving])).toMatchObject({
-      patience: 'a pod is within its grace period',
+      stallHold: 'a pod is within its grace period',
       recheckAt: moment(90),
     })
   })

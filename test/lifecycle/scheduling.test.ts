@@ -1,4 +1,4 @@
-import { schedulerWords } from '../../src/lifecycle/scheduling.ts'
+import { schedulerWords } from '../../src/lifecycle/workloads/scheduling.ts'
 
 describe("the scheduler's message about a pod that no node takes", () => {
   it.each([

@@ -1,10 +1,11 @@
 import type { EndpointSlice, KubeObject, Pod, Service } from '../../src/cluster/objects.ts'
 import type { Check } from '../../src/lifecycle/assessment.ts'
-import { walkChecklist } from '../../src/lifecycle/service-checklist.ts'
-import type { Workload } from '../../src/lifecycle/service-pods.ts'
+import { walkChecklist } from '../../src/lifecycle/network/service-checklist.ts'
+import type { Workload } from '../../src/lifecycle/network/service-pods.ts'
 import { cpuMs } from '../support/cpu.ts'
 import {
   condition,
+  context,
   crashLoopStatus,
   createContainer,
   createDeployment,
@@ -12,7 +13,6 @@ import {
   createTemplate,
   readyStatus,
   type ViewOptions,
-  view,
 } from './builders.ts'
 
 function createService(spec: object = {}, metadata: object = {}): Service {
@@ -42,7 +42,7 @@ function walk(service: Service, around: Around) {
   const { workloads = [], slices = [], options = {} } = around
   const pods = 'pods' in around ? around.pods : []
   const objects: readonly KubeObject[] = [...(pods ?? []), ...workloads]
-  const finding = walkChecklist(service, { pods, workloads, slices }, view({ now: 60, ...options, objects }))
+  const finding = walkChecklist(service, { pods, workloads, slices }, context({ now: 60, ...options, objects }))
   return { ...finding, lines: finding.checks.map(line) }
 }
 

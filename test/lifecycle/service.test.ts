@@ -1,7 +1,8 @@
 import type { EndpointSlice, KubeObject, Pod, Service } from '../../src/cluster/objects.ts'
-import { serviceRule } from '../../src/lifecycle/service.ts'
+import { serviceRule } from '../../src/lifecycle/network/service.ts'
 import {
   condition,
+  context,
   createContainer,
   createDeployment,
   createPod,
@@ -13,7 +14,6 @@ import {
   seenTarget,
   terminated,
   type ViewOptions,
-  view,
 } from './builders.ts'
 
 function createService(spec: object = {}, status: Service['status'] = {}): Service {
@@ -51,7 +51,7 @@ function webPod(name: string, status = readyStatus(1), metadata: object = {}): P
 }
 
 function judge(service: Service, objects: readonly KubeObject[] = [], options: ViewOptions = {}) {
-  return serviceRule.assess(service, view({ now: 60, history: seenTarget([0, service]), ...options, objects }))
+  return serviceRule.assess(service, context({ now: 60, history: seenTarget([0, service]), ...options, objects }))
 }
 
 const a = webPod('a')

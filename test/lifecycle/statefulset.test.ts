@@ -5,8 +5,9 @@ import type {
   StatefulSetSpec,
   StatefulSetStatus,
 } from '../../src/cluster/objects.ts'
-import { statefulSetRule } from '../../src/lifecycle/statefulset.ts'
+import { statefulSetRule } from '../../src/lifecycle/workloads/statefulset.ts'
 import {
+  context,
   crashLoopStatus,
   createEvent,
   createPod,
@@ -19,7 +20,6 @@ import {
   seenPod,
   seenTarget,
   type ViewOptions,
-  view,
 } from './builders.ts'
 
 function createSet({ metadata, spec, status }: Overrides<StatefulSetSpec, StatefulSetStatus> = {}): StatefulSet {
@@ -43,7 +43,7 @@ function dbPod(name: string, status: PodStatus, revision = 'db-new') {
 }
 
 function judge(set: StatefulSet, objects: readonly KubeObject[], options: ViewOptions = {}) {
-  return statefulSetRule.assess(set, view({ now: 60, history: seenTarget([0, set]), ...options, objects }))
+  return statefulSetRule.assess(set, context({ now: 60, history: seenTarget([0, set]), ...options, objects }))
 }
 
 const pods = [dbPod('db-0', readyStatus(1)), dbPod('db-1', readyStatus(2))]
@@ -125,7 +125,7 @@ it('a StatefulSet tells of a pod that does not go, and that it waits for', () =>
     status: 'progressing',
     problems: [{ reason: 'pod-stuck', class: 'slow', subject: 'pod/db-1' }],
   })
-  expect(assessment.patience).toBeUndefined()
+  expect(assessment.stallHold).toBeUndefined()
 })
 
 describe('a StatefulSet whose pods were denied', () => {

@@ -1,5 +1,5 @@
 import type { PodTemplate } from '../../src/cluster/objects.ts'
-import { isFollowedChange, isSameTemplate } from '../../src/lifecycle/template.ts'
+import { isFollowedChange, isSameTemplate } from '../../src/lifecycle/workloads/template.ts'
 import { createContainer, createTemplate } from './builders.ts'
 
 function withApp(container: object, rest: object = {}): PodTemplate {

@@ -3,6 +3,7 @@ import { ruleOf } from '../../src/lifecycle/rules.ts'
 import {
   complete,
   condition,
+  context,
   crashLoopStatus,
   createBarePod,
   createDeployment,
@@ -11,7 +12,6 @@ import {
   iso,
   seenPod,
   seenTarget,
-  view,
 } from './builders.ts'
 
 const leaving = { deletionTimestamp: iso(20), finalizers: ['example.com/hold'] }
@@ -28,7 +28,7 @@ function create(apiVersion: string, kind: string, status: object, spec: object =
 
 function assess(object: KubeObject, related: readonly KubeObject[] = [], podHistories = new Map()) {
   const history = seenTarget([0, object])
-  return ruleOf(object).assess(object, view({ now: 60, history, objects: [object, ...related], podHistories }))
+  return ruleOf(object).assess(object, context({ now: 60, history, objects: [object, ...related], podHistories }))
 }
 
 const rejected = condition('Accepted', 'False', {

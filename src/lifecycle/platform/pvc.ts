@@ -1,0 +1,186 @@
+import type { WatchRequest } from '../../cluster/feed.ts'
+import type { EventObject, KubeObject, PersistentVolumeClaim, Pod } from '../../cluster/objects.ts'
+import { milestonesOf } from '../../plan/milestones.ts'
+import type { Assessment, Problem } from '../assessment.ts'
+import { conditionWords, presentConditions } from '../conditions.ts'
+import { conclude, createdMilestone, nameOf, type Rule } from '../rule.ts'
+import type { RuleContext } from '../rule-context.ts'
+import { proveReported } from './condition-problems.ts'
+
+/**
+ * A PersistentVolumeClaim: https://kubernetes.io/docs/concepts/storage/persistent-volumes/
+ *
+ * Ready when Bound, or when nothing uses it and its class binds only for its first consumer (WaitForFirstConsumer): then
+ * nobody can wait for it. A resize that is under way may need another pod, and is told. Terminal: Lost for 30 s, its volume
+ * is gone.
+ */
+export const claimRule: Rule = {
+  milestones: milestonesOf({ apiVersion: 'v1', kind: 'PersistentVolumeClaim' }),
+  concernedBy: ['Pod', 'StorageClass'],
+  isConcernedBy: (claim, other) => other.kind !== 'Pod' || isUsedBy(claim, other as Pod),
+  relatives: (object) => [{ apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass' }, podRequest(object)],
+  failures: (object) => ((object as PersistentVolumeClaim).status?.phase === 'Lost' ? [lost] : []),
+  assess: (object, context) => assessClaim(object as PersistentVolumeClaim, context),
+}
+
+const lost = 'phase=Lost'
+/**
+ * A Lost claim is bound again when its volume is restored, at the controller's next look: every 15 s (syncBoundClaim,
+ * pkg/controller/volume/persistentvolume).
+ */
+const lostMs = 30_000
+
+/** `Resizing`, `FileSystemResizePending`, `ModifyingVolume` (PersistentVolumeClaimConditionType). */
+const resizing = /Resiz|ModifyingVolume|ModifyVolume/
+
+function podRequest({ metadata: { namespace } }: KubeObject): WatchRequest {
+  return { apiVersion: 'v1', kind: 'Pod', ...(namespace === undefined ? {} : { namespace }) }
+}
+
+function assessClaim(claim: PersistentVolumeClaim, context: RuleContext): Assessment {
+  const phase = claim.status?.phase ?? 'Pending'
+  const isBound = phase === 'Bound'
+  const consumers = consumersOf(claim, context)
+  const isLate = waitsForConsumer(claim, context)
+  const isWaiting = phase === 'Pending' && isLate && !hasConsumer(claim, consumers, context)
+  const volume = claim.spec?.volumeName ?? ''
+  const problems = isBound || isWaiting ? [] : [problemOf(claim, phase, context)]
+  const failure = problems.find(({ proven }) => proven)
+  return conclude(claim, context, {
+    ready: isBound || isWaiting,
+    readyMessage: isBound
+      ? `bound to ${volume === '' ? 'its volume' : volume}`
+      : 'waits for its first consumer, and nothing uses it yet',
+    milestones: [
+      createdMilestone,
+      isWaiting
+        ? { name: 'provisioned', state: 'skipped', message: 'provisioned for its first consumer' }
+        : {
+            name: 'provisioned',
+            state: isBound || volume !== '' ? 'done' : 'open',
+            message: volume === '' ? 'waiting for a volume' : `volume ${volume}`,
+          },
+      isWaiting
+        ? { name: 'bound', state: 'skipped', message: 'bound for its first consumer' }
+        : { name: 'bound', state: isBound ? 'done' : 'open', message: isBound ? 'bound' : `phase ${phase}` },
+    ],
+    problems,
+    ...(failure === undefined ? {} : { failure }),
+    ...(isBound || isScheduled(claim) || !isLate ? {} : { awaits: consumers.map(nameOf) }),
+    notes: presentConditions(claim).flatMap((each) =>
+      each.status === 'True' && resizing.test(each.type) ? [conditionWords(each)] : [],
+    ),
+  })
+}
+
+/**
+ * The problem of a claim that keeps a pod from being scheduled, by the latest event about the claim: nobody need watch
+ * claims for that. Undefined where no event says that one of the pod's claims could not be bound.
+ */
+export function unboundClaim(pod: Pod, context: RuleContext): Problem | undefined {
+  const { namespace } = pod.metadata
+  for (const name of claimsOf(pod)) {
+    const metadata = { name, ...(namespace === undefined ? {} : { namespace }) }
+    const event = context
+      .events({ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata })
+      .findLast(({ reason = '' }) => bindingFailures.has(reason) || reason === 'ProvisioningSucceeded')
+    if (event === undefined || event.reason === 'ProvisioningSucceeded') continue
+    const firstSeenAt = context.time(event.firstTimestamp ?? event.eventTime) ?? context.now
+    return pendingProblem(name, event.message, firstSeenAt)
+  }
+  return undefined
+}
+
+/** Whether an event may explain a problem of a pod although it is not about the pod: one of its claims is not bound. */
+export function mayExplain({ involvedObject }: EventObject, { reason, message }: Problem): boolean {
+  return involvedObject?.kind === 'PersistentVolumeClaim' && reason === 'unschedulable' && waitsForClaims.test(message)
+}
+
+/** The words of the scheduler about a pod that waits for its claims (pkg/scheduler/framework/plugins/volumebinding). */
+export const waitsForClaims = /PersistentVolumeClaims/
+
+/**
+ * The events of the binder and of provisioners about a claim without a volume, or without the volume that it names;
+ * FailedBinding is often a Normal event.
+ */
+const bindingFailures: ReadonlySet<string> = new Set(['FailedBinding', 'ProvisioningFailed', 'VolumeMismatch'])
+
+function problemOf(claim: PersistentVolumeClaim, phase: string, context: RuleContext): Problem {
+  const { name } = claim.metadata
+  const said = context.events(claim).findLast(({ reason = '' }) => bindingFailures.has(reason))?.message
+  const pending = pendingProblem(name, said, context.history.firstSeenAt)
+  if (phase === 'Lost') {
+    const since = context.history.failures.get(lost) ?? context.now
+    const message = 'has lost its volume'
+    const proof = proveReported(since, lostMs, context.now)
+    return { ...pending, reason: 'claim-lost', class: 'terminal', message, firstSeenAt: since, ...proof }
+  }
+  const volume = claim.spec?.volumeName ?? ''
+  return volume === '' || said !== undefined
+    ? pending
+    : { ...pending, message: `is not bound to volume ${volume}, which it names` }
+}
+
+function pendingProblem(name: string, why: string | undefined, firstSeenAt: number): Problem {
+  return {
+    reason: 'claim-pending',
+    class: 'slow',
+    subject: `persistentvolumeclaim/${name}`,
+    message: `is not bound${why === undefined ? '' : `: ${why}`}`,
+    count: 1,
+    firstSeenAt,
+    proven: false,
+  }
+}
+
+/**
+ * By its class, or, where classes may not be read, by the event that the binder writes. A claim that names its volume is
+ * bound without delay, whatever its class (syncUnboundClaim, pkg/controller/volume/persistentvolume).
+ */
+function waitsForConsumer(claim: PersistentVolumeClaim, context: RuleContext): boolean {
+  if ((claim.spec?.volumeName ?? '') !== '') return false
+  const classes = context.list('StorageClass', undefined) as readonly (KubeObject & { volumeBindingMode?: string })[]
+  const storageClass = classes.find(({ metadata }) => metadata.name === claim.spec?.storageClassName)
+  if (storageClass !== undefined) return storageClass.volumeBindingMode === 'WaitForFirstConsumer'
+  return context.events(claim).some(({ reason }) => binderReasons.has(reason ?? ''))
+}
+
+/** What the binder says of a claim whose class waits for a consumer (pkg/controller/volume/events). */
+const binderReasons = new Set(['WaitForFirstConsumer', 'WaitForPodScheduled'])
+
+/**
+ * Whether a pod uses it: by the node that the scheduler chose for it, by the pods that are not done, or, where pods may not
+ * be read, by the binder's event about the pod that it waits for.
+ */
+function hasConsumer(claim: PersistentVolumeClaim, consumers: readonly Pod[], context: RuleContext): boolean {
+  if (isScheduled(claim)) return true
+  if (context.knowledge(podRequest(claim)) !== 'complete')
+    return (
+      context.events(claim).findLast(({ reason }) => binderReasons.has(reason ?? ''))?.reason === 'WaitForPodScheduled'
+    )
+  return consumers.length > 0
+}
+
+/** The scheduler has chosen a node for it: from now on it waits for its provisioner alone. */
+function isScheduled({ metadata }: PersistentVolumeClaim): boolean {
+  return metadata.annotations?.['volume.kubernetes.io/selected-node'] !== undefined
+}
+
+/** The pods that use it and are not done. */
+function consumersOf(claim: PersistentVolumeClaim, context: RuleContext): readonly Pod[] {
+  return (context.list('Pod', claim.metadata.namespace) as readonly Pod[]).filter(
+    (pod) => pod.status?.phase !== 'Succeeded' && pod.status?.phase !== 'Failed' && isUsedBy(claim, pod),
+  )
+}
+
+function isUsedBy({ metadata }: KubeObject, pod: Pod): boolean {
+  return claimsOf(pod).includes(metadata.name)
+}
+
+/** The names of the claims that the volumes of a pod are made from: those that it names, and those that are made for it. */
+function claimsOf({ metadata, spec }: Pod): readonly string[] {
+  return (spec?.volumes ?? []).flatMap(
+    ({ persistentVolumeClaim, ephemeral, name }) =>
+      persistentVolumeClaim?.claimName ?? (ephemeral === undefined ? [] : `${metadata.name}-${name}`),
+  )
+}

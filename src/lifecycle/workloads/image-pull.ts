@@ -1,0 +1,127 @@
+import type { EventObject } from '../../cluster/objects.ts'
+
+export type PullReason =
+  | 'image-not-found'
+  | 'image-unauthorized'
+  | 'image-rate-limited'
+  | 'image-registry-unreachable'
+  | 'image-platform-missing'
+  | 'image-pull-failed'
+
+/** The HTTP statuses that runtimes pass on, and what each means. */
+const httpStatuses: readonly (readonly [PullReason, RegExp])[] = [
+  ['image-rate-limited', /\b429\b/],
+  ['image-unauthorized', /\b40[13]\b/],
+  ['image-registry-unreachable', /\b(?:407|50\d|52\d)\b/],
+]
+
+/**
+ * What a failed pull means, from the words of containerd, CRI-O and Docker. The order matters: a node that cannot unpack a
+ * layer writes paths and sizes that may contain any word or number; a status says more than the text behind it; and
+ * Docker Hub answers "pull access denied … may require authorization" for a repository that does not exist as well as for
+ * one that is private.
+ *
+ * `manifest unknown` and `name unknown` are the registry's own codes
+ * (https://github.com/opencontainers/distribution-spec/blob/main/spec.md#error-codes).
+ */
+const wordings: readonly (readonly [PullReason, RegExp])[] = [
+  [
+    'image-platform-missing',
+    /no match for (?:current )?platform|in the manifest list entries|no image found in (?:manifest list|image index) for/i,
+  ],
+  [
+    'image-pull-failed',
+    /no space left on device|read-only file system|(?:extract|register|unpack) (?:layer|image on snapshotter)|ApplyLayer|failed commit on ref|failed size validation|pull QPS exceeded/i,
+  ],
+  ['image-rate-limited', /too many requests|toomanyrequests|rate limit|quota exceeded/i],
+  ...httpStatuses,
+  [
+    'image-unauthorized',
+    /\b(?:unauthorized|unauthenticated|denied)\b|authentication required|authorization failed|no basic auth credentials|authorization token has expired|signature ?validation ?failed/i,
+  ],
+  ['image-not-found', /\b(?:manifest|name) unknown\b/i],
+  [
+    'image-registry-unreachable',
+    /connection refused|no such host|i\/o timeout|TLS handshake|x509|certificate|HTTP response to HTTPS client|deadline exceeded|Client\.Timeout|timed out|timeout awaiting|name resolution|connection reset|connection lost|network is unreachable|no route to host|cannot assign requested address|server misbehaving|stream error|\bEOF\b|Registry ?Unavailable/i,
+  ],
+]
+
+/** A proxy that refuses to connect answers with the text of its status alone, in place of the registry. */
+const refusedByProxy = /(?:Head|Get|Post) "": (?:Forbidden|Unauthorized)\b|proxy authentication required|proxyconnect/i
+
+/** CRI-O passes on a whole page of HTML where it expected the answer of a registry: only its status counts. */
+const statusOfPage = /\bStatusCode: (\d{3})\b/
+
+/** What comes before "not found" when it is the whole answer: the image's name, where it is not in quotes. */
+const notFoundAlone = /^(?:[a-z0-9][\w.-]*[/:@][\w./:@-]*: )?not found$/i
+
+/** More than this is no message of a runtime. The API server itself allows events 1 KiB. */
+const longestMessage = 8_192
+
+/** Classifies the words of a failed pull. */
+export function pullReason(message: string): PullReason {
+  const words = withoutNames(message.slice(0, longestMessage))
+  const page = statusOfPage.exec(words)?.[1]
+  if (page !== undefined) return reasonIn(httpStatuses, page)
+  if (refusedByProxy.test(words)) return 'image-registry-unreachable'
+  return notFoundAlone.test(withoutWrappers(words)) ? 'image-not-found' : reasonIn(wordings, words)
+}
+
+function reasonIn(table: typeof wordings, words: string): PullReason {
+  return table.find(([, pattern]) => pattern.test(words))?.[0] ?? 'image-pull-failed'
+}
+
+/** More quoted names than this are no message of a runtime either. */
+const mostNames = 50
+
+/** The message without the image's name, which may hold any word: `registry/denied/app:404` is a valid one. */
+function withoutImage(message: string): string {
+  const quoted = [...message.matchAll(/"([^"]+)"/g)].map(([, name = '']) => name).filter((name) => name.length > 2)
+  return [...new Set(quoted)]
+    .slice(0, mostNames)
+    .sort((a, b) => b.length - a.length)
+    .reduce((words, name) => words.replaceAll(name, ''), message)
+}
+
+/** Where runtimes name tags, hosts and ports without quotes: they may hold any word too, and any number. */
+const unquotedNames =
+  /\[manifests [^\]]*\]|reading manifest \S+ in \S+|manifest for \S+|repository \S+ not found|with (?:name|id) '[^']*'|from host \S+|lookup \S+|pinging (?:container|docker) registry \S+|(?:https?|docker):\/\/\S+|(?:dial|read|write) tcp \S+|sha256:[0-9a-f]+/gi
+
+/** The message without all that is only a name in it. */
+function withoutNames(message: string): string {
+  return withoutImage(message).replace(unquotedNames, '')
+}
+
+/** What kubelet and runtime write before the answer of the registry, one layer at a time. */
+const wrapper =
+  /^[\s:]*(?:Back-off pulling image ""|ErrImagePull|Failed to pull image ""|rpc error: code = \w+ desc =|failed to pull and unpack image ""|failed to resolve (?:reference|image)(?: "")?|Error response from daemon)/i
+
+function withoutWrappers(words: string): string {
+  let rest = words
+  while (wrapper.test(rest)) rest = rest.replace(wrapper, '')
+  return rest.replace(/^[\s:]+/, '').trim()
+}
+
+/** The kubelet's event for one refused attempt; "Error: ErrImagePull" follows it and would count it twice. */
+export function isPullRefusal(event: EventObject): boolean {
+  return event.reason === 'Failed' && /^Failed to pull image/i.test(event.message ?? '')
+}
+
+/**
+ * The registry's own words, without the layers that kubelet and runtime wrap around them: what follows the last
+ * `failed to …:`, kept whole where nothing of the kind is found.
+ */
+export function registryWords(message: string): string {
+  const words = withoutImage(
+    message.slice(0, longestMessage).replace(/^Back-off pulling image "[^"]*"(?::\s*ErrImagePull)?:?\s*/i, ''),
+  )
+  const core =
+    /^.*failed to (?:resolve reference|resolve image|do request|pull and unpack image|pull image|fetch)[^:]*:\s*(.+)$/is.exec(
+      words,
+    )?.[1] ?? words
+  return core
+    .replace(/^(?:Head|Get) "":\s*/, '') // the request, whose address went with the names
+    .replace(/^[\s:"]+/, '')
+    .replace(/\s+/g, ' ')
+    .trim()
+}

@@ -1,0 +1,220 @@
+import { lastOccurrence } from '../../cluster/event-order.ts'
+import type { Condition, EventObject, Job, Pod } from '../../cluster/objects.ts'
+import { milestonesOf } from '../../plan/milestones.ts'
+import type { ReasonCode } from '../../reasons.ts'
+import type { Assessment, Milestone, Problem } from '../assessment.ts'
+import { podRequest } from '../network/selector.ts'
+import { conclude, createdMilestone, type Rule } from '../rule.ts'
+import type { RuleContext } from '../rule-context.ts'
+import { exited } from './death.ts'
+import { containersOf } from './history.ts'
+import { condition, earliest, type PodState } from './pod-state.ts'
+import { byImportance, examinePods } from './pods.ts'
+import { creationProblem } from './replica-failure.ts'
+import { stallHold } from './replicas.ts'
+
+/** Deaths in a Job's pods prove nothing: backoffLimit and podFailurePolicy decide (DESIGN §2). They are shown. */
+const deaths: ReadonlySet<ReasonCode> = new Set([
+  'crash-loop',
+  'out-of-memory',
+  'bad-command',
+  'exec-format',
+  'init-container-failed',
+  'liveness-failing',
+  'startup-failing',
+])
+
+/**
+ * A Job: https://kubernetes.io/docs/concepts/workloads/controllers/job/
+ *
+ * Ready when Complete, failed when Failed, both by the controller's word: retries, deadlines, failure and success policies
+ * and per-index limits are its business. While a container runs, the stall clock stands still.
+ */
+export const jobRule: Rule = {
+  milestones: milestonesOf({ apiVersion: 'batch/v1', kind: 'Job' }),
+  relatives: (object) => ((object as Job).spec?.selector === undefined ? [] : [podRequest(object as Job)]),
+  lastState: (object, events) => lastState(object as Job, events),
+  assess: (object, context) => assessJob(object as Job, context),
+}
+
+function assessJob(job: Job, context: RuleContext): Assessment {
+  const { status = {}, spec = {} } = job
+  const owned = context.owned(job.metadata.uid, 'Pod') as readonly Pod[]
+  const isComplete = condition(job, 'Complete')?.status === 'True'
+  const ended = failedProblem(job, owned, context)
+  // Once the controller reports how the Job ended, that says what its pods came to.
+  const hasEnded = isComplete || ended !== undefined
+  const lost = hasEnded ? [] : context.lostPods(job.metadata.uid)
+  const state = context.knowledge(podRequest(job)) === 'complete' ? examinePods(owned, context, lost) : undefined
+  const succeeded = status.succeeded ?? 0
+  const wanted = spec.completions ?? 1
+  const hasStarted = isComplete || succeeded > 0 || (status.active ?? 0) > 0 || (status.failed ?? 0) > 0
+  const podProblems = (state?.problems ?? []).map(softened)
+  const problems = [
+    ...(ended === undefined ? [] : [ended]),
+    ...suspendedProblem(job, context),
+    ...creationProblem(job, context, !hasEnded && (status.active ?? 0) === 0),
+    ...podProblems,
+  ].toSorted(byImportance)
+  const refused = problems.find(({ proven, subject }) => proven && !subject.startsWith('pod/'))
+  const failure =
+    ended ?? refused ?? (state?.failure === undefined ? undefined : podProblems.find(({ proven }) => proven))
+  const hold = stallHold(state, owned, undefined, context)
+  const isWorking = state?.pods.some(hasRunningWork) ?? false
+  const milestones: readonly Milestone[] = [
+    createdMilestone,
+    hasStarted
+      ? { name: 'started', state: 'done', message: status.active ? `started, ${status.active} active` : 'started' }
+      : {
+          name: 'started',
+          state: 'open',
+          message: spec.parallelism === 0 ? 'starts no pod: its parallelism is 0' : 'waiting for its first pod',
+        },
+    {
+      name: 'succeeded',
+      state: isComplete || (spec.completions !== undefined && succeeded >= wanted) ? 'done' : 'open',
+      count: { done: Math.min(succeeded, wanted), total: wanted },
+      message: progressWords(job),
+    },
+    {
+      name: 'complete',
+      state: isComplete ? 'done' : 'open',
+      message: isComplete ? 'complete' : 'waiting for the controller to say Complete',
+    },
+  ]
+  return conclude(job, context, {
+    ready: isComplete,
+    readyMessage: succeeded > 0 ? `complete, ${succeeded} succeeded` : 'complete',
+    milestones,
+    problems,
+    ...(failure === undefined ? {} : { failure }),
+    isEnd: ended !== undefined,
+    ...hold,
+    ...(isWorking ? { stallHold: 'its containers are running' } : {}),
+    ...(isComplete && job.metadata.deletionTimestamp === undefined ? { completed: true } : {}),
+    ...earliest([state?.recheckAt, hold.recheckAt]),
+    pods: new Set(owned.flatMap((pod) => pod.metadata.uid ?? [])),
+    notes: (status.failed ?? 0) > 0 && isComplete ? [`${status.failed} failed before it completed`] : [],
+  })
+}
+
+/** The reasons of the event by which the controller reports that a Job failed (recordJobFinished, pkg/controller/job). */
+const failures: ReadonlySet<string | undefined> = new Set([
+  'BackoffLimitExceeded',
+  'DeadlineExceeded',
+  'PodFailurePolicy',
+  'MaxFailedIndexesExceeded',
+  'FailedIndexes',
+])
+
+/** Whether an event with this reason reports how a Job ended. */
+export function isJobEnd(reason: string | undefined): boolean {
+  return reason === 'Completed' || failures.has(reason)
+}
+
+/**
+ * A Job with `ttlSecondsAfterFinished: 0` is removed at once: the event of its end contains what its condition did. That it
+ * was being deleted at last does not count: it was removed in the foreground, and has done its work.
+ */
+function lastState(job: Job, events: readonly EventObject[]): Job | undefined {
+  const { deletionTimestamp: _, ...metadata } = job.metadata
+  const hasEnded = ['Complete', 'Failed', 'FailureTarget'].some((type) => condition(job, type)?.status === 'True')
+  if (hasEnded) return { ...job, metadata }
+  const end = events.findLast(({ reason }) => isJobEnd(reason))
+  if (end === undefined) return undefined
+  const { reason = '', message = '' } = end
+  const lastTransitionTime = lastOccurrence(end)
+  const ended: Condition = {
+    type: reason === 'Completed' ? 'Complete' : 'Failed',
+    status: 'True',
+    reason,
+    message,
+    ...(lastTransitionTime === undefined ? {} : { lastTransitionTime }),
+  }
+  return { ...job, metadata, status: { ...job.status, conditions: [...(job.status?.conditions ?? []), ended] } }
+}
+
+/** Whether a pod works: an init container of it, or all its containers. A sidecar does no work, nor does what has ended. */
+function hasRunningWork({ pod, started }: PodState): boolean {
+  const running = containersOf(pod).filter(
+    ({ container, status }) => container.restartPolicy !== 'Always' && status?.state?.running !== undefined,
+  )
+  return running.some(({ isInit }) => isInit) || (started && running.length > 0)
+}
+
+function progressWords({ status = {}, spec = {} }: Job): string {
+  const failed = (status.failed ?? 0) > 0 ? `, ${status.failed} failed` : ''
+  return `${status.succeeded ?? 0} of ${spec.completions ?? 1} succeeded${failed}`
+}
+
+function softened(problem: Problem): Problem {
+  // A start that the runtime refuses ends with an exit code too, whatever it is called.
+  const isDeath = deaths.has(problem.reason) || problem.detail?.exitCode !== undefined
+  return isDeath ? { ...problem, class: 'slow', proven: false } : problem
+}
+
+/**
+ * Terminal: the controller's Failed is final, and FailureTarget precedes it by seconds while the pods are taken down. The
+ * reasons are those of pkg/controller/job: BackoffLimitExceeded, DeadlineExceeded, PodFailurePolicy, FailedIndexes …
+ */
+function failedProblem(job: Job, owned: readonly Pod[], context: RuleContext): Problem | undefined {
+  const failed = [condition(job, 'Failed'), condition(job, 'FailureTarget')].find((each) => each?.status === 'True')
+  if (failed === undefined) return undefined
+  const isDeadline = failed.reason === 'DeadlineExceeded'
+  const death = isDeadline ? undefined : lastDeath(owned)
+  const { failedIndexes } = job.status as { failedIndexes?: string }
+  const words = [
+    failed.message ? `: ${failed.message}` : '',
+    failedIndexes ? `: ${failedIndexes}` : '',
+    failed.reason ? ` (${failed.reason})` : '',
+  ].join('')
+  return {
+    reason: isDeadline ? 'job-deadline-exceeded' : 'job-failed',
+    class: 'terminal',
+    subject: death === undefined ? `job/${job.metadata.name}` : `pod/${death.pod}`,
+    ...(death === undefined ? {} : { container: death.container, detail: { exitCode: death.exitCode } }),
+    message: isDeadline
+      ? deadlineWords(job)
+      : `${death === undefined ? '' : `${exited(death)}; `}the Job failed${words}`,
+    count: Math.max(1, job.status?.failed ?? 1),
+    firstSeenAt: context.time(failed.lastTransitionTime) ?? context.now,
+    proven: true,
+  }
+}
+
+function deadlineWords({ spec = {} }: Job): string {
+  return `ran longer than its activeDeadlineSeconds${spec.activeDeadlineSeconds === undefined ? '' : ` of ${spec.activeDeadlineSeconds} s`}`
+}
+
+/** The container whose failure came last: its log is the evidence. */
+function lastDeath(owned: readonly Pod[]): { pod: string; container: string; exitCode: number } | undefined {
+  return owned
+    .flatMap((pod) =>
+      containersOf(pod).flatMap(({ container, status, isDismissed }) => {
+        if (isDismissed) return []
+        const death = status?.state?.terminated ?? status?.lastState?.terminated
+        const exitCode = death?.exitCode ?? 0
+        return exitCode === 0
+          ? []
+          : [{ pod: pod.metadata.name, container: container.name, exitCode, at: death?.finishedAt ?? '' }]
+      }),
+    )
+    .toSorted((a, b) => a.at.localeCompare(b.at))
+    .at(-1)
+}
+
+/** Slow: a suspended Job does nothing until somebody resumes it. */
+function suspendedProblem(job: Job, context: RuleContext): readonly Problem[] {
+  if (!job.spec?.suspend) return []
+  return [
+    {
+      reason: 'suspended',
+      class: 'slow',
+      subject: `job/${job.metadata.name}`,
+      message: 'is suspended, so it does not run',
+      count: 1,
+      firstSeenAt: context.history.firstSeenAt,
+      proven: false,
+    },
+  ]
+}

@@ -1,0 +1,139 @@
+import type { Pod } from '../../cluster/objects.ts'
+import { milestonesOf } from '../../plan/milestones.ts'
+import type { Assessment, Milestone, Problem } from '../assessment.ts'
+import { isStale } from '../conditions.ts'
+import { conclude, createdMilestone, type Rule } from '../rule.ts'
+import type { RuleContext } from '../rule-context.ts'
+import { exited } from './death.ts'
+import { containersOf, type PodContainer } from './history.ts'
+import { condition, earliest, examinePod, type PodState } from './pod-state.ts'
+
+/**
+ * A Pod of the user's own: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/
+ *
+ * Ready when it runs, is Ready and has settled, whatever its restart policy, or when it has succeeded. Failed when its
+ * phase is Failed (no controller will replace it), or by the problem of a container.
+ */
+export const podRule: Rule = {
+  milestones: milestonesOf({ apiVersion: 'v1', kind: 'Pod' }),
+  relatives: () => [],
+  assess: (object, context) => assessPod(object as Pod, context),
+}
+
+function assessPod(pod: Pod, context: RuleContext): Assessment {
+  const state = examinePod(pod, context)
+  const succeeded = pod.status?.phase === 'Succeeded'
+  // Its image and resources may be changed in place; kubelets since 1.33 report which generation they have taken up.
+  const isObserved = !isStale(pod.status?.observedGeneration, pod.metadata.generation)
+  const outdatedUntil = isObserved ? containersOutdatedUntil(pod, context) : undefined
+  const pending = pendingChange(pod, isObserved && outdatedUntil === undefined)
+  // A pod that is being deleted ends as Failed or Succeeded, whichever its program does on SIGTERM: neither is its own end.
+  const isLeaving = pod.metadata.deletionTimestamp !== undefined
+  const ended = pod.status?.phase === 'Failed' ? [failedPhase(pod, context)] : []
+  const problems = isLeaving ? [] : [...ended, ...state.problems]
+  const failure = problems.find(({ proven }) => proven)
+  return conclude(pod, context, {
+    ready: succeeded || (state.settled && pending === undefined),
+    readyMessage: succeeded ? 'succeeded' : 'running and ready',
+    milestones: [createdMilestone, ...milestones(pod, state, succeeded, pending)],
+    problems,
+    ...(failure === undefined ? {} : { failure }),
+    ...(state.stallHold === undefined ? {} : { stallHold: state.stallHold }),
+    ...earliest([state.recheckAt, outdatedUntil]),
+    ...(succeeded && !isLeaving ? { completed: true } : {}),
+    notes: [],
+  })
+}
+
+/**
+ * Until when a container may be the one from before its image was changed. The kubelet reports the new generation before it
+ * ends that container (SyncPod, pkg/kubelet), and has the grace period for it. Runtimes report an image by another name than
+ * the pod asks for, as by its ID, so beyond that time it is the new one whatever its name.
+ * @returns milliseconds since the epoch on the runner's clock; undefined where no container is an old one
+ */
+function containersOutdatedUntil(pod: Pod, context: RuleContext): number | undefined {
+  const { generation = 1, managedFields = [] } = pod.metadata
+  const writes = managedFields.flatMap(({ subresource, time }) => (subresource === undefined ? context.time(time) : []))
+  const writtenAt = Math.max(...writes.map((at) => at ?? -Infinity))
+  const isOutdated = ({ container, status, isInit }: PodContainer) =>
+    !isInit &&
+    (context.time(status?.state?.running?.startedAt) ?? Infinity) < writtenAt &&
+    !isNamed(container.image, status?.image)
+  if (generation <= 1 || !containersOf(pod).some(isOutdated)) return undefined
+  const graceMs = (pod.spec?.terminationGracePeriodSeconds ?? 30) * 1_000
+  const until = Math.min(writtenAt, context.history.firstSeenAt) + graceMs + context.settings.settleMs
+  return until > context.now ? until : undefined
+}
+
+/** Whether a runtime's name of an image is the pod's: `nginx` is `docker.io/library/nginx:latest`. */
+function isNamed(asked = '', reported = ''): boolean {
+  return [asked, `${asked}:latest`].some((name) => reported === name || reported.endsWith(`/${name}`))
+}
+
+/** What of a change in place has yet to come about; undefined where nothing has. */
+function pendingChange(pod: Pod, isTakenUp: boolean): string | undefined {
+  if (!isTakenUp) return 'waiting for the kubelet to take its change'
+  // https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/#pod-resize-status
+  const resize = ['PodResizePending', 'PodResizeInProgress']
+    .map((type) => condition(pod, type))
+    .find((each) => each?.status === 'True')
+  if (resize === undefined) return undefined
+  const why = [resize.reason, resize.message].filter((words) => words !== undefined && words !== '').join(': ')
+  return `waiting for the kubelet to change its resources${why === '' ? '' : `: ${why}`}`
+}
+
+function milestones(pod: Pod, state: PodState, succeeded: boolean, pending: string | undefined): readonly Milestone[] {
+  const step = (name: string, done: boolean, reached: string, waiting: string): Milestone =>
+    done || succeeded ? { name, state: 'done', message: reached } : { name, state: 'open', message: waiting }
+  const inits = containersOf(pod).filter(({ isInit }) => isInit)
+  const running = pod.status?.phase === 'Running'
+  return [
+    step('scheduled', state.scheduled, `scheduled on ${pod.spec?.nodeName ?? 'a node'}`, 'waiting for a node'),
+    inits.length === 0
+      ? { name: 'initialized', state: 'skipped', message: 'no init containers' }
+      : step('initialized', state.initialized, 'init containers done', `init containers: ${initProgress(inits)}`),
+    step('pulled', state.pulled, 'images pulled', 'pulling images'),
+    step('started', state.started, 'containers started', 'starting containers'),
+    step('running', running, 'running', 'waiting for all containers to run'),
+    {
+      ...step('ready', state.settled && pending === undefined, 'ready', pending ?? waitingWords(state)),
+      ...(pending === undefined && state.settlesAt !== undefined ? { settlesAt: state.settlesAt } : {}),
+    },
+  ]
+}
+
+function waitingWords({ ready }: PodState): string {
+  return ready ? 'ready, settling' : 'running, not ready yet'
+}
+
+function initProgress(inits: ReturnType<typeof containersOf>): string {
+  const done = inits.filter(({ status }) => status?.state?.terminated?.exitCode === 0).length
+  const current = inits.find(({ status }) => status?.state?.terminated?.exitCode !== 0)
+  return `${done} of ${inits.length} done${current === undefined ? '' : `, ${current.container.name} is next`}`
+}
+
+/** Terminal: no controller stands behind a pod of the user's own, so a failed one stays failed. */
+function failedPhase(pod: Pod, context: RuleContext): Problem {
+  const { reason, message } = pod.status ?? {}
+  const dead = containersOf(pod).find(
+    ({ status, isDismissed }) => !isDismissed && (status?.state?.terminated?.exitCode ?? 0) !== 0,
+  )
+  const exit = dead?.status?.state?.terminated
+  const words = [reason, message].filter((word) => word !== undefined && word !== '').join(': ')
+  return {
+    reason: reason === 'Evicted' ? 'evicted' : 'pod-failed',
+    class: 'terminal',
+    subject: `pod/${pod.metadata.name}`,
+    ...(dead === undefined ? {} : { container: dead.container.name }),
+    message:
+      exit === undefined
+        ? `failed${words === '' ? '' : `: ${words}`}`
+        : exit.reason === 'OOMKilled'
+          ? 'was killed for using too much memory, and nothing restarts it'
+          : `${exited(exit)}, and nothing restarts it`,
+    count: 1,
+    firstSeenAt: context.now,
+    proven: true,
+    ...(exit?.exitCode === undefined ? {} : { detail: { exitCode: exit.exitCode } }),
+  }
+}

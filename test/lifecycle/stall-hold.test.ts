@@ -1,0 +1,126 @@
+import { examineContainer } from '../../src/lifecycle/workloads/container.ts'
+import { containersOf } from '../../src/lifecycle/workloads/history.ts'
+import { examinePod } from '../../src/lifecycle/workloads/pod-state.ts'
+import { examinePods } from '../../src/lifecycle/workloads/pods.ts'
+import { minReadyUntil } from '../../src/lifecycle/workloads/replicas.ts'
+import {
+  context,
+  crashLoopStatus,
+  createEvent,
+  createPod,
+  deadStatus,
+  iso,
+  moment,
+  podStatus,
+  readyStatus,
+  seenPod,
+  waiting,
+} from './builders.ts'
+
+describe('a container that crashed until another target was ready', () => {
+  const examine = (now: number, othersReadyAt: number, status = crashLoopStatus(3, 15)) => {
+    const pod = createPod({ status })
+    const [app] = containersOf(pod)
+    if (app === undefined) throw new Error('The pod has no container.')
+    const history = seenPod([1, createPod({ status: deadStatus(1, 1) })], [16, pod]).containers.get('app')
+    return examineContainer(pod, app, history, { ...context({ now }), othersReadyAt: moment(othersReadyAt) }).problem
+      ?.proven
+  }
+
+  it('may come up with its next start', () => {
+    expect(examine(36, 36)).toBe(false)
+    expect(examine(42, 36)).toBe(false)
+  })
+
+  it('has failed when it dies again although the other is ready', () => {
+    expect(examine(44, 36, crashLoopStatus(4, 44))).toBe(true)
+  })
+
+  it('had its chance when the other was ready before it started last', () => {
+    expect(examine(31, 5)).toBe(true)
+  })
+
+  it('has 90 s at the most', () => {
+    expect(examine(91, 36)).toBe(true)
+  })
+
+  it('waited for nobody where it could not be started at all', () => {
+    const never = { reason: 'StartError', exitCode: 128, startedAt: '1970-01-01T00:00:00Z' }
+    expect(examine(36, 35, deadStatus(3, 15, never))).toBe(true)
+  })
+})
+
+describe('a missing object', () => {
+  const message = 'secret "database" not found'
+  const status = podStatus({ state: waiting('CreateContainerConfigError', message) }, { phase: 'Pending' })
+  const pod = createPod({ status })
+  const refused = (since: number, text = message) =>
+    createEvent(pod, { container: 'app', reason: 'Failed', message: `Error: ${text}`, firstTimestamp: iso(since) })
+  const examine = (now: number, ...events: ReturnType<typeof refused>[]) => {
+    const podHistories = new Map([[pod.metadata.uid ?? '', seenPod([12, pod])]])
+    return examinePod(pod, context({ now, objects: [pod, ...events], podHistories })).problems[0]
+  }
+
+  it('has its minute from the first refusal, which the status shows late', () => {
+    expect(examine(61, refused(2))?.proven).toBe(false)
+    expect(examine(62, refused(2))).toMatchObject({ proven: true, detail: { object: 'secret/database' } })
+  })
+
+  it('has it anew when another thing is missing', () => {
+    expect(examine(71, refused(2, 'configmap "settings" not found'))?.proven).toBe(false)
+  })
+
+  it('has it from the beginning of the gate when it was missing before', () => {
+    expect(examine(59, refused(-600))?.proven).toBe(false)
+    expect(examine(60, refused(-600))?.proven).toBe(true)
+  })
+
+  describe('of a volume', () => {
+    const creating = createPod({ status: podStatus({}, { phase: 'Pending' }) })
+    const mount = (first: number, last: number) =>
+      createEvent(creating, {
+        reason: 'FailedMount',
+        message: `MountVolume.SetUp failed for volume "v" : ${message}`,
+        firstTimestamp: iso(first),
+        lastTimestamp: iso(last),
+      })
+    const proven = (now: number, first: number, last: number) =>
+      examinePod(creating, context({ now, objects: [creating, mount(first, last)] })).problems[0]?.proven
+
+    it('is not believed until the kubelet has looked again since the gate began', () => {
+      expect(proven(100, -300, -20)).toBe(false)
+      expect(proven(100, -300, 99)).toBe(true)
+    })
+  })
+
+  it('is told by the event that names it, not by the one that sums up', () => {
+    const creating = createPod({ status: podStatus({}, { phase: 'Pending' }) })
+    const events = [
+      createEvent(creating, {
+        reason: 'FailedMount',
+        message: `MountVolume.SetUp failed for volume "v" : ${message}`,
+        metadata: { name: 'a' },
+      }),
+      createEvent(creating, {
+        reason: 'FailedMount',
+        message: 'Unable to attach or mount volumes: unmounted volumes=[v]',
+        metadata: { name: 'b' },
+      }),
+    ]
+    const [problem] = examinePod(creating, context({ now: 5, objects: [creating, ...events] })).problems
+    expect(problem?.message).toBe(`volume "v" cannot be mounted: ${message}`)
+  })
+})
+
+describe('pods that are ready and not yet available', () => {
+  const state = examinePods([createPod({ status: readyStatus(1) })], context({ now: 20 }))
+
+  it.each([
+    [30, 20, moment(31)],
+    [30, 31, undefined],
+    [0, 20, undefined],
+    [undefined, 20, undefined],
+  ])('of minReadySeconds %s, %d s after the start: until %s', (minReadySeconds, now, until) => {
+    expect(minReadyUntil(minReadySeconds, state, context({ now }))).toBe(until)
+  })
+})
