@@ -353,12 +353,13 @@ describe('what GitHub refuses', () => {
       })
     }
     const reset = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(now / 1_000 + 30) }
-    for (const [status, headers, retryAfterMs] of [
+    const refusals: readonly [number, Record<string, string>, number][] = [
       [429, { 'retry-after': '7' }, 7_000],
       [429, {}, 0],
       [403, reset, 30_000],
       [403, { 'retry-after': '60' }, 60_000],
-    ] as const) {
+    ]
+    for (const [status, headers, retryAfterMs] of refusals) {
       github.refuse = () => ({ status, headers })
       expect(await failureOf(input)).toMatchObject({
         type: 'passing',

@@ -276,7 +276,7 @@ export function context(options: ViewOptions = {}): RuleContext {
     settings,
     history: options.history ?? observeTarget(undefined, createDeployment(), now),
     othersProgress,
-    time: around.time,
+    time: gateTime.time,
     owned: (uid, kind) => store.ownedBy(uid, kind),
     lostPods: (uid) =>
       (store.ownedBy(uid, 'Pod') as readonly Pod[]).filter(
