@@ -6,12 +6,14 @@ import { Gate } from '../../src/gate/gate.ts'
 import type { GateSettings } from '../../src/gate/settings.ts'
 import type { Outcome, TargetOutcome, Timeline } from '../../src/gate/timeline.ts'
 import type { Target } from '../../src/plan/target.ts'
+import { formatEvent, type RecordingHeader } from '../../src/recording/format.ts'
 import {
   complete,
   createDeployment,
   createPod,
   createReplicaSet,
   createStatus,
+  iso,
   moment,
   type Overrides,
   readyStatus,
@@ -48,7 +50,7 @@ export function createSettings(overrides: Partial<GateSettings> = {}): GateSetti
   }
 }
 
-/** Moments at which something is heard: the same for each observation. */
+/** Feed events of one moment. */
 export function at(seconds: number, ...observations: readonly (Observation | readonly Observation[])[]): FeedEvent[] {
   return observations.flat().map((observation) => ({ ...observation, at: moment(seconds) }))
 }
@@ -76,7 +78,7 @@ export function synced(...kinds: readonly string[]): Observation[] {
   return kinds.map((kind) => ({ type: 'SYNCED', ...requestOf(kind) }))
 }
 
-/** The first lists of all that a Deployment takes are complete. */
+/** The first lists of all kinds behind a Deployment are complete. */
 export const allSynced: Observation[] = synced('Deployment', 'ReplicaSet', 'Pod', 'Event')
 
 export function failed(code: number, kind?: string, message = `status ${code}`): Failure {
@@ -85,21 +87,39 @@ export function failed(code: number, kind?: string, message = `status ${code}`):
   return failure
 }
 
-/** A watch of a kind that reports when it last succeeded. */
+/** The watch of a kind is unavailable since `lastSuccess`, in seconds since the start of the gate. */
 export function unavailable(kind: string, lastSuccess: number, code = 0): Observation {
   return { ...requestOf(kind), type: 'UNAVAILABLE', code, message: 'no answer', lastSuccessAt: moment(lastSuccess) }
 }
 
 export const alive: Observation = { type: 'ALIVE' }
 
+/** Inputs of action.yml, by name. */
+export type RawInputs = Readonly<Record<string, string | readonly string[]>>
+
+/** The text of a recording. Its only resource is `deployment/web` unless the inputs name others. */
+export function createRecording(
+  inputs: RawInputs,
+  steps: readonly (readonly FeedEvent[])[],
+  header: Partial<RecordingHeader> = {},
+): string {
+  const first = {
+    recording: 'rollout-gate/v1',
+    startedAt: iso(0),
+    inputs: { resources: ['deployment/web'], namespace: 'shop', ...inputs },
+    ...header,
+  }
+  return [JSON.stringify(first), ...steps.flat().map(formatEvent)].join('\n')
+}
+
 export interface RunOptions {
   readonly targets?: readonly Target[]
   readonly settings?: Partial<GateSettings>
-  /** Live, every watch is started, so every first list is still to come; a recording knows which ones came. */
+  /** In a live run the first list of every watch is still to come; a recording contains which ones came. */
   readonly live?: boolean
 }
 
-/** What a reader wants to know of a run; `seconds` are since the gate began. */
+/** Result of a run; `seconds` are since the start of the gate. */
 export interface Run {
   readonly outcome: Outcome | undefined
   readonly reason: string | undefined
@@ -111,7 +131,7 @@ export interface Run {
   readonly timeline: Timeline
 }
 
-/** Feeds a gate, then lets time run until it is over. */
+/** Feeds a gate, then advances the time until the gate has an outcome. */
 export function run(steps: readonly (readonly FeedEvent[])[], options: RunOptions = {}): Run {
   const gate = createGate(steps, options)
   feed(gate, steps)
@@ -119,7 +139,7 @@ export function run(steps: readonly (readonly FeedEvent[])[], options: RunOption
   return report(gate)
 }
 
-/** Feeds a gate, then lets time run until `seconds`. */
+/** Feeds a gate, then advances the time to `seconds`. */
 export function runUntil(seconds: number, steps: readonly (readonly FeedEvent[])[], options: RunOptions = {}): Run {
   const gate = createGate(steps, options)
   feed(gate, steps)
@@ -159,7 +179,7 @@ export function report(gate: Gate, now?: number): Run {
   }
 }
 
-/** A Deployment of one replica with all that is behind it. */
+/** A Deployment of one replica with its ReplicaSet and pod. */
 export function createWorkload(name: string) {
   const selector = { matchLabels: { app: name } }
   const deployment = (status?: DeploymentStatus, overrides: Overrides<DeploymentSpec, never> = {}) =>
@@ -176,15 +196,15 @@ export function createWorkload(name: string) {
     deployment,
     replicaSet,
     pod,
-    /** It was ready long before the gate began. */
+    /** Ready a minute before the start of the gate. */
     done: added(deployment(complete()), replicaSet, pod(readyStatus(-60))),
-    /** Its pod is there, and nothing is wrong or ready yet. */
+    /** The pod exists and is neither ready nor broken. */
     creating: added(deployment(progressing), replicaSet, pod(creating)),
   }
 }
 
-/** Numbers of a Deployment whose only replica is not available. */
+/** Status of a Deployment whose only replica is not available. */
 export const progressing: DeploymentStatus = complete(1, { readyReplicas: 0, availableReplicas: 0 })
 
-/** A pod of which the kubelet has only said that it creates its containers. */
+/** Status of a pod whose containers are being created. */
 export const creating: PodStatus = { phase: 'Pending', containerStatuses: [createStatus()] }

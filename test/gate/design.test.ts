@@ -26,14 +26,15 @@ import {
   alive,
   allSynced,
   at,
+  createRecording,
   createWorkload,
   deleted,
   failed,
   modified,
   progressing,
+  type RawInputs,
   synced,
 } from './builders.ts'
-import { tape, type Wishes } from './tape.ts'
 
 /**
  * What the gate promises, asked of the program from outside: recordings written by hand go in, the report comes out. Each
@@ -44,11 +45,11 @@ type Case = readonly [name: string, recording: string, ends: string]
 const web = createWorkload('web')
 const api = createWorkload('api')
 type Steps = readonly (readonly FeedEvent[])[]
-const both: Wishes = { resources: ['deployment/web', 'deployment/api'] }
+const both: RawInputs = { resources: ['deployment/web', 'deployment/api'] }
 
 /** A Deployment whose pod is being created, and what happens then. */
-function rollout(steps: Steps, inputs: Wishes = {}): string {
-  return tape(inputs, [at(0, web.creating, api.creating, allSynced), ...steps])
+function rollout(steps: Steps, inputs: RawInputs = {}): string {
+  return createRecording(inputs, [at(0, web.creating, api.creating, allSynced), ...steps])
 }
 
 function pod(second: number, status: PodStatus): FeedEvent[] {
@@ -68,7 +69,7 @@ function pair(other: PodStatus, one: (second: number, status: PodStatus) => Feed
   const two = complete(2, { readyReplicas: 0, availableReplicas: 0 })
   const next = createPod({ metadata: { name: 'web-1-b' }, status: other }, web.replicaSet)
   const first = at(0, added(web.deployment(two, { spec: { replicas: 2 } }), web.replicaSet, web.pod(), next), allSynced)
-  return tape({}, [first, ...[1, 12, 40].map((second, index) => one(second, deadStatus(index + 1, second)))])
+  return createRecording({}, [first, ...[1, 12, 40].map((second, index) => one(second, deadStatus(index + 1, second)))])
 }
 
 const refused = (words: string) => waiting('ErrImagePull', `failed to resolve reference "acme/web:v1": ${words}`)
@@ -130,7 +131,7 @@ const widgets: readonly Observation[] = [
 ]
 /** A custom resource that stands so from the beginning, and what it is like later. */
 function custom(first: KubeObject, steps: Steps = [], reference = 'widget/w'): string {
-  return tape({ resources: [reference] }, [at(0, added(first), widgets), ...steps])
+  return createRecording({ resources: [reference] }, [at(0, added(first), widgets), ...steps])
 }
 
 const job = (status: object): KubeObject => ({
@@ -146,9 +147,9 @@ const working = at(0, added(job({ active: 1 }), jobPod), jobs, synced('Pod', 'Ev
 const completed = job({ succeeded: 1, conditions: [condition('Complete', 'True')] })
 
 /** The only container has run since `startedAt`, and has no readiness probe. */
-function settling(startedAt: number, inputs: Wishes = {}, serverOffsetMs = 0): string {
+function settling(startedAt: number, inputs: RawInputs = {}, serverOffsetMs = 0): string {
   const up = added(web.deployment(complete()), web.replicaSet, web.pod(readyStatus(startedAt)))
-  return tape(inputs, [at(0, up, allSynced)], { serverOffsetMs })
+  return createRecording(inputs, [at(0, up, allSynced)], { serverOffsetMs })
 }
 
 const sections: Readonly<Record<string, readonly Case[]>> = {
@@ -160,7 +161,7 @@ const sections: Readonly<Record<string, readonly Case[]>> = {
     ['without settling where the user wants none', settling(-1, { 'settle-time': '0' }), 'ready 0'],
     [
       'only where its container lived for 10 s',
-      tape({}, [
+      createRecording({}, [
         at(0, added(web.deployment(complete()), web.replicaSet, web.pod(readyStatus(0))), allSynced),
         at(9, modified(web.pod(deadStatus(1, 9)), web.deployment(progressing))),
       ]),
@@ -181,7 +182,7 @@ const sections: Readonly<Record<string, readonly Case[]>> = {
     ],
     [
       'although two of its old pods are still terminating',
-      tape({}, [
+      createRecording({}, [
         at(
           0,
           web.done,
@@ -207,7 +208,7 @@ const sections: Readonly<Record<string, readonly Case[]>> = {
     ],
     [
       'only when its controller counts no pod of an older revision',
-      tape({}, [
+      createRecording({}, [
         at(
           0,
           added(web.deployment(complete(1, { replicas: 2 })), web.replicaSet, web.pod(readyStatus(-60))),
@@ -220,7 +221,7 @@ const sections: Readonly<Record<string, readonly Case[]>> = {
     ['not by a generation that is behind', custom(widget({ observedGeneration: '9' }, 10)), 'stalled no-progress 300'],
     [
       'although its Job is gone by then, which had completed',
-      tape({ resources: ['deployment/web', 'job/migrate'] }, [
+      createRecording({ resources: ['deployment/web', 'job/migrate'] }, [
         at(0, web.creating, allSynced),
         working,
         at(3, modified(completed)),
@@ -270,7 +271,7 @@ const sections: Readonly<Record<string, readonly Case[]>> = {
     ],
     [
       'is none on a pod that is older than the gate by more than ten minutes, until it dies three times more',
-      tape({}, [
+      createRecording({}, [
         at(
           0,
           added(
@@ -312,12 +313,12 @@ const sections: Readonly<Record<string, readonly Case[]>> = {
     ],
     [
       'is a deadline that had passed before, 10 s later',
-      tape({}, [at(0, added(deadline(-60), web.replicaSet, web.pod(unready(-90))), allSynced)]),
+      createRecording({}, [at(0, added(deadline(-60), web.replicaSet, web.pod(unready(-90))), allSynced)]),
       'failed progress-deadline-exceeded 10',
     ],
     [
       'is no deadline that had passed before a rollback which gets ready',
-      tape({}, [at(0, added(deadline(-60), web.replicaSet, web.pod(unready(-90))), allSynced), ready(9)]),
+      createRecording({}, [at(0, added(deadline(-60), web.replicaSet, web.pod(unready(-90))), allSynced), ready(9)]),
       'ready 9',
     ],
     [
@@ -329,15 +330,19 @@ const sections: Readonly<Record<string, readonly Case[]>> = {
   'A clock': [
     ['ends what does not move', rollout([]), 'stalled no-progress 300'],
     ['takes no restart for progress', rollout([deaths(1, 200)]), 'stalled crash-loop 301'],
-    ['stands still while a Job runs', tape({ resources: ['job/migrate'] }, [working]), 'timed-out still-running 600'],
+    [
+      'stands still while a Job runs',
+      createRecording({ resources: ['job/migrate'] }, [working]),
+      'timed-out still-running 600',
+    ],
     [
       'that the user wrote is taken literally, though it be the default',
-      tape({ resources: ['job/migrate'], 'stall-timeout': '5m' }, [working]),
+      createRecording({ resources: ['job/migrate'], 'stall-timeout': '5m' }, [working]),
       'stalled no-progress 300',
     ],
     [
       'may be a reference’s own',
-      tape({ resources: ['job/migrate --stall-timeout=60s'] }, [working]),
+      createRecording({ resources: ['job/migrate --stall-timeout=60s'] }, [working]),
       'stalled no-progress 60',
     ],
     [
@@ -350,7 +355,7 @@ const sections: Readonly<Record<string, readonly Case[]>> = {
       rollout([pod(10, secretMissing)], { 'milestone-timeouts': 'started=40s' }),
       'timed-out config-missing 50',
     ],
-    ['gives a name 30 s to exist', tape({}, [at(1, allSynced)]), 'failed not-found 30'],
+    ['gives a name 30 s to exist', createRecording({}, [at(1, allSynced)]), 'failed not-found 30'],
   ],
   'An identity': [
     ['is another with another image', rollout([changed(5, templateOf('acme/web:v2'))]), 'superseded superseded 5'],
@@ -393,7 +398,7 @@ const sections: Readonly<Record<string, readonly Case[]>> = {
     ],
     [
       'whose change does not arrive is never ready',
-      tape({ 'await-change': '40s' }, [at(0, web.done, allSynced)]),
+      createRecording({ 'await-change': '40s' }, [at(0, web.done, allSynced)]),
       'stalled change-not-seen 40',
     ],
   ],
@@ -406,12 +411,24 @@ const sections: Readonly<Record<string, readonly Case[]>> = {
       'unknown api-unreachable 60',
     ],
     ['for 20 s waits for an answer', rollout([at(40, failed(0))], { timeout: '60s' }), 'unknown api-unreachable 70'],
-    ['from the beginning is misconfigured', tape({}, [at(1, failed(0))]), 'misconfigured api-unreachable 31'],
-    ['of its target is misconfigured', tape({}, [at(1, failed(403, 'Deployment'))]), 'misconfigured forbidden 1'],
-    ['of a kind that was never listed knows nothing', tape({}, [at(1, synced('Pod'))]), 'unknown api-unreachable 30'],
+    [
+      'from the beginning is misconfigured',
+      createRecording({}, [at(1, failed(0))]),
+      'misconfigured api-unreachable 31',
+    ],
+    [
+      'of its target is misconfigured',
+      createRecording({}, [at(1, failed(403, 'Deployment'))]),
+      'misconfigured forbidden 1',
+    ],
+    [
+      'of a kind that was never listed knows nothing',
+      createRecording({}, [at(1, synced('Pod'))]),
+      'unknown api-unreachable 30',
+    ],
     [
       'of pods believes the controller',
-      tape({}, [
+      createRecording({}, [
         at(1, failed(403, 'Pod')),
         at(1, added(web.deployment(progressing), web.replicaSet), synced('Deployment', 'ReplicaSet')),
         at(8, modified(web.deployment(complete()))),

@@ -4,18 +4,18 @@ import type { Deployment } from '../../src/cluster/objects.ts'
 import type { Gate } from '../../src/gate/gate.ts'
 import { start } from '../lifecycle/builders.ts'
 import { createGate, createTarget, type RunOptions } from './builders.ts'
-import { happenings, ModelCluster, type Step } from './model-cluster.ts'
+import { actions, ModelCluster, type Step } from './model-cluster.ts'
 
 const names = ['web', 'api'] as const
 
 /** The usual first steps of a rollout, so that many sequences come far; then anything. */
 const rollout: readonly Step[] = names.flatMap((_, which) =>
-  (['sync', 'grow', 'start', 'ready', 'sync'] as const).map((what) => ({ after: 1, what, which, pod: 0 })),
+  (['sync', 'createPod', 'start', 'ready', 'sync'] as const).map((action) => ({ after: 1, action, which, pod: 0 })),
 )
 
 const anything = fc.record<Step>({
   after: fc.oneof(fc.constantFrom(0, 0.5, 1, 3), fc.integer({ min: 0, max: 60 })),
-  what: fc.constantFrom(...happenings),
+  action: fc.constantFrom(...actions),
   which: fc.nat({ max: names.length - 1 }),
   pod: fc.nat({ max: 3 }),
 })

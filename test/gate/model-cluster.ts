@@ -19,41 +19,41 @@ import {
 } from '../lifecycle/builders.ts'
 import { alive, allSynced, failed } from './builders.ts'
 
-/** What may happen in a cluster, to one of its Deployments or to the way there. */
-export const happenings = [
+/** What may happen to a Deployment of the cluster or to the connection. */
+export const actions = [
   'sync',
-  'grow',
+  'createPod',
   'start',
   'ready',
   'unready',
-  'die',
+  'crash',
   'backOff',
-  'refuse',
+  'refusePull',
   'evict',
-  'kill',
-  'vanish',
+  'deletePod',
+  'removePod',
   'relabel',
   'scale',
   'restart',
   'apply',
-  'undo',
-  'giveUp',
-  'remove',
-  'recreate',
-  'terminate',
-  'lose',
+  'rollBack',
+  'exceedProgressDeadline',
+  'removeDeployment',
+  'recreateDeployment',
+  'terminateDeployment',
+  'loseConnection',
   'refuseCredentials',
-  'find',
+  'reconnect',
   'refusePods',
 ] as const
 
-export type Happening = (typeof happenings)[number]
+export type Action = (typeof actions)[number]
 
-/** One thing that happens, so many seconds after the one before. */
+/** One action, `after` seconds later than the previous one. */
 export interface Step {
   readonly after: number
-  readonly what: Happening
-  /** Which Deployment, and which of its pods. */
+  readonly action: Action
+  /** Index of the Deployment; `pod` is the index of its pod. */
   readonly which: number
   readonly pod: number
 }
@@ -61,17 +61,17 @@ export interface Step {
 interface Workload {
   deployment: Deployment | undefined
   readonly replicaSets: ReplicaSet[]
-  /** In the order of their making. */
+  /** In the order of their creation. */
   readonly pods: Pod[]
-  lives: number
+  deploymentCount: number
 }
 
-/** A cluster of Deployments that behaves as controllers and kubelets do, and writes down what watches would send. */
+/** Simulates controllers and kubelets for Deployments; `events` is what watches would return. */
 export class ModelCluster {
   readonly events: FeedEvent[] = []
   readonly #workloads: Workload[]
   #now = 0
-  #made = 0
+  #createdCount = 0
 
   constructor(names: readonly string[]) {
     this.#workloads = names.map((name) => {
@@ -80,75 +80,82 @@ export class ModelCluster {
         deployment,
         replicaSets: [createReplicaSet({ metadata: { name: `${name}-0` } }, deployment)],
         pods: [],
-        lives: 1,
+        deploymentCount: 1,
       }
     })
     for (const { deployment, replicaSets } of this.#workloads) {
-      if (deployment !== undefined) this.#tell({ type: 'ADDED', object: deployment })
-      for (const object of replicaSets) this.#tell({ type: 'ADDED', object })
+      if (deployment !== undefined) this.#emit({ type: 'ADDED', object: deployment })
+      for (const object of replicaSets) this.#emit({ type: 'ADDED', object })
     }
-    this.#tell(...allSynced)
+    this.#emit(...allSynced)
   }
 
-  /** Lets one thing happen; what cannot happen as things stand does not. */
-  step({ after, what, which, pod: index }: Step): void {
+  /** Performs one action; does nothing when the present state does not allow the action. */
+  step({ after, action, which, pod: index }: Step): void {
     this.#now += after
     const workload = this.#workloads[which % this.#workloads.length]
-    if (workload !== undefined) this.#acts[what](workload, workload.pods[index % Math.max(1, workload.pods.length)])
+    if (workload !== undefined)
+      this.#actions[action](workload, workload.pods[index % Math.max(1, workload.pods.length)])
   }
 
-  readonly #acts: Readonly<Record<Happening, (workload: Workload, pod: Pod | undefined) => void>> = {
+  readonly #actions: Readonly<Record<Action, (workload: Workload, pod: Pod | undefined) => void>> = {
     sync: (workload) => this.#sync(workload),
-    grow: (workload) => this.#grow(workload),
-    start: (workload, pod) => this.#move(workload, pod, (now) => podStatus({ ...kept(pod), state: running(now) })),
-    ready: (workload, pod) => this.#move(workload, pod, (now) => readyStatus(startOf(pod) ?? now, kept(pod))),
+    createPod: (workload) => this.#createPod(workload),
+    start: (workload, pod) =>
+      this.#setStatus(workload, pod, (now) => podStatus({ ...previousStatus(pod), state: running(now) })),
+    ready: (workload, pod) =>
+      this.#setStatus(workload, pod, (now) => readyStatus(startOf(pod) ?? now, previousStatus(pod))),
     unready: (workload, pod) =>
-      this.#move(workload, pod, (now) => podStatus({ ...kept(pod), state: running(startOf(pod) ?? now) })),
-    die: (workload, pod) => this.#move(workload, pod, (now) => podStatus({ ...kept(pod), state: terminated(3, now) })),
+      this.#setStatus(workload, pod, (now) =>
+        podStatus({ ...previousStatus(pod), state: running(startOf(pod) ?? now) }),
+      ),
+    crash: (workload, pod) =>
+      this.#setStatus(workload, pod, (now) => podStatus({ ...previousStatus(pod), state: terminated(3, now) })),
     backOff: (workload, pod) =>
-      this.#move(workload, pod, (now) =>
+      this.#setStatus(workload, pod, (now) =>
         podStatus({ state: waiting('CrashLoopBackOff'), lastState: terminated(3, now), restartCount: deathsOf(pod) }),
       ),
-    refuse: (workload, pod) => this.#refuse(workload, pod),
-    evict: (workload, pod) => this.#move(workload, pod, () => ({ phase: 'Failed', reason: 'Evicted' })),
-    kill: (workload, pod) => this.#kill(workload, pod),
-    vanish: (workload, pod) => this.#vanish(workload, pod, { deletionTimestamp: iso(this.#now) }),
-    relabel: (workload, pod) => this.#vanish(workload, pod, {}),
-    scale: (workload) => this.#change(workload, { replicas: ((workload.deployment?.spec?.replicas ?? 1) % 3) + 1 }),
-    restart: (workload) => this.#change(workload, { template: annotated(workload.deployment, `at ${this.#now}`) }),
-    apply: (workload) => this.#change(workload, { template: templateOf(this.#made + 1) }),
-    undo: (workload) => this.#change(workload, { template: workload.replicaSets[0]?.spec?.template ?? templateOf(0) }),
-    giveUp: (workload) => this.#giveUp(workload),
-    remove: (workload) => this.#remove(workload),
-    recreate: (workload) => this.#recreate(workload),
-    terminate: (workload) => this.#terminate(workload),
-    lose: () => this.#tell(failed(0)),
-    refuseCredentials: () => this.#tell(failed(401)),
-    find: () => this.#tell(alive),
-    refusePods: () => this.#tell(failed(403, 'Pod')),
+    refusePull: (workload, pod) => this.#refusePull(workload, pod),
+    evict: (workload, pod) => this.#setStatus(workload, pod, () => ({ phase: 'Failed', reason: 'Evicted' })),
+    deletePod: (workload, pod) => this.#deletePod(workload, pod),
+    removePod: (workload, pod) => this.#removePod(workload, pod, { deletionTimestamp: iso(this.#now) }),
+    relabel: (workload, pod) => this.#removePod(workload, pod, {}),
+    scale: (workload) => this.#changeSpec(workload, { replicas: ((workload.deployment?.spec?.replicas ?? 1) % 3) + 1 }),
+    restart: (workload) => this.#changeSpec(workload, { template: annotated(workload.deployment, `at ${this.#now}`) }),
+    apply: (workload) => this.#changeSpec(workload, { template: templateOf(this.#createdCount + 1) }),
+    rollBack: (workload) =>
+      this.#changeSpec(workload, { template: workload.replicaSets[0]?.spec?.template ?? templateOf(0) }),
+    exceedProgressDeadline: (workload) => this.#exceedProgressDeadline(workload),
+    removeDeployment: (workload) => this.#removeDeployment(workload),
+    recreateDeployment: (workload) => this.#recreateDeployment(workload),
+    terminateDeployment: (workload) => this.#terminateDeployment(workload),
+    loseConnection: () => this.#emit(failed(0)),
+    refuseCredentials: () => this.#emit(failed(401)),
+    reconnect: () => this.#emit(alive),
+    refusePods: () => this.#emit(failed(403, 'Pod')),
   }
 
-  #tell(...observations: readonly Observation[]): void {
+  #emit(...observations: readonly Observation[]): void {
     for (const observation of observations) this.events.push({ ...observation, at: moment(this.#now) })
   }
 
-  #put(workload: Workload, deployment: Deployment): void {
+  #update(workload: Workload, deployment: Deployment): void {
     workload.deployment = deployment
-    this.#tell({ type: 'MODIFIED', object: deployment })
+    this.#emit({ type: 'MODIFIED', object: deployment })
   }
 
-  #change(workload: Workload, spec: object): void {
+  #changeSpec(workload: Workload, spec: object): void {
     const { deployment } = workload
     if (deployment === undefined) return
     const metadata = { ...deployment.metadata, generation: (deployment.metadata.generation ?? 0) + 1 }
-    this.#put(workload, { ...deployment, metadata, spec: { ...deployment.spec, ...spec } })
+    this.#update(workload, { ...deployment, metadata, spec: { ...deployment.spec, ...spec } })
   }
 
-  /** The Deployment controller: one ReplicaSet for the template, and the counts as they are. */
+  /** What the Deployment controller does: creates the ReplicaSet of the template and writes the counts. */
   #sync(workload: Workload): void {
     const { deployment, replicaSets, pods } = workload
     if (deployment === undefined) return
-    const current = currentSet(workload) ?? this.#makeSet(workload, deployment)
+    const current = currentSet(workload) ?? this.#createReplicaSet(workload, deployment)
     const active = pods.filter(
       ({ metadata, status }) => metadata.deletionTimestamp === undefined && status?.phase !== 'Failed',
     )
@@ -164,37 +171,37 @@ export class ModelCluster {
       readyReplicas: ready.length,
       availableReplicas: ready.length,
     }
-    this.#put(workload, { ...deployment, status })
+    this.#update(workload, { ...deployment, status })
   }
 
-  #makeSet(workload: Workload, deployment: Deployment): ReplicaSet {
-    this.#made += 1
-    const metadata = { name: `${deployment.metadata.name}-${this.#made}`, creationTimestamp: iso(this.#now) }
+  #createReplicaSet(workload: Workload, deployment: Deployment): ReplicaSet {
+    this.#createdCount += 1
+    const metadata = { name: `${deployment.metadata.name}-${this.#createdCount}`, creationTimestamp: iso(this.#now) }
     const set = createReplicaSet({ metadata }, deployment)
     workload.replicaSets.push(set)
-    this.#tell({ type: 'ADDED', object: set })
+    this.#emit({ type: 'ADDED', object: set })
     return set
   }
 
-  #grow(workload: Workload): void {
+  #createPod(workload: Workload): void {
     const set = currentSet(workload)
     if (set === undefined || workload.pods.length >= 6) return
-    this.#made += 1
-    const metadata = { name: `${set.metadata.name}-p${this.#made}`, creationTimestamp: iso(this.#now) }
+    this.#createdCount += 1
+    const metadata = { name: `${set.metadata.name}-p${this.#createdCount}`, creationTimestamp: iso(this.#now) }
     const pod = createPod({ metadata, status: { phase: 'Pending', containerStatuses: [createStatus()] } }, set)
     workload.pods.push(pod)
-    this.#tell({ type: 'ADDED', object: pod })
+    this.#emit({ type: 'ADDED', object: pod })
   }
 
-  #move(workload: Workload, pod: Pod | undefined, next: (now: number) => PodStatus): void {
+  #setStatus(workload: Workload, pod: Pod | undefined, next: (now: number) => PodStatus): void {
     if (pod === undefined || pod.status?.phase === 'Failed') return
     this.#replace(workload, pod, { ...pod, status: next(this.#now) })
   }
 
-  #refuse(workload: Workload, pod: Pod | undefined): void {
+  #refusePull(workload: Workload, pod: Pod | undefined): void {
     if (pod === undefined || pod.status?.phase !== 'Pending') return
     const message = 'failed to pull and unpack image "acme/web:v1": acme/web:v1: not found'
-    this.#move(workload, pod, () => podStatus({ state: waiting('ErrImagePull', message) }, { phase: 'Pending' }))
+    this.#setStatus(workload, pod, () => podStatus({ state: waiting('ErrImagePull', message) }, { phase: 'Pending' }))
     const object: EventObject = createEvent(pod, {
       container: 'app',
       reason: 'Failed',
@@ -202,58 +209,58 @@ export class ModelCluster {
       count: 1 + (this.#now % 3),
       firstTimestamp: iso(this.#now),
     })
-    this.#tell({ type: 'MODIFIED', object })
+    this.#emit({ type: 'MODIFIED', object })
   }
 
-  #kill(workload: Workload, pod: Pod | undefined): void {
+  #deletePod(workload: Workload, pod: Pod | undefined): void {
     if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) return
     const metadata = { ...pod.metadata, deletionTimestamp: iso(this.#now + 30) }
     this.#replace(workload, pod, { ...pod, metadata })
   }
 
-  #vanish(workload: Workload, pod: Pod | undefined, last: object): void {
+  #removePod(workload: Workload, pod: Pod | undefined, last: object): void {
     if (pod === undefined) return
     workload.pods.splice(workload.pods.indexOf(pod), 1)
-    this.#tell({ type: 'DELETED', object: { ...pod, metadata: { ...pod.metadata, ...last } } })
+    this.#emit({ type: 'DELETED', object: { ...pod, metadata: { ...pod.metadata, ...last } } })
   }
 
   #replace(workload: Workload, before: Pod, after: Pod): void {
     workload.pods[workload.pods.indexOf(before)] = after
-    this.#tell({ type: 'MODIFIED', object: after })
+    this.#emit({ type: 'MODIFIED', object: after })
   }
 
-  #giveUp(workload: Workload): void {
+  #exceedProgressDeadline(workload: Workload): void {
     const { deployment } = workload
     if (deployment?.status === undefined) return
     const conditions = [condition('Progressing', 'False', { reason: 'ProgressDeadlineExceeded' })]
-    this.#put(workload, { ...deployment, status: { ...deployment.status, conditions } })
+    this.#update(workload, { ...deployment, status: { ...deployment.status, conditions } })
   }
 
-  #remove(workload: Workload): void {
+  #removeDeployment(workload: Workload): void {
     const { deployment } = workload
     if (deployment === undefined) return
     workload.deployment = undefined
-    this.#tell({ type: 'DELETED', object: deployment })
+    this.#emit({ type: 'DELETED', object: deployment })
   }
 
-  #terminate(workload: Workload): void {
+  #terminateDeployment(workload: Workload): void {
     const { deployment } = workload
     if (deployment === undefined) return
     const metadata = { ...deployment.metadata, deletionTimestamp: iso(this.#now) }
-    this.#put(workload, { ...deployment, metadata })
+    this.#update(workload, { ...deployment, metadata })
   }
 
-  #recreate(workload: Workload): void {
+  #recreateDeployment(workload: Workload): void {
     const name = workload.replicaSets[0]?.metadata.name.replace(/-0$/, '')
     if (workload.deployment !== undefined || name === undefined) return
-    workload.deployment = deploymentOf(name, workload.lives)
-    workload.lives += 1
-    this.#tell({ type: 'ADDED', object: workload.deployment })
+    workload.deployment = deploymentOf(name, workload.deploymentCount)
+    workload.deploymentCount += 1
+    this.#emit({ type: 'ADDED', object: workload.deployment })
   }
 }
 
-function deploymentOf(name: string, life: number): Deployment {
-  return createDeployment({ metadata: { name, uid: `${name}-uid-${life}` }, spec: { template: templateOf(0) } })
+function deploymentOf(name: string, incarnation: number): Deployment {
+  return createDeployment({ metadata: { name, uid: `${name}-uid-${incarnation}` }, spec: { template: templateOf(0) } })
 }
 
 function templateOf(version: number) {
@@ -288,14 +295,14 @@ function startOf(pod: Pod | undefined): number | undefined {
   return startedAt === undefined ? undefined : (Date.parse(startedAt) - moment(0)) / 1_000
 }
 
-/** How often the container of a pod has died so far. */
+/** Deaths of the pod's container so far. */
 function deathsOf(pod: Pod | undefined): number {
   const status = appOf(pod)
   return (status?.restartCount ?? 0) + (status?.state?.terminated ? 1 : 0)
 }
 
-/** What the next instance of a container keeps of the one before. */
-function kept(pod: Pod | undefined) {
+/** Status fields that the next instance of a container inherits. */
+function previousStatus(pod: Pod | undefined) {
   const status = appOf(pod)
   const last = status?.state?.terminated ? { terminated: status.state.terminated } : status?.lastState
   return { restartCount: deathsOf(pod), started: true, ...(last === undefined ? {} : { lastState: last }) }
