@@ -4,7 +4,7 @@ import { type Failure, type FeedEvent, isFailure, requestKey, type WatchRequest 
 import type { EventObject, KubeObject, Pod } from '../cluster/objects.ts'
 import { AskedRequests, type Change, covers, Store } from '../cluster/store.ts'
 import type { Assessment, Problem } from '../lifecycle/assessment.ts'
-import type { GateTime } from '../lifecycle/gate-time.ts'
+import { createGateTime, type GateTime } from '../lifecycle/gate-time.ts'
 import { mayExplain } from '../lifecycle/platform/pvc.ts'
 import { isSinceStart } from '../lifecycle/proof.ts'
 import { nameOf } from '../lifecycle/rule.ts'
@@ -23,6 +23,7 @@ import { decide, endsGate, failFastMs } from './outcome.ts'
 import { PodHistories } from './pod-histories.ts'
 import { captureScene } from './scene.ts'
 import { type GateSettings, gateTimeoutMs } from './settings.ts'
+import { storeContext } from './store-context.ts'
 import { leavingWords, Story, scaleWords, withExistence } from './story.ts'
 import type { Entry, TargetOutcome, TargetRecord, Timeline, Verdict } from './timeline.ts'
 import { deletedMs, describe, type TargetVerdict, Track } from './track.ts'
@@ -78,8 +79,7 @@ export class Gate {
     this.#story = new Story(settings.startedAt, onEntry)
     this.store = new Store(willSync, this.#asked)
     this.#health = new ApiHealth(this.#asked)
-    const time = (timestamp: string | null | undefined) => localTime(timestamp, settings.serverOffsetMs)
-    this.#gateTime = { startedAt: settings.startedAt, settleMs: settings.settleMs, time }
+    this.#gateTime = createGateTime(settings)
     this.#pods = new PodHistories(this.store, this.#gateTime)
     const names = nameTargets(targets).map(fullName)
     this.#tracks = targets.map((target, index) => new Track(target, index, names[index] ?? '', settings))
@@ -603,28 +603,16 @@ export class Gate {
   }
 
   #view(track: Track): RuleContext {
-    const { startedAt, settleMs, maxRestarts } = this.#settings
-    const { store } = this
     if (track.history === undefined) throw new Error(`${track.name} is judged before it was seen`)
     let hasUnjudged: boolean | undefined
     return {
-      now: this.#now,
-      startedAt,
-      settings: { settleMs, maxRestarts },
+      ...storeContext(this.store, this.#pods, this.#gateTime, this.#settings, this.#now),
       history: track.history,
       ...this.#neighbours.seenFrom(track),
-      time: this.#gateTime.time,
-      owned: (uid, kind) => store.ownedBy(uid, kind),
-      lostPods: (uid) => this.#pods.lost(uid),
-      list: (kind, namespace) => store.list(kind, namespace),
       isOfGatedRevision: (pod) => {
         hasUnjudged ??= this.#hasUnjudgedWorkload(track)
         return hasUnjudged ? false : this.#isOfGatedRevision(pod)
       },
-      events: (object) => store.eventsOf(object),
-      podHistory: (pod) => this.#pods.of(pod, this.#now),
-      declaresStatus: (kind) => store.declaresStatus(kind),
-      knowledge: (request) => store.knowledge(request),
     }
   }
 
@@ -767,11 +755,6 @@ function recordOf(track: Track): TargetRecord {
 function verdictText({ outcome, reason, message }: Verdict<TargetOutcome>, logText: string | undefined): string {
   if (reason === outcome) return message
   return logText === undefined ? `${reason}: ${message}` : `${logText} (${reason})`
-}
-
-function localTime(timestamp: string | null | undefined, serverOffsetMs: number): number | undefined {
-  const parsed = timestamp ? Date.parse(timestamp) : Number.NaN
-  return Number.isNaN(parsed) ? undefined : parsed - serverOffsetMs
 }
 
 function least(moments: readonly number[]): number {

@@ -6,3 +6,16 @@ export interface GateTime {
   /** A timestamp of the server on the runner's clock. */
   time(timestamp: string | null | undefined): number | undefined
 }
+
+/** @param serverOffsetMs the server's clock minus the runner's */
+export function createGateTime({
+  startedAt,
+  settleMs,
+  serverOffsetMs,
+}: Pick<GateTime, 'startedAt' | 'settleMs'> & { readonly serverOffsetMs: number }): GateTime {
+  const time = (timestamp: string | null | undefined) => {
+    const parsed = timestamp ? Date.parse(timestamp) : Number.NaN
+    return Number.isNaN(parsed) ? undefined : parsed - serverOffsetMs
+  }
+  return { startedAt, settleMs, time }
+}

@@ -3,8 +3,9 @@ import type { KubeObject, Service } from '../cluster/objects.ts'
 import { type Change, covers, groupOf, Store } from '../cluster/store.ts'
 import { Family } from '../gate/family.ts'
 import { PodHistories } from '../gate/pod-histories.ts'
+import { storeContext } from '../gate/store-context.ts'
 import { waitForRule } from '../lifecycle/custom/wait-for.ts'
-import type { GateTime } from '../lifecycle/gate-time.ts'
+import { createGateTime, type GateTime } from '../lifecycle/gate-time.ts'
 import { isSelectedBy } from '../lifecycle/network/service-pods.ts'
 import type { Rule } from '../lifecycle/rule.ts'
 import type { LifecycleSettings, RuleContext } from '../lifecycle/rule-context.ts'
@@ -50,11 +51,7 @@ export class Trace {
     this.#target = target
     this.#rule = target.waitFor === undefined ? ruleOf(target) : waitForRule(target.waitFor)
     this.#settings = settings
-    const time = (timestamp: string | null | undefined) => {
-      const parsed = timestamp ? Date.parse(timestamp) : Number.NaN
-      return Number.isNaN(parsed) ? undefined : parsed - settings.serverOffsetMs
-    }
-    this.#gateTime = { startedAt: settings.startedAt, settleMs: settings.settleMs, time }
+    this.#gateTime = createGateTime(settings)
     this.#pods = new PodHistories(this.#store, this.#gateTime)
   }
 
@@ -174,7 +171,7 @@ export class Trace {
   }
 
   #present(object: KubeObject, now: number): Present {
-    const view = this.#view(object, now)
+    const view = this.#context(object, now)
     return {
       object,
       view,
@@ -185,23 +182,13 @@ export class Trace {
     }
   }
 
-  #view(object: KubeObject, now: number): RuleContext {
-    const store = this.#store
+  #context(object: KubeObject, now: number): RuleContext {
     return {
-      now,
-      startedAt: this.#settings.startedAt,
-      settings: this.#settings,
+      ...storeContext(this.#store, this.#pods, this.#gateTime, this.#settings, now),
       history: this.#history ?? observeTarget(undefined, object, now, this.#rule.failures?.(object)),
       othersProgress: false,
-      time: this.#gateTime.time,
-      owned: (uid, kind) => store.ownedBy(uid, kind),
-      lostPods: (uid) => this.#pods.lost(uid),
-      list: (kind, namespace) => store.list(kind, namespace),
-      // A view gates nothing, so no revision goes before another.
+      // No workload is gated, so no pod belongs to a gated revision.
       isOfGatedRevision: () => undefined,
-      events: (about) => store.eventsOf(about),
-      podHistory: (pod) => this.#pods.of(pod, now),
-      declaresStatus: (kind) => store.declaresStatus(kind),
       knowledge: (request) => this.#knowledge(request),
     }
   }
