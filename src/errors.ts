@@ -58,3 +58,32 @@ export function describeMistake({ message, ...place }: Mistake): string {
 export function describePlace({ input, line }: Omit<Mistake, 'message'>): string {
   return line === undefined ? input : `${input}, line ${line}`
 }
+
+/** Takes note of one mistake, in full sentences; the caller knows the input and line it stands in, and goes on reading. */
+export type Complain = (message: string) => void
+
+/** What the user wrote, in quotes and short enough for a message. */
+export function quote(text: string): string {
+  return `"${text.length > 80 ? `${text.slice(0, 80)}…` : text}"`
+}
+
+/** A mistake with the reason that it gives the outcome. */
+export type Finding = Mistake & { readonly reason: ReasonCode }
+
+/**
+ * Does nothing when nothing was found.
+ *
+ * @throws UserError with all that was found, input by input and file by file, each in the order of its lines; the reason
+ *   is that of the first
+ */
+export function throwAll(found: readonly Finding[]): void {
+  const lineOf = ({ line = Number.POSITIVE_INFINITY }: Finding) => line
+  const byInput = Map.groupBy(found, ({ input }) => input)
+  const sorted = [...byInput.values()].flatMap((findings) => findings.sort((a, b) => lineOf(a) - lineOf(b)))
+  const [first] = sorted
+  if (first === undefined) return
+  throw new UserError(
+    sorted.map(({ reason, ...mistake }) => mistake),
+    first.reason,
+  )
+}

@@ -7,7 +7,7 @@ import { type HealthCheck, readHealthChecks } from './plan/health-checks.ts'
 import { parseMilestoneTimeouts } from './plan/milestones.ts'
 import type { ParsedReferences } from './plan/references.ts'
 import { resolveReferences } from './plan/resolve.ts'
-import { parseStreamLogs, resolveStreamLogs } from './plan/streamed.ts'
+import { parseStreamLogs, resolveStreamLogs } from './plan/stream-logs.ts'
 import { timeoutMistakes } from './plan/timeouts.ts'
 import { version } from './version.ts'
 

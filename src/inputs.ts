@@ -1,12 +1,11 @@
 import * as z from 'zod/mini'
-import { type Mistake, UserError } from './errors.ts'
-import { quote } from './plan/complain.ts'
+import { type Mistake, quote, UserError } from './errors.ts'
 import { parseDuration } from './plan/duration.ts'
 import { type ExpectedImages, parseExpectedImages } from './plan/expected-images.ts'
 import { parseMilestoneTimeouts } from './plan/milestones.ts'
-import { didYouMean } from './plan/nearest.ts'
+import { didYouMean } from './plan/names.ts'
 import type { Reference } from './plan/references.ts'
-import { parseStreamLogs } from './plan/streamed.ts'
+import { parseStreamLogs } from './plan/stream-logs.ts'
 
 /** What the user said, checked and with its units; defaults are filled in. */
 export interface Inputs {

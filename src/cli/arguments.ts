@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import type { Mistake } from '../errors.ts'
-import { quote } from '../plan/complain.ts'
-import { didYouMeanFlag } from '../plan/nearest.ts'
+import { quote } from '../errors.ts'
+import { didYouMeanFlag } from '../plan/names.ts'
 import { type Flag, filenameFlag, helpFlag, inputFlags, outputFlags, referenceFlags, sharedFlags } from './flags.ts'
 
 /** A reference as it was written: `-`, `deployment/web`, or `deploy` and names, with the flags that belong to it. */

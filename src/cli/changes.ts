@@ -1,5 +1,5 @@
 import { systemClock } from '../cluster/clock.ts'
-import { quote } from '../plan/complain.ts'
+import { quote } from '../errors.ts'
 import { displayName } from '../plan/target.ts'
 import { Changes, type ObjectChange } from '../trace/changes/changes.ts'
 import type { Part } from '../trace/changes/part.ts'

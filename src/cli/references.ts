@@ -1,7 +1,6 @@
 import { describePlace, type Mistake } from '../errors.ts'
-import { readPrinted } from '../plan/printed.ts'
 import { type ParsedReferences, parseReferences } from '../plan/references.ts'
-import { splitWords } from '../plan/words.ts'
+import { readPrinted, splitWords } from '../plan/resource-lines.ts'
 import type { Arguments, WrittenReference } from './arguments.ts'
 
 /** The references of a command line. */

@@ -1,6 +1,6 @@
 import type { Timeline } from '../gate/timeline.ts'
 import type { Reference } from '../plan/references.ts'
-import { namespacesOf } from '../plan/target-names.ts'
+import { namespacesOf } from '../plan/target.ts'
 import { plain } from '../report/escape.ts'
 import type { Extra, Octokit } from './extra.ts'
 import type { Origin } from './origin.ts'

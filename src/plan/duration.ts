@@ -1,4 +1,4 @@
-import { type Complain, quote } from './complain.ts'
+import { type Complain, quote } from '../errors.ts'
 
 const millisecondsOf: Readonly<Record<string, number>> = {
   h: 3_600_000,

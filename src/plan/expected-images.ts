@@ -1,4 +1,4 @@
-import { type Complain, quote } from './complain.ts'
+import { type Complain, quote } from '../errors.ts'
 
 /** The digest that each container is to run, by the container's name. */
 export type ExpectedImages = Readonly<Record<string, string>>

@@ -1,6 +1,6 @@
-import { type Complain, quote } from './complain.ts'
+import { type Complain, quote } from '../errors.ts'
 import { parseDuration } from './duration.ts'
-import { didYouMean } from './nearest.ts'
+import { didYouMean } from './names.ts'
 
 const pods = ['created', 'observed', 'scheduled', 'pulled', 'started', 'ready'] as const
 const others = ['created', 'observed', 'ready'] as const

@@ -1,16 +1,13 @@
 import { parseArgs } from 'node:util'
 import type { Mistake } from '../errors.ts'
-import { type Complain, quote } from './complain.ts'
+import { type Complain, quote } from '../errors.ts'
 import { parseDuration } from './duration.ts'
-import { isFailureLine, recognizeForeignOutput } from './foreign-output.ts'
 import type { Manifest } from './manifests/manifest.ts'
 import { parseMilestoneTimeouts } from './milestones.ts'
-import { checkNamespace, checkSelector } from './names.ts'
-import { didYouMeanFlag } from './nearest.ts'
-import { readPrinted } from './printed.ts'
+import { checkNamespace, checkSelector, didYouMeanFlag } from './names.ts'
+import { isFailureLine, readPrinted, recognizeForeignOutput, splitWords } from './resource-lines.ts'
 import type { TargetClocks, WaitFor } from './target.ts'
 import { parseWaitFor } from './wait-for.ts'
-import { splitWords } from './words.ts'
 
 /** One kind with one name, or with a selector, as the user wrote it: nothing is known of the cluster yet. */
 export interface Reference {

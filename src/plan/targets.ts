@@ -1,5 +1,5 @@
 import type { WatchRequest } from '../cluster/feed.ts'
-import { type Finding, throwAll } from './findings.ts'
+import { type Finding, throwAll } from '../errors.ts'
 import { apiVersionOf } from './kinds.ts'
 import { duplicateOf, type Manifest } from './manifests/manifest.ts'
 import type { SkippedLine } from './references.ts'

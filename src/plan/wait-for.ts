@@ -1,4 +1,4 @@
-import { type Complain, quote } from './complain.ts'
+import { type Complain, quote } from '../errors.ts'
 import type { WaitFor } from './target.ts'
 
 const forms = "Write create, delete, condition=Ready, condition=Ready=False or jsonpath='{.status.phase}'=Running."

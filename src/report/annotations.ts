@@ -1,5 +1,5 @@
 import type { TargetRecord, Timeline } from '../gate/timeline.ts'
-import { fullName, nameTargets } from '../plan/target-names.ts'
+import { fullName, nameTargets } from '../plan/target.ts'
 import { isManifest } from './details.ts'
 import { plain, plainLines } from './escape.ts'
 import { conclude, decidingTarget, headline, isFailing } from './headline.ts'

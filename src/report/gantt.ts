@@ -1,5 +1,5 @@
 import type { MilestoneRecord, TargetRecord, Timeline } from '../gate/timeline.ts'
-import { fullName, nameTargets } from '../plan/target-names.ts'
+import { fullName, nameTargets } from '../plan/target.ts'
 import { openMilestone } from './details.ts'
 import { mermaidName, mermaidTask } from './escape.ts'
 import { urgency } from './headline.ts'

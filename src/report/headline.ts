@@ -1,7 +1,7 @@
 import type { TargetRecord, Timeline } from '../gate/timeline.ts'
 import { duration } from '../plan/duration.ts'
 import type { Source } from '../plan/target.ts'
-import { fullName, nameTargets } from '../plan/target-names.ts'
+import { fullName, nameTargets } from '../plan/target.ts'
 import { plainLines } from './escape.ts'
 import { phraseOf, statement } from './phrase.ts'
 import { capitalised, count, outcomeWords, reasonPhrases } from './words.ts'

@@ -2,7 +2,7 @@ import type { Entry, TargetOutcome, TargetRecord, Timeline } from '../gate/timel
 import type { LogNews } from '../logs/log-news.ts'
 import { duration } from '../plan/duration.ts'
 import type { Target } from '../plan/target.ts'
-import { fullName, namespacesOf, nameTargets } from '../plan/target-names.ts'
+import { fullName, namespacesOf, nameTargets } from '../plan/target.ts'
 import { clock, setting } from './elapsed.ts'
 import { plain, plainLines, shorten } from './escape.ts'
 import { conclude, decidingTarget, headline, isJudged } from './headline.ts'

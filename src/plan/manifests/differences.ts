@@ -1,6 +1,8 @@
 import type { KubeObject } from '../../cluster/objects.ts'
+import type { Strip } from '../../cluster/strip.ts'
+import { parseDuration } from '../duration.ts'
+import type { ResolvedPlan } from '../targets.ts'
 import { describePath, type ManifestObject, type Step } from './manifest.ts'
-import { isSameScalar } from './values.ts'
 
 /** A field that the manifest has and the live object has not, or not with that value. */
 export interface Difference {
@@ -201,4 +203,61 @@ function mapStrings(values: unknown, map: (text: string) => string): Readonly<Re
 
 function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/**
+ * Whether two scalars mean the same to Kubernetes, which writes some values back in another form than they came in:
+ * quantities (`1000m` as `1`), durations (`60m` as `1h0m0s`), moments, integers or strings.
+ */
+export function isSameScalar(ours: unknown, theirs: unknown): boolean {
+  if (ours === theirs || String(ours) === String(theirs)) return true
+  if (typeof ours === 'boolean' || typeof theirs === 'boolean') return false
+  const [a, b] = [String(ours), String(theirs)]
+  return [quantity, duration, moment].some((read) => {
+    const [left, right] = [read(a), read(b)]
+    return left !== undefined && left === right
+  })
+}
+
+const decimal: Readonly<Record<string, number>> = { k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18 }
+const binary = ['Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei']
+const fraction: Readonly<Record<string, number>> = { m: 1e3, u: 1e6, n: 1e9 }
+
+/** The number that a quantity stands for (k8s.io/apimachinery pkg/api/resource, `Quantity`). */
+function quantity(text: string): number | undefined {
+  const match = /^([+-]?(?:\d+\.?\d*|\.\d+))(?:([kMGTPE]i|[kMGTPEmun])|([eE][+-]?\d{1,3}))?$/.exec(text)
+  if (match === null) return undefined
+  const [, digits = '', suffix = '', exponent = ''] = match
+  const number = Number(`${digits}${exponent}`)
+  // Divided, not multiplied by 0.001: 300m is exactly 0.3 then.
+  if (fraction[suffix] !== undefined) return number / fraction[suffix]
+  if (decimal[suffix] !== undefined) return number * decimal[suffix]
+  return number * 1024 ** (binary.indexOf(suffix) + 1)
+}
+
+function duration(text: string): number | undefined {
+  return parseDuration(text, () => {})
+}
+
+function moment(text: string): number | undefined {
+  return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/.test(text) ? Date.parse(text) : undefined
+}
+
+/**
+ * The plan with each target knowing what its manifest says, so that `await-change` sees when the object carries it, live
+ * and in a replay. `strip`: the one that live objects go through, so that hashed values can be compared.
+ */
+export function withAwaited<P extends ResolvedPlan>(plan: P, strip: Strip): P {
+  const pairs = plan.targets.map((target) => {
+    const manifest = plan.manifests.get(target)
+    if (manifest === undefined) return [target, target] as const
+    const object = strip(comparable(manifest.object) as unknown as KubeObject) as unknown as ManifestObject
+    return [target, { ...target, manifest: object }] as const
+  })
+  const awaited = new Map(pairs)
+  return {
+    ...plan,
+    targets: pairs.map(([, target]) => target),
+    manifests: new Map([...plan.manifests].map(([target, manifest]) => [awaited.get(target) ?? target, manifest])),
+  }
 }

@@ -1,8 +1,8 @@
 import { globSync, lstatSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import type { Mistake } from '../../errors.ts'
-import { quote } from '../complain.ts'
-import { didYouMean } from '../nearest.ts'
+import { quote } from '../../errors.ts'
+import { didYouMean } from '../names.ts'
 
 /** A file that holds manifests, read. */
 export interface ManifestFile {

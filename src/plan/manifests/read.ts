@@ -1,10 +1,13 @@
+import { basename } from 'node:path'
+import { groupOf } from '../../cluster/store.ts'
 import type { Mistake } from '../../errors.ts'
+import { checkName, checkNamespace } from '../names.ts'
 import type { ParsedReferences, Reference, SkippedLine } from '../references.ts'
 import { nameKey } from '../target.ts'
 import { readGateAnnotations } from './annotations.ts'
 import { readManifestFiles } from './files.ts'
-import { duplicateOf, type Manifest, nameOf } from './manifest.ts'
-import { readObjects } from './objects.ts'
+import { duplicateOf, type Manifest, type ManifestObject, nameOf, type Step } from './manifest.ts'
+import { YamlSource } from './yaml-source.ts'
 
 /** More than any apply names, and each is a watch. */
 const mostObjects = 5_000
@@ -83,4 +86,181 @@ function referenceTo(manifest: Manifest, said: Pick<Reference, 'clocks' | 'waitF
     ...said,
     manifest,
   }
+}
+
+/** An object whose name only the server knows. */
+export interface Unnamed {
+  readonly line: number
+  /** `job/migrate-…` */
+  readonly text: string
+}
+
+export interface FoundObjects {
+  readonly manifests: readonly Manifest[]
+  readonly unnamed: readonly Unnamed[]
+}
+
+/** Takes note of a mistake at a line of the file. */
+export type ComplainAt = (line: number, message: string) => void
+
+/**
+ * Every object of a manifest file (YAML of one or more documents, or JSON), those within lists too, with their lines.
+ * Never throws: what is no Kubernetes object, or cannot be one yet, is complained of.
+ *
+ * @param file its name, for people
+ */
+export function readObjects(text: string, file: string, complain: ComplainAt): FoundObjects {
+  const source = new YamlSource(text)
+  const manifests: Manifest[] = []
+  const unnamed: Unnamed[] = []
+  let isTemplateTold = false
+
+  for (const [index, document] of source.documents().entries()) {
+    if (document.error === undefined) {
+      const reading = { source, document: index, file, complain, manifests, unnamed }
+      collect(document.value, [], {}, reading)
+      continue
+    }
+    const template = text.search(/\{\{|\{%|<%/)
+    if (template < 0) {
+      complain(document.error.line, document.error.message)
+    } else if (!isTemplateTold) {
+      isTemplateTold = true
+      complain(
+        text.slice(0, template).split('\n').length,
+        'This is a template that is not rendered. Render it first, as helm template does, and name the result.',
+      )
+    }
+  }
+  source.release()
+  return { manifests, unnamed }
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+interface Reading {
+  readonly source: YamlSource
+  readonly document: number
+  readonly file: string
+  readonly complain: ComplainAt
+  readonly manifests: Manifest[]
+  readonly unnamed: Unnamed[]
+}
+
+/** Takes one object, or each of a list's; `inherited`: what a typed list says for its items, which need not say it. */
+function collect(value: unknown, path: readonly Step[], inherited: Json, reading: Reading): void {
+  if (value === null || value === undefined) return
+  const { source, document, file, complain, manifests, unnamed } = reading
+  const lineOf = (field: readonly Step[] = []) => source.lineOf(document, [...path, ...field])
+  if (!isObject(value)) {
+    complain(lineOf(), 'This is no Kubernetes object: it has no fields.')
+    return
+  }
+  const object = { ...inherited, ...value }
+  const { apiVersion, kind } = object
+  const notRendered = explainUnrendered(file, object)
+  if (notRendered !== undefined) {
+    complain(lineOf(), notRendered)
+    return
+  }
+  if (isList(object)) {
+    const items = Array.isArray(object['items']) ? object['items'] : []
+    const ofItems = kind === 'List' ? {} : { apiVersion, kind: String(kind).slice(0, -'List'.length) }
+    for (const [index, item] of items.entries()) collect(item, [...path, 'items', index], ofItems, reading)
+    return
+  }
+
+  const checked = checkObject(object, file, (field, message) => complain(lineOf(field), message))
+  if (checked === undefined) return
+  if (checked.name === undefined) {
+    unnamed.push({ line: lineOf(), text: `${checked.kind.toLowerCase()}/${checked.generateName}…` })
+    return
+  }
+  manifests.push({ file, line: lineOf(), object: checked.object, lineOf })
+}
+
+/** A list of objects as `kubectl get -o yaml` and `kubectl apply` know it; a kind of its own may end in List too. */
+function isList({ kind, items }: Json): boolean {
+  return (
+    kind === 'List' || (typeof kind === 'string' && kind.length > 4 && kind.endsWith('List') && Array.isArray(items))
+  )
+}
+
+/** Why a file that looks like a manifest is only the source of some. */
+function explainUnrendered(file: string, { apiVersion, kind }: Json): string | undefined {
+  const name = basename(file)
+  const isKustomization =
+    (typeof apiVersion === 'string' && apiVersion.startsWith('kustomize.config.k8s.io/')) ||
+    (kind === undefined && /^kustomization(\.ya?ml)?$/i.test(name))
+  if (isKustomization) {
+    return 'This is a kustomization, not what it makes. Render it first (kubectl kustomize FOLDER > rendered.yaml) and name the result.'
+  }
+  if (kind === undefined && name === 'Chart.yaml') {
+    return 'This is a Helm chart, not what it makes. Render it first (helm template … > rendered.yaml) and name the result.'
+  }
+  return undefined
+}
+
+type Checked =
+  | { readonly kind: string; readonly name: string; readonly object: ManifestObject }
+  | { readonly kind: string; readonly name: undefined; readonly generateName: string }
+
+function checkObject(
+  object: Json,
+  file: string,
+  complain: (field: readonly Step[], message: string) => void,
+): Checked | undefined {
+  const metadata = isObject(object['metadata']) ? object['metadata'] : {}
+  let isClean = true
+  const note = (field: readonly Step[], message: string) => {
+    isClean = false
+    complain(field, message)
+  }
+  const missing: string[] = []
+  const read = (path: readonly string[], value: unknown): string | undefined => {
+    const field = path.join('.')
+    if (isTemplate(value)) {
+      note(path, `${field} holds a placeholder that is not filled in. Render the manifest first, and name the result.`)
+    } else if (typeof value === 'string' && value !== '') {
+      return value
+    } else if (value === undefined || value === null || value === '') {
+      missing.push(field)
+    } else {
+      const inQuotes = typeof value === 'object' ? '' : ` Write it in quotes: "${value}".`
+      note(path, `${field} is no string.${inQuotes}`)
+    }
+    return undefined
+  }
+
+  const apiVersion = read(['apiVersion'], object['apiVersion'])
+  const kind = read(['kind'], object['kind'])
+  const isGenerated = metadata['name'] === undefined && metadata['generateName'] !== undefined
+  const name = isGenerated
+    ? read(['metadata', 'generateName'], metadata['generateName'])
+    : read(['metadata', 'name'], metadata['name'])
+  const namespace = metadata['namespace'] ? read(['metadata', 'namespace'], metadata['namespace']) : undefined
+
+  if (missing.length > 0) {
+    const fields = missing.join(', ').replace(/, ([^,]*)$/, ' and $1')
+    note([], `This object has no ${fields}. If the file is no manifest, exclude it: !${file}`)
+  }
+  if (namespace !== undefined) checkNamespace(namespace, (message) => note(['metadata', 'namespace'], message))
+  if (name !== undefined && apiVersion !== undefined && !isGenerated) {
+    checkName(name, groupOf(apiVersion), (message) => note(['metadata', 'name'], message))
+  }
+  if (!isClean || apiVersion === undefined || kind === undefined || name === undefined) return undefined
+  if (isGenerated) return { kind, name: undefined, generateName: name }
+  const { namespace: _, ...rest } = metadata
+  const named = { ...rest, name, ...(namespace === undefined ? {} : { namespace }) }
+  return { kind, name, object: { ...object, apiVersion, kind, metadata: named } }
+}
+
+/** Placeholders of Helm, Jinja, envsubst, Kustomize and others. YAML reads `{{ .x }}` as a mapping in a mapping. */
+function isTemplate(value: unknown): boolean {
+  if (typeof value === 'string') return /\{\{|\{%|<%|\$\{|\$\(|^\$\w/.test(value)
+  return isObject(value) && Object.keys(value).some((key) => /^\{.*\}$/s.test(key.trim()))
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,7 +1,7 @@
 import type { WatchRequest } from '../../src/cluster/feed.ts'
 import { UserError } from '../../src/errors.ts'
 import { parseReferences } from '../../src/plan/references.ts'
-import { chooseStreamed, parseStreamLogs, resolveStreamLogs } from '../../src/plan/streamed.ts'
+import { chooseStreamed, parseStreamLogs, resolveStreamLogs } from '../../src/plan/stream-logs.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { resources } from './discovery.ts'
 

@@ -1,0 +1,147 @@
+import type { Complain } from '../errors.ts'
+import { label } from './names.ts'
+
+/** One word of a line; `quoted` when it began with a quote. */
+export interface Word {
+  readonly text: string
+  readonly quoted: boolean
+}
+
+/**
+ * Splits a line into words as a POSIX shell does: blanks part them, single and double quotes and the backslash keep
+ * them together, `#` at the start of a word begins a comment. Nothing is expanded.
+ *
+ * @returns the words; nothing after a complaint
+ */
+export function splitWords(line: string, complain: Complain): Word[] | undefined {
+  const words: Word[] = []
+  let text = ''
+  let inWord = false
+  let quoted = false
+  let quote = ''
+
+  for (let i = 0; i < line.length; i++) {
+    const char = line.charAt(i)
+    if (quote !== '') {
+      if (char === quote) quote = ''
+      else if (char === '\\' && quote === '"' && /["\\$`]/.test(line.charAt(i + 1))) text += line.charAt(++i)
+      else text += char
+    } else if (/\s/.test(char)) {
+      if (inWord) words.push({ text, quoted })
+      text = ''
+      inWord = false
+      quoted = false
+    } else if (char === '#' && !inWord) {
+      return words
+    } else {
+      if (char === '"' || char === "'") {
+        quote = char
+        quoted ||= !inWord
+      } else if (char === '\\' && i + 1 < line.length) {
+        text += line.charAt(++i)
+      } else {
+        text += char
+      }
+      inWord = true
+    }
+  }
+  if (quote !== '') {
+    complain(`A ${quote === '"' ? 'double' : 'single'} quote is opened and never closed. Close it.`)
+    return undefined
+  }
+  if (inWord) words.push({ text, quoted })
+  return words
+}
+
+/** What a line of kubectl's output says: the resource it speaks of, or why there is nothing to gate. */
+export type Printed = { readonly words: readonly string[]; readonly skip?: undefined } | { readonly skip: string }
+
+/**
+ * Reads a line that kubectl printed: `deployment.apps/web configured`, `service/web created (server dry run)`, and with
+ * the name in quotes, as `kubectl delete` and old releases print (k8s.io/cli-runtime pkg/printers, `NamePrinter`;
+ * k8s.io/kubectl pkg/cmd/delete).
+ *
+ * The verb may be any: kubectl's are participles (`configured`, `serverside-applied`, `rolled back`,
+ * `skipped rollback (…)`), besides `condition met`. A second name beside a TYPE/NAME is thus no verb but a mistake.
+ *
+ * @returns nothing when kubectl would not have printed it
+ */
+export function readPrinted(line: string): Printed | undefined {
+  if (/^warning:/i.test(line)) return { skip: 'a warning' }
+  if (isLogLine(line)) return { skip: 'a log line' }
+
+  const words = splitWords(line, () => {})
+  const resource = words?.[0]
+  if (words === undefined || resource === undefined) return undefined
+
+  const inQuotes = !resource.text.includes('/') && words[1]?.quoted === true
+  if (!inQuotes && !resource.text.includes('/')) return undefined
+
+  const rest = words.slice(inQuotes ? 2 : 1).map(({ text, quoted }) => (quoted ? '' : text))
+  const parenthesis = rest.findIndex((word) => word.startsWith('('))
+  const verb = parenthesis < 0 ? rest : rest.slice(0, parenthesis)
+  if (!verb.every((word) => /^[a-z0-9][a-z0-9-]*$/.test(word)) || !verb.some((word) => /ed$|^met$/.test(word))) {
+    return undefined
+  }
+
+  if (rest.join(' ').endsWith('dry run)')) return { skip: 'a dry run' }
+  if (verb.includes('deleted')) return { skip: 'deleted' }
+  if (verb.includes('pruned')) return { skip: 'pruned' }
+  return { words: words.slice(0, inQuotes ? 2 : 1).map(({ text }) => text) }
+}
+
+/** A line that shows that a whole text is something else than references, and what to hand over instead. */
+export interface ForeignOutput {
+  /** Counted from 1. */
+  readonly line: number
+  readonly message: string
+}
+
+/**
+ * Recognizes what other commands print: Helm's report of a release, a manifest, a table of `kubectl get`.
+ *
+ * @param lines the text, line by line
+ */
+export function recognizeForeignOutput(lines: readonly string[]): ForeignOutput | undefined {
+  const find = (pattern: RegExp, message: string): ForeignOutput | undefined => {
+    const index = lines.findIndex((line) => pattern.test(line))
+    return index < 0 ? undefined : { line: index + 1, message }
+  }
+  const isHelm = lines.some((line) => /^(?:LAST DEPLOYED|Release "[^"]*" (?:has been|does not exist))\b/.test(line))
+  return (
+    (isHelm ? find(/^(?:Release "|NAME: )/, explainHelm(lines)) : undefined) ??
+    find(
+      /^\s*(?:- )?["']?apiVersion["']?\s*:/,
+      'This is a manifest, and no reference. Write it into a file, and name the file in manifests.',
+    ) ??
+    find(
+      /^(?:NAMESPACE +)?NAME {2,}[A-Z]/,
+      'kubectl get printed this table. Let it print names: kubectl get … -o name.',
+    )
+  )
+}
+
+/** The form of helm's report: `NAME: web`, `NAMESPACE: shop` (helm.sh/helm pkg/cmd/status.go, `statusPrinter`). */
+function explainHelm(lines: readonly string[]): string {
+  const field = (name: string) => {
+    const value = lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2)
+    return value !== undefined && value.length <= 63 && label.test(value) ? value : undefined
+  }
+  const namespace = field('NAMESPACE')
+  const place = namespace === undefined ? '' : ` -n ${namespace}`
+  return `Helm printed this, and it names no resources. Hand over the manifests of the release instead: helm get manifest ${field('NAME') ?? 'RELEASE'}${place} > rendered.yaml, and manifests: rendered.yaml.`
+}
+
+/** The forms in which kubectl and helm report that they failed (k8s.io/kubectl pkg/cmd/util, `StandardErrorMessage`). */
+const failure =
+  /^(?:error: |error (?:validating|parsing|when) |Error from server\b|Error: |Unable to connect to the server|The connection to the server \S+ was refused|The \S+ "[^"]*" is invalid|unable to recognize )/
+
+/** Whether a line reports that a command failed. */
+export function isFailureLine(line: string): boolean {
+  return failure.test(line)
+}
+
+/** Whether a line is from the log of kubectl itself: `W0101 10:00:00.000000   12345 warnings.go:70] …` (k8s.io/klog). */
+export function isLogLine(line: string): boolean {
+  return /^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \S+\]/.test(line)
+}
