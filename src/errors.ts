@@ -60,7 +60,7 @@ export function describePlace({ input, line }: Omit<Mistake, 'message'>): string
 }
 
 /** Takes note of one mistake, in full sentences; the caller knows the input and line it stands in, and goes on reading. */
-export type Complain = (message: string) => void
+export type AddMistake = (message: string) => void
 
 /** What the user wrote, in quotes and short enough for a message. */
 export function quote(text: string): string {
@@ -68,7 +68,7 @@ export function quote(text: string): string {
 }
 
 /** A mistake with the reason that it gives the outcome. */
-export type Finding = Mistake & { readonly reason: ReasonCode }
+export type MistakeWithReason = Mistake & { readonly reason: ReasonCode }
 
 /**
  * Does nothing when nothing was found.
@@ -76,8 +76,8 @@ export type Finding = Mistake & { readonly reason: ReasonCode }
  * @throws UserError with all that was found, input by input and file by file, each in the order of its lines; the reason
  *   is that of the first
  */
-export function throwAll(found: readonly Finding[]): void {
-  const lineOf = ({ line = Number.POSITIVE_INFINITY }: Finding) => line
+export function throwMistakes(found: readonly MistakeWithReason[]): void {
+  const lineOf = ({ line = Number.POSITIVE_INFINITY }: MistakeWithReason) => line
   const byInput = Map.groupBy(found, ({ input }) => input)
   const sorted = [...byInput.values()].flatMap((findings) => findings.sort((a, b) => lineOf(a) - lineOf(b)))
   const [first] = sorted

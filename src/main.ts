@@ -87,7 +87,7 @@ async function gate(
       layout = layoutLog(head, { color: usesColor() })
       entries = new EntryFolder(layout, (line) => console.log(line))
       console.log(renderHeader(head, layout))
-      for (const text of head.told) console.log(plain(text))
+      for (const text of head.notices) console.log(plain(text))
     },
     onStart: (look) => extras?.start(() => mapTexts(look(systemClock.now()), secrets.hide)),
     onEntry: (entry) => {

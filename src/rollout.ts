@@ -35,7 +35,7 @@ export interface RolloutHead {
   readonly stallTimeoutMs: number
   readonly targets: readonly Target[]
   /** What the user should hear of how his lines were read. Not yet escaped. */
-  readonly told: readonly string[]
+  readonly notices: readonly string[]
 }
 
 /** How a shell hears of a rollout while it is gated. */

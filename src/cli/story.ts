@@ -64,10 +64,10 @@ export class Story {
     this.#screen = new Screen(output)
   }
 
-  begin(head: LogHead & { readonly told: readonly string[] }): void {
+  begin(head: LogHead & { readonly notices: readonly string[] }): void {
     this.#layout = this.#layOut(head)
     this.#entries = new EntryFolder(this.#layout, (line) => this.#print([line]))
-    this.#print([renderHeader(head, this.#layout), ...head.told.map((text) => plain(text))])
+    this.#print([renderHeader(head, this.#layout), ...head.notices.map((text) => plain(text))])
   }
 
   /** From now on the state that `look` sees is drawn, until `close`. */

@@ -1,4 +1,4 @@
-import { type Complain, quote } from '../errors.ts'
+import { type AddMistake, quote } from '../errors.ts'
 
 const millisecondsOf: Readonly<Record<string, number>> = {
   h: 3_600_000,
@@ -17,13 +17,13 @@ const longestMs = 168 * 3_600_000
 /**
  * Reads a duration as Kubernetes writes it: Go's `time.ParseDuration` (`90s`, `1h30m`, `1.5h`, `300ms`, `0`), up to a week.
  *
- * @returns whole milliseconds, at least 1 unless the duration is zero; nothing after a complaint
+ * @returns whole milliseconds, at least 1 unless the duration is zero; undefined after a mistake
  */
-export function parseDuration(text: string, complain: Complain): number | undefined {
+export function parseDuration(text: string, addMistake: AddMistake): number | undefined {
   const written = text.trim()
   if (written === '0') return 0
   const reject = (why: string): undefined => {
-    complain(`${quote(written)} ${why}`)
+    addMistake(`${quote(written)} ${why}`)
   }
 
   if (written === '') return reject('is no duration. Write one like 90s, 5m or 1h30m.')

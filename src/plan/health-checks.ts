@@ -41,12 +41,12 @@ export async function parseHealthChecks(text: string, path: string): Promise<rea
   ])
   const environment = new CelEnvironment({ unlistedVariablesAreDyn: true, enableOptionalTypes: true })
   const mistakes: Mistake[] = []
-  const complain = (message: string) => mistakes.push({ input: path, message })
-  const list = parseYaml(text, load, complain)
-  const checks = list.flatMap((entry, index) => compile(entry, `Entry ${index + 1}`, environment, complain) ?? [])
+  const addMistake = (message: string) => mistakes.push({ input: path, message })
+  const list = parseYaml(text, load, addMistake)
+  const checks = list.flatMap((entry, index) => compile(entry, `Entry ${index + 1}`, environment, addMistake) ?? [])
   const names = checks.map(({ apiVersion, kind }) => `${apiVersion} ${kind}`)
   for (const name of new Set(names.filter((name, index) => names.indexOf(name) !== index)))
-    complain(`${name} is written twice. Put its expressions into one entry.`)
+    addMistake(`${name} is written twice. Put its expressions into one entry.`)
   if (mistakes.length > 0) throw new UserError(mistakes)
   return checks
 }
@@ -54,14 +54,14 @@ export async function parseHealthChecks(text: string, path: string): Promise<rea
 function parseYaml(
   text: string,
   load: (text: string) => unknown,
-  complain: (message: string) => void,
+  addMistake: (message: string) => void,
 ): readonly Written[] {
   try {
     const list = load(text)
     if (Array.isArray(list)) return list as readonly Written[]
-    complain('This is no list. Write a YAML list of {apiVersion, kind, current, failed, inProgress}.')
+    addMistake('This is no list. Write a YAML list of {apiVersion, kind, current, failed, inProgress}.')
   } catch (error) {
-    complain(`This is no YAML: ${error instanceof Error ? error.message.split('\n')[0] : error}`)
+    addMistake(`This is no YAML: ${error instanceof Error ? error.message.split('\n')[0] : error}`)
   }
   return []
 }
@@ -70,18 +70,18 @@ function compile(
   entry: Written,
   where: string,
   environment: Environment,
-  complain: (message: string) => void,
+  addMistake: (message: string) => void,
 ): HealthCheck | undefined {
   if (typeof entry !== 'object' || entry === null) {
-    complain(`${where} is no mapping. Write apiVersion, kind and current.`)
+    addMistake(`${where} is no mapping. Write apiVersion, kind and current.`)
     return undefined
   }
   for (const name of Object.keys(entry))
     if (!fields.includes(name))
-      complain(`${where} has a field "${name}", which means nothing here. There are ${fields.join(', ')}.`)
+      addMistake(`${where} has a field "${name}", which means nothing here. There are ${fields.join(', ')}.`)
   const { apiVersion, kind } = entry
   if (typeof apiVersion !== 'string' || typeof kind !== 'string') {
-    complain(`${where} lacks ${typeof apiVersion === 'string' ? 'kind' : 'apiVersion'}.`)
+    addMistake(`${where} lacks ${typeof apiVersion === 'string' ? 'kind' : 'apiVersion'}.`)
     return undefined
   }
   const holdsValues = apiVersion === 'v1' && (kind === 'ConfigMap' || kind === 'Secret')
@@ -90,12 +90,12 @@ function compile(
     if (source === undefined && name !== 'current') return undefined
     if (holdsValues && typeof source === 'string' && /\b(data|binaryData|stringData)\b/.test(source)) {
       // They are hashes as soon as they arrive: a comparison would wait for ever.
-      complain(`${where}, ${name}: the gate keeps no values of a ${kind}, so no expression can look at them.`)
+      addMistake(`${where}, ${name}: the gate keeps no values of a ${kind}, so no expression can look at them.`)
       return undefined
     }
     if (typeof source === 'string' && source.trim() !== '')
-      return toExpression(source, `${where}, ${name}`, environment, complain)
-    complain(`${where} (${kind}) lacks ${name}: an expression in CEL, like status.phase == 'Running'.`)
+      return toExpression(source, `${where}, ${name}`, environment, addMistake)
+    addMistake(`${where} (${kind}) lacks ${name}: an expression in CEL, like status.phase == 'Running'.`)
     return undefined
   }
   const [current, failed, inProgress] = [expression('current'), expression('failed'), expression('inProgress')]
@@ -113,7 +113,7 @@ function toExpression(
   source: string,
   where: string,
   environment: Environment,
-  complain: (message: string) => void,
+  addMistake: (message: string) => void,
 ): Expression | undefined {
   try {
     const evaluate = environment.parse(source)
@@ -125,7 +125,7 @@ function toExpression(
       }
     }
   } catch (error) {
-    complain(`${where}: ${firstLine(error)}`)
+    addMistake(`${where}: ${firstLine(error)}`)
     return undefined
   }
 }

@@ -1,4 +1,4 @@
-import { type Complain, quote } from '../errors.ts'
+import { type AddMistake, quote } from '../errors.ts'
 import { parseDuration } from './duration.ts'
 import { didYouMean } from './names.ts'
 
@@ -45,9 +45,9 @@ const known = new Set([...others, ...Object.values(byKind).flat()])
 /**
  * Reads `scheduled=2m, ready=5m` (commas or lines between them).
  *
- * @returns milliseconds by milestone, without those complained of
+ * @returns milliseconds by milestone, without invalid ones
  */
-export function parseMilestoneTimeouts(text: string, complain: Complain): Record<string, number> {
+export function parseMilestoneTimeouts(text: string, addMistake: AddMistake): Record<string, number> {
   const timeouts = new Map<string, number>()
   for (const entry of text.split(/[,\r\n]/)) {
     const written = entry.trim()
@@ -55,13 +55,13 @@ export function parseMilestoneTimeouts(text: string, complain: Complain): Record
     const equals = written.indexOf('=')
     const name = written.slice(0, Math.max(0, equals)).trim()
     if (name === '') {
-      complain(`${quote(written)} is no milestone with its duration. Write milestone=duration, like ready=5m.`)
+      addMistake(`${quote(written)} is no milestone with its duration. Write milestone=duration, like ready=5m.`)
     } else if (!known.has(name)) {
-      complain(`No kind has a milestone ${quote(name)}.${didYouMean(name, known)}`)
+      addMistake(`No kind has a milestone ${quote(name)}.${didYouMean(name, known)}`)
     } else if (timeouts.has(name)) {
-      complain(`The milestone ${name} is given twice. Keep one of them.`)
+      addMistake(`The milestone ${name} is given twice. Keep one of them.`)
     } else {
-      const milliseconds = parseDuration(written.slice(equals + 1), (message) => complain(`${name}: ${message}`))
+      const milliseconds = parseDuration(written.slice(equals + 1), (message) => addMistake(`${name}: ${message}`))
       if (milliseconds !== undefined) timeouts.set(name, milliseconds)
     }
   }

@@ -1,13 +1,13 @@
 import leven from 'leven'
-import { type Complain, quote } from '../errors.ts'
+import { type AddMistake, quote } from '../errors.ts'
 
 /** The form of an RFC 1123 label, whatever its length. */
 export const label = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/
 
 /** Whether `text` can be a namespace: an RFC 1123 label. */
-export function checkNamespace(text: string, complain: Complain): boolean {
+export function checkNamespace(text: string, addMistake: AddMistake): boolean {
   if (text.length <= 63 && label.test(text)) return true
-  complain(
+  addMistake(
     `${quote(text)} cannot be a namespace: at most 63 lower-case letters, digits and "-", a letter or digit at both ends.`,
   )
   return false
@@ -18,16 +18,16 @@ export function checkNamespace(text: string, complain: Complain): boolean {
  * are freer (`system:node`, an IP address), anything that can be a part of a URL's path.
  * Kubernetes: "Object Names and IDs", "Path Segment Names".
  */
-export function checkName(text: string, group: string, complain: Complain): boolean {
+export function checkName(text: string, group: string, addMistake: AddMistake): boolean {
   if (group === 'rbac.authorization.k8s.io' || group === 'networking.k8s.io') {
     if (text.length <= 253 && !/[/%\s]/.test(text) && text !== '' && text !== '.' && text !== '..') return true
-    complain(`${quote(text)} cannot be a name: at most 253 characters, without "/", "%" and blanks.`)
+    addMistake(`${quote(text)} cannot be a name: at most 253 characters, without "/", "%" and blanks.`)
     return false
   }
   if (text.length <= 253 && text.split('.').every((part) => label.test(part))) return true
   const lower = text.toLowerCase()
   const hint = lower !== text && lower.length <= 63 && label.test(lower) ? ` Did you mean ${lower}?` : ''
-  complain(
+  addMistake(
     `${quote(text)} cannot be a name: at most 253 lower-case letters, digits, "-" and ".", a letter or digit at both ends.${hint}`,
   )
   return false
@@ -40,10 +40,10 @@ const requirement = new RegExp(
 )
 
 /** Whether `text` is a label selector as `kubectl -l` takes it: `app=shop,tier!=db,env in (prod, stage),!canary`. */
-export function checkSelector(text: string, complain: Complain): boolean {
+export function checkSelector(text: string, addMistake: AddMistake): boolean {
   const wrong = text.length > 2_000 ? text : splitRequirements(text).find((part) => !requirement.test(part))
   if (wrong === undefined) return true
-  complain(
+  addMistake(
     `${quote(wrong)} is no label selector. Write -l app=shop, -l 'app!=shop', -l 'app in (shop, cart)' or --all for every object.`,
   )
   return false

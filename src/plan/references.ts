@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import type { Mistake } from '../errors.ts'
-import { type Complain, quote } from '../errors.ts'
+import { type AddMistake, quote } from '../errors.ts'
 import { parseDuration } from './duration.ts'
 import type { Manifest } from './manifests/manifest.ts'
 import { parseMilestoneTimeouts } from './milestones.ts'
@@ -94,10 +94,10 @@ export function parseReferences(
     const written = raw.trim()
     if (written === '' || written.startsWith('#')) continue
 
-    const complain: Complain = (message) => mistakes.push({ input, line, message })
+    const addMistake: AddMistake = (message) => mistakes.push({ input, line, message })
     if (isFailureLine(written)) {
       hasFailed = true
-      complain(explainFailure(written))
+      addMistake(explainFailure(written))
       continue
     }
     const printed = readPrinted(written)
@@ -107,13 +107,13 @@ export function parseReferences(
       skipped.push({ line, text: written, why: printed.skip })
       continue
     }
-    const words = printed?.words ?? splitWords(written, complain)?.map((word) => word.text)
+    const words = printed?.words ?? splitWords(written, addMistake)?.map((word) => word.text)
     const before = mistakes.length
-    const named = words === undefined ? [] : parseWords(words, line, complain)
+    const named = words === undefined ? [] : parseWords(words, line, addMistake)
     const sound = mistakes.length === before ? references : faulty
     sound.push(...named)
     if (references.length > mostReferences) {
-      complain(`More than ${mostReferences} resources are named. Use selectors (-l), or several gates.`)
+      addMistake(`More than ${mostReferences} resources are named. Use selectors (-l), or several gates.`)
       break
     }
   }
@@ -133,18 +133,18 @@ export function parseReferences(
  *
  * @param words `deployment/web`, `--timeout=20m`; the first may begin with `!`
  * @param line what the references are numbered with
- * @returns one reference for each resource or selector named, also after a complaint about a flag
+ * @returns one reference for each resource or selector named, also when a flag has a mistake
  */
-function parseWords(words: readonly string[], line: number, complain: Complain): Reference[] {
+function parseWords(words: readonly string[], line: number, addMistake: AddMistake): Reference[] {
   const args = [...words]
   const exclude = args[0]?.startsWith('!') === true
   if (exclude) args[0] = args[0]?.slice(1) ?? ''
   if (args[0] === '') args.shift()
 
   let clean = true
-  const note: Complain = (message) => {
+  const note: AddMistake = (message) => {
     clean = false
-    complain(message)
+    addMistake(message)
   }
   const { subjects, flags } = readFlags(args, note)
   const common = readOptions(flags, note)
@@ -153,7 +153,7 @@ function parseWords(words: readonly string[], line: number, complain: Complain):
   }
   const selector = readSelector(flags, note)
   // A word that seems to be missing may be the value of a flag that was misread.
-  const named = readSubjects(subjects, selector, clean ? complain : () => {})
+  const named = readSubjects(subjects, selector, clean ? addMistake : () => {})
   return named.map((subject) => ({ line, exclude, ...subject, ...common }))
 }
 
@@ -170,7 +170,7 @@ const options = {
 type Flags = ReadonlyMap<string, string>
 
 /** Parts flags from words; flags may stand anywhere, as for kubectl. */
-function readFlags(args: string[], complain: Complain): { subjects: string[]; flags: Flags } {
+function readFlags(args: string[], addMistake: AddMistake): { subjects: string[]; flags: Flags } {
   const subjects: string[] = []
   const flags = new Map<string, string>()
   const unknown = new Set<string>()
@@ -187,11 +187,11 @@ function readFlags(args: string[], complain: Complain): { subjects: string[]; fl
       unknown.add((args[token.index] ?? rawName).split('=', 1)[0] ?? '')
     } else if (options[name as keyof typeof options].type === 'boolean') {
       if (value === undefined) flags.set(name, '')
-      else complain(`${rawName} takes no value. Leave out ${quote(`=${value}`)}.`)
+      else addMistake(`${rawName} takes no value. Leave out ${quote(`=${value}`)}.`)
     } else if (value === undefined || value === '') {
-      complain(`${rawName} has no value.`)
+      addMistake(`${rawName} has no value.`)
     } else if (flags.has(name)) {
-      complain(`--${name} is given twice. Keep one of them.`)
+      addMistake(`--${name} is given twice. Keep one of them.`)
     } else {
       flags.set(name, value)
     }
@@ -199,16 +199,16 @@ function readFlags(args: string[], complain: Complain): { subjects: string[]; fl
   const known = Object.keys(options)
   for (const flag of unknown) {
     const hint = didYouMeanFlag(flag, known) || ` A reference takes ${known.map((name) => `--${name}`).join(', ')}.`
-    complain(`${quote(flag)} is no flag of a reference.${hint}`)
+    addMistake(`${quote(flag)} is no flag of a reference.${hint}`)
   }
   return { subjects, flags }
 }
 
-function readOptions(flags: Flags, complain: Complain): Pick<Reference, 'namespace' | 'clocks' | 'waitFor'> {
+function readOptions(flags: Flags, addMistake: AddMistake): Pick<Reference, 'namespace' | 'clocks' | 'waitFor'> {
   const about =
-    (flag: string): Complain =>
+    (flag: string): AddMistake =>
     (message) =>
-      complain(`--${flag}: ${message}`)
+      addMistake(`--${flag}: ${message}`)
   const duration = (flag: string): number | undefined => {
     const text = flags.get(flag)
     return text === undefined ? undefined : parseDuration(text, about(flag))
@@ -217,9 +217,9 @@ function readOptions(flags: Flags, complain: Complain): Pick<Reference, 'namespa
   const stallTimeoutMs = duration('stall-timeout')
   const milestones = flags.get('milestone-timeouts')
   const awaited = flags.get('for')
-  const waitFor = awaited === undefined ? undefined : parseWaitFor(awaited, complain)
+  const waitFor = awaited === undefined ? undefined : parseWaitFor(awaited, addMistake)
   const namespace = flags.get('namespace')
-  if (namespace !== undefined) checkNamespace(namespace, complain)
+  if (namespace !== undefined) checkNamespace(namespace, addMistake)
 
   return {
     clocks: {
@@ -235,12 +235,12 @@ function readOptions(flags: Flags, complain: Complain): Pick<Reference, 'namespa
 }
 
 /** The label selector, empty for `--all`; nothing when the reference has neither. */
-function readSelector(flags: Flags, complain: Complain): string | undefined {
+function readSelector(flags: Flags, addMistake: AddMistake): string | undefined {
   const selector = flags.get('selector')
   const all = flags.has('all')
   if (selector === undefined) return all ? '' : undefined
-  if (all) complain('-l and --all are given together. Keep one of them.')
-  checkSelector(selector, complain)
+  if (all) addMistake('-l and --all are given together. Keep one of them.')
+  checkSelector(selector, addMistake)
   return selector
 }
 
@@ -250,21 +250,21 @@ type Subject = Pick<Reference, 'kind' | 'name' | 'selector'>
  * The ways in which kubectl names resources (k8s.io/cli-runtime pkg/resource, `ResourceTypeOrNameArgs`):
  * `TYPE/NAME TYPE/NAME`, `TYPE NAME NAME`, `TYPE,TYPE NAME`, and `TYPE,TYPE` with a selector.
  */
-function readSubjects(words: readonly string[], selector: string | undefined, complain: Complain): Subject[] {
+function readSubjects(words: readonly string[], selector: string | undefined, addMistake: AddMistake): Subject[] {
   const [types = '', ...names] = words
   if (types === '') {
-    complain('No resource is named. Write one like deployment/web.')
+    addMistake('No resource is named. Write one like deployment/web.')
     return []
   }
   if (types === 'kubectl') {
-    complain('Write only the reference, without the kubectl command: deployment/web.')
+    addMistake('Write only the reference, without the kubectl command: deployment/web.')
     return []
   }
   const slashes = words.filter((word) => word.includes('/')).length
   if (slashes > 0) {
     if (slashes === words.length && selector === undefined)
-      return words.flatMap((word) => readTypeAndName(word, complain))
-    complain(
+      return words.flatMap((word) => readTypeAndName(word, addMistake))
+    addMistake(
       selector === undefined
         ? `${quote(words.find((word) => !word.includes('/')) ?? '')} stands beside a TYPE/NAME without being one. Write deployment/web service/web, or deployment web api.`
         : '-l and --all cannot stand beside a name. Write the kind alone, like deployments -l app=shop.',
@@ -274,15 +274,15 @@ function readSubjects(words: readonly string[], selector: string | undefined, co
 
   const kinds = types.split(',')
   if (kinds.includes('')) {
-    complain(`${quote(types)} has an empty kind. Write kinds with one comma between them: deploy,sts.`)
+    addMistake(`${quote(types)} has an empty kind. Write kinds with one comma between them: deploy,sts.`)
   } else if (selector !== undefined && names.length > 0) {
-    complain('-l and --all cannot stand beside a name. Write the kind alone, like deployments -l app=shop.')
+    addMistake('-l and --all cannot stand beside a name. Write the kind alone, like deployments -l app=shop.')
   } else if (selector === undefined && names.length === 0) {
-    complain(`${quote(types)} has no name. Write ${kinds[0]}/NAME, or add -l app=shop or --all.`)
+    addMistake(`${quote(types)} has no name. Write ${kinds[0]}/NAME, or add -l app=shop or --all.`)
   } else if (names.includes('')) {
-    complain(`${quote(types)} has an empty name: is a variable not set? Write ${kinds[0]}/NAME.`)
+    addMistake(`${quote(types)} has an empty name: is a variable not set? Write ${kinds[0]}/NAME.`)
   } else if (kinds.length * names.length > mostReferences) {
-    complain(`More than ${mostReferences} resources are named. Use selectors (-l), or several gates.`)
+    addMistake(`More than ${mostReferences} resources are named. Use selectors (-l), or several gates.`)
   } else {
     return selector === undefined
       ? kinds.flatMap((kind) => names.map((name) => ({ kind, name })))
@@ -291,9 +291,11 @@ function readSubjects(words: readonly string[], selector: string | undefined, co
   return []
 }
 
-function readTypeAndName(word: string, complain: Complain): Subject[] {
+function readTypeAndName(word: string, addMistake: AddMistake): Subject[] {
   const [kind = '', name = '', ...more] = word.split('/')
   if (kind !== '' && name !== '' && more.length === 0 && !kind.includes(',')) return [{ kind, name }]
-  complain(`${quote(word)} is not TYPE/NAME. Write one kind and one name with one slash between them: deployment/web.`)
+  addMistake(
+    `${quote(word)} is not TYPE/NAME. Write one kind and one name with one slash between them: deployment/web.`,
+  )
   return []
 }

@@ -1,6 +1,6 @@
 import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
 import { findResource } from '../cluster/resource-path.ts'
-import { type Finding, quote, throwAll } from '../errors.ts'
+import { type MistakeWithReason, quote, throwMistakes } from '../errors.ts'
 import type { ReasonCode } from '../reasons.ts'
 import { apiVersionOf, definedKinds, explainUnknownKind, explainUnservedKind, findKind } from './kinds.ts'
 import { milestonesOf } from './milestones.ts'
@@ -44,7 +44,7 @@ export function resolveReferences(
   defaults: PlanDefaults,
 ): Resolution {
   const { input, references } = parsed
-  const found: Finding[] = parsed.mistakes.map((mistake) => ({ ...mistake, reason: 'input-invalid' }))
+  const found: MistakeWithReason[] = parsed.mistakes.map((mistake) => ({ ...mistake, reason: 'input-invalid' }))
   const resolved: Resolved[] = []
   const kindOf = rememberKinds([...resources, ...definedKinds(references)])
 
@@ -80,7 +80,7 @@ export function resolveReferences(
       found.push({ input: 'milestone-timeouts', message, reason: 'input-invalid' }),
     )
   }
-  throwAll(found)
+  throwMistakes(found)
 
   const selections = new Map<string, WatchRequest>()
   for (const entry of resolved) {
@@ -123,12 +123,12 @@ function lookUp(word: string, apiVersion: string | undefined, resources: readonl
 function checkWish(
   waitFor: WaitFor | undefined,
   { group, kind }: ApiResource,
-  complain: (message: string) => void,
+  addMistake: (message: string) => void,
 ): void {
   const holdsValues = group === '' && (kind === 'ConfigMap' || kind === 'Secret')
   if (!holdsValues || waitFor?.type !== 'jsonpath' || waitFor.value === undefined) return
   if (/^\{\s*\$?\.?\[?['"]?(?:data|binaryData|stringData)\b/.test(waitFor.path))
-    complain(
+    addMistake(
       `The gate keeps no values of a ${kind}, so --for cannot compare one. Leave its value out to wait for the key.`,
     )
 }
@@ -136,7 +136,7 @@ function checkWish(
 function checkMilestones(
   names: readonly string[],
   resources: readonly ApiResource[],
-  complain: (message: string) => void,
+  addMistake: (message: string) => void,
 ): void {
   const known = new Set(
     resources.flatMap((resource) => milestonesOf({ apiVersion: apiVersionOf(resource), kind: resource.kind })),
@@ -144,7 +144,7 @@ function checkMilestones(
   const kinds = [...new Set(resources.map(({ kind }) => kind))].join(', ')
   for (const name of names) {
     if (known.has(name)) continue
-    complain(
+    addMistake(
       `${quote(name)} is no milestone of ${kinds}.${didYouMean(name, known) || ` There are ${[...known].join(', ')}.`}`,
     )
   }

@@ -1,4 +1,4 @@
-import type { Complain } from '../errors.ts'
+import type { AddMistake } from '../errors.ts'
 import { label } from './names.ts'
 
 /** One word of a line; `quoted` when it began with a quote. */
@@ -11,9 +11,9 @@ export interface Word {
  * Splits a line into words as a POSIX shell does: blanks part them, single and double quotes and the backslash keep
  * them together, `#` at the start of a word begins a comment. Nothing is expanded.
  *
- * @returns the words; nothing after a complaint
+ * @returns the words; undefined after a mistake
  */
-export function splitWords(line: string, complain: Complain): Word[] | undefined {
+export function splitWords(line: string, addMistake: AddMistake): Word[] | undefined {
   const words: Word[] = []
   let text = ''
   let inWord = false
@@ -46,7 +46,7 @@ export function splitWords(line: string, complain: Complain): Word[] | undefined
     }
   }
   if (quote !== '') {
-    complain(`A ${quote === '"' ? 'double' : 'single'} quote is opened and never closed. Close it.`)
+    addMistake(`A ${quote === '"' ? 'double' : 'single'} quote is opened and never closed. Close it.`)
     return undefined
   }
   if (inWord) words.push({ text, quoted })

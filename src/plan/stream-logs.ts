@@ -1,6 +1,6 @@
 import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
 import { groupOf } from '../cluster/store.ts'
-import { type Finding, throwAll } from '../errors.ts'
+import { type MistakeWithReason, throwMistakes } from '../errors.ts'
 import type { HealthCheck } from './health-checks.ts'
 import { nearest } from './names.ts'
 import { parseReferences, type Reference } from './references.ts'
@@ -26,7 +26,7 @@ const kindsWithPods: ReadonlySet<string> = new Set([
  */
 export function parseStreamLogs(
   text: string,
-  complain: (message: string, line?: number) => void,
+  addMistake: (message: string, line?: number) => void,
 ): readonly Reference[] | undefined {
   const { references, mistakes } = parseReferences(text, input, { alone: text.trim() !== '' })
   const wishful = references
@@ -36,7 +36,7 @@ export function parseStreamLogs(
       message: 'It takes no --for and no clocks. Write them behind the reference in resources.',
     }))
   const all = [...mistakes, ...wishful].toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0))
-  for (const { message, line } of all) complain(message, line)
+  for (const { message, line } of all) addMistake(message, line)
   return references
 }
 
@@ -48,7 +48,7 @@ export function resolveStreamLogs(references: readonly Reference[], resources: r
   const parsed = { input, references, skipped: [], mistakes: [] }
   const resolution = resolveReferences(parsed, resources, { namespace: 'default', milestones: [] })
   const podless = resolution.resolved.filter(({ resource: { group, kind } }) => !kindsWithPods.has(`${group}/${kind}`))
-  throwAll(
+  throwMistakes(
     podless.map(({ reference, resource: { kind } }) =>
       mistake(reference, `The gate knows of no pods of a ${kind}. Name what runs them: job/NAME, deployment/NAME.`),
     ),
@@ -70,7 +70,7 @@ export async function chooseStreamed(
   list: (request: WatchRequest) => Promise<readonly string[]>,
   healthChecks: readonly Pick<HealthCheck, 'apiVersion' | 'kind'>[] = [],
 ): Promise<ReadonlySet<number>> {
-  const found: Finding[] = []
+  const found: MistakeWithReason[] = []
   const excluded = new Set<number>()
   const chosen = new Map<number, Reference>()
   const unmatched = new Map<number, Resolved[]>()
@@ -98,7 +98,7 @@ export async function chooseStreamed(
     const words = unwatchedWords(targets[index] as Target, healthChecks)
     if (words !== undefined) found.push(mistake(reference, words))
   }
-  throwAll(found)
+  throwMistakes(found)
   return new Set(chosen.keys())
 }
 
@@ -160,6 +160,6 @@ function unwatchedWords(
   return isChecked ? `${name} is judged by health-checks, and then its pods are not watched.` : undefined
 }
 
-function mistake({ line }: Reference, message: string): Finding {
+function mistake({ line }: Reference, message: string): MistakeWithReason {
   return { input, line, message, reason: 'input-invalid' }
 }

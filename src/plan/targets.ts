@@ -1,5 +1,5 @@
 import type { WatchRequest } from '../cluster/feed.ts'
-import { type Finding, throwAll } from '../errors.ts'
+import { type MistakeWithReason, throwMistakes } from '../errors.ts'
 import { apiVersionOf } from './kinds.ts'
 import { duplicateOf, type Manifest } from './manifests/manifest.ts'
 import type { SkippedLine } from './references.ts'
@@ -11,7 +11,7 @@ export interface Plan {
   /** In the order in which they were named; empty when all lines were skipped or excluded. */
   readonly targets: readonly Target[]
   /** What the user should hear of how his lines were read, one sentence each. */
-  readonly told: readonly string[]
+  readonly notices: readonly string[]
 }
 
 /** A plan with what stands behind its targets. */
@@ -34,8 +34,10 @@ export function resolveTargets(
   const { input } = parsed
   const placeOf = (line: number, file?: string) =>
     (file === undefined ? parsed.places?.[line - 1] : undefined) ?? `${file ?? input}, line ${line}`
-  const told = parsed.skipped.map(({ file, line, why, text }) => `${placeOf(line, file)} is skipped (${why}): ${text}`)
-  const found: Finding[] = []
+  const notices = parsed.skipped.map(
+    ({ file, line, why, text }) => `${placeOf(line, file)} is skipped (${why}): ${text}`,
+  )
+  const found: MistakeWithReason[] = []
   const listed = new Map(selections.map((selection) => [JSON.stringify(selection), [...namesOf(selection)].sort()]))
   const drafts = new Map<string, Draft>()
   const excluded = new Set<string>()
@@ -50,7 +52,7 @@ export function resolveTargets(
     const { line, selector, manifest } = reference
     const place = placeOf(line, manifest?.file)
     if (reference.namespace !== undefined && !resource.namespaced) {
-      told.push(`${place}: ${resource.plural} have no namespace, so ${reference.namespace} is not used.`)
+      notices.push(`${place}: ${resource.plural} have no namespace, so ${reference.namespace} is not used.`)
     }
 
     if (excludesKind(reference)) {
@@ -67,31 +69,31 @@ export function resolveTargets(
       addDraft(drafts, draftOf(entry, input, ''), found)
     }
   }
-  throwAll(found)
+  throwMistakes(found)
   for (const [line, entries] of byLine) {
     const notice = unmatchedNotice(entries, matchesOf)
-    if (notice !== undefined) told.push(`${placeOf(line)}: ${notice}`)
+    if (notice !== undefined) notices.push(`${placeOf(line)}: ${notice}`)
   }
 
   for (const { reference, resource, namespace } of resolved) {
     if (!reference.exclude || reference.name === undefined) continue
     if (!drafts.has(keyOf({ reference, resource, namespace }, reference.name))) {
-      told.push(`${placeOf(reference.line)}: excludes ${reference.kind}/${reference.name}, which no line names.`)
+      notices.push(`${placeOf(reference.line)}: excludes ${reference.kind}/${reference.name}, which no line names.`)
     }
   }
   const kept = [...drafts.values()].filter(({ key, kindKey }) => !excluded.has(key) && !excludedKinds.has(kindKey))
   if (kept.length === 0) {
-    throwAll(parsed.skipped.filter(({ isUnnamed }) => isUnnamed).map(unnamedMistake))
+    throwMistakes(parsed.skipped.filter(({ isUnnamed }) => isUnnamed).map(unnamedMistake))
     const exclude = resolved.find(({ reference }) => reference.exclude)
     if (drafts.size > 0 && exclude !== undefined) {
       const message = 'The excludes leave nothing to gate. Leave out "!" before something that is to be gated.'
-      throwAll([{ input, line: exclude.reference.line, message, reason: 'input-invalid' }])
+      throwMistakes([{ input, line: exclude.reference.line, message, reason: 'input-invalid' }])
     }
   }
   const manifests = new Map(
     kept.flatMap(({ target, manifest }) => (manifest === undefined ? [] : [[target, manifest]])),
   )
-  return { targets: kept.map(({ target }) => target), told, manifests }
+  return { targets: kept.map(({ target }) => target), notices, manifests }
 }
 
 /**
@@ -112,7 +114,7 @@ function unmatchedNotice(
   return selector ? `${kinds} matches -l ${selector}.` : `there is ${kinds}.`
 }
 
-function unnamedMistake({ file = '', line, text }: SkippedLine): Finding {
+function unnamedMistake({ file = '', line, text }: SkippedLine): MistakeWithReason {
   const message = `Nothing is left to gate: the server makes up the name of ${text}. Hand over what kubectl create printed, in resources.`
   return { input: file, line, message, reason: 'input-invalid' }
 }
@@ -161,16 +163,16 @@ function draftOf(entry: Resolved, input: string, name: string): Draft {
   }
 }
 
-function addDraft(drafts: Map<string, Draft>, draft: Draft, found: Finding[]): void {
+function addDraft(drafts: Map<string, Draft>, draft: Draft, found: MistakeWithReason[]): void {
   const earlier = drafts.get(draft.key)
   if (earlier === undefined) {
     drafts.set(draft.key, draft)
     return
   }
-  const complain = (message: string) =>
+  const addMistake = (message: string) =>
     found.push({ input: draft.source.file, line: draft.source.line, message, reason: 'input-invalid' })
   if (draft.manifest !== undefined && earlier.manifest !== undefined) {
-    complain(duplicateOf(draft.manifest, earlier.manifest))
+    addMistake(duplicateOf(draft.manifest, earlier.manifest))
     return
   }
   const [winner, other] = draft.byName && !earlier.byName ? [draft, earlier] : [earlier, draft]
@@ -178,7 +180,7 @@ function addDraft(drafts: Map<string, Draft>, draft: Draft, found: Finding[]): v
   if (difference !== undefined) {
     const { kind, name } = draft.target
     const before = earlier.source.file === draft.source.file ? '' : `${earlier.source.file}, `
-    complain(
+    addMistake(
       `${kind.toLowerCase()}/${name} is named in ${before}line ${earlier.source.line} too, with another ${difference}. Keep one of them.`,
     )
     return

@@ -1,4 +1,4 @@
-import { type Complain, quote } from '../errors.ts'
+import { type AddMistake, quote } from '../errors.ts'
 import type { WaitFor } from './target.ts'
 
 const forms = "Write create, delete, condition=Ready, condition=Ready=False or jsonpath='{.status.phase}'=Running."
@@ -7,30 +7,30 @@ const forms = "Write create, delete, condition=Ready, condition=Ready=False or j
  * Reads the value of `--for` as `kubectl wait` does (k8s.io/kubectl pkg/cmd/wait): a condition is awaited `True` unless
  * it says otherwise; a JSONPath needs neither its braces nor its first dot, and without a value any will do.
  */
-export function parseWaitFor(text: string, complain: Complain): WaitFor | undefined {
+export function parseWaitFor(text: string, addMistake: AddMistake): WaitFor | undefined {
   const [word = ''] = text.split('=', 1)
   const rest = text.slice(word.length + 1)
   if (/^(create|delete)$/i.test(text)) return { type: text.toLowerCase() === 'create' ? 'create' : 'delete' }
-  if (word === 'condition') return parseCondition(rest, complain)
-  if (word === 'jsonpath') return parseJsonPath(rest, complain)
-  complain(`--for cannot wait for ${quote(text)}. ${forms}`)
+  if (word === 'condition') return parseCondition(rest, addMistake)
+  if (word === 'jsonpath') return parseJsonPath(rest, addMistake)
+  addMistake(`--for cannot wait for ${quote(text)}. ${forms}`)
   return undefined
 }
 
-function parseCondition(text: string, complain: Complain): WaitFor | undefined {
+function parseCondition(text: string, addMistake: AddMistake): WaitFor | undefined {
   const equals = text.indexOf('=')
   const condition = equals < 0 ? text : text.slice(0, equals)
   const status = equals < 0 ? 'True' : text.slice(equals + 1)
   if (condition !== '' && status !== '') return { type: 'condition', condition, status }
-  complain(`--for=condition= names no ${condition === '' ? 'condition' : 'status'}. ${forms}`)
+  addMistake(`--for=condition= names no ${condition === '' ? 'condition' : 'status'}. ${forms}`)
   return undefined
 }
 
-function parseJsonPath(text: string, complain: Complain): WaitFor | undefined {
+function parseJsonPath(text: string, addMistake: AddMistake): WaitFor | undefined {
   const [expression = '', value, ...more] = splitAtSingleEquals(text)
   const path = bracedPath(expression)
   if (path === undefined || more.length > 0) {
-    complain(
+    addMistake(
       `--for=jsonpath= cannot read ${quote(text)}. Write jsonpath='{.status.phase}'=Running, or no value for any.`,
     )
     return undefined
@@ -38,7 +38,7 @@ function parseJsonPath(text: string, complain: Complain): WaitFor | undefined {
   if (value === undefined) return { type: 'jsonpath', path }
   const unquoted = value.replace(/^['"]+/, '').replace(/(?<!['"])['"]+$/, '')
   if (unquoted !== '') return { type: 'jsonpath', path, value: unquoted }
-  complain("--for=jsonpath= has no value after its last equals sign. Write jsonpath='{.status.phase}'=Running.")
+  addMistake("--for=jsonpath= has no value after its last equals sign. Write jsonpath='{.status.phase}'=Running.")
   return undefined
 }
 

@@ -39,7 +39,7 @@ export function planReplay(
           resolveReferences(written ?? parseReferences(inputs.resources), kinds, { namespace, milestones }),
           (selection) => survey.namesOf(selection),
         )
-      : { targets: recorded.map((target) => inScope(target, isNamespaced(target), namespace)), told: [] }
+      : { targets: recorded.map((target) => inScope(target, isNamespaced(target), namespace)), notices: [] }
 
   const namespaces = new Set(plan.targets.map((target) => target.namespace))
   const [only = namespace] = namespaces.size === 1 ? namespaces : []

@@ -155,7 +155,7 @@ describe('a screen', () => {
 
 describe('a story', () => {
   const state = timeline([record('web')], 1)
-  const head = { ...state, targets: state.targets.map(({ target }) => target), told: [] }
+  const head = { ...state, targets: state.targets.map(({ target }) => target), notices: [] }
   const verdict = { outcome: 'cancelled', reason: 'cancelled', message: 'stopped' } as const
   const ended: EndedTimeline = { ...state, verdict }
 

@@ -1,5 +1,5 @@
 import type { EventObject, Pod } from '../../src/cluster/objects.ts'
-import { examineContainer, type Finding, probesDueAt } from '../../src/lifecycle/workloads/container.ts'
+import { examineContainer, type MistakeWithReason, probesDueAt } from '../../src/lifecycle/workloads/container.ts'
 import { containersOf, observePod, observePodEvents, type PodSeen } from '../../src/lifecycle/workloads/history.ts'
 import {
   context,
@@ -30,7 +30,7 @@ interface Look extends ViewOptions {
 }
 
 /** What is wrong with the container `app` of a pod, `now` seconds after the gate began. */
-function examine(pod: Pod, { events = [], container = 'app', seen, ...options }: Look): Finding {
+function examine(pod: Pod, { events = [], container = 'app', seen, ...options }: Look): MistakeWithReason {
   const now = moment(options.now ?? 0)
   const before = seen ?? sightings([options.now ?? 0, pod])
   const history = counted(observePodEvents(before, events, now, surroundings()), pod)

@@ -66,11 +66,11 @@ describe('manifests', () => {
     expect(plan('', { 'a.yaml': text }).targets.map(targetId)).toEqual(['service.serving.knative.dev/web'])
   })
 
-  it('of whose objects the server makes up the name are told, and a mistake where nothing else is gated', () => {
+  it('of whose objects the server makes up the name are notices, and a mistake where nothing else is gated', () => {
     const job = { 'job.yaml': '# a migration\napiVersion: batch/v1\nkind: Job\nmetadata: {generateName: migrate-}' }
     expect(plan('deploy/web', job)).toMatchObject({
       targets: [{ name: 'web' }],
-      told: [expect.stringMatching(/^job\.yaml, line 2 is skipped \(the server makes up its name/)],
+      notices: [expect.stringMatching(/^job\.yaml, line 2 is skipped \(the server makes up its name/)],
     })
     expect(mistakesOf(() => plan('', job))).toEqual([
       'job.yaml, line 2: Nothing is left to gate: the server makes up the name of job/migrate-…. Hand over what kubectl create printed, in resources.',
@@ -82,7 +82,7 @@ describe('manifests', () => {
     const text = 'apiVersion: v1\nkind: Namespace\nmetadata: {name: x, namespace: shop}'
     expect(plan('', { 'a.yaml': text })).toMatchObject({
       targets: [{ name: 'x' }],
-      told: ['a.yaml, line 1: namespaces have no namespace, so shop is not used.'],
+      notices: ['a.yaml, line 1: namespaces have no namespace, so shop is not used.'],
     })
   })
 
@@ -90,7 +90,7 @@ describe('manifests', () => {
     const text = web('  annotations: {rollout-gate/skip: "true"}\n')
     expect(plan('', { 'a.yaml': text })).toMatchObject({
       targets: [],
-      told: ['a.yaml, line 1 is skipped (rollout-gate/skip): deployment/web'],
+      notices: ['a.yaml, line 1 is skipped (rollout-gate/skip): deployment/web'],
     })
   })
 
@@ -207,7 +207,7 @@ describe('annotations of live objects', () => {
     const skip = { 'rollout-gate/skip': 'true' }
     expect(apply(web(), skip)).toMatchObject({
       targets: [],
-      told: ['a.yaml, line 1 is skipped (rollout-gate/skip of the live object): deployment/web'],
+      notices: ['a.yaml, line 1 is skipped (rollout-gate/skip of the live object): deployment/web'],
     })
     expect(apply(web('  annotations: {rollout-gate/skip: "false"}\n'), skip).targets).toHaveLength(1)
   })

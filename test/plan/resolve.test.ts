@@ -60,7 +60,7 @@ describe('targets by name', () => {
   it('have no namespace when their kind has none, and a written one is told', () => {
     expect(plan('namespace/shop\nclusterrole/system:node -n web')).toMatchObject({
       targets: [{ name: 'shop' }, { name: 'system:node' }],
-      told: ['resources, line 2: clusterroles have no namespace, so web is not used.'],
+      notices: ['resources, line 2: clusterroles have no namespace, so web is not used.'],
     })
     expect(plan('namespace/shop').targets[0]).not.toHaveProperty('namespace')
   })
@@ -107,11 +107,11 @@ describe('selectors', () => {
     )
 
     it('name the kinds without a match in a notice', () => {
-      expect(only('sts,deploy,pod -l app=web').told).toEqual([
+      expect(only('sts,deploy,pod -l app=web').notices).toEqual([
         'resources, line 1: no statefulset and no pod matches -l app=web.',
       ])
-      expect(only('deploy,sts --all').told).toEqual(['resources, line 1: there is no statefulset.'])
-      expect(only('deploy -l app=web').told).toEqual([])
+      expect(only('deploy,sts --all').notices).toEqual(['resources, line 1: there is no statefulset.'])
+      expect(only('deploy -l app=web').notices).toEqual([])
     })
 
     it('are not-found when none of the kinds has a match', () => {
@@ -120,7 +120,7 @@ describe('selectors', () => {
           { kind: 'StatefulSet', selector: 'app=web' },
           { kind: 'Pod', selector: 'app=web' },
         ],
-        told: [],
+        notices: [],
       })
     })
 
@@ -131,7 +131,7 @@ describe('selectors', () => {
     it('that wait for a deletion wait for the kinds with a match', () => {
       expect(only('deploy,sts -l app=web --for=delete')).toMatchObject({
         targets: [{ name: 'web' }],
-        told: ['resources, line 1: no statefulset matches -l app=web.'],
+        notices: ['resources, line 1: no statefulset matches -l app=web.'],
       })
     })
 
@@ -160,7 +160,7 @@ describe('selectors', () => {
   it('that match nothing are done when they wait for a deletion', () => {
     expect(plan('pods -l app=x --for=delete')).toMatchObject({
       targets: [],
-      told: ['resources, line 1: nothing matches, so nothing is left to be deleted.'],
+      notices: ['resources, line 1: nothing matches, so nothing is left to be deleted.'],
     })
   })
 })
@@ -185,7 +185,7 @@ describe('excludes', () => {
   })
 
   it('that leave out nothing are told', () => {
-    expect(plan('deploy/web\n!deploy/wbe').told).toEqual([
+    expect(plan('deploy/web\n!deploy/wbe').notices).toEqual([
       'resources, line 2: excludes deploy/wbe, which no line names.',
     ])
   })
@@ -256,7 +256,7 @@ describe('nothing to gate', () => {
   it('is an empty plan when every line was skipped, and all are told', () => {
     expect(plan('deployment.apps "web" deleted\nWarning: x')).toMatchObject({
       targets: [],
-      told: [
+      notices: [
         'resources, line 1 is skipped (deleted): deployment.apps "web" deleted',
         'resources, line 2 is skipped (a warning): Warning: x',
       ],

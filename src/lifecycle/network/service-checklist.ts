@@ -27,7 +27,7 @@ export interface ServiceNamespace {
 }
 
 /** Why a Service gets no traffic through: the first thing that is wrong, and all that was looked at on the way to it. */
-export interface Finding {
+export interface MistakeWithReason {
   readonly reason: ReasonCode
   readonly message: string
   readonly checks: readonly Check[]
@@ -41,14 +41,14 @@ export interface Finding {
  * anything, are there pods, do they have the port, are they staying, scheduled, ready, and are there endpoints of them?
  * It ends at the first answer that explains the rest.
  */
-export function walkChecklist(service: Service, found: ServiceNamespace, context: RuleContext): Finding {
+export function walkChecklist(service: Service, found: ServiceNamespace, context: RuleContext): MistakeWithReason {
   const checks: Check[] = [
     service.metadata.deletionTimestamp === undefined
       ? passed('the Service exists')
       : failed('the Service is being deleted'),
   ]
   const endpoints = found.slices.flatMap((slice) => slice.endpoints ?? []).length
-  const end = (reason: ReasonCode, message: string, last: Check, cause?: Problem): Finding => {
+  const end = (reason: ReasonCode, message: string, last: Check, cause?: Problem): MistakeWithReason => {
     return { reason, message, checks: [...checks, last], ...(cause === undefined ? {} : { cause }) }
   }
   if (found.pods === undefined) {

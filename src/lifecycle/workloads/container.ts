@@ -28,7 +28,7 @@ const kubeletRetryMs = 20_000
 const oldPodMs = 60_000
 
 /** What is wrong with one container or pod, and when that judgement may change by time alone. */
-export interface Finding {
+export interface MistakeWithReason {
   readonly problem?: Problem
   readonly recheckAt?: number
 }
@@ -43,7 +43,7 @@ export function examineContainer(
   at: PodContainer,
   history: ContainerHistory | undefined,
   context: RuleContext,
-): Finding {
+): MistakeWithReason {
   if (history === undefined || at.isDismissed) return {}
   if (at.status?.state?.running) return examineRunning(pod, at, history, context)
   const waiting = at.status?.state?.waiting
@@ -73,7 +73,7 @@ function unusableImage(
   waiting: string,
   history: ContainerHistory,
   context: RuleContext,
-): Finding {
+): MistakeWithReason {
   const image = at.container.image ?? ''
   const isInvalid = waiting === 'InvalidImageName'
   const since = history.waiting?.since ?? context.now
@@ -103,7 +103,7 @@ function examineConfig(
   message: string,
   history: ContainerHistory,
   context: RuleContext,
-): Finding {
+): MistakeWithReason {
   const since = refusedSince(pod, at, message, context) ?? history.waiting?.since ?? context.now
   const missing = waiting === 'CreateContainerConfigError' ? missingObject(message) : undefined
   // The kubelet tries again every 10 to 15 s: a refusal that still stands has been repeated.
@@ -148,7 +148,7 @@ function refusedPull(
   reason: PullReason,
   refusals: Refusals,
   context: RuleContext,
-): Finding {
+): MistakeWithReason {
   const image = refusedImage(pod, at, refusals.message)
   const seen = Math.max(refusals.attempts, refusals.events)
   const { class: kind, needed } = pullProofs[reason] ?? { class: 'slow', needed: Infinity }
@@ -216,7 +216,7 @@ function lastRefusal(history: ContainerHistory): readonly [PullReason, Refusals]
  * Strike: a container that died and is not running, proven by its third death. While another target progresses it may be
  * waiting for that one, and so may the instance have that started before that one was ready: only the next shows it.
  */
-function examineDeath(pod: Pod, at: PodContainer, history: ContainerHistory, context: RuleContext): Finding {
+function examineDeath(pod: Pod, at: PodContainer, history: ContainerHistory, context: RuleContext): MistakeWithReason {
   const death = at.status === undefined ? undefined : presentDeath(at.status, at.runsOnce)
   if (death === undefined || history.deaths === 0) return {}
   const firstDeathAt = history.firstDeathAt ?? context.now
@@ -263,7 +263,12 @@ function deathProblem(
  * death is told, but proves nothing: this instance may live. Slow as well: one whose readiness comes and goes, until it has
  * stayed ready for as long as its workload asks for.
  */
-function examineRunning(pod: Pod, at: PodContainer, history: ContainerHistory, context: RuleContext): Finding {
+function examineRunning(
+  pod: Pod,
+  at: PodContainer,
+  history: ContainerHistory,
+  context: RuleContext,
+): MistakeWithReason {
   const { status, container } = at
   if (status === undefined || at.isInit) return {}
   const lost = history.running?.readinessLost
@@ -342,7 +347,12 @@ type Found = Omit<Problem, 'subject' | 'container' | 'proven'>
 
 const unproven: Proof = { proven: false }
 
-function finding({ proven, recheckAt }: Proof, pod: Pod, { container, isInit }: PodContainer, found: Found): Finding {
+function finding(
+  { proven, recheckAt }: Proof,
+  pod: Pod,
+  { container, isInit }: PodContainer,
+  found: Found,
+): MistakeWithReason {
   const problem = { ...found, proven, subject: `pod/${pod.metadata.name}`, container: container.name }
   return {
     problem: isInit ? { ...problem, detail: { ...problem.detail, isInit } } : problem,

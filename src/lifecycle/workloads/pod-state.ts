@@ -6,7 +6,7 @@ import { unboundClaim, waitsForClaims } from '../platform/pvc.ts'
 import { isSinceStart, prove } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { problemSentence } from '../sentence.ts'
-import { examineContainer, type Finding, missingObjectMs, probesDueAt } from './container.ts'
+import { examineContainer, type MistakeWithReason, missingObjectMs, probesDueAt } from './container.ts'
 import { type ContainerHistory, containerOfEvent, containersOf, eventCount, type PodContainer } from './history.ts'
 import { schedulerWords } from './scheduling.ts'
 
@@ -170,7 +170,7 @@ function autoscalerPatience(pod: Pod, context: RuleContext): string | undefined 
 }
 
 /** What is wrong with the pod as a whole: before its containers exist, only its conditions and events tell. */
-function examineSetup(pod: Pod, context: RuleContext): readonly Finding[] {
+function examineSetup(pod: Pod, context: RuleContext): readonly MistakeWithReason[] {
   const subject = `pod/${pod.metadata.name}`
   const scheduling = condition(pod, 'PodScheduled')
   if (scheduling?.reason === 'SchedulingGated') return [{ problem: schedulingGateProblem(pod, scheduling, context) }]
@@ -254,7 +254,7 @@ const sandboxFailures: readonly (string | undefined)[] = ['FailedCreatePodSandBo
  * refusal, or since the gate began, whichever is later; and the kubelet, which looks ever more rarely (every 2 minutes at
  * the end), must have looked again since then. Slow: other volumes and the network sandbox, which are tried for ever.
  */
-function setupProblem(pod: Pod, event: EventObject, context: RuleContext): Finding {
+function setupProblem(pod: Pod, event: EventObject, context: RuleContext): MistakeWithReason {
   const first = context.time(event.firstTimestamp ?? event.eventTime) ?? context.now
   const last = context.time(lastOccurrence(event)) ?? first
   const message = event.message ?? ''

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../cluster/objects.ts'
-import { type Complain, type Finding, quote, throwAll } from '../../errors.ts'
+import { type AddMistake, type MistakeWithReason, quote, throwMistakes } from '../../errors.ts'
 import { parseDuration } from '../duration.ts'
 import { nearest } from '../names.ts'
 import type { Target, TargetClocks, WaitFor } from '../target.ts'
@@ -24,11 +24,11 @@ const known = names.map((name) => `${prefix}${name}`)
  * Reads the annotations that speak to the gate; those of others are left alone.
  *
  * @param annotations `metadata.annotations`, of whatever type
- * @param complain of an annotation, named by its key
+ * @param addMistake takes the key of the annotation
  */
 export function readGateAnnotations(
   annotations: unknown,
-  complain: (key: string, message: string) => void,
+  addMistake: (key: string, message: string) => void,
 ): GateAnnotations {
   if (typeof annotations !== 'object' || annotations === null) return { clocks: {} }
   const written = new Map<string, string>()
@@ -37,18 +37,18 @@ export function readGateAnnotations(
     if (!known.includes(key)) {
       const [near] = nearest(key.slice(prefix.length), names, 1)
       const hint = near === undefined ? `There are ${known.join(', ')}.` : `Did you mean ${prefix}${near}?`
-      complain(key, `There is no annotation ${quote(key)}. ${hint}`)
+      addMistake(key, `There is no annotation ${quote(key)}. ${hint}`)
     } else if (typeof value !== 'string') {
-      complain(key, `${key} is no string. Write its value in quotes: "${value}".`)
+      addMistake(key, `${key} is no string. Write its value in quotes: "${value}".`)
     } else {
       written.set(key, value)
     }
   }
 
-  const read = <T>(name: string, parse: (text: string, complain: Complain) => T | undefined): T | undefined => {
+  const read = <T>(name: string, parse: (text: string, addMistake: AddMistake) => T | undefined): T | undefined => {
     const key = `${prefix}${name}`
     const text = written.get(key)
-    return text === undefined ? undefined : parse(text, (message) => complain(key, `${key}: ${message}`))
+    return text === undefined ? undefined : parse(text, (message) => addMistake(key, `${key}: ${message}`))
   }
   const timeoutMs = read('timeout', parseDuration)
   const stallTimeoutMs = read('stall-timeout', parseDuration)
@@ -64,9 +64,9 @@ export function readGateAnnotations(
   }
 }
 
-function parseSkip(text: string, complain: Complain): boolean | undefined {
+function parseSkip(text: string, addMistake: AddMistake): boolean | undefined {
   if (text === 'true' || text === 'false') return text === 'true'
-  complain(`${quote(text)} is neither "true" nor "false". Write one of them.`)
+  addMistake(`${quote(text)} is neither "true" nor "false". Write one of them.`)
   return undefined
 }
 
@@ -79,11 +79,11 @@ function parseSkip(text: string, complain: Complain): boolean | undefined {
  * @throws UserError with every mistake in them, each with the manifest's file and line
  */
 export function applyLiveAnnotations(
-  { targets, told, manifests }: ResolvedPlan,
+  { targets, notices, manifests }: ResolvedPlan,
   liveOf: (target: Target) => KubeObject | undefined,
   gateMs?: number,
 ): ResolvedPlan {
-  const found: Finding[] = []
+  const found: MistakeWithReason[] = []
   const kept: { readonly target: Target; readonly manifest: Manifest | undefined }[] = []
   const skipped: string[] = []
 
@@ -95,12 +95,12 @@ export function applyLiveAnnotations(
       continue
     }
     const { file, line } = manifest
-    const complain = (message: string) =>
+    const addMistake = (message: string) =>
       found.push({ input: file, line, message: `Of the live ${nameOf(manifest)}: ${message}`, reason: 'input-invalid' })
-    const said = readGateAnnotations(unwritten(live, manifest), (_, message) => complain(message))
+    const said = readGateAnnotations(unwritten(live, manifest), (_, message) => addMistake(message))
     const tooLong =
       target.clocks.timeoutMs === undefined ? explainLongTimeout(said.clocks.timeoutMs, gateMs) : undefined
-    if (tooLong !== undefined) complain(`rollout-gate/timeout: ${tooLong}`)
+    if (tooLong !== undefined) addMistake(`rollout-gate/timeout: ${tooLong}`)
     if (said.skip) {
       skipped.push(`${file}, line ${line} is skipped (rollout-gate/skip of the live object): ${nameOf(manifest)}`)
       continue
@@ -109,10 +109,10 @@ export function applyLiveAnnotations(
     const clocks = { ...said.clocks, ...target.clocks }
     kept.push({ target: { ...target, clocks, ...(waitFor === undefined ? {} : { waitFor }) }, manifest })
   }
-  throwAll(found)
+  throwMistakes(found)
   return {
     targets: kept.map(({ target }) => target),
-    told: [...told, ...skipped],
+    notices: [...notices, ...skipped],
     manifests: new Map(kept.flatMap(({ target, manifest }) => (manifest === undefined ? [] : [[target, manifest]]))),
   }
 }

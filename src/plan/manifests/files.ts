@@ -39,14 +39,14 @@ export function readManifestFiles(lines: string, workspace: string, input: strin
     const line = index + 1
     const text = raw.trim()
     if (text === '' || text.startsWith('#')) continue
-    const complain = (message: string) => mistakes.push({ input, line, message })
+    const addMistake = (message: string) => mistakes.push({ input, line, message })
     const exclude = text.startsWith('!')
     const pattern = exclude ? text.slice(1).trim() : text
-    const files = findFiles(pattern, workspace, exclude ? () => {} : complain)
+    const files = findFiles(pattern, workspace, exclude ? () => {} : addMistake)
     if (exclude) excludes.push({ line, text, paths: new Set(files.map(({ real }) => real)) })
     else for (const file of files) if (!found.has(file.real)) found.set(file.real, { ...file, line })
     if (found.size > mostFiles) {
-      complain(`More than ${mostFiles} files are named. Name fewer, or render them into one.`)
+      addMistake(`More than ${mostFiles} files are named. Name fewer, or render them into one.`)
       return { files: [], idle: [], mistakes }
     }
   }
@@ -76,10 +76,10 @@ interface Place {
 }
 
 type Found = Place & { readonly line: number }
-type Complain = (message: string) => void
+type AddMistake = (message: string) => void
 
 /** The files of one line. */
-function findFiles(pattern: string, workspace: string, complain: Complain): Place[] {
+function findFiles(pattern: string, workspace: string, addMistake: AddMistake): Place[] {
   const named = resolve(workspace, pattern)
   const isGlob = !exists(named) && /[*?[{]/.test(pattern)
   const matches = isGlob
@@ -88,21 +88,21 @@ function findFiles(pattern: string, workspace: string, complain: Complain): Plac
         .sort()
     : [named]
   if (matches.length === 0) {
-    complain(`Nothing matches ${quote(pattern)} in the workspace.`)
+    addMistake(`Nothing matches ${quote(pattern)} in the workspace.`)
     return []
   }
   let isClean = true
-  const note: Complain = (message) => {
+  const note: AddMistake = (message) => {
     isClean = false
-    complain(message)
+    addMistake(message)
   }
   const places: Place[] = []
   const folders = new Set<string>()
   for (const path of matches) {
-    if (exists(path)) walk(path, boundaryOf(path, workspace), true, { places, folders, complain: note, workspace })
+    if (exists(path)) walk(path, boundaryOf(path, workspace), true, { places, folders, addMistake: note, workspace })
     else note(missing(pattern, path))
   }
-  if (places.length === 0 && isClean) complain(`${quote(pattern)} holds no file that ends in .yaml, .yml or .json.`)
+  if (places.length === 0 && isClean) addMistake(`${quote(pattern)} holds no file that ends in .yaml, .yml or .json.`)
   return places
 }
 
@@ -110,17 +110,17 @@ interface Walk {
   readonly places: Place[]
   /** Visited, so that links which lead in a circle end. */
   readonly folders: Set<string>
-  readonly complain: Complain
+  readonly addMistake: AddMistake
   readonly workspace: string
 }
 
 function walk(path: string, boundary: string, isNamed: boolean, state: Walk): void {
-  const { places, folders, complain, workspace } = state
+  const { places, folders, addMistake, workspace } = state
   const name = nameOf(path, workspace)
   try {
     const real = realpathSync(path)
     if (!isInside(boundary, real)) {
-      complain(`${quote(name)} is a symbolic link that leads out of the workspace. Name the file itself, or copy it.`)
+      addMistake(`${quote(name)} is a symbolic link that leads out of the workspace. Name the file itself, or copy it.`)
       return
     }
     const stats = statSync(real)
@@ -132,10 +132,10 @@ function walk(path: string, boundary: string, isNamed: boolean, state: Walk): vo
     } else if (stats.isFile()) {
       if (isNamed || /\.(ya?ml|json)$/i.test(path)) places.push({ path, real })
     } else if (isNamed) {
-      complain(`${quote(name)} is neither a file nor a folder.`)
+      addMistake(`${quote(name)} is neither a file nor a folder.`)
     }
   } catch (error) {
-    complain(`${quote(name)} cannot be read: ${reasonOf(error)}.`)
+    addMistake(`${quote(name)} cannot be read: ${reasonOf(error)}.`)
   }
 }
 
@@ -163,30 +163,30 @@ function missing(pattern: string, path: string): string {
   return `There is no file or folder ${quote(pattern)} in the workspace.${hint}`
 }
 
-function readText(path: string, complain: Complain): string | undefined {
+function readText(path: string, addMistake: AddMistake): string | undefined {
   try {
     const { size } = statSync(path)
     if (size > largestFile) {
-      complain(`The file is larger than ${largestFile / 1024 / 1024} MiB. Split it, or name fewer objects.`)
+      addMistake(`The file is larger than ${largestFile / 1024 / 1024} MiB. Split it, or name fewer objects.`)
       return undefined
     }
-    return decode(readFileSync(path), complain)
+    return decode(readFileSync(path), addMistake)
   } catch (error) {
-    complain(`The file cannot be read: ${reasonOf(error)}.`)
+    addMistake(`The file cannot be read: ${reasonOf(error)}.`)
     return undefined
   }
 }
 
-function decode(bytes: Buffer, complain: Complain): string | undefined {
+function decode(bytes: Buffer, addMistake: AddMistake): string | undefined {
   const message = 'The file is no text in UTF-8 (it is binary, or UTF-16 as the > of PowerShell writes it).'
   if (bytes.includes(0)) {
-    complain(message)
+    addMistake(message)
     return undefined
   }
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    complain(message)
+    addMistake(message)
     return undefined
   }
 }

@@ -44,8 +44,8 @@ function parseFiles(files: readonly { readonly name: string; readonly text: stri
   const input = files[0]?.name ?? ''
 
   for (const { name: file, text } of files) {
-    const complain = (line: number, message: string) => mistakes.push({ input: file, line, message })
-    const { manifests, unnamed } = readObjects(text, file, complain)
+    const addMistake = (line: number, message: string) => mistakes.push({ input: file, line, message })
+    const { manifests, unnamed } = readObjects(text, file, addMistake)
     const why = 'the server makes up its name: hand over what kubectl create printed'
     for (const { line, text } of unnamed) skipped.push({ file, line, text, why, isUnnamed: true })
     for (const manifest of manifests) {
@@ -53,12 +53,12 @@ function parseFiles(files: readonly { readonly name: string; readonly text: stri
       const key = nameKey({ ...manifest.object, ...manifest.object.metadata })
       const earlier = places.get(key)
       if (earlier !== undefined) {
-        complain(manifest.line, duplicateOf(manifest, earlier))
+        addMistake(manifest.line, duplicateOf(manifest, earlier))
         continue
       }
       places.set(key, manifest)
       const { skip, ...said } = readGateAnnotations(manifest.object.metadata['annotations'], (key, message) =>
-        complain(manifest.lineOf(['metadata', 'annotations', key]), message),
+        addMistake(manifest.lineOf(['metadata', 'annotations', key]), message),
       )
       if (skip) skipped.push({ file, line: manifest.line, text: nameOf(manifest), why: 'rollout-gate/skip' })
       else references.push(referenceTo(manifest, said))
@@ -101,7 +101,7 @@ export interface FoundObjects {
 }
 
 /** Takes note of a mistake at a line of the file. */
-export type ComplainAt = (line: number, message: string) => void
+export type AddMistakeAt = (line: number, message: string) => void
 
 /**
  * Every object of a manifest file (YAML of one or more documents, or JSON), those within lists too, with their lines.
@@ -109,7 +109,7 @@ export type ComplainAt = (line: number, message: string) => void
  *
  * @param file its name, for people
  */
-export function readObjects(text: string, file: string, complain: ComplainAt): FoundObjects {
+export function readObjects(text: string, file: string, addMistake: AddMistakeAt): FoundObjects {
   const source = new YamlSource(text)
   const manifests: Manifest[] = []
   const unnamed: Unnamed[] = []
@@ -117,16 +117,16 @@ export function readObjects(text: string, file: string, complain: ComplainAt): F
 
   for (const [index, document] of source.documents().entries()) {
     if (document.error === undefined) {
-      const reading = { source, document: index, file, complain, manifests, unnamed }
+      const reading = { source, document: index, file, addMistake, manifests, unnamed }
       collect(document.value, [], {}, reading)
       continue
     }
     const template = text.search(/\{\{|\{%|<%/)
     if (template < 0) {
-      complain(document.error.line, document.error.message)
+      addMistake(document.error.line, document.error.message)
     } else if (!isTemplateTold) {
       isTemplateTold = true
-      complain(
+      addMistake(
         text.slice(0, template).split('\n').length,
         'This is a template that is not rendered. Render it first, as helm template does, and name the result.',
       )
@@ -142,7 +142,7 @@ interface Reading {
   readonly source: YamlSource
   readonly document: number
   readonly file: string
-  readonly complain: ComplainAt
+  readonly addMistake: AddMistakeAt
   readonly manifests: Manifest[]
   readonly unnamed: Unnamed[]
 }
@@ -150,17 +150,17 @@ interface Reading {
 /** Takes one object, or each of a list's; `inherited`: what a typed list says for its items, which need not say it. */
 function collect(value: unknown, path: readonly Step[], inherited: Json, reading: Reading): void {
   if (value === null || value === undefined) return
-  const { source, document, file, complain, manifests, unnamed } = reading
+  const { source, document, file, addMistake, manifests, unnamed } = reading
   const lineOf = (field: readonly Step[] = []) => source.lineOf(document, [...path, ...field])
   if (!isObject(value)) {
-    complain(lineOf(), 'This is no Kubernetes object: it has no fields.')
+    addMistake(lineOf(), 'This is no Kubernetes object: it has no fields.')
     return
   }
   const object = { ...inherited, ...value }
   const { apiVersion, kind } = object
   const notRendered = explainUnrendered(file, object)
   if (notRendered !== undefined) {
-    complain(lineOf(), notRendered)
+    addMistake(lineOf(), notRendered)
     return
   }
   if (isList(object)) {
@@ -170,7 +170,7 @@ function collect(value: unknown, path: readonly Step[], inherited: Json, reading
     return
   }
 
-  const checked = checkObject(object, file, (field, message) => complain(lineOf(field), message))
+  const checked = checkObject(object, file, (field, message) => addMistake(lineOf(field), message))
   if (checked === undefined) return
   if (checked.name === undefined) {
     unnamed.push({ line: lineOf(), text: `${checked.kind.toLowerCase()}/${checked.generateName}…` })
@@ -208,13 +208,13 @@ type Checked =
 function checkObject(
   object: Json,
   file: string,
-  complain: (field: readonly Step[], message: string) => void,
+  addMistake: (field: readonly Step[], message: string) => void,
 ): Checked | undefined {
   const metadata = isObject(object['metadata']) ? object['metadata'] : {}
   let isClean = true
   const note = (field: readonly Step[], message: string) => {
     isClean = false
-    complain(field, message)
+    addMistake(field, message)
   }
   const missing: string[] = []
   const read = (path: readonly string[], value: unknown): string | undefined => {
