@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from './cluster/clock.ts'
 import type { Cluster } from './cluster/cluster.ts'
-import type { Observation } from './cluster/feed.ts'
+import { type EventConsumer, Follower } from './cluster/follower.ts'
 import { EvidenceReader } from './diagnosis/reader.ts'
 import { Gate } from './gate/gate.ts'
 import type { GateSettings } from './gate/settings.ts'
@@ -25,8 +25,8 @@ export interface Recorded {
 }
 
 /**
- * Records all that the gate would watch until it is cancelled, whatever the gate would say of it meanwhile: its story is
- * told to the listener until it is over, and the logs that would explain its end are recorded last.
+ * Records all that the gate would watch until it is cancelled, whatever the gate decides meanwhile. The listener gets the
+ * gate's timeline entries until its verdict; the logs that explain the end are recorded last.
  *
  * @returns nothing when it was cancelled before the targets were known
  * @throws UserError for what only the user can mend; the file system's error when the recording could not be written
@@ -70,55 +70,41 @@ async function recordPlan(
   )
   logs = openLiveLogs(plan, gate, settings, cluster, around)
   listener.onStart?.((now) => gate.timeline(now))
-  const { promise: over, resolve, reject } = Promise.withResolvers<void>()
   let events = 0
-  let stopAlarm = () => {}
-
-  const guarded = (step: () => void) => {
-    try {
-      step()
-    } catch (error) {
-      reject(error)
-    }
-  }
-  /** Follows what is to be watched by now; the gate's alarms go on telling what time alone changes. */
-  const follow = () => {
-    for (const request of gate.requests) cluster.watch(request, (observation) => guarded(() => tell(observation)))
-    stopAlarm()
-    const next = gate.nextClock()
-    if (next === undefined) return
-    stopAlarm = clock.after(Math.max(0, next.at - clock.now()), () =>
-      guarded(() => {
-        gate.advance(next.at)
-        follow()
-      }),
-    )
-  }
-  const tell = (observation: Observation) => {
-    const event = { ...observation, at: clock.now() }
+  const follower = new Follower(endless(gate), cluster, clock, startedAt, (event) => {
     events++
     recording.write(event)
     evidence?.observe(event)
     logs?.observe()
-    gate.handle(event)
-    follow()
-  }
-
-  evidence = new EvidenceReader(gate, cluster, (read) => guarded(() => tell(read)), around.inputs.logLines)
-  const stop = () => resolve()
+  })
+  evidence = new EvidenceReader(gate, cluster, (read) => follower.observe(read), around.inputs.logLines)
+  const stop = () => follower.stop()
   cancelled.addEventListener('abort', stop)
-  if (cancelled.aborted) stop()
   try {
-    guarded(() => tell({ type: 'DISCOVERY', resources: plan.kinds }))
-    await over
+    follower.observe({ type: 'DISCOVERY', resources: plan.kinds })
+    if (cancelled.aborted) stop()
+    await follower.run()
     await Promise.all([evidence.finish(clock, evidenceLimitMs(listener)), logs.finish()])
   } finally {
     logs.close()
-    stopAlarm()
     cancelled.removeEventListener('abort', stop)
     await recording.end(clock.now())
   }
   return { events, startedAt, finishedAt: clock.now() }
+}
+
+/** The gate, which is followed beyond its verdict. */
+function endless(gate: Gate): EventConsumer {
+  return {
+    isOver: false,
+    get requests() {
+      return gate.requests
+    },
+    handle: (event) => gate.handle(event),
+    nextClock: () => gate.nextClock(),
+    advance: (now) => gate.advance(now),
+    requestsToConfirm: (at) => gate.requestsToConfirm(at),
+  }
 }
 
 /** A recording goes on until somebody ends it. */

@@ -1,13 +1,13 @@
 import { type Clock, systemClock } from './cluster/clock.ts'
 import type { Cluster } from './cluster/cluster.ts'
 import type { ApiResource, FeedEvent, WatchRequest } from './cluster/feed.ts'
+import { Follower } from './cluster/follower.ts'
 import type { KubeObject } from './cluster/objects.ts'
 import { Drift } from './diagnosis/drift.ts'
 import { explain } from './diagnosis/explain.ts'
 import { EvidenceReader } from './diagnosis/reader.ts'
 import { together, UserError } from './errors.ts'
 import { consolidate } from './gate/consolidate.ts'
-import { Follower } from './gate/follow.ts'
 import { Gate } from './gate/gate.ts'
 import { type GateSettings, gateSettings, gateTimeoutMs } from './gate/settings.ts'
 import type { EndedTimeline, Entry, Timeline } from './gate/timeline.ts'
@@ -214,13 +214,13 @@ async function followPlan(
   )
   logs = openLiveLogs(plan, gate, settings, cluster, around)
   const follower = new Follower(gate, cluster, clock, settings.startedAt, onEvent)
-  evidence = new EvidenceReader(gate, cluster, (read) => follower.tell(read), inputs.logLines)
-  const cancel = () => follower.tell({ type: 'CANCEL' })
+  evidence = new EvidenceReader(gate, cluster, (read) => follower.observe(read), inputs.logLines)
+  const cancel = () => follower.observe({ type: 'CANCEL' })
   if (listener.cancelled.aborted) cancel()
   listener.cancelled.addEventListener('abort', cancel)
   listener.onStart?.((now) => gate.timeline(now))
   try {
-    follower.tell({ type: 'DISCOVERY', resources: plan.kinds })
+    follower.observe({ type: 'DISCOVERY', resources: plan.kinds })
     await follower.run()
     await Promise.all([evidence.finish(clock, evidenceLimitMs(listener)), logs.finish()])
   } finally {

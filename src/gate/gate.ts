@@ -102,6 +102,10 @@ export class Gate {
     return this.#over?.verdict
   }
 
+  get isOver(): boolean {
+    return this.#over !== undefined
+  }
+
   /**
    * The watches that judging the targets takes, as far as they are known by now: more become known as objects are seen.
    * The same array as long as nothing changes.

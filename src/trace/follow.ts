@@ -1,5 +1,6 @@
-import { type Clock, sleep } from '../cluster/clock.ts'
-import { isFailure, type Observation, requestKey, type WatchRequest } from '../cluster/feed.ts'
+import type { Clock } from '../cluster/clock.ts'
+import { type FeedEvent, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
+import { type EventConsumer, Follower, type WatchedCluster } from '../cluster/follower.ts'
 import { UserError } from '../errors.ts'
 import { displayName, type Target, targetWatch } from '../plan/target.ts'
 import type { Changes, ObjectChange } from './changes/changes.ts'
@@ -7,65 +8,58 @@ import type { Readiness } from './readiness.ts'
 import type { Scene } from './scene.ts'
 import type { Trace } from './trace.ts'
 
-/** What following takes of a cluster. */
-export interface Watched {
-  watch(request: WatchRequest, sink: (observation: Observation) => void): void
-}
-
 export interface FollowOptions {
   readonly clock: Clock
   /** Aborted by Ctrl-C. */
   readonly cancelled: AbortSignal
 }
 
-/** What belongs together comes within this time, and is drawn once. */
+/** Changes that come within this time are drawn together. */
 const gatherMs = 50
-/** Ages grow, and what time alone decides is seen. */
+/** Ages grow, and some states change by time alone. */
 const tickMs = 1_000
+
+interface View {
+  readonly requests: readonly WatchRequest[]
+  handle(event: FeedEvent, request: WatchRequest): void
+  /** Returns whether the view is over. */
+  draw(now: number): boolean
+}
 
 /**
  * Follows a resource and draws it: soon after each change, and every second.
  *
- * @param draw is handed every scene; true ends it
- * @returns whether `draw` ended it; else it was cancelled
+ * @param draw gets every scene; it returns true to end the view
+ * @returns false where the view was cancelled
  * @throws UserError when the resource may not be read
  */
-export async function followTrace(
+export function followTrace(
   target: Target,
   trace: Trace,
-  cluster: Watched,
-  { clock, cancelled }: FollowOptions,
+  cluster: WatchedCluster,
+  options: FollowOptions,
   draw: (scene: Scene) => boolean,
 ): Promise<boolean> {
-  const refused = Promise.withResolvers<never>()
-  let wake = Promise.withResolvers<void>()
-  const own = JSON.stringify(targetWatch(target))
-  const watch = () => {
-    for (const request of trace.requests) {
-      cluster.watch(request, (observation) => {
-        if (isRefusal(observation) && JSON.stringify(request) === own) refused.reject(forbidden(target, observation))
-        trace.handle({ ...observation, at: clock.now() })
-        watch()
-        wake.resolve()
-      })
-    }
+  const own = requestKey(targetWatch(target))
+  const view: View = {
+    get requests() {
+      return trace.requests
+    },
+    handle(event, request) {
+      if (isRefusal(event) && requestKey(request) === own) throw forbidden(target, event)
+      trace.handle(event)
+    },
+    draw: (now) => draw(trace.scene(now)),
   }
-  watch()
-  while (!cancelled.aborted) {
-    if (draw(trace.scene(clock.now()))) return true
-    await Promise.race([wake.promise, sleep(clock, tickMs, cancelled), refused.promise])
-    await Promise.race([sleep(clock, gatherMs, cancelled), refused.promise])
-    wake = Promise.withResolvers<void>()
-  }
-  return false
+  return follow(view, cluster, options)
 }
 
-/** What is told while changes are followed. */
+/** What is reported while changes are followed. */
 export interface ChangeListener {
   readonly onChange: (change: ObjectChange) => void
-  /** The first list of a request is complete, and holds nothing. */
+  /** The first list of a request is complete, and empty. */
   readonly onWaiting: (request: WatchRequest) => void
-  /** The server could not be heard, or can be again (undefined). */
+  /** The server does not answer, or answers again (undefined). */
   readonly onTrouble: (words: string | undefined) => void
 }
 
@@ -75,52 +69,78 @@ export interface ChangeListener {
  * @returns whether all objects became ready
  * @throws UserError when objects may not be read
  */
-export async function followChanges(
+export function followChanges(
   requests: readonly WatchRequest[],
   changes: Changes,
-  cluster: Watched,
-  { clock, cancelled }: FollowOptions,
+  cluster: WatchedCluster,
+  options: FollowOptions,
   { onChange, onWaiting, onTrouble }: ChangeListener,
   readiness?: Readiness,
 ): Promise<boolean> {
-  const refused = Promise.withResolvers<never>()
-  refused.promise.catch(() => {})
-  let wake = Promise.withResolvers<void>()
   const own = new Set(requests.map(requestKey))
   const empty = new Set(own)
 
-  const report = (observation: Observation, request: WatchRequest) => {
-    if (isRefusal(observation)) refused.reject(forbidden({ ...request, name: request.name ?? '' }, observation))
-    if (isFailure(observation)) onTrouble(observation.message)
-    if (observation.type === 'ALIVE') onTrouble(undefined)
-    for (const change of changes.handle({ ...observation, at: clock.now() }, request)) {
+  const report = (event: FeedEvent, request: WatchRequest) => {
+    if (isRefusal(event)) throw forbidden({ ...request, name: request.name ?? '' }, event)
+    if (isFailure(event)) onTrouble(event.message)
+    if (event.type === 'ALIVE') onTrouble(undefined)
+    for (const change of changes.handle(event, request)) {
       empty.delete(requestKey(request))
       onChange(change)
     }
-    if (observation.type === 'SYNCED' && empty.has(requestKey(request))) onWaiting(request)
+    if (event.type === 'SYNCED' && empty.has(requestKey(request))) onWaiting(request)
   }
-  const follow = () => {
-    for (const request of [...requests, ...(readiness?.requests ?? [])]) {
-      cluster.watch(request, (observation) => {
-        if (own.has(requestKey(request))) report(observation, request)
-        readiness?.handle({ ...observation, at: clock.now() }, request)
-        follow()
-        wake.resolve()
-      })
-    }
+  const view: View = {
+    get requests() {
+      return [...requests, ...(readiness?.requests ?? [])]
+    },
+    handle(event, request) {
+      if (own.has(requestKey(request))) report(event, request)
+      readiness?.handle(event, request)
+    },
+    draw: (now) => readiness?.isReady(now) ?? false,
   }
-  follow()
-  while (!cancelled.aborted) {
-    if (readiness?.isReady(clock.now())) return true
-    await Promise.race([wake.promise, sleep(clock, tickMs, cancelled), refused.promise])
-    await Promise.race([sleep(clock, gatherMs, cancelled), refused.promise])
-    wake = Promise.withResolvers<void>()
-  }
-  return false
+  return follow(view, cluster, options)
 }
 
-function isRefusal(observation: Observation): observation is Observation & { type: 'REFUSED' } {
-  return observation.type === 'REFUSED' && observation.what === 'access'
+/** Returns whether the view ended by itself; false where it was cancelled. */
+async function follow(view: View, cluster: WatchedCluster, { clock, cancelled }: FollowOptions): Promise<boolean> {
+  let isOver = false
+  let drawAt = clock.now()
+  const consumer: EventConsumer = {
+    get requests() {
+      return view.requests
+    },
+    get isOver() {
+      return isOver
+    },
+    handle(event, request) {
+      if (request !== undefined) view.handle(event, request)
+      drawAt = Math.min(drawAt, event.at + gatherMs)
+    },
+    nextClock: () => ({ at: drawAt, endsTarget: false }),
+    advance() {
+      // The present moment, as the machine may have slept through many ticks.
+      const now = clock.now()
+      isOver = view.draw(now)
+      drawAt = now + tickMs
+    },
+    requestsToConfirm: () => [],
+  }
+  const follower = new Follower(consumer, cluster, clock, drawAt)
+  const stop = () => follower.stop()
+  cancelled.addEventListener('abort', stop)
+  if (cancelled.aborted) stop()
+  try {
+    await follower.run()
+  } finally {
+    cancelled.removeEventListener('abort', stop)
+  }
+  return isOver
+}
+
+function isRefusal(event: FeedEvent): event is FeedEvent & { type: 'REFUSED' } {
+  return event.type === 'REFUSED' && event.what === 'access'
 }
 
 function forbidden(target: Pick<Target, 'apiVersion' | 'kind' | 'name'>, { message }: { message: string }): UserError {

@@ -1,6 +1,6 @@
 import { setImmediate as settled } from 'node:timers/promises'
 import type { FeedEvent, Observation, WatchRequest } from '../../src/cluster/feed.ts'
-import { Follower, type Watched } from '../../src/gate/follow.ts'
+import { Follower, type WatchedCluster } from '../../src/cluster/follower.ts'
 import { Gate } from '../../src/gate/gate.ts'
 import { ManualClock } from '../cluster-client/manual-clock.ts'
 import { complete, readyStatus, start } from '../lifecycle/builders.ts'
@@ -20,7 +20,7 @@ import {
 const web = createWorkload('web')
 
 /** A cluster that says what a test lets it say, and is asked afresh when the gate asks. */
-class FakeCluster implements Watched {
+class FakeCluster implements WatchedCluster {
   readonly watched: string[] = []
   readonly refreshes: (() => void)[] = []
   readonly refreshed: string[][] = []
@@ -95,7 +95,7 @@ describe('the gate is followed', () => {
     cluster.say(synced('Deployment'))
     await pass(31)
     expect(cluster.refreshes).toHaveLength(1)
-    follower.tell({ type: 'CANCEL' })
+    follower.observe({ type: 'CANCEL' })
     await over
     expect(gate.verdict?.outcome).toBe('cancelled')
     expect(clock.pending).toEqual([])
@@ -122,7 +122,7 @@ describe('the gate is followed', () => {
     gate.handle = () => {
       throw new Error('ours')
     }
-    follower.tell({ type: 'ALIVE' })
+    follower.observe({ type: 'ALIVE' })
     await expect(over).rejects.toThrow('ours')
   })
 })

@@ -1,6 +1,6 @@
 import { connect } from '../../src/cluster/cluster.ts'
 import type { FeedEvent } from '../../src/cluster/feed.ts'
-import { Follower } from '../../src/gate/follow.ts'
+import { Follower } from '../../src/cluster/follower.ts'
 import { Gate } from '../../src/gate/gate.ts'
 import type { RecordingHeader } from '../../src/recording/format.ts'
 import { readEvents, readHeader } from '../../src/recording/read.ts'

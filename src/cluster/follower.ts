@@ -1,0 +1,157 @@
+import type { Clock } from './clock.ts'
+import type { FeedEvent, Observation, WatchRequest } from './feed.ts'
+
+/** What a follower needs of a cluster. */
+export interface WatchedCluster {
+  watch(request: WatchRequest, sink: (observation: Observation) => void): void
+  /**
+   * Lists these requests again. Resolves once their sinks have the differences, or why there are none: the request is
+   * refused or unavailable.
+   */
+  refresh(requests: readonly WatchRequest[]): Promise<void>
+}
+
+/** What consumes the events: the gate, a recording, a view. Moments are milliseconds since the epoch. */
+export interface EventConsumer {
+  /** What is to be watched by now. The same array while nothing changes. */
+  readonly requests: readonly WatchRequest[]
+  readonly isOver: boolean
+  /** `request` is the watch that reported the event; absent for events that no watch reported. */
+  handle(event: FeedEvent, request?: WatchRequest): void
+  /** When to call `advance`, if no event comes before. A moment that ends a target is confirmed first. */
+  nextClock(): { readonly at: number; readonly endsTarget: boolean } | undefined
+  advance(now: number): void
+  /** The watches that must answer before time passes a moment that ends a target. */
+  requestsToConfirm(at: number): readonly WatchRequest[]
+}
+
+/**
+ * Feeds a live cluster to a consumer until it is over. Every event gets its moment and goes to `onEvent` before the
+ * consumer handles it.
+ *
+ * Before a deadline may end a target, the watches that the target needs must answer, or report that they cannot. Meanwhile
+ * time stands still at the deadline: what an answer brings counts as in time, a watch that is unavailable makes the
+ * deadline wait, and a replay of the recording decides the same. The same holds for a deadline that passed while the
+ * process stood still.
+ */
+export class Follower {
+  readonly #consumer: EventConsumer
+  readonly #cluster: WatchedCluster
+  readonly #clock: Clock
+  readonly #onEvent: (event: FeedEvent) => void
+  readonly #done = Promise.withResolvers<void>()
+  #latest: number
+  #frozenAt: number | undefined
+  #cancelTimer = () => {}
+  #watched: readonly WatchRequest[] = []
+  #isPlanned = false
+  #isStopped = false
+
+  constructor(
+    consumer: EventConsumer,
+    cluster: WatchedCluster,
+    clock: Clock,
+    startedAt: number,
+    onEvent: (event: FeedEvent) => void = () => {},
+  ) {
+    this.#consumer = consumer
+    this.#cluster = cluster
+    this.#clock = clock
+    this.#onEvent = onEvent
+    this.#latest = startedAt
+  }
+
+  /** Resolves when the consumer is over or the follower is stopped. Rejects with what the consumer throws. */
+  run(): Promise<void> {
+    this.#guard(() => this.#next())
+    return this.#done.promise
+  }
+
+  /** Ends `run`. Reports of watches are ignored from now on. */
+  stop(): void {
+    this.#isStopped = true
+    this.#cancelTimer()
+    this.#done.resolve()
+  }
+
+  /** Passes on an observation; `request` is the watch that reported it, absent for logs and the cancellation of the job. */
+  observe(observation: Observation, request?: WatchRequest): void {
+    this.#guard(() => {
+      this.#passUntil(this.#clock.now())
+      const event = { ...observation, at: this.#now() }
+      this.#onEvent(event)
+      this.#consumer.handle(event, request)
+      // A list brings many events at once: the requests and the timer are renewed once.
+      if (this.#isPlanned) return
+      this.#isPlanned = true
+      queueMicrotask(() => {
+        this.#isPlanned = false
+        this.#guard(() => this.#next())
+      })
+    })
+  }
+
+  /** Starts what is to be watched by now, and sets the timer for the next clock. */
+  #next(): void {
+    this.#cancelTimer()
+    if (this.#consumer.isOver) this.stop()
+    if (this.#isStopped) return
+    if (this.#consumer.requests !== this.#watched) {
+      this.#watched = this.#consumer.requests
+      for (const request of this.#watched) {
+        this.#cluster.watch(request, (observation) => {
+          if (!this.#isStopped && !this.#consumer.isOver) this.observe(observation, request)
+        })
+      }
+    }
+    const clock = this.#consumer.nextClock()
+    if (clock === undefined || this.#frozenAt !== undefined) return
+    this.#cancelTimer = this.#clock.after(Math.max(0, clock.at - this.#clock.now()), () => {
+      if (clock.endsTarget) this.#confirm(clock.at)
+      else this.#pass(clock.at)
+    })
+  }
+
+  /** Passes the moments before `now` that end nothing, up to the first deadline, which is confirmed like any other. */
+  #passUntil(now: number): void {
+    while (this.#frozenAt === undefined && !this.#isStopped) {
+      const clock = this.#consumer.nextClock()
+      if (clock === undefined || clock.at >= now) return
+      if (clock.endsTarget) this.#confirm(clock.at)
+      else this.#consumer.advance(clock.at)
+    }
+  }
+
+  #pass(at: number): void {
+    this.#guard(() => {
+      this.#latest = Math.max(this.#latest, at)
+      this.#consumer.advance(at)
+      this.#next()
+    })
+  }
+
+  #confirm(at: number): void {
+    this.#frozenAt = at
+    const confirmed = () => {
+      this.#frozenAt = undefined
+      if (!this.#isStopped) this.#pass(at)
+    }
+    this.#cluster.refresh(this.#consumer.requestsToConfirm(at)).then(confirmed, this.#done.reject)
+  }
+
+  /** The present moment: never earlier than one before, and the deadline while one is being confirmed. */
+  #now(): number {
+    this.#latest = Math.max(this.#latest, this.#frozenAt ?? this.#clock.now())
+    return this.#latest
+  }
+
+  /** Callbacks of timers and watches have no caller to throw to. */
+  #guard(step: () => void): void {
+    try {
+      step()
+    } catch (error) {
+      this.#done.reject(error)
+      this.stop()
+    }
+  }
+}
