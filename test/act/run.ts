@@ -1,33 +1,33 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildKubectl } from '../cluster/build.ts'
-import { attempt, script } from '../cluster/command.ts'
-import { inTheatre } from '../cluster/theatre.ts'
+import { attempt, runScript } from '../cluster/command.ts'
+import { withTestCluster } from '../cluster/test-cluster.ts'
 import { installAct } from './act.ts'
-import { runnersMajor } from './nodes.ts'
+import { runnersMajor } from './node-versions.ts'
 import { type Check, scenarios } from './scenarios.ts'
-import { type Programs, withStage } from './stage.ts'
+import { type Programs, withWorkflowFixture } from './workflow-fixture.ts'
 
 /**
  * Runs workflows with this action through act, as GitHub's runner does, against the tests' cluster:
  *
  *     npm run test:act [NAME…]
  */
-await script(async () => {
+await runScript(async () => {
   const chosen = choose(process.argv.slice(2))
   const programs = await installPrograms()
-  await inTheatre(async ({ api, kubeconfig, folder }) => {
-    const play = async (name: string): Promise<Result[]> => {
+  await withTestCluster(async ({ api, kubeconfig, folder }) => {
+    const runScenario = async (name: string): Promise<Result[]> => {
       const results: Result[] = []
       const own = join(folder, name)
       mkdirSync(own)
-      await withStage(api, kubeconfig, own, programs, async (stage) =>
-        scenarios[name]?.(stage, checkInto(results)),
+      await withWorkflowFixture(api, kubeconfig, own, programs, async (fixture) =>
+        scenarios[name]?.(fixture, checkInto(results)),
       ).catch((error: Error) => results.push({ behaviour: 'runs to its end', problem: error.message }))
       print(name, results)
       return results
     }
-    const all = (await Promise.all(chosen.map(play))).flat()
+    const all = (await Promise.all(chosen.map(runScenario))).flat()
     const failed = all.filter(({ problem }) => problem !== undefined).length
     if (failed > 0) process.exitCode = 1
     console.log(`${all.length - failed} passed, ${failed} failed`)

@@ -2,16 +2,16 @@ import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { breachesOf } from '../cluster/contract.ts'
+import { contractViolations } from '../cluster/contract.ts'
 import { deployment, job } from '../cluster/objects.ts'
-import { installNode, oldestNode, tooOldNode } from './nodes.ts'
+import { installNode, oldestNode, tooOldNode } from './node-versions.ts'
 import { readmeSteps, type Step } from './readme.ts'
-import type { GateRun, Stage } from './stage.ts'
+import type { GateRun, WorkflowFixture } from './workflow-fixture.ts'
 
 /** Tries one behaviour, named as a sentence; it fails by throwing. */
 export type Check = (behaviour: string, holds: () => void | Promise<void>) => Promise<void>
 
-type Scenario = (stage: Stage, check: Check) => Promise<void>
+type Scenario = (fixture: WorkflowFixture, check: Check) => Promise<void>
 
 const expression = (inner: string) => `\${{ ${inner} }}`
 
@@ -27,10 +27,10 @@ function worker() {
 const healthy = { 'web.yaml': [deployment('web')], 'worker.yaml': [worker()] }
 const missingImage = { 'web.yaml': [deployment('web', { image: 'v9' })], 'worker.yaml': [worker()] }
 
-async function checkContract(run: GateRun, stage: Stage, check: Check): Promise<void> {
+async function checkContract(run: GateRun, fixture: WorkflowFixture, check: Check): Promise<void> {
   await check('exit code, outputs, report and summary agree, and no credential is shown', () => {
-    deepEqual(breachesOf(run.gate, stage.credentials), [])
-    for (const credential of stage.credentials)
+    deepEqual(contractViolations(run.gate, fixture.credentials), [])
+    for (const credential of fixture.credentials)
       ok(!run.log.includes(credential), 'the log of the job shows a credential')
   })
   await check('the job summary is what the file of the output summary-file holds', () => {
@@ -39,8 +39,8 @@ async function checkContract(run: GateRun, stage: Stage, check: Check): Promise<
 }
 
 /** README's five lines, and its roll back, on one namespace: first a healthy rollout, then failing ones. */
-async function fiveLines(stage: Stage, check: Check): Promise<void> {
-  const { namespace } = stage
+async function fiveLines(fixture: WorkflowFixture, check: Check): Promise<void> {
+  const { namespace } = fixture
   const token: Step = {
     id: 'token',
     run: "kubectl config view --raw -o jsonpath='{.users[0].user.token}'",
@@ -52,11 +52,11 @@ async function fiveLines(stage: Stage, check: Check): Promise<void> {
     token,
   ]
   const imageOfWeb = async () => {
-    const web = await stage.api.get(`/apis/apps/v1/namespaces/${namespace}/deployments/web`)
+    const web = await fixture.api.get(`/apis/apps/v1/namespaces/${namespace}/deployments/web`)
     return web['spec'].template.spec.containers[0].image
   }
 
-  const ready = await stage.run('healthy', { manifests: healthy, steps })
+  const ready = await fixture.run('healthy', { manifests: healthy, steps })
   await check('a healthy rollout passes the job', () => {
     assertPassed(ready)
     equal(ready.gate.outputs['outcome'], 'ready')
@@ -69,13 +69,13 @@ async function fiveLines(stage: Stage, check: Check): Promise<void> {
   await check('a healthy rollout has no annotation', () => deepEqual(ready.step('gate').annotations, []))
   await check('a healthy rollout is not rolled back', () => equal(ready.step('undo').result, 'skipped'))
   await check('the token of the kubeconfig is masked in what later steps print', () => {
-    for (const credential of stage.credentials) ok(ready.step('gate').masks.includes(credential))
+    for (const credential of fixture.credentials) ok(ready.step('gate').masks.includes(credential))
     equal(ready.step('token').result, 'success')
     equal(ready.step('token').log.trim(), '***')
   })
-  await checkContract(ready, stage, check)
+  await checkContract(ready, fixture, check)
 
-  const failed = await stage.run('missing-image', { manifests: missingImage, steps })
+  const failed = await fixture.run('missing-image', { manifests: missingImage, steps })
   await check('a missing image fails the job', () => {
     assertFailed(failed)
     equal(failed.step('gate').result, 'failure')
@@ -98,10 +98,10 @@ async function fiveLines(stage: Stage, check: Check): Promise<void> {
     match(failed.step('undo').log, /deployment\.apps\/web rolled back/)
     match(await imageOfWeb(), /:v1$/)
   })
-  await checkContract(failed, stage, check)
+  await checkContract(failed, fixture, check)
 
   const mistaken = steps.map((step) => (step.id === 'gate' ? { ...step, with: { ...step.with, timeout: '5' } } : step))
-  const misconfigured = await stage.run('misconfigured', { manifests: missingImage, steps: mistaken })
+  const misconfigured = await fixture.run('misconfigured', { manifests: missingImage, steps: mistaken })
   await check('an invalid input fails the job and rolls nothing back', () => {
     assertFailed(misconfigured)
     equal(misconfigured.gate.outputs['outcome'], 'misconfigured')
@@ -113,26 +113,26 @@ async function fiveLines(stage: Stage, check: Check): Promise<void> {
       ['error: timeout: "5" has no unit. Write 5s for seconds or 5m for minutes.'],
     )
   })
-  await checkContract(misconfigured, stage, check)
+  await checkContract(misconfigured, fixture, check)
 }
 
 /** README's recipe that gates what kubectl printed. */
-async function applied(stage: Stage, check: Check): Promise<void> {
-  const steps = readmeSteps('tee applied.txt', stage.namespace)
+async function applied(fixture: WorkflowFixture, check: Check): Promise<void> {
+  const steps = readmeSteps('tee applied.txt', fixture.namespace)
   const targetsOf = (run: GateRun) => {
     const { targets } = JSON.parse(readFileSync(run.gate.outputs['report'] ?? '', 'utf8'))
     return targets.map(({ target }: { target: string }) => target)
   }
 
-  const created = await stage.run('created', { manifests: healthy, steps })
+  const created = await fixture.run('created', { manifests: healthy, steps })
   await check('what kubectl apply created is gated', () => {
     assertPassed(created)
     deepEqual(targetsOf(created), ['deployment.apps/web', 'deployment.apps/worker'])
   })
-  await checkContract(created, stage, check)
+  await checkContract(created, fixture, check)
 
   const again = { ...healthy, 'web.yaml': [deployment('web', { image: 'v2' })] }
-  const changed = await stage.run('changed', { manifests: again, steps })
+  const changed = await fixture.run('changed', { manifests: again, steps })
   await check('what kubectl apply configured or left unchanged is gated', () => {
     assertPassed(changed)
     match(changed.step('apply').log, /deployment\.apps\/web configured\n.*deployment\.apps\/worker unchanged/)
@@ -140,7 +140,7 @@ async function applied(stage: Stage, check: Check): Promise<void> {
   })
 
   const invalid = { 'a.yaml': [deployment('web')], 'b.yaml': [deployment('worker', {}, { replicas: -1 })] }
-  const halfway = await stage.run('apply-fails-half-way', { manifests: invalid, steps })
+  const halfway = await fixture.run('apply-fails-half-way', { manifests: invalid, steps })
   await check('an apply that fails half-way fails its step, and nothing is gated', () => {
     assertFailed(halfway)
     equal(halfway.step('apply').result, 'failure')
@@ -149,7 +149,7 @@ async function applied(stage: Stage, check: Check): Promise<void> {
 }
 
 /** Gating by manifests: the annotation is on the line that is wrong. */
-async function manifests(stage: Stage, check: Check): Promise<void> {
+async function manifests(fixture: WorkflowFixture, check: Check): Promise<void> {
   const files = { 'all.yaml': [worker(), deployment('web', { image: 'v9' })], 'nightly.yaml': [deployment('nightly')] }
   const gate = {
     id: 'gate',
@@ -161,7 +161,7 @@ async function manifests(stage: Stage, check: Check): Promise<void> {
     id: 'first',
     run: `echo '${expression('fromJSON(steps.gate.outputs.failed-resources)[0].target')}'`,
   }
-  const failed = await stage.run('missing-image', {
+  const failed = await fixture.run('missing-image', {
     manifests: files,
     steps: [{ run: 'kubectl apply -f k8s/all.yaml' }, gate, first],
   })
@@ -175,25 +175,25 @@ async function manifests(stage: Stage, check: Check): Promise<void> {
   await check('later steps can read the output failed-resources as JSON', () => {
     equal(failed.step('first').log.trim(), 'deployment.apps/web')
   })
-  await checkContract(failed, stage, check)
+  await checkContract(failed, fixture, check)
 }
 
 /** README's migration, whose log is shown live. */
-async function migration(stage: Stage, check: Check): Promise<void> {
+async function migration(fixture: WorkflowFixture, check: Check): Promise<void> {
   const files = { 'all.yaml': [job('migrate', 'echo applying 0042_add_orders; sleep 2; echo done'), deployment('web')] }
-  const run = await stage.run('healthy', {
+  const run = await fixture.run('healthy', {
     manifests: files,
-    steps: [{ run: 'kubectl apply -f k8s/' }, ...readmeSteps('stream-logs', stage.namespace)],
+    steps: [{ run: 'kubectl apply -f k8s/' }, ...readmeSteps('stream-logs', fixture.namespace)],
   })
   await check("a migration's log is shown live, before its verdict", () => {
     assertPassed(run)
     match(run.gate.log, /│ applying 0042_add_orders[\s\S]*│ done[\s\S]*job\/migrate +✓ ready/)
   })
-  await checkContract(run, stage, check)
+  await checkContract(run, fixture, check)
 }
 
 /** The Nodes that the built programs start on, and the one that they refuse. */
-async function nodes(stage: Stage, check: Check): Promise<void> {
+async function nodes(fixture: WorkflowFixture, check: Check): Promise<void> {
   const oldest = await installNode(oldestNode())
   const tooOld = await installNode(tooOldNode)
   const [major, minor] = oldestNode().split('.')
@@ -209,15 +209,15 @@ async function nodes(stage: Stage, check: Check): Promise<void> {
   }
   const steps = [{ run: 'kubectl apply -f k8s/web.yaml' }, gate]
 
-  const run = await stage.run(`node-${oldestNode()}`, { manifests: healthy, node: oldest, steps })
+  const run = await fixture.run(`node-${oldestNode()}`, { manifests: healthy, node: oldest, steps })
   await check(`the action gates on Node ${oldestNode()}, the oldest that the command line runs on`, () => {
     assertPassed(run)
     equal(run.gate.outputs['outcome'], 'ready')
   })
-  await check('the token of GitHub is masked', () => ok(run.step('gate').masks.includes(stage.githubToken)))
-  await checkContract(run, stage, check)
+  await check('the token of GitHub is masked', () => ok(run.step('gate').masks.includes(fixture.githubToken)))
+  await checkContract(run, fixture, check)
 
-  const refused = await stage.run(`node-${tooOldNode}`, { manifests: healthy, node: tooOld, steps })
+  const refused = await fixture.run(`node-${tooOldNode}`, { manifests: healthy, node: tooOld, steps })
   await check(`on Node ${tooOldNode} the action fails with one line that names the Node it needs`, () => {
     assertFailed(refused)
     equal(refused.step('gate').result, 'failure')

@@ -11,23 +11,23 @@ import {
   startKubelet,
   writeKubeconfig,
 } from './components.ts'
+import { createCgroups, createNetwork, removeCluster } from './host.ts'
 import { writeImages } from './images.ts'
 import { containerdSocket, kubeconfigPath, state, stateFolder } from './layout.ts'
 import { installPackages } from './packages.ts'
 import { logPath, ownProcesses, startTime } from './processes.ts'
 import { ensureRegistry } from './registry.ts'
-import { createCgroups, createNetwork, sweep } from './sweep.ts'
 
 const components = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'containerd', 'kubelet']
-const partsPath = state('parts')
+const buildsPath = state('builds')
 const lock = `${stateFolder}.lock`
 
-/** Called with each phase of `up` as it ends, and its duration in seconds. */
+/** Called at the end of each phase of `up` with its duration in seconds. */
 export type OnPhase = (name: string, seconds: number) => void
 
-/** Whether a cluster made of these parts runs and would take a pod now. */
-async function isUp(parts: string): Promise<boolean> {
-  if (!existsSync(partsPath) || readFileSync(partsPath, 'utf8') !== parts) return false
+/** Whether a cluster of these builds runs and accepts pods. */
+async function isUp(builds: string): Promise<boolean> {
+  if (!existsSync(buildsPath) || readFileSync(buildsPath, 'utf8') !== builds) return false
   const running = new Set(ownProcesses().map((own) => own.component))
   if (!existsSync(kubeconfigPath) || !components.every((component) => running.has(component))) return false
   const api = Api.fromFile(kubeconfigPath)
@@ -35,8 +35,8 @@ async function isUp(parts: string): Promise<boolean> {
 }
 
 /**
- * Brings the cluster up, from whatever is there, and returns once a pod can be created.
- * @returns whether it had to be started
+ * Starts the cluster unless it runs, after removing what a killed run left, and returns once a pod can be created.
+ * @returns whether it was started
  */
 export async function up(onPhase: OnPhase): Promise<boolean> {
   return locked(async () => {
@@ -49,15 +49,15 @@ export async function up(onPhase: OnPhase): Promise<boolean> {
     await phase('packages', installPackages)
     const kube = await phase('build', buildKube)
     const archive = await phase('images', writeImages)
-    const parts = `${kube}\n${archive}`
-    if (await isUp(parts)) {
+    const builds = `${kube}\n${archive}`
+    if (await isUp(builds)) {
       await ensureRegistry(Api.fromFile(kubeconfigPath))
       return false
     }
-    await phase('sweep', sweep)
+    await phase('cleanup', removeCluster)
     try {
       await bringUp(kube, archive, phase)
-      writeFileSync(partsPath, parts)
+      writeFileSync(buildsPath, builds)
     } catch (error) {
       throw new Error(`${(error as Error).message}\n${lastLines()}`, { cause: error })
     }
@@ -65,9 +65,9 @@ export async function up(onPhase: OnPhase): Promise<boolean> {
   })
 }
 
-/** Takes the cluster down and removes all that it left. Returns whether there was any. */
+/** Stops the cluster and removes everything that it created. Returns whether there was a cluster. */
 export async function down(): Promise<boolean> {
-  return locked(sweep)
+  return locked(removeCluster)
 }
 
 async function bringUp(
@@ -101,7 +101,7 @@ async function bringUp(
     await imported
     const api = Api.fromFile(kubeconfigPath)
     await until('the node is ready', 60, () => isNodeReady(api))
-    await until('namespaces get their service account', 30, () => hasNamespaceDefaults(api))
+    await until('the default namespace has its service account', 30, () => hasNamespaceDefaults(api))
   })
   await phase('registry', () => ensureRegistry(Api.fromFile(kubeconfigPath)))
 }
@@ -113,7 +113,7 @@ async function isNodeReady(api: Api): Promise<boolean> {
   return !isTainted && conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
 }
 
-/** No pod can be created in a namespace before both exist. */
+/** Whether the service account and the ConfigMap exist that pods of the namespace need. */
 export async function hasNamespaceDefaults(api: Api, namespace = 'default'): Promise<boolean> {
   const path = `/api/v1/namespaces/${namespace}`
   const found = await Promise.all([
@@ -123,10 +123,10 @@ export async function hasNamespaceDefaults(api: Api, namespace = 'default'): Pro
   return found.every(Boolean)
 }
 
-/** Two runs at a time would sweep each other away. The lock of a run that was killed is void. */
+/** Prevents that two runs remove each other's cluster. The lock of a killed run is ignored. */
 async function locked<T>(work: () => Promise<T>): Promise<T> {
   if (process.getuid?.() !== 0) throw new Error('The test cluster needs root: it starts containers and a network')
-  await until(`another run lets go of ${lock}`, 900, () => {
+  await until(`another run releases ${lock}`, 900, () => {
     if (existsSync(lock) && !isHeld(readFileSync(lock, 'utf8'))) rmSync(lock, { force: true })
     try {
       writeFileSync(lock, `${process.pid} ${startTime(process.pid)}`, { flag: 'wx' })
@@ -143,7 +143,7 @@ async function locked<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Whether the process that wrote a lock still runs, and not another with its number. */
+/** Whether the process that wrote the lock still runs. The start time detects a reused process id. */
 function isHeld(content: string): boolean {
   const [pid, started] = content.split(' ')
   return startTime(Number(pid)) === started

@@ -18,14 +18,14 @@ export async function run(
   }
 }
 
-/** Runs a program whose failure means that there was nothing to do. */
+/** Runs a program; returns an empty string when it fails. */
 export async function attempt(program: string, args: readonly string[]): Promise<string> {
   return run(program, args).catch(() => '')
 }
 
 /**
- * Waits until a condition holds, asking again every 100 ms.
- * @param what names the condition in the error thrown after `seconds`
+ * Waits until a condition holds; checks it every 100 ms.
+ * @param what names the condition in the error that is thrown after `seconds`
  */
 export async function until(what: string, seconds: number, holds: () => Promise<boolean> | boolean): Promise<void> {
   const end = Date.now() + seconds * 1000
@@ -35,8 +35,8 @@ export async function until(what: string, seconds: number, holds: () => Promise<
   }
 }
 
-/** Runs a script's work; an error is shown as its message alone, which says what to do, and the script fails. */
-export async function script(work: () => Promise<void>): Promise<void> {
+/** Runs an entry point. If it throws, prints only the message and sets the exit code to 1. */
+export async function runScript(work: () => Promise<void>): Promise<void> {
   try {
     await work()
   } catch (error) {

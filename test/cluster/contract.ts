@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import type { ActionRun } from './action.ts'
+import type { ActionRun } from '../support/runner.ts'
 
 const outputNames = [
   'outcome',
@@ -17,7 +17,7 @@ const outputNames = [
  * @param secrets texts that may not appear anywhere, masks apart
  * @returns a sentence for each breach
  */
-export function breachesOf(run: ActionRun, secrets: readonly string[]): string[] {
+export function contractViolations(run: ActionRun, secrets: readonly string[]): string[] {
   const { outputs, exitCode } = run
   const breaches: string[] = []
   const demand = (holds: boolean, breach: string) => {

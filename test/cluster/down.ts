@@ -1,6 +1,6 @@
 import { down } from './cluster.ts'
-import { script } from './command.ts'
+import { runScript } from './command.ts'
 
-await script(async () => {
-  console.log((await down()) ? 'The cluster is down, and nothing of it is left' : 'There was no cluster')
+await runScript(async () => {
+  console.log((await down()) ? 'The cluster is down and removed' : 'No cluster was running')
 })

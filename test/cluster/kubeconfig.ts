@@ -18,7 +18,7 @@ export function withPort(kubeconfig: string, port: number): string {
   return stringify(config)
 }
 
-/** Host and port of the current context's API server. */
+/** Host and port of the API server of the current context. */
 export function serverOf(kubeconfig: string): { host: string; port: number } {
   const config = parse(kubeconfig)
   // biome-ignore lint/suspicious/noExplicitAny: the entries of a kubeconfig's lists are what its author wrote
@@ -26,4 +26,9 @@ export function serverOf(kubeconfig: string): { host: string; port: number } {
   const { context } = byName(config.contexts, config['current-context'])
   const { hostname, port } = new URL(byName(config.clusters, context.cluster).cluster.server)
   return { host: hostname, port: Number(port || 443) }
+}
+
+/** The credentials of a kubeconfig, which nothing may print. */
+export function secretsOf(kubeconfig: string): string[] {
+  return [...kubeconfig.matchAll(/(?:token|client-key-data): (\S+)/g)].map(([, secret]) => secret ?? '')
 }

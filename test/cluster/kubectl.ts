@@ -1,16 +1,16 @@
 import { execFileSync, spawn } from 'node:child_process'
 
-/** How `kubectl rollout status` judged the same rollout. */
-export interface KubectlAnswer {
-  /** Its exit code; nothing when it had not decided when the action ended, and was ended as well. */
+/** Result of `kubectl rollout status` for the same rollout. */
+export interface KubectlResult {
+  /** Undefined when kubectl still waited after the end of the action and was stopped. */
   exitCode: number | undefined
-  /** The last line that it printed. */
+  /** Its last line of output. */
   text: string
-  /** When it ended, in milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   endedAt: number
 }
 
-/** Whether there is a kubectl to compare with. */
+/** Whether this machine has kubectl. */
 export function hasKubectl(): boolean {
   try {
     execFileSync('kubectl', ['version', '--client'], { stdio: 'ignore' })
@@ -20,12 +20,12 @@ export function hasKubectl(): boolean {
   }
 }
 
-/** Starts `kubectl rollout status`. The answer's promise is kept when it ended or `stop` was called. */
+/** Starts `kubectl rollout status`. `result` resolves when kubectl ends or after `stop`. */
 export function rolloutStatus(
   kubeconfigPath: string,
   namespace: string,
   reference: string,
-): { answer: Promise<KubectlAnswer>; stop: () => void } {
+): { result: Promise<KubectlResult>; stop: () => void } {
   const args = [
     '--kubeconfig',
     kubeconfigPath,
@@ -40,16 +40,16 @@ export function rolloutStatus(
   let text = ''
   let wasStopped = false
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (data) => (text += data))
-  const answer = new Promise<KubectlAnswer>((resolve, reject) => {
+  const result = new Promise<KubectlResult>((resolve, reject) => {
     child.once('error', reject)
     child.once('close', (exitCode) => {
-      const decided = wasStopped ? undefined : (exitCode ?? undefined)
-      resolve({ exitCode: decided, text: text.trim().split('\n').at(-1) ?? '', endedAt: Date.now() })
+      const code = wasStopped ? undefined : (exitCode ?? undefined)
+      resolve({ exitCode: code, text: text.trim().split('\n').at(-1) ?? '', endedAt: Date.now() })
     })
   })
   const stop = () => {
     wasStopped = true
     child.kill()
   }
-  return { answer, stop }
+  return { result, stop }
 }

@@ -14,27 +14,27 @@ import {
   recordingsFolder,
   replayRecording,
 } from '../support/recordings.ts'
-import { script } from './command.ts'
-import { playAll, type Theatre } from './play.ts'
+import { runScript } from './command.ts'
+import { runScenarios } from './run-scenario.ts'
 import type { Scenario } from './scenario.ts'
 import { choose } from './scenarios/index.ts'
-import { inTheatre } from './theatre.ts'
+import { type TestCluster, withTestCluster } from './test-cluster.ts'
 
 /**
- * Makes `test/recordings/` anew, or the recordings of the named scenarios: plays them on a real cluster with the
- * action's `record` input. A run is kept only when it said what its scenario demands, and when its replay says the same.
+ * Records all scenarios, or the named ones, into `test/recordings/`: runs them on a real cluster with the action's input
+ * `record`. Keeps a recording only if the scenario passed and the replay gives the same report as the live run.
  */
-await script(async () => {
+await runScript(async () => {
   const chosen = choose(process.argv.slice(2)).filter(isRecorded)
   mkdirSync(recordingsFolder, { recursive: true })
-  await inTheatre(async (theatre) => {
+  await withTestCluster(async (cluster) => {
     const recorded = new Map<string, Expectation>()
-    const played = chosen.map((scenario) =>
-      recording(scenario, theatre, (report) => recorded.set(scenario.name, report)),
+    const recordedScenarios = chosen.map((scenario) =>
+      recording(scenario, cluster, (report) => recorded.set(scenario.name, report)),
     )
-    const verdicts = await playAll(played, theatre)
-    const kept = verdicts.filter(({ complaints }) => complaints.length === 0).map(({ scenario }) => scenario.name)
-    for (const name of kept) keep(name, temporaryPath(theatre, name))
+    const results = await runScenarios(recordedScenarios, cluster)
+    const kept = results.filter(({ failures }) => failures.length === 0).map(({ scenario }) => scenario.name)
+    for (const name of kept) keep(name, temporaryPath(cluster, name))
     const before = existsSync(expectationsFile) ? readExpectations() : {}
     const all = { ...before, ...Object.fromEntries(kept.map((name) => [name, recorded.get(name)])) }
     const sorted = Object.fromEntries(Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1)))
@@ -44,19 +44,16 @@ await script(async () => {
   })
 })
 
-/** Who is misconfigured has watched nothing; and the manifests are not in a recording, so a replay cannot point to their lines. */
+/** A misconfigured run watches nothing. A failing run of manifests names their lines, which a recording does not contain. */
 function isRecorded({ expect, inputs }: Scenario): boolean {
   return expect.outcome !== 'misconfigured' && (inputs['manifests'] === undefined || expect.outcome === 'ready')
 }
 
-function temporaryPath({ folder }: Theatre, name: string): string {
+function temporaryPath({ folder }: TestCluster, name: string): string {
   return join(folder, `${name}.ndjson.gz`)
 }
 
-/**
- * Stores a recording as it is, but for the name of this machine, which the scheduler adds to its own in events, and packed
- * as a whole instead of line by line.
- */
+/** Stores a recording, compressed as a whole instead of line by line, without the host name that scheduler events contain. */
 function keep(name: string, recorded: string): void {
   const text = gunzipSync(readFileSync(recorded))
     .toString()
@@ -64,19 +61,21 @@ function keep(name: string, recorded: string): void {
   writeFileSync(recordingPath(name), gzipSync(text, { level: 9 }))
 }
 
-/** The scenario, recorded; `onReport` gets what the live run said. */
-function recording(scenario: Scenario, theatre: Theatre, onReport: (report: Expectation) => void): Scenario {
-  const path = temporaryPath(theatre, scenario.name)
+/** The scenario with the input `record`; `onReport` is called with the result of the live run. */
+function recording(scenario: Scenario, cluster: TestCluster, onReport: (report: Expectation) => void): Scenario {
+  const path = temporaryPath(cluster, scenario.name)
   return {
     ...scenario,
     inputs: { ...scenario.inputs, record: path },
-    check: async (run, stage) => {
+    check: async (run, fixture) => {
       const live = JSON.parse(readFileSync(run.outputs['report'] ?? '', 'utf8')) as Report
       onReport(expectationOf(live))
       const { timeline, damage } = await replayRecording(path)
       return [
-        ...((await scenario.check?.(run, stage)) ?? []),
-        ...(isDeepStrictEqual(buildReport(timeline), live) ? [] : [`replayed, ${path} gives another report than live`]),
+        ...((await scenario.check?.(run, fixture)) ?? []),
+        ...(isDeepStrictEqual(buildReport(timeline), live)
+          ? []
+          : [`the replay of ${path} gives another report than the live run`]),
         ...damage.map(({ line, why }) => `line ${line} of the recording cannot be read: ${why}`),
       ]
     },

@@ -1,13 +1,13 @@
 import type { Api } from './api.ts'
 import { until } from './command.ts'
 import { registryAddress, registryImage } from './images.ts'
-import { playedLabel } from './node.ts'
+import { simulatedLabel } from './simulated-node.ts'
 
 const namespace = 'rollout-gate-registry'
 
 /**
- * Runs the failing registry (`registry/main.go` says how it fails) on the loopback address of every node, where the
- * nodes' own runtime pulls from: so it works alike in this cluster and in any other that has the images loaded.
+ * Runs the failing registry (`registry/main.go`) on the loopback address of every node, where the container runtime pulls
+ * from. So it works in this cluster and in any other that has the images loaded.
  */
 export async function ensureRegistry(api: Api): Promise<void> {
   const daemonSet = `/apis/apps/v1/namespaces/${namespace}/daemonsets/registry`
@@ -29,11 +29,11 @@ export async function ensureRegistry(api: Api): Promise<void> {
           hostNetwork: true,
           terminationGracePeriodSeconds: 0,
           tolerations: [{ operator: 'Exists' }],
-          // Nodes that tests only play have no kubelet that could run it.
+          // Simulated nodes have no kubelet.
           affinity: {
             nodeAffinity: {
               requiredDuringSchedulingIgnoredDuringExecution: {
-                nodeSelectorTerms: [{ matchExpressions: [{ key: playedLabel, operator: 'DoesNotExist' }] }],
+                nodeSelectorTerms: [{ matchExpressions: [{ key: simulatedLabel, operator: 'DoesNotExist' }] }],
               },
             },
           },

@@ -1,22 +1,22 @@
 import type { KubeObject } from './api.ts'
+import { type ClusterState, containerDied, deploymentComplete, pullRefused } from './cluster-states.ts'
 import { until } from './command.ts'
-import { containerDied, deploymentComplete, type Fact, pullRefused } from './facts.ts'
+import type { Fixture } from './fixture.ts'
 import { deployment, slowStart, template } from './objects.ts'
 import type { Scenario } from './scenario.ts'
-import type { Stage } from './stage.ts'
 
-/** A rollout of `deployment/web` that a disturbance meets. */
+/** A rollout of `deployment/web` for scenarios that disturb connections or access. */
 export interface Rollout {
   name: string
   deployment: KubeObject
   expect: Scenario['expect']
-  /** When the API shows how it ends. */
-  decidedBy: Fact
-  /** How long that takes from `release` on. */
+  /** The state from which the outcome follows. */
+  decidedBy: ClusterState
+  /** From `release` to that state. */
   takesSeconds: number
 }
 
-/** Of a pod's `spec`: it is not scheduled until `release`, however long the action takes to start. */
+/** Fields of a pod's `spec` that prevent scheduling until `release`, however long the action takes to start. */
 export const held = { schedulingGates: [{ name: 'tests/hold' }] }
 
 export const healthy: Rollout = {
@@ -43,17 +43,24 @@ const missingImage: Rollout = {
   takesSeconds: 18,
 }
 
-/** One rollout that becomes ready and two that fail, all of them held until `release`, and for 12 seconds after it undecided. */
+/** One rollout that becomes ready and two that fail. None starts before `release`, and none is decided in the 12 s after it. */
 export const rollouts: readonly Rollout[] = [healthy, crashing, missingImage]
 
-/** Lets the rollout's pods be scheduled. */
-export async function release(stage: Stage): Promise<void> {
-  const pods = await stage.until('the pods are there', (view) => view.all('Pod').length === 2 && view.all('Pod'))
+/** Allows the scheduling of the pods. */
+export async function release(fixture: Fixture): Promise<void> {
+  const pods = await fixture.until(
+    'both pods exist',
+    (informer) => informer.all('Pod').length === 2 && informer.all('Pod'),
+  )
   for (const { metadata } of pods)
-    await stage.patch('Pod', metadata.name, [{ op: 'remove', path: '/spec/schedulingGates' }])
+    await fixture.patch('Pod', metadata.name, [{ op: 'remove', path: '/spec/schedulingGates' }])
 }
 
-/** Waits until the API has shown how the rollout ends, whatever the action sees of it. */
-export async function untilDecided(stage: Stage, { name, decidedBy }: Rollout): Promise<void> {
-  await until(`the API shows how the ${name} rollout ends`, 90, () => (decidedBy(stage.view) ?? Infinity) <= Date.now())
+/** Waits until the API has shown the end of the rollout, whether the action can see it or not. */
+export async function untilDecided(fixture: Fixture, { name, decidedBy }: Rollout): Promise<void> {
+  await until(
+    `the API shows the end of the ${name} rollout`,
+    90,
+    () => (decidedBy(fixture.informer) ?? Infinity) <= Date.now(),
+  )
 }

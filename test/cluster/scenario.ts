@@ -1,42 +1,42 @@
-import type { ActionRun } from './action.ts'
-import type { Fact } from './facts.ts'
-import type { Stage } from './stage.ts'
+import type { ActionRun } from '../support/runner.ts'
+import type { ClusterState } from './cluster-states.ts'
+import type { Fixture } from './fixture.ts'
 
-/** One thing that can happen to a rollout, and what the action has to say about it. */
+/** Something that can happen to a rollout, and the outcome that the action must report. */
 export interface Scenario {
-  /** In words, with hyphens; `run.ts NAME` picks it. */
+  /** Words with hyphens; `run.ts NAME` runs it. */
   name: string
   /** The action's inputs besides `kubeconfig` and `namespace`. */
   inputs: Record<string, string>
-  /** Makes the state that the action finds. */
-  setup?(stage: Stage): Promise<void>
-  /** Further inputs, from what `setup` has made. */
-  inputsFrom?(stage: Stage): Record<string, string>
-  /** What happens while the action waits. */
-  during?(stage: Stage): Promise<void>
-  /** Takes away what does not go with the namespace, however it went. */
-  after?(stage: Stage): Promise<void>
-  /** The action reaches the API server through `stage.proxy`. */
+  /** Runs before the action starts. */
+  setup?(fixture: Fixture): Promise<void>
+  /** Further inputs that depend on what `setup` created. */
+  inputsFrom?(fixture: Fixture): Record<string, string>
+  /** Runs while the action waits. */
+  during?(fixture: Fixture): Promise<void>
+  /** Deletes what is not in the namespace; runs after failures too. */
+  after?(fixture: Fixture): Promise<void>
+  /** The action reaches the API server through `fixture.proxy`. */
   proxied?: boolean
-  /** The input `kubeconfig`, made from the administrator's after `setup`. */
-  kubeconfig?(content: string, stage: Stage): string
+  /** The input `kubeconfig`, made from the administrator's kubeconfig after `setup`. */
+  kubeconfig?(content: string, fixture: Fixture): string
   expect: {
     outcome: string
-    /** Left out where any will do. */
+    /** Omitted if any reason is right. */
     reason?: string
   }
-  /** When the API shows what the outcome follows from, unless `during` calls `stage.decide()`. */
-  decidedBy?: Fact
-  /** How much later the action may end, 15 s unless said otherwise: the table shows what it took, a busy machine must not fail it. */
+  /** The state from which the outcome follows, unless `during` calls `fixture.markDecided()`. */
+  decidedBy?: ClusterState
+  /** How long after the decision the action may take to end. Default 15, so that a busy machine fails no scenario. */
   withinSeconds?: number
-  /** What `kubectl rollout status` is asked in parallel. */
+  /** The resource that `kubectl rollout status` waits for at the same time. */
   kubectl?: string
-  /** Why kubectl waits on where the action is right to be ready. */
+  /** Why kubectl may still wait when the action is ready. */
   kubectlWaitsBecause?: string
-  /** Roughly how long it takes, so that the longest can start first. */
+  /** Approximate duration; the longest scenarios start first. */
   takesSeconds: number
-  /** Neither the action nor the cluster has much to do in it, so it takes no place from the others. */
+  /** The scenario needs little CPU, so it does not count against the parallel limit. */
   isIdle?: boolean
-  /** Further demands: one sentence for each that is not met. */
-  check?(run: ActionRun, stage: Stage): string[] | Promise<string[]>
+  /** Further checks: returns one sentence for each that fails. */
+  check?(run: ActionRun, fixture: Fixture): string[] | Promise<string[]>
 }

@@ -86,7 +86,7 @@ const disturbances: {
   established: string
   opened: string
 }[] = [
-  { name: 'pass', disturb: () => proxy.pass(), established: 'works', opened: 'works' },
+  { name: 'pass', disturb: () => proxy.forward(), established: 'works', opened: 'works' },
   { name: 'half-open', disturb: () => proxy.halfOpen(), established: 'silent', opened: 'silent' },
   { name: 'silence', disturb: () => proxy.silence(), established: 'silent', opened: 'works' },
   { name: 'cut', disturb: () => proxy.cut(), established: 'closed', opened: 'works' },
@@ -110,7 +110,7 @@ describe.each(disturbances)('after $name', ({ disturb, established, opened }) =>
     if (opened === 'silent') await until('the new connection is accepted', 5, () => proxy.connections === 2)
     await expectState(after, opened)
     // What passes later is proof that what was sent before it is lost, and not only late.
-    await proxy.pass()
+    await proxy.forward()
     await openAndExchange('late')
     expect(received).not.toContain('lost')
     if (established === 'silent') expect([before.state, textOf(before)]).toEqual(['open', 'hello'])
@@ -120,7 +120,7 @@ describe.each(disturbances)('after $name', ({ disturb, established, opened }) =>
   it('everything passes again, on the same port, as soon as it may', async () => {
     const { port } = proxy
     await disturb()
-    await proxy.pass()
+    await proxy.forward()
     await openAndExchange('again')
     expect(proxy.port).toBe(port)
   })
@@ -143,7 +143,7 @@ it('a connection that is full speed again overtakes nothing that is still on its
   proxy.slow({ latencyMs: 40, pieceBytes: 100 })
   client.socket.write('slow ')
   await until('the slow piece has arrived at the server', 5, () => received.includes('slow'))
-  await proxy.pass()
+  await proxy.forward()
   client.socket.write('fast')
   await until('both echoes', 5, () => textOf(client).length >= 'start slow fast'.length)
   expect(textOf(client)).toBe('start slow fast')

@@ -1,7 +1,7 @@
 import { connect, createServer, type Server, type Socket } from 'node:net'
 
 /** How fast a slow connection is, in each direction. */
-export interface Pace {
+export interface Throttle {
   /** How much later than it was sent a piece arrives, in milliseconds. */
   latencyMs: number
   /** The largest piece, in bytes. */
@@ -11,7 +11,7 @@ export interface Pace {
 }
 
 /** What happens to a new connection, besides `refuse`, where nothing listens. */
-type Mode = 'pass' | 'half-open' | 'reset'
+type Mode = 'forward' | 'half-open' | 'reset'
 
 /** Below the range that Linux takes ports for outgoing connections from, so that `refuse` cannot lose the port. */
 const lowestPort = 20_000
@@ -25,8 +25,8 @@ export class TcpProxy {
   private readonly target: { host: string; port: number }
   private readonly links = new Set<Link>()
   private server: Server | undefined
-  private mode: Mode = 'pass'
-  private pace: Pace | undefined
+  private mode: Mode = 'forward'
+  private throttle: Throttle | undefined
   private listeningPort = 0
   private isClosed = false
 
@@ -57,9 +57,9 @@ export class TcpProxy {
   }
 
   /** New connections are forwarded, at full speed. Established ones are as they are: what was half-open stays so. */
-  async pass(): Promise<void> {
-    this.mode = 'pass'
-    this.pace = undefined
+  async forward(): Promise<void> {
+    this.mode = 'forward'
+    this.throttle = undefined
     if (this.server === undefined && !this.isClosed) await this.listen()
   }
 
@@ -86,9 +86,9 @@ export class TcpProxy {
   }
 
   /** Connections, established and new, are forwarded late and in small pieces. */
-  slow(pace: Pace): void {
-    this.mode = 'pass'
-    this.pace = pace
+  slow(throttle: Throttle): void {
+    this.mode = 'forward'
+    this.throttle = throttle
   }
 
   /** Closes the port and the established connections, like a server that is not running. */
@@ -120,7 +120,7 @@ export class TcpProxy {
       client.resetAndDestroy()
       return
     }
-    const link = new Link(client, this.mode === 'pass' ? this.target : undefined, () => this.pace)
+    const link = new Link(client, this.mode === 'forward' ? this.target : undefined, () => this.throttle)
     this.links.add(link)
     client.once('close', () => this.links.delete(link))
   }
@@ -134,7 +134,11 @@ class Link {
   private isSilent = false
 
   /** @param target where it leads; without, it carries nothing from the beginning */
-  constructor(client: Socket, target: { host: string; port: number } | undefined, pace: () => Pace | undefined) {
+  constructor(
+    client: Socket,
+    target: { host: string; port: number } | undefined,
+    throttle: () => Throttle | undefined,
+  ) {
     this.client = client
     this.upstream = target && connect({ ...target, allowHalfOpen: true, noDelay: true })
     if (this.upstream === undefined) {
@@ -143,7 +147,7 @@ class Link {
       return
     }
     const { upstream } = this
-    this.directions = [new Direction(client, upstream, pace), new Direction(upstream, client, pace)]
+    this.directions = [new Direction(client, upstream, throttle), new Direction(upstream, client, throttle)]
     upstream.on('error', () => {})
     upstream.once('close', (hadError) => {
       if (hadError && !this.isSilent) client.destroy()
@@ -168,17 +172,17 @@ class Link {
 /** What one side of a connection sends to the other. */
 class Direction {
   private readonly to: Socket
-  private readonly pace: () => Pace | undefined
+  private readonly throttle: () => Throttle | undefined
   /** What has yet to be forwarded, and when; without data it is the end. */
   private readonly queue: { data?: Buffer; dueAt: number }[] = []
   private timer: NodeJS.Timeout | undefined
   private isSilent = false
 
-  constructor(from: Socket, to: Socket, pace: () => Pace | undefined) {
+  constructor(from: Socket, to: Socket, throttle: () => Throttle | undefined) {
     this.to = to
-    this.pace = pace
+    this.throttle = throttle
     from.on('data', (data: Buffer) => this.take(data))
-    from.once('end', () => this.enqueue(Date.now() + (pace()?.latencyMs ?? 0)))
+    from.once('end', () => this.enqueue(Date.now() + (throttle()?.latencyMs ?? 0)))
     to.once('close', () => this.silence())
   }
 
@@ -189,26 +193,26 @@ class Direction {
   }
 
   private take(data: Buffer): void {
-    const { latencyMs, pieceBytes, pauseMs = 0 } = this.pace() ?? { latencyMs: 0, pieceBytes: data.length }
+    const { latencyMs, pieceBytes, pauseMs = 0 } = this.throttle() ?? { latencyMs: 0, pieceBytes: data.length }
     for (let start = 0; start < data.length; start += pieceBytes) {
       const earliest = Math.max(Date.now() + latencyMs, (this.queue.at(-1)?.dueAt ?? 0) + pauseMs)
       this.enqueue(earliest, data.subarray(start, start + pieceBytes))
     }
   }
 
-  /** Keeps the order also when the pace changes meanwhile. */
+  /** Keeps the order also when the throttle changes meanwhile. */
   private enqueue(earliest: number, data?: Buffer): void {
     if (this.isSilent) return
     const dueAt = Math.max(earliest, this.queue.at(-1)?.dueAt ?? 0)
     this.queue.push({ dueAt, ...(data && { data }) })
-    if (this.queue.length === 1) this.forward()
+    if (this.queue.length === 1) this.sendDue()
   }
 
-  private forward(): void {
+  private sendDue(): void {
     for (let [next] = this.queue; next !== undefined; [next] = this.queue) {
       const waitMs = next.dueAt - Date.now()
       if (waitMs > 0) {
-        this.timer = setTimeout(() => this.forward(), waitMs)
+        this.timer = setTimeout(() => this.sendDue(), waitMs)
         return
       }
       this.queue.shift()

@@ -5,7 +5,7 @@ import type { EventObject, Pod } from '../../src/cluster/objects.ts'
 import { readHeader } from '../../src/recording/read.ts'
 import { buildReport } from '../../src/report/json.ts'
 import { reportSchema } from '../../src/report/report-schema.ts'
-import { breachesOf } from '../cluster/contract.ts'
+import { contractViolations } from '../cluster/contract.ts'
 import { type ApiServer, type ApiServerOptions, startApiServer } from '../support/api-server.ts'
 import { openRecording, playRecording } from '../support/play-recording.ts'
 import { programPath } from '../support/program.ts'
@@ -55,7 +55,7 @@ async function run(inputs: Record<string, string>): Promise<ActionRun> {
 }
 
 function checked(ended: ActionRun): ActionRun {
-  expect(breachesOf(ended, [token, Buffer.from(token).toString('base64')])).toEqual([])
+  expect(contractViolations(ended, [token, Buffer.from(token).toString('base64')])).toEqual([])
   const commands = ended.log.split('\n').flatMap((line) => /^\s*::([\w-]+)/.exec(line)?.[1] ?? [])
   const known = ['add-mask', 'group', 'endgroup', 'error', 'warning']
   expect(commands.filter((command) => !known.includes(command))).toEqual([])

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import { breachesOf } from '../cluster/contract.ts'
+import { contractViolations } from '../cluster/contract.ts'
 import { type GitHubServer, startGitHub } from '../github/github-server.ts'
 import { headSha, pullRequestEnvironment } from '../github/runs.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
@@ -67,7 +67,7 @@ test(
     const record = join(folder, 'recording.ndjson.gz')
     const ended = await start({ ...allExtras, namespace, record }).ended
     expect(ended).toMatchObject({ exitCode: 0, outputs: { outcome: 'ready' } })
-    expect(breachesOf(ended, [token])).toEqual([])
+    expect(contractViolations(ended, [token])).toEqual([])
     expect(warningsOf(ended)).toEqual([])
     expect(ended.log).toContain(`::add-mask::${token}`)
     expect(gunzipSync(readFileSync(record)).toString()).not.toContain(token)
@@ -126,7 +126,7 @@ test(
     github.refuse = () => ({ status: 403, message: 'Resource not accessible by integration' })
     const ended = await start({ ...allExtras, namespace }).ended
     expect(ended).toMatchObject({ exitCode: 1, outputs: { outcome: 'failed', reason: 'image-not-found' } })
-    expect(breachesOf(ended, [token])).toEqual([])
+    expect(contractViolations(ended, [token])).toEqual([])
     const warnings = warningsOf(ended)
     expect(warnings).toHaveLength(3)
     for (const permission of ['checks: write', 'deployments: write', 'pull-requests: write']) {

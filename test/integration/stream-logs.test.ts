@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buildReport } from '../../src/report/json.ts'
 import { runCli, startCli } from '../cli/process.ts'
-import { breachesOf } from '../cluster/contract.ts'
+import { contractViolations } from '../cluster/contract.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
 import { replayRecording } from '../support/recordings.ts'
 import { type StartedAction, startAction } from '../support/runner.ts'
@@ -118,7 +118,7 @@ function start(inputs: Record<string, string> = {}): Running {
 
 async function linesOf(action: StartedAction): Promise<{ lines: string[]; outputs: Record<string, string> }> {
   const ended = await action.ended
-  expect(breachesOf(ended, [token])).toEqual([])
+  expect(contractViolations(ended, [token])).toEqual([])
   return { lines: ended.log.split('\n').filter((line) => !line.startsWith('::add-mask')), outputs: ended.outputs }
 }
 

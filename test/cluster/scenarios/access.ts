@@ -1,36 +1,36 @@
-import { deploymentComplete } from '../facts.ts'
+import { deploymentComplete } from '../cluster-states.ts'
+import type { Fixture } from '../fixture.ts'
 import { withToken } from '../kubeconfig.ts'
 import { deployment } from '../objects.ts'
 import { type Rollout, release, rollouts, untilDecided } from '../rollouts.ts'
 import type { Scenario } from '../scenario.ts'
-import type { Stage } from '../stage.ts'
-import { createUser, grantAccess, revokeToken, withdrawAccess } from '../users.ts'
+import { createUser, grantAccess, revokeToken, withdrawAccess } from '../service-accounts.ts'
 
 const user = 'ci'
 const web = { inputs: { resources: 'deployment/web' }, proxied: true, isIdle: true }
 const forbidden = { outcome: 'unknown', reason: 'forbidden' }
 
 /** The kubeconfig of a user that `createUser` has made. */
-const kubeconfigOf = (name: string) => (content: string, stage: Stage) =>
-  withToken(content, stage.tokens.get(name) ?? '')
+const kubeconfigOf = (name: string) => (content: string, fixture: Fixture) =>
+  withToken(content, fixture.tokens.get(name) ?? '')
 
-const begin = (rollout: Rollout) => async (stage: Stage) => {
-  await createUser(stage, user)
-  await stage.apply(rollout.deployment)
+const begin = (rollout: Rollout) => async (fixture: Fixture) => {
+  await createUser(fixture, user)
+  await fixture.apply(rollout.deployment)
 }
 
 /**
  * The API server goes on with established watches when it refuses their token, and knows a token for 10 s more. So the
  * action is kept in the dark until the token is refused, and then has to ask anew.
  */
-async function revokeUnseen(stage: Stage): Promise<void> {
-  stage.proxy.halfOpen()
-  await release(stage)
-  await revokeToken(stage, user)
+async function revokeUnseen(fixture: Fixture): Promise<void> {
+  fixture.proxy.halfOpen()
+  await release(fixture)
+  await revokeToken(fixture, user)
 }
 
-async function reconnect({ proxy }: Stage): Promise<void> {
-  await proxy.pass()
+async function reconnect({ proxy }: Fixture): Promise<void> {
+  await proxy.forward()
   proxy.cut()
 }
 
@@ -41,10 +41,10 @@ function tokenRevoked(rollout: Rollout): Scenario {
     name: `token-revoked-${rollout.name}`,
     kubeconfig: kubeconfigOf(user),
     setup: begin(rollout),
-    during: async (stage) => {
-      await revokeUnseen(stage)
-      await reconnect(stage)
-      stage.decide()
+    during: async (fixture) => {
+      await revokeUnseen(fixture)
+      await reconnect(fixture)
+      fixture.markDecided()
     },
     expect: { outcome: 'unknown', reason: 'credentials-expired' },
     takesSeconds: 16,
@@ -58,18 +58,18 @@ function tokenRenewed(rollout: Rollout): Scenario {
   return {
     ...web,
     name: `token-renewed-${rollout.name}`,
-    kubeconfig: (content, stage) => {
-      stage.write(file, kubeconfigOf(user)(content, stage))
+    kubeconfig: (content, fixture) => {
+      fixture.write(file, kubeconfigOf(user)(content, fixture))
       return file
     },
-    setup: async (stage) => {
-      await createUser(stage, renewed)
-      await begin(rollout)(stage)
+    setup: async (fixture) => {
+      await createUser(fixture, renewed)
+      await begin(rollout)(fixture)
     },
-    during: async (stage) => {
-      await revokeUnseen(stage)
-      stage.write(file, kubeconfigOf(renewed)(stage.read(file), stage))
-      await reconnect(stage)
+    during: async (fixture) => {
+      await revokeUnseen(fixture)
+      fixture.write(file, kubeconfigOf(renewed)(fixture.read(file), fixture))
+      await reconnect(fixture)
     },
     expect: rollout.expect,
     decidedBy: rollout.decidedBy,
@@ -84,11 +84,11 @@ function bindingRemoved(rollout: Rollout): Scenario {
     name: `role-binding-removed-${rollout.name}`,
     kubeconfig: kubeconfigOf(user),
     setup: begin(rollout),
-    during: async (stage) => {
-      await withdrawAccess(stage, user)
-      stage.proxy.cut()
-      stage.decide(30)
-      await release(stage)
+    during: async (fixture) => {
+      await withdrawAccess(fixture, user)
+      fixture.proxy.cut()
+      fixture.markDecided(30)
+      await release(fixture)
     },
     expect: forbidden,
     takesSeconds: 36,
@@ -102,14 +102,14 @@ function bindingRestored(rollout: Rollout): Scenario {
     name: `role-binding-restored-${rollout.name}`,
     kubeconfig: kubeconfigOf(user),
     setup: begin(rollout),
-    during: async (stage) => {
-      await withdrawAccess(stage, user)
-      stage.proxy.cut()
-      await release(stage)
-      await stage.pass(18)
-      await grantAccess(stage, user)
-      await untilDecided(stage, rollout)
-      stage.decide()
+    during: async (fixture) => {
+      await withdrawAccess(fixture, user)
+      fixture.proxy.cut()
+      await release(fixture)
+      await fixture.wait(18)
+      await grantAccess(fixture, user)
+      await untilDecided(fixture, rollout)
+      fixture.markDecided()
     },
     expect: rollout.expect,
     // What was refused is asked for again after 20 s.
@@ -134,14 +134,14 @@ export const access: Scenario[] = [
     name: 'role-for-single-names',
     inputs: { resources: manyNames.map((name) => `deployment/${name}`).join('\n') },
     kubeconfig: kubeconfigOf(user),
-    setup: async (stage) => {
+    setup: async (fixture) => {
       const verbs = ['get', 'list', 'watch']
-      await createUser(stage, user, [
+      await createUser(fixture, user, [
         { apiGroups: ['apps'], resources: ['deployments'], resourceNames: manyNames, verbs },
         { apiGroups: ['apps'], resources: ['replicasets'], verbs },
         { apiGroups: [''], resources: ['pods', 'events'], verbs },
       ])
-      await stage.apply(...manyNames.map((name) => deployment(name, {}, { replicas: name === 'web' ? 1 : 0 })))
+      await fixture.apply(...manyNames.map((name) => deployment(name, {}, { replicas: name === 'web' ? 1 : 0 })))
     },
     expect: { outcome: 'ready', reason: '' },
     decidedBy: deploymentComplete('web'),
@@ -152,15 +152,15 @@ export const access: Scenario[] = [
     // Established watches go on, so the action learns of it when a watch has to be renewed.
     name: 'role-binding-removed-without-a-cut',
     kubeconfig: kubeconfigOf(user),
-    setup: async (stage) => {
-      await createUser(stage, user)
-      await stage.apply(deployment('web', { readiness: 'never' }))
+    setup: async (fixture) => {
+      await createUser(fixture, user)
+      await fixture.apply(deployment('web', { readiness: 'never' }))
     },
-    during: async (stage) => {
+    during: async (fixture) => {
       // The first lists are there, and then the watches.
-      await stage.pass(2)
-      await withdrawAccess(stage, user)
-      stage.decide(30)
+      await fixture.wait(2)
+      await withdrawAccess(fixture, user)
+      fixture.markDecided(30)
     },
     expect: forbidden,
     // A watch lasts 60 s at the most.

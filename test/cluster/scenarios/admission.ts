@@ -1,9 +1,9 @@
 import { ApiError, type KubeObject } from '../api.ts'
+import { creationRefused, deploymentComplete, secondsAfterStart } from '../cluster-states.ts'
 import { until } from '../command.ts'
-import { creationRefused, deploymentComplete, secondsAfterStart } from '../facts.ts'
+import type { Fixture } from '../fixture.ts'
 import { daemonSet, deployment, plain, pod, template } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
-import type { Stage } from '../stage.ts'
 
 const web = { inputs: { resources: 'deployment/web' }, kubectl: 'deployment/web', takesSeconds: 8 }
 
@@ -12,9 +12,9 @@ export const admission: Scenario[] = [
   {
     ...web,
     name: 'policy-denies',
-    setup: async (stage) => {
-      await denyPods(stage)
-      await stage.apply(deployment('web'))
+    setup: async (fixture) => {
+      await denyPods(fixture)
+      await fixture.apply(deployment('web'))
     },
     after: allowPods,
     expect: { outcome: 'failed', reason: 'admission-denied' },
@@ -25,9 +25,9 @@ export const admission: Scenario[] = [
     name: 'policy-denies-daemonset',
     inputs: { resources: 'daemonset/web' },
     kubectl: 'daemonset/web',
-    setup: async (stage) => {
-      await denyPods(stage)
-      await stage.apply(daemonSet('web'))
+    setup: async (fixture) => {
+      await denyPods(fixture)
+      await fixture.apply(daemonSet('web'))
     },
     after: allowPods,
     expect: { outcome: 'failed', reason: 'admission-denied' },
@@ -36,11 +36,11 @@ export const admission: Scenario[] = [
   {
     ...web,
     name: 'pod-security-denies',
-    setup: async (stage) => {
+    setup: async (fixture) => {
       const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' }
-      await stage.patch('Namespace', stage.namespace, { metadata: { labels } })
-      await until('the standard is enforced', 30, () => isRefused(stage, 403))
-      await stage.apply(deployment('web'))
+      await fixture.patch('Namespace', fixture.namespace, { metadata: { labels } })
+      await until('the standard is enforced', 30, () => isRefused(fixture, 403))
+      await fixture.apply(deployment('web'))
     },
     expect: { outcome: 'failed', reason: 'admission-denied' },
     decidedBy: creationRefused('violates PodSecurity', 2),
@@ -49,18 +49,18 @@ export const admission: Scenario[] = [
     ...web,
     name: 'priority-class-missing',
     inputs: { ...web.inputs, 'stall-timeout': '6s' },
-    setup: (stage) => stage.apply(deployment('web', {}, template('web', {}, { priorityClassName: 'urgent' }))),
+    setup: (fixture) => fixture.apply(deployment('web', {}, template('web', {}, { priorityClassName: 'urgent' }))),
     expect: { outcome: 'stalled', reason: 'replica-failure' },
     decidedBy: secondsAfterStart(6),
   },
   {
     ...web,
     name: 'limit-range',
-    setup: async (stage) => {
-      await stage.apply(
+    setup: async (fixture) => {
+      await fixture.apply(
         plain('LimitRange', 'modest', { spec: { limits: [{ type: 'Container', max: { cpu: '100m' } }] } }),
       )
-      await stage.apply(deployment('web', { resources: { limits: { cpu: '1' } } }))
+      await fixture.apply(deployment('web', { resources: { limits: { cpu: '1' } } }))
     },
     expect: { outcome: 'failed', reason: 'admission-denied' },
     decidedBy: creationRefused('maximum cpu usage', 2),
@@ -71,9 +71,9 @@ export const admission: Scenario[] = [
     ...web,
     name: 'webhook-unreachable',
     inputs: { ...web.inputs, 'stall-timeout': '6s' },
-    setup: async (stage) => {
-      await addWebhook(stage)
-      await stage.apply(deployment('web'))
+    setup: async (fixture) => {
+      await addWebhook(fixture)
+      await fixture.apply(deployment('web'))
     },
     after: removeWebhook,
     expect: { outcome: 'stalled', reason: 'webhook-unavailable' },
@@ -82,13 +82,13 @@ export const admission: Scenario[] = [
   {
     ...web,
     name: 'webhook-comes-back',
-    setup: async (stage) => {
-      await addWebhook(stage)
-      await stage.apply(deployment('web'))
+    setup: async (fixture) => {
+      await addWebhook(fixture)
+      await fixture.apply(deployment('web'))
     },
-    during: async (stage) => {
-      await stage.pass(8)
-      await removeWebhook(stage)
+    during: async (fixture) => {
+      await fixture.wait(8)
+      await removeWebhook(fixture)
     },
     after: removeWebhook,
     expect: { outcome: 'ready', reason: '' },
@@ -97,7 +97,7 @@ export const admission: Scenario[] = [
   },
 ]
 
-const configuration = (kind: string, { namespace }: Stage, fields: object): KubeObject => ({
+const configuration = (kind: string, { namespace }: Fixture, fields: object): KubeObject => ({
   apiVersion: 'admissionregistration.k8s.io/v1',
   kind,
   metadata: { name: namespace },
@@ -105,56 +105,56 @@ const configuration = (kind: string, { namespace }: Stage, fields: object): Kube
 })
 
 const podsCreated = { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] }
-const namespaceOf = ({ namespace }: Stage) => ({ matchLabels: { 'kubernetes.io/metadata.name': namespace } })
+const namespaceOf = ({ namespace }: Fixture) => ({ matchLabels: { 'kubernetes.io/metadata.name': namespace } })
 
 /** A policy that denies every pod of the namespace, once the API server enforces it. */
-async function denyPods(stage: Stage): Promise<void> {
-  await stage.apply(
-    configuration('ValidatingAdmissionPolicy', stage, {
+async function denyPods(fixture: Fixture): Promise<void> {
+  await fixture.apply(
+    configuration('ValidatingAdmissionPolicy', fixture, {
       spec: {
         matchConstraints: { resourceRules: [podsCreated] },
         validations: [{ expression: 'false', message: 'pods need the label team' }],
       },
     }),
-    configuration('ValidatingAdmissionPolicyBinding', stage, {
+    configuration('ValidatingAdmissionPolicyBinding', fixture, {
       spec: {
-        policyName: stage.namespace,
+        policyName: fixture.namespace,
         validationActions: ['Deny'],
-        matchResources: { namespaceSelector: namespaceOf(stage) },
+        matchResources: { namespaceSelector: namespaceOf(fixture) },
       },
     }),
   )
-  await until('the policy is enforced', 30, () => isRefused(stage, 422))
+  await until('the policy is enforced', 30, () => isRefused(fixture, 422))
 }
 
-async function allowPods(stage: Stage): Promise<void> {
-  await stage.remove('ValidatingAdmissionPolicyBinding', stage.namespace)
-  await stage.remove('ValidatingAdmissionPolicy', stage.namespace)
+async function allowPods(fixture: Fixture): Promise<void> {
+  await fixture.remove('ValidatingAdmissionPolicyBinding', fixture.namespace)
+  await fixture.remove('ValidatingAdmissionPolicy', fixture.namespace)
 }
 
 /** A webhook that is asked about every pod of the namespace, and that nobody serves. */
-async function addWebhook(stage: Stage): Promise<void> {
+async function addWebhook(fixture: Fixture): Promise<void> {
   const webhook = {
     name: 'pods.tests.example.com',
     clientConfig: { url: 'https://127.0.0.1:1/' },
     rules: [podsCreated],
-    namespaceSelector: namespaceOf(stage),
+    namespaceSelector: namespaceOf(fixture),
     failurePolicy: 'Fail',
     sideEffects: 'None',
     admissionReviewVersions: ['v1'],
     timeoutSeconds: 1,
   }
-  await stage.apply(configuration('ValidatingWebhookConfiguration', stage, { webhooks: [webhook] }))
-  await until('the webhook is asked', 30, () => isRefused(stage, 500))
+  await fixture.apply(configuration('ValidatingWebhookConfiguration', fixture, { webhooks: [webhook] }))
+  await until('the webhook is asked', 30, () => isRefused(fixture, 500))
 }
 
-function removeWebhook(stage: Stage): Promise<void> {
-  return stage.remove('ValidatingWebhookConfiguration', stage.namespace)
+function removeWebhook(fixture: Fixture): Promise<void> {
+  return fixture.remove('ValidatingWebhookConfiguration', fixture.namespace)
 }
 
-async function isRefused(stage: Stage, status: number): Promise<boolean> {
+async function isRefused(fixture: Fixture, status: number): Promise<boolean> {
   try {
-    await stage.api.create(`/api/v1/namespaces/${stage.namespace}/pods?dryRun=All`, pod('trial'))
+    await fixture.api.create(`/api/v1/namespaces/${fixture.namespace}/pods?dryRun=All`, pod('trial'))
     return false
   } catch (error) {
     if (error instanceof ApiError && error.status === status) return true

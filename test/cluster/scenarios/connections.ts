@@ -1,9 +1,9 @@
+import { all, deploymentComplete, secondsAfterStart } from '../cluster-states.ts'
 import { until } from '../command.ts'
-import { all, deploymentComplete, secondsAfterStart } from '../facts.ts'
+import type { Fixture } from '../fixture.ts'
 import { deployment, diesFirst, plain, slowStart, stateVolume, template } from '../objects.ts'
 import { healthy, held, type Rollout, release, rollouts, untilDecided } from '../rollouts.ts'
 import type { Scenario } from '../scenario.ts'
-import type { Stage } from '../stage.ts'
 
 const web = { inputs: { resources: 'deployment/web' }, proxied: true, isIdle: true }
 const unreachable = { outcome: 'unknown', reason: 'api-unreachable' }
@@ -15,7 +15,7 @@ const secondsUntilWatched = 2
 /** An outage of the connections between the action and the API server. */
 interface Outage {
   name: string
-  begin(stage: Stage): void | Promise<void>
+  begin(fixture: Fixture): void | Promise<void>
   /** How long it lasts at least; it always lasts until the API shows how the rollout ends. */
   atLeastSeconds: number
   /** How much later the action may know: until it notices that a connection is dead, or tries again. */
@@ -32,18 +32,18 @@ const halfOpen: Outage = {
 const resets: Outage = { name: 'resets', begin: ({ proxy }) => proxy.reset(), atLeastSeconds: 10, withinSeconds: 15 }
 const refused: Outage = { name: 'refused', begin: ({ proxy }) => proxy.refuse(), atLeastSeconds: 10, withinSeconds: 15 }
 
-/** An outage of less than two minutes changes no verdict. */
+/** An outage of less than two minutes changes no result. */
 function thenBack({ name, begin, atLeastSeconds, withinSeconds }: Outage, rollout: Rollout): Scenario {
   return {
     ...web,
     name: `${name}-then-back-${rollout.name}`,
-    setup: (stage) => stage.apply(rollout.deployment),
-    during: async (stage) => {
-      await begin(stage)
-      await release(stage)
-      await Promise.all([stage.pass(atLeastSeconds), untilDecided(stage, rollout)])
-      await stage.proxy.pass()
-      stage.decide()
+    setup: (fixture) => fixture.apply(rollout.deployment),
+    during: async (fixture) => {
+      await begin(fixture)
+      await release(fixture)
+      await Promise.all([fixture.wait(atLeastSeconds), untilDecided(fixture, rollout)])
+      await fixture.proxy.forward()
+      fixture.markDecided()
     },
     expect: rollout.expect,
     check: ({ log }) =>
@@ -58,13 +58,13 @@ function forGood({ name, begin }: Outage, rollout: Rollout): Scenario {
   return {
     ...web,
     name: `${name}-for-good-${rollout.name}`,
-    setup: (stage) => stage.apply(rollout.deployment),
-    during: async (stage) => {
-      await stage.pass(secondsUntilWatched)
-      await begin(stage)
+    setup: (fixture) => fixture.apply(rollout.deployment),
+    during: async (fixture) => {
+      await fixture.wait(secondsUntilWatched)
+      await begin(fixture)
       // The last answer came a moment before.
-      stage.decide(118)
-      await release(stage)
+      fixture.markDecided(118)
+      await release(fixture)
     },
     expect: unreachable,
     takesSeconds: 155,
@@ -77,12 +77,12 @@ function atTheTimeout(rollout: Rollout): Scenario {
     ...web,
     name: `half-open-at-the-timeout-${rollout.name}`,
     inputs: { ...web.inputs, timeout: '45s' },
-    setup: (stage) => stage.apply(rollout.deployment),
-    during: async (stage) => {
-      stage.proxy.halfOpen()
+    setup: (fixture) => fixture.apply(rollout.deployment),
+    during: async (fixture) => {
+      fixture.proxy.halfOpen()
       // The action has run for a moment.
-      stage.decide(43)
-      await release(stage)
+      fixture.markDecided(43)
+      await release(fixture)
     },
     expect: unreachable,
     takesSeconds: 48,
@@ -94,11 +94,11 @@ function lost(rollout: Rollout): Scenario {
   return {
     ...web,
     name: `connections-lost-${rollout.name}`,
-    setup: (stage) => stage.apply(rollout.deployment),
-    during: async (stage) => {
-      await stage.pass(secondsUntilWatched)
-      stage.proxy.silence()
-      await release(stage)
+    setup: (fixture) => fixture.apply(rollout.deployment),
+    during: async (fixture) => {
+      await fixture.wait(secondsUntilWatched)
+      fixture.proxy.silence()
+      await release(fixture)
     },
     expect: rollout.expect,
     decidedBy: rollout.decidedBy,
@@ -113,16 +113,16 @@ function cut(rollout: Rollout): Scenario {
   return {
     ...web,
     name: `cut-again-and-again-${rollout.name}`,
-    setup: (stage) => stage.apply(rollout.deployment),
-    during: async (stage) => {
-      await release(stage)
+    setup: (fixture) => fixture.apply(rollout.deployment),
+    during: async (fixture) => {
+      await release(fixture)
       let isDecided = false
-      const decided = untilDecided(stage, rollout).finally(() => {
+      const decided = untilDecided(fixture, rollout).finally(() => {
         isDecided = true
       })
       while (!isDecided) {
-        stage.proxy.cut()
-        await Promise.race([decided, stage.pass(3)])
+        fixture.proxy.cut()
+        await Promise.race([decided, fixture.wait(3)])
       }
     },
     expect: rollout.expect,
@@ -136,9 +136,9 @@ function slow(rollout: Rollout): Scenario {
   return {
     ...web,
     name: `slow-${rollout.name}`,
-    setup: async (stage) => {
-      stage.proxy.slow({ latencyMs: 300, pieceBytes: 2048, pauseMs: 20 })
-      await stage.apply(rollout.deployment)
+    setup: async (fixture) => {
+      fixture.proxy.slow({ latencyMs: 300, pieceBytes: 2048, pauseMs: 20 })
+      await fixture.apply(rollout.deployment)
     },
     during: release,
     expect: rollout.expect,
@@ -148,10 +148,10 @@ function slow(rollout: Rollout): Scenario {
 }
 
 const shortOutage = { ...web, expect: healthy.expect, withinSeconds: 45, takesSeconds: 55 }
-const endAfter = async (stage: Stage, seconds: number) => {
-  await stage.pass(seconds)
-  await stage.proxy.pass()
-  stage.decide()
+const endAfter = async (fixture: Fixture, seconds: number) => {
+  await fixture.wait(seconds)
+  await fixture.proxy.forward()
+  fixture.markDecided()
 }
 
 /** Deadlines of a rollout that is fine, which pass while nobody can know it: each waits for an answer. */
@@ -160,51 +160,51 @@ const deadlines: Scenario[] = [
     ...shortOutage,
     name: 'half-open-across-the-stall-timeout',
     inputs: { ...web.inputs, 'stall-timeout': '15s' },
-    setup: (stage) => stage.apply(healthy.deployment),
-    during: async (stage) => {
-      stage.proxy.halfOpen()
-      await release(stage)
-      await endAfter(stage, 25)
+    setup: (fixture) => fixture.apply(healthy.deployment),
+    during: async (fixture) => {
+      fixture.proxy.halfOpen()
+      await release(fixture)
+      await endAfter(fixture, 25)
     },
   },
   {
     ...shortOutage,
     name: 'half-open-while-it-is-created',
     inputs: { resources: 'configmap/settings\ndeployment/web', 'milestone-timeouts': 'created=10s' },
-    setup: (stage) => stage.apply(plain('ConfigMap', 'settings')),
-    during: async (stage) => {
-      stage.proxy.halfOpen()
-      await stage.apply(deployment('web'))
-      await endAfter(stage, 25)
+    setup: (fixture) => fixture.apply(plain('ConfigMap', 'settings')),
+    during: async (fixture) => {
+      fixture.proxy.halfOpen()
+      await fixture.apply(deployment('web'))
+      await endAfter(fixture, 25)
     },
   },
   {
     ...shortOutage,
     name: 'half-open-while-it-is-replaced',
-    setup: (stage) => stage.apply(healthy.deployment),
-    during: async (stage) => {
-      await stage.delete('Deployment', 'web')
-      await stage.until('the deployment is gone', (view) => !view.get('Deployment', 'web'))
+    setup: (fixture) => fixture.apply(healthy.deployment),
+    during: async (fixture) => {
+      await fixture.delete('Deployment', 'web')
+      await fixture.until('the deployment is gone', (informer) => !informer.get('Deployment', 'web'))
       // The action is to see that, too.
-      await stage.pass(1)
-      stage.proxy.halfOpen()
-      await stage.apply(deployment('web'))
-      await endAfter(stage, 20)
+      await fixture.wait(1)
+      fixture.proxy.halfOpen()
+      await fixture.apply(deployment('web'))
+      await endAfter(fixture, 20)
     },
   },
   {
     ...shortOutage,
     // What is read first after the outage, the events of its crashes or its pods, makes no difference.
     name: 'half-open-while-it-crashes-and-recovers',
-    setup: (stage) => {
+    setup: (fixture) => {
       const pods = { volumes: stateVolume.volumes, ...held }
-      return stage.apply(deployment('web', {}, template('web', diesFirst(3, 'exec serve'), pods)))
+      return fixture.apply(deployment('web', {}, template('web', diesFirst(3, 'exec serve'), pods)))
     },
-    during: async (stage) => {
-      stage.proxy.halfOpen()
-      await release(stage)
-      await until('the deployment is complete', 90, () => deploymentComplete('web')(stage.view) !== undefined)
-      await endAfter(stage, 0)
+    during: async (fixture) => {
+      fixture.proxy.halfOpen()
+      await release(fixture)
+      await until('the deployment is complete', 90, () => deploymentComplete('web')(fixture.informer) !== undefined)
+      await endAfter(fixture, 0)
     },
     takesSeconds: 75,
   },
@@ -213,10 +213,10 @@ const deadlines: Scenario[] = [
     // Complete after the deadline has passed, and before the answer to the question whether it is.
     name: 'slow-answer-at-the-stall-timeout',
     inputs: { ...web.inputs, 'stall-timeout': '10s' },
-    setup: (stage) => stage.apply(deployment('web', {}, template('web', { script: slowStart(18) }, held))),
-    during: async (stage) => {
-      stage.proxy.slow({ latencyMs: 6_000, pieceBytes: 16_384 })
-      await release(stage)
+    setup: (fixture) => fixture.apply(deployment('web', {}, template('web', { script: slowStart(18) }, held))),
+    during: async (fixture) => {
+      fixture.proxy.slow({ latencyMs: 6_000, pieceBytes: 16_384 })
+      await release(fixture)
     },
     decidedBy: deploymentComplete('web'),
   },
@@ -243,10 +243,10 @@ const beginnings: Scenario[] = [
   {
     ...web,
     name: 'refused-at-the-start-then-back',
-    setup: async (stage) => {
-      await stage.apply(deployment('web'))
-      await stage.proxy.refuse()
-      void stage.pass(12).then(() => stage.proxy.pass())
+    setup: async (fixture) => {
+      await fixture.apply(deployment('web'))
+      await fixture.proxy.refuse()
+      void fixture.wait(12).then(() => fixture.proxy.forward())
     },
     expect: { outcome: 'ready', reason: '' },
     decidedBy: all(deploymentComplete('web'), secondsAfterStart(11)),

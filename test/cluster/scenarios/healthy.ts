@@ -1,4 +1,4 @@
-import { deploymentComplete, deploymentSettled, podsReady } from '../facts.ts'
+import { deploymentComplete, deploymentSettled, podsReady } from '../cluster-states.ts'
 import { deployment, imageName, pod, replicaSet, slowStart, template } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 
@@ -15,16 +15,16 @@ export const healthy: Scenario[] = [
   {
     ...web,
     name: 'first-create',
-    setup: (stage) => stage.apply(deployment('web')),
+    setup: (fixture) => fixture.apply(deployment('web')),
     decidedBy: deploymentComplete('web'),
     takesSeconds: 4,
   },
   {
     ...web,
     name: 'update',
-    setup: async (stage) => {
-      await stage.rollOut(deployment('web'))
-      await stage.apply(deployment('web', { image: 'v2' }))
+    setup: async (fixture) => {
+      await fixture.rollOut(deployment('web'))
+      await fixture.apply(deployment('web', { image: 'v2' }))
     },
     decidedBy: deploymentComplete('web'),
     takesSeconds: 10,
@@ -32,11 +32,11 @@ export const healthy: Scenario[] = [
   {
     ...web,
     name: 'recreate',
-    setup: async (stage) => {
+    setup: async (fixture) => {
       const strategy = { type: 'Recreate' }
       const ends = 'trap "sleep 2; exit 0" TERM; serve & wait; wait'
-      await stage.rollOut(deployment('web', {}, { strategy, ...template('web', { script: ends }, graceful) }))
-      await stage.apply(deployment('web', {}, { strategy, ...template('web', { image: 'v2' }, graceful) }))
+      await fixture.rollOut(deployment('web', {}, { strategy, ...template('web', { script: ends }, graceful) }))
+      await fixture.apply(deployment('web', {}, { strategy, ...template('web', { image: 'v2' }, graceful) }))
     },
     decidedBy: deploymentComplete('web'),
     takesSeconds: 12,
@@ -44,21 +44,21 @@ export const healthy: Scenario[] = [
   {
     ...web,
     name: 'min-ready-seconds',
-    setup: (stage) => stage.apply(deployment('web', {}, { minReadySeconds: 5 })),
+    setup: (fixture) => fixture.apply(deployment('web', {}, { minReadySeconds: 5 })),
     decidedBy: deploymentComplete('web'),
     takesSeconds: 9,
   },
   {
     ...web,
     name: 'slow-start',
-    setup: (stage) => stage.apply(deployment('web', { script: slowStart(8) })),
+    setup: (fixture) => fixture.apply(deployment('web', { script: slowStart(8) })),
     decidedBy: deploymentComplete('web'),
     takesSeconds: 11,
   },
   {
     ...web,
     name: 'already-finished',
-    setup: (stage) => stage.rollOut(deployment('web')),
+    setup: (fixture) => fixture.rollOut(deployment('web')),
     decidedBy: deploymentComplete('web'),
     withinSeconds: 10,
     takesSeconds: 5,
@@ -66,28 +66,28 @@ export const healthy: Scenario[] = [
   {
     ...web,
     name: 'no-readiness-probe',
-    setup: (stage) => stage.apply(deployment('web', { readiness: 'none' })),
+    setup: (fixture) => fixture.apply(deployment('web', { readiness: 'none' })),
     decidedBy: deploymentSettled('web'),
     takesSeconds: 13,
   },
   {
     ...web,
     name: 'slow-pull',
-    setup: (stage) =>
-      stage.apply(deployment('web', { image: '127.0.0.1:5995/slow-6s/app:v1', imagePullPolicy: 'Always' })),
+    setup: (fixture) =>
+      fixture.apply(deployment('web', { image: '127.0.0.1:5995/slow-6s/app:v1', imagePullPolicy: 'Always' })),
     decidedBy: deploymentComplete('web'),
     takesSeconds: 10,
   },
   {
     ...web,
     name: 'pod-killed',
-    setup: async (stage) => {
-      await stage.rollOut(deployment('web'))
-      await stage.apply(deployment('web', { image: 'v2', script: slowStart(6) }))
+    setup: async (fixture) => {
+      await fixture.rollOut(deployment('web'))
+      await fixture.apply(deployment('web', { image: 'v2', script: slowStart(6) }))
     },
-    during: async (stage) => {
-      const victim = await stage.runningPod(imageName('v2'))
-      await stage.delete('Pod', victim.metadata.name, { gracePeriodSeconds: 0 })
+    during: async (fixture) => {
+      const victim = await fixture.runningPod(imageName('v2'))
+      await fixture.delete('Pod', victim.metadata.name, { gracePeriodSeconds: 0 })
     },
     decidedBy: deploymentComplete('web'),
     takesSeconds: 20,
@@ -95,13 +95,13 @@ export const healthy: Scenario[] = [
   {
     ...web,
     name: 'pod-relabelled',
-    setup: async (stage) => {
-      await stage.rollOut(deployment('web'))
-      await stage.apply(deployment('web', { image: 'v2', script: slowStart(3) }))
+    setup: async (fixture) => {
+      await fixture.rollOut(deployment('web'))
+      await fixture.apply(deployment('web', { image: 'v2', script: slowStart(3) }))
     },
-    during: async (stage) => {
-      const stray = await stage.runningPod(imageName('v2'))
-      await stage.patch('Pod', stray.metadata.name, { metadata: { labels: { app: 'stray' } } })
+    during: async (fixture) => {
+      const stray = await fixture.runningPod(imageName('v2'))
+      await fixture.patch('Pod', stray.metadata.name, { metadata: { labels: { app: 'stray' } } })
     },
     decidedBy: deploymentComplete('web'),
     takesSeconds: 17,
@@ -109,10 +109,10 @@ export const healthy: Scenario[] = [
   {
     ...web,
     name: 'scaled',
-    setup: (stage) => stage.apply(deployment('web', { script: slowStart(4) })),
-    during: async (stage) => {
-      await stage.runningPod(imageName('v1'))
-      await stage.patch('Deployment', 'web', { spec: { replicas: 3 } })
+    setup: (fixture) => fixture.apply(deployment('web', { script: slowStart(4) })),
+    during: async (fixture) => {
+      await fixture.runningPod(imageName('v1'))
+      await fixture.patch('Deployment', 'web', { spec: { replicas: 3 } })
     },
     decidedBy: deploymentComplete('web'),
     takesSeconds: 12,
@@ -121,10 +121,10 @@ export const healthy: Scenario[] = [
     ...web,
     // As an autoscaler does it, which leaves the Deployment itself alone.
     name: 'scaled-by-its-subresource',
-    setup: (stage) => stage.apply(deployment('web', { script: slowStart(8) })),
-    during: async (stage) => {
-      await stage.runningPod(imageName('v1'))
-      await stage.api.patch(`${stage.path('Deployment', 'web')}/scale`, { spec: { replicas: 4 } })
+    setup: (fixture) => fixture.apply(deployment('web', { script: slowStart(8) })),
+    during: async (fixture) => {
+      await fixture.runningPod(imageName('v1'))
+      await fixture.api.patch(`${fixture.path('Deployment', 'web')}/scale`, { spec: { replicas: 4 } })
     },
     decidedBy: deploymentComplete('web'),
     takesSeconds: 16,
@@ -132,7 +132,7 @@ export const healthy: Scenario[] = [
   {
     name: 'bare-pod',
     inputs: { resources: 'pod/web' },
-    setup: (stage) => stage.apply(pod('web', { script: slowStart(2) })),
+    setup: (fixture) => fixture.apply(pod('web', { script: slowStart(2) })),
     expect: { outcome: 'ready', reason: '' },
     decidedBy: podsReady(1),
     takesSeconds: 5,
@@ -140,7 +140,7 @@ export const healthy: Scenario[] = [
   {
     name: 'replicaset',
     inputs: { resources: 'replicaset/web' },
-    setup: (stage) => stage.apply(replicaSet('web', { script: slowStart(2) })),
+    setup: (fixture) => fixture.apply(replicaSet('web', { script: slowStart(2) })),
     expect: { outcome: 'ready', reason: '' },
     decidedBy: podsReady(2),
     takesSeconds: 5,

@@ -1,4 +1,4 @@
-import { conditionTrue, deploymentComplete, eventSeen, secondsAfterStart } from '../facts.ts'
+import { conditionTrue, deploymentComplete, eventSeen, secondsAfterStart } from '../cluster-states.ts'
 import { deployment, diesFirst, job, plain, slowStart, stateVolume } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 
@@ -10,7 +10,7 @@ export const jobs: Scenario[] = [
   {
     ...migrate,
     name: 'job-fails',
-    setup: (stage) => stage.apply(job('migrate', 'echo no such table; exit 3', { backoffLimit: 0 })),
+    setup: (fixture) => fixture.apply(job('migrate', 'echo no such table; exit 3', { backoffLimit: 0 })),
     expect: { outcome: 'failed', reason: 'job-failed' },
     decidedBy: conditionTrue('Job', 'migrate', 'FailureTarget'),
     takesSeconds: 6,
@@ -19,7 +19,7 @@ export const jobs: Scenario[] = [
   {
     ...migrate,
     name: 'job-deadline',
-    setup: (stage) => stage.apply(job('migrate', 'sleep 60', { activeDeadlineSeconds: 4 })),
+    setup: (fixture) => fixture.apply(job('migrate', 'sleep 60', { activeDeadlineSeconds: 4 })),
     expect: { outcome: 'failed', reason: 'job-deadline-exceeded' },
     decidedBy: conditionTrue('Job', 'migrate', 'FailureTarget'),
     takesSeconds: 8,
@@ -27,15 +27,15 @@ export const jobs: Scenario[] = [
   {
     ...migrate,
     name: 'job-retries',
-    setup: async (stage) => {
+    setup: async (fixture) => {
       const envFrom = [{ configMapRef: { name: 'database', optional: true } }]
       const { spec, ...rest } = job('migrate', '[ "$DATABASE" = up ]', { backoffLimit: 2 })
       spec.template.spec.containers[0].envFrom = envFrom
-      await stage.apply({ ...rest, spec })
+      await fixture.apply({ ...rest, spec })
     },
-    during: async (stage) => {
-      await stage.until('the first pod failed', (view) => view.get('Job', 'migrate')?.['status']?.failed)
-      await stage.apply(plain('ConfigMap', 'database', { data: { DATABASE: 'up' } }))
+    during: async (fixture) => {
+      await fixture.until('the first pod failed', (informer) => informer.get('Job', 'migrate')?.['status']?.failed)
+      await fixture.apply(plain('ConfigMap', 'database', { data: { DATABASE: 'up' } }))
     },
     expect: isReady,
     decidedBy: conditionTrue('Job', 'migrate', 'Complete'),
@@ -44,11 +44,11 @@ export const jobs: Scenario[] = [
   {
     ...migrate,
     name: 'job-restarts-its-container',
-    setup: async (stage) => {
+    setup: async (fixture) => {
       const { script, volumeMounts } = diesFirst(2, 'echo done')
       const { spec, ...rest } = job('migrate', script, {}, { restartPolicy: 'OnFailure', ...stateVolume })
       spec.template.spec.containers[0].volumeMounts = volumeMounts
-      await stage.apply({ ...rest, spec })
+      await fixture.apply({ ...rest, spec })
     },
     expect: isReady,
     decidedBy: conditionTrue('Job', 'migrate', 'Complete'),
@@ -57,8 +57,8 @@ export const jobs: Scenario[] = [
   {
     name: 'job-removed-after-success',
     inputs: { resources: 'job/migrate\ndeployment/web' },
-    setup: (stage) =>
-      stage.apply(
+    setup: (fixture) =>
+      fixture.apply(
         job('migrate', 'echo done', { ttlSecondsAfterFinished: 1 }),
         deployment('web', { script: slowStart(8) }),
       ),
@@ -66,12 +66,13 @@ export const jobs: Scenario[] = [
     expect: isReady,
     decidedBy: deploymentComplete('web'),
     takesSeconds: 11,
-    check: (_, stage) => (stage.view.get('Job', 'migrate') ? ['the Job was not removed while the gate waited'] : []),
+    check: (_, fixture) =>
+      fixture.informer.get('Job', 'migrate') ? ['the Job was not removed while the gate waited'] : [],
   },
   {
     ...migrate,
     name: 'job-removed-at-once',
-    setup: (stage) => stage.apply(job('migrate', 'sleep 8', { ttlSecondsAfterFinished: 0 })),
+    setup: (fixture) => fixture.apply(job('migrate', 'sleep 8', { ttlSecondsAfterFinished: 0 })),
     expect: isReady,
     decidedBy: eventSeen('Completed'),
     takesSeconds: 13,
@@ -79,7 +80,8 @@ export const jobs: Scenario[] = [
   {
     ...migrate,
     name: 'job-removed-at-once-after-failure',
-    setup: (stage) => stage.apply(job('migrate', 'sleep 8; exit 3', { ttlSecondsAfterFinished: 0, backoffLimit: 0 })),
+    setup: (fixture) =>
+      fixture.apply(job('migrate', 'sleep 8; exit 3', { ttlSecondsAfterFinished: 0, backoffLimit: 0 })),
     expect: { outcome: 'failed', reason: 'job-failed' },
     decidedBy: eventSeen('BackoffLimitExceeded'),
     takesSeconds: 13,
@@ -87,16 +89,16 @@ export const jobs: Scenario[] = [
   {
     name: 'job-replaced-after-success',
     inputs: { resources: 'job/migrate\ndeployment/web' },
-    setup: async (stage) => {
-      await stage.apply(job('migrate', 'echo done'))
-      await stage.until('the Job is complete', (view) => conditionTrue('Job', 'migrate', 'Complete')(view))
-      await stage.apply(deployment('web', { script: slowStart(20) }))
+    setup: async (fixture) => {
+      await fixture.apply(job('migrate', 'echo done'))
+      await fixture.until('the Job is complete', conditionTrue('Job', 'migrate', 'Complete'))
+      await fixture.apply(deployment('web', { script: slowStart(20) }))
     },
-    during: async (stage) => {
-      await stage.pass(2)
-      await stage.delete('Job', 'migrate', { propagationPolicy: 'Background' })
-      await stage.until('the Job is gone', (view) => view.get('Job', 'migrate') === undefined)
-      await stage.apply(job('migrate', 'echo no such table; exit 3', { backoffLimit: 0 }))
+    during: async (fixture) => {
+      await fixture.wait(2)
+      await fixture.delete('Job', 'migrate', { propagationPolicy: 'Background' })
+      await fixture.until('the Job is gone', (informer) => informer.get('Job', 'migrate') === undefined)
+      await fixture.apply(job('migrate', 'echo no such table; exit 3', { backoffLimit: 0 }))
     },
     expect: { outcome: 'failed', reason: 'job-failed' },
     decidedBy: conditionTrue('Job', 'migrate', 'FailureTarget'),
@@ -105,7 +107,7 @@ export const jobs: Scenario[] = [
   {
     name: 'job-longer-than-a-literal-stall-timeout',
     inputs: { resources: 'job/migrate', 'stall-timeout': '6s' },
-    setup: (stage) => stage.apply(job('migrate', 'sleep 20')),
+    setup: (fixture) => fixture.apply(job('migrate', 'sleep 20')),
     expect: { outcome: 'stalled', reason: 'no-progress' },
     decidedBy: secondsAfterStart(6),
     takesSeconds: 9,
@@ -113,7 +115,7 @@ export const jobs: Scenario[] = [
   {
     name: 'job-of-many',
     inputs: { resources: 'job/migrate' },
-    setup: (stage) => stage.apply(job('migrate', 'sleep 1', { completions: 4, parallelism: 2 })),
+    setup: (fixture) => fixture.apply(job('migrate', 'sleep 1', { completions: 4, parallelism: 2 })),
     expect: isReady,
     decidedBy: conditionTrue('Job', 'migrate', 'Complete'),
     takesSeconds: 10,
@@ -121,7 +123,7 @@ export const jobs: Scenario[] = [
   {
     ...migrate,
     name: 'job-longer-than-the-stall-timeout',
-    setup: (stage) => stage.apply(job('migrate', 'sleep 320')),
+    setup: (fixture) => fixture.apply(job('migrate', 'sleep 320')),
     expect: isReady,
     decidedBy: conditionTrue('Job', 'migrate', 'Complete'),
     takesSeconds: 325,
@@ -129,10 +131,10 @@ export const jobs: Scenario[] = [
   {
     ...migrate,
     name: 'job-index-fails',
-    setup: (stage) => {
+    setup: (fixture) => {
       const script = '[ $JOB_COMPLETION_INDEX != 1 ] || { echo shard 1 is locked; exit 5; }'
       const indexed = { completionMode: 'Indexed', completions: 3, parallelism: 3, backoffLimitPerIndex: 0 }
-      return stage.apply(job('migrate', script, indexed))
+      return fixture.apply(job('migrate', script, indexed))
     },
     expect: { outcome: 'failed', reason: 'job-failed' },
     decidedBy: conditionTrue('Job', 'migrate', 'FailureTarget'),
@@ -145,10 +147,10 @@ export const jobs: Scenario[] = [
   {
     ...migrate,
     name: 'job-fails-by-policy',
-    setup: (stage) => {
+    setup: (fixture) => {
       const onExitCodes = { containerName: 'app', operator: 'In', values: [42] }
       const podFailurePolicy = { rules: [{ action: 'FailJob', onExitCodes }] }
-      return stage.apply(job('migrate', 'echo schema is newer than I am; exit 42', { podFailurePolicy }))
+      return fixture.apply(job('migrate', 'echo schema is newer than I am; exit 42', { podFailurePolicy }))
     },
     expect: { outcome: 'failed', reason: 'job-failed' },
     decidedBy: conditionTrue('Job', 'migrate', 'FailureTarget'),
@@ -157,11 +159,11 @@ export const jobs: Scenario[] = [
   {
     ...migrate,
     name: 'job-succeeds-by-policy',
-    setup: (stage) => {
+    setup: (fixture) => {
       const indexed = { completionMode: 'Indexed', completions: 3, parallelism: 3 }
       const successPolicy = { rules: [{ succeededIndexes: '0' }] }
       const script = '[ $JOB_COMPLETION_INDEX = 0 ] || exec sleep 60; sleep 2'
-      return stage.apply(job('migrate', script, { ...indexed, successPolicy }))
+      return fixture.apply(job('migrate', script, { ...indexed, successPolicy }))
     },
     expect: isReady,
     decidedBy: conditionTrue('Job', 'migrate', 'Complete'),
@@ -171,7 +173,7 @@ export const jobs: Scenario[] = [
     ...migrate,
     name: 'job-suspended',
     inputs: { ...migrate.inputs, 'stall-timeout': '5s' },
-    setup: (stage) => stage.apply(job('migrate', 'echo done', { suspend: true })),
+    setup: (fixture) => fixture.apply(job('migrate', 'echo done', { suspend: true })),
     expect: { outcome: 'stalled', reason: 'suspended' },
     decidedBy: secondsAfterStart(5),
     takesSeconds: 8,
@@ -179,10 +181,10 @@ export const jobs: Scenario[] = [
   {
     ...migrate,
     name: 'job-resumed',
-    setup: (stage) => stage.apply(job('migrate', 'sleep 1', { suspend: true })),
-    during: async (stage) => {
-      await stage.pass(3)
-      await stage.patch('Job', 'migrate', { spec: { suspend: false } })
+    setup: (fixture) => fixture.apply(job('migrate', 'sleep 1', { suspend: true })),
+    during: async (fixture) => {
+      await fixture.wait(3)
+      await fixture.patch('Job', 'migrate', { spec: { suspend: false } })
     },
     expect: isReady,
     decidedBy: conditionTrue('Job', 'migrate', 'Complete'),

@@ -1,8 +1,8 @@
-import { deploymentComplete, secondsAfterStart } from '../facts.ts'
-import { addNode, nodeLost, ownNodeToleration, podOnNode, removeNode, reportPod } from '../node.ts'
+import { deploymentComplete, secondsAfterStart } from '../cluster-states.ts'
+import type { Fixture } from '../fixture.ts'
 import { type ContainerOptions, daemonSet, deployment, imageName, slowStart, template } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
-import type { Stage } from '../stage.ts'
+import { addNode, nodeLost, ownNodeToleration, podOnNode, removeNode, reportPod } from '../simulated-node.ts'
 
 const kubectlWaitsBecause = 'it waits for the pods of nodes that are out of service, too'
 const web = { inputs: { resources: 'daemonset/web' }, kubectl: 'daemonset/web' }
@@ -14,14 +14,14 @@ export const nodes: Scenario[] = [
     ...web,
     kubectlWaitsBecause,
     name: 'node-cordoned',
-    setup: async (stage) => {
-      await addNode(stage)
-      await applyToBoth(stage)
-      await firstPodReady(stage)
+    setup: async (fixture) => {
+      await addNode(fixture)
+      await applyToBoth(fixture)
+      await firstPodReady(fixture)
     },
-    during: async (stage) => {
-      await stage.patch('Node', stage.namespace, { spec: { unschedulable: true } })
-      stage.decide()
+    during: async (fixture) => {
+      await fixture.patch('Node', fixture.namespace, { spec: { unschedulable: true } })
+      fixture.markDecided()
     },
     after: removeNode,
     expect: isReady,
@@ -31,14 +31,14 @@ export const nodes: Scenario[] = [
     ...web,
     kubectlWaitsBecause,
     name: 'node-lost',
-    setup: async (stage) => {
-      await addNode(stage)
-      await applyToBoth(stage)
+    setup: async (fixture) => {
+      await addNode(fixture)
+      await applyToBoth(fixture)
     },
-    during: async (stage) => {
-      await firstPodReady(stage)
-      await nodeLost(stage)
-      stage.decide()
+    during: async (fixture) => {
+      await firstPodReady(fixture)
+      await nodeLost(fixture)
+      fixture.markDecided()
     },
     after: removeNode,
     expect: isReady,
@@ -48,14 +48,14 @@ export const nodes: Scenario[] = [
     ...web,
     kubectlWaitsBecause,
     name: 'node-joined',
-    setup: (stage) => applyToBoth(stage, { script: slowStart(8) }),
-    during: async (stage) => {
-      await stage.runningPod(imageName('v1'))
-      await stage.pass(1)
-      await addNode(stage)
-      await podOnNode(stage)
-      await firstPodReady(stage)
-      stage.decide()
+    setup: (fixture) => applyToBoth(fixture, { script: slowStart(8) }),
+    during: async (fixture) => {
+      await fixture.runningPod(imageName('v1'))
+      await fixture.wait(1)
+      await addNode(fixture)
+      await podOnNode(fixture)
+      await firstPodReady(fixture)
+      fixture.markDecided()
     },
     after: removeNode,
     expect: isReady,
@@ -65,15 +65,15 @@ export const nodes: Scenario[] = [
     ...web,
     kubectlWaitsBecause,
     name: 'node-gone',
-    setup: async (stage) => {
-      await addNode(stage)
-      await applyToBoth(stage)
-      await firstPodReady(stage)
+    setup: async (fixture) => {
+      await addNode(fixture)
+      await applyToBoth(fixture)
+      await firstPodReady(fixture)
     },
-    during: async (stage) => {
-      await stage.pass(2)
-      await removeNode(stage)
-      stage.decide()
+    during: async (fixture) => {
+      await fixture.wait(2)
+      await removeNode(fixture)
+      fixture.markDecided()
     },
     after: removeNode,
     expect: isReady,
@@ -83,10 +83,10 @@ export const nodes: Scenario[] = [
     name: 'node-lost-with-a-pod',
     inputs: { resources: 'deployment/web' },
     kubectl: 'deployment/web',
-    setup: async (stage) => {
-      await addNode(stage)
-      await stage.apply(deployment('web', {}, template('web', {}, onePodANode(stage))))
-      await reportPod(stage, await podOnNode(stage), false)
+    setup: async (fixture) => {
+      await addNode(fixture)
+      await fixture.apply(deployment('web', {}, template('web', {}, onePodANode(fixture))))
+      await reportPod(fixture, await podOnNode(fixture), false)
     },
     after: removeNode,
     expect: isReady,
@@ -98,13 +98,13 @@ export const nodes: Scenario[] = [
     // The controller counts the lost node's pod as unavailable, and so updates no other one.
     name: 'node-lost-blocks-an-update',
     inputs: { ...web.inputs, 'stall-timeout': '20s' },
-    setup: async (stage) => {
-      await addNode(stage)
-      await applyToBoth(stage)
-      await reportPod(stage, await podOnNode(stage), true)
-      await firstPodReady(stage)
-      await nodeLost(stage)
-      await applyToBoth(stage, { image: 'v2' })
+    setup: async (fixture) => {
+      await addNode(fixture)
+      await applyToBoth(fixture)
+      await reportPod(fixture, await podOnNode(fixture), true)
+      await firstPodReady(fixture)
+      await nodeLost(fixture)
+      await applyToBoth(fixture, { image: 'v2' })
     },
     after: removeNode,
     expect: { outcome: 'stalled', reason: 'pod-stuck' },
@@ -113,20 +113,20 @@ export const nodes: Scenario[] = [
   },
 ]
 
-/** A DaemonSet whose pods go on the stage's own node, too. */
-function applyToBoth(stage: Stage, options: ContainerOptions = {}): Promise<void> {
-  return stage.apply(daemonSet('web', {}, template('web', options, { tolerations: [ownNodeToleration(stage)] })))
+/** A DaemonSet whose pods go on the fixture's own node, too. */
+function applyToBoth(fixture: Fixture, options: ContainerOptions = {}): Promise<void> {
+  return fixture.apply(daemonSet('web', {}, template('web', options, { tolerations: [ownNodeToleration(fixture)] })))
 }
 
-function firstPodReady(stage: Stage): Promise<unknown> {
-  return stage.until('a pod is ready', (view) => view.get('DaemonSet', 'web')?.['status']?.numberReady)
+function firstPodReady(fixture: Fixture): Promise<unknown> {
+  return fixture.until('a pod is ready', (informer) => informer.get('DaemonSet', 'web')?.['status']?.numberReady)
 }
 
-/** One pod on a node with a kubelet and one on the stage's own, which is left a second after it is lost. */
-function onePodANode(stage: Stage): object {
+/** One pod on a node with a kubelet and one on the fixture's own, which is left a second after it is lost. */
+function onePodANode(fixture: Fixture): object {
   return {
     tolerations: [
-      ownNodeToleration(stage),
+      ownNodeToleration(fixture),
       { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 1 },
     ],
     topologySpreadConstraints: [

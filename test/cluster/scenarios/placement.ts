@@ -1,9 +1,9 @@
 import { ApiError, type KubeObject } from '../api.ts'
-import { deploymentComplete, isComplete, secondsAfterStart } from '../facts.ts'
-import { addNode, ownNodeToleration, playedLabel, removeNode, reportEviction } from '../node.ts'
+import { deploymentComplete, isComplete, secondsAfterStart } from '../cluster-states.ts'
+import type { Fixture } from '../fixture.ts'
 import { deployment, imageName, plain, slowStart, template } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
-import type { Stage } from '../stage.ts'
+import { addNode, ownNodeToleration, removeNode, reportEviction, simulatedLabel } from '../simulated-node.ts'
 
 const web = { inputs: { resources: 'deployment/web' }, kubectl: 'deployment/web' }
 const slowly = { ...web, inputs: { ...web.inputs, 'stall-timeout': '5s' }, takesSeconds: 8 }
@@ -13,16 +13,16 @@ export const placement: Scenario[] = [
   {
     ...slowly,
     name: 'unschedulable-selector',
-    setup: (stage) => stage.apply(deployment('web', {}, template('web', {}, { nodeSelector: { disk: 'ssd' } }))),
+    setup: (fixture) => fixture.apply(deployment('web', {}, template('web', {}, { nodeSelector: { disk: 'ssd' } }))),
     expect: { outcome: 'stalled', reason: 'unschedulable' },
     decidedBy: secondsAfterStart(5),
   },
   {
     ...slowly,
     name: 'unschedulable-taint',
-    setup: async (stage) => {
-      await addNode(stage)
-      await stage.apply(deployment('web', {}, template('web', {}, { nodeSelector: { pool: stage.namespace } })))
+    setup: async (fixture) => {
+      await addNode(fixture)
+      await fixture.apply(deployment('web', {}, template('web', {}, { nodeSelector: { pool: fixture.namespace } })))
     },
     after: removeNode,
     expect: { outcome: 'stalled', reason: 'unschedulable' },
@@ -33,18 +33,20 @@ export const placement: Scenario[] = [
   {
     ...slowly,
     name: 'unschedulable-cpu',
-    setup: (stage) => stage.apply(deployment('web', { resources: { requests: { cpu: '900' } } })),
+    setup: (fixture) => fixture.apply(deployment('web', { resources: { requests: { cpu: '900' } } })),
     expect: { outcome: 'stalled', reason: 'unschedulable' },
     decidedBy: secondsAfterStart(5),
   },
   {
     ...slowly,
     name: 'pod-waits-for-its-claim',
-    setup: async (stage) => {
+    setup: async (fixture) => {
       const resources = { requests: { storage: '1Gi' } }
-      await stage.apply(plain('PersistentVolumeClaim', 'data', { spec: { accessModes: ['ReadWriteOnce'], resources } }))
+      await fixture.apply(
+        plain('PersistentVolumeClaim', 'data', { spec: { accessModes: ['ReadWriteOnce'], resources } }),
+      )
       const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }]
-      await stage.apply(deployment('web', {}, template('web', {}, { volumes })))
+      await fixture.apply(deployment('web', {}, template('web', {}, { volumes })))
     },
     expect: { outcome: 'stalled', reason: 'unschedulable' },
     decidedBy: secondsAfterStart(5),
@@ -56,8 +58,8 @@ export const placement: Scenario[] = [
   {
     ...slowly,
     name: 'readiness-gate-not-opened',
-    setup: (stage) =>
-      stage.apply(
+    setup: (fixture) =>
+      fixture.apply(
         deployment('web', {}, template('web', {}, { readinessGates: [{ conditionType: 'example.com/lb' }] })),
       ),
     expect: { outcome: 'stalled', reason: 'readiness-gate-pending' },
@@ -66,9 +68,9 @@ export const placement: Scenario[] = [
   {
     ...slowly,
     name: 'grpc-probe-on-a-wrong-port',
-    setup: (stage) => {
+    setup: (fixture) => {
       const readinessProbe = { grpc: { port: 5999 }, periodSeconds: 1, failureThreshold: 1 }
-      return stage.apply(deployment('web', { readiness: 'none', readinessProbe }))
+      return fixture.apply(deployment('web', { readiness: 'none', readinessProbe }))
     },
     expect: { outcome: 'stalled', reason: 'readiness-failing' },
     decidedBy: secondsAfterStart(5),
@@ -78,10 +80,10 @@ export const placement: Scenario[] = [
   {
     ...slowly,
     name: 'quota',
-    setup: async (stage) => {
-      await stage.apply(plain('ResourceQuota', 'small', { spec: { hard: { pods: '1' } } }))
-      await stage.until('the quota counts', (view) => view.get('ResourceQuota', 'small')?.['status']?.hard)
-      await stage.apply(deployment('web'))
+    setup: async (fixture) => {
+      await fixture.apply(plain('ResourceQuota', 'small', { spec: { hard: { pods: '1' } } }))
+      await fixture.until('the quota counts', (informer) => informer.get('ResourceQuota', 'small')?.['status']?.hard)
+      await fixture.apply(deployment('web'))
     },
     expect: { outcome: 'stalled', reason: 'quota-exceeded' },
     decidedBy: secondsAfterStart(5),
@@ -89,10 +91,10 @@ export const placement: Scenario[] = [
   {
     ...web,
     name: 'service-account-late',
-    setup: (stage) => stage.apply(deployment('web', {}, template('web', {}, { serviceAccountName: 'deployer' }))),
-    during: async (stage) => {
-      await stage.pass(20)
-      await stage.apply(plain('ServiceAccount', 'deployer'))
+    setup: (fixture) => fixture.apply(deployment('web', {}, template('web', {}, { serviceAccountName: 'deployer' }))),
+    during: async (fixture) => {
+      await fixture.wait(20)
+      await fixture.apply(plain('ServiceAccount', 'deployer'))
     },
     expect: { outcome: 'ready', reason: '' },
     decidedBy: deploymentComplete('web'),
@@ -102,11 +104,11 @@ export const placement: Scenario[] = [
     ...slowly,
     // The old pod holds the port until a new one is ready, and there is no second node.
     name: 'host-port-taken',
-    setup: async (stage) => {
+    setup: async (fixture) => {
       const spec = { replicas: 1, strategy: { rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } } }
       const ports = [{ containerPort: 8080, hostPort: 5997 }]
-      await stage.rollOut(deployment('web', { ports }, spec))
-      await stage.apply(deployment('web', { ports, image: 'v2' }, spec))
+      await fixture.rollOut(deployment('web', { ports }, spec))
+      await fixture.apply(deployment('web', { ports, image: 'v2' }, spec))
     },
     expect: { outcome: 'stalled', reason: 'unschedulable' },
     decidedBy: secondsAfterStart(5),
@@ -114,21 +116,21 @@ export const placement: Scenario[] = [
   {
     ...web,
     name: 'preempted',
-    setup: async (stage) => {
-      await addSlots(stage, 2)
-      await stage.apply(priorityClass(stage, 'low', 1), priorityClass(stage, 'high', 1000))
-      await stage.apply(prioritised(stage, 'web', 'low', 8))
+    setup: async (fixture) => {
+      await addSlots(fixture, 2)
+      await fixture.apply(priorityClass(fixture, 'low', 1), priorityClass(fixture, 'high', 1000))
+      await fixture.apply(prioritised(fixture, 'web', 'low', 8))
     },
-    during: async (stage) => {
-      await stage.runningPod(imageName('v1'))
-      await stage.apply(prioritised(stage, 'urgent', 'high', 0, { replicas: 1 }))
-      await stage.until('the urgent pod is ready', (view) => isComplete(view.get('Deployment', 'urgent')))
-      await stage.pass(3)
-      await stage.delete('Deployment', 'urgent')
+    during: async (fixture) => {
+      await fixture.runningPod(imageName('v1'))
+      await fixture.apply(prioritised(fixture, 'urgent', 'high', 0, { replicas: 1 }))
+      await fixture.until('the urgent pod is ready', (informer) => isComplete(informer.get('Deployment', 'urgent')))
+      await fixture.wait(3)
+      await fixture.delete('Deployment', 'urgent')
     },
-    after: async (stage) => {
-      await removeSlots(stage)
-      for (const level of ['low', 'high']) await stage.remove('PriorityClass', `${stage.namespace}-${level}`)
+    after: async (fixture) => {
+      await removeSlots(fixture)
+      for (const level of ['low', 'high']) await fixture.remove('PriorityClass', `${fixture.namespace}-${level}`)
     },
     expect: { outcome: 'ready', reason: '' },
     decidedBy: deploymentComplete('web'),
@@ -139,20 +141,22 @@ export const placement: Scenario[] = [
     // One pod after the other, as from a node that is short of memory.
     name: 'evicted-again-and-again',
     inputs: { ...web.inputs, 'stall-timeout': '20s' },
-    setup: async (stage) => {
-      await addNode(stage)
-      const place = { nodeSelector: { pool: stage.namespace }, tolerations: [ownNodeToleration(stage)] }
-      await stage.apply(deployment('web', {}, { replicas: 1, ...template('web', {}, place) }))
+    setup: async (fixture) => {
+      await addNode(fixture)
+      const place = { nodeSelector: { pool: fixture.namespace }, tolerations: [ownNodeToleration(fixture)] }
+      await fixture.apply(deployment('web', {}, { replicas: 1, ...template('web', {}, place) }))
     },
-    during: async (stage) => {
+    during: async (fixture) => {
       for (let count = 0; count < 4; count++) {
-        const pod = await stage.until('the next pod', (view) =>
-          view.all('Pod').find(({ spec, status }) => spec.nodeName === stage.namespace && status.phase === 'Pending'),
+        const pod = await fixture.until('the next pod', (informer) =>
+          informer
+            .all('Pod')
+            .find(({ spec, status }) => spec.nodeName === fixture.namespace && status.phase === 'Pending'),
         )
-        await stage.pass(1)
+        await fixture.wait(1)
         const { name } = pod.metadata
-        await reportEviction(stage, name)
-        await stage.until('the pod has ended', (view) => view.get('Pod', name)?.['status'].phase === 'Failed')
+        await reportEviction(fixture, name)
+        await fixture.until('the pod has ended', (informer) => informer.get('Pod', name)?.['status'].phase === 'Failed')
       }
     },
     after: removeNode,
@@ -167,23 +171,23 @@ export const placement: Scenario[] = [
   {
     ...web,
     name: 'evicted',
-    setup: async (stage) => {
-      await stage.rollOut(deployment('web'))
+    setup: async (fixture) => {
+      await fixture.rollOut(deployment('web'))
       const budget = { selector: { matchLabels: { app: 'web' } }, minAvailable: 2 }
-      await stage.apply({
+      await fixture.apply({
         apiVersion: 'policy/v1',
         kind: 'PodDisruptionBudget',
         metadata: { name: 'web' },
         spec: budget,
       })
-      await stage.apply(deployment('web', { image: 'v2', script: slowStart(6) }))
+      await fixture.apply(deployment('web', { image: 'v2', script: slowStart(6) }))
     },
-    during: async (stage) => {
-      const { metadata } = await stage.runningPod(imageName('v2'))
-      const old = stage.view.all('Pod').find(({ spec }) => spec.containers[0].image === imageName('v1'))
-      if (await isEvicted(stage, old?.metadata.name ?? '')) throw new Error('the budget let an old pod go')
-      await stage.delete('PodDisruptionBudget', 'web')
-      if (!(await isEvicted(stage, metadata.name))) throw new Error('the new pod was not evicted')
+    during: async (fixture) => {
+      const { metadata } = await fixture.runningPod(imageName('v2'))
+      const old = fixture.informer.all('Pod').find(({ spec }) => spec.containers[0].image === imageName('v1'))
+      if (await isEvicted(fixture, old?.metadata.name ?? '')) throw new Error('the budget let an old pod go')
+      await fixture.delete('PodDisruptionBudget', 'web')
+      if (!(await isEvicted(fixture, metadata.name))) throw new Error('the new pod was not evicted')
     },
     expect: { outcome: 'ready', reason: '' },
     decidedBy: deploymentComplete('web'),
@@ -191,27 +195,27 @@ export const placement: Scenario[] = [
   },
 ]
 
-/** A resource that only the stage's own pods ask for, so that nobody else is in their way. */
-const slotsOf = ({ namespace }: Stage) => `tests.example.com/${namespace}`
+/** A resource that only the fixture's own pods ask for, so that nobody else is in their way. */
+const slotsOf = ({ namespace }: Fixture) => `tests.example.com/${namespace}`
 
 /** Gives a node with a kubelet so many slots: https://kubernetes.io/docs/tasks/administer-cluster/extended-resource-node/ */
-async function addSlots(stage: Stage, count: number): Promise<void> {
-  const slots = { [slotsOf(stage)]: `${count}` }
-  await stage.api.patch(await statusOfRealNode(stage), { status: { capacity: slots, allocatable: slots } })
+async function addSlots(fixture: Fixture, count: number): Promise<void> {
+  const slots = { [slotsOf(fixture)]: `${count}` }
+  await fixture.api.patch(await statusOfRealNode(fixture), { status: { capacity: slots, allocatable: slots } })
 }
 
-async function removeSlots(stage: Stage): Promise<void> {
-  const gone = { [slotsOf(stage)]: null }
-  await stage.api.patch(await statusOfRealNode(stage), { status: { capacity: gone, allocatable: gone } })
+async function removeSlots(fixture: Fixture): Promise<void> {
+  const gone = { [slotsOf(fixture)]: null }
+  await fixture.api.patch(await statusOfRealNode(fixture), { status: { capacity: gone, allocatable: gone } })
 }
 
-async function statusOfRealNode(stage: Stage): Promise<string> {
-  const real = (await stage.api.list('/api/v1/nodes')).filter(({ metadata }) => !metadata.labels?.[playedLabel])
+async function statusOfRealNode(fixture: Fixture): Promise<string> {
+  const real = (await fixture.api.list('/api/v1/nodes')).filter(({ metadata }) => !metadata.labels?.[simulatedLabel])
   const [first] = real.map(({ metadata }) => metadata.name).sort()
-  return `${stage.path('Node', first ?? '')}/status`
+  return `${fixture.path('Node', first ?? '')}/status`
 }
 
-function priorityClass({ namespace }: Stage, level: string, value: number): KubeObject {
+function priorityClass({ namespace }: Fixture, level: string, value: number): KubeObject {
   return {
     apiVersion: 'scheduling.k8s.io/v1',
     kind: 'PriorityClass',
@@ -221,17 +225,23 @@ function priorityClass({ namespace }: Stage, level: string, value: number): Kube
 }
 
 /** A Deployment whose pods take a slot each. */
-function prioritised(stage: Stage, name: string, level: string, startSeconds: number, spec: object = {}): KubeObject {
-  const resources = { limits: { [slotsOf(stage)]: '1' } }
-  const pods = { priorityClassName: `${stage.namespace}-${level}` }
+function prioritised(
+  fixture: Fixture,
+  name: string,
+  level: string,
+  startSeconds: number,
+  spec: object = {},
+): KubeObject {
+  const resources = { limits: { [slotsOf(fixture)]: '1' } }
+  const pods = { priorityClassName: `${fixture.namespace}-${level}` }
   return deployment(name, {}, { ...template(name, { resources, script: slowStart(startSeconds) }, pods), ...spec })
 }
 
 /** Whether the API server lets a pod be evicted, as a drain asks it. */
-async function isEvicted(stage: Stage, name: string): Promise<boolean> {
+async function isEvicted(fixture: Fixture, name: string): Promise<boolean> {
   const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name } }
   try {
-    await stage.api.create(`${stage.path('Pod', name)}/eviction`, eviction)
+    await fixture.api.create(`${fixture.path('Pod', name)}/eviction`, eviction)
     return true
   } catch (error) {
     if (error instanceof ApiError && error.status === 429) return false

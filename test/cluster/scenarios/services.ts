@@ -1,8 +1,8 @@
 import type { KubeObject } from '../api.ts'
-import { deploymentComplete, secondsAfterStart } from '../facts.ts'
+import { deploymentComplete, secondsAfterStart } from '../cluster-states.ts'
+import type { Fixture } from '../fixture.ts'
 import { autoscaler, deployment, plain, pod, service, template } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
-import type { Stage } from '../stage.ts'
 
 const web = { inputs: { resources: 'service/web', 'stall-timeout': '5s' }, takesSeconds: 8 }
 const isStalled = (reason: string) => ({ expect: { outcome: 'stalled', reason }, decidedBy: secondsAfterStart(5) })
@@ -13,34 +13,34 @@ export const services: Scenario[] = [
     ...web,
     ...isStalled('no-endpoints'),
     name: 'service-without-ready-pods',
-    setup: (stage) => stage.apply(deployment('web', { readiness: 'never' }), service('web')),
+    setup: (fixture) => fixture.apply(deployment('web', { readiness: 'never' }), service('web')),
   },
   {
     ...web,
     ...isStalled('selector-matches-nothing'),
     name: 'service-selects-nothing',
-    setup: async (stage) => {
-      await stage.rollOut(deployment('web'))
-      await stage.apply(service('web', { selector: { app: 'wbe' } }))
+    setup: async (fixture) => {
+      await fixture.rollOut(deployment('web'))
+      await fixture.apply(service('web', { selector: { app: 'wbe' } }))
     },
   },
   {
     ...web,
     ...isStalled('no-endpoints'),
     name: 'service-port-missing',
-    setup: async (stage) => {
-      await stage.rollOut(deployment('web'))
-      await stage.apply(service('web', { ports: [{ port: 80, targetPort: 'http' }] }))
+    setup: async (fixture) => {
+      await fixture.rollOut(deployment('web'))
+      await fixture.apply(service('web', { ports: [{ port: 80, targetPort: 'http' }] }))
     },
   },
   {
     ...web,
     ...isStalled('no-endpoints'),
     name: 'service-with-a-crashing-pod-and-no-replicas',
-    setup: async (stage) => {
-      await stage.apply(deployment('web', {}, { replicas: 0 }), service('web'))
+    setup: async (fixture) => {
+      await fixture.apply(deployment('web', {}, { replicas: 0 }), service('web'))
       const crashing = pod('other', { script: 'exit 3', readiness: 'none' })
-      await stage.apply({ ...crashing, metadata: { ...crashing.metadata, labels: { app: 'web' } } })
+      await fixture.apply({ ...crashing, metadata: { ...crashing.metadata, labels: { app: 'web' } } })
     },
   },
   {
@@ -48,7 +48,8 @@ export const services: Scenario[] = [
     ...web,
     name: 'service-before-a-crash-loop',
     inputs: { resources: 'service/web', 'stall-timeout': '24s' },
-    setup: (stage) => stage.apply(deployment('web', { script: 'sleep 2; exit 3', readiness: 'none' }), service('web')),
+    setup: (fixture) =>
+      fixture.apply(deployment('web', { script: 'sleep 2; exit 3', readiness: 'none' }), service('web')),
     expect: { outcome: 'stalled', reason: 'no-endpoints' },
     decidedBy: secondsAfterStart(24),
     withinSeconds: 30,
@@ -57,7 +58,7 @@ export const services: Scenario[] = [
   {
     ...web,
     name: 'service-of-an-idle-deployment',
-    setup: (stage) => stage.apply(deployment('web', {}, { replicas: 0 }), service('web')),
+    setup: (fixture) => fixture.apply(deployment('web', {}, { replicas: 0 }), service('web')),
     expect: { outcome: 'ready', reason: '' },
     decidedBy: secondsAfterStart(0),
     takesSeconds: 3,
@@ -66,25 +67,25 @@ export const services: Scenario[] = [
     ...isStalled('claim-pending'),
     name: 'claim-pending',
     inputs: { resources: 'persistentvolumeclaim/data', 'stall-timeout': '5s' },
-    setup: (stage) => {
+    setup: (fixture) => {
       const resources = { requests: { storage: '1Gi' } }
       const spec = { accessModes: ['ReadWriteOnce'], storageClassName: 'no-such-class', resources }
-      return stage.apply(plain('PersistentVolumeClaim', 'data', { spec }))
+      return fixture.apply(plain('PersistentVolumeClaim', 'data', { spec }))
     },
     takesSeconds: 8,
   },
   {
     name: 'claim-bound-for-its-consumer',
     inputs: { resources: 'persistentvolumeclaim/data\npersistentvolumeclaim/spare\ndeployment/web' },
-    setup: async (stage) => {
-      await stage.apply(waitingClass(stage), volume(stage), claim(stage, 'data'), claim(stage, 'spare'))
+    setup: async (fixture) => {
+      await fixture.apply(waitingClass(fixture), volume(fixture), claim(fixture, 'data'), claim(fixture, 'spare'))
       const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }]
       const volumeMounts = [{ name: 'data', mountPath: '/data', readOnly: true }]
-      await stage.apply(deployment('web', {}, template('web', { volumeMounts }, { volumes })))
+      await fixture.apply(deployment('web', {}, template('web', { volumeMounts }, { volumes })))
     },
-    after: async (stage) => {
-      await stage.remove('PersistentVolume', stage.namespace)
-      await stage.remove('StorageClass', stage.namespace)
+    after: async (fixture) => {
+      await fixture.remove('PersistentVolume', fixture.namespace)
+      await fixture.remove('StorageClass', fixture.namespace)
     },
     kubectl: 'deployment/web',
     expect: { outcome: 'ready', reason: '' },
@@ -94,9 +95,9 @@ export const services: Scenario[] = [
   {
     name: 'autoscaler-without-metrics',
     inputs: { resources: 'horizontalpodautoscaler/web', 'stall-timeout': '25s' },
-    setup: async (stage) => {
-      await stage.rollOut(deployment('web', { resources: { requests: { cpu: '10m' } } }))
-      await stage.apply(autoscaler('web'))
+    setup: async (fixture) => {
+      await fixture.rollOut(deployment('web', { resources: { requests: { cpu: '10m' } } }))
+      await fixture.apply(autoscaler('web'))
     },
     expect: { outcome: 'stalled', reason: 'condition-false' },
     decidedBy: secondsAfterStart(25),
@@ -107,13 +108,13 @@ export const services: Scenario[] = [
     // Its conditions of before the change are fine, and stand until its controller comes by.
     name: 'autoscaler-changed-to-a-missing-target',
     inputs: { resources: 'horizontalpodautoscaler/web', 'stall-timeout': '25s' },
-    setup: async (stage) => {
-      await stage.apply(deployment('web', {}, { replicas: 0 }), autoscaler('web'))
+    setup: async (fixture) => {
+      await fixture.apply(deployment('web', {}, { replicas: 0 }), autoscaler('web'))
       // One sync period of its controller, and a little more.
-      await stage.pass(18)
+      await fixture.wait(18)
       const { spec, ...rest } = autoscaler('web')
       const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'nope' }
-      await stage.apply({ ...rest, spec: { ...(spec as object), scaleTargetRef } })
+      await fixture.apply({ ...rest, spec: { ...(spec as object), scaleTargetRef } })
     },
     expect: { outcome: 'stalled', reason: 'condition-false' },
     decidedBy: secondsAfterStart(25),
@@ -123,7 +124,7 @@ export const services: Scenario[] = [
 ]
 
 /** A class of volumes that are bound once a pod asks for them. */
-function waitingClass({ namespace }: Stage): KubeObject {
+function waitingClass({ namespace }: Fixture): KubeObject {
   return {
     apiVersion: 'storage.k8s.io/v1',
     kind: 'StorageClass',
@@ -134,7 +135,7 @@ function waitingClass({ namespace }: Stage): KubeObject {
 }
 
 /** A folder of the node as a volume. */
-function volume({ namespace }: Stage): KubeObject {
+function volume({ namespace }: Fixture): KubeObject {
   const hostPath = { path: '/tmp', type: 'Directory' }
   const accessModes = ['ReadWriteOnce']
   return plain('PersistentVolume', namespace, {
@@ -142,7 +143,7 @@ function volume({ namespace }: Stage): KubeObject {
   })
 }
 
-function claim({ namespace }: Stage, name: string): KubeObject {
+function claim({ namespace }: Fixture, name: string): KubeObject {
   const resources = { requests: { storage: '1Gi' } }
   return plain('PersistentVolumeClaim', name, {
     spec: { accessModes: ['ReadWriteOnce'], storageClassName: namespace, resources },

@@ -1,4 +1,4 @@
-import { secondsAfterStart } from '../facts.ts'
+import { secondsAfterStart } from '../cluster-states.ts'
 import { withToken } from '../kubeconfig.ts'
 import { deployment, imageName } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
@@ -8,11 +8,11 @@ export const shell: Scenario[] = [
   {
     name: 'cancelled',
     inputs: { resources: 'deployment/web' },
-    setup: (stage) => stage.apply(deployment('web', { readiness: 'never' })),
-    during: async (stage) => {
-      await stage.runningPod(imageName('v1'))
-      stage.signal('SIGINT')
-      stage.decide()
+    setup: (fixture) => fixture.apply(deployment('web', { readiness: 'never' })),
+    during: async (fixture) => {
+      await fixture.runningPod(imageName('v1'))
+      fixture.signal('SIGINT')
+      fixture.markDecided()
     },
     expect: { outcome: 'cancelled', reason: 'cancelled' },
     withinSeconds: 5,
@@ -22,7 +22,7 @@ export const shell: Scenario[] = [
     name: 'wrong-token',
     inputs: { resources: 'deployment/web' },
     kubeconfig: (content) => withToken(content, 'not-the-one'),
-    setup: (stage) => stage.apply(deployment('web')),
+    setup: (fixture) => fixture.apply(deployment('web')),
     expect: { outcome: 'misconfigured' },
     decidedBy: secondsAfterStart(0),
     takesSeconds: 3,

@@ -1,4 +1,4 @@
-import { conditionTrue, containerDied, deploymentComplete } from '../facts.ts'
+import { conditionTrue, containerDied, deploymentComplete } from '../cluster-states.ts'
 import { type ContainerOptions, container, deployment, job, template } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 
@@ -10,7 +10,7 @@ export const sidecars: Scenario[] = [
   {
     ...web,
     name: 'sidecar-crashes',
-    setup: (stage) => stage.apply(deployment('web', {}, withSidecar({ script: 'echo no certificate; exit 3' }))),
+    setup: (fixture) => fixture.apply(deployment('web', {}, withSidecar({ script: 'echo no certificate; exit 3' }))),
     expect: { outcome: 'failed', reason: 'crash-loop' },
     decidedBy: containerDied(3),
     takesSeconds: 35,
@@ -22,10 +22,10 @@ export const sidecars: Scenario[] = [
   {
     ...web,
     name: 'sidecar-starts-slowly',
-    setup: (stage) => {
+    setup: (fixture) => {
       const startupProbe = { exec: { command: ['test', '-e', '/up'] }, periodSeconds: 1, failureThreshold: 30 }
       const script = 'sleep 8; touch /up; exec sleep infinity'
-      return stage.apply(deployment('web', {}, withSidecar({ script, startupProbe })))
+      return fixture.apply(deployment('web', {}, withSidecar({ script, startupProbe })))
     },
     expect: isReady,
     decidedBy: deploymentComplete('web'),
@@ -34,8 +34,8 @@ export const sidecars: Scenario[] = [
   {
     name: 'job-with-a-sidecar',
     inputs: { resources: 'job/migrate' },
-    setup: (stage) =>
-      stage.apply(job('migrate', 'sleep 2', {}, { initContainers: [sidecar({ script: 'exec sleep infinity' })] })),
+    setup: (fixture) =>
+      fixture.apply(job('migrate', 'sleep 2', {}, { initContainers: [sidecar({ script: 'exec sleep infinity' })] })),
     expect: isReady,
     decidedBy: conditionTrue('Job', 'migrate', 'Complete'),
     takesSeconds: 8,
@@ -43,8 +43,8 @@ export const sidecars: Scenario[] = [
   {
     name: 'job-with-a-sidecar-fails',
     inputs: { resources: 'job/migrate' },
-    setup: (stage) =>
-      stage.apply(
+    setup: (fixture) =>
+      fixture.apply(
         job(
           'migrate',
           'sleep 1; echo no such table; exit 3',

@@ -1,4 +1,4 @@
-import { containerDied } from '../facts.ts'
+import { containerDied } from '../cluster-states.ts'
 import { container, daemonSet, deployment, statefulSet, template } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 
@@ -10,15 +10,15 @@ export const deaths: Scenario[] = [
   {
     ...web,
     name: 'crash-loop-with-probe',
-    setup: (stage) => stage.apply(deployment('web', dies)),
+    setup: (fixture) => fixture.apply(deployment('web', dies)),
     expect: { outcome: 'failed', reason: 'crash-loop' },
     decidedBy: containerDied(3),
   },
   {
     ...web,
     name: 'out-of-memory',
-    setup: (stage) =>
-      stage.apply(
+    setup: (fixture) =>
+      fixture.apply(
         deployment('web', {
           script: 'sleep 1; tail /dev/zero',
           readiness: 'none',
@@ -31,23 +31,23 @@ export const deaths: Scenario[] = [
   {
     ...web,
     name: 'command-missing',
-    setup: (stage) => stage.apply(deployment('web', { command: ['/no/such/program'] })),
+    setup: (fixture) => fixture.apply(deployment('web', { command: ['/no/such/program'] })),
     expect: { outcome: 'failed', reason: 'bad-command' },
     decidedBy: containerDied(3),
   },
   {
     ...web,
     name: 'command-missing-in-shell',
-    setup: (stage) => stage.apply(deployment('web', { script: 'no-such-program', readiness: 'none' })),
+    setup: (fixture) => fixture.apply(deployment('web', { script: 'no-such-program', readiness: 'none' })),
     expect: { outcome: 'failed', reason: 'bad-command' },
     decidedBy: containerDied(3),
   },
   {
     ...web,
     name: 'init-container-crash',
-    setup: (stage) => {
+    setup: (fixture) => {
       const init = { ...container({ script: 'exit 4', readiness: 'none' }), name: 'migrate' }
-      return stage.apply(deployment('web', {}, template('web', {}, { initContainers: [init] })))
+      return fixture.apply(deployment('web', {}, template('web', {}, { initContainers: [init] })))
     },
     expect: { outcome: 'failed', reason: 'init-container-failed' },
     decidedBy: containerDied(3),
@@ -55,9 +55,9 @@ export const deaths: Scenario[] = [
   {
     ...web,
     name: 'liveness-kills',
-    setup: (stage) => {
+    setup: (fixture) => {
       const livenessProbe = { exec: { command: ['false'] }, periodSeconds: 2, failureThreshold: 2 }
-      return stage.apply(deployment('web', { readiness: 'none', livenessProbe }))
+      return fixture.apply(deployment('web', { readiness: 'none', livenessProbe }))
     },
     expect: { outcome: 'failed', reason: 'liveness-failing' },
     decidedBy: containerDied(3),
@@ -66,8 +66,8 @@ export const deaths: Scenario[] = [
     ...web,
     // Each instance outlives the settle time, and none is ready for as long as the Deployment asks for.
     name: 'crash-within-min-ready-seconds',
-    setup: (stage) =>
-      stage.apply(deployment('web', { script: 'sleep 13; exit 3', readiness: 'none' }, { minReadySeconds: 40 })),
+    setup: (fixture) =>
+      fixture.apply(deployment('web', { script: 'sleep 13; exit 3', readiness: 'none' }, { minReadySeconds: 40 })),
     expect: { outcome: 'failed', reason: 'crash-loop' },
     decidedBy: containerDied(3),
     takesSeconds: 60,
@@ -75,9 +75,9 @@ export const deaths: Scenario[] = [
   {
     ...web,
     name: 'startup-probe-kills',
-    setup: (stage) => {
+    setup: (fixture) => {
       const startupProbe = { exec: { command: ['false'] }, periodSeconds: 1, failureThreshold: 2 }
-      return stage.apply(deployment('web', { startupProbe }))
+      return fixture.apply(deployment('web', { startupProbe }))
     },
     expect: { outcome: 'failed', reason: 'startup-failing' },
     decidedBy: containerDied(3),
@@ -86,7 +86,7 @@ export const deaths: Scenario[] = [
     name: 'statefulset-crash',
     inputs: { resources: 'statefulset/web' },
     kubectl: 'statefulset/web',
-    setup: (stage) => stage.apply(statefulSet('web', dies)),
+    setup: (fixture) => fixture.apply(statefulSet('web', dies)),
     expect: { outcome: 'failed', reason: 'crash-loop' },
     decidedBy: containerDied(3),
     takesSeconds: 35,
@@ -95,7 +95,7 @@ export const deaths: Scenario[] = [
     name: 'daemonset-crash',
     inputs: { resources: 'daemonset/web' },
     kubectl: 'daemonset/web',
-    setup: (stage) => stage.apply(daemonSet('web', dies)),
+    setup: (fixture) => fixture.apply(daemonSet('web', dies)),
     expect: { outcome: 'failed', reason: 'crash-loop' },
     decidedBy: containerDied(3),
     takesSeconds: 35,

@@ -1,5 +1,5 @@
-import type { ActionRun } from '../action.ts'
-import { conditionTrue, deploymentComplete } from '../facts.ts'
+import type { ActionRun } from '../../support/runner.ts'
+import { conditionTrue, deploymentComplete } from '../cluster-states.ts'
 import { container, deployment, job } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 
@@ -14,8 +14,8 @@ const migration = [
 /** A Job that begins when the action watches it, however long that took to start. */
 function onceWatched(script: string, spec: object = {}, pod: object = {}): Pick<Scenario, 'setup' | 'during'> {
   return {
-    setup: (stage) => stage.apply(job('migrate', script, { suspend: true, ...spec }, pod)),
-    during: async (stage) => void (await stage.patch('Job', 'migrate', { spec: { suspend: false } })),
+    setup: (fixture) => fixture.apply(job('migrate', script, { suspend: true, ...spec }, pod)),
+    during: async (fixture) => void (await fixture.patch('Job', 'migrate', { spec: { suspend: false } })),
   }
 }
 
@@ -74,9 +74,9 @@ export const streamed: Scenario[] = [
   {
     name: 'deployment-logs-live',
     inputs: { resources: 'deployment/web', 'stream-logs': 'deployment/web' },
-    setup: async (stage) => {
-      await stage.rollOut(deployment('web', { script: 'echo of the old revision; exec serve' }))
-      await stage.apply(deployment('web', { image: 'v2', script: 'echo of the new revision; exec serve' }))
+    setup: async (fixture) => {
+      await fixture.rollOut(deployment('web', { script: 'echo of the old revision; exec serve' }))
+      await fixture.apply(deployment('web', { image: 'v2', script: 'echo of the new revision; exec serve' }))
     },
     expect: { outcome: 'ready', reason: '' },
     decidedBy: deploymentComplete('web'),

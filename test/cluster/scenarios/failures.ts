@@ -1,16 +1,23 @@
-import { conditionReason, containerDied, eventSeen, podsReady, pullRefused, secondsAfterStart } from '../facts.ts'
+import {
+  conditionReason,
+  containerDied,
+  eventSeen,
+  podsReady,
+  pullRefused,
+  secondsAfterStart,
+} from '../cluster-states.ts'
+import type { Fixture } from '../fixture.ts'
 import { type ContainerOptions, deployment, imageName, pod } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
-import type { Stage } from '../stage.ts'
 
 const web = { inputs: { resources: 'deployment/web' }, kubectl: 'deployment/web' }
 
 /** A working version runs, and the update to it cannot. */
 const update =
   (options: ContainerOptions, spec: object = {}) =>
-  async (stage: Stage) => {
-    await stage.rollOut(deployment('web'))
-    await stage.apply(deployment('web', options, spec))
+  async (fixture: Fixture) => {
+    await fixture.rollOut(deployment('web'))
+    await fixture.apply(deployment('web', options, spec))
   }
 
 /** Rollouts that only a new apply can mend. */
@@ -27,13 +34,13 @@ export const failing: Scenario[] = [
     // The kubelet reports the new generation before it ends the container of before, which is ready.
     name: 'pod-changed-in-place',
     inputs: { resources: 'pod/web', 'await-change': '30s' },
-    setup: async (stage) => {
-      await stage.apply(pod('web'))
-      await stage.until('it is ready', (view) => podsReady(1)(view))
+    setup: async (fixture) => {
+      await fixture.apply(pod('web'))
+      await fixture.until('it is ready', podsReady(1))
     },
-    during: async (stage) => {
-      await stage.pass(2)
-      await stage.apply(pod('web', { image: 'v9' }))
+    during: async (fixture) => {
+      await fixture.wait(2)
+      await fixture.apply(pod('web', { image: 'v9' }))
     },
     expect: { outcome: 'failed', reason: 'image-not-found' },
     decidedBy: pullRefused('not found', 2),
@@ -51,8 +58,8 @@ export const failing: Scenario[] = [
     ...web,
     name: 'readiness-comes-and-goes',
     inputs: { ...web.inputs, 'stall-timeout': '25s' },
-    setup: (stage) =>
-      stage.apply(
+    setup: (fixture) =>
+      fixture.apply(
         deployment(
           'web',
           {
@@ -104,7 +111,7 @@ export const failing: Scenario[] = [
   {
     name: 'misspelt-name',
     inputs: { resources: 'deployment/wbe', 'milestone-timeouts': 'created=5s' },
-    setup: (stage) => stage.apply(deployment('web')),
+    setup: (fixture) => fixture.apply(deployment('web')),
     expect: { outcome: 'failed', reason: 'not-found' },
     decidedBy: secondsAfterStart(5),
     takesSeconds: 7,
@@ -112,11 +119,11 @@ export const failing: Scenario[] = [
   {
     ...web,
     name: 'deleted',
-    setup: (stage) => stage.apply(deployment('web', { readiness: 'never' })),
-    during: async (stage) => {
-      await stage.runningPod(imageName('v1'))
-      await stage.delete('Deployment', 'web')
-      stage.decide(5)
+    setup: (fixture) => fixture.apply(deployment('web', { readiness: 'never' })),
+    during: async (fixture) => {
+      await fixture.runningPod(imageName('v1'))
+      await fixture.delete('Deployment', 'web')
+      fixture.markDecided(5)
     },
     expect: { outcome: 'failed', reason: 'deleted' },
     takesSeconds: 9,

@@ -1,7 +1,7 @@
-import { containerDied, podsRun, secondsAfterStart, setComplete } from '../facts.ts'
+import { containerDied, podsRun, secondsAfterStart, setComplete } from '../cluster-states.ts'
+import type { Fixture } from '../fixture.ts'
 import { daemonSet, imageName, slowStart, statefulSet } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
-import type { Stage } from '../stage.ts'
 
 const web = { inputs: { resources: 'statefulset/web' }, kubectl: 'statefulset/web' }
 const isReady = { outcome: 'ready', reason: '' }
@@ -11,7 +11,7 @@ export const sets: Scenario[] = [
   {
     ...web,
     name: 'statefulset',
-    setup: (stage) => stage.apply(statefulSet('web', { script: slowStart(2) })),
+    setup: (fixture) => fixture.apply(statefulSet('web', { script: slowStart(2) })),
     expect: isReady,
     decidedBy: setComplete('StatefulSet', 'web', 2),
     takesSeconds: 9,
@@ -19,11 +19,11 @@ export const sets: Scenario[] = [
   {
     ...web,
     name: 'statefulset-partition',
-    setup: async (stage) => {
-      await stage.apply(statefulSet('web'))
-      await stage.until('both pods are ready', (view) => setComplete('StatefulSet', 'web', 2)(view))
+    setup: async (fixture) => {
+      await fixture.apply(statefulSet('web'))
+      await fixture.until('both pods are ready', setComplete('StatefulSet', 'web', 2))
       const updateStrategy = { type: 'RollingUpdate', rollingUpdate: { partition: 1 } }
-      await stage.apply(statefulSet('web', { image: 'v2', script: slowStart(2) }, { updateStrategy }))
+      await fixture.apply(statefulSet('web', { image: 'v2', script: slowStart(2) }, { updateStrategy }))
     },
     expect: isReady,
     decidedBy: setComplete('StatefulSet', 'web', 1),
@@ -33,11 +33,11 @@ export const sets: Scenario[] = [
     ...web,
     name: 'statefulset-on-delete',
     kubectl: '',
-    setup: async (stage) => {
+    setup: async (fixture) => {
       const updateStrategy = { type: 'OnDelete' }
-      await stage.apply(statefulSet('web', {}, { updateStrategy }))
-      await stage.until('both pods are ready', (view) => setComplete('StatefulSet', 'web', 2)(view))
-      await stage.apply(statefulSet('web', { image: 'v2' }, { updateStrategy }))
+      await fixture.apply(statefulSet('web', {}, { updateStrategy }))
+      await fixture.until('both pods are ready', setComplete('StatefulSet', 'web', 2))
+      await fixture.apply(statefulSet('web', { image: 'v2' }, { updateStrategy }))
     },
     expect: isReady,
     decidedBy: setComplete('StatefulSet', 'web', 0),
@@ -48,7 +48,7 @@ export const sets: Scenario[] = [
     name: 'daemonset',
     inputs: { resources: 'daemonset/web' },
     kubectl: 'daemonset/web',
-    setup: (stage) => stage.apply(daemonSet('web', { script: slowStart(2) })),
+    setup: (fixture) => fixture.apply(daemonSet('web', { script: slowStart(2) })),
     expect: isReady,
     decidedBy: setComplete('DaemonSet', 'web', 1),
     takesSeconds: 6,
@@ -56,11 +56,11 @@ export const sets: Scenario[] = [
   {
     name: 'daemonset-on-delete',
     inputs: { resources: 'daemonset/web' },
-    setup: async (stage) => {
+    setup: async (fixture) => {
       const updateStrategy = { type: 'OnDelete' }
-      await stage.apply(daemonSet('web', {}, { updateStrategy }))
-      await stage.until('its pod is ready', (view) => setComplete('DaemonSet', 'web', 1)(view))
-      await stage.apply(daemonSet('web', { image: 'v2' }, { updateStrategy }))
+      await fixture.apply(daemonSet('web', {}, { updateStrategy }))
+      await fixture.until('its pod is ready', setComplete('DaemonSet', 'web', 1))
+      await fixture.apply(daemonSet('web', { image: 'v2' }, { updateStrategy }))
     },
     expect: isReady,
     decidedBy: setComplete('DaemonSet', 'web', 0),
@@ -70,11 +70,11 @@ export const sets: Scenario[] = [
   {
     ...web,
     name: 'statefulset-canary-crashes',
-    setup: async (stage) => {
-      await stage.apply(statefulSet('web'))
-      await stage.until('both pods are ready', (view) => setComplete('StatefulSet', 'web', 2)(view))
+    setup: async (fixture) => {
+      await fixture.apply(statefulSet('web'))
+      await fixture.until('both pods are ready', setComplete('StatefulSet', 'web', 2))
       const updateStrategy = { type: 'RollingUpdate', rollingUpdate: { partition: 1 } }
-      await stage.apply(statefulSet('web', { image: 'v2', script: 'exit 3' }, { updateStrategy }))
+      await fixture.apply(statefulSet('web', { image: 'v2', script: 'exit 3' }, { updateStrategy }))
     },
     expect: { outcome: 'failed', reason: 'crash-loop' },
     decidedBy: containerDied(3),
@@ -84,15 +84,15 @@ export const sets: Scenario[] = [
     // The pods below the partition are of the revision that is gone back to: they are no progress of the undo.
     name: 'statefulset-canary-undone',
     inputs: { ...web.inputs, 'await-change': '30s' },
-    setup: async (stage) => {
-      await stage.apply(canaryOf('v1'))
-      await stage.until('all pods are ready', (view) => setComplete('StatefulSet', 'web', 2)(view))
-      await stage.apply(canaryOf('v2'))
-      await stage.until('the canary is ready', (view) => setComplete('StatefulSet', 'web', 1)(view))
+    setup: async (fixture) => {
+      await fixture.apply(canaryOf('v1'))
+      await fixture.until('all pods are ready', setComplete('StatefulSet', 'web', 2))
+      await fixture.apply(canaryOf('v2'))
+      await fixture.until('the canary is ready', setComplete('StatefulSet', 'web', 1))
     },
-    during: async (stage) => {
-      await stage.pass(2)
-      await stage.apply(canaryOf('v1'))
+    during: async (fixture) => {
+      await fixture.wait(2)
+      await fixture.apply(canaryOf('v1'))
     },
     expect: isReady,
     decidedBy: podsRun(imageName('v1'), 'web-0', 'web-1'),
@@ -102,13 +102,13 @@ export const sets: Scenario[] = [
     // Its controller counts the pods that it is to remove, until it does.
     name: 'statefulset-ordinals-moved',
     inputs: { ...web.inputs, 'await-change': '30s' },
-    setup: async (stage) => {
-      await stage.apply(statefulSet('web', { script: slowStart(3) }))
-      await stage.until('both pods are ready', (view) => setComplete('StatefulSet', 'web', 2)(view))
+    setup: async (fixture) => {
+      await fixture.apply(statefulSet('web', { script: slowStart(3) }))
+      await fixture.until('both pods are ready', setComplete('StatefulSet', 'web', 2))
     },
-    during: async (stage) => {
-      await stage.pass(2)
-      await stage.apply(statefulSet('web', { script: slowStart(3) }, { ordinals: { start: 1 } }))
+    during: async (fixture) => {
+      await fixture.wait(2)
+      await fixture.apply(statefulSet('web', { script: slowStart(3) }, { ordinals: { start: 1 } }))
     },
     expect: isReady,
     decidedBy: podsRun(imageName('v1'), 'web-1', 'web-2'),
@@ -118,9 +118,9 @@ export const sets: Scenario[] = [
     name: 'statefulset-one-of-parallel-crashes',
     inputs: { resources: 'statefulset/web', 'stall-timeout': '20s' },
     kubectl: 'statefulset/web',
-    setup: (stage) => {
+    setup: (fixture) => {
       const script = 'case $HOSTNAME in *-1) echo no peer; exit 3; esac; exec serve'
-      return stage.apply(statefulSet('web', { script }, { podManagementPolicy: 'Parallel' }))
+      return fixture.apply(statefulSet('web', { script }, { podManagementPolicy: 'Parallel' }))
     },
     // A pod of the new revision is well, so the other's crashes do not fail it.
     expect: { outcome: 'stalled', reason: 'crash-loop' },
@@ -131,14 +131,14 @@ export const sets: Scenario[] = [
     name: 'statefulset-pod-held-by-a-finalizer',
     inputs: { resources: 'statefulset/web', 'stall-timeout': '16s' },
     kubectl: 'statefulset/web',
-    setup: async (stage) => {
-      await stage.apply(statefulSet('web'))
-      await stage.until('both pods are ready', (view) => setComplete('StatefulSet', 'web', 2)(view))
-      await stage.patch('Pod', 'web-1', { metadata: { finalizers: ['tests/hold'] } })
-      await stage.apply(statefulSet('web', { image: 'v2' }))
+    setup: async (fixture) => {
+      await fixture.apply(statefulSet('web'))
+      await fixture.until('both pods are ready', setComplete('StatefulSet', 'web', 2))
+      await fixture.patch('Pod', 'web-1', { metadata: { finalizers: ['tests/hold'] } })
+      await fixture.apply(statefulSet('web', { image: 'v2' }))
     },
-    after: async (stage) => {
-      await stage.patch('Pod', 'web-1', { metadata: { finalizers: null } })
+    after: async (fixture) => {
+      await fixture.patch('Pod', 'web-1', { metadata: { finalizers: null } })
     },
     expect: { outcome: 'stalled', reason: 'pod-stuck' },
     decidedBy: secondsAfterStart(16),
@@ -148,9 +148,9 @@ export const sets: Scenario[] = [
     name: 'statefulset-blocked-by-an-old-pod',
     inputs: { resources: 'statefulset/web', 'stall-timeout': '6s' },
     kubectl: 'statefulset/web',
-    setup: async (stage) => {
-      await applyBroken(stage)
-      await stage.apply(statefulSet('web', { image: 'v2' }))
+    setup: async (fixture) => {
+      await applyBroken(fixture)
+      await fixture.apply(statefulSet('web', { image: 'v2' }))
     },
     expect: { outcome: 'stalled', reason: 'image-not-found' },
     decidedBy: secondsAfterStart(6),
@@ -165,13 +165,13 @@ export const sets: Scenario[] = [
   {
     ...web,
     name: 'statefulset-old-pod-deleted',
-    setup: async (stage) => {
-      await applyBroken(stage)
-      await stage.apply(statefulSet('web', { image: 'v2' }))
+    setup: async (fixture) => {
+      await applyBroken(fixture)
+      await fixture.apply(statefulSet('web', { image: 'v2' }))
     },
-    during: async (stage) => {
-      await stage.pass(3)
-      await stage.delete('Pod', 'web-0')
+    during: async (fixture) => {
+      await fixture.wait(3)
+      await fixture.delete('Pod', 'web-0')
     },
     expect: isReady,
     decidedBy: setComplete('StatefulSet', 'web', 2),
@@ -186,9 +186,9 @@ function canaryOf(image: string) {
 }
 
 /** A StatefulSet whose first pod asks for an image that does not exist. */
-async function applyBroken(stage: Stage): Promise<void> {
-  await stage.apply(statefulSet('web', { image: 'v9' }))
-  await stage.until('its image is refused', (view) =>
-    view.all('Pod').some(({ status }) => status.containerStatuses?.[0].state.waiting?.reason === 'ErrImagePull'),
+async function applyBroken(fixture: Fixture): Promise<void> {
+  await fixture.apply(statefulSet('web', { image: 'v9' }))
+  await fixture.until('its image is refused', (informer) =>
+    informer.all('Pod').some(({ status }) => status.containerStatuses?.[0].state.waiting?.reason === 'ErrImagePull'),
   )
 }

@@ -9,24 +9,24 @@ const groupCollections = [
   'batch/v1/jobs',
 ]
 
-/** Whether the view shows objects of this kind. */
+/** Whether informers watch objects of this kind. */
 export function isWatched(kind: string): boolean {
   return [...collections, ...groupCollections].some((name) => name.split('/').at(-1) === `${kind.toLowerCase()}s`)
 }
 
-/** What the API shows of one namespace, kept up to date by the tests' own watches. */
-export class View {
+/** The objects of one namespace, kept up to date by watches of the tests' own. */
+export class Informer {
   /** When the action was started, in milliseconds since 1970. */
   actionStarted: number | undefined
-  /** When the first container died by the API's word (whole seconds), in milliseconds since 1970. */
+  /** `finishedAt` of the first container death (whole seconds), in milliseconds since 1970. */
   firstDeath: number | undefined
   private readonly objects = new Map<string, KubeObject>()
   private readonly listeners = new Set<() => void>()
   private readonly stop = new AbortController()
-  /** Every event of every watch in order, for the folder of the scenario's traces. */
+  /** All watch events in their order. */
   readonly history: { at: string; type: string; object: KubeObject }[] = []
 
-  /** @param onBroken is told when a watch ends before the view is closed: facts would be missed from then on */
+  /** @param onBroken called when a watch ends before the informer is closed: later states would be missed */
   constructor(api: Api, namespace: string, onBroken: (problem: Error) => void) {
     const paths = [
       ...collections.map((name) => `/api/v1/namespaces/${namespace}/${name}`),
@@ -49,8 +49,8 @@ export class View {
     return [...this.objects].flatMap(([key, object]) => (key.startsWith(`${kind}/`) ? [object] : []))
   }
 
-  /** Resolves as soon as the view shows what is asked for. Rejects after so many seconds. */
-  until<T>(what: string, seconds: number, look: (view: View) => T | undefined | false): Promise<T> {
+  /** Resolves with the first truthy result of `look`, which is called after every change. Rejects after `seconds`. */
+  until<T>(what: string, seconds: number, look: (informer: Informer) => T | undefined | false): Promise<T> {
     return new Promise((resolve, reject) => {
       const finish = () => {
         clearTimeout(timer)
@@ -71,7 +71,7 @@ export class View {
     })
   }
 
-  /** Calls back now and after every change, until the view is closed. */
+  /** Calls the listener now and after every change, until the informer is closed. */
   onChange(listener: () => void): void {
     this.listeners.add(listener)
     listener()
@@ -92,7 +92,7 @@ export class View {
   }
 }
 
-/** When a container of a pod that is not going died first, as far as its status still says. */
+/** The earliest death in the status of a pod that is not terminating. */
 function deathOf(pod: KubeObject): number | undefined {
   if (pod.metadata.deletionTimestamp) return undefined
   const { initContainerStatuses = [], containerStatuses = [] } = pod['status']

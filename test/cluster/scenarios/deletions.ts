@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
-import type { ActionRun } from '../action.ts'
+import type { ActionRun } from '../../support/runner.ts'
+import { applyWidget, removeWidgetDefinition, widgetDefinition, widgetGroup } from '../custom-resources.ts'
+import type { Fixture } from '../fixture.ts'
 import { type Rollout, release, rollouts, untilDecided } from '../rollouts.ts'
 import type { Scenario } from '../scenario.ts'
-import type { Stage } from '../stage.ts'
-import { applyWidget, removeWidgetDefinition, widgetDefinition, widgetGroup } from '../widgets.ts'
 
 const deleted = { outcome: 'failed', reason: 'deleted' }
 
@@ -12,13 +12,13 @@ function namespaceDeleted(rollout: Rollout): Scenario {
   return {
     name: `namespace-deleted-${rollout.name}`,
     inputs: { resources: 'deployment/web' },
-    setup: (stage) => stage.apply(rollout.deployment),
-    during: async (stage) => {
-      await release(stage)
-      await stage.api.delete(`/api/v1/namespaces/${stage.namespace}`)
-      await stage.until('the deployment is gone', (view) => !view.get('Deployment', 'web'))
+    setup: (fixture) => fixture.apply(rollout.deployment),
+    during: async (fixture) => {
+      await release(fixture)
+      await fixture.api.delete(`/api/v1/namespaces/${fixture.namespace}`)
+      await fixture.until('the deployment is gone', (informer) => !informer.get('Deployment', 'web'))
       // A name has 5 s to come back.
-      stage.decide(5)
+      fixture.markDecided(5)
     },
     expect: deleted,
     takesSeconds: 16,
@@ -35,17 +35,17 @@ function definitionDeleted(rollout: Rollout): Scenario {
   return {
     name: `crd-deleted-${rollout.name}`,
     inputs: { 'fail-fast': 'false' },
-    inputsFrom: (stage) => ({ resources: `deployment/web\nwidgets.${widgetGroup(stage)}/web` }),
-    setup: async (stage) => {
-      await stage.apply(widgetDefinition(stage))
-      await applyWidget(stage, 'web')
-      await stage.apply(rollout.deployment)
+    inputsFrom: (fixture) => ({ resources: `deployment/web\nwidgets.${widgetGroup(fixture)}/web` }),
+    setup: async (fixture) => {
+      await fixture.apply(widgetDefinition(fixture))
+      await applyWidget(fixture, 'web')
+      await fixture.apply(rollout.deployment)
     },
-    during: async (stage) => {
-      await release(stage)
-      await removeWidgetDefinition(stage)
-      await untilDecided(stage, rollout)
-      stage.decide()
+    during: async (fixture) => {
+      await release(fixture)
+      await removeWidgetDefinition(fixture)
+      await untilDecided(fixture, rollout)
+      fixture.markDecided()
     },
     after: removeWidgetDefinition,
     expect: deleted,
@@ -64,21 +64,21 @@ function kindUnreadable(rollout: Rollout): Scenario {
   return {
     name: `kind-unreadable-${rollout.name}`,
     inputs: {},
-    inputsFrom: (stage) => ({ resources: `deployment/web\nwidget.v2.${widgetGroup(stage)}/web` }),
-    setup: async (stage) => {
-      await stage.apply(widgetDefinition(stage, ['v1', 'v2']))
-      await applyWidget(stage, 'web')
-      await stage.apply(rollout.deployment)
+    inputsFrom: (fixture) => ({ resources: `deployment/web\nwidget.v2.${widgetGroup(fixture)}/web` }),
+    setup: async (fixture) => {
+      await fixture.apply(widgetDefinition(fixture, ['v1', 'v2']))
+      await applyWidget(fixture, 'web')
+      await fixture.apply(rollout.deployment)
     },
-    during: async (stage) => {
-      await convertBy(stage, { strategy: 'Webhook', webhook: brokenWebhook })
-      await release(stage)
-      await untilDecided(stage, rollout)
+    during: async (fixture) => {
+      await convertBy(fixture, { strategy: 'Webhook', webhook: brokenWebhook })
+      await release(fixture)
+      await untilDecided(fixture, rollout)
       if (isReady) {
-        await stage.pass(5)
-        await convertBy(stage, { strategy: 'None', webhook: null })
+        await fixture.wait(5)
+        await convertBy(fixture, { strategy: 'None', webhook: null })
       }
-      stage.decide()
+      fixture.markDecided()
     },
     after: removeWidgetDefinition,
     expect: rollout.expect,
@@ -91,8 +91,8 @@ function kindUnreadable(rollout: Rollout): Scenario {
 
 const brokenWebhook = { clientConfig: { url: 'https://127.0.0.1:1/convert' }, conversionReviewVersions: ['v1'] }
 
-async function convertBy(stage: Stage, conversion: object): Promise<void> {
-  await stage.patch('CustomResourceDefinition', `widgets.${widgetGroup(stage)}`, { spec: { conversion } })
+async function convertBy(fixture: Fixture, conversion: object): Promise<void> {
+  await fixture.patch('CustomResourceDefinition', `widgets.${widgetGroup(fixture)}`, { spec: { conversion } })
 }
 
 /** Complaints unless the report has this outcome of the first target whose name begins so. */

@@ -1,7 +1,7 @@
-import { deploymentComplete } from '../facts.ts'
+import { deploymentComplete } from '../cluster-states.ts'
+import type { Fixture } from '../fixture.ts'
 import { deployment } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
-import type { Stage } from '../stage.ts'
 
 const web = { inputs: { resources: 'deployment/web' }, kubectl: 'deployment/web', decidedBy: deploymentComplete('web') }
 
@@ -14,8 +14,8 @@ export const digests: Scenario[] = [
   {
     ...web,
     name: 'image-as-expected',
-    setup: (stage) => stage.rollOut(deployment('web', { image, imagePullPolicy: 'Always' })),
-    inputsFrom: (stage) => ({ 'expect-images': `app=${digestIn(stage)}` }),
+    setup: (fixture) => fixture.rollOut(deployment('web', { image, imagePullPolicy: 'Always' })),
+    inputsFrom: (fixture) => ({ 'expect-images': `app=${digestIn(fixture)}` }),
     expect: { outcome: 'ready', reason: '' },
     takesSeconds: 6,
   },
@@ -23,7 +23,7 @@ export const digests: Scenario[] = [
     ...web,
     name: 'image-not-as-expected',
     inputs: { ...web.inputs, 'expect-images': `app=${other}` },
-    setup: (stage) => stage.apply(deployment('web', { image, imagePullPolicy: 'Always' })),
+    setup: (fixture) => fixture.apply(deployment('web', { image, imagePullPolicy: 'Always' })),
     expect: { outcome: 'failed', reason: 'image-mismatch' },
     takesSeconds: 6,
   },
@@ -31,8 +31,8 @@ export const digests: Scenario[] = [
     ...web,
     // What was loaded onto a node is known there by its own ID alone.
     name: 'image-loaded-as-expected',
-    setup: (stage) => stage.rollOut(deployment('web')),
-    inputsFrom: (stage) => ({ 'expect-images': `app=${digestIn(stage)}` }),
+    setup: (fixture) => fixture.rollOut(deployment('web')),
+    inputsFrom: (fixture) => ({ 'expect-images': `app=${digestIn(fixture)}` }),
     expect: { outcome: 'ready', reason: '' },
     takesSeconds: 6,
   },
@@ -40,14 +40,14 @@ export const digests: Scenario[] = [
     ...web,
     name: 'image-loaded-not-as-expected',
     inputs: { ...web.inputs, 'expect-images': `app=${other}` },
-    setup: (stage) => stage.apply(deployment('web')),
+    setup: (fixture) => fixture.apply(deployment('web')),
     expect: { outcome: 'failed', reason: 'image-mismatch' },
     takesSeconds: 6,
   },
 ]
 
 /** The digest by which the node knows the image: `registry/app@sha256:…` when it was pulled. */
-function digestIn({ view }: Stage): string {
-  const [pod] = view.all('Pod')
+function digestIn({ informer }: Fixture): string {
+  const [pod] = informer.all('Pod')
   return pod?.['status'].containerStatuses[0].imageID.split('@').at(-1)
 }

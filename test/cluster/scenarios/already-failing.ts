@@ -1,8 +1,8 @@
-import type { Fact } from '../facts.ts'
-import { containerDied, deploymentComplete, pullRefused } from '../facts.ts'
+import type { ClusterState } from '../cluster-states.ts'
+import { containerDied, deploymentComplete, pullRefused } from '../cluster-states.ts'
+import type { Fixture } from '../fixture.ts'
 import { deployment, plain } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
-import type { Stage } from '../stage.ts'
 
 const web = { inputs: { resources: 'deployment/web' }, kubectl: 'deployment/web', withinSeconds: 40 }
 
@@ -21,9 +21,9 @@ export const before: Scenario[] = [
   {
     ...web,
     name: 'crash-loop-mended-before',
-    setup: async (stage) => {
-      await crash(stage)
-      await stage.apply(settings('good'))
+    setup: async (fixture) => {
+      await crash(fixture)
+      await fixture.apply(settings('good'))
     },
     expect: { outcome: 'ready', reason: '' },
     decidedBy: deploymentComplete('web'),
@@ -40,10 +40,10 @@ export const before: Scenario[] = [
   {
     ...web,
     name: 'image-not-found-of-before',
-    setup: async (stage) => {
-      await stage.apply(deployment('web', { image: 'v9' }, { replicas: 1 }))
-      await stage.until('two refusals', (view) => pullRefused('not found', 2)(view))
-      await stage.pass(3)
+    setup: async (fixture) => {
+      await fixture.apply(deployment('web', { image: 'v9' }, { replicas: 1 }))
+      await fixture.until('two refusals', pullRefused('not found', 2))
+      await fixture.wait(3)
     },
     expect: { outcome: 'failed', reason: 'image-not-found' },
     decidedBy: sinceStart(pullRefused('not found', 3)),
@@ -56,12 +56,12 @@ function settings(mode: string) {
 }
 
 /** Lets the container die three times, more than 30 s after its first death. */
-async function crash(stage: Stage): Promise<void> {
-  await stage.apply(settings('bad'), configured)
-  await stage.until('three deaths', (view) => (containerDied(3)(view) ?? Infinity) <= Date.now())
+async function crash(fixture: Fixture): Promise<void> {
+  await fixture.apply(settings('bad'), configured)
+  await fixture.until('three deaths', (informer) => (containerDied(3)(informer) ?? Infinity) <= Date.now())
 }
 
 /** A fact that counts from the action's start on. */
-function sinceStart(fact: Fact): Fact {
-  return (view) => (view.actionStarted === undefined ? undefined : fact(view))
+function sinceStart(fact: ClusterState): ClusterState {
+  return (informer) => (informer.actionStarted === undefined ? undefined : fact(informer))
 }

@@ -1,4 +1,10 @@
-import { containerDied, deploymentComplete, pullRefused, secondsAfterEvent, secondsAfterStart } from '../facts.ts'
+import {
+  containerDied,
+  deploymentComplete,
+  pullRefused,
+  secondsAfterEvent,
+  secondsAfterStart,
+} from '../cluster-states.ts'
 import { container, deployment, plain, template } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 
@@ -16,7 +22,7 @@ export const missing: Scenario[] = [
   {
     ...web,
     name: 'image-private',
-    setup: (stage) => stage.apply(deployment('web', { image: '127.0.0.1:5995/denied/app:v2' })),
+    setup: (fixture) => fixture.apply(deployment('web', { image: '127.0.0.1:5995/denied/app:v2' })),
     expect: { outcome: 'failed', reason: 'image-unauthorized' },
     decidedBy: pullRefused('pull access denied', 3),
     takesSeconds: 46,
@@ -24,21 +30,21 @@ export const missing: Scenario[] = [
   {
     ...slowly,
     name: 'image-rate-limited',
-    setup: (stage) => stage.apply(deployment('web', { image: '127.0.0.1:5995/status-429/app:v2' })),
+    setup: (fixture) => fixture.apply(deployment('web', { image: '127.0.0.1:5995/status-429/app:v2' })),
     expect: { outcome: 'stalled', reason: 'image-rate-limited' },
     decidedBy: secondsAfterStart(6),
   },
   {
     ...slowly,
     name: 'registry-unreachable',
-    setup: (stage) => stage.apply(deployment('web', { image: '127.0.0.1:5996/app:v2' })),
+    setup: (fixture) => fixture.apply(deployment('web', { image: '127.0.0.1:5996/app:v2' })),
     expect: { outcome: 'stalled', reason: 'image-registry-unreachable' },
     decidedBy: secondsAfterStart(6),
   },
   {
     ...web,
     name: 'secret-missing',
-    setup: (stage) => stage.apply(deployment('web', fromSecret('database', 'password'))),
+    setup: (fixture) => fixture.apply(deployment('web', fromSecret('database', 'password'))),
     expect: { outcome: 'failed', reason: 'config-missing' },
     decidedBy: secondsAfterEvent('secret "database" not found', 60),
     takesSeconds: 63,
@@ -46,7 +52,7 @@ export const missing: Scenario[] = [
   {
     ...web,
     name: 'secret-key-missing',
-    setup: (stage) => stage.apply(secret('database'), deployment('web', fromSecret('database', 'password'))),
+    setup: (fixture) => fixture.apply(secret('database'), deployment('web', fromSecret('database', 'password'))),
     expect: { outcome: 'failed', reason: 'config-missing' },
     decidedBy: secondsAfterEvent("couldn't find key password", 60),
     takesSeconds: 63,
@@ -54,8 +60,8 @@ export const missing: Scenario[] = [
   {
     ...web,
     name: 'configmap-volume-missing',
-    setup: (stage) =>
-      stage.apply(deployment('web', {}, mounting({ mountPath: '/settings' }, { configMap: { name: 'settings' } }))),
+    setup: (fixture) =>
+      fixture.apply(deployment('web', {}, mounting({ mountPath: '/settings' }, { configMap: { name: 'settings' } }))),
     expect: { outcome: 'failed', reason: 'config-missing' },
     decidedBy: secondsAfterEvent('configmap "settings" not found', 60),
     takesSeconds: 63,
@@ -63,10 +69,10 @@ export const missing: Scenario[] = [
   {
     ...web,
     name: 'secret-late',
-    setup: (stage) => stage.apply(deployment('web', fromSecret('database', 'user'))),
-    during: async (stage) => {
-      await stage.pass(20)
-      await stage.apply(secret('database'))
+    setup: (fixture) => fixture.apply(deployment('web', fromSecret('database', 'user'))),
+    during: async (fixture) => {
+      await fixture.wait(20)
+      await fixture.apply(secret('database'))
     },
     expect: { outcome: 'ready', reason: '' },
     decidedBy: deploymentComplete('web'),
@@ -75,10 +81,10 @@ export const missing: Scenario[] = [
   {
     ...web,
     name: 'configmap-volume-key-missing',
-    setup: async (stage) => {
-      await stage.apply(plain('ConfigMap', 'settings', { data: { 'app.conf': 'on' } }))
+    setup: async (fixture) => {
+      await fixture.apply(plain('ConfigMap', 'settings', { data: { 'app.conf': 'on' } }))
       const configMap = { name: 'settings', items: [{ key: 'web.conf', path: 'web.conf' }] }
-      await stage.apply(deployment('web', {}, mounting({ mountPath: '/settings' }, { configMap })))
+      await fixture.apply(deployment('web', {}, mounting({ mountPath: '/settings' }, { configMap })))
     },
     expect: { outcome: 'failed', reason: 'config-missing' },
     decidedBy: secondsAfterEvent('non-existent config key: web.conf', 60),
@@ -88,10 +94,10 @@ export const missing: Scenario[] = [
     ...web,
     // The missing key becomes an empty folder, which cannot take the place of a file.
     name: 'sub-path-missing',
-    setup: async (stage) => {
-      await stage.apply(plain('ConfigMap', 'settings', { data: { 'app.conf': 'on' } }))
+    setup: async (fixture) => {
+      await fixture.apply(plain('ConfigMap', 'settings', { data: { 'app.conf': 'on' } }))
       const mount = { mountPath: '/www/index.html', subPath: 'web.conf' }
-      await stage.apply(deployment('web', {}, mounting(mount, { configMap: { name: 'settings' } })))
+      await fixture.apply(deployment('web', {}, mounting(mount, { configMap: { name: 'settings' } })))
     },
     expect: { outcome: 'failed', reason: 'container-create-failed' },
     decidedBy: containerDied(3),
@@ -100,9 +106,9 @@ export const missing: Scenario[] = [
   {
     ...web,
     name: 'init-image-not-found',
-    setup: (stage) => {
+    setup: (fixture) => {
       const init = { ...container({ image: 'v9', readiness: 'none' }), name: 'migrate' }
-      return stage.apply(deployment('web', {}, template('web', {}, { initContainers: [init] })))
+      return fixture.apply(deployment('web', {}, template('web', {}, { initContainers: [init] })))
     },
     expect: { outcome: 'failed', reason: 'image-not-found' },
     decidedBy: pullRefused('not found', 2),

@@ -1,4 +1,4 @@
-import { secondsAfterLastStart, secondsAfterStart } from '../facts.ts'
+import { secondsAfterLastStart, secondsAfterStart } from '../cluster-states.ts'
 import { deployment } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 
@@ -10,7 +10,7 @@ export const clocks: Scenario[] = [
   {
     name: 'timeout',
     inputs: { resources, timeout: '8s' },
-    setup: (stage) => stage.apply(deployment('web', { readiness: 'never' })),
+    setup: (fixture) => fixture.apply(deployment('web', { readiness: 'never' })),
     expect: { outcome: 'timed-out', reason: 'readiness-failing' },
     decidedBy: secondsAfterStart(8),
     kubectl,
@@ -19,7 +19,7 @@ export const clocks: Scenario[] = [
   {
     name: 'stalled',
     inputs: { resources, 'stall-timeout': '6s' },
-    setup: (stage) => stage.apply(deployment('web', { readiness: 'never' })),
+    setup: (fixture) => fixture.apply(deployment('web', { readiness: 'never' })),
     expect: { outcome: 'stalled', reason: 'readiness-failing' },
     decidedBy: secondsAfterLastStart(6, 2),
     kubectl,
@@ -28,9 +28,9 @@ export const clocks: Scenario[] = [
   {
     name: 'paused',
     inputs: { resources, 'stall-timeout': '5s' },
-    setup: async (stage) => {
-      await stage.rollOut(deployment('web'))
-      await stage.apply(deployment('web', { image: 'v2' }, { paused: true }))
+    setup: async (fixture) => {
+      await fixture.rollOut(deployment('web'))
+      await fixture.apply(deployment('web', { image: 'v2' }, { paused: true }))
     },
     expect: { outcome: 'stalled', reason: 'paused' },
     decidedBy: secondsAfterStart(5),
@@ -40,12 +40,12 @@ export const clocks: Scenario[] = [
   {
     name: 'paused-over-broken-pods',
     inputs: { resources, 'stall-timeout': '5s' },
-    setup: async (stage) => {
-      await stage.apply(deployment('web', { script: 'exit 3' }))
-      await stage.until('its pods crash', (view) =>
-        view.all('Pod').some(({ status }) => status.containerStatuses?.[0].restartCount > 1),
+    setup: async (fixture) => {
+      await fixture.apply(deployment('web', { script: 'exit 3' }))
+      await fixture.until('its pods crash', (informer) =>
+        informer.all('Pod').some(({ status }) => status.containerStatuses?.[0].restartCount > 1),
       )
-      await stage.apply(deployment('web', { image: 'v2' }, { paused: true }))
+      await fixture.apply(deployment('web', { image: 'v2' }, { paused: true }))
     },
     expect: { outcome: 'stalled', reason: 'paused' },
     decidedBy: secondsAfterStart(5),

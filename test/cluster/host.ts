@@ -17,12 +17,13 @@ import { kill, ownProcesses } from './processes.ts'
 const cgroupRoot = '/sys/fs/cgroup'
 
 /**
- * Removes every trace of a cluster, running, killed or half started: processes, containers, mounts, network, files.
- * @returns whether there was anything to remove
+ * Removes a cluster from this machine, whether it runs, was killed or is half started: processes, containers, mounts,
+ * network, cgroups and files.
+ * @returns whether there was a cluster
  */
-export async function sweep(): Promise<boolean> {
+export async function removeCluster(): Promise<boolean> {
   const found = existsSync(stateFolder) || ownProcesses().length > 0
-  // The kubelet first, it would start again what the others end; then whoever holds containers; then the containers.
+  // The kubelet first, because it restarts containers; then containerd and its shims; then everything else.
   for (const component of [/^kubelet$/, /^containerd$/, /^containerd-shim/, /./]) {
     await kill(
       ownProcesses()
@@ -41,7 +42,7 @@ export async function sweep(): Promise<boolean> {
   return found
 }
 
-/** Creates the parent cgroup of all pods in every hierarchy; the kubelet expects to find it. */
+/** Creates the parent cgroup of all pods in every hierarchy; the kubelet requires it. */
 export function createCgroups(): void {
   for (const folder of cgroupFolders()) mkdirSync(folder, { recursive: true })
   if (!isUnified()) return
@@ -52,7 +53,7 @@ export function createCgroups(): void {
   }
 }
 
-/** Creates the bridge of the pods. The plug-in would as well, but would let the machine forward packets for it. */
+/** Creates the bridge of the pods. The CNI plug-in would also enable packet forwarding on this machine. */
 export async function createNetwork(): Promise<void> {
   const { bridge, gateway, prefixLength } = network
   await run('ip', ['link', 'add', bridge, 'type', 'bridge'])
@@ -61,13 +62,13 @@ export async function createNetwork(): Promise<void> {
 }
 
 async function removeNetwork(): Promise<void> {
-  // Pairs normally go with their pods' network namespaces; one that stays keeps answering for its address.
+  // A veth pair that outlives its pod's network namespace still answers for the pod's address.
   const links = await attempt('ip', ['-o', 'link', 'show', 'master', network.bridge])
   for (const [, veth] of links.matchAll(/^\d+: ([^@:]+)/gm)) await attempt('ip', ['link', 'delete', veth as string])
   await attempt('ip', ['link', 'delete', network.bridge])
 }
 
-/** The mount points below a folder, the innermost first. */
+/** The mount points below a folder, innermost first. */
 function mountsBelow(folder: string): string[] {
   return readFileSync('/proc/self/mountinfo', 'utf8')
     .split('\n')
@@ -86,7 +87,7 @@ function cgroupFolders(): string[] {
     .map((name) => join(cgroupRoot, name, cgroupName))
 }
 
-/** Whether the machine has version 2 alone. */
+/** Whether the machine has only cgroup version 2. */
 function isUnified(): boolean {
   return existsSync(join(cgroupRoot, 'cgroup.controllers'))
 }
@@ -105,7 +106,7 @@ function containerProcesses(): number[] {
 async function removeCgroup(folder: string): Promise<void> {
   if (!existsSync(folder)) return
   for (const path of [folder, ...foldersBelow(folder)].reverse()) {
-    // A killed process leaves its cgroup a moment after it has ended.
+    // The cgroup of a killed process is busy for a moment after its end.
     await until(`the cgroup ${path} is empty`, 5, () => removed(path))
   }
 }
@@ -127,7 +128,7 @@ function foldersBelow(folder: string): string[] {
     .sort()
 }
 
-/** Shims listen below /run/containerd whatever they are told; each notes where in its task's folder. */
+/** Shims always listen below /run/containerd; the file `address` in the task's folder contains the socket's path. */
 function removeShimSockets(): void {
   const tasks = join(stateFolder, 'containerd/state/io.containerd.runtime.v2.task/k8s.io')
   if (!existsSync(tasks)) return
@@ -137,7 +138,7 @@ function removeShimSockets(): void {
   }
 }
 
-/** The kubelet links every container's log from a folder that cannot be configured. */
+/** The kubelet creates a symbolic link to every container log in a folder that cannot be configured. */
 function removeLogLinks(): void {
   const folder = '/var/log/containers'
   if (!existsSync(folder)) return
@@ -147,7 +148,7 @@ function removeLogLinks(): void {
   }
 }
 
-/** What the network plug-ins note of each sandbox, by name of the network; the loopback's have no other mark than the sandbox. */
+/** Result files of the CNI plug-ins, named by network and sandbox. Those of the loopback are found by sandbox only. */
 function removeNetworkResults(): void {
   const folder = '/var/lib/cni/results'
   if (!existsSync(folder)) return

@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { parse, stringify } from 'yaml'
-import type { ActionRun } from '../cluster/action.ts'
 import type { Api, KubeObject } from '../cluster/api.ts'
 import { hasNamespaceDefaults } from '../cluster/cluster.ts'
 import { run, until } from '../cluster/command.ts'
+import { secretsOf } from '../cluster/kubeconfig.ts'
+import type { ActionRun } from '../support/runner.ts'
 import { runWorkflow, type WorkflowRun } from './act.ts'
 import type { Step } from './readme.ts'
 
@@ -31,7 +32,7 @@ export interface GateRun extends WorkflowRun {
 }
 
 /** A namespace of its own, and workflows that deploy to it. */
-export class Stage {
+export class WorkflowFixture {
   readonly api: Api
   readonly namespace: string
   /** The kubeconfig that workflows have as a secret; its context is named `prod`. */
@@ -58,7 +59,7 @@ export class Stage {
 
   /** The credentials of the kubeconfig, which nobody may see. */
   get credentials(): string[] {
-    return [...this.secretKubeconfig.matchAll(/(?:token|client-key-data): (\S+)/g)].map(([, secret]) => secret ?? '')
+    return secretsOf(this.secretKubeconfig)
   }
 
   /**
@@ -109,19 +110,19 @@ export class Stage {
 /** Manifest files below `k8s/`, by name. */
 export type Manifests = Readonly<Record<string, readonly KubeObject[]>>
 
-/** Makes a stage in a namespace of its own, works with it, and deletes the namespace. */
-export async function withStage(
+/** Makes a fixture in a namespace of its own, works with it, and deletes the namespace. */
+export async function withWorkflowFixture(
   api: Api,
   kubeconfig: string,
   folder: string,
   programs: Programs,
-  work: (stage: Stage) => Promise<void>,
+  work: (fixture: WorkflowFixture) => Promise<void>,
 ): Promise<void> {
   const namespace = `act-${randomBytes(3).toString('hex')}`
   await api.create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
   try {
     await until('the namespace has its service account', 30, () => hasNamespaceDefaults(api, namespace))
-    await work(new Stage(api, kubeconfig, namespace, folder, programs))
+    await work(new WorkflowFixture(api, kubeconfig, namespace, folder, programs))
   } finally {
     // The credentials are no part of what a run leaves to be read.
     rmSync(join(folder, 'home'), { recursive: true, force: true })

@@ -1,4 +1,4 @@
-import { all, deploymentComplete } from '../facts.ts'
+import { all, deploymentComplete } from '../cluster-states.ts'
 import { deployment, diesFirst, imageName, service, slowStart, stateVolume, template } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 
@@ -13,7 +13,7 @@ export const accidents: Scenario[] = [
   {
     ...web,
     name: 'crashes-twice-then-fine',
-    setup: (stage) => stage.apply(deployment('web', {}, template('web', diesFirst(2, 'exec serve'), stateVolume))),
+    setup: (fixture) => fixture.apply(deployment('web', {}, template('web', diesFirst(2, 'exec serve'), stateVolume))),
     decidedBy: deploymentComplete('web'),
     takesSeconds: 20,
   },
@@ -21,8 +21,8 @@ export const accidents: Scenario[] = [
     ...web,
     name: 'crashes-until-dependency-is-ready',
     inputs: { resources: 'deployment/web\ndeployment/database' },
-    setup: (stage) =>
-      stage.apply(
+    setup: (fixture) =>
+      fixture.apply(
         deployment('web', {}, template('web', diesFirst(3, 'exec serve'), stateVolume)),
         deployment('database', { script: slowStart(33) }),
       ),
@@ -33,33 +33,33 @@ export const accidents: Scenario[] = [
     ...web,
     name: 'old-restarts-and-a-blink',
     inputs: { resources: 'deployment/web\nservice/late', 'max-restarts': '1' },
-    setup: async (stage) => {
+    setup: async (fixture) => {
       const then = '[ $(wc -l < /state/starts) -gt 2 ] && exec serve; serve & sleep 32; exit 1'
       const pods = template('web', diesFirst(1, then), stateVolume)
-      await stage.rollOut(deployment('web', {}, { replicas: 1, ...pods }))
-      await stage.apply(service('late'))
+      await fixture.rollOut(deployment('web', {}, { replicas: 1, ...pods }))
+      await fixture.apply(service('late'))
     },
-    during: async (stage) => {
-      await stage.until('the pod is ready again', (view) =>
-        view
+    during: async (fixture) => {
+      await fixture.until('the pod is ready again', (informer) =>
+        informer
           .all('Pod')
           .some(({ status }) => status.containerStatuses?.[0].restartCount === 2 && status.containerStatuses[0].ready),
       )
-      await stage.patch('Service', 'late', { spec: { selector: { app: 'web' } } })
-      stage.decide()
+      await fixture.patch('Service', 'late', { spec: { selector: { app: 'web' } } })
+      fixture.markDecided()
     },
     takesSeconds: 48,
   },
   {
     ...web,
     name: 'old-revision-crashes',
-    setup: async (stage) => {
+    setup: async (fixture) => {
       const rolling = { strategy: { rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } } }
-      await stage.apply(deployment('web', { script: 'exit 3' }, rolling))
-      await stage.until('the old pods crash', (view) =>
-        view.all('Pod').some(({ status }) => status.containerStatuses?.[0].restartCount > 1),
+      await fixture.apply(deployment('web', { script: 'exit 3' }, rolling))
+      await fixture.until('the old pods crash', (informer) =>
+        informer.all('Pod').some(({ status }) => status.containerStatuses?.[0].restartCount > 1),
       )
-      await stage.apply(deployment('web', { image: 'v2', script: slowStart(2) }, rolling))
+      await fixture.apply(deployment('web', { image: 'v2', script: slowStart(2) }, rolling))
     },
     decidedBy: deploymentComplete('web'),
     takesSeconds: 26,
@@ -67,10 +67,10 @@ export const accidents: Scenario[] = [
   {
     ...web,
     name: 'pod-force-deleted',
-    setup: (stage) => stage.apply(deployment('web', { script: slowStart(4) })),
-    during: async (stage) => {
-      const { metadata } = await stage.runningPod(imageName('v1'))
-      await stage.delete('Pod', metadata.name, { gracePeriodSeconds: 0 })
+    setup: (fixture) => fixture.apply(deployment('web', { script: slowStart(4) })),
+    during: async (fixture) => {
+      const { metadata } = await fixture.runningPod(imageName('v1'))
+      await fixture.delete('Pod', metadata.name, { gracePeriodSeconds: 0 })
     },
     decidedBy: deploymentComplete('web'),
     check: (run) =>
@@ -82,11 +82,11 @@ export const accidents: Scenario[] = [
   {
     ...web,
     name: 'annotation-followed',
-    setup: (stage) => stage.apply(deployment('web', { script: slowStart(4) })),
-    during: async (stage) => {
-      await stage.runningPod(imageName('v1'))
+    setup: (fixture) => fixture.apply(deployment('web', { script: slowStart(4) })),
+    during: async (fixture) => {
+      await fixture.runningPod(imageName('v1'))
       const annotations = { 'reloader/last-reload': 'now' }
-      await stage.patch('Deployment', 'web', { spec: { template: { metadata: { annotations } } } })
+      await fixture.patch('Deployment', 'web', { spec: { template: { metadata: { annotations } } } })
     },
     decidedBy: deploymentComplete('web'),
     takesSeconds: 12,
@@ -94,11 +94,11 @@ export const accidents: Scenario[] = [
   {
     ...web,
     name: 'restarted-twice',
-    setup: (stage) => stage.apply(deployment('web', { script: slowStart(8) })),
-    during: async (stage) => {
+    setup: (fixture) => fixture.apply(deployment('web', { script: slowStart(8) })),
+    during: async (fixture) => {
       for (const nth of ['1', '2']) {
-        await stage.until('a pod of the last change runs', (view) =>
-          view
+        await fixture.until('a pod of the last change runs', (informer) =>
+          informer
             .all('Pod')
             .some(
               ({ metadata, status }) =>
@@ -106,7 +106,7 @@ export const accidents: Scenario[] = [
             ),
         )
         const annotations = { [restartedAt]: nth }
-        await stage.patch('Deployment', 'web', { spec: { template: { metadata: { annotations } } } })
+        await fixture.patch('Deployment', 'web', { spec: { template: { metadata: { annotations } } } })
       }
     },
     decidedBy: deploymentComplete('web'),

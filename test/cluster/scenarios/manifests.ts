@@ -1,26 +1,26 @@
 import { stringify } from 'yaml'
 import type { KubeObject } from '../api.ts'
-import { all, conditionTrue, deploymentComplete, pullRefused } from '../facts.ts'
+import { all, conditionTrue, deploymentComplete, pullRefused } from '../cluster-states.ts'
+import { applyWidget, removeWidgetDefinition, widget, widgetDefinition, widgetGroup } from '../custom-resources.ts'
+import type { Fixture } from '../fixture.ts'
 import { autoscaler, container, deployment, job, plain, service, slowStart } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
-import type { Stage } from '../stage.ts'
-import { applyWidget, removeWidgetDefinition, widget, widgetDefinition, widgetGroup } from '../widgets.ts'
 
 /** Whole folders of manifests, as `kubectl apply -f` takes them. */
 export const folders: Scenario[] = [
   {
     name: 'manifests-of-many-kinds',
     inputs: { manifests: 'everything.yaml' },
-    setup: async (stage) => {
-      const objects = manyKinds(stage)
-      stage.write('everything.yaml', yaml(...objects, widget(stage, 'web')))
-      await stage.apply(...objects)
-      await applyWidget(stage, 'web')
+    setup: async (fixture) => {
+      const objects = manyKinds(fixture)
+      fixture.write('everything.yaml', yaml(...objects, widget(fixture, 'web')))
+      await fixture.apply(...objects)
+      await applyWidget(fixture, 'web')
     },
-    after: async (stage) => {
-      await removeWidgetDefinition(stage)
-      await stage.remove('APIService', `v1.extra.${widgetGroup(stage)}`)
-      await stage.remove('Namespace', `${stage.namespace}-extra`)
+    after: async (fixture) => {
+      await removeWidgetDefinition(fixture)
+      await fixture.remove('APIService', `v1.extra.${widgetGroup(fixture)}`)
+      await fixture.remove('Namespace', `${fixture.namespace}-extra`)
     },
     kubectl: 'deployment/web',
     expect: { outcome: 'ready', reason: '' },
@@ -32,10 +32,10 @@ export const folders: Scenario[] = [
   {
     name: 'manifest-with-a-missing-image',
     inputs: { manifests: 'k8s' },
-    setup: async (stage) => {
+    setup: async (fixture) => {
       const objects = [service('web'), deployment('web', { image: 'v9', imagePullPolicy: 'Always' })]
-      stage.write('k8s/web.yaml', yaml(...objects))
-      await stage.apply(...objects)
+      fixture.write('k8s/web.yaml', yaml(...objects))
+      await fixture.apply(...objects)
     },
     kubectl: 'deployment/web',
     expect: { outcome: 'failed', reason: 'image-not-found' },
@@ -51,19 +51,19 @@ function yaml(...objects: KubeObject[]): string {
 }
 
 /** One object of every kind that is often applied and that this cluster can make ready. */
-function manyKinds(stage: Stage): KubeObject[] {
+function manyKinds(fixture: Fixture): KubeObject[] {
   const name = 'web'
   const { spec: jobSpec } = job('nightly', 'true')
   const backend = { service: { name, port: { number: 80 } } }
   const paths = [{ path: '/', pathType: 'Prefix', backend }]
   return [
-    plain('Namespace', `${stage.namespace}-extra`),
-    widgetDefinition(stage),
+    plain('Namespace', `${fixture.namespace}-extra`),
+    widgetDefinition(fixture),
     {
       apiVersion: 'apiregistration.k8s.io/v1',
       kind: 'APIService',
-      metadata: { name: `v1.extra.${widgetGroup(stage)}` },
-      spec: { group: `extra.${widgetGroup(stage)}`, version: 'v1', groupPriorityMinimum: 1000, versionPriority: 10 },
+      metadata: { name: `v1.extra.${widgetGroup(fixture)}` },
+      spec: { group: `extra.${widgetGroup(fixture)}`, version: 'v1', groupPriorityMinimum: 1000, versionPriority: 10 },
     },
     plain('ServiceAccount', name),
     plain('ConfigMap', name, { data: { MODE: 'fast' } }),

@@ -2,9 +2,9 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { type Api, ApiError, type KubeObject } from './api.ts'
-import { isComplete } from './facts.ts'
+import { isComplete } from './cluster-states.ts'
+import { type Informer, isWatched } from './informer.ts'
 import type { TcpProxy } from './tcp-proxy.ts'
-import { isWatched, type View } from './view.ts'
 
 const resources: Record<string, string> = {
   Pod: '/api/v1/namespaces/{}/pods',
@@ -38,35 +38,34 @@ const resources: Record<string, string> = {
   HorizontalPodAutoscaler: '/apis/autoscaling/v2/namespaces/{}/horizontalpodautoscalers',
 }
 
-/** What a stage is made of. */
-export interface StageParts {
+export interface FixtureOptions {
   api: Api
   namespace: string
-  view: View
+  informer: Informer
   /** The folder that the action runs in. */
   workspace: string
-  /** The proxy between the action and the API server, where the scenario has one. */
+  /** The proxy between the action and the API server, if the scenario is `proxied`. */
   proxy: TcpProxy | undefined
-  /** Passes a signal to the action's process. */
+  /** Sends a signal to the action's process. */
   send: (signal: NodeJS.Signals) => void
-  /** Gets the time since when the outcome follows from what was done, in milliseconds since 1970. */
+  /** Called by `markDecided` with the time of the decision, in milliseconds since 1970. */
   onDecided: (at: number) => void
 }
 
-/** Where one scenario plays: a namespace of its own, what the API shows of it, and the means to act in it. */
-export class Stage {
+/** The environment of one scenario: its own namespace, what the API shows of it, and methods that change it. */
+export class Fixture {
   readonly api: Api
   readonly namespace: string
-  readonly view: View
-  /** Tokens that the scenario made, by the names of their users. The action may not show them. */
+  readonly informer: Informer
+  /** Tokens that the scenario created, by user name. The action must not print them. */
   readonly tokens = new Map<string, string>()
-  private readonly parts: StageParts
+  private readonly parts: FixtureOptions
 
-  constructor(parts: StageParts) {
+  constructor(parts: FixtureOptions) {
     this.parts = parts
     this.api = parts.api
     this.namespace = parts.namespace
-    this.view = parts.view
+    this.informer = parts.informer
   }
 
   /** The proxy between the action and the API server. Throws unless the scenario is `proxied`. */
@@ -75,32 +74,32 @@ export class Stage {
     return this.parts.proxy
   }
 
-  /** The API's path of an object, in the stage's namespace where its kind has one. */
+  /** The API path of an object; namespaced kinds are in the fixture's namespace. */
   path(kind: string, name: string): string {
     const collection = resources[kind]
-    if (!collection) throw new Error(`the stage knows no path for ${kind}: add it`)
+    if (!collection) throw new Error(`add the API path of ${kind} to fixture.ts`)
     return `${collection.replace('{}', this.namespace)}/${name}`
   }
 
-  /** Applies objects, one after another, and waits until the view shows them so: facts are never of the state before. */
+  /** Applies objects, one after another, and waits until the informer shows each as applied. */
   async apply(...objects: KubeObject[]): Promise<void> {
     for (const object of objects) {
       const { kind = '', metadata } = object
       const applied = (await this.api.apply(this.path(kind, metadata.name), object)).metadata
       if (!isWatched(kind)) continue
-      await this.view.until(`the watch shows ${kind} ${metadata.name}`, 10, (view) => {
-        const seen = view.get(kind, metadata.name)?.metadata
+      await this.informer.until(`the watch shows ${kind} ${metadata.name}`, 10, (informer) => {
+        const seen = informer.get(kind, metadata.name)?.metadata
         return seen?.uid === applied.uid && (seen?.generation ?? 0) >= (applied.generation ?? 0)
       })
     }
   }
 
-  /** Applies Deployments and waits until they are rolled out: the state before an update. */
+  /** Applies Deployments and waits until they are rolled out. */
   async rollOut(...deployments: KubeObject[]): Promise<void> {
     await this.apply(...deployments)
     for (const { metadata } of deployments) {
-      await this.view.until(`deployment/${metadata.name} is rolled out`, 60, (view) =>
-        isComplete(view.get('Deployment', metadata.name)),
+      await this.informer.until(`deployment/${metadata.name} is rolled out`, 60, (informer) =>
+        isComplete(informer.get('Deployment', metadata.name)),
       )
     }
   }
@@ -113,7 +112,7 @@ export class Stage {
     return this.api.delete(this.path(kind, name), options)
   }
 
-  /** Deletes what may be gone already, or was never made. */
+  /** Deletes an object if it exists. */
   async remove(kind: string, name: string): Promise<void> {
     try {
       await this.delete(kind, name)
@@ -122,42 +121,42 @@ export class Stage {
     }
   }
 
-  /** Writes a file of the repository that the action finds checked out. */
+  /** Writes a file into the working directory of the action. */
   write(name: string, content: string): void {
     const path = join(this.parts.workspace, name)
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, content)
   }
 
-  /** Reads such a file. */
+  /** Reads a file of that directory. */
   read(name: string): string {
     return readFileSync(join(this.parts.workspace, name), 'utf8')
   }
 
-  /** Lets time pass, where the lateness of something is what is tested. */
-  pass(seconds: number): Promise<void> {
+  /** Waits, where a late change is what the scenario tests. */
+  wait(seconds: number): Promise<void> {
     return setTimeout(seconds * 1000)
   }
 
-  /** Waits until a pod, or whatever else the view shows, is as asked for. */
-  until<T>(what: string, look: (view: View) => T | undefined | false): Promise<T> {
-    return this.view.until(what, 60, look)
+  /** Waits up to 60 s for a state of the namespace, and returns what `look` found. */
+  until<T>(what: string, look: (informer: Informer) => T | undefined | false): Promise<T> {
+    return this.informer.until(what, 60, look)
   }
 
-  /** Waits for a running pod with this image, so for one of the new revision. */
+  /** Waits for a running pod with this image. */
   runningPod(image: string): Promise<KubeObject> {
-    return this.view.until(`a pod of ${image} runs`, 30, (view) =>
-      view.all('Pod').find(({ spec, status }) => spec.containers[0].image === image && status.phase === 'Running'),
+    return this.informer.until(`a pod of ${image} runs`, 30, (informer) =>
+      informer.all('Pod').find(({ spec, status }) => spec.containers[0].image === image && status.phase === 'Running'),
     )
   }
 
-  /** Sends the action a signal, as the runner does when the job is cancelled. */
+  /** Sends the action a signal, as the runner does when a job is cancelled. */
   signal(signal: NodeJS.Signals): void {
     this.parts.send(signal)
   }
 
-  /** Notes that the outcome follows from what has just been done, after so many seconds. */
-  decide(afterSeconds = 0): void {
+  /** Marks the moment from which the outcome is decided: now, or so many seconds later. */
+  markDecided(afterSeconds = 0): void {
     this.parts.onDecided(Date.now() + afterSeconds * 1000)
   }
 }

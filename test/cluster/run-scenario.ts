@@ -1,0 +1,242 @@
+import type { ChildProcess } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type ActionRun, startAction } from '../support/runner.ts'
+import { hasNamespaceDefaults } from './cluster.ts'
+import { until } from './command.ts'
+import { contractViolations } from './contract.ts'
+import { Fixture } from './fixture.ts'
+import { Informer } from './informer.ts'
+import { secretsOf, serverOf, withPort } from './kubeconfig.ts'
+import { type KubectlResult, rolloutStatus } from './kubectl.ts'
+import type { Scenario } from './scenario.ts'
+import { TcpProxy } from './tcp-proxy.ts'
+import { entry, type TestCluster } from './test-cluster.ts'
+
+/** Result of one scenario. */
+export interface ScenarioResult {
+  scenario: Scenario
+  outcome: string
+  reason: string
+  /** Duration of the action's process. */
+  totalSeconds: number
+  /** From the deciding state of the cluster to the end of the action's process. */
+  decisionDelaySeconds: number | undefined
+  kubectl: string
+  /** One sentence for each failed check; empty when the scenario passed. */
+  failures: string[]
+}
+
+/** With more scenarios at a time, two processors delay the pods, and the measured times become inaccurate. */
+const parallelScenarios = Number(process.env['ROLLOUT_GATE_TEST_PARALLEL'] ?? 4)
+
+/** Longer than all but the longest scenarios; an action that still runs after it hangs. */
+const limitSeconds = 150
+
+/**
+ * Runs a few scenarios at a time, the longest first. Idle scenarios have a queue of their own, and each scenario longer
+ * than the limit has a worker of its own.
+ * @returns the results in the order of the scenarios
+ */
+export async function runScenarios(all: readonly Scenario[], cluster: TestCluster): Promise<ScenarioResult[]> {
+  const results = new Map<Scenario, ScenarioResult>()
+  const runQueue = async (scenarios: readonly Scenario[]) => {
+    const queue = scenarios.toSorted((a, b) => b.takesSeconds - a.takesSeconds)
+    const worker = async () => {
+      for (let scenario = queue.shift(); scenario; scenario = queue.shift()) {
+        const result = await runScenario(scenario, cluster)
+        results.set(scenario, result)
+        console.log(`${result.failures.length === 0 ? '✓' : '✗'} ${scenario.name}`)
+        for (const failure of result.failures) console.log(`    ${failure}`)
+      }
+    }
+    const longScenarios = queue.filter(({ takesSeconds }) => takesSeconds > limitSeconds).length
+    await Promise.all(Array.from({ length: parallelScenarios + longScenarios }, worker))
+  }
+  await Promise.all([runQueue(all.filter(({ isIdle }) => isIdle)), runQueue(all.filter(({ isIdle }) => !isIdle))])
+  return all.flatMap((scenario) => results.get(scenario) ?? [])
+}
+
+/** When the outcome could be known, in milliseconds since 1970: what the scenario marked wins over what the API showed. */
+interface Decision {
+  marked?: number
+  observed?: number
+}
+
+/** Runs one scenario in a fresh namespace. Throws only when the namespace cannot be created or deleted. */
+async function runScenario(scenario: Scenario, cluster: TestCluster): Promise<ScenarioResult> {
+  const { api } = cluster
+  const folder = join(cluster.folder, scenario.name)
+  mkdirSync(folder, { recursive: true })
+  const namespace = `gate-${scenario.name}-${randomBytes(3).toString('hex')}`
+  await api.create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
+  const failures: string[] = []
+  const informer = new Informer(api, namespace, (problem) =>
+    failures.push(`the tests' own watch broke: ${problem.message}`),
+  )
+  const decision: Decision = {}
+  let action: ChildProcess | undefined
+  let proxy: TcpProxy | undefined
+  try {
+    await until('the namespace has its service account', 30, () => hasNamespaceDefaults(api, namespace))
+    proxy = scenario.proxied ? await TcpProxy.start(serverOf(cluster.kubeconfig)) : undefined
+    const fixture = new Fixture({
+      api,
+      namespace,
+      informer,
+      workspace: join(folder, 'workspace'),
+      proxy,
+      send: (signal) => action?.kill(signal),
+      onDecided: (at) => {
+        decision.marked = at
+      },
+    })
+    const onStart = (started: ChildProcess) => {
+      action = started
+    }
+    try {
+      await scenario.setup?.(fixture)
+      return await runAction(fixture, scenario, cluster, { folder, failures, decision, onStart })
+    } finally {
+      await scenario.after?.(fixture)
+    }
+  } catch (error) {
+    failures.push((error as Error).message)
+    return {
+      scenario,
+      outcome: '-',
+      reason: '',
+      totalSeconds: 0,
+      decisionDelaySeconds: undefined,
+      kubectl: '',
+      failures,
+    }
+  } finally {
+    await proxy?.close()
+    informer.close()
+    writeFileSync(
+      join(folder, 'watched.ndjson'),
+      informer.history.map((event) => `${JSON.stringify(event)}\n`).join(''),
+    )
+    // Some scenarios delete the namespace themselves.
+    if (await api.find(`/api/v1/namespaces/${namespace}`)) await api.delete(`/api/v1/namespaces/${namespace}`)
+  }
+}
+
+interface RunContext {
+  folder: string
+  failures: string[]
+  decision: Decision
+  onStart: (action: ChildProcess) => void
+}
+
+/** Runs the action on what `setup` has made, and checks the run. */
+async function runAction(
+  fixture: Fixture,
+  scenario: Scenario,
+  cluster: TestCluster,
+  { folder, failures, decision, onStart }: RunContext,
+): Promise<ScenarioResult> {
+  const { informer, namespace } = fixture
+  const reachable = scenario.proxied ? withPort(cluster.kubeconfig, fixture.proxy.port) : cluster.kubeconfig
+  const kubeconfig = scenario.kubeconfig?.(reachable, fixture) ?? reachable
+  const action = startAction(entry, folder, {
+    kubeconfig,
+    namespace,
+    ...scenario.inputs,
+    ...scenario.inputsFrom?.(fixture),
+  })
+  onStart(action.process)
+  informer.actionStarted = Date.now()
+  informer.onChange(() => {
+    // A state that ends again decides nothing, so its time starts anew.
+    const since = scenario.decidedBy?.(informer)
+    decision.observed = since && (decision.observed ?? since)
+  })
+  const mostSeconds = Math.max(limitSeconds, scenario.takesSeconds + 60)
+  const limit = setTimeout(() => {
+    failures.push(`still running after ${mostSeconds} s`)
+    action.process.kill('SIGKILL')
+  }, mostSeconds * 1000)
+  const kubectl =
+    scenario.kubectl && cluster.hasKubectl
+      ? rolloutStatus(cluster.kubeconfigPath, namespace, scenario.kubectl)
+      : undefined
+
+  const [run] = await Promise.all([
+    action.ended,
+    scenario.during &&
+      action.watching
+        .then(() => scenario.during?.(fixture))
+        .catch((error: Error) => failures.push(`during the wait: ${error.message}`)),
+  ])
+  clearTimeout(limit)
+  // The action may have seen the state a moment before the tests' own watch.
+  await informer
+    .until('the deciding state', 1, () => (decision.marked ?? decision.observed) !== undefined)
+    .catch(() => {})
+  const decidedAt = decision.marked ?? decision.observed
+  const delaySeconds = decidedAt && (run.endedAt - Math.max(decidedAt, run.startedAt)) / 1000
+  const result = await resultOf(kubectl)
+
+  failures.push(
+    ...outcomeFailures(scenario, run, delaySeconds, result),
+    ...contractViolations(run, [...secretsOf(kubeconfig), ...fixture.tokens.values()]),
+    ...((await scenario.check?.(run, fixture)) ?? []),
+  )
+  return {
+    scenario,
+    outcome: run.outputs['outcome'] ?? '-',
+    reason: run.outputs['reason'] ?? '',
+    totalSeconds: (run.endedAt - run.startedAt) / 1000,
+    decisionDelaySeconds: delaySeconds,
+    kubectl: kubectlText(result, run),
+    failures,
+  }
+}
+
+/** @param delaySeconds from the deciding state to the end of the action; undefined while the API has not shown the state */
+function outcomeFailures(
+  scenario: Scenario,
+  run: ActionRun,
+  delaySeconds: number | undefined,
+  kubectl: KubectlResult | undefined,
+): string[] {
+  const failures: string[] = []
+  const { expect, withinSeconds = 15 } = scenario
+  const { outcome, reason } = run.outputs
+  if (outcome !== expect.outcome) failures.push(`outcome ${outcome ?? 'missing'} instead of ${expect.outcome}`)
+  if (expect.reason !== undefined && reason !== expect.reason) {
+    failures.push(`reason ${reason ?? 'missing'} instead of ${expect.reason}`)
+  }
+  if (outcome !== expect.outcome) return failures
+
+  if (delaySeconds === undefined) {
+    failures.push(`ended "${outcome}" before the API showed the deciding state`)
+  } else {
+    if (delaySeconds > withinSeconds)
+      failures.push(`ended ${delaySeconds.toFixed(1)} s after the deciding state; the limit is ${withinSeconds} s`)
+    // States in the future are computed from times that the kubelet rounds down to whole seconds.
+    if (delaySeconds < -2) failures.push(`ended ${(-delaySeconds).toFixed(1)} s before the deciding state`)
+  }
+  if (outcome === 'ready' && kubectl && kubectl.exitCode !== 0 && !scenario.kubectlWaitsBecause) {
+    failures.push(`ready, but kubectl rollout status printed: ${kubectl.text}`)
+  }
+  return failures
+}
+
+/** kubectl gets 5 s to reach the same result, then it is stopped. */
+async function resultOf(kubectl: ReturnType<typeof rolloutStatus> | undefined): Promise<KubectlResult | undefined> {
+  if (!kubectl) return undefined
+  const timer = setTimeout(kubectl.stop, 5000)
+  const result = await kubectl.result
+  clearTimeout(timer)
+  return result
+}
+
+function kubectlText(result: KubectlResult | undefined, run: ActionRun): string {
+  if (!result) return ''
+  const seconds = ((result.endedAt - run.startedAt) / 1000).toFixed(1)
+  return result.exitCode === undefined ? 'undecided' : `exit ${result.exitCode} at ${seconds} s: ${result.text}`
+}

@@ -1,0 +1,66 @@
+import { ApiError, type KubeObject } from './api.ts'
+import { until } from './command.ts'
+import type { Fixture } from './fixture.ts'
+
+/** Rules for everything that the action reads of a rollout. */
+const everyObject = [
+  { apiGroups: ['', 'apps', 'batch', 'events.k8s.io'], resources: ['*'], verbs: ['get', 'list', 'watch'] },
+]
+
+/** Creates a ServiceAccount with a Role of these rules, and stores its token in `fixture.tokens`. */
+export async function createUser(
+  fixture: Fixture,
+  name: string,
+  rules: readonly object[] = everyObject,
+): Promise<void> {
+  await fixture.apply(
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name } },
+    { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', metadata: { name }, rules },
+  )
+  const request = { spec: { expirationSeconds: 3600 } }
+  const response = await fixture.api.create(`${fixture.path('ServiceAccount', name)}/token`, request)
+  fixture.tokens.set(name, response['status'].token)
+  await grantAccess(fixture, name)
+}
+
+/** Creates the RoleBinding, and returns once the API server allows the account to read pods. */
+export async function grantAccess(fixture: Fixture, name: string): Promise<void> {
+  await fixture.apply(roleBinding(fixture, name))
+  await waitForReadStatus(fixture, name, 200)
+}
+
+/** Deletes the RoleBinding, and returns once the API server answers 403. */
+export async function withdrawAccess(fixture: Fixture, name: string): Promise<void> {
+  await fixture.delete('RoleBinding', name)
+  await waitForReadStatus(fixture, name, 403)
+}
+
+/** Deletes the ServiceAccount, and returns once the API server answers 401; it caches tokens for 10 s. */
+export async function revokeToken(fixture: Fixture, name: string): Promise<void> {
+  await fixture.delete('ServiceAccount', name)
+  await waitForReadStatus(fixture, name, 401)
+}
+
+async function waitForReadStatus(fixture: Fixture, name: string, status: number): Promise<void> {
+  const api = fixture.api.withToken(fixture.tokens.get(name) ?? '')
+  const statusOfRead = async () => {
+    try {
+      await api.get(`/api/v1/namespaces/${fixture.namespace}/pods`)
+      return 200
+    } catch (error) {
+      if (error instanceof ApiError) return error.status
+      throw error
+    }
+  }
+  await until(`the API server answers ${status} to ${name}`, 20, async () => (await statusOfRead()) === status)
+}
+
+function roleBinding({ namespace }: Fixture, name: string): KubeObject {
+  return {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'RoleBinding',
+    metadata: { name },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name },
+    subjects: [{ kind: 'ServiceAccount', name, namespace }],
+  }
+}

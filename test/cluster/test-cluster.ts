@@ -1,0 +1,45 @@
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { Api } from './api.ts'
+import { down, up } from './cluster.ts'
+import { hasKubectl } from './kubectl.ts'
+import { kubeconfigPath as ownKubeconfigPath } from './layout.ts'
+import { ensureRegistry } from './registry.ts'
+
+/** The cluster that scenarios run on. */
+export interface TestCluster {
+  api: Api
+  kubeconfig: string
+  kubeconfigPath: string
+  hasKubectl: boolean
+  /** Each scenario writes its log, summary and watch events into a folder of its own below this one. */
+  folder: string
+}
+
+/** The program that the runner starts: the built action, or the file that `ROLLOUT_GATE_TEST_ENTRY` names. */
+export const entry = resolve(import.meta.dirname, '../..', process.env['ROLLOUT_GATE_TEST_ENTRY'] ?? 'dist/index.js')
+
+/**
+ * Calls `work` with the cluster of `ROLLOUT_GATE_TEST_KUBECONFIG`, or else with the cluster of this machine, which is
+ * started before and stopped after unless it runs already.
+ */
+export async function withTestCluster(work: (cluster: TestCluster) => Promise<void>): Promise<void> {
+  if (!existsSync(entry)) throw new Error(`${entry} does not exist: run npm run build first`)
+  const given = process.env['ROLLOUT_GATE_TEST_KUBECONFIG']
+  const wasStarted = given ? false : await up((name, seconds) => console.log(`${name}: ${seconds.toFixed(1)} s`))
+  try {
+    await work(await connect(given ?? ownKubeconfigPath))
+  } finally {
+    if (wasStarted) await down()
+  }
+}
+
+async function connect(kubeconfigPath: string): Promise<TestCluster> {
+  const kubeconfig = readFileSync(kubeconfigPath, 'utf8')
+  const api = new Api(kubeconfig)
+  await ensureRegistry(api)
+  const folder = mkdtempSync(join(tmpdir(), 'rollout-gate-scenarios-'))
+  console.log(`logs, summaries and watch events: ${folder}`)
+  return { api, kubeconfig, kubeconfigPath, hasKubectl: hasKubectl(), folder }
+}
