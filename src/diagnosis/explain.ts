@@ -1,8 +1,8 @@
 import type { Container, Pod } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
-import { withCauses } from '../gate/scene.ts'
 import type { Evidence, ProblemRecord, TargetOutcome, TargetRecord, Timeline, Verdict } from '../gate/timeline.ts'
 import type { Check, Problem } from '../lifecycle/assessment.ts'
+import { withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { runtimeWords } from '../lifecycle/workloads/death.ts'
 import { concernsContainer } from '../lifecycle/workloads/history.ts'
 import { describePath, type Manifest } from '../plan/manifests/manifest.ts'
@@ -79,7 +79,7 @@ function whose({ subject, container = '' }: Problem): string {
 }
 
 function explainTarget(whole: TargetRecord, verdict: Verdict | undefined, context: Context): TargetRecord {
-  const { scene: _explained, ...record } = whole
+  const { snapshot: _explained, ...record } = whole
   const { target, reason } = record
   const facts = new Facts(whole, context.store)
   const manifest = context.manifests.get(target)

@@ -1,9 +1,9 @@
 import type { LogText } from '../cluster/feed.ts'
 import type { EventObject, KubeObject } from '../cluster/objects.ts'
 import type { Refusal, Store } from '../cluster/store.ts'
-import { findSubject } from '../gate/scene.ts'
 import type { TargetRecord } from '../gate/timeline.ts'
 import type { Problem } from '../lifecycle/assessment.ts'
+import { findSubject } from '../lifecycle/evidence-snapshot.ts'
 
 /** What is known of one target: as it stood when its verdict was given, and what was read of it since. */
 export class Facts {
@@ -18,7 +18,7 @@ export class Facts {
   /** The object of that kind and name; the one that the verdict rests on goes before one that came after. */
   get(reference: Parameters<Store['get']>[0]): KubeObject | undefined {
     const { kind, name, namespace } = reference
-    const captured = this.#record.scene?.find(
+    const captured = this.#record.snapshot?.find(
       (object) =>
         object.kind === kind && object.metadata.name === name && (object.metadata.namespace ?? namespace) === namespace,
     )
@@ -27,9 +27,9 @@ export class Facts {
 
   /** The revisions that an object owns: its ReplicaSets, its ControllerRevisions. */
   ownedBy(uid: string | undefined, kind: string): readonly KubeObject[] {
-    const { scene } = this.#record
-    if (scene === undefined) return this.#store.ownedBy(uid, kind)
-    return scene.filter(
+    const { snapshot } = this.#record
+    if (snapshot === undefined) return this.#store.ownedBy(uid, kind)
+    return snapshot.filter(
       (object) => object.kind === kind && object.metadata.ownerReferences?.some((owner) => owner.uid === uid),
     )
   }

@@ -1,8 +1,8 @@
 import type { ContainerRef } from '../cluster/feed.ts'
 import type { Pod } from '../cluster/objects.ts'
-import { withCauses } from '../gate/scene.ts'
 import type { TargetRecord } from '../gate/timeline.ts'
 import type { Problem } from '../lifecycle/assessment.ts'
+import { withCauses } from '../lifecycle/evidence-snapshot.ts'
 import type { ReasonCode } from '../reasons.ts'
 import type { Facts } from './facts.ts'
 

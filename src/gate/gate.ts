@@ -2,27 +2,27 @@ import { isDeepStrictEqual } from 'node:util'
 import { lastOccurrence } from '../cluster/event-order.ts'
 import { type Failure, type FeedEvent, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
 import type { EventObject, KubeObject, Pod } from '../cluster/objects.ts'
+import { OwnershipIndex } from '../cluster/ownership-index.ts'
 import { AskedRequests, type Change, covers, Store } from '../cluster/store.ts'
 import type { Assessment, Problem } from '../lifecycle/assessment.ts'
+import { takeSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import { createGateTime, type GateTime } from '../lifecycle/gate-time.ts'
 import { mayExplain } from '../lifecycle/platform/pvc.ts'
 import { isSinceStart } from '../lifecycle/proof.ts'
 import { nameOf } from '../lifecycle/rule.ts'
 import type { RuleContext } from '../lifecycle/rule-context.ts'
+import { storeContext } from '../lifecycle/store-context.ts'
+import { clockWarnings } from '../lifecycle/workloads/clock-warnings.ts'
+import { PodHistories } from '../lifecycle/workloads/pod-histories.ts'
 import { missingContainers, withExpectedImages } from '../lifecycle/workloads/running-images.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { fullName, nameKey, nameTargets, type Target, targetWatch } from '../plan/target.ts'
 import { ApiHealth, unseenAtTimeoutMs } from './api-health.ts'
-import { clockWarnings } from './clock-warnings.ts'
 import { consolidate } from './consolidate.ts'
-import { Family } from './family.ts'
 import { identityMessage } from './identity.ts'
 import { Neighbours } from './neighbours.ts'
 import { decide, endsGate, failFastMs } from './outcome.ts'
-import { PodHistories } from './pod-histories.ts'
-import { captureScene } from './scene.ts'
 import { type GateSettings, gateTimeoutMs } from './settings.ts'
-import { storeContext } from './store-context.ts'
 import { leavingWords, Story, scaleWords, withExistence } from './story.ts'
 import type { Entry, TargetOutcome, TargetRecord, Timeline, Verdict } from './timeline.ts'
 import { deletedMs, describe, type TargetVerdict, Track } from './track.ts'
@@ -44,7 +44,7 @@ export class Gate {
   readonly #settings: GateSettings
   readonly #tracks: readonly Track[]
   readonly #byName: ReadonlyMap<string, readonly Track[]>
-  readonly #family = new Family<Track>()
+  readonly #ownership: OwnershipIndex<Track>
   readonly #asked = new AskedRequests()
   readonly #health: ApiHealth
   /** Watches of a whole namespace that were refused: narrow ones take their place. */
@@ -77,6 +77,7 @@ export class Gate {
     this.#now = settings.startedAt
     this.#story = new Story(settings.startedAt, onEntry)
     this.store = new Store(willSync, this.#asked)
+    this.#ownership = new OwnershipIndex(this.store)
     this.#health = new ApiHealth(this.#asked)
     this.#gateTime = createGateTime(settings)
     this.#pods = new PodHistories(this.store, this.#gateTime)
@@ -280,7 +281,8 @@ export class Gate {
   #take(change: Change): ReadonlySet<Track> {
     const { before, after } = change
     const object = (after ?? before) as KubeObject
-    const concerned = new Set(this.#family.concernedBy(object, this.store))
+    this.#ownership.add(object)
+    const concerned = new Set(this.#ownership.targetsOf(object))
     this.#pods.observe(change, this.#now)
     if (object.kind === 'Event') {
       for (const track of this.#absentSubjects(object)) concerned.add(track)
@@ -328,7 +330,7 @@ export class Gate {
     }
     const { requests, object: before } = track
     const isReplaced = track.see(after, this.#now, isFirstSight)
-    this.#family.adopt(after.metadata.uid, track, this.store)
+    this.#ownership.assign(after.metadata.uid, track)
     if (!isDeepStrictEqual(requests, track.requests)) this.#requests = undefined
     const scaled = isReplaced ? undefined : scaleWords(before, after)
     if (scaled !== undefined) this.#tell(track, 'note', scaled)
@@ -459,7 +461,7 @@ export class Gate {
       const object = this.store.get(awaited)
       return (
         this.#byName.get(nameKey(awaited))?.some(isOtherOpen) ||
-        (object !== undefined && [...this.#family.concernedBy(object, this.store)].some(isOtherOpen))
+        (object !== undefined && [...this.#ownership.targetsOf(object)].some(isOtherOpen))
       )
     })
   }
@@ -638,9 +640,7 @@ export class Gate {
 
   #isOfGatedRevision(pod: Pod): boolean | undefined {
     const uid = pod.metadata.uid ?? ''
-    const workloads = [...this.#family.concernedBy(pod, this.store)].filter(
-      ({ assessment }) => assessment?.pods !== undefined,
-    )
+    const workloads = [...this.#ownership.targetsOf(pod)].filter(({ assessment }) => assessment?.pods !== undefined)
     const isOf = ({ assessment }: Track) => assessment?.pods?.has(uid) || assessment?.keptPods?.has(uid)
     return workloads.length === 0 ? undefined : workloads.some(isOf)
   }
@@ -659,8 +659,8 @@ export class Gate {
   }
 
   #end(track: Track, { logText, ...verdict }: TargetVerdict): void {
-    const scene = captureScene(track.target, track.object, track.problems, this.store)
-    track.ended = { at: this.#now, verdict, scene }
+    const snapshot = takeSnapshot(track.target, track.object, track.problems, this.store)
+    track.ended = { at: this.#now, verdict, snapshot }
     track.readyAt = undefined
     this.#neighbours.turned(track)
     if (endsGate(track, this.#settings)) this.#firstBadEnd ??= this.#now
@@ -747,7 +747,7 @@ function recordOf(track: Track): TargetRecord {
     target,
     ...verdict,
     ...(endedAt === undefined ? {} : { endedAt }),
-    ...(ended === undefined ? {} : { scene: ended.scene }),
+    ...(ended === undefined ? {} : { snapshot: ended.snapshot }),
     milestones: track.records(),
     problems: track.isReady ? [] : track.problems.map((problem) => ({ ...problem, evidence: [] })),
     notes: assessment?.notes ?? [],

@@ -1,7 +1,7 @@
 import type { Problem } from '../lifecycle/assessment.ts'
+import type { EvidenceSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import type { Target } from '../plan/target.ts'
 import type { ReasonCode } from '../reasons.ts'
-import type { Scene } from './scene.ts'
 
 /** How the gate ended (DESIGN §4). */
 export type Outcome =
@@ -52,7 +52,7 @@ export interface TargetRecord extends Verdict<TargetOutcome> {
   /** When its verdict was given; absent while it is open. */
   readonly endedAt?: number
   /** What its verdict rests on, until it is explained; absent where that is what the store holds. */
-  readonly scene?: Scene
+  readonly snapshot?: EvidenceSnapshot
   readonly milestones: readonly MilestoneRecord[]
   readonly problems: readonly ProblemRecord[]
   /** What to do; for every target that is not ready at the end. */

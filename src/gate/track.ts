@@ -4,6 +4,7 @@ import { groupOf, type Store } from '../cluster/store.ts'
 import type { Assessment, Milestone, Problem } from '../lifecycle/assessment.ts'
 import { healthCheckRule } from '../lifecycle/custom/health-check.ts'
 import { waitForRule } from '../lifecycle/custom/wait-for.ts'
+import type { EvidenceSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import type { GateTime } from '../lifecycle/gate-time.ts'
 import type { Rule } from '../lifecycle/rule.ts'
 import { ruleOf } from '../lifecycle/rules.ts'
@@ -18,7 +19,6 @@ import { Arrival } from './arrival.ts'
 import { compareIdentity, type IdentityChange } from './identity.ts'
 import { Milestones } from './milestones.ts'
 import { ReportedProblems } from './reported-problems.ts'
-import type { Scene } from './scene.ts'
 import type { GateSettings } from './settings.ts'
 import { StallClock } from './stall-clock.ts'
 import { reachedWords, settlingWords } from './story.ts'
@@ -60,7 +60,9 @@ export class Track {
   /** The last version of the object that has the gated template. */
   gated: KubeObject | undefined
   assessment: Assessment | undefined
-  ended: { readonly at: number; readonly verdict: Verdict<TargetOutcome>; readonly scene: Scene } | undefined
+  ended:
+    | { readonly at: number; readonly verdict: Verdict<TargetOutcome>; readonly snapshot: EvidenceSnapshot }
+    | undefined
   /** When it last became ready. */
   readyAt: number | undefined
   readonly reported = new ReportedProblems()

@@ -1,16 +1,16 @@
 import { type Failure, type FeedEvent, isFailure, type WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject, Service } from '../cluster/objects.ts'
+import { OwnershipIndex } from '../cluster/ownership-index.ts'
 import { type Change, covers, groupOf, Store } from '../cluster/store.ts'
-import { Family } from '../gate/family.ts'
-import { PodHistories } from '../gate/pod-histories.ts'
-import { storeContext } from '../gate/store-context.ts'
 import { waitForRule } from '../lifecycle/custom/wait-for.ts'
 import { createGateTime, type GateTime } from '../lifecycle/gate-time.ts'
 import { isSelectedBy } from '../lifecycle/network/service-pods.ts'
 import type { Rule } from '../lifecycle/rule.ts'
 import type { LifecycleSettings, RuleContext } from '../lifecycle/rule-context.ts'
 import { ruleOf } from '../lifecycle/rules.ts'
+import { storeContext } from '../lifecycle/store-context.ts'
 import { observeTarget, type TargetHistory } from '../lifecycle/workloads/history.ts'
+import { PodHistories } from '../lifecycle/workloads/pod-histories.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
 import { companions } from './companions.ts'
@@ -37,7 +37,7 @@ export class Trace {
   readonly #gateTime: GateTime
   // Every watch that is asked for is started, so its first list is always to be expected.
   readonly #store = new Store(() => true)
-  readonly #family = new Family<Target>()
+  readonly #ownership = new OwnershipIndex<Target>(this.#store)
   readonly #pods: PodHistories
   readonly #unreadable = new Map<string, { readonly request: Partial<WatchRequest>; readonly words: string }>()
   #partings: Parting[] = []
@@ -113,7 +113,7 @@ export class Trace {
     if (before !== undefined) this.#notePartings(before, after, now)
     if (this.#isTarget(object)) this.#takeTarget(after, now)
     if (after === undefined) return
-    this.#family.concernedBy(after, this.#store)
+    this.#ownership.add(after)
   }
 
   #takeTarget(after: KubeObject | undefined, now: number): void {
@@ -127,7 +127,7 @@ export class Trace {
     this.#deletedAt = undefined
     this.#object = after
     this.#history = observeTarget(this.#history, after, now, this.#rule.failures?.(after))
-    this.#family.adopt(after.metadata.uid, this.#target, this.#store)
+    this.#ownership.assign(after.metadata.uid, this.#target)
   }
 
   /** What belonged here by its owner, or by the Service's selector, and does so no more. */
@@ -135,7 +135,7 @@ export class Trace {
     this.#partings = this.#partings.filter(({ at }) => now - at < partingMs)
     const ownersNow = new Set(after?.metadata.ownerReferences?.map(({ uid }) => uid))
     const lost = (before.metadata.ownerReferences ?? []).filter(({ uid }) => !ownersNow.has(uid))
-    const isOurs = this.#family.concernedBy(before, this.#store).size > 0
+    const isOurs = this.#ownership.targetsOf(before).size > 0
     const from = isOurs ? lost[0]?.uid : this.#deselected(before, after)
     if (from === undefined) return
     this.#partings.push({ object: after ?? before, from, at: now, how: after === undefined ? 'gone' : 'released' })
@@ -195,9 +195,7 @@ export class Trace {
 
   /** Pods that the deleted resource left behind. */
   #remains(): readonly KubeObject[] {
-    return this.#store
-      .list('Pod', this.#target.namespace)
-      .filter((pod) => this.#family.concernedBy(pod, this.#store).size > 0)
+    return this.#store.list('Pod', this.#target.namespace).filter((pod) => this.#ownership.targetsOf(pod).size > 0)
   }
 }
 

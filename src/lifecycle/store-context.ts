@@ -1,7 +1,7 @@
 import type { Store } from '../cluster/store.ts'
-import type { GateTime } from '../lifecycle/gate-time.ts'
-import type { LifecycleSettings, RuleContext } from '../lifecycle/rule-context.ts'
-import type { PodHistories } from './pod-histories.ts'
+import type { GateTime } from './gate-time.ts'
+import type { LifecycleSettings, RuleContext } from './rule-context.ts'
+import type { PodHistories } from './workloads/pod-histories.ts'
 
 /** The part of a rule context that every target shares, for the gate and for `trace`. */
 export function storeContext(

@@ -1,15 +1,8 @@
-import type { EventObject, KubeObject, Pod } from '../cluster/objects.ts'
-import type { Change, Store } from '../cluster/store.ts'
-import type { GateTime } from '../lifecycle/gate-time.ts'
-import {
-  historyOf,
-  observePod,
-  observePodEvents,
-  type PodHistory,
-  type PodSeen,
-  type PodTerms,
-} from '../lifecycle/workloads/history.ts'
-import { templateChangedAt } from '../lifecycle/workloads/template-change.ts'
+import type { EventObject, KubeObject, Pod } from '../../cluster/objects.ts'
+import type { Change, Store } from '../../cluster/store.ts'
+import type { GateTime } from '../gate-time.ts'
+import { historyOf, observePod, observePodEvents, type PodHistory, type PodSeen, type PodTerms } from './history.ts'
+import { templateChangedAt } from './template-change.ts'
 
 /** Kinds whose objects own pods and have a minReadySeconds. */
 const controllers: ReadonlySet<string> = new Set(['ReplicaSet', 'ReplicationController', 'StatefulSet', 'DaemonSet'])

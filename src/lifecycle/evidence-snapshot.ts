@@ -1,13 +1,13 @@
 import type { KubeObject } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
-import type { Problem } from '../lifecycle/assessment.ts'
 import type { Target } from '../plan/target.ts'
+import type { Problem } from './assessment.ts'
 
 /**
- * The objects that a verdict rests on, as they stood when it was given: the target, its revisions, and what its problems
- * are about. By the time the gate is over they may be replaced, rolled back or gone.
+ * The objects that a verdict rests on, as they were when it was given: the target, its revisions, and the subjects of its
+ * problems. By the end of the gate they may be replaced, rolled back or gone.
  */
-export type Scene = readonly KubeObject[]
+export type EvidenceSnapshot = readonly KubeObject[]
 
 /** The kinds behind a target that problems are about. */
 const kinds: Readonly<Record<string, { apiVersion: string; kind: string }>> = {
@@ -15,13 +15,13 @@ const kinds: Readonly<Record<string, { apiVersion: string; kind: string }>> = {
   replicaset: { apiVersion: 'apps/v1', kind: 'ReplicaSet' },
 }
 
-/** What stands behind a target and its problems now; `object` is the target itself, where it exists. */
-export function captureScene(
+/** The evidence snapshot of a target with these problems; `object` is the target itself, where it exists. */
+export function takeSnapshot(
   target: Target,
   object: KubeObject | undefined,
   problems: readonly Problem[],
   store: Store,
-): Scene {
+): EvidenceSnapshot {
   const revisions = ['ReplicaSet', 'ControllerRevision'].flatMap((kind) => store.ownedBy(object?.metadata.uid, kind))
   const subjects = problems.flatMap(withCauses).flatMap(({ subject }) => findSubject(subject, target, store) ?? [])
   return [...new Set([...(object === undefined ? [] : [object]), ...revisions, ...subjects])]

@@ -1,5 +1,5 @@
-import type { KubeObject, PodSpec, PodTemplate, Probe } from '../cluster/objects.ts'
-import { probeSeconds } from '../lifecycle/workloads/container.ts'
+import type { KubeObject, PodSpec, PodTemplate, Probe } from '../../cluster/objects.ts'
+import { probeSeconds } from './container.ts'
 
 /** The clocks of one target; 0 is off. */
 export interface Clocks {

@@ -1,6 +1,6 @@
 import type { KubeObject, Pod } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
-import { PodHistories } from '../../src/gate/pod-histories.ts'
+import { PodHistories } from '../../src/lifecycle/workloads/pod-histories.ts'
 import {
   createDeployment,
   createEvent,
@@ -14,7 +14,7 @@ import {
   surroundings,
   terminated,
   waiting,
-} from '../lifecycle/builders.ts'
+} from './builders.ts'
 
 const made = { creationTimestamp: iso(-20 * minute) }
 const replicaSet = createReplicaSet({ metadata: made })
