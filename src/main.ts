@@ -92,7 +92,7 @@ async function gate(
     onStart: (look) => extras?.start(() => mapTexts(look(systemClock.now()), secrets.hide)),
     onEntry: (entry) => {
       entries?.entry(entry)
-      extras?.progress()
+      extras?.update()
     },
     onLog: (news) => {
       if (layout !== undefined) console.log(renderLogNews(news, layout))
@@ -113,7 +113,7 @@ async function openExtras(inputs: Inputs, references: readonly Reference[]): Pro
   if (!inputs.checkRun && !inputs.deploymentStatus && !inputs.comment) return undefined
   const listener = {
     onWarning: (text: string) => core.warning(plain(text)),
-    onNote: (text: string) => console.log(plain(text)),
+    onNotice: (text: string) => console.log(plain(text)),
   }
   try {
     const { openExtras } = await import('./github/extras.ts')

@@ -1,37 +1,36 @@
 import type { Outcome, Timeline } from '../gate/timeline.ts'
 import { buildAnnotations } from '../report/annotations.ts'
-import type { Extra, Octokit } from './extra.ts'
-import type { Origin } from './origin.ts'
-import { boundedSummary, sourceBaseUrl, title } from './texts.ts'
+import type { Extra, Octokit } from './update-throttle.ts'
+import { boundedSummary, title, type WorkflowRun } from './workflow-run.ts'
 
-/** GitHub takes no longer summary, and no more annotations at once: https://docs.github.com/rest/checks/runs */
+/** Limits of https://docs.github.com/rest/checks/runs */
 const summaryLimit = 65_535
-const batchSize = 50
+const annotationsPerRequest = 50
 
-/** The rollout as a check of the commit, live, which a branch rule can demand by its name. */
+/** A live check of the commit. A branch rule can demand it by its name. */
 export class CheckRun implements Extra {
   readonly input = 'check-run'
   readonly #octokit: Octokit
-  readonly #origin: Origin
+  readonly #run: WorkflowRun
   readonly #name: string
   #id: number | undefined
   #annotated = 0
 
-  constructor(octokit: Octokit, origin: Origin, name: string) {
+  constructor(octokit: Octokit, run: WorkflowRun, name: string) {
     this.#octokit = octokit
-    this.#origin = origin
+    this.#run = run
     this.#name = name
   }
 
   async show(timeline: Timeline, signal: AbortSignal): Promise<void> {
-    const { owner, repo, headSha, runUrl } = this.#origin
+    const { owner, repo, headSha, runUrl } = this.#run
     const { checks } = this.#octokit.rest
     const output = {
       title: title(timeline),
-      // Comments show Mermaid as a diagram; of checks GitHub promises no such thing.
-      summary: boundedSummary(timeline, summaryLimit, { sourceBaseUrl: sourceBaseUrl(this.#origin), diagram: false }),
+      // GitHub documents that comments show Mermaid diagrams, not that checks do.
+      summary: boundedSummary(timeline, summaryLimit, this.#run, { diagram: false }),
     }
-    const state = {
+    const check = {
       owner,
       repo,
       started_at: new Date(timeline.startedAt).toISOString(),
@@ -47,13 +46,13 @@ export class CheckRun implements Extra {
       request: { signal },
     }
     if (this.#id === undefined) {
-      this.#id = (await checks.create({ ...state, name: this.#name, head_sha: headSha })).data.id
-    } else await checks.update({ ...state, check_run_id: this.#id })
-    // The conclusion stands by now, whatever becomes of the annotations.
+      this.#id = (await checks.create({ ...check, name: this.#name, head_sha: headSha })).data.id
+    } else await checks.update({ ...check, check_run_id: this.#id })
+    // Annotations come after the conclusion, which must not depend on them.
     if (timeline.verdict === undefined) return
     const annotations = annotationsOf(timeline)
     while (this.#annotated < annotations.length) {
-      const batch = annotations.slice(this.#annotated, this.#annotated + batchSize)
+      const batch = annotations.slice(this.#annotated, this.#annotated + annotationsPerRequest)
       const request = { owner, repo, check_run_id: this.#id, request: { signal } }
       await checks.update({ ...request, output: { ...output, annotations: batch } })
       this.#annotated += batch.length
@@ -61,26 +60,17 @@ export class CheckRun implements Extra {
   }
 }
 
-/** A gate that could not see how the rollout ended has not passed it. */
+/** The check passes only when everything is ready. */
 function conclusionOf(outcome: Outcome): 'success' | 'cancelled' | 'failure' {
   if (outcome === 'ready') return 'success'
   return outcome === 'cancelled' ? 'cancelled' : 'failure'
 }
 
-/** A check takes any number of annotations, but only with a line of a file. */
+/** An annotation of a check needs a line of a file. */
 function annotationsOf(timeline: Timeline) {
-  return buildAnnotations(timeline, Number.POSITIVE_INFINITY).flatMap(({ title, message, file, startLine }) =>
-    file === undefined || startLine === undefined
-      ? []
-      : [
-          {
-            path: file,
-            start_line: startLine,
-            end_line: startLine,
-            annotation_level: 'failure' as const,
-            title,
-            message,
-          },
-        ],
-  )
+  return buildAnnotations(timeline, Number.POSITIVE_INFINITY).flatMap(({ title, message, file, startLine }) => {
+    if (file === undefined || startLine === undefined) return []
+    const lines = { start_line: startLine, end_line: startLine }
+    return [{ path: file, ...lines, annotation_level: 'failure' as const, title, message }]
+  })
 }

@@ -2,11 +2,10 @@ import type { Timeline } from '../gate/timeline.ts'
 import type { Reference } from '../plan/references.ts'
 import { namespacesOf } from '../plan/target.ts'
 import { plain } from '../report/escape.ts'
-import type { Extra, Octokit } from './extra.ts'
-import type { Origin } from './origin.ts'
-import { title } from './texts.ts'
+import type { Extra, Octokit } from './update-throttle.ts'
+import { title, type WorkflowRun } from './workflow-run.ts'
 
-/** GitHub takes no longer description: https://docs.github.com/rest/deployments/statuses */
+/** Limits of https://docs.github.com/rest/deployments/statuses */
 const descriptionLimit = 140
 const environmentLimit = 255
 
@@ -16,22 +15,22 @@ type State = 'in_progress' | 'success' | 'failure'
 export class DeploymentStatus implements Extra {
   readonly input = 'deployment-status'
   readonly #octokit: Octokit
-  readonly #origin: Origin
+  readonly #run: WorkflowRun
   readonly #environmentUrl: string | undefined
   #id: number | undefined
   #shown: State | undefined
 
-  constructor(octokit: Octokit, origin: Origin, environmentUrl: string | undefined) {
+  constructor(octokit: Octokit, run: WorkflowRun, environmentUrl: string | undefined) {
     this.#octokit = octokit
-    this.#origin = origin
+    this.#run = run
     this.#environmentUrl = environmentUrl
-    this.#id = origin.deploymentId
+    this.#id = run.deploymentId
   }
 
   async show(timeline: Timeline, signal: AbortSignal): Promise<void> {
     const state = stateOf(timeline)
     if (state === this.#shown) return
-    const { owner, repo, runUrl } = this.#origin
+    const { owner, repo, runUrl } = this.#run
     this.#id ??= await this.#create(timeline, signal)
     if (this.#id === undefined) return
     await this.#octokit.rest.repos.createDeploymentStatus({
@@ -41,16 +40,16 @@ export class DeploymentStatus implements Extra {
       state,
       description: title(timeline, descriptionLimit),
       log_url: runUrl,
-      ...(this.#environmentUrl === undefined ? {} : { environment_url: this.#environmentUrl }),
+      environment_url: this.#environmentUrl,
       request: { signal },
     })
     this.#shown = state
   }
 
   async #create(timeline: Timeline, signal: AbortSignal): Promise<number | undefined> {
-    const { owner, repo, headSha } = this.#origin
+    const { owner, repo, headSha } = this.#run
     const environment = environmentName(timeline)
-    // The cluster was never reached: nothing was deployed to anywhere.
+    // The cluster was never reached, so there is no environment.
     if (environment === '') return undefined
     const { data } = await this.#octokit.rest.repos.createDeployment({
       owner,
@@ -58,32 +57,29 @@ export class DeploymentStatus implements Extra {
       ref: headSha,
       environment,
       description: 'Rollout Gate',
-      // What is on the cluster already is told: nothing is to be merged for it, and no check can hold it back.
+      // The change is on the cluster already: nothing to merge, and no checks to wait for.
       auto_merge: false,
       required_contexts: [],
       request: { signal },
     })
-    if (!('id' in data)) throw new Error(`GitHub made no deployment: ${data.message ?? 'it does not say why'}`)
+    if (!('id' in data)) throw new Error(`GitHub created no deployment: ${data.message ?? 'no reason given'}`)
     return data.id
   }
 }
 
 /**
- * The environment that a rollout is deployed to: the cluster's context, and the namespace if there is only one, as
- * `prod/shop`. The same namespace of two clusters must be two environments: GitHub counts an older deployment of the same
- * one as replaced. Empty where the cluster is not known.
+ * `prod/shop`: the context, and the namespace if all targets are in one. Empty when the context is unknown.
+ * The context keeps two clusters apart: GitHub marks older deployments to the same environment as inactive.
  */
 export function environmentName({ context, targets }: Timeline): string {
   if (context === '') return ''
   const namespaces = namespacesOf(targets.map(({ target }) => target))
   const words = namespaces.length === 1 ? [context, ...namespaces] : [context]
-  // What GitHub does not take in such a name becomes a dash.
+  // GitHub rejects these characters in the name of an environment.
   return plain(words.join('/').replace(/['"`,;\\]/g, '-'), environmentLimit)
 }
 
-/**
- * Where the deployed application can be looked at: the host of the first Ingress that is gated by its manifest.
- */
+/** The URL of the deployed application: the first host of the first Ingress among the gated manifests. */
 export function environmentUrl(references: readonly Pick<Reference, 'exclude' | 'manifest'>[]): string | undefined {
   for (const { exclude, manifest } of references) {
     if (exclude || manifest?.object.kind !== 'Ingress') continue
@@ -98,7 +94,7 @@ export function environmentUrl(references: readonly Pick<Reference, 'exclude' | 
   return undefined
 }
 
-/** Of a manifest nothing is certain. */
+/** Unchecked: any field of a manifest may be missing or of another type. */
 interface IngressSpec {
   readonly rules?: readonly ({ readonly host?: string } | null)[] | null
   readonly tls?: readonly ({ readonly hosts?: readonly string[] | null } | null)[] | null
@@ -108,7 +104,7 @@ function asList<T>(value: readonly T[] | null | undefined): readonly T[] {
   return Array.isArray(value) ? value : []
 }
 
-/** A deployment has no word for `cancelled` or `unknown`: what did not become ready has failed. */
+/** A deployment has no state for `cancelled` or `unknown`. */
 function stateOf({ verdict }: Timeline): State {
   if (verdict === undefined) return 'in_progress'
   return verdict.outcome === 'ready' ? 'success' : 'failure'

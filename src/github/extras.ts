@@ -8,80 +8,71 @@ import { version } from '../version.ts'
 import { CheckRun } from './check-run.ts'
 import { Comment } from './comment.ts'
 import { DeploymentStatus, environmentUrl } from './deployment-status.ts'
-import type { Extra, Octokit } from './extra.ts'
 import { describeFailure } from './failure.ts'
-import { originOf } from './origin.ts'
-import { Pace } from './pace.ts'
-import { gateName } from './texts.ts'
+import { type Extra, type Octokit, UpdateThrottle } from './update-throttle.ts'
+import { gateName, readWorkflowRun } from './workflow-run.ts'
 
-/** How the shell hears of the extras. Texts are not yet escaped. */
-export interface ExtrasListener {
+/** Texts are not yet escaped. */
+export interface ExtrasLog {
   readonly onWarning: (text: string) => void
-  readonly onNote: (text: string) => void
+  readonly onNotice: (text: string) => void
 }
 
-/** The extras that are on, together. They change no verdict: whatever goes wrong with them is a warning. */
+/** All extras that are turned on. They change no verdict: a failure of one is a warning. */
 export class Extras {
-  readonly #paces: readonly Pace[]
+  readonly #throttles: readonly UpdateThrottle[]
   readonly #clock: Clock
-  #look: (() => Timeline) | undefined
+  #present: (() => Timeline) | undefined
 
-  constructor(paces: readonly Pace[], clock: Clock) {
-    this.#paces = paces
+  constructor(throttles: readonly UpdateThrottle[], clock: Clock) {
+    this.#throttles = throttles
     this.#clock = clock
   }
 
-  /** The gate begins; `look` gives its present state at any time. */
-  start(look: () => Timeline): void {
-    this.#look = look
-    this.progress()
+  /** @param present returns the state of the gate at any time */
+  start(present: () => Timeline): void {
+    this.#present = present
+    this.update()
   }
 
-  /** Something has happened. */
-  progress(): void {
-    if (this.#look === undefined) return
-    for (const pace of this.#paces) pace.update(this.#look)
+  /** The state has changed. */
+  update(): void {
+    if (this.#present === undefined) return
+    for (const throttle of this.#throttles) throttle.update(this.#present)
   }
 
-  /** Shows the end. Resolves when all is shown, or after `limitMs` with a warning for what is not. */
+  /** Shows the outcome. Resolves when all extras show it, or after `limitMs` with a warning for each that does not. */
   async finish(timeline: EndedTimeline, limitMs: number): Promise<void> {
     const late = new AbortController()
     const endsAt = this.#clock.now() + limitMs
     const stop = this.#clock.after(limitMs, () => late.abort())
-    await Promise.all(this.#paces.map((pace) => pace.finish(timeline, late.signal, endsAt)))
+    await Promise.all(this.#throttles.map((throttle) => throttle.finish(timeline, late.signal, endsAt)))
     stop()
   }
 }
 
 /**
- * The extras that the inputs ask for, from the environment of the workflow's run.
- * @param references what the user named
- * @throws Error outside of a run of GitHub Actions
+ * The extras that the inputs turn on, for the workflow run of this process.
+ * @throws Error outside of GitHub Actions
  */
-export function openExtras(
-  inputs: Inputs,
-  references: readonly Reference[],
-  listener: ExtrasListener,
-  clock: Clock,
-): Extras {
-  const origin = originOf(context)
-  const octokit = connect(inputs.githubToken ?? '')
-  const name = gateName(origin, references, inputs.namespace)
-  const extras: Extra[] = [
-    ...(inputs.checkRun ? [new CheckRun(octokit, origin, name)] : []),
-    ...(inputs.deploymentStatus ? [new DeploymentStatus(octokit, origin, environmentUrl(references))] : []),
-    ...(inputs.comment ? [new Comment(octokit, origin, name, listener.onNote)] : []),
-  ]
-  const paces = extras.map(
-    (extra) => new Pace(extra, clock, (failure) => listener.onWarning(describeFailure(failure, extra.input, origin))),
+export function openExtras(inputs: Inputs, references: readonly Reference[], log: ExtrasLog, clock: Clock): Extras {
+  const run = readWorkflowRun(context)
+  const octokit = createOctokit(inputs.githubToken ?? '')
+  const name = gateName(run, references, inputs.namespace)
+  const extras: Extra[] = []
+  if (inputs.checkRun) extras.push(new CheckRun(octokit, run, name))
+  if (inputs.deploymentStatus) extras.push(new DeploymentStatus(octokit, run, environmentUrl(references)))
+  if (inputs.comment) extras.push(new Comment(octokit, run, name, log.onNotice))
+  const throttles = extras.map(
+    (extra) => new UpdateThrottle(extra, clock, (failure) => log.onWarning(describeFailure(failure, extra.input, run))),
   )
-  return new Extras(paces, clock)
+  return new Extras(throttles, clock)
 }
 
-/** GitHub's API where `GITHUB_API_URL` says, through the proxy that is set for it. */
-function connect(token: string): Octokit {
-  const silent = () => {}
-  const log = { debug: silent, info: silent, warn: silent, error: silent }
+/** A client of `GITHUB_API_URL`, through the proxy of the environment, that logs nothing. */
+function createOctokit(token: string): Octokit {
+  const ignore = () => {}
+  const log = { debug: ignore, info: ignore, warn: ignore, error: ignore }
   const request = { ...defaults.request, log }
   return new GitHub(getOctokitOptions(token, { userAgent: `rollout-gate/${version}`, log, request }))
 }

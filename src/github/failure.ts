@@ -1,84 +1,74 @@
 import { extraPermissions } from '../inputs.ts'
 import { plain } from '../report/escape.ts'
-import type { Extra } from './extra.ts'
-import type { Origin } from './origin.ts'
+import type { WorkflowRun } from './workflow-run.ts'
 
-/** Why an extra could not be shown. */
+/** Why a request to GitHub's API failed. */
 export interface Failure {
   /**
-   * `forbidden`: the token may not do it, now or later. `refused`: this very request is wrong. `passing`: it may
-   * succeed when it is tried again, after `retryAfterMs` at the earliest.
+   * `forbidden`: the token lacks the permission. `invalid`: GitHub rejects this request. `temporary`: a retry may succeed,
+   * after `retryAfterMs` at the earliest.
    */
-  readonly type: 'forbidden' | 'refused' | 'passing'
+  readonly type: 'forbidden' | 'invalid' | 'temporary'
   readonly retryAfterMs: number
-  /** A sentence's second half: `GitHub answered 502`. */
+  /** The second half of a sentence: `GitHub answered 502`. */
   readonly cause: string
 }
 
-/** The errors of octokit: with the response, if there was one. */
+type Headers = Readonly<Record<string, string | number | undefined>>
+
+/** An error of octokit, with the response if there was one. */
 interface HttpError extends Error {
   readonly status: number
-  readonly response?: { readonly headers: Readonly<Record<string, string | number | undefined>> }
+  readonly response?: { readonly headers: Headers }
 }
 
 /**
- * Reads what a request came to: https://docs.github.com/rest/using-the-rest-api/troubleshooting-the-rest-api
- * @param now milliseconds since the epoch, to which the end of a rate limit is compared
+ * The only place that interprets status codes of GitHub:
+ * https://docs.github.com/rest/using-the-rest-api/troubleshooting-the-rest-api
+ * @param now milliseconds since the epoch
  */
 export function readFailure(error: unknown, now: number): Failure {
-  if (['AbortError', 'TimeoutError'].includes(Object(error).name)) return passing('GitHub did not answer in time')
-  if (!isHttpError(error)) return refused(error instanceof Error ? error.message : String(error))
+  const fail = (type: Failure['type'], cause: string, retryAfterMs = 0) => ({ type, retryAfterMs, cause })
+  if (['AbortError', 'TimeoutError'].includes(Object(error).name))
+    return fail('temporary', 'GitHub did not answer in time')
+  if (!isHttpError(error)) return fail('invalid', error instanceof Error ? error.message : String(error))
   const { status, message, response } = error
-  // octokit calls it 500 when there was no answer at all.
-  if (response === undefined) return passing(`GitHub could not be reached (${message})`)
+  // Without a response, octokit's error has the status 500.
+  if (response === undefined) return fail('temporary', `GitHub could not be reached (${message})`)
   const retryAfterMs = retryAfter(response.headers, now)
-  if (status === 429 || (status === 403 && (retryAfterMs > 0 || /rate limit/i.test(message)))) {
-    return passing("GitHub's rate limit is used up", retryAfterMs)
-  }
-  if (status >= 500) return passing(`GitHub answered ${status}`, retryAfterMs)
-  if (status === 401) return { type: 'forbidden', retryAfterMs: 0, cause: 'GitHub does not accept the token' }
-  // Of what a token may not see GitHub says that it does not exist.
-  if (status === 403 || status === 404) {
-    return { type: 'forbidden', retryAfterMs: 0, cause: `GitHub answered ${status} (${message})` }
-  }
-  return refused(`GitHub answered ${status} (${message})`)
-}
-
-/** The warning about an extra, with what to do. */
-export function describeFailure(
-  { type, cause }: Failure,
-  input: Extra['input'],
-  { readsOnly }: Pick<Origin, 'readsOnly'>,
-): string {
-  const start = `The verdict stands, but ${input} could not be written: ${plain(cause)}.`
-  if (type !== 'forbidden') return start
-  const permission = extraPermissions[input]
-  const why = readsOnly === undefined ? '' : ` ${readOnlyTokens[readsOnly]}`
-  return `${start} It needs a github-token with the permission \`${permission}\`: write it under \`permissions:\` of the job.${why}`
-}
-
-const readOnlyTokens = {
-  fork: 'Workflows of pull requests from forks get a token that may only read, whatever they ask for.',
-  dependabot: "Dependabot's workflows get a token that may only read, unless `permissions:` gives it more.",
-}
-
-function refused(cause: string): Failure {
-  return { type: 'refused', retryAfterMs: 0, cause }
-}
-
-function passing(cause: string, retryAfterMs = 0): Failure {
-  return { type: 'passing', retryAfterMs, cause }
+  if (status === 429 || (status === 403 && (retryAfterMs > 0 || /rate limit/i.test(message))))
+    return fail('temporary', "GitHub's rate limit is used up", retryAfterMs)
+  if (status >= 500) return fail('temporary', `GitHub answered ${status}`, retryAfterMs)
+  if (status === 401) return fail('forbidden', 'GitHub does not accept the token')
+  // GitHub answers 404 for what the token may not read.
+  return fail(status === 403 || status === 404 ? 'forbidden' : 'invalid', `GitHub answered ${status} (${message})`)
 }
 
 function isHttpError(error: unknown): error is HttpError {
   return error instanceof Error && 'status' in error && typeof error.status === 'number'
 }
 
-/** https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api: seconds, or the second of the reset. */
-function retryAfter(headers: Readonly<Record<string, string | number | undefined>>, now: number): number {
+/** Milliseconds, from https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api */
+function retryAfter(headers: Headers, now: number): number {
   const seconds = Number(headers['retry-after'])
   if (seconds > 0) return seconds * 1_000
   if (String(headers['x-ratelimit-remaining']) !== '0') return 0
-  const reset = Number(headers['x-ratelimit-reset']) * 1_000
-  return reset > now ? reset - now : 0
+  return Math.max(0, Number(headers['x-ratelimit-reset']) * 1_000 - now) || 0
+}
+
+const readOnlyTokens = {
+  fork: 'Workflows of pull requests from forks get a read-only token, whatever permissions they ask for.',
+  dependabot: "Dependabot's workflows get a read-only token, unless `permissions:` grants more.",
+}
+
+/** The warning for the user, with the fix. Safe to print. */
+export function describeFailure(
+  { type, cause }: Failure,
+  input: keyof typeof extraPermissions,
+  { readOnlyBecause }: Pick<WorkflowRun, 'readOnlyBecause'>,
+): string {
+  const start = `The verdict stands, but ${input} could not be written: ${plain(cause)}.`
+  if (type !== 'forbidden') return start
+  const why = readOnlyBecause === undefined ? '' : ` ${readOnlyTokens[readOnlyBecause]}`
+  return `${start} It needs a github-token with the permission \`${extraPermissions[input]}\`: write it under \`permissions:\` of the job.${why}`
 }

@@ -1,22 +1,29 @@
 import { getOctokit } from '@actions/github'
 import type { EndedTimeline, Outcome, Timeline } from '../../src/gate/timeline.ts'
 import { CheckRun } from '../../src/github/check-run.ts'
-import { Comment, commentMarker } from '../../src/github/comment.ts'
-import { DeploymentStatus } from '../../src/github/deployment-status.ts'
-import type { Extra, Octokit } from '../../src/github/extra.ts'
+import { Comment, commentBody, commentMarker } from '../../src/github/comment.ts'
+import { DeploymentStatus, environmentName, environmentUrl } from '../../src/github/deployment-status.ts'
 import { describeFailure, readFailure } from '../../src/github/failure.ts'
-import { originOf, type Run } from '../../src/github/origin.ts'
+import type { Extra, Octokit } from '../../src/github/update-throttle.ts'
+import { type ActionContext, readWorkflowRun } from '../../src/github/workflow-run.ts'
 import { at, createProblem, createTarget, createTargetRecord, createTimeline, start } from '../report/builders.ts'
 import { cases } from '../report/cases.ts'
+import {
+  createContext,
+  createEventContext,
+  createPullRequest,
+  eventContexts,
+  githubSha,
+  headSha,
+} from './action-contexts.ts'
 import { type GitHubServer, startGitHub } from './github-server.ts'
-import { createEventRun, createPullRequest, createRun, eventRuns, githubSha, headSha } from './runs.ts'
 
 const name = 'Rollout of deployment/web in shop (Deploy / production)'
 const never = new AbortController().signal
 
 let github: GitHubServer
 let octokit: Octokit
-let notes: string[]
+let notices: string[]
 
 beforeAll(async () => {
   github = await startGitHub()
@@ -28,7 +35,7 @@ beforeEach(() => {
   github.handlers.clear()
   github.handlers.set('issues/list-comments', () => ({ status: 200, body: [] }))
   github.refuse = () => undefined
-  notes = []
+  notices = []
 })
 
 afterEach(() => {
@@ -37,10 +44,10 @@ afterEach(() => {
 
 afterAll(() => github.close())
 
-const makers: Readonly<Record<Extra['input'], (run: Run) => Extra>> = {
-  'check-run': (run) => new CheckRun(octokit, originOf(run), name),
-  'deployment-status': (run) => new DeploymentStatus(octokit, originOf(run), 'https://shop.example'),
-  comment: (run) => new Comment(octokit, originOf(run), name, (text) => notes.push(text)),
+const makers: Readonly<Record<Extra['input'], (context: ActionContext) => Extra>> = {
+  'check-run': (context) => new CheckRun(octokit, readWorkflowRun(context), name),
+  'deployment-status': (context) => new DeploymentStatus(octokit, readWorkflowRun(context), 'https://shop.example'),
+  comment: (context) => new Comment(octokit, readWorkflowRun(context), name, (text) => notices.push(text)),
 }
 const inputs = Object.keys(makers) as Extra['input'][]
 
@@ -58,9 +65,9 @@ function bodies(operation: string): Record<string, unknown>[] {
   return github.requests.filter((request) => request.operation === operation).map(({ body }) => body)
 }
 
-describe.each(eventRuns)('on $run.eventName', ({ run, sha, pullRequest, deployment }) => {
-  it('the check is made of the right commit, and brought up to date in place', async () => {
-    const extra = makers['check-run'](run)
+describe.each(eventContexts)('on $context.eventName', ({ context, sha, pullRequest, deployment }) => {
+  it('the check is created for the right commit, then updated', async () => {
+    const extra = makers['check-run'](context)
     await extra.show(open(), never)
     await extra.show(open(), never)
     await extra.show(createTimeline(), never)
@@ -76,8 +83,8 @@ describe.each(eventRuns)('on $run.eventName', ({ run, sha, pullRequest, deployme
     ])
   })
 
-  it('the deployment is the one that triggered the run, or a new one of the right commit', async () => {
-    const extra = makers['deployment-status'](run)
+  it('the deployment is the one that triggered the run, or a new one for the right commit', async () => {
+    const extra = makers['deployment-status'](context)
     await extra.show(open(), never)
     await extra.show(open(), never)
     await extra.show(createTimeline(), never)
@@ -99,12 +106,12 @@ describe.each(eventRuns)('on $run.eventName', ({ run, sha, pullRequest, deployme
     expect(github.requests.at(-1)?.path).toBe(`/api/v3/repos/acme/shop/deployments/${id}/statuses`)
   })
 
-  it('the comment is written once to the right pull request, and brought up to date in place', async () => {
+  it('the comment is created once on the right pull request, then updated', async () => {
     github.handlers.set('repos/list-pull-requests-associated-with-commit', (_, example) => {
       const pull = (example as unknown as object[])[0]
       return { status: 200, body: [{ ...pull, number: 12, state: 'open', head: { sha } }] }
     })
-    const extra = makers.comment(run)
+    const extra = makers.comment(context)
     await extra.show(open(), never)
     await extra.show(createTimeline(), never)
     const [first, second, ...others] = github.requests.filter(({ body }) => 'body' in body)
@@ -112,7 +119,7 @@ describe.each(eventRuns)('on $run.eventName', ({ run, sha, pullRequest, deployme
     expect(first?.path).toBe('/api/v3/repos/acme/shop/issues/12/comments')
     expect(second?.operation).toBe('issues/update-comment')
     expect(second?.body['body']).toMatch(/^<!-- rollout-gate \w+ -->\n### ✅ Rollout ready in 31 s/)
-    // Only an event that names no pull request has to ask for it.
+    // Only an event without a pull request needs a request for it.
     expect(github.requests[0]?.operation === 'repos/list-pull-requests-associated-with-commit').toBe(
       pullRequest === undefined,
     )
@@ -130,8 +137,8 @@ describe('the check', () => {
     ['superseded', 'failure'],
     ['misconfigured', 'failure'],
     ['unknown', 'failure'],
-  ] as const)('of a gate that ended as %s concludes as %s', async (outcome, conclusion) => {
-    await makers['check-run'](createRun()).show(ended(outcome), never)
+  ] as const)('of the outcome %s has the conclusion %s', async (outcome, conclusion) => {
+    await makers['check-run'](createContext()).show(ended(outcome), never)
     expect(bodies('checks/create')).toMatchObject([
       {
         status: 'completed',
@@ -143,7 +150,7 @@ describe('the check', () => {
     ])
   })
 
-  it('has an annotation on the manifest of each target that failed, in batches of 50, after its conclusion', async () => {
+  it('gets an annotation on the manifest of each failed target, in batches of 50, after its conclusion', async () => {
     const targets = Array.from({ length: 120 }, (_, index) =>
       createTargetRecord({
         target: createTarget({ name: `web-${index}`, source: { file: 'k8s/web.yaml', line: index + 1 } }),
@@ -156,7 +163,7 @@ describe('the check', () => {
       target: createTarget({ name: 'api', source: { file: 'resources', line: 1 } }),
       outcome: 'failed',
     })
-    await makers['check-run'](createRun()).show(createTimeline({ targets: [...targets, elsewhere] }), never)
+    await makers['check-run'](createContext()).show(createTimeline({ targets: [...targets, elsewhere] }), never)
     const batches = bodies('checks/update').map(({ output }) => (output as { annotations: object[] }).annotations)
     expect(bodies('checks/create')).toMatchObject([{ status: 'completed' }])
     expect(batches.map((batch) => batch.length)).toEqual([50, 50, 20])
@@ -170,11 +177,11 @@ describe('the check', () => {
     })
   })
 
-  it('is not annotated twice when a batch has to be repeated', async () => {
+  it('is not annotated twice when a batch is retried', async () => {
     const targets = Array.from({ length: 60 }, (_, index) =>
       createTargetRecord({ target: createTarget({ source: { file: 'a.yaml', line: index + 1 } }), outcome: 'failed' }),
     )
-    const extra = makers['check-run'](createRun())
+    const extra = makers['check-run'](createContext())
     github.refuse = ({ body }) =>
       (body['output'] as { annotations?: object[] }).annotations?.length === 10 ? { status: 502 } : undefined
     await expect(extra.show(createTimeline({ targets }), never)).rejects.toThrow()
@@ -188,10 +195,10 @@ describe('the check', () => {
   })
 })
 
-describe('every timeline of the reports', () => {
+describe('every timeline of the report tests', () => {
   it.each(Object.entries(cases))('%s is shown by all three', async (_, timeline) => {
-    const run = createEventRun('pull_request', { pull_request: createPullRequest() })
-    for (const input of inputs) await makers[input](run).show(timeline, never)
+    const context = createEventContext('pull_request', { pull_request: createPullRequest() })
+    for (const input of inputs) await makers[input](context).show(timeline, never)
     const [check] = bodies('checks/create')
     const [comment] = bodies('issues/create-comment')
     const [status] = bodies('repos/create-deployment-status')
@@ -204,8 +211,8 @@ describe('every timeline of the reports', () => {
   })
 })
 
-test('a timeline that is larger than GitHub takes is cut for each of the three', async () => {
-  const run = createEventRun('pull_request', { pull_request: createPullRequest() })
+test("a timeline that exceeds GitHub's limits is shortened for each of the three", async () => {
+  const context = createEventContext('pull_request', { pull_request: createPullRequest() })
   const text = Array.from({ length: 3_000 }, (_, line) => `line ${line} of a log that somebody wrote`).join('\n')
   const failed = createTargetRecord({
     target: createTarget({ name: 'x'.repeat(253) }),
@@ -215,7 +222,7 @@ test('a timeline that is larger than GitHub takes is cut for each of the three',
     ),
   })
   const verdict = { outcome: 'failed', reason: 'no-progress', message: 'so it ended' } as const
-  for (const input of inputs) await makers[input](run).show(createTimeline({ targets: [failed], verdict }), never)
+  for (const input of inputs) await makers[input](context).show(createTimeline({ targets: [failed], verdict }), never)
   const lengths = [
     Object(bodies('checks/create')[0]?.['output']).summary.length,
     Object(bodies('issues/create-comment')[0]).body.length,
@@ -232,18 +239,21 @@ describe('the deployment', () => {
     ['failed', 'failure'],
     ['cancelled', 'failure'],
     ['unknown', 'failure'],
-  ] as const)('of a gate that ended as %s has the state %s', async (outcome, state) => {
-    await makers['deployment-status'](createRun()).show(ended(outcome), never)
+  ] as const)('of the outcome %s has the state %s', async (outcome, state) => {
+    await makers['deployment-status'](createContext()).show(ended(outcome), never)
     expect(bodies('repos/create-deployment-status')).toMatchObject([{ state }])
   })
 
-  it('is not made where no cluster was reached', async () => {
-    await makers['deployment-status'](createRun()).show({ ...ended('misconfigured'), context: '', targets: [] }, never)
+  it('is not created when no cluster was reached', async () => {
+    await makers['deployment-status'](createContext()).show(
+      { ...ended('misconfigured'), context: '', targets: [] },
+      never,
+    )
     expect(github.requests).toEqual([])
   })
 
-  it('is not made twice when only its status could not be written', async () => {
-    const extra = makers['deployment-status'](createRun())
+  it('is not created twice when only its status could not be written', async () => {
+    const extra = makers['deployment-status'](createContext())
     github.refuse = ({ operation }) => (operation.endsWith('status') ? { status: 500 } : undefined)
     await expect(extra.show(createTimeline(), never)).rejects.toThrow()
     github.refuse = () => undefined
@@ -252,8 +262,70 @@ describe('the deployment', () => {
   })
 })
 
+describe('the environment', () => {
+  const inNamespaces = (...namespaces: string[]) =>
+    createTimeline({
+      targets: namespaces.map((namespace) => createTargetRecord({ target: createTarget({ namespace }) })),
+    })
+
+  it.each([
+    [inNamespaces('shop', 'shop'), 'prod/shop'],
+    [inNamespaces('shop', 'back'), 'prod'],
+    [inNamespaces(), 'prod'],
+    [{ ...inNamespaces('shop'), context: '' }, ''],
+    [{ ...inNamespaces('shop'), context: 'ad"min,\n`x`;\\' }, 'ad-min- -x---/shop'],
+  ])('of case %# is %j', (timeline, name) => {
+    expect(environmentName(timeline)).toBe(name)
+  })
+})
+
+describe('the URL of the environment', () => {
+  const ingress = (spec: unknown, fields: object = {}) => ({
+    exclude: false,
+    manifest: {
+      file: 'k8s/web.yaml',
+      line: 1,
+      lineOf: () => 1,
+      object: { apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', metadata: { name: 'web' }, spec, ...fields },
+    },
+  })
+  const rules = [{ host: 'shop.example' }]
+
+  it.each([
+    ['with TLS', [ingress({ rules, tls: [{ hosts: ['shop.example'] }] })], 'https://shop.example'],
+    ['without TLS', [ingress({ rules, tls: [{ hosts: ['other.example'] }, null] })], 'http://shop.example'],
+    ['behind one without a host', [ingress({ rules: [{}, null] }), ingress({ rules })], 'http://shop.example'],
+    ['with a wildcard', [ingress({ rules: [{ host: '*.example' }] })], undefined],
+    [
+      'with fields of other types',
+      [ingress(undefined), ingress({ rules: 'x', tls: 3 }), ingress({ rules: [{ host: 1 }] })],
+      undefined,
+    ],
+    ['that is excluded', [{ ...ingress({ rules }), exclude: true }], undefined],
+    ['of another kind', [ingress({ rules }, { kind: 'Route' })], undefined],
+    ['without a manifest', [{ exclude: false }], undefined],
+  ])('of an Ingress %s is %3$j', (_, references, url) => {
+    expect(environmentUrl(references as Parameters<typeof environmentUrl>[0])).toBe(url)
+  })
+})
+
 describe('the comment', () => {
-  const run = createEventRun('pull_request', { pull_request: createPullRequest() })
+  it('has a marker that no name can break out of, different for each gate', () => {
+    const hostile = commentMarker('--> <script>')
+    expect(hostile).toMatch(/^<!-- rollout-gate [0-9a-f]{16} -->$/)
+    expect(hostile).not.toBe(commentMarker('Rollout'))
+    expect(hostile).toBe(commentMarker('--> <script>'))
+  })
+
+  it('begins with its marker and ends with the gate and the commit', () => {
+    const body = commentBody(createTimeline(), 'Rollout of deploy/*web*', readWorkflowRun(createContext()))
+    expect(body.startsWith(`${commentMarker('Rollout of deploy/*web*')}\n### ✅`)).toBe(true)
+    expect(body.split('\n').at(-2)).toBe(
+      '<sub>Rollout of deploy/\\*web\\* · commit [2222222](https://github.com/acme/shop/commit/2222222222222222222222222222222222222222) · [log](https://github.com/acme/shop/actions/runs/77/attempts/2)</sub>',
+    )
+  })
+
+  const context = createEventContext('pull_request', { pull_request: createPullRequest() })
 
   /** The comments of the pull request; only these fields are read. */
   function setComments(...comments: readonly object[]): void {
@@ -262,10 +334,10 @@ describe('the comment', () => {
 
   it.each([
     ['of an earlier run', { user: { type: 'Bot' }, author_association: 'NONE' }],
-    ['that a token of a member wrote', { user: { type: 'User' }, author_association: 'MEMBER' }],
+    ["that a member's token wrote", { user: { type: 'User' }, author_association: 'MEMBER' }],
   ])('%s is found by its marker', async (_, author) => {
     setComments({ id: 1, body: 'Nice!' }, { id: 2, body: `${commentMarker(name)}\nold`, ...author })
-    await makers.comment(run).show(createTimeline(), never)
+    await makers.comment(context).show(createTimeline(), never)
     expect(github.requests.at(-1)).toMatchObject({
       operation: 'issues/update-comment',
       path: '/api/v3/repos/acme/shop/issues/comments/2',
@@ -279,7 +351,7 @@ describe('the comment', () => {
       status: 200,
       body: query['page'] === '2' ? [own] : others,
     }))
-    await makers.comment(run).show(createTimeline(), never)
+    await makers.comment(context).show(createTimeline(), never)
     expect(github.requests.at(-1)?.path).toBe('/api/v3/repos/acme/shop/issues/comments/777')
   })
 
@@ -291,32 +363,32 @@ describe('the comment', () => {
     ['without a text', { user: { type: 'Bot' } }],
   ])('%s is left alone', async (_, comment) => {
     setComments({ id: 2, ...comment })
-    await makers.comment(run).show(createTimeline(), never)
+    await makers.comment(context).show(createTimeline(), never)
     expect(github.requests.at(-1)?.operation).toBe('issues/create-comment')
   })
 
-  it('goes to the pull request that was merged as the commit, when none is open', async () => {
+  it('goes to the pull request that was merged as the commit when none is open', async () => {
     const merged = { state: 'closed', head: { sha: headSha } }
     const pulls = [
       { ...merged, number: 1, merged_at: null, merge_commit_sha: githubSha },
       { ...merged, number: 2, merged_at: '2025-01-01T00:00:00Z', merge_commit_sha: githubSha },
     ]
     github.handlers.set('repos/list-pull-requests-associated-with-commit', () => ({ status: 200, body: pulls }))
-    await makers.comment(createRun()).show(createTimeline(), never)
+    await makers.comment(createContext()).show(createTimeline(), never)
     expect(github.requests.at(-1)?.path).toBe('/api/v3/repos/acme/shop/issues/2/comments')
   })
 
-  it('is not written where no pull request belongs to the commit, which is told once and is no failure', async () => {
+  it('is not written when no pull request belongs to the commit; one notice reports it', async () => {
     github.handlers.set('repos/list-pull-requests-associated-with-commit', () => ({ status: 200, body: [] }))
-    const extra = makers.comment(createRun())
+    const extra = makers.comment(createContext())
     await extra.show(open(), never)
     await extra.show(createTimeline(), never)
     expect(github.requests).toHaveLength(1)
-    expect(notes).toEqual(['No pull request belongs to commit 2222222, so there is none to comment on.'])
+    expect(notices).toEqual(['No pull request belongs to commit 2222222, so there is none to comment on.'])
   })
 })
 
-describe('what GitHub refuses', () => {
+describe('a failed request', () => {
   const now = Date.UTC(2025, 0, 1)
   const permissions = {
     'check-run': 'checks: write',
@@ -324,15 +396,15 @@ describe('what GitHub refuses', () => {
     comment: 'pull-requests: write',
   }
 
-  async function failureOf(input: Extra['input'], run = createRun()) {
-    const error = await makers[input](run)
+  async function failureOf(input: Extra['input'], context = createContext()) {
+    const error = await makers[input](context)
       .show(createTimeline(), never)
       .catch((error: unknown) => error)
     const failure = readFailure(error, now)
-    return { ...failure, words: describeFailure(failure, input, originOf(run)) }
+    return { ...failure, words: describeFailure(failure, input, readWorkflowRun(context)) }
   }
 
-  it.each(inputs)('is told of %s with the permission that it lacks', async (input) => {
+  it.each(inputs)('for %s without the permission names the permission', async (input) => {
     for (const status of [403, 404]) {
       github.refuse = () => ({ status, message: 'Resource not accessible by integration' })
       const failure = await failureOf(input)
@@ -343,11 +415,11 @@ describe('what GitHub refuses', () => {
     }
   })
 
-  it.each(inputs)('for a while is tried again for %s', async (input) => {
+  it.each(inputs)('for %s is temporary with 5xx, rate limits and lost connections', async (input) => {
     for (const status of [500, 502, 503]) {
       github.refuse = () => ({ status })
       expect(await failureOf(input)).toMatchObject({
-        type: 'passing',
+        type: 'temporary',
         cause: `GitHub answered ${status}`,
         retryAfterMs: 0,
       })
@@ -362,27 +434,27 @@ describe('what GitHub refuses', () => {
     for (const [status, headers, retryAfterMs] of refusals) {
       github.refuse = () => ({ status, headers })
       expect(await failureOf(input)).toMatchObject({
-        type: 'passing',
+        type: 'temporary',
         cause: "GitHub's rate limit is used up",
         retryAfterMs,
       })
     }
     github.refuse = () => ({ status: 403, message: 'You have exceeded a secondary rate limit.' })
-    expect(await failureOf(input)).toMatchObject({ type: 'passing' })
+    expect(await failureOf(input)).toMatchObject({ type: 'temporary' })
     github.refuse = () => 'cut'
     expect((await failureOf(input)).words).toMatch(/could not be written: GitHub could not be reached \(.+\)\.$/)
   })
 
-  it.each(inputs)('of %s itself is told in its words, on one line', async (input) => {
+  it.each(inputs)('for %s that GitHub rejects is reported on one line', async (input) => {
     github.refuse = () => ({ status: 422, message: 'Validation Failed\n::error::pwned' })
     const { type, words } = await failureOf(input)
-    expect(type).toBe('refused')
+    expect(type).toBe('invalid')
     expect(words).toBe(
       `The verdict stands, but ${input} could not be written: GitHub answered 422 (Validation Failed ::error::pwned).`,
     )
   })
 
-  it.each(inputs)('as a token, for %s, is told without it', async (input) => {
+  it.each(inputs)('for %s with a rejected token is reported without the token', async (input) => {
     github.refuse = () => ({ status: 401, message: 'Bad credentials' })
     const { type, words } = await failureOf(input)
     expect(type).toBe('forbidden')
@@ -390,18 +462,18 @@ describe('what GitHub refuses', () => {
     expect(words).not.toContain('ghs_0123')
   })
 
-  it('of a fork or of Dependabot is told to be for that', async () => {
+  it('of a fork or of Dependabot explains the read-only token', async () => {
     github.refuse = () => ({ status: 403 })
-    const fork = createEventRun('pull_request', { pull_request: createPullRequest('jo/shop') })
-    expect((await failureOf('comment', fork)).words).toMatch(/pull requests from forks get a token that may only read/)
-    expect((await failureOf('check-run', createRun({ actor: 'dependabot[bot]' }))).words).toMatch(/Dependabot/)
+    const fork = createEventContext('pull_request', { pull_request: createPullRequest('jo/shop') })
+    expect((await failureOf('comment', fork)).words).toMatch(/pull requests from forks get a read-only token/)
+    expect((await failureOf('check-run', createContext({ actor: 'dependabot[bot]' }))).words).toMatch(/Dependabot/)
   })
 
-  it('is no failure of GitHub when it is a mistake of ours', () => {
+  it('may be an error of our own', () => {
     expect(readFailure(new TypeError('x is undefined'), now)).toMatchObject({
-      type: 'refused',
+      type: 'invalid',
       cause: 'x is undefined',
     })
-    expect(readFailure('oops', now)).toMatchObject({ type: 'refused', cause: 'oops' })
+    expect(readFailure('oops', now)).toMatchObject({ type: 'invalid', cause: 'oops' })
   })
 })

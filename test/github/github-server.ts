@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import addFormats from 'ajv-formats'
 import { type Document, OpenAPIBackend } from 'openapi-backend'
 
-/** A request as it came in. */
+/** A received request. */
 export interface GitHubRequest {
   /** `checks/create` */
   readonly operation: string
@@ -15,7 +15,7 @@ export interface GitHubRequest {
   readonly authorization: string | undefined
 }
 
-/** An answer in place of what GitHub would say. */
+/** An error response. */
 export interface Refusal {
   readonly status: number
   readonly message?: string
@@ -34,7 +34,7 @@ export interface GitHubServer {
   /** For `GITHUB_API_URL`, with the path that an enterprise server has. */
   readonly url: string
   readonly requests: GitHubRequest[]
-  /** Why requests were not valid by GitHub's own description. */
+  /** Violations of GitHub's description by requests. */
   readonly breaches: string[]
   readonly handlers: Map<string, Handler>
   /** Decides on each request first: a refusal; `hang`: no answer, ever; `cut`: the connection ends. */
@@ -49,8 +49,8 @@ const description = JSON.parse(readFileSync(join(import.meta.dirname, 'descripti
 closeSchemas()
 
 /**
- * A mock of GitHub that knows its own OpenAPI description: it answers each operation with the description's example, and
- * notes every request that is not valid by it.
+ * A mock of GitHub made from its OpenAPI description: it answers each operation with the description's example, and
+ * records every invalid request.
  */
 export async function startGitHub(root = '/api/v3'): Promise<GitHubServer> {
   const requests: GitHubRequest[] = []
@@ -140,7 +140,7 @@ export async function startGitHub(root = '/api/v3'): Promise<GitHubServer> {
   return github
 }
 
-/** GitHub overlooks fields that it does not know; here they are mistakes. */
+/** GitHub ignores unknown fields; here they are errors. */
 function closeSchemas(): void {
   const close = (schema: unknown): void => {
     if (typeof schema !== 'object' || schema === null) return

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { type GitHubServer, startGitHub } from '../github/github-server.ts'
-import { pullRequestEnvironment } from '../github/runs.ts'
+import { pullRequestEnvironment } from '../github/action-contexts.ts'
 import {
   createBarePod,
   createContainer,

@@ -1,9 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Timeline } from '../../src/gate/timeline.ts'
-import type { Extra } from '../../src/github/extra.ts'
 import { Extras } from '../../src/github/extras.ts'
 import type { Failure } from '../../src/github/failure.ts'
-import { Pace } from '../../src/github/pace.ts'
+import { type Extra, UpdateThrottle } from '../../src/github/update-throttle.ts'
 import { ManualClock } from '../cluster-client/manual-clock.ts'
 import { createTimeline, start } from '../report/builders.ts'
 
@@ -12,7 +11,7 @@ const limitMs = 10 * second
 
 type Answer = () => Promise<void>
 
-/** An extra that notes when it is shown, as seconds since the start, and answers as it is told. */
+/** Records when it is shown, in seconds since the start, and answers with `answer`. */
 class FakeExtra implements Extra {
   readonly input = 'check-run'
   readonly shown: string[] = []
@@ -40,9 +39,9 @@ function setUp() {
   const clock = new ManualClock(start)
   const extra = new FakeExtra(clock)
   const failures: Failure[] = []
-  const extras = new Extras([new Pace(extra, clock, (failure) => failures.push(failure))], clock)
+  const extras = new Extras([new UpdateThrottle(extra, clock, (failure) => failures.push(failure))], clock)
   const { verdict: _, ...open } = createTimeline()
-  /** Lets time pass second by second, and what is awaited happen. */
+  /** Advances the clock second by second. */
   const pass = async (seconds: number, each = () => {}) => {
     await nextTurn()
     for (let left = seconds; left > 0; left--) {
@@ -60,22 +59,22 @@ function setUp() {
 }
 
 describe('progress', () => {
-  it('is shown at once, then when something has happened, at least 15 s apart', async () => {
+  it('is shown at once, then after a change, at least 15 s apart', async () => {
     const { extra, extras, pass, begin } = setUp()
     await begin()
     await pass(40)
-    extras.progress()
-    extras.progress()
+    extras.update()
+    extras.update()
     await pass(1)
-    extras.progress()
+    extras.update()
     await pass(60)
     expect(extra.shown).toEqual(['0 open', '40 open', '55 open'])
   })
 
-  it('of a long rollout is shown ever more rarely', async () => {
+  it('of a long rollout is shown less and less often', async () => {
     const { extra, extras, pass, begin } = setUp()
     await begin()
-    await pass(600, () => extras.progress())
+    await pass(600, () => extras.update())
     const moments = extra.shown.map((each) => Number.parseInt(each, 10))
     expect(moments.slice(0, 3)).toEqual([0, 15, 30])
     const last = (moments.at(-1) ?? 0) - (moments.at(-2) ?? 0)
@@ -85,51 +84,51 @@ describe('progress', () => {
 
   it('is not shown before the gate begins', async () => {
     const { clock, extra, extras } = setUp()
-    extras.progress()
+    extras.update()
     clock.advance(second)
     expect(extra.shown).toEqual([])
   })
 
-  it('that could not be shown is made up for by the next, without a word', async () => {
+  it('that failed once is shown by the next update, without a warning', async () => {
     const { extra, extras, failures, pass, begin } = setUp()
     extra.answer = fails(httpError(502))
     await begin()
     extra.answer = async () => {}
-    await pass(20, () => extras.progress())
+    await pass(20, () => extras.update())
     await extras.finish(createTimeline(), limitMs)
     expect(extra.shown).toEqual(['0 open', '15 open', '20 ready'])
     expect(failures).toEqual([])
   })
 
-  it('waits as long as GitHub asks for', async () => {
+  it('waits as long as Retry-After asks', async () => {
     const { extra, extras, pass, begin } = setUp()
     extra.answer = fails(httpError(429, { 'retry-after': '60' }))
     await begin()
     extra.answer = async () => {}
-    await pass(70, () => extras.progress())
+    await pass(70, () => extras.update())
     expect(extra.shown).toEqual(['0 open', '60 open'])
   })
 
-  it('that takes longer than 10 s is given up, and the next is tried', async () => {
+  it('that takes longer than 10 s is aborted before the next', async () => {
     const { extra, extras, failures, pass, begin } = setUp()
     extra.answer = hangs
     await begin()
-    await pass(20, () => extras.progress())
+    await pass(20, () => extras.update())
     expect(extra.shown).toEqual(['0 open', '15 open'])
     expect(failures).toEqual([])
   })
 
-  it('that is forbidden is told once, and nothing more is tried', async () => {
+  it('that is forbidden is reported once and not retried', async () => {
     const { extra, extras, failures, pass, begin } = setUp()
     extra.answer = fails(httpError(403))
     await begin()
-    await pass(60, () => extras.progress())
+    await pass(60, () => extras.update())
     await extras.finish(createTimeline(), limitMs)
     expect(extra.shown).toEqual(['0 open'])
     expect(failures).toMatchObject([{ type: 'forbidden' }])
   })
 
-  it('is left to the end once there is a verdict', async () => {
+  it('is not shown once there is a verdict', async () => {
     const { clock, extra, extras, pass } = setUp()
     extras.start(() => createTimeline())
     clock.advance(0)
@@ -143,19 +142,19 @@ describe('the end', () => {
     const { clock, extra, extras, pass, begin } = setUp()
     await begin()
     await pass(2)
-    extras.progress()
+    extras.update()
     await extras.finish(createTimeline(), limitMs)
     expect(extra.shown).toEqual(['0 open', '2 ready'])
     expect(clock.pending).toEqual([])
   })
 
-  it('is shown where the gate never began', async () => {
+  it('is shown when the gate never began', async () => {
     const { extra, extras } = setUp()
     await extras.finish(createTimeline(), limitMs)
     expect(extra.shown).toEqual(['0 ready'])
   })
 
-  it('waits for what is being made, so that it is not made twice', async () => {
+  it('waits for an update under way, so that nothing is created twice', async () => {
     const { extra, extras, pass, begin } = setUp()
     const made = Promise.withResolvers<void>()
     extra.answer = () => made.promise
@@ -169,18 +168,18 @@ describe('the end', () => {
     expect(extra.shown).toEqual(['0 open', '3 ready'])
   })
 
-  it('is tried again while that may help, and told when it did not', async () => {
+  it('is retried while there is time, then reported as a failure', async () => {
     const { clock, extra, extras, failures, pass } = setUp()
     extra.answer = fails(httpError(503))
     const finished = extras.finish(createTimeline(), limitMs)
     await pass(10)
     await finished
     expect(extra.shown).toEqual(['0 ready', '1 ready', '3 ready', '7 ready'])
-    expect(failures).toMatchObject([{ type: 'passing', cause: 'GitHub answered 503' }])
+    expect(failures).toMatchObject([{ type: 'temporary', cause: 'GitHub answered 503' }])
     expect(clock.pending).toEqual([])
   })
 
-  it('that succeeds at last is no failure', async () => {
+  it('that succeeds in a retry is no failure', async () => {
     const { extra, extras, failures, pass } = setUp()
     extra.answer = fails(httpError(500))
     const finished = extras.finish(createTimeline(), limitMs)
@@ -193,10 +192,10 @@ describe('the end', () => {
   })
 
   it.each([
-    ['GitHub wants a longer pause than there is time for', httpError(429, { 'retry-after': '60' }), 'passing'],
-    ['GitHub refuses it', httpError(422), 'refused'],
-    ['the token may not do it', httpError(404), 'forbidden'],
-  ])('is not held up when %s', async (_, error, type) => {
+    ['GitHub asks for a longer pause than there is time', httpError(429, { 'retry-after': '60' }), 'temporary'],
+    ['GitHub rejects the request', httpError(422), 'invalid'],
+    ['the token lacks the permission', httpError(404), 'forbidden'],
+  ])('is not retried when %s', async (_, error, type) => {
     const { clock, extra, extras, failures } = setUp()
     extra.answer = fails(error)
     await extras.finish(createTimeline(), limitMs)
@@ -204,7 +203,7 @@ describe('the end', () => {
     expect(failures).toMatchObject([{ type }])
   })
 
-  it('comes within its time when GitHub never answers, before or after', async () => {
+  it('respects its time limit when GitHub never answers', async () => {
     const { clock, extra, extras, failures, begin, pass } = setUp()
     extra.answer = hangs
     await begin()
@@ -212,7 +211,7 @@ describe('the end', () => {
     await pass(4)
     await finished
     expect(clock.now()).toBe(start + 4 * second)
-    expect(failures).toMatchObject([{ type: 'passing', cause: 'GitHub did not answer in time' }])
+    expect(failures).toMatchObject([{ type: 'temporary', cause: 'GitHub did not answer in time' }])
     expect(clock.pending).toEqual([])
   })
 })
