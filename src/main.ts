@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as core from '@actions/core'
 import { systemClock } from './cluster/clock.ts'
+import { Secrets } from './cluster/secrets.ts'
 import { describeMistake, UserError } from './errors.ts'
 import { passes } from './gate/pass.ts'
 import { mapTexts } from './gate/texts.ts'
@@ -22,7 +23,6 @@ import { type LogLayout, layoutLog, renderEvidence, renderHeader, renderLogNews,
 import { buildOutputs } from './report/outputs.ts'
 import { renderSummary } from './report/summary.ts'
 import { gateRollout, type Listener } from './rollout.ts'
-import { Secrets } from './secrets.ts'
 
 /** What the extras on GitHub may take after the verdict; a cancelled job is killed 10 s after it was told so. */
 const extrasMs = 10_000
@@ -47,7 +47,7 @@ export async function runAction(): Promise<void> {
       extras = opened
     }).catch((error: unknown) => tellMistakes(error, startedAt))
     // The runner masks its log; files, and what goes to GitHub, nobody does.
-    const timeline = mapTexts(whole, secrets.hide)
+    const timeline = mapTexts(whole, secrets.redact)
     publish(timeline)
     await finish(timeline)
   } catch (error) {
@@ -89,7 +89,7 @@ async function gate(
       console.log(renderHeader(head, layout))
       for (const text of head.notices) console.log(plain(text))
     },
-    onStart: (look) => extras?.start(() => mapTexts(look(systemClock.now()), secrets.hide)),
+    onStart: (look) => extras?.start(() => mapTexts(look(systemClock.now()), secrets.redact)),
     onEntry: (entry) => {
       entries?.entry(entry)
       extras?.update()

@@ -186,9 +186,9 @@ async function followPlan(
   around: Surroundings,
 ): Promise<EndedTimeline> {
   const { inputs, listener, clock } = around
-  const plan = settings.awaitChangeMs > 0 ? withAwaited(found, cluster.strip) : found
+  const plan = settings.awaitChangeMs > 0 ? withAwaited(found, cluster.redact) : found
   const recording = inputs.record === undefined ? undefined : startRecording(inputs.record, plan, settings, around.raw)
-  const drift = new Drift(plan, cluster.strip)
+  const drift = new Drift(plan, cluster.redact)
   const onEvent = (event: FeedEvent) => {
     recording?.write(event)
     evidence?.observe(event)

@@ -1,5 +1,5 @@
+import type { Secrets } from '../cluster/secrets.ts'
 import { plain } from '../report/escape.ts'
-import type { Secrets } from '../secrets.ts'
 
 /** A stream that is printed to: stdout, stderr, or what a test makes of them. */
 export interface Output {
@@ -43,9 +43,9 @@ export function tell(output: Output, text: string): void {
 }
 
 /** The same output, without secrets. */
-export function guard(output: NodeJS.WriteStream, { hide }: Secrets): Output {
+export function guard(output: NodeJS.WriteStream, { redact }: Secrets): Output {
   return {
-    write: (text) => output.write(hide(text)),
+    write: (text) => output.write(redact(text)),
     get isTTY() {
       return output.isTTY
     },

@@ -1,15 +1,14 @@
 import { readFileSync } from 'node:fs'
 import http, { type IncomingMessage } from 'node:http'
 import https from 'node:https'
+import { pipeline } from 'node:stream'
+import { createGunzip } from 'node:zlib'
 import { UserError } from '../errors.ts'
-import { readBody, readLines } from './body.ts'
-import type { Clock } from './clock.ts'
-import { withDeadline } from './deadline.ts'
+import { type Clock, ServerOffset, withTimeout } from './clock.ts'
 import { type ExecCredential, runExecPlugin } from './exec.ts'
 import { ApiError, asConnectionError, ConnectionError } from './failures.ts'
 import type { Kubeconfig } from './kubeconfig.ts'
 import { formsOf } from './secrets.ts'
-import { ServerClock } from './server-clock.ts'
 
 export interface ClientOptions {
   readonly clock: Clock
@@ -51,7 +50,7 @@ export class Client {
   readonly #kubeconfig: Kubeconfig
   readonly #reload: () => Kubeconfig
   readonly #options: ClientOptions
-  readonly #serverClock = new ServerClock()
+  readonly #serverOffset = new ServerOffset()
   readonly #closing = new AbortController()
   readonly #plain = new http.Agent({ keepAlive: true })
   readonly #secure = new https.Agent({ keepAlive: true })
@@ -68,7 +67,7 @@ export class Client {
 
   /** Server minus this machine, in milliseconds. */
   get serverOffsetMs(): number {
-    return this.#serverClock.offsetMs
+    return this.#serverOffset.ms
   }
 
   /** Ends every request in flight and lets go of every connection. */
@@ -130,7 +129,7 @@ export class Client {
   ) {
     const signals = signal ? [signal, this.#closing.signal] : [this.#closing.signal]
     try {
-      return await withDeadline(this.#options.clock, timeoutMs, signals, work)
+      return await withTimeout(this.#options.clock, timeoutMs, signals, work)
     } catch (error) {
       throw error instanceof ApiError || error instanceof UserError ? error : asConnectionError(error)
     }
@@ -188,7 +187,7 @@ export class Client {
     const request = await this.#requestOptions(session, url, options)
     const sentAt = this.#options.clock.now()
     const response = await exchange(url, { ...request, signal })
-    this.#serverClock.observe(response.headers.date, sentAt, this.#options.clock.now())
+    this.#serverOffset.observe(response.headers.date, sentAt, this.#options.clock.now())
     if (response.statusCode !== undefined && response.statusCode >= 200 && response.statusCode < 300) return response
     throw await refusal(response, this.#options.clock.now())
   }
@@ -286,4 +285,49 @@ function credentialsUnreadable(user: string, error: unknown): UserError {
     ],
     'credentials-expired',
   )
+}
+
+/**
+ * The whole body of an answer as text, unpacked where it is gzipped (the API server does so above 128 KiB).
+ * Throws when it grows beyond `maxBytes`: an answer must not be able to fill the runner's memory.
+ */
+async function readBody(response: IncomingMessage, maxBytes: number, onBytes: () => void = () => {}): Promise<string> {
+  const zipped = response.headers['content-encoding'] === 'gzip'
+  // A failure of either side destroys the other, so that reading it tells.
+  const stream: AsyncIterable<Buffer> = zipped ? pipeline(response, createGunzip(), () => {}) : response
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of stream) {
+    onBytes()
+    length += chunk.length
+    if (length > maxBytes) {
+      response.destroy()
+      throw new ConnectionError('E2BIG', `the answer is larger than ${maxBytes >> 20} MiB`)
+    }
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+/** No object in etcd is larger than 1.5 MiB; this leaves room for what the API server adds. */
+const longestLine = 16 << 20
+
+/** The lines of a stream as they become complete; an unfinished last line is dropped. `onBytes` hears of every chunk. */
+async function* readLines(response: IncomingMessage, onBytes: () => void): AsyncGenerator<string> {
+  let pending: Buffer[] = []
+  let length = 0
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    onBytes()
+    let start = 0
+    for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
+      pending.push(chunk.subarray(start, end))
+      yield Buffer.concat(pending).toString('utf8')
+      pending = []
+      length = 0
+      start = end + 1
+    }
+    pending.push(chunk.subarray(start))
+    length += chunk.length - start
+    if (length > longestLine) throw new ConnectionError('E2BIG', 'a line of the watch is too long')
+  }
 }

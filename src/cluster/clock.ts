@@ -1,5 +1,7 @@
+import { ConnectionError } from './failures.ts'
+
 /**
- * Time and chance as the cluster room needs them, injected so that tests run hours in no time.
+ * Time and chance, injected so that tests run hours in no time.
  * `now` is milliseconds since the epoch on this machine's clock; `random` is in [0, 1).
  */
 export interface Clock {
@@ -34,4 +36,62 @@ export function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promi
     const cancel = clock.after(delayMs, wake)
     signal.addEventListener('abort', wake)
   })
+}
+
+/**
+ * Runs work that a signal can end. Rejects with a `ConnectionError` ETIMEDOUT `timeoutMs` after the start or the last call
+ * of `extend`, and with the reason of a given signal once it is aborted, whatever the work makes of it.
+ */
+export async function withTimeout<T>(
+  clock: Clock,
+  timeoutMs: number,
+  signals: readonly AbortSignal[],
+  work: (signal: AbortSignal, extend: () => void) => Promise<T>,
+): Promise<T> {
+  const controller = new AbortController()
+  const forward = () => controller.abort(signals.find(({ aborted }) => aborted)?.reason)
+  const expire = () => controller.abort(new ConnectionError('ETIMEDOUT', `no answer within ${timeoutMs / 1000} s`))
+  let cancel = clock.after(timeoutMs, expire)
+  const extend = () => {
+    cancel()
+    cancel = clock.after(timeoutMs, expire)
+  }
+  for (const signal of signals) signal.addEventListener('abort', forward)
+  if (signals.some(({ aborted }) => aborted)) forward()
+  try {
+    return await work(controller.signal, extend)
+  } catch (error) {
+    throw controller.signal.aborted ? controller.signal.reason : error
+  } finally {
+    cancel()
+    for (const signal of signals) signal.removeEventListener('abort', forward)
+  }
+}
+
+/**
+ * How far the server's clock is ahead of ours, from the `Date` headers of its answers.
+ *
+ * An answer dated `D` (whole seconds, so between D and D + 1 s) was written between our sending and our receiving, which
+ * bounds the offset from both sides. All answers together give far tighter bounds than one.
+ */
+export class ServerOffset {
+  #low = Number.NEGATIVE_INFINITY
+  #high = Number.POSITIVE_INFINITY
+
+  /** `sentAt` and `receivedAt`: milliseconds since the epoch on our clock. An unreadable date is ignored. */
+  observe(date: string | undefined, sentAt: number, receivedAt: number): void {
+    const written = Date.parse(date ?? '')
+    if (Number.isNaN(written)) return
+    const low = written - receivedAt
+    const high = written + 999 - sentAt
+    const contradicts = low > this.#high || high < this.#low
+    // A clock was set meanwhile: the old bounds are void.
+    this.#low = contradicts ? low : Math.max(this.#low, low)
+    this.#high = contradicts ? high : Math.min(this.#high, high)
+  }
+
+  /** Server minus ours, in milliseconds; 0 before the first answer. */
+  get ms(): number {
+    return Number.isFinite(this.#low) ? Math.round((this.#low + this.#high) / 2) : 0
+  }
 }

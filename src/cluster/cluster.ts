@@ -1,20 +1,17 @@
-import { Secrets } from '../secrets.ts'
 import { Client } from './client.ts'
 import { type Clock, systemClock } from './clock.ts'
-import { discover, serverVersion } from './discovery.ts'
+import { collectionPath, discover, findResource, serverVersion } from './discovery.ts'
 import { ApiError } from './failures.ts'
 import { type ApiResource, isFailure, type Observation, requestKey, type WatchRequest } from './feed.ts'
 import { firstContact } from './first-contact.ts'
 import { type Kubeconfig, type KubeconfigInput, loadKubeconfig } from './kubeconfig.ts'
 import { type Places, usualPlaces } from './kubeconfig-document.ts'
 import { asKind, listAll } from './list.ts'
-import { followLog, type LogLine, type LogStreamRequest } from './log-stream.ts'
-import { type LogRequest, type LogTail, readLog } from './logs.ts'
+import { followLog, type LogLine, type LogRequest, type LogStreamRequest, type LogTail, readLog } from './logs.ts'
 import type { KubeObject } from './objects.ts'
+import { createRedactor, type KnownSecrets, type Redactor } from './redact.ts'
 import { Reflector, type Sink } from './reflector.ts'
-import { collectionPath, findResource } from './resource-path.ts'
-import { hiddenOf } from './secrets.ts'
-import { createStrip, type KnownSecrets, type Strip } from './strip.ts'
+import { Secrets, secretsIn } from './secrets.ts'
 
 export interface ConnectOptions {
   readonly clock?: Clock
@@ -51,9 +48,9 @@ export function connect(input: KubeconfigInput, options: ConnectOptions): Cluste
   const clock = options.clock ?? systemClock
   const { userAgent } = options
   const client = new Client(kubeconfig, load, { clock, mask, userAgent, env: places.env })
-  // What the cluster's own Secrets hold is hidden in what we show, and is no business of the rest of the job.
-  const learn = (value: string) => hiddenOf(value).forEach(secrets.add)
-  return new Cluster(kubeconfig, client, clock, { hide: secrets.hide, hideInTemplate: initial.hide, learn })
+  // What the cluster's Secrets contain is redacted in our output, but not masked for the rest of the job.
+  const learn = (value: string) => secretsIn(value).forEach(secrets.add)
+  return new Cluster(kubeconfig, client, clock, { redactText: secrets.redact, redactTemplate: initial.redact, learn })
 }
 
 /** In what the rules read, shorter secrets stay: `admin` may be a password and is a word. Whoever prints hides them too. */
@@ -67,7 +64,7 @@ export class Cluster {
   /** Every secret of the kubeconfig, already masked. */
   readonly secrets: readonly string[]
   /** What every object goes through that comes from here; an object of the user's own can be compared after it. */
-  readonly strip: Strip
+  readonly redact: Redactor
   readonly #known: KnownSecrets
   readonly #kubeconfig: Kubeconfig
   readonly #client: Client
@@ -81,7 +78,7 @@ export class Cluster {
 
   /** Use `connect`. */
   constructor(kubeconfig: Kubeconfig, client: Client, clock: Clock, known: KnownSecrets) {
-    this.strip = createStrip(undefined, known)
+    this.redact = createRedactor(undefined, known)
     this.#known = known
     this.context = kubeconfig.context
     this.namespace = kubeconfig.namespace
@@ -143,13 +140,13 @@ export class Cluster {
 
   /** The objects that a request names now. `ApiError` 404 when the server does not know the kind. */
   async list(request: WatchRequest): Promise<readonly KubeObject[]> {
-    return (await listAll(this.#client, await this.#path(request), request, this.strip)).items
+    return (await listAll(this.#client, await this.#path(request), request, this.redact)).items
   }
 
   /** One object as it is now. `ApiError` 404 when there is none. */
   async get(reference: WatchRequest & { readonly name: string }): Promise<KubeObject> {
     const path = `${await this.#path(reference)}/${encodeURIComponent(reference.name)}`
-    return this.strip(asKind((await this.#client.json(path)) as object, reference))
+    return this.redact(asKind((await this.#client.json(path)) as object, reference))
   }
 
   /** Follows a request from now on and reports to the sink; a request that is already followed goes on as it is. */
@@ -167,12 +164,12 @@ export class Cluster {
 
   /** See `readLog`; what is known to be secret is hidden in it. */
   readLog(request: LogRequest): Promise<LogTail> {
-    return readLog(this.#client, request, this.#known.hide)
+    return readLog(this.#client, request, this.#known.redactText)
   }
 
   /** See `followLog`; what is known to be secret is hidden in it. */
   followLog(request: LogStreamRequest, signal: AbortSignal): Promise<AsyncIterable<LogLine>> {
-    return followLog(this.#client, request, signal, this.#known.hide)
+    return followLog(this.#client, request, signal, this.#known.redactText)
   }
 
   /** Ends everything at once; nothing is told any more, and nothing keeps the process alive. */
@@ -186,10 +183,14 @@ export class Cluster {
     const reflector = new Reflector(request, {
       client: this.#client,
       clock: this.#clock,
-      strip: this.strip,
+      redact: this.redact,
       path: () => this.#path(request),
       sink: (observation) =>
-        sink(isFailure(observation) ? { ...observation, message: this.#known.hide(observation.message) } : observation),
+        sink(
+          isFailure(observation)
+            ? { ...observation, message: this.#known.redactText(observation.message) }
+            : observation,
+        ),
       onUnmatched: (object) => this.#followUnmatched(object, sink),
       ...(known === undefined ? {} : { known }),
     })

@@ -1,6 +1,6 @@
 import type { Client } from './client.ts'
 import { ApiError } from './failures.ts'
-import type { ApiResource } from './feed.ts'
+import type { ApiResource, WatchRequest } from './feed.ts'
 
 export interface Discovery {
   /** The core group first, then the groups in the server's order; within a group the preferred version first. */
@@ -169,4 +169,24 @@ async function legacyResources(client: Client, path: string, groupVersion: strin
 
 function names({ verbs, shortNames, categories }: Pick<LegacyResource, 'verbs' | 'shortNames' | 'categories'>) {
   return { ...(verbs ? { verbs } : {}), ...(shortNames ? { shortNames } : {}), ...(categories ? { categories } : {}) }
+}
+
+/** The resource that serves a kind, in exactly this group and version. */
+export function findResource(
+  resources: readonly ApiResource[],
+  { apiVersion, kind }: Pick<WatchRequest, 'apiVersion' | 'kind'>,
+): ApiResource | undefined {
+  return resources.find(
+    (resource) =>
+      resource.kind === kind &&
+      (resource.group === '' ? resource.version : `${resource.group}/${resource.version}`) === apiVersion,
+  )
+}
+
+/** The path of the collection that a request reads: `/apis/apps/v1/namespaces/shop/deployments`. */
+export function collectionPath({ group, version, plural, namespaced }: ApiResource, namespace?: string): string {
+  const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`
+  return namespaced && namespace !== undefined
+    ? `${root}/namespaces/${encodeURIComponent(namespace)}/${plural}`
+    : `${root}/${plural}`
 }

@@ -2,8 +2,7 @@ import type { Client } from './client.ts'
 import { ApiError, ConnectionError } from './failures.ts'
 import type { WatchRequest } from './feed.ts'
 import type { KubeObject } from './objects.ts'
-import { selection } from './resource-path.ts'
-import type { Strip } from './strip.ts'
+import type { Redactor } from './redact.ts'
 
 export interface List {
   readonly items: readonly KubeObject[]
@@ -28,14 +27,14 @@ export async function listAll(
   client: Client,
   path: string,
   request: WatchRequest,
-  strip: Strip,
+  redact: Redactor,
   options: ListOptions = {},
 ): Promise<List> {
   try {
-    return await listPages(client, path, request, strip, pageSize, options)
+    return await listPages(client, path, request, redact, pageSize, options)
   } catch (error) {
     if (!(error instanceof ApiError && error.status === 410)) throw error
-    return await listPages(client, path, request, strip, undefined, options)
+    return await listPages(client, path, request, redact, undefined, options)
   }
 }
 
@@ -43,7 +42,7 @@ async function listPages(
   client: Client,
   path: string,
   request: WatchRequest,
-  strip: Strip,
+  redact: Redactor,
   limit: number | undefined,
   { onPage, ...options }: ListOptions,
 ): Promise<List> {
@@ -62,7 +61,7 @@ async function listPages(
     if (objects !== null && !Array.isArray(objects)) {
       throw new ConnectionError('EBADMSG', `the server answered ${path} with something that is no list`)
     }
-    for (const object of objects ?? []) items.push(strip(asKind(object, request)))
+    for (const object of objects ?? []) items.push(redact(asKind(object, request)))
     continuation = typeof metadata?.['continue'] === 'string' ? metadata['continue'] : ''
     if (continuation === '') return { items, resourceVersion: String(metadata?.['resourceVersion'] ?? '') }
   }
@@ -71,4 +70,15 @@ async function listPages(
 /** The items of a list lack `apiVersion` and `kind`. */
 export function asKind(object: object, { apiVersion, kind }: WatchRequest): KubeObject {
   return { apiVersion, kind, ...object } as KubeObject
+}
+
+/**
+ * The query that narrows the collection on the server's side. A name goes by field selector, which is also what a role
+ * restricted to `resourceNames` allows.
+ */
+export function selection({ name, labelSelector }: WatchRequest): Record<string, string> {
+  return {
+    ...(name === undefined ? {} : { fieldSelector: `metadata.name=${name}` }),
+    ...(labelSelector === undefined ? {} : { labelSelector }),
+  }
 }

@@ -2,10 +2,9 @@ import type { Client } from './client.ts'
 import { type Clock, sleep } from './clock.ts'
 import { ApiError, ConnectionError, failureOf, statusOf } from './failures.ts'
 import type { Observation, WatchRequest } from './feed.ts'
-import { asKind, listAll } from './list.ts'
+import { asKind, listAll, selection } from './list.ts'
 import type { KubeObject } from './objects.ts'
-import { selection } from './resource-path.ts'
-import type { Strip } from './strip.ts'
+import type { Redactor } from './redact.ts'
 import { followWatch } from './watch-stream.ts'
 
 export type Sink = (observation: Observation) => void
@@ -13,7 +12,7 @@ export type Sink = (observation: Observation) => void
 export interface ReflectorOptions {
   readonly client: Client
   readonly clock: Clock
-  readonly strip: Strip
+  readonly redact: Redactor
   /** The path of the request's collection, asked for before each attempt. Rejects with 404 while the kind is unknown. */
   readonly path: () => Promise<string>
   readonly sink: Sink
@@ -135,10 +134,10 @@ export class Reflector {
     this.#refreshes = []
     const signal = this.#renewInterrupt()
     try {
-      const { client, strip, path } = this.#options
+      const { client, redact, path } = this.#options
       // A connection that is dead is given up soon, and one that is slow gets its time with every other attempt.
       const isHasty = refreshes.length > 0 || this.#failures % 2 === 1
-      const list = await listAll(client, await path(), this.#request, strip, {
+      const list = await listAll(client, await path(), this.#request, redact, {
         signal,
         silenceMs: isHasty ? answerTimeoutMs : listSilenceMs,
         onPage: () => this.#succeed(),
@@ -246,8 +245,8 @@ export class Reflector {
     if (!object || resourceVersion === undefined) {
       throw new ConnectionError('EBADMSG', `the watch of ${this.#request.kind} sent something that is no event`)
     }
-    if (type === 'DELETED') this.#forget(this.#options.strip(asKind(object, this.#request)))
-    else if (type !== 'BOOKMARK') this.#put(this.#options.strip(asKind(object, this.#request)))
+    if (type === 'DELETED') this.#forget(this.#options.redact(asKind(object, this.#request)))
+    else if (type !== 'BOOKMARK') this.#put(this.#options.redact(asKind(object, this.#request)))
     this.#resourceVersion = resourceVersion
   }
 

@@ -1,22 +1,51 @@
 import { type Entry, isSection, type KubeconfigDocument } from './kubeconfig-document.ts'
 
-/** Too short to be a secret, and masking it would riddle the log with stars. */
+/** Strings that must never be printed. */
+export class Secrets {
+  readonly #shortest: number
+  readonly #known = new Set<string>()
+  /** The longest first: a secret may contain a shorter one, and must be replaced as a whole. */
+  #ordered: readonly string[] | undefined
+
+  /** `shortest`: secrets with fewer characters are ignored. */
+  constructor(shortest = 1) {
+    this.#shortest = shortest
+  }
+
+  readonly add = (secret: string): void => {
+    if (secret.length < this.#shortest || this.#known.has(secret)) return
+    this.#known.add(secret)
+    this.#ordered = undefined
+  }
+
+  has(secret: string): boolean {
+    return this.#known.has(secret)
+  }
+
+  /** The text with stars for every secret in it. */
+  readonly redact = (text: string): string => {
+    this.#ordered ??= [...this.#known].toSorted((a, b) => b.length - a.length)
+    return this.#ordered.reduce((hidden, secret) => hidden.replaceAll(secret, '***'), text)
+  }
+}
+
+/** Anything shorter is no secret, and masking it would make the log unreadable. */
 const shortestSecret = 4
 
 /** Environment variables whose value is a secret by their name: `DB_PASSWORD`, and not `KEYCLOAK_URL` or `SECRET_NAME`. */
 export const secretVariable =
   /(password|passwd|passphrase|token|secret|(api|access|private|secret|signing|encryption)_?key)$/i
 
-/** A file in a Secret, or a Helm release: not what a log would quote. */
+/** Anything longer is a file or a Helm release, which no log quotes. */
 const longestValue = 10_000
 
-/** What names a secret among the settings of a plugin; `AWS_PROFILE=prod` must stay readable. */
+/** Names of secret settings of a plugin; `AWS_PROFILE=prod` must stay readable. */
 const secretName = /token|secret|passw|credential|key/i
 
 /**
- * Every string of a kubeconfig that must not show in a log: tokens, passwords, keys and certificates (as they stand, in
- * base64, and decoded), and the lines that hold them. The runner masks line by line, so multi-line secrets are split.
- * Lines without a secret are left alone: masking `}` or `kind: Config` would garble every log.
+ * The secrets of a kubeconfig: tokens, passwords, keys and certificates (as written, in base64, and decoded), and the
+ * lines that contain them. The runner masks line by line, so multi-line secrets are split. Lines without a secret are
+ * left out: masking `}` or `kind: Config` would garble every log.
  */
 export function secretsOf(document: KubeconfigDocument): string[] {
   const values = [...document.users.flatMap(userSecrets), ...document.clusters.flatMap(clusterSecrets)]
@@ -27,7 +56,7 @@ export function secretsOf(document: KubeconfigDocument): string[] {
   return unique([...values, ...values.map(base64), ...bearing, ...whole])
 }
 
-/** The forms in which one credential may show: as it stands, its lines, and both in base64. */
+/** The forms of a credential that a log may contain: its lines, as written and in base64. */
 export function formsOf(secret: string): string[] {
   const lines = linesOf(secret)
   return unique([...lines, ...lines.map(base64)])
@@ -75,7 +104,7 @@ function secretArguments(args: readonly unknown[]): string[] {
   })
 }
 
-/** A file in base64: as it stands, and the lines of what is in it. */
+/** A file in base64: the text itself and its decoded lines. */
 function encodedFile(data: unknown): string[] {
   return texts(data).flatMap((text) => [text, ...linesOf(Buffer.from(text, 'base64').toString('latin1'))])
 }
@@ -91,7 +120,7 @@ function linesOf(text: string): string[] {
     .filter((line) => line.length >= shortestSecret && !line.startsWith('-----'))
 }
 
-/** A line of nothing but base64, long enough to be no word: a wrapped certificate, or the encoded kubeconfig. */
+/** Long enough to be no word: a line of a wrapped certificate, or the encoded kubeconfig. */
 function isBase64(line: string): boolean {
   return /^[A-Za-z0-9+/_-]{24,}={0,2}$/.test(line)
 }
@@ -105,10 +134,10 @@ function unique(strings: readonly string[]): string[] {
 }
 
 /**
- * What of a value of the cluster is to be hidden where it shows: of one line the whole, of several those that look like
- * keys. What is short, a mere word (`production`) or a sentence may stand anywhere, and is left.
+ * The parts of a Secret's value that are redacted: a single line, or those of several lines that look like keys. Short
+ * values, words (`production`) and sentences occur elsewhere too, and are left out.
  */
-export function hiddenOf(value: string): string[] {
+export function secretsIn(value: string): string[] {
   if (value.length > longestValue) return []
   const lines = linesOf(value)
   const shortest = lines.length > 1 ? 24 : 8

@@ -1,6 +1,6 @@
 import type { FeedEvent } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
-import type { Strip } from '../cluster/strip.ts'
+import type { Redactor } from '../cluster/redact.ts'
 import type { Entry, Timeline } from '../gate/timeline.ts'
 import { comparable, type Difference, describeDifference, differences } from '../plan/manifests/differences.ts'
 import type { Manifest } from '../plan/manifests/manifest.ts'
@@ -24,11 +24,11 @@ const mostDifferences = 5
 export class Drift {
   readonly #awaited: Map<string, { readonly index: number; readonly target: Target; readonly manifest: Manifest }>
   readonly #scaled: ReadonlySet<string>
-  readonly #strip: Strip
+  readonly #redact: Redactor
   readonly #notes: DriftNote[] = []
 
-  /** `strip`: the one that the live objects went through, so that hashed values can be compared. */
-  constructor({ targets, manifests }: ResolvedPlan, strip: Strip) {
+  /** `redact`: the one that the live objects went through, so that hashed values can be compared. */
+  constructor({ targets, manifests }: ResolvedPlan, redact: Redactor) {
     this.#awaited = new Map(
       targets.flatMap((target, index) => {
         const manifest = manifests.get(target)
@@ -36,7 +36,7 @@ export class Drift {
       }),
     )
     this.#scaled = new Set([...manifests].flatMap(([target, manifest]) => scaledBy(target, manifest)))
-    this.#strip = strip
+    this.#redact = redact
   }
 
   /** Takes one line of the feed; what there is to tell of the object in it, when it is first seen. */
@@ -48,7 +48,7 @@ export class Drift {
     if (awaited === undefined) return []
     this.#awaited.delete(key)
     const { index, target, manifest } = awaited
-    const ours = this.#strip(comparable(manifest.object) as unknown as KubeObject)
+    const ours = this.#redact(comparable(manifest.object) as unknown as KubeObject)
     const all = differences(ours as unknown as Manifest['object'], object)
     const isScaled = this.#scaled.has(scaleKey(target.namespace, target.kind, target.name)) || hasScaleWriter(object)
     const isSoft = ({ path }: Difference) => isScaled && path.join('.') === 'spec.replicas'

@@ -3,7 +3,7 @@ import { failureOf, statusOf } from '../cluster/failures.ts'
 import type { FeedEvent, LogRef, Observation, WatchRequest } from '../cluster/feed.ts'
 import type { LogRequest, LogTail } from '../cluster/logs.ts'
 import type { KubeObject, Pod } from '../cluster/objects.ts'
-import { Slots } from '../cluster/slots.ts'
+import { Semaphore } from '../cluster/semaphore.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { Entry, TargetRecord } from '../gate/timeline.ts'
 import { withCauses } from '../lifecycle/evidence-snapshot.ts'
@@ -40,7 +40,7 @@ export class EvidenceReader {
     string,
     'answered' | { readonly reading: Promise<void>; readonly giveUp: (why: string) => void }
   >()
-  readonly #slots = new Slots(mostAtATime)
+  readonly #slots = new Semaphore(mostAtATime)
   #isLast = false
   #isClosed = false
 
@@ -142,7 +142,7 @@ export class EvidenceReader {
   }
 
   async #inTurn<T>(read: () => Promise<T>): Promise<T> {
-    await this.#slots.take()
+    await this.#slots.acquire()
     try {
       return await read()
     } finally {

@@ -1,8 +1,8 @@
 import type { Clock } from '../cluster/clock.ts'
 import { ApiError } from '../cluster/failures.ts'
 import type { ContainerRef } from '../cluster/feed.ts'
-import type { LogLine, LogStreamRequest } from '../cluster/log-stream.ts'
-import type { Slots } from '../cluster/slots.ts'
+import type { LogLine, LogStreamRequest } from '../cluster/logs.ts'
+import type { Semaphore } from '../cluster/semaphore.ts'
 import { UserError } from '../errors.ts'
 import { Cursor } from './cursor.ts'
 
@@ -51,7 +51,7 @@ export class ContainerLog {
   readonly #ref: ContainerRef
   readonly #source: LogSource
   readonly #clock: Clock
-  readonly #slots: Slots
+  readonly #slots: Semaphore
   readonly #listener: LogListener
   readonly #cursor: Cursor
   readonly #done = Promise.withResolvers<void>()
@@ -76,7 +76,7 @@ export class ContainerLog {
     ref: ContainerRef,
     oldest: number,
     listener: LogListener,
-    around: { readonly source: LogSource; readonly clock: Clock; readonly slots: Slots },
+    around: { readonly source: LogSource; readonly clock: Clock; readonly slots: Semaphore },
   ) {
     this.#ref = ref
     this.#cursor = new Cursor(oldest)
@@ -142,7 +142,7 @@ export class ContainerLog {
 
   /** Reads the log of the present run until it ends, and waits a moment where that was not the end of the run. */
   async #readRun(): Promise<void> {
-    await this.#slots.take()
+    await this.#slots.acquire()
     const run = this.#run
     let pauseMs = 0
     try {

@@ -1,5 +1,5 @@
 import type { Clock } from '../cluster/clock.ts'
-import type { LogLine } from '../cluster/log-stream.ts'
+import type { LogLine } from '../cluster/logs.ts'
 
 /** The lines that all containers together may still show as they come. */
 export interface Allowance {

@@ -2,7 +2,7 @@ import type { Clock } from '../cluster/clock.ts'
 import { ApiError } from '../cluster/failures.ts'
 import type { ContainerRef } from '../cluster/feed.ts'
 import type { ContainerStatus, Pod } from '../cluster/objects.ts'
-import { Slots } from '../cluster/slots.ts'
+import { Semaphore } from '../cluster/semaphore.ts'
 import { containersOf, type PodContainer } from '../lifecycle/workloads/history.ts'
 import { ContainerLog, type LogSource, type Run } from './container-log.ts'
 import { type Allowance, allowedLines, Dose, heldLines, type Shown } from './dose.ts'
@@ -50,7 +50,7 @@ interface Stream {
  */
 export class LogStreams {
   readonly #options: LogStreamsOptions
-  readonly #slots = new Slots(streamsAtATime)
+  readonly #slots = new Semaphore(streamsAtATime)
   readonly #allowance: Allowance = { lines: allowedLines }
   readonly #streams = new Map<string, Stream>()
   readonly #warned = new Set<string>()

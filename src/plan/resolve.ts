@@ -1,5 +1,5 @@
+import { findResource } from '../cluster/discovery.ts'
 import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
-import { findResource } from '../cluster/resource-path.ts'
 import { type MistakeWithReason, quote, throwMistakes } from '../errors.ts'
 import type { ReasonCode } from '../reasons.ts'
 import { apiVersionOf, definedKinds, explainUnknownKind, explainUnservedKind, findKind } from './kinds.ts'

@@ -1,4 +1,4 @@
-import { followLog, type LogLine } from '../../src/cluster/log-stream.ts'
+import { followLog, type LogLine } from '../../src/cluster/logs.ts'
 import { ref, startWithPod } from './pod.ts'
 
 const endings: (() => Promise<void> | void)[] = []
@@ -11,13 +11,13 @@ async function start() {
   const controller = new AbortController()
   const open = (
     options: { follow?: boolean; since?: number; tailLines?: number; previous?: boolean } = {},
-    hide?: (text: string) => string,
+    redact?: (text: string) => string,
   ) =>
     followLog(
       client,
       { ...ref, previous: false, follow: true, since: 0, timeoutMs: 60_000, ...options },
       controller.signal,
-      hide,
+      redact,
     )
   return { server, client, controller, open }
 }

@@ -1,10 +1,10 @@
 import { Client } from '../../src/cluster/client.ts'
+import { collectionPath, findResource } from '../../src/cluster/discovery.ts'
 import type { WatchRequest } from '../../src/cluster/feed.ts'
 import { loadKubeconfig } from '../../src/cluster/kubeconfig.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
+import { createRedactor } from '../../src/cluster/redact.ts'
 import { Reflector } from '../../src/cluster/reflector.ts'
-import { collectionPath, findResource } from '../../src/cluster/resource-path.ts'
-import { createStrip } from '../../src/cluster/strip.ts'
 import { type ApiServer, type ApiServerOptions, startApiServer } from '../support/api-server.ts'
 import { ManualClock } from './manual-clock.ts'
 import { Observations } from './observations.ts'
@@ -46,7 +46,14 @@ function follow({ server, clock, told }: Setting, request: WatchRequest = pods) 
     return resource ? collectionPath(resource, request.namespace) : '/apis/gone.example/v1/things'
   }
   const onUnmatched = async (object: KubeObject) => told.sink({ type: 'DELETED', object })
-  const reflector = new Reflector(request, { client, clock, strip: createStrip(), path, sink: told.sink, onUnmatched })
+  const reflector = new Reflector(request, {
+    client,
+    clock,
+    redact: createRedactor(),
+    path,
+    sink: told.sink,
+    onUnmatched,
+  })
   const running = reflector.run()
   endings.push(async () => {
     reflector.close()

@@ -1,5 +1,5 @@
 import { loadKubeconfig } from '../../src/cluster/kubeconfig.ts'
-import { formsOf } from '../../src/cluster/secrets.ts'
+import { formsOf, Secrets } from '../../src/cluster/secrets.ts'
 
 const base64 = (plain: string) => Buffer.from(plain).toString('base64')
 const keyLine = 'MHcCAQEEIIrYSSNQFaA2Hwf1duRSxKtLYX5CB04f'
@@ -98,4 +98,25 @@ test('no secret is so short that masking it would garble the log', () => {
 
 test('a multi-line secret is masked line by line, without the armour', () => {
   expect(formsOf(`-----BEGIN KEY-----\n${keyLine}\n-----END KEY-----`)).toEqual([keyLine, base64(keyLine)])
+})
+
+test('every secret becomes stars, however often it stands there', () => {
+  const secrets = new Secrets()
+  for (const secret of ['open', 'a.b', '']) secrets.add(secret)
+  expect(secrets.redact('open a.b axb open')).toBe('*** *** axb ***')
+})
+
+test('of a secret that holds another one nothing is left over', () => {
+  const secrets = new Secrets()
+  secrets.add('sesame')
+  expect(secrets.redact('sesame')).toBe('***')
+  secrets.add('open-sesame-now')
+  expect(secrets.redact('open-sesame-now sesame')).toBe('*** ***')
+})
+
+test('short ones are passed over where that is wished', () => {
+  const secrets = new Secrets(8)
+  for (const secret of ['admin', 'administrator']) secrets.add(secret)
+  expect(secrets.redact('admin administrator')).toBe('admin ***')
+  expect([secrets.has('admin'), secrets.has('administrator')]).toEqual([false, true])
 })

@@ -1,5 +1,5 @@
 import { ApiError } from '../../src/cluster/failures.ts'
-import { Slots } from '../../src/cluster/slots.ts'
+import { Semaphore } from '../../src/cluster/semaphore.ts'
 import { ContainerLog } from '../../src/logs/container-log.ts'
 import { ManualClock } from '../cluster-client/manual-clock.ts'
 import { Kubelet, quiet } from './kubelet.ts'
@@ -8,7 +8,7 @@ const ref = { namespace: 'shop', pod: 'migrate-x', container: 'app' }
 const running = { restarts: 0, isOver: false }
 const over = { restarts: 0, isOver: true }
 
-function start({ oldest = 0, slots = new Slots(1) } = {}) {
+function start({ oldest = 0, slots = new Semaphore(1) } = {}) {
   const clock = new ManualClock(1_000_000)
   const kubelet = new Kubelet()
   const heard: string[] = []
@@ -207,7 +207,7 @@ describe('at the end', () => {
   })
 
   test('a running container that still waits for its turn tells nothing', async () => {
-    const slots = new Slots(0)
+    const slots = new Semaphore(0)
     const { kubelet, log, told } = start({ slots })
     log.update(running)
     await log.finish()

@@ -1,6 +1,6 @@
 import { setImmediate as settled } from 'node:timers/promises'
 import { ConnectionError } from '../../src/cluster/failures.ts'
-import type { LogLine, LogStreamRequest } from '../../src/cluster/log-stream.ts'
+import type { LogLine, LogStreamRequest } from '../../src/cluster/logs.ts'
 import type { LogSource } from '../../src/logs/container-log.ts'
 
 interface Instance {

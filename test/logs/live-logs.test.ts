@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { ApiError } from '../../src/cluster/failures.ts'
-import type { LogLine, LogStreamRequest } from '../../src/cluster/log-stream.ts'
+import type { LogLine, LogStreamRequest } from '../../src/cluster/logs.ts'
 import type { ContainerStatus, Pod } from '../../src/cluster/objects.ts'
 import type { Entry } from '../../src/gate/timeline.ts'
 import type { LogSource } from '../../src/logs/container-log.ts'

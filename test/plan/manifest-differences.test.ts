@@ -1,16 +1,16 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { createStrip } from '../../src/cluster/strip.ts'
+import { createRedactor } from '../../src/cluster/redact.ts'
 import { comparable, describeDifference, differences } from '../../src/plan/manifests/differences.ts'
 import type { ManifestObject } from '../../src/plan/manifests/manifest.ts'
 
-const strip = createStrip()
+const redact = createRedactor()
 
 /** What is told when `live` is all that there is besides what the manifest says. */
 function tell(manifest: object, live: object, of: object = { apiVersion: 'example.com/v1', kind: 'Thing' }): string[] {
   const ours = { metadata: { name: 'a' }, ...of, ...manifest } as ManifestObject
   const theirs = { metadata: { name: 'a' }, ...of, ...live } as KubeObject
-  const stripped = strip(comparable(ours) as unknown as KubeObject) as unknown as ManifestObject
-  return differences(stripped, strip(theirs)).map(describeDifference)
+  const stripped = redact(comparable(ours) as unknown as KubeObject) as unknown as ManifestObject
+  return differences(stripped, redact(theirs)).map(describeDifference)
 }
 
 const inSpec = (ours: unknown, theirs: unknown) => tell({ spec: { x: ours } }, { spec: { x: theirs } })

@@ -1,6 +1,6 @@
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { KubeObject, ManagedFields } from '../../src/cluster/objects.ts'
-import { createStrip } from '../../src/cluster/strip.ts'
+import { createRedactor } from '../../src/cluster/redact.ts'
 import { Drift } from '../../src/diagnosis/drift.ts'
 import type { TargetRecord, Timeline } from '../../src/gate/timeline.ts'
 import { parseManifests } from '../../src/plan/manifests/read.ts'
@@ -31,12 +31,12 @@ metadata: { name: web }
 spec: { scaleTargetRef: { apiVersion: apps/v1, kind: Deployment, name: web } }
 `
 
-const strip = createStrip()
+const redact = createRedactor()
 
 function driftOf(text: string) {
   const parsed = parseManifests(text, 'k8s/web.yaml')
   const plan = resolveTargets(resolveReferences(parsed, resources, { namespace: 'shop', milestones: [] }), () => [])
-  return { drift: new Drift(plan, strip), plan }
+  return { drift: new Drift(plan, redact), plan }
 }
 
 interface Live {
@@ -54,7 +54,7 @@ function seen({ replicas = 3, image = 'app:v2', token = 'hunter2', managedFields
     metadata: { name: 'web', namespace: 'shop', managedFields },
     spec: { replicas, template: { spec: { containers: [{ name: 'app', image, env }] } } },
   }
-  return { at, type: 'ADDED', object: strip(object as KubeObject) }
+  return { at, type: 'ADDED', object: redact(object as KubeObject) }
 }
 
 describe('a live object that is not as its manifest', () => {

@@ -2,7 +2,7 @@ import { applyPatch } from 'rfc6902'
 import { authorOf } from '../../src/cluster/author.ts'
 import type { FeedEvent, Observation, WatchRequest } from '../../src/cluster/feed.ts'
 import type { KubeObject, ManagedFields } from '../../src/cluster/objects.ts'
-import { createStrip } from '../../src/cluster/strip.ts'
+import { createRedactor } from '../../src/cluster/redact.ts'
 import { Changes, type ObjectChange } from '../../src/trace/changes/changes.ts'
 import type { Part } from '../../src/trace/changes/part.ts'
 import { changeJson, changeLines } from '../../src/trace/changes/render.ts'
@@ -61,9 +61,9 @@ describe('what counts as a change', () => {
 })
 
 describe('values that nobody may see', () => {
-  const strip = createStrip()
+  const redact = createRedactor()
   const secret = (password: string) =>
-    strip({
+    redact({
       apiVersion: 'v1',
       kind: 'Secret',
       metadata: { name: 'creds', namespace: 'shop', uid: 'creds' },

@@ -5,7 +5,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { readArguments } from '../../src/cli/arguments.ts'
 import { commands } from '../../src/cli/commands.ts'
 import type { Surface } from '../../src/cli/output.ts'
-import { Secrets } from '../../src/secrets.ts'
+import { Secrets } from '../../src/cluster/secrets.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
 
 const endings: (() => Promise<void> | void)[] = []

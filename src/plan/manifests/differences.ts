@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../cluster/objects.ts'
-import type { Strip } from '../../cluster/strip.ts'
+import type { Redactor } from '../../cluster/redact.ts'
 import { parseDuration } from '../duration.ts'
 import type { ResolvedPlan } from '../targets.ts'
 import { describePath, type ManifestObject, type Step } from './manifest.ts'
@@ -18,7 +18,7 @@ export interface Difference {
  * none, or another order of elements that have names. `status` and the identity (`apiVersion`, name, namespace) are not
  * compared.
  *
- * Values of environment variables, Secrets and ConfigMaps must be hashed on both sides by the same `strip`.
+ * Values of environment variables, Secrets and ConfigMaps must be hashed on both sides by the same `redact`.
  *
  * @param manifest as {@link comparable} makes it
  */
@@ -245,13 +245,13 @@ function moment(text: string): number | undefined {
 
 /**
  * The plan with each target knowing what its manifest says, so that `await-change` sees when the object carries it, live
- * and in a replay. `strip`: the one that live objects go through, so that hashed values can be compared.
+ * and in a replay. `redact`: the one that live objects go through, so that hashed values can be compared.
  */
-export function withAwaited<P extends ResolvedPlan>(plan: P, strip: Strip): P {
+export function withAwaited<P extends ResolvedPlan>(plan: P, redact: Redactor): P {
   const pairs = plan.targets.map((target) => {
     const manifest = plan.manifests.get(target)
     if (manifest === undefined) return [target, target] as const
-    const object = strip(comparable(manifest.object) as unknown as KubeObject) as unknown as ManifestObject
+    const object = redact(comparable(manifest.object) as unknown as KubeObject) as unknown as ManifestObject
     return [target, { ...target, manifest: object }] as const
   })
   const awaited = new Map(pairs)

@@ -13,7 +13,7 @@ export function partOf(object: KubeObject, part: Part): unknown {
   return hide({ ...object, metadata })
 }
 
-/** Values of Secrets, ConfigMaps and environments come as keyed hashes (cluster/strip): enough to see that one changed. */
+/** Values of Secrets, ConfigMaps and environments come as keyed hashes (cluster/redact): enough to see that one changed. */
 function hide(value: unknown): unknown {
   if (typeof value === 'string') return value.replace(/^hmac:([\w-]{6})[\w-]{37}$/, '(hidden, $1)')
   if (Array.isArray(value)) return value.map(hide)

@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { createStrip } from '../../src/cluster/strip.ts'
+import { createRedactor } from '../../src/cluster/redact.ts'
 
-const strip = createStrip(Buffer.from('key'))
+const redact = createRedactor(Buffer.from('key'))
 const object = (fields: object): KubeObject =>
   ({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web' }, ...fields }) as KubeObject
 
@@ -17,18 +17,18 @@ test('of managed fields only who, how and when remain', () => {
       fieldsV1: { 'f:spec': {} },
     },
   ]
-  expect(strip(object({ metadata: { name: 'web', managedFields } })).metadata.managedFields).toEqual([
+  expect(redact(object({ metadata: { name: 'web', managedFields } })).metadata.managedFields).toEqual([
     { manager: 'kubectl', operation: 'Update', time: 'T', subresource: 'status' },
   ])
 })
 
 test('annotations that copy the whole object are dropped, others stay', () => {
   const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': '{"data":"secret"}', note: 'kept' }
-  expect(strip(object({ metadata: { name: 'web', annotations } })).metadata.annotations).toEqual({ note: 'kept' })
+  expect(redact(object({ metadata: { name: 'web', annotations } })).metadata.annotations).toEqual({ note: 'kept' })
 })
 
 test('values of Secrets and ConfigMaps are hashed, their keys stay', () => {
-  const secret = strip(
+  const secret = redact(
     object({ kind: 'Secret', data: { password: 'aHVudGVyMg==' }, stringData: { user: 'bob' }, type: 'Opaque' }),
   )
   expect(secret).toMatchObject({
@@ -37,7 +37,7 @@ test('values of Secrets and ConfigMaps are hashed, their keys stay', () => {
     type: 'Opaque',
   })
   expect(JSON.stringify(secret)).not.toContain('aHVudGVyMg==')
-  const configMap = strip(
+  const configMap = redact(
     object({ kind: 'ConfigMap', data: { url: 'postgres://u:hunter2@db' }, binaryData: { a: 'AAAA' } }),
   )
   expect(JSON.stringify(configMap)).not.toMatch(/hunter2|AAAA/)
@@ -74,33 +74,33 @@ test.each([
     },
   ],
 ])('environment values of %s are hashed', (_, fields) => {
-  const stripped = JSON.stringify(strip(object(fields)))
+  const stripped = JSON.stringify(redact(object(fields)))
   expect(stripped).not.toContain('hunter2')
   expect(stripped).toContain('"name":"A","value":"hmac:')
 })
 
 test('references in the environment stay as they are', () => {
   const env = [{ name: 'A', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }]
-  expect(strip(object({ spec: { containers: [{ env }] } }))).toMatchObject({ spec: { containers: [{ env }] } })
+  expect(redact(object({ spec: { containers: [{ env }] } }))).toMatchObject({ spec: { containers: [{ env }] } })
 })
 
 test('equal values have equal hashes, others do not, and another process has others', () => {
-  const value = (text: string, by = strip) =>
+  const value = (text: string, by = redact) =>
     (by(object({ kind: 'Secret', data: { a: text } })) as unknown as { data: { a: string } }).data.a
   expect(value('x')).toBe(value('x'))
   expect(value('x')).not.toBe(value('y'))
-  expect(value('x', createStrip())).not.toBe(value('x', createStrip()))
+  expect(value('x', createRedactor())).not.toBe(value('x', createRedactor()))
 })
 
-test('an object with nothing to strip is returned as it is, and the original is never changed', () => {
+test('an object with nothing to redact is returned as it is, and the original is never changed', () => {
   const plain = object({ spec: { nodeName: 'n' }, status: { phase: 'Running' } })
-  expect(strip(plain)).toBe(plain)
+  expect(redact(plain)).toBe(plain)
   const original = object({
     spec: { containers: [{ env: [{ name: 'A', value: 'x' }] }] },
     status: { phase: 'Running' },
   })
   const before = structuredClone(original)
-  expect(strip(original).status).toBe(original.status)
+  expect(redact(original).status).toBe(original.status)
   expect(original).toEqual(before)
 })
 
@@ -108,7 +108,7 @@ test('hostile keys are taken as keys', () => {
   const hostile = JSON.parse(
     '{"apiVersion":"v1","kind":"Secret","metadata":{"name":"x"},"data":{"__proto__":"secret"}}',
   )
-  expect(JSON.stringify(strip(hostile))).toMatch(/"__proto__":"hmac:/)
+  expect(JSON.stringify(redact(hostile))).toMatch(/"__proto__":"hmac:/)
 })
 
 test('shapes that no server should send do not break it', () => {
@@ -118,13 +118,13 @@ test('shapes that no server should send do not break it', () => {
     { metadata: { managedFields: [null, 'x'] } },
     { spec: { env: [null, 1, 'x'] } },
   ]) {
-    expect(() => strip(object(fields))).not.toThrow()
+    expect(() => redact(object(fields))).not.toThrow()
   }
 })
 
 test('maps of environment values, as charts have them, and headers that probes send are hashed too', () => {
   const stripped = JSON.stringify(
-    strip(
+    redact(
       object({
         spec: {
           values: { env: { PASSWORD: 'hunter2' } },
@@ -140,11 +140,11 @@ test('maps of environment values, as charts have them, and headers that probes s
 describe('what is known to be secret', () => {
   const learnt: string[] = []
   const known = {
-    hide: (text: string) => text.replaceAll('sesame', '***'),
-    hideInTemplate: (text: string) => text.replaceAll('open', '***'),
+    redactText: (text: string) => text.replaceAll('sesame', '***'),
+    redactTemplate: (text: string) => text.replaceAll('open', '***'),
     learn: (value: string) => void learnt.push(value),
   }
-  const hiding = createStrip(Buffer.from('key'), known)
+  const hiding = createRedactor(Buffer.from('key'), known)
 
   test('is hidden in messages, and in templates if it was known from the start', () => {
     const args = ['sesame open']

@@ -1,5 +1,5 @@
-/** So many at a time; the others wait in the order in which they came. */
-export class Slots {
+/** Limits how much runs at a time; the rest waits in the order of its requests. */
+export class Semaphore {
   #free: number
   readonly #waiting: (() => void)[] = []
 
@@ -7,13 +7,12 @@ export class Slots {
     this.#free = slots
   }
 
-  /** None is free now. */
   get isFull(): boolean {
     return this.#free === 0
   }
 
-  /** Resolves once there is a slot for the caller, who gives it back with `release`. */
-  async take(): Promise<void> {
+  /** Resolves once a slot is free. The caller gives it back with `release`. */
+  async acquire(): Promise<void> {
     if (this.#free > 0) this.#free -= 1
     else await new Promise<void>((resolve) => this.#waiting.push(resolve))
   }

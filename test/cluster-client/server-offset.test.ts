@@ -1,20 +1,20 @@
 import fc from 'fast-check'
-import { ServerClock } from '../../src/cluster/server-clock.ts'
+import { ServerOffset } from '../../src/cluster/clock.ts'
 
 const at = Date.UTC(2030, 0, 1)
 const date = (ms: number) => new Date(ms).toUTCString()
 
 test('nothing is known before the first answer, or from one without a date', () => {
-  const clock = new ServerClock()
+  const clock = new ServerOffset()
   clock.observe(undefined, at, at)
   clock.observe('yesterday', at, at)
-  expect(clock.offsetMs).toBe(0)
+  expect(clock.ms).toBe(0)
 })
 
 test('one answer is right to about half a second', () => {
-  const clock = new ServerClock()
+  const clock = new ServerOffset()
   clock.observe(date(at + 120_000), at, at + 20)
-  expect(Math.abs(clock.offsetMs - 120_000)).toBeLessThanOrEqual(500)
+  expect(Math.abs(clock.ms - 120_000)).toBeLessThanOrEqual(500)
 })
 
 test('the true offset is always within the bounds, and many answers pin it down', () => {
@@ -23,24 +23,24 @@ test('the true offset is always within the bounds, and many answers pin it down'
       fc.integer({ min: -600_000, max: 600_000 }),
       fc.array(fc.nat(60_000), { minLength: 60, maxLength: 60 }),
       (offset, gaps) => {
-        const clock = new ServerClock()
+        const clock = new ServerOffset()
         let now = at
         for (const gap of gaps) {
           now += gap
           clock.observe(date(now + 5 + offset), now, now + 10)
         }
-        expect(Math.abs(clock.offsetMs - offset)).toBeLessThanOrEqual(510)
+        expect(Math.abs(clock.ms - offset)).toBeLessThanOrEqual(510)
       },
     ),
   )
-  const clock = new ServerClock()
+  const clock = new ServerOffset()
   for (let ms = 0; ms < 1000; ms += 50) clock.observe(date(at + ms + 5 + 250), at + ms, at + ms + 10)
-  expect(Math.abs(clock.offsetMs - 250)).toBeLessThan(40)
+  expect(Math.abs(clock.ms - 250)).toBeLessThan(40)
 })
 
 test('a clock that was set meanwhile is believed', () => {
-  const clock = new ServerClock()
+  const clock = new ServerOffset()
   clock.observe(date(at), at, at + 10)
   clock.observe(date(at + 3_600_000), at + 1000, at + 1010)
-  expect(Math.abs(clock.offsetMs - 3_599_000)).toBeLessThanOrEqual(510)
+  expect(Math.abs(clock.ms - 3_599_000)).toBeLessThanOrEqual(510)
 })

@@ -3,18 +3,17 @@ import type { KubeObject } from './objects.ts'
 import { secretVariable } from './secrets.ts'
 
 /**
- * Takes from an object what nobody reads, and what nobody may read, before anything else sees it: the field sets of
- * `managedFields`, copies of whole objects in annotations, and the values of Secrets, ConfigMaps and environment
- * variables, and of headers that probes send. A value becomes a keyed hash, so that two templates can still be compared
- * (DESIGN §2, Identity) while nobody can guess at the value. The key must not outlive the process for that. Known secrets
- * are hidden in whatever is free text.
+ * Removes secret and unused values from an object before anything else reads it: the field sets of `managedFields`,
+ * copies of whole objects in annotations, and the values of Secrets, ConfigMaps, environment variables and probe headers.
+ * A value becomes a keyed hash, so that two templates can be compared (DESIGN §2, Identity) and the value cannot be guessed;
+ * the key must not outlive the process. Known secrets are replaced in free text.
  * Returns a new object that shares with the old one whatever did not change.
  */
-export type Strip = (object: KubeObject) => KubeObject
+export type Redactor = (object: KubeObject) => KubeObject
 
 type Json = Record<string, unknown>
 
-/** Annotations in which tools keep a copy of the whole object, with the values we must not keep. */
+/** Annotations in which tools keep a copy of the whole object, secret values included. */
 const copies = new Set([
   'kubectl.kubernetes.io/last-applied-configuration',
   'banzaicloud.com/last-applied',
@@ -23,27 +22,27 @@ const copies = new Set([
   'objectset.rio.cattle.io/applied',
 ])
 
-/** What is known to be secret, and what is learnt of it from the objects themselves. */
+/** Replaces known secrets in texts, and collects those that objects contain. */
 export interface KnownSecrets {
-  /** Hides what is secret by now in a message. */
-  readonly hide: (text: string) => string
-  /** The same for what templates are compared by: what it hides must never change. */
-  readonly hideInTemplate: (text: string) => string
-  /** Told of the value of a Secret, or of an environment variable with the name of one, before it is hashed. */
+  /** Replaces the secrets that are known by now. */
+  readonly redactText: (text: string) => string
+  /** Replaces the secrets that were known at the start: templates are compared, so the result must never change. */
+  readonly redactTemplate: (text: string) => string
+  /** Gets the value of a Secret, or of an environment variable whose name looks secret, before it is hashed. */
   readonly learn: (value: string) => void
 }
 
-const noSecrets: KnownSecrets = { hide: (text) => text, hideInTemplate: (text) => text, learn: () => {} }
+const noSecrets: KnownSecrets = { redactText: (text) => text, redactTemplate: (text) => text, learn: () => {} }
 
-/** The same environment stands in every pod of a cluster; hashing it once is enough. */
+/** All pods of a template have the same environment: each value is hashed once. */
 const rememberedHashes = 10_000
 
 /**
- * Makes a `Strip`. Only objects that went through the same one can be compared.
- * @param key of the hashes; by default a new one, which nobody learns
- * @param known what to hide in free text, and who is told of secret values; by default nothing is, and nobody
+ * Makes a `Redactor`. Only objects that went through the same one can be compared.
+ * @param key of the hashes; by default a new random one
+ * @param known replaces known secrets in free text; by default nothing is replaced
  */
-export function createStrip(key: Buffer = randomBytes(32), known: KnownSecrets = noSecrets): Strip {
+export function createRedactor(key: Buffer = randomBytes(32), known: KnownSecrets = noSecrets): Redactor {
   const remembered = new Map<string, string>()
 
   function hash(value: unknown): string {
@@ -78,7 +77,7 @@ export function createStrip(key: Buffer = randomBytes(32), known: KnownSecrets =
     }
   }
 
-  /** Environment variables stand wherever a pod template does, in custom resources too, so the whole tree is walked. */
+  /** Custom resources contain pod templates too, so environment variables are looked for in the whole tree. */
   function walk(value: unknown): unknown {
     if (Array.isArray(value)) return mapArray(value, walk)
     if (!isObject(value)) return value
@@ -93,33 +92,33 @@ export function createStrip(key: Buffer = randomBytes(32), known: KnownSecrets =
         return Array.isArray(value) ? mapArray(value, hashVariable) : walk(value)
       case 'message':
       case 'note':
-        return typeof value === 'string' ? known.hide(value) : walk(value)
+        return typeof value === 'string' ? known.redactText(value) : walk(value)
       case 'command':
       case 'args':
-        return Array.isArray(value) ? mapArray(value, hideInTemplate) : walk(value)
+        return Array.isArray(value) ? mapArray(value, redactTemplate) : walk(value)
       case 'annotations':
-        return isObject(value) ? mapObject(value, hideInTemplate) : walk(value)
+        return isObject(value) ? mapObject(value, redactTemplate) : walk(value)
       default:
         return walk(value)
     }
   }
 
-  function hideInTemplate(value: unknown): unknown {
-    return typeof value === 'string' ? known.hideInTemplate(value) : walk(value)
+  function redactTemplate(value: unknown): unknown {
+    return typeof value === 'string' ? known.redactTemplate(value) : walk(value)
   }
 
   return (object) => {
     if (object.kind === 'Secret') learnSecret(object as unknown as Json)
     const holdsValues = object.apiVersion === 'v1' && (object.kind === 'Secret' || object.kind === 'ConfigMap')
     return mapObject(object as unknown as Json, (value, name) => {
-      if (name === 'metadata') return walk(stripMetadata(value))
+      if (name === 'metadata') return walk(reduceMetadata(value))
       if (holdsValues && /^(data|stringData|binaryData)$/.test(name)) return hashValues(value)
       return walkField(value, name)
     }) as unknown as KubeObject
   }
 }
 
-function stripMetadata(metadata: unknown): unknown {
+function reduceMetadata(metadata: unknown): unknown {
   if (!isObject(metadata)) return metadata
   return mapObject(metadata, (value, name) => {
     if (name === 'managedFields' && Array.isArray(value)) return value.map(withoutFieldSet)
