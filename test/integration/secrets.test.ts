@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { type GitHubServer, startGitHub } from '../github/github-server.ts'
 import { pullRequestEnvironment } from '../github/action-contexts.ts'
+import { type GitHubServer, startGitHub } from '../github/github-server.ts'
 import {
   createBarePod,
   createContainer,
