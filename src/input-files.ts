@@ -5,10 +5,10 @@ import { type Mistake, together, UserError } from './errors.ts'
 import { type Inputs, parseInputs } from './inputs.ts'
 import { type HealthCheck, readHealthChecks } from './plan/health-checks.ts'
 import { parseMilestoneTimeouts } from './plan/milestones.ts'
+import { timeoutMistakes } from './plan/reference-flags.ts'
 import type { ParsedReferences } from './plan/references.ts'
 import { resolveReferences } from './plan/resolve.ts'
 import { parseStreamLogs, resolveStreamLogs } from './plan/stream-logs.ts'
-import { timeoutMistakes } from './plan/timeouts.ts'
 import { version } from './version.ts'
 
 /** The inputs that name what has to be read before the cluster is asked. */
@@ -105,13 +105,13 @@ async function mistakesBeyond(
 /** @throws UserError with the mistakes in kinds, names and milestones that only the server's kinds show */
 function checkKinds(
   raw: Readonly<Record<string, string | undefined>>,
-  { faulty = [], ...parsed }: ParsedReferences,
+  { invalid = [], ...parsed }: ParsedReferences,
   resources: readonly ApiResource[],
   namespace: string,
 ): void {
   const silent = () => {}
   const milestones = Object.keys(parseMilestoneTimeouts(raw['milestone-timeouts'] ?? '', silent))
-  const named = { ...parsed, references: [...parsed.references, ...faulty], mistakes: [] }
+  const named = { ...parsed, references: [...parsed.references, ...invalid], mistakes: [] }
   together(
     () => resolveReferences(named, resources, { namespace, milestones }),
     () => resolveStreamLogs(parseStreamLogs(raw['stream-logs'] ?? '', silent) ?? [], resources),

@@ -12,8 +12,8 @@ import type { Extras } from './github/extras.ts'
 import { readInputs } from './input-files.ts'
 import { type Inputs, inputs as inputNames } from './inputs.ts'
 import { misconfigured, neverBegun } from './never-begun.ts'
-import { readNamed } from './plan/named.ts'
 import type { Reference } from './plan/references.ts'
+import { readTargetInputs } from './plan/references.ts'
 import { buildAnnotations } from './report/annotations.ts'
 import { isManifest } from './report/details.ts'
 import { EntryFolder } from './report/entry-folder.ts'
@@ -75,7 +75,7 @@ async function gate(
   const token = raw['github-token']?.trim()
   if (token) mask(token)
   const workspace = process.env['GITHUB_WORKSPACE'] || process.cwd()
-  const parsed = await readNamed({ resources: raw['resources'], manifests: raw['manifests'] }, workspace)
+  const parsed = await readTargetInputs({ resources: raw['resources'], manifests: raw['manifests'] }, workspace)
   const inputs = await readInputs(raw, parsed, [], { mask })
   const extras = await openExtras(inputs, parsed.references)
   if (extras !== undefined) onExtras(extras)

@@ -1,8 +1,9 @@
 import { type Mistake, UserError } from '../errors.ts'
 import { readInputs } from '../input-files.ts'
 import { type Inputs, inputs as inputNames } from '../inputs.ts'
-import { isManifestText, unite } from '../plan/named.ts'
 import type { ParsedReferences } from '../plan/references.ts'
+import { mergeReferences } from '../plan/references.ts'
+import { looksLikeManifests } from '../plan/resource-lines.ts'
 import type { Arguments, WrittenReference } from './arguments.ts'
 import { inputFlags, sharedFlags } from './flags.ts'
 import { type Surface, tell } from './output.ts'
@@ -38,7 +39,7 @@ export async function prepare(
   const stdin = references.some(isStdin) ? await readStdin() : ''
   if (cancelled.aborted) return undefined
 
-  const holdsManifests = isManifestText(stdin)
+  const holdsManifests = looksLikeManifests(stdin)
   const manifests = [args.given.get('manifests') ?? '', ...files.filter((file) => file !== '-')].join('\n').trim()
   const alone = manifests === '' && !holdsManifests
   const { text, parsed, placeOf } = readReferences({ ...args, references }, holdsManifests ? '' : stdin, { alone })
@@ -83,7 +84,7 @@ async function withManifests(parsed: ParsedReferences, files: string, stdin: str
   return [
     ...(files === '' ? [] : [readManifests(files, process.cwd(), '--filename')]),
     ...(stdin === '' ? [] : [parseManifests(stdin, 'stdin')]),
-  ].reduce(unite, parsed)
+  ].reduce(mergeReferences, parsed)
 }
 
 /** kubectl would take a -n behind several references for all of them; here it belongs to the last. */

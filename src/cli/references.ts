@@ -1,6 +1,6 @@
 import { describePlace, type Mistake } from '../errors.ts'
 import { type ParsedReferences, parseReferences } from '../plan/references.ts'
-import { readPrinted, splitWords } from '../plan/resource-lines.ts'
+import { parseKubectlLine, splitWords } from '../plan/resource-lines.ts'
 import type { Arguments, WrittenReference } from './arguments.ts'
 
 /** The references of a command line. */
@@ -78,7 +78,7 @@ function linesOf(text: string, input: string): Line[] {
 }
 
 function withFlags(raw: string, own: ReadonlyMap<string, string>, common: ReadonlyMap<string, string>): string {
-  const printed = readPrinted(raw.trim())
+  const printed = parseKubectlLine(raw.trim())
   if (printed?.skip !== undefined) return raw
   const words = printed?.words ?? splitWords(raw, () => {})?.map(({ text }) => text) ?? []
   return words.length === 0 ? raw : lineOf(words, own, common)

@@ -1,19 +1,14 @@
-import { parseArgs } from 'node:util'
-import type { Mistake } from '../errors.ts'
-import { type AddMistake, quote } from '../errors.ts'
-import { parseDuration } from './duration.ts'
+import { type AddMistake, type Mistake, quote } from '../errors.ts'
 import type { Manifest } from './manifests/manifest.ts'
-import { parseMilestoneTimeouts } from './milestones.ts'
-import { checkNamespace, checkSelector, didYouMeanFlag } from './names.ts'
-import { isFailureLine, readPrinted, recognizeForeignOutput, splitWords } from './resource-lines.ts'
+import { readFlagValues, readSelector, splitFlags } from './reference-flags.ts'
+import { isFailureLine, parseKubectlLine, recognizeForeignOutput, splitWords } from './resource-lines.ts'
 import type { TargetClocks, WaitFor } from './target.ts'
-import { parseWaitFor } from './wait-for.ts'
 
-/** One kind with one name, or with a selector, as the user wrote it: nothing is known of the cluster yet. */
+/** One kind with one name or selector, as the user wrote it. Nothing is known of the cluster yet. */
 export interface Reference {
   /** Line within the input, or within the manifest's file; counted from 1. */
   readonly line: number
-  /** `!`: what this names is no target, whoever else names it. */
+  /** `!`: what this names is no target, even when another reference names it. */
   readonly exclude: boolean
   /** The word for the kind: `deploy`, `Deployment`, `deployments.v1.apps`. */
   readonly kind: string
@@ -24,46 +19,74 @@ export interface Reference {
   readonly namespace?: string
   readonly clocks: TargetClocks
   readonly waitFor?: WaitFor
-  /** The object that stands for this reference; its `apiVersion` and `kind` are meant exactly. */
+  /** Set for a reference from a manifest: its `apiVersion` and `kind` are exact. */
   readonly manifest?: Manifest
 }
 
 /** A line that names nothing to gate. */
 export interface SkippedLine {
-  /** The file that holds it, where it is not the input itself. */
+  /** The file with the line, where that is not the input itself. */
   readonly file?: string
   readonly line: number
   readonly text: string
   /** Why: `deleted`, `dry run`. */
   readonly why: string
-  /** It is meant to run, only that nobody knows under which name: a gate of nothing else would be green for nothing. */
-  readonly isUnnamed?: true
+  /** The server generates the name. When nothing else is left to gate, that is a mistake. */
+  readonly hasGeneratedName?: boolean
 }
 
 export interface ParsedReferences {
   /** The input or file that holds the lines. */
   readonly input: string
-  /** How notices name each line, where that is not `resources, line 2`: as the argument of a command line. */
+  /** The place of each line for notices, where that is not `resources, line 2`: arguments of a command line. */
   readonly places?: readonly string[]
   readonly references: readonly Reference[]
-  /** References whose flags have a mistake: nothing is gated then, but their kinds and names can be checked too. */
-  readonly faulty?: readonly Reference[]
+  /** References with a mistake in their flags. Nothing is gated then, but their kinds and names are checked too. */
+  readonly invalid?: readonly Reference[]
   readonly skipped: readonly SkippedLine[]
   readonly mistakes: readonly Mistake[]
+}
+
+const bothEmpty =
+  'resources and manifests are both empty. Write one reference a line in resources, like deployment/web, or files in manifests. If an expression fills them, such as steps.apply.outputs.applied, check the names in it.'
+
+/**
+ * Reads the inputs `resources` and `manifests`. Never throws for what the user wrote: mistakes are collected.
+ *
+ * @param workspace what the paths of `manifests` are relative to
+ */
+export async function readTargetInputs(
+  { resources = '', manifests = '' }: { readonly resources?: string; readonly manifests?: string },
+  workspace: string,
+): Promise<ParsedReferences> {
+  if (manifests.trim() === '') return parseReferences(resources, 'resources', { emptyMessage: bothEmpty })
+  // Loaded when needed: the YAML parser costs start-up time.
+  const { readManifests } = await import('./manifests/read.ts')
+  return mergeReferences(parseReferences(resources, 'resources', { alone: false }), readManifests(manifests, workspace))
+}
+
+/** The references of two sources, in their order. */
+export function mergeReferences(first: ParsedReferences, second: ParsedReferences): ParsedReferences {
+  const skippedInSecond = second.skipped.map((line) => ({ file: second.input, ...line }))
+  return {
+    input: first.input,
+    places: first.places,
+    references: [...first.references, ...second.references],
+    invalid: [...(first.invalid ?? []), ...(second.invalid ?? [])],
+    skipped: [...first.skipped, ...skippedInSecond],
+    mistakes: [...first.mistakes, ...second.mistakes],
+  }
 }
 
 const nothingNamed =
   'Nothing is named. Write one reference a line, like deployment/web, or hand over what kubectl apply printed.'
 
-const longestFailure = 300
+const nothingButExcludes =
+  'Every line excludes with "!" and none names a resource. Name what to gate, like deployment/web.'
 
-function explainFailure(line: string): string {
-  const words = line.length > longestFailure ? `${line.slice(0, longestFailure)}…` : line
-  return `The apply failed: ${words}${/[.!?…]$/.test(words) ? '' : '.'} Correct that first. With set -o pipefail the step of the apply fails by itself.`
-}
-
-/** More than any apply names; keeps `a,b,c,… 1 2 3 …` from growing without bound. */
+/** More than any apply names; bounds `a,b,c,… 1 2 3 …`. */
 const mostReferences = 5_000
+const tooManyReferences = `More than ${mostReferences} resources are named. Use selectors (-l), or several gates.`
 
 /**
  * Reads references, one a line: the arguments of `kubectl wait`, or a line that kubectl printed.
@@ -72,15 +95,15 @@ const mostReferences = 5_000
  * @param text the whole input, untrimmed, so that line numbers are the user's
  * @param input the name of the input or file, for messages
  * @param options.alone whether nothing else names resources: then at least one must be named here
- * @param options.nothing the mistake of an empty text
+ * @param options.emptyMessage the mistake of an empty text
  */
 export function parseReferences(
   text: string,
   input = 'resources',
-  { alone = true, nothing = nothingNamed } = {},
+  { alone = true, emptyMessage = nothingNamed } = {},
 ): ParsedReferences {
   const references: Reference[] = []
-  const faulty: Reference[] = []
+  const invalid: Reference[] = []
   const skipped: SkippedLine[] = []
   const mistakes: Mistake[] = []
 
@@ -88,7 +111,7 @@ export function parseReferences(
   const foreign = recognizeForeignOutput(lines)
   if (foreign !== undefined) return { input, references, skipped, mistakes: [{ input, ...foreign }] }
 
-  let hasFailed = false
+  let applyFailed = false
   for (const [index, raw] of lines.entries()) {
     const line = index + 1
     const written = raw.trim()
@@ -96,43 +119,44 @@ export function parseReferences(
 
     const addMistake: AddMistake = (message) => mistakes.push({ input, line, message })
     if (isFailureLine(written)) {
-      hasFailed = true
+      applyFailed = true
       addMistake(explainFailure(written))
       continue
     }
-    const printed = readPrinted(written)
+    const printed = parseKubectlLine(written)
     // An error of kubectl may have many lines.
-    if (hasFailed && printed === undefined) continue
+    if (applyFailed && printed === undefined) continue
     if (printed?.skip !== undefined) {
       skipped.push({ line, text: written, why: printed.skip })
       continue
     }
     const words = printed?.words ?? splitWords(written, addMistake)?.map((word) => word.text)
-    const before = mistakes.length
-    const named = words === undefined ? [] : parseWords(words, line, addMistake)
-    const sound = mistakes.length === before ? references : faulty
-    sound.push(...named)
+    const mistakesBefore = mistakes.length
+    const parsed = words === undefined ? [] : parseWords(words, line, addMistake)
+    const list = mistakes.length === mistakesBefore ? references : invalid
+    list.push(...parsed)
     if (references.length > mostReferences) {
-      addMistake(`More than ${mostReferences} resources are named. Use selectors (-l), or several gates.`)
+      addMistake(tooManyReferences)
       break
     }
   }
 
-  if (alone && references.every(({ exclude }) => exclude) && skipped.length === 0 && mistakes.length === 0) {
-    const message =
-      references.length === 0
-        ? nothing
-        : 'Every line excludes with "!" and none names a resource. Name what to gate, like deployment/web.'
-    mistakes.push({ input, message })
-  }
-  return { input, references, ...(faulty.length === 0 ? {} : { faulty }), skipped, mistakes }
+  if (alone && references.every(({ exclude }) => exclude) && skipped.length === 0 && mistakes.length === 0)
+    mistakes.push({ input, message: references.length === 0 ? emptyMessage : nothingButExcludes })
+  return { input, references, invalid: invalid.length === 0 ? undefined : invalid, skipped, mistakes }
+}
+
+const longestFailure = 300
+
+function explainFailure(line: string): string {
+  const shown = line.length > longestFailure ? `${line.slice(0, longestFailure)}…` : line
+  return `The apply failed: ${shown}${/[.!?…]$/.test(shown) ? '' : '.'} Correct that first. With set -o pipefail the step of the apply fails by itself.`
 }
 
 /**
- * Reads one reference that is split into words already, as a command line is.
+ * Reads the words of one line.
  *
  * @param words `deployment/web`, `--timeout=20m`; the first may begin with `!`
- * @param line what the references are numbered with
  * @returns one reference for each resource or selector named, also when a flag has a mistake
  */
 function parseWords(words: readonly string[], line: number, addMistake: AddMistake): Reference[] {
@@ -141,107 +165,19 @@ function parseWords(words: readonly string[], line: number, addMistake: AddMista
   if (exclude) args[0] = args[0]?.slice(1) ?? ''
   if (args[0] === '') args.shift()
 
-  let clean = true
-  const note: AddMistake = (message) => {
-    clean = false
+  let hasMistake = false
+  const addFlagMistake: AddMistake = (message) => {
+    hasMistake = true
     addMistake(message)
   }
-  const { subjects, flags } = readFlags(args, note)
-  const common = readOptions(flags, note)
-  if (exclude && (common.waitFor !== undefined || Object.keys(common.clocks).length > 0)) {
-    note('An excluded resource takes no --for and no clocks. Leave them out.')
-  }
-  const selector = readSelector(flags, note)
+  const { words: named, flags } = splitFlags(args, addFlagMistake)
+  const values = readFlagValues(flags, addFlagMistake)
+  if (exclude && (values.waitFor !== undefined || Object.keys(values.clocks).length > 0))
+    addFlagMistake('An excluded resource takes no --for and no clocks. Leave them out.')
+  const selector = readSelector(flags, addFlagMistake)
   // A word that seems to be missing may be the value of a flag that was misread.
-  const named = readSubjects(subjects, selector, clean ? addMistake : () => {})
-  return named.map((subject) => ({ line, exclude, ...subject, ...common }))
-}
-
-const options = {
-  all: { type: 'boolean' },
-  for: { type: 'string' },
-  'milestone-timeouts': { type: 'string' },
-  namespace: { type: 'string', short: 'n' },
-  selector: { type: 'string', short: 'l' },
-  'stall-timeout': { type: 'string' },
-  timeout: { type: 'string' },
-} as const
-
-type Flags = ReadonlyMap<string, string>
-
-/** Parts flags from words; flags may stand anywhere, as for kubectl. */
-function readFlags(args: string[], addMistake: AddMistake): { subjects: string[]; flags: Flags } {
-  const subjects: string[] = []
-  const flags = new Map<string, string>()
-  const unknown = new Set<string>()
-  for (const token of parseArgs({ args, options, strict: false, allowPositionals: true, tokens: true }).tokens) {
-    if (token.kind === 'positional') subjects.push(token.value)
-    if (token.kind !== 'option') continue
-
-    const { name, rawName } = token
-    // `-n=shop` means `-n shop`
-    const inlineShort = token.inlineValue === true && !rawName.startsWith('--')
-    const value = inlineShort ? token.value?.replace(/^=/, '') : token.value
-    if (!Object.hasOwn(options, name)) {
-      // `-web` is one word of the user, although it would be three flags.
-      unknown.add((args[token.index] ?? rawName).split('=', 1)[0] ?? '')
-    } else if (options[name as keyof typeof options].type === 'boolean') {
-      if (value === undefined) flags.set(name, '')
-      else addMistake(`${rawName} takes no value. Leave out ${quote(`=${value}`)}.`)
-    } else if (value === undefined || value === '') {
-      addMistake(`${rawName} has no value.`)
-    } else if (flags.has(name)) {
-      addMistake(`--${name} is given twice. Keep one of them.`)
-    } else {
-      flags.set(name, value)
-    }
-  }
-  const known = Object.keys(options)
-  for (const flag of unknown) {
-    const hint = didYouMeanFlag(flag, known) || ` A reference takes ${known.map((name) => `--${name}`).join(', ')}.`
-    addMistake(`${quote(flag)} is no flag of a reference.${hint}`)
-  }
-  return { subjects, flags }
-}
-
-function readOptions(flags: Flags, addMistake: AddMistake): Pick<Reference, 'namespace' | 'clocks' | 'waitFor'> {
-  const about =
-    (flag: string): AddMistake =>
-    (message) =>
-      addMistake(`--${flag}: ${message}`)
-  const duration = (flag: string): number | undefined => {
-    const text = flags.get(flag)
-    return text === undefined ? undefined : parseDuration(text, about(flag))
-  }
-  const timeoutMs = duration('timeout')
-  const stallTimeoutMs = duration('stall-timeout')
-  const milestones = flags.get('milestone-timeouts')
-  const awaited = flags.get('for')
-  const waitFor = awaited === undefined ? undefined : parseWaitFor(awaited, addMistake)
-  const namespace = flags.get('namespace')
-  if (namespace !== undefined) checkNamespace(namespace, addMistake)
-
-  return {
-    clocks: {
-      ...(timeoutMs === undefined ? {} : { timeoutMs }),
-      ...(stallTimeoutMs === undefined ? {} : { stallTimeoutMs }),
-      ...(milestones === undefined
-        ? {}
-        : { milestoneTimeoutsMs: parseMilestoneTimeouts(milestones, about('milestone-timeouts')) }),
-    },
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(waitFor === undefined ? {} : { waitFor }),
-  }
-}
-
-/** The label selector, empty for `--all`; nothing when the reference has neither. */
-function readSelector(flags: Flags, addMistake: AddMistake): string | undefined {
-  const selector = flags.get('selector')
-  const all = flags.has('all')
-  if (selector === undefined) return all ? '' : undefined
-  if (all) addMistake('-l and --all are given together. Keep one of them.')
-  checkSelector(selector, addMistake)
-  return selector
+  const subjects = readSubjects(named, selector, hasMistake ? () => {} : addMistake)
+  return subjects.map((subject) => ({ line, exclude, ...subject, ...values }))
 }
 
 type Subject = Pick<Reference, 'kind' | 'name' | 'selector'>
@@ -252,43 +188,40 @@ type Subject = Pick<Reference, 'kind' | 'name' | 'selector'>
  */
 function readSubjects(words: readonly string[], selector: string | undefined, addMistake: AddMistake): Subject[] {
   const [types = '', ...names] = words
-  if (types === '') {
-    addMistake('No resource is named. Write one like deployment/web.')
-    return []
-  }
-  if (types === 'kubectl') {
-    addMistake('Write only the reference, without the kubectl command: deployment/web.')
-    return []
-  }
-  const slashes = words.filter((word) => word.includes('/')).length
-  if (slashes > 0) {
-    if (slashes === words.length && selector === undefined)
-      return words.flatMap((word) => readTypeAndName(word, addMistake))
-    addMistake(
-      selector === undefined
-        ? `${quote(words.find((word) => !word.includes('/')) ?? '')} stands beside a TYPE/NAME without being one. Write deployment/web service/web, or deployment web api.`
-        : '-l and --all cannot stand beside a name. Write the kind alone, like deployments -l app=shop.',
-    )
-    return []
-  }
+  if (selector === undefined && types !== '' && words.every((word) => word.includes('/')))
+    return words.flatMap((word) => readTypeAndName(word, addMistake))
 
   const kinds = types.split(',')
-  if (kinds.includes('')) {
-    addMistake(`${quote(types)} has an empty kind. Write kinds with one comma between them: deploy,sts.`)
-  } else if (selector !== undefined && names.length > 0) {
-    addMistake('-l and --all cannot stand beside a name. Write the kind alone, like deployments -l app=shop.')
-  } else if (selector === undefined && names.length === 0) {
-    addMistake(`${quote(types)} has no name. Write ${kinds[0]}/NAME, or add -l app=shop or --all.`)
-  } else if (names.includes('')) {
-    addMistake(`${quote(types)} has an empty name: is a variable not set? Write ${kinds[0]}/NAME.`)
-  } else if (kinds.length * names.length > mostReferences) {
-    addMistake(`More than ${mostReferences} resources are named. Use selectors (-l), or several gates.`)
-  } else {
-    return selector === undefined
-      ? kinds.flatMap((kind) => names.map((name) => ({ kind, name })))
-      : kinds.map((kind) => ({ kind, selector }))
+  const mistake = findSubjectMistake(words, kinds, selector)
+  if (mistake !== undefined) {
+    addMistake(mistake)
+    return []
   }
-  return []
+  return selector === undefined
+    ? kinds.flatMap((kind) => names.map((name) => ({ kind, name })))
+    : kinds.map((kind) => ({ kind, selector }))
+}
+
+function findSubjectMistake(
+  words: readonly string[],
+  kinds: readonly string[],
+  selector: string | undefined,
+): string | undefined {
+  const [types = '', ...names] = words
+  if (types === '') return 'No resource is named. Write one like deployment/web.'
+  if (types === 'kubectl') return 'Write only the reference, without the kubectl command: deployment/web.'
+  if (selector !== undefined && (names.length > 0 || types.includes('/')))
+    return '-l and --all cannot stand beside a name. Write the kind alone, like deployments -l app=shop.'
+  if (words.some((word) => word.includes('/'))) {
+    const other = words.find((word) => !word.includes('/')) ?? ''
+    return `${quote(other)} stands beside a TYPE/NAME without being one. Write deployment/web service/web, or deployment web api.`
+  }
+  if (kinds.includes(''))
+    return `${quote(types)} has an empty kind. Write kinds with one comma between them: deploy,sts.`
+  if (selector === undefined && names.length === 0)
+    return `${quote(types)} has no name. Write ${kinds[0]}/NAME, or add -l app=shop or --all.`
+  if (names.includes('')) return `${quote(types)} has an empty name: is a variable not set? Write ${kinds[0]}/NAME.`
+  return kinds.length * names.length > mostReferences ? tooManyReferences : undefined
 }
 
 function readTypeAndName(word: string, addMistake: AddMistake): Subject[] {

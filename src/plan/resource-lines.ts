@@ -54,7 +54,7 @@ export function splitWords(line: string, addMistake: AddMistake): Word[] | undef
 }
 
 /** What a line of kubectl's output says: the resource it speaks of, or why there is nothing to gate. */
-export type Printed = { readonly words: readonly string[]; readonly skip?: undefined } | { readonly skip: string }
+export type KubectlLine = { readonly words: readonly string[]; readonly skip?: undefined } | { readonly skip: string }
 
 /**
  * Reads a line that kubectl printed: `deployment.apps/web configured`, `service/web created (server dry run)`, and with
@@ -66,7 +66,7 @@ export type Printed = { readonly words: readonly string[]; readonly skip?: undef
  *
  * @returns nothing when kubectl would not have printed it
  */
-export function readPrinted(line: string): Printed | undefined {
+export function parseKubectlLine(line: string): KubectlLine | undefined {
   if (/^warning:/i.test(line)) return { skip: 'a warning' }
   if (isLogLine(line)) return { skip: 'a log line' }
 
@@ -144,4 +144,9 @@ export function isFailureLine(line: string): boolean {
 /** Whether a line is from the log of kubectl itself: `W0101 10:00:00.000000   12345 warnings.go:70] …` (k8s.io/klog). */
 export function isLogLine(line: string): boolean {
   return /^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \S+\]/.test(line)
+}
+
+/** Whether a text is manifests and not kubectl's output about them: manifests contain an `apiVersion`. */
+export function looksLikeManifests(text: string): boolean {
+  return /^\s*[{[]/.test(text) || /^(?:- |\s)*["']?apiVersion["']?\s*:/m.test(text)
 }

@@ -24,6 +24,11 @@ export interface TargetClocks {
   readonly milestoneTimeoutsMs?: Readonly<Record<string, number>>
 }
 
+/** Without the clocks that are not set, so that a spread over defaults keeps these. */
+export function definedClocks(clocks: TargetClocks): TargetClocks {
+  return Object.fromEntries(Object.entries(clocks).filter(([, value]) => value !== undefined))
+}
+
 /** One resource being gated. */
 export interface Target {
   readonly apiVersion: string

@@ -83,7 +83,7 @@ export function resolveTargets(
   }
   const kept = [...drafts.values()].filter(({ key, kindKey }) => !excluded.has(key) && !excludedKinds.has(kindKey))
   if (kept.length === 0) {
-    throwMistakes(parsed.skipped.filter(({ isUnnamed }) => isUnnamed).map(unnamedMistake))
+    throwMistakes(parsed.skipped.filter(({ hasGeneratedName }) => hasGeneratedName).map(unnamedMistake))
     const exclude = resolved.find(({ reference }) => reference.exclude)
     if (drafts.size > 0 && exclude !== undefined) {
       const message = 'The excludes leave nothing to gate. Leave out "!" before something that is to be gated.'

@@ -1,6 +1,6 @@
 import type { Step } from '../../src/plan/manifests/manifest.ts'
 import { parseManifests } from '../../src/plan/manifests/read.ts'
-import { isManifestText } from '../../src/plan/named.ts'
+import { looksLikeManifests } from '../../src/plan/resource-lines.ts'
 
 const parse = (text: string, file = 'k8s/web.yaml') => parseManifests(text, file)
 const placesOf = (text: string) =>
@@ -318,9 +318,9 @@ describe('a text on standard input', () => {
     '[]',
     'kind: X\n"apiVersion": v1',
     '  apiVersion: v1',
-  ])('is manifests: %j', (text) => expect(isManifestText(text)).toBe(true))
+  ])('is manifests: %j', (text) => expect(looksLikeManifests(text)).toBe(true))
   it.each(['deployment.apps/web configured\n', '# none\n', 'deployment/web --for=condition=Ready', ''])(
     'is not manifests: %j',
-    (text) => expect(isManifestText(text)).toBe(false),
+    (text) => expect(looksLikeManifests(text)).toBe(false),
   )
 })

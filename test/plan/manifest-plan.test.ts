@@ -5,8 +5,7 @@ import type { KubeObject } from '../../src/cluster/objects.ts'
 import { UserError } from '../../src/errors.ts'
 import { applyLiveAnnotations } from '../../src/plan/manifests/annotations.ts'
 import { parseManifests } from '../../src/plan/manifests/read.ts'
-import { readNamed, unite } from '../../src/plan/named.ts'
-import { parseReferences } from '../../src/plan/references.ts'
+import { mergeReferences, parseReferences, readTargetInputs } from '../../src/plan/references.ts'
 import { resolveReferences } from '../../src/plan/resolve.ts'
 import { targetId } from '../../src/plan/target.ts'
 import { type ResolvedPlan, resolveTargets } from '../../src/plan/targets.ts'
@@ -18,7 +17,7 @@ const timeout = (text: string) => web(`  annotations: {rollout-gate/timeout: ${t
 /** The plan for lines and for manifests by their file names. */
 function plan(lines: string, manifests: Record<string, string> = {}, matches: string[] = []): ResolvedPlan {
   let parsed = parseReferences(lines, 'resources', { alone: Object.keys(manifests).length === 0 })
-  for (const [file, text] of Object.entries(manifests)) parsed = unite(parsed, parseManifests(text, file))
+  for (const [file, text] of Object.entries(manifests)) parsed = mergeReferences(parsed, parseManifests(text, file))
   const resolution = resolveReferences(parsed, resources, { namespace: 'shop', milestones: [] })
   return resolveTargets(resolution, () => matches)
 }
@@ -254,7 +253,7 @@ describe('the inputs', () => {
   it.each([{}, { resources: '\n# nothing\n', manifests: ' ' }])(
     'are both named when both are empty: %j',
     async (raw) => {
-      expect((await readNamed(raw, workspace)).mistakes).toEqual([
+      expect((await readTargetInputs(raw, workspace)).mistakes).toEqual([
         {
           input: 'resources',
           message:
@@ -265,17 +264,20 @@ describe('the inputs', () => {
   )
 
   it('may name manifests alone, with lines that only exclude', async () => {
-    const { references, mistakes } = await readNamed({ resources: '!pod/x', manifests: 'k8s/web.yaml' }, workspace)
+    const { references, mistakes } = await readTargetInputs(
+      { resources: '!pod/x', manifests: 'k8s/web.yaml' },
+      workspace,
+    )
     expect(mistakes).toEqual([])
     expect(references).toMatchObject([{ exclude: true }, { kind: 'Deployment', name: 'web', line: 1 }])
   })
 
   it('must name something', async () => {
-    expect((await readNamed({ manifests: ' \n' }, workspace)).mistakes).toMatchObject([{ input: 'resources' }])
+    expect((await readTargetInputs({ manifests: ' \n' }, workspace)).mistakes).toMatchObject([{ input: 'resources' }])
   })
 
   it('tell all their mistakes at once', async () => {
-    const { mistakes } = await readNamed({ resources: 'web', manifests: 'k8s/\n*.json\n!x.yaml' }, workspace)
+    const { mistakes } = await readTargetInputs({ resources: 'web', manifests: 'k8s/\n*.json\n!x.yaml' }, workspace)
     expect(mistakes.map(({ input, line }) => `${input}:${line}`)).toEqual([
       'resources:1',
       'manifests:2',
@@ -285,7 +287,7 @@ describe('the inputs', () => {
   })
 
   it('tell an exclude that excludes nothing', async () => {
-    const { skipped } = await readNamed({ manifests: 'k8s/web.yaml\n!x.yaml' }, workspace)
+    const { skipped } = await readTargetInputs({ manifests: 'k8s/web.yaml\n!x.yaml' }, workspace)
     expect(skipped).toEqual([{ file: 'manifests', line: 2, text: '!x.yaml', why: 'it excludes nothing' }])
   })
 })

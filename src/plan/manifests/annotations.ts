@@ -2,10 +2,9 @@ import type { KubeObject } from '../../cluster/objects.ts'
 import { type AddMistake, type MistakeWithReason, quote, throwMistakes } from '../../errors.ts'
 import { parseDuration } from '../duration.ts'
 import { nearest } from '../names.ts'
+import { explainLongTimeout, parseWaitFor } from '../reference-flags.ts'
 import type { Target, TargetClocks, WaitFor } from '../target.ts'
 import type { ResolvedPlan } from '../targets.ts'
-import { explainLongTimeout } from '../timeouts.ts'
-import { parseWaitFor } from '../wait-for.ts'
 import { type Manifest, nameOf } from './manifest.ts'
 
 /** What an object's own annotations say of how it is to be gated (DESIGN §3). */

@@ -47,7 +47,7 @@ function parseFiles(files: readonly { readonly name: string; readonly text: stri
     const addMistake = (line: number, message: string) => mistakes.push({ input: file, line, message })
     const { manifests, unnamed } = readObjects(text, file, addMistake)
     const why = 'the server makes up its name: hand over what kubectl create printed'
-    for (const { line, text } of unnamed) skipped.push({ file, line, text, why, isUnnamed: true })
+    for (const { line, text } of unnamed) skipped.push({ file, line, text, why, hasGeneratedName: true })
     for (const manifest of manifests) {
       // As far as is known without the cluster: where a namespace is missing, another one may turn out to be meant.
       const key = nameKey({ ...manifest.object, ...manifest.object.metadata })

@@ -1,5 +1,5 @@
+import { timeoutMistakes } from '../../src/plan/reference-flags.ts'
 import { parseReferences } from '../../src/plan/references.ts'
-import { timeoutMistakes } from '../../src/plan/timeouts.ts'
 
 const mistakesOf = (text: string, timeout?: string) =>
   timeoutMistakes(parseReferences(text), timeout).map(({ input, line, message }) => `${input} ${line}: ${message}`)

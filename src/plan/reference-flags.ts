@@ -1,0 +1,186 @@
+import { parseArgs } from 'node:util'
+import { type AddMistake, type Mistake, quote } from '../errors.ts'
+import { formatDuration, parseDuration } from './duration.ts'
+import { parseMilestoneTimeouts } from './milestones.ts'
+import { checkNamespace, checkSelector, didYouMeanFlag } from './names.ts'
+import type { ParsedReferences } from './references.ts'
+import { definedClocks, type TargetClocks, type WaitFor } from './target.ts'
+
+const flagOptions = {
+  all: { type: 'boolean' },
+  for: { type: 'string' },
+  'milestone-timeouts': { type: 'string' },
+  namespace: { type: 'string', short: 'n' },
+  selector: { type: 'string', short: 'l' },
+  'stall-timeout': { type: 'string' },
+  timeout: { type: 'string' },
+} as const
+
+type Flags = ReadonlyMap<string, string>
+
+/** Separates flags from other words. Flags may stand anywhere, as for kubectl. */
+export function splitFlags(args: string[], addMistake: AddMistake): { words: string[]; flags: Flags } {
+  const words: string[] = []
+  const flags = new Map<string, string>()
+  const unknown = new Set<string>()
+  const { tokens } = parseArgs({ args, options: flagOptions, strict: false, allowPositionals: true, tokens: true })
+  for (const token of tokens) {
+    if (token.kind === 'positional') words.push(token.value)
+    if (token.kind !== 'option') continue
+
+    const { name, rawName } = token
+    // `-n=shop` means `-n shop`
+    const inlineShort = token.inlineValue === true && !rawName.startsWith('--')
+    const value = inlineShort ? token.value?.replace(/^=/, '') : token.value
+    if (!Object.hasOwn(flagOptions, name)) {
+      // `-web` is one word of the user, although parseArgs reads three flags.
+      unknown.add((args[token.index] ?? rawName).split('=', 1)[0] ?? '')
+    } else if (flagOptions[name as keyof typeof flagOptions].type === 'boolean') {
+      if (value === undefined) flags.set(name, '')
+      else addMistake(`${rawName} takes no value. Leave out ${quote(`=${value}`)}.`)
+    } else if (value === undefined || value === '') {
+      addMistake(`${rawName} has no value.`)
+    } else if (flags.has(name)) {
+      addMistake(`--${name} is given twice. Keep one of them.`)
+    } else {
+      flags.set(name, value)
+    }
+  }
+  const known = Object.keys(flagOptions)
+  for (const flag of unknown) {
+    const hint = didYouMeanFlag(flag, known) || ` A reference takes ${known.map((name) => `--${name}`).join(', ')}.`
+    addMistake(`${quote(flag)} is no flag of a reference.${hint}`)
+  }
+  return { words, flags }
+}
+
+/** The values of the flags; undefined for a flag that is not given or invalid. */
+export function readFlagValues(
+  flags: Flags,
+  addMistake: AddMistake,
+): { namespace?: string; clocks: TargetClocks; waitFor?: WaitFor } {
+  const read = <T>(flag: string, parse: (text: string, addMistake: AddMistake) => T | undefined): T | undefined => {
+    const text = flags.get(flag)
+    return text === undefined ? undefined : parse(text, (message) => addMistake(`--${flag}: ${message}`))
+  }
+  const clocks = definedClocks({
+    timeoutMs: read('timeout', parseDuration),
+    stallTimeoutMs: read('stall-timeout', parseDuration),
+    milestoneTimeoutsMs: read('milestone-timeouts', parseMilestoneTimeouts),
+  })
+  const waitForText = flags.get('for')
+  const waitFor = waitForText === undefined ? undefined : parseWaitFor(waitForText, addMistake)
+  const namespace = flags.get('namespace')
+  if (namespace !== undefined) checkNamespace(namespace, addMistake)
+  return { namespace, clocks, waitFor }
+}
+
+/** The label selector, empty for `--all`; undefined without either flag. */
+export function readSelector(flags: Flags, addMistake: AddMistake): string | undefined {
+  const selector = flags.get('selector')
+  const all = flags.has('all')
+  if (selector === undefined) return all ? '' : undefined
+  if (all) addMistake('-l and --all are given together. Keep one of them.')
+  checkSelector(selector, addMistake)
+  return selector
+}
+
+const waitForForms =
+  "Write create, delete, condition=Ready, condition=Ready=False or jsonpath='{.status.phase}'=Running."
+
+/**
+ * Reads the value of `--for` as `kubectl wait` does (k8s.io/kubectl pkg/cmd/wait): the default status of a condition is
+ * `True`; a JSONPath needs neither braces nor the first dot, and without a value any value matches.
+ */
+export function parseWaitFor(text: string, addMistake: AddMistake): WaitFor | undefined {
+  const [word = ''] = text.split('=', 1)
+  const rest = text.slice(word.length + 1)
+  if (/^(create|delete)$/i.test(text)) return { type: text.toLowerCase() === 'create' ? 'create' : 'delete' }
+  if (word === 'condition') return parseCondition(rest, addMistake)
+  if (word === 'jsonpath') return parseJsonPath(rest, addMistake)
+  addMistake(`--for cannot wait for ${quote(text)}. ${waitForForms}`)
+  return undefined
+}
+
+function parseCondition(text: string, addMistake: AddMistake): WaitFor | undefined {
+  const equals = text.indexOf('=')
+  const condition = equals < 0 ? text : text.slice(0, equals)
+  const status = equals < 0 ? 'True' : text.slice(equals + 1)
+  if (condition !== '' && status !== '') return { type: 'condition', condition, status }
+  addMistake(`--for=condition= names no ${condition === '' ? 'condition' : 'status'}. ${waitForForms}`)
+  return undefined
+}
+
+function parseJsonPath(text: string, addMistake: AddMistake): WaitFor | undefined {
+  // A single `=` ends the path; `==` belongs to a filter within it.
+  const parts = text.replaceAll('==', '\0').split('=')
+  const [expression = '', value, ...more] = parts.map((part) => part.replaceAll('\0', '=='))
+  const path = bracedPath(expression)
+  if (path === undefined || more.length > 0) {
+    addMistake(
+      `--for=jsonpath= cannot read ${quote(text)}. Write jsonpath='{.status.phase}'=Running, or no value for any.`,
+    )
+    return undefined
+  }
+  if (value === undefined) return { type: 'jsonpath', path }
+  const unquoted = value.replace(/^['"]+/, '').replace(/(?<!['"])['"]+$/, '')
+  if (unquoted !== '') return { type: 'jsonpath', path, value: unquoted }
+  addMistake("--for=jsonpath= has no value after its last equals sign. Write jsonpath='{.status.phase}'=Running.")
+  return undefined
+}
+
+/** `{.status.phase}` of `{.status.phase}`, `{status.phase}`, `.status.phase` and `status.phase`. */
+function bracedPath(expression: string): string | undefined {
+  const inner = /^\{\.?([^{}]+)\}$|^\.?([^{}]+)$/.exec(expression)
+  const path = inner?.[1] ?? inner?.[2]
+  return path !== undefined && areBracketsClosed(path) ? `{.${path}}` : undefined
+}
+
+function areBracketsClosed(path: string): boolean {
+  let depth = 0
+  let quote = ''
+  for (const char of path) {
+    if (quote !== '') quote = char === quote ? '' : quote
+    else if (char === '"' || char === "'") quote = char
+    else if (char === '[' || char === '(') depth++
+    else if ((char === ']' || char === ')') && --depth < 0) return false
+  }
+  return depth === 0 && quote === ''
+}
+
+/**
+ * The mistakes of references whose timeout is longer than the gate's, which would end them too (DESIGN §2, Clocks).
+ *
+ * @param timeout the text of the input `timeout`; without one the gate's timeout follows the references
+ * @returns one mistake for each line, in the order of the references
+ */
+export function timeoutMistakes(
+  { input, references }: Pick<ParsedReferences, 'input' | 'references'>,
+  timeout: string | undefined,
+): readonly Mistake[] {
+  const gateMs = parseDuration(timeout ?? '', () => {})
+  const mistakes = new Map<string, Mistake>()
+  for (const { line, clocks, manifest, exclude } of references) {
+    const message = exclude ? undefined : explainLongTimeout(clocks.timeoutMs, gateMs)
+    if (message === undefined) continue
+    const place = {
+      input: manifest?.file ?? input,
+      line: manifest?.lineOf(['metadata', 'annotations', 'rollout-gate/timeout']) ?? line,
+    }
+    mistakes.set(JSON.stringify(place), { ...place, message })
+  }
+  return [...mistakes.values()]
+}
+
+/**
+ * Why a timeout of a reference has no effect beside the gate's; undefined when it has one.
+ * Both in milliseconds, 0 is off.
+ */
+export function explainLongTimeout(ownMs: number | undefined, gateMs: number | undefined): string | undefined {
+  if (ownMs === undefined || gateMs === undefined || gateMs === 0) return undefined
+  const remedy = 'Raise timeout, or leave it out: then the gate may take as long as its references.'
+  if (ownMs === 0)
+    return `Its timeout is off, but the gate's timeout of ${formatDuration(gateMs)} ends it too. ${remedy}`
+  if (ownMs <= gateMs) return undefined
+  return `Its timeout of ${formatDuration(ownMs)} is longer than the gate's timeout of ${formatDuration(gateMs)}, which ends it too. ${remedy}`
+}
