@@ -1,9 +1,8 @@
 import * as z from 'zod/mini'
-import { type Mistake, quote, UserError } from './errors.ts'
-import { parseDuration } from './plan/duration.ts'
+import { parseDuration } from './duration.ts'
+import { didYouMean, type Mistake, quote, UserError } from './errors.ts'
 import { type ExpectedImages, parseExpectedImages } from './plan/expected-images.ts'
 import { parseMilestoneTimeouts } from './plan/milestones.ts'
-import { didYouMean } from './plan/names.ts'
 import type { Reference } from './plan/references.ts'
 import { parseStreamLogs } from './plan/stream-logs.ts'
 

@@ -1,7 +1,5 @@
 import { parseArgs } from 'node:util'
-import type { Mistake } from '../errors.ts'
-import { quote } from '../errors.ts'
-import { didYouMeanFlag } from '../plan/names.ts'
+import { didYouMeanFlag, type Mistake, quote } from '../errors.ts'
 import { type Flag, filenameFlag, helpFlag, inputFlags, outputFlags, referenceFlags, sharedFlags } from './flags.ts'
 
 /** A reference as it was written: `-`, `deployment/web`, or `deploy` and names, with the flags that belong to it. */

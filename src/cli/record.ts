@@ -1,5 +1,5 @@
+import { parseDuration } from '../duration.ts'
 import { type Mistake, UserError } from '../errors.ts'
-import { parseDuration } from '../plan/duration.ts'
 import { recordRollout } from '../record.ts'
 import { count } from '../report/words.ts'
 import { gateRollout, whyUnwritten } from '../rollout.ts'

@@ -1,7 +1,7 @@
+import { didYouMean } from '../errors.ts'
 import type { Timeline, Verdict } from '../gate/timeline.ts'
 import { listNames, missingSubject } from '../lifecycle/custom/wait-for.ts'
 import { isJobEnd } from '../lifecycle/workloads/job.ts'
-import { didYouMean } from '../plan/names.ts'
 import { displayName, type Target } from '../plan/target.ts'
 import type { ReasonCode } from '../reasons.ts'
 import { accessHint } from './hint-access.ts'

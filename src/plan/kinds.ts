@@ -1,6 +1,5 @@
 import type { ApiResource } from '../cluster/feed.ts'
-import { quote } from '../errors.ts'
-import { nearest } from './names.ts'
+import { nearest, quote } from '../errors.ts'
 import type { Reference } from './references.ts'
 
 /** The `apiVersion` of a resource's objects: `apps/v1`, `v1`. */

@@ -1,6 +1,5 @@
-import { type AddMistake, quote } from '../errors.ts'
-import { parseDuration } from './duration.ts'
-import { didYouMean } from './names.ts'
+import { parseDuration } from '../duration.ts'
+import { type AddMistake, didYouMean, quote } from '../errors.ts'
 
 const pods = ['created', 'observed', 'scheduled', 'pulled', 'started', 'ready'] as const
 const others = ['created', 'observed', 'ready'] as const

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util'
-import { type AddMistake, type Mistake, quote } from '../errors.ts'
-import { formatDuration, parseDuration } from './duration.ts'
+import { formatDuration, parseDuration } from '../duration.ts'
+import { type AddMistake, didYouMeanFlag, type Mistake, quote } from '../errors.ts'
 import { parseMilestoneTimeouts } from './milestones.ts'
-import { checkNamespace, checkSelector, didYouMeanFlag } from './names.ts'
+import { checkNamespace, checkSelector } from './names.ts'
 import type { ParsedReferences } from './references.ts'
 import { definedClocks, type TargetClocks, type WaitFor } from './target.ts'
 

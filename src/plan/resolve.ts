@@ -1,10 +1,10 @@
 import { findResource } from '../cluster/discovery.ts'
 import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
-import { type MistakeWithReason, quote, throwMistakes } from '../errors.ts'
+import { didYouMean, type MistakeWithReason, quote, throwMistakes } from '../errors.ts'
 import type { ReasonCode } from '../reasons.ts'
 import { apiVersionOf, definedKinds, explainUnknownKind, explainUnservedKind, findKind } from './kinds.ts'
 import { milestonesOf } from './milestones.ts'
-import { checkName, checkNamespace, didYouMean } from './names.ts'
+import { checkName, checkNamespace } from './names.ts'
 import type { ParsedReferences, Reference } from './references.ts'
 import type { WaitFor } from './target.ts'
 

@@ -1,5 +1,5 @@
+import { duration } from '../duration.ts'
 import type { Evidence, MilestoneRecord, ProblemRecord, TargetRecord } from '../gate/timeline.ts'
-import { duration } from '../plan/duration.ts'
 import type { Source } from '../plan/target.ts'
 import { clock } from './elapsed.ts'
 import { code, fence, html, markdown, plainLines, prose, shortenWords } from './escape.ts'

@@ -1,4 +1,4 @@
-import { formatDuration } from '../plan/duration.ts'
+import { formatDuration } from '../duration.ts'
 
 const second = 1_000
 

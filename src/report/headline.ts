@@ -1,5 +1,5 @@
+import { duration } from '../duration.ts'
 import type { TargetRecord, Timeline } from '../gate/timeline.ts'
-import { duration } from '../plan/duration.ts'
 import type { Source } from '../plan/target.ts'
 import { fullName, nameTargets } from '../plan/target.ts'
 import { plainLines } from './escape.ts'

@@ -1,6 +1,6 @@
+import { duration } from '../duration.ts'
 import type { Entry, TargetOutcome, TargetRecord, Timeline } from '../gate/timeline.ts'
 import type { LogNews } from '../logs/log-news.ts'
-import { duration } from '../plan/duration.ts'
 import type { Target } from '../plan/target.ts'
 import { fullName, namespacesOf, nameTargets } from '../plan/target.ts'
 import { clock, setting } from './elapsed.ts'

@@ -1,5 +1,5 @@
+import { duration } from '../duration.ts'
 import type { TargetRecord, Timeline } from '../gate/timeline.ts'
-import { duration } from '../plan/duration.ts'
 import { fullName, namespacesOf, nameTargets, type TargetName } from '../plan/target.ts'
 import { type DetailShape, longestWait, renderDetails, renderSource, whereItStands } from './details.ts'
 import { setting } from './elapsed.ts'

@@ -1,4 +1,4 @@
-import { duration } from '../plan/duration.ts'
+import { duration } from '../duration.ts'
 import type { Span, Style } from './line.ts'
 
 /** How something stands: done, on its way, worth a look, failed; of what is neither good nor bad, a dot. */

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../cluster/objects.ts'
 import type { Redactor } from '../../cluster/redact.ts'
-import { parseDuration } from '../duration.ts'
+import { parseDuration } from '../../duration.ts'
 import type { ResolvedPlan } from '../targets.ts'
 import { describePath, type ManifestObject, type Step } from './manifest.ts'
 

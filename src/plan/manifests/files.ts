@@ -1,8 +1,6 @@
 import { globSync, lstatSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
-import type { Mistake } from '../../errors.ts'
-import { quote } from '../../errors.ts'
-import { didYouMean } from '../names.ts'
+import { didYouMean, type Mistake, quote } from '../../errors.ts'
 
 /** A file that holds manifests, read. */
 export interface ManifestFile {

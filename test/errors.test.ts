@@ -1,4 +1,4 @@
-import { didYouMean, nearest } from '../../src/plan/names.ts'
+import { didYouMean, nearest } from '../src/errors.ts'
 
 describe('nearest', () => {
   it('names near words, the nearest first', () => {

@@ -1,4 +1,4 @@
-import { type AddMistake, quote } from '../errors.ts'
+import { type AddMistake, quote } from './errors.ts'
 
 const millisecondsOf: Readonly<Record<string, number>> = {
   h: 3_600_000,

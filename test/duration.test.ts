@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { duration, formatDuration, parseDuration } from '../../src/plan/duration.ts'
+import { duration, formatDuration, parseDuration } from '../src/duration.ts'
 
 function complaintsOf(text: string): string[] {
   const complaints: string[] = []
