@@ -182,6 +182,7 @@ async function runAction(
 
   failures.push(
     ...outcomeFailures(scenario, run, delaySeconds, result),
+    ...missingTexts(scenario, run),
     ...contractViolations(run, [...secretsOf(kubeconfig), ...fixture.tokens.values()]),
     ...((await scenario.check?.(run, fixture)) ?? []),
   )
@@ -224,6 +225,15 @@ function outcomeFailures(
     failures.push(`ready, but kubectl rollout status printed: ${kubectl.text}`)
   }
   return failures
+}
+
+function missingTexts({ contains = {} }: Scenario, { log, summary, outputs }: ActionRun): string[] {
+  const parts = { log, summary, message: outputs['message'] ?? '' }
+  return Object.entries(parts).flatMap(([part, content]) =>
+    (contains[part as keyof typeof parts] ?? [])
+      .filter((text) => (typeof text === 'string' ? !content.includes(text) : !text.test(content)))
+      .map((text) => `the ${part} does not contain ${text}${part === 'message' ? `: ${content}` : ''}`),
+  )
 }
 
 /** kubectl gets 5 s to reach the same result, then it is stopped. */

@@ -37,6 +37,8 @@ export interface Scenario {
   takesSeconds: number
   /** The scenario needs little CPU, so it does not count against the parallel limit. */
   isIdle?: boolean
+  /** Texts that the log, the summary and the output `message` must contain. */
+  contains?: { [part in 'log' | 'summary' | 'message']?: readonly (string | RegExp)[] }
   /** Further checks: returns one sentence for each that fails. */
   check?(run: ActionRun, fixture: Fixture): string[] | Promise<string[]>
 }

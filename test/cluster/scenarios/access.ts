@@ -1,4 +1,4 @@
-import { deploymentComplete } from '../cluster-states.ts'
+import { deploymentComplete, secondsAfterStart } from '../cluster-states.ts'
 import type { Fixture } from '../fixture.ts'
 import { withToken } from '../kubeconfig.ts'
 import { deployment } from '../objects.ts'
@@ -10,20 +10,20 @@ const user = 'ci'
 const web = { inputs: { resources: 'deployment/web' }, proxied: true, isIdle: true }
 const forbidden = { outcome: 'unknown', reason: 'forbidden' }
 
-/** The kubeconfig of a user that `createUser` has made. */
+/** The kubeconfig with the token of a user that `createUser` created. */
 const kubeconfigOf = (name: string) => (content: string, fixture: Fixture) =>
   withToken(content, fixture.tokens.get(name) ?? '')
 
-const begin = (rollout: Rollout) => async (fixture: Fixture) => {
+const setupRollout = (rollout: Rollout) => async (fixture: Fixture) => {
   await createUser(fixture, user)
   await fixture.apply(rollout.deployment)
 }
 
 /**
- * The API server goes on with established watches when it refuses their token, and knows a token for 10 s more. So the
- * action is kept in the dark until the token is refused, and then has to ask anew.
+ * The API server does not close established watches of a refused token, and it caches tokens for 10 s. So the connections
+ * are half-open until the token is refused, and the action has to reconnect.
  */
-async function revokeUnseen(fixture: Fixture): Promise<void> {
+async function revokeWhileDisconnected(fixture: Fixture): Promise<void> {
   fixture.proxy.halfOpen()
   await release(fixture)
   await revokeToken(fixture, user)
@@ -34,15 +34,15 @@ async function reconnect({ proxy }: Fixture): Promise<void> {
   proxy.cut()
 }
 
-/** The token is refused, and reading the kubeconfig again gives the same. */
+/** The token is refused, and the kubeconfig still contains it. */
 function tokenRevoked(rollout: Rollout): Scenario {
   return {
     ...web,
     name: `token-revoked-${rollout.name}`,
     kubeconfig: kubeconfigOf(user),
-    setup: begin(rollout),
+    setup: setupRollout(rollout),
     during: async (fixture) => {
-      await revokeUnseen(fixture)
+      await revokeWhileDisconnected(fixture)
       await reconnect(fixture)
       fixture.markDecided()
     },
@@ -51,7 +51,7 @@ function tokenRevoked(rollout: Rollout): Scenario {
   }
 }
 
-/** The token is refused, but the kubeconfig's file has a new one by then. */
+/** The token is refused, but the kubeconfig file contains a new one by then. */
 function tokenRenewed(rollout: Rollout): Scenario {
   const renewed = 'ci-renewed'
   const file = 'kubeconfig.yaml'
@@ -64,10 +64,10 @@ function tokenRenewed(rollout: Rollout): Scenario {
     },
     setup: async (fixture) => {
       await createUser(fixture, renewed)
-      await begin(rollout)(fixture)
+      await setupRollout(rollout)(fixture)
     },
     during: async (fixture) => {
-      await revokeUnseen(fixture)
+      await revokeWhileDisconnected(fixture)
       fixture.write(file, kubeconfigOf(renewed)(fixture.read(file), fixture))
       await reconnect(fixture)
     },
@@ -77,13 +77,13 @@ function tokenRenewed(rollout: Rollout): Scenario {
   }
 }
 
-/** Access is withdrawn and does not come back. */
+/** The RoleBinding is removed for good. */
 function bindingRemoved(rollout: Rollout): Scenario {
   return {
     ...web,
     name: `role-binding-removed-${rollout.name}`,
     kubeconfig: kubeconfigOf(user),
-    setup: begin(rollout),
+    setup: setupRollout(rollout),
     during: async (fixture) => {
       await withdrawAccess(fixture, user)
       fixture.proxy.cut()
@@ -95,13 +95,13 @@ function bindingRemoved(rollout: Rollout): Scenario {
   }
 }
 
-/** Access is withdrawn and given back within 30 s, as when a role is written anew. */
+/** The RoleBinding is removed and restored within 30 s, as when a role is applied again. */
 function bindingRestored(rollout: Rollout): Scenario {
   return {
     ...web,
     name: `role-binding-restored-${rollout.name}`,
     kubeconfig: kubeconfigOf(user),
-    setup: begin(rollout),
+    setup: setupRollout(rollout),
     during: async (fixture) => {
       await withdrawAccess(fixture, user)
       fixture.proxy.cut()
@@ -112,7 +112,7 @@ function bindingRestored(rollout: Rollout): Scenario {
       fixture.markDecided()
     },
     expect: rollout.expect,
-    // What was refused is asked for again after 20 s.
+    // Refused requests are retried after 20 s.
     withinSeconds: 25,
     takesSeconds: rollout.takesSeconds + 15,
   }
@@ -120,7 +120,7 @@ function bindingRestored(rollout: Rollout): Scenario {
 
 const manyNames = ['web', ...Array.from({ length: 9 }, (_, index) => `worker-${index}`)]
 
-/** Rollouts whose user has little access to the cluster, loses it, or only seems to. */
+/** Rollouts whose user has limited access, loses it, or loses it for a short time. */
 export const access: Scenario[] = [
   ...rollouts.flatMap((rollout) => [
     tokenRevoked(rollout),
@@ -130,7 +130,7 @@ export const access: Scenario[] = [
   ]),
   {
     ...web,
-    // More names than are watched one by one: the list of all Deployments is refused, each name is not.
+    // The Role allows single names only, and there are more names than single watches.
     name: 'role-for-single-names',
     inputs: { resources: manyNames.map((name) => `deployment/${name}`).join('\n') },
     kubeconfig: kubeconfigOf(user),
@@ -149,7 +149,7 @@ export const access: Scenario[] = [
   },
   {
     ...web,
-    // Established watches go on, so the action learns of it when a watch has to be renewed.
+    // Established watches continue, so the action is refused only when it renews a watch.
     name: 'role-binding-removed-without-a-cut',
     kubeconfig: kubeconfigOf(user),
     setup: async (fixture) => {
@@ -157,14 +157,23 @@ export const access: Scenario[] = [
       await fixture.apply(deployment('web', { readiness: 'never' }))
     },
     during: async (fixture) => {
-      // The first lists are there, and then the watches.
+      // Time for the first lists and the start of the watches.
       await fixture.wait(2)
       await withdrawAccess(fixture, user)
       fixture.markDecided(30)
     },
     expect: forbidden,
-    // A watch lasts 60 s at the most.
+    // A watch lasts at most 60 s.
     withinSeconds: 75,
     takesSeconds: 95,
+  },
+  {
+    name: 'wrong-token',
+    inputs: { resources: 'deployment/web' },
+    kubeconfig: (content) => withToken(content, 'not-the-one'),
+    setup: (fixture) => fixture.apply(deployment('web')),
+    expect: { outcome: 'misconfigured' },
+    decidedBy: secondsAfterStart(0),
+    takesSeconds: 3,
   },
 ]

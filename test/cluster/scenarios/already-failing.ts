@@ -1,12 +1,11 @@
-import type { ClusterState } from '../cluster-states.ts'
-import { containerDied, deploymentComplete, pullRefused } from '../cluster-states.ts'
+import { type ClusterState, containerDied, deploymentComplete, pullRefused } from '../cluster-states.ts'
 import type { Fixture } from '../fixture.ts'
 import { deployment, plain } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 
 const web = { inputs: { resources: 'deployment/web' }, kubectl: 'deployment/web', withinSeconds: 40 }
 
-/** Runs only with the right setting, which it reads when it starts. */
+/** Exits at its start unless the ConfigMap has the right value. */
 const configured = deployment(
   'web',
   {
@@ -16,8 +15,8 @@ const configured = deployment(
   { replicas: 1 },
 )
 
-/** Rollouts that were broken before the action started: what lies before proves nothing by itself. */
-export const before: Scenario[] = [
+/** Rollouts that failed before the action started; earlier failures alone prove nothing. */
+export const alreadyFailing: Scenario[] = [
   {
     ...web,
     name: 'crash-loop-mended-before',
@@ -55,13 +54,13 @@ function settings(mode: string) {
   return plain('ConfigMap', 'settings', { data: { mode } })
 }
 
-/** Lets the container die three times, more than 30 s after its first death. */
+/** Waits for three deaths of the container, the last more than 30 s after the first. */
 async function crash(fixture: Fixture): Promise<void> {
   await fixture.apply(settings('bad'), configured)
   await fixture.until('three deaths', (informer) => (containerDied(3)(informer) ?? Infinity) <= Date.now())
 }
 
-/** A fact that counts from the action's start on. */
-function sinceStart(fact: ClusterState): ClusterState {
-  return (informer) => (informer.actionStarted === undefined ? undefined : fact(informer))
+/** The state, counted only after the start of the action. */
+function sinceStart(state: ClusterState): ClusterState {
+  return (informer) => (informer.actionStarted === undefined ? undefined : state(informer))
 }

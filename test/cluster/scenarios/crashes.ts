@@ -5,8 +5,8 @@ import type { Scenario } from '../scenario.ts'
 const web = { inputs: { resources: 'deployment/web' }, kubectl: 'deployment/web', takesSeconds: 35 }
 const dies = { script: 'echo cannot reach the database; exit 3' }
 
-/** Containers that die again and again, each for a reason of its own. */
-export const deaths: Scenario[] = [
+/** Containers that die repeatedly, each for another reason. */
+export const crashes: Scenario[] = [
   {
     ...web,
     name: 'crash-loop-with-probe',
@@ -64,7 +64,7 @@ export const deaths: Scenario[] = [
   },
   {
     ...web,
-    // Each instance outlives the settle time, and none is ready for as long as the Deployment asks for.
+    // Each instance outlives the settle time, but none is ready for minReadySeconds.
     name: 'crash-within-min-ready-seconds',
     setup: (fixture) =>
       fixture.apply(deployment('web', { script: 'sleep 13; exit 3', readiness: 'none' }, { minReadySeconds: 40 })),

@@ -1,12 +1,12 @@
 import { secondsAfterLastStart, secondsAfterStart } from '../cluster-states.ts'
-import { deployment } from '../objects.ts'
+import { deployment, imageName } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 
 const resources = 'deployment/web'
 const kubectl = 'deployment/web'
 
-/** Rollouts that nothing decides but a clock. */
-export const clocks: Scenario[] = [
+/** Rollouts that only a deadline or the cancelled job ends. */
+export const deadlines: Scenario[] = [
   {
     name: 'timeout',
     inputs: { resources, timeout: '8s' },
@@ -50,6 +50,19 @@ export const clocks: Scenario[] = [
     expect: { outcome: 'stalled', reason: 'paused' },
     decidedBy: secondsAfterStart(5),
     takesSeconds: 28,
-    check: ({ log }) => (/crash|exited/.test(log) ? ['the log blames the old pods'] : []),
+    check: ({ log }) => (/crash|exited/.test(log) ? ['the log names the old pods as the cause'] : []),
+  },
+  {
+    name: 'cancelled',
+    inputs: { resources },
+    setup: (fixture) => fixture.apply(deployment('web', { readiness: 'never' })),
+    during: async (fixture) => {
+      await fixture.runningPod(imageName('v1'))
+      fixture.signal('SIGINT')
+      fixture.markDecided()
+    },
+    expect: { outcome: 'cancelled', reason: 'cancelled' },
+    withinSeconds: 5,
+    takesSeconds: 4,
   },
 ]

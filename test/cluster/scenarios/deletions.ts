@@ -7,7 +7,7 @@ import type { Scenario } from '../scenario.ts'
 
 const deleted = { outcome: 'failed', reason: 'deleted' }
 
-/** The rollout's namespace is deleted: its controller begins 5 s later, and takes the pods first. */
+/** The namespace is deleted: its controller starts 5 s later and deletes the pods first. */
 function namespaceDeleted(rollout: Rollout): Scenario {
   return {
     name: `namespace-deleted-${rollout.name}`,
@@ -16,8 +16,8 @@ function namespaceDeleted(rollout: Rollout): Scenario {
     during: async (fixture) => {
       await release(fixture)
       await fixture.api.delete(`/api/v1/namespaces/${fixture.namespace}`)
-      await fixture.until('the deployment is gone', (informer) => !informer.get('Deployment', 'web'))
-      // A name has 5 s to come back.
+      await fixture.until('the Deployment is deleted', (informer) => !informer.get('Deployment', 'web'))
+      // A deleted object may be created again within 5 s.
       fixture.markDecided(5)
     },
     expect: deleted,
@@ -26,11 +26,11 @@ function namespaceDeleted(rollout: Rollout): Scenario {
     check: ({ log }, { namespace }) =>
       log.includes(`Namespace ${namespace} is being deleted`) || log.includes(`Namespace ${namespace} was deleted`)
         ? []
-        : ['the hint does not name the namespace that is deleted'],
+        : ['the hint does not name the deleted namespace'],
   }
 }
 
-/** The kind of one target is deleted, with all its objects; the other target is judged as ever. */
+/** The CustomResourceDefinition of one target is deleted; the other target is judged as usual. */
 function definitionDeleted(rollout: Rollout): Scenario {
   return {
     name: `crd-deleted-${rollout.name}`,
@@ -52,13 +52,13 @@ function definitionDeleted(rollout: Rollout): Scenario {
     takesSeconds: rollout.takesSeconds + 2,
     isIdle: true,
     check: (run) => [
-      ...expectTarget(run, 'deployment.apps/web', rollout.expect),
-      ...expectTarget(run, 'widget', deleted),
+      ...targetFailures(run, 'deployment.apps/web', rollout.expect),
+      ...targetFailures(run, 'widget', deleted),
     ],
   }
 }
 
-/** One kind cannot be read for a while, after its object was ready: its conversion webhook is down. */
+/** One kind cannot be read for a while after its object was ready, because its conversion webhook is down. */
 function kindUnreadable(rollout: Rollout): Scenario {
   const isReady = rollout.expect.outcome === 'ready'
   return {
@@ -71,18 +71,18 @@ function kindUnreadable(rollout: Rollout): Scenario {
       await fixture.apply(rollout.deployment)
     },
     during: async (fixture) => {
-      await convertBy(fixture, { strategy: 'Webhook', webhook: brokenWebhook })
+      await setConversion(fixture, { strategy: 'Webhook', webhook: brokenWebhook })
       await release(fixture)
       await untilDecided(fixture, rollout)
       if (isReady) {
         await fixture.wait(5)
-        await convertBy(fixture, { strategy: 'None', webhook: null })
+        await setConversion(fixture, { strategy: 'None', webhook: null })
       }
       fixture.markDecided()
     },
     after: removeWidgetDefinition,
     expect: rollout.expect,
-    // The API server itself waits longer and longer before it reads the kind again.
+    // The API server itself retries the kind with a growing backoff.
     withinSeconds: 45,
     takesSeconds: rollout.takesSeconds + 20,
     isIdle: true,
@@ -91,12 +91,12 @@ function kindUnreadable(rollout: Rollout): Scenario {
 
 const brokenWebhook = { clientConfig: { url: 'https://127.0.0.1:1/convert' }, conversionReviewVersions: ['v1'] }
 
-async function convertBy(fixture: Fixture, conversion: object): Promise<void> {
+async function setConversion(fixture: Fixture, conversion: object): Promise<void> {
   await fixture.patch('CustomResourceDefinition', `widgets.${widgetGroup(fixture)}`, { spec: { conversion } })
 }
 
-/** Complaints unless the report has this outcome of the first target whose name begins so. */
-function expectTarget({ outputs }: ActionRun, name: string, { outcome, reason = '' }: Scenario['expect']): string[] {
+/** Checks the outcome of the first target in the report whose name starts with `name`. */
+function targetFailures({ outputs }: ActionRun, name: string, { outcome, reason = '' }: Scenario['expect']): string[] {
   const report = JSON.parse(readFileSync(outputs['report'] ?? '', 'utf8'))
   const targets: { target: string; outcome: string; reason?: string }[] = report.targets
   const target = targets.find((each) => each.target.startsWith(name))
@@ -106,8 +106,8 @@ function expectTarget({ outputs }: ActionRun, name: string, { outcome, reason = 
     : [`${name} is ${target?.outcome ?? 'missing'} ${target?.reason ?? ''} instead of ${outcome} ${reason}`]
 }
 
-/** Rollouts whose namespace, or a kind that they consist of, goes away. */
-export const removals: Scenario[] = rollouts.flatMap((rollout) => [
+/** Rollouts whose namespace or custom resource definition is deleted. */
+export const deletions: Scenario[] = rollouts.flatMap((rollout) => [
   namespaceDeleted(rollout),
   definitionDeleted(rollout),
   kindUnreadable(rollout),

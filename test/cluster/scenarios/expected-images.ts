@@ -5,12 +5,12 @@ import type { Scenario } from '../scenario.ts'
 
 const web = { inputs: { resources: 'deployment/web' }, kubectl: 'deployment/web', decidedBy: deploymentComplete('web') }
 
-/** A tag that the registry serves, so that the node knows the image by the registry's digest. */
+/** The registry serves this tag, so the node has the image with the registry's digest. */
 const image = '127.0.0.1:5995/slow-0s/app:v1'
 const other = `sha256:${'0'.repeat(64)}`
 
-/** Rollouts that are ready only with the images that the workflow built. */
-export const digests: Scenario[] = [
+/** Rollouts with the input `expect-images`. */
+export const expectedImages: Scenario[] = [
   {
     ...web,
     name: 'image-as-expected',
@@ -29,7 +29,7 @@ export const digests: Scenario[] = [
   },
   {
     ...web,
-    // What was loaded onto a node is known there by its own ID alone.
+    // The `imageID` of an image that was loaded onto the node is its own ID.
     name: 'image-loaded-as-expected',
     setup: (fixture) => fixture.rollOut(deployment('web')),
     inputsFrom: (fixture) => ({ 'expect-images': `app=${digestIn(fixture)}` }),
@@ -46,7 +46,7 @@ export const digests: Scenario[] = [
   },
 ]
 
-/** The digest by which the node knows the image: `registry/app@sha256:…` when it was pulled. */
+/** The digest in the `imageID` of a pod; a pulled image has `registry/app@sha256:…`. */
 function digestIn({ informer }: Fixture): string {
   const [pod] = informer.all('Pod')
   return pod?.['status'].containerStatuses[0].imageID.split('@').at(-1)

@@ -12,7 +12,7 @@ import type { Scenario } from '../scenario.ts'
 
 const web = { inputs: { resources: 'deployment/web' }, kubectl: 'deployment/web' }
 
-/** A working version runs, and the update to it cannot. */
+/** Rolls out a working version, then applies an update that fails. */
 const update =
   (options: ContainerOptions, spec: object = {}) =>
   async (fixture: Fixture) => {
@@ -20,8 +20,8 @@ const update =
     await fixture.apply(deployment('web', options, spec))
   }
 
-/** Rollouts that only a new apply can mend. */
-export const failing: Scenario[] = [
+/** Rollouts that only a new apply can repair. */
+export const failures: Scenario[] = [
   {
     ...web,
     name: 'image-not-found',
@@ -31,12 +31,12 @@ export const failing: Scenario[] = [
     takesSeconds: 20,
   },
   {
-    // The kubelet reports the new generation before it ends the container of before, which is ready.
+    // The kubelet reports the new generation while the old container still runs and is ready.
     name: 'pod-changed-in-place',
     inputs: { resources: 'pod/web', 'await-change': '30s' },
     setup: async (fixture) => {
       await fixture.apply(pod('web'))
-      await fixture.until('it is ready', podsReady(1))
+      await fixture.until('the pod is ready', podsReady(1))
     },
     during: async (fixture) => {
       await fixture.wait(2)
@@ -71,7 +71,7 @@ export const failing: Scenario[] = [
       ),
     expect: { outcome: 'stalled', reason: 'readiness-failing' },
     decidedBy: secondsAfterStart(25),
-    check: ({ log }) => (/was ready, and then not ready.*2 times now/.test(log) ? [] : ['the log does not mention it']),
+    contains: { log: [/was ready, and then not ready.*2 times now/] },
     takesSeconds: 35,
   },
   {
@@ -97,8 +97,7 @@ export const failing: Scenario[] = [
     expect: { outcome: 'failed', reason: 'crash-loop' },
     decidedBy: containerDied(3),
     takesSeconds: 35,
-    check: ({ summary }) =>
-      summary.includes('cannot reach the database') ? [] : ["the summary lacks the container's last words"],
+    contains: { summary: ['cannot reach the database'] },
   },
   {
     ...web,

@@ -10,7 +10,7 @@ const web = {
 
 const graceful = { terminationGracePeriodSeconds: 10 }
 
-/** Rollouts that become ready, some of them after an accident that the cluster heals by itself. */
+/** Rollouts that become ready, some after a disturbance that the controllers repair. */
 export const healthy: Scenario[] = [
   {
     ...web,
@@ -119,7 +119,7 @@ export const healthy: Scenario[] = [
   },
   {
     ...web,
-    // As an autoscaler does it, which leaves the Deployment itself alone.
+    // An autoscaler scales by the subresource too.
     name: 'scaled-by-its-subresource',
     setup: (fixture) => fixture.apply(deployment('web', { script: slowStart(8) })),
     during: async (fixture) => {

@@ -1,54 +1,52 @@
 import type { Scenario } from '../scenario.ts'
 import { access } from './access.ts'
 import { admission } from './admission.ts'
-import { before } from './already-failing.ts'
+import { alreadyFailing } from './already-failing.ts'
 import { connections } from './connections.ts'
-import { deaths } from './crashes.ts'
-import { clocks } from './deadlines.ts'
-import { removals } from './deletions.ts'
-import { digests } from './expected-images.ts'
-import { failing } from './failures.ts'
+import { crashes } from './crashes.ts'
+import { deadlines } from './deadlines.ts'
+import { deletions } from './deletions.ts'
+import { expectedImages } from './expected-images.ts'
+import { failures } from './failures.ts'
 import { healthy } from './healthy.ts'
 import { jobs } from './jobs.ts'
-import { streamed } from './live-logs.ts'
-import { folders } from './manifests.ts'
-import { missing } from './missing-objects.ts'
+import { liveLogs } from './live-logs.ts'
+import { manifests } from './manifests.ts'
+import { missingObjects } from './missing-objects.ts'
 import { nodes } from './nodes.ts'
 import { placement } from './placement.ts'
 import { services } from './services.ts'
-import { shell } from './shell.ts'
 import { sidecars } from './sidecars.ts'
-import { sets } from './statefulsets-daemonsets.ts'
-import { overtaken } from './superseded.ts'
-import { accidents } from './temporary-failures.ts'
+import { statefulSetsAndDaemonSets } from './statefulsets-daemonsets.ts'
+import { superseded } from './superseded.ts'
+import { temporaryFailures } from './temporary-failures.ts'
 
-/** Every scenario, in the order of the table. */
+/** Every scenario, in the order of the result table. */
 export const scenarios: readonly Scenario[] = [
   ...healthy,
-  ...accidents,
-  ...sets,
+  ...temporaryFailures,
+  ...statefulSetsAndDaemonSets,
   ...sidecars,
   ...jobs,
-  ...streamed,
-  ...failing,
-  ...deaths,
-  ...before,
-  ...digests,
-  ...missing,
+  ...liveLogs,
+  ...failures,
+  ...crashes,
+  ...alreadyFailing,
+  ...expectedImages,
+  ...missingObjects,
   ...admission,
   ...placement,
   ...nodes,
   ...services,
-  ...folders,
-  ...clocks,
-  ...overtaken,
+  ...manifests,
+  ...deadlines,
+  ...superseded,
   ...connections,
   ...access,
-  ...removals,
-  ...shell,
+  ...deletions,
 ]
 
-/** The scenarios of these names, all of them when there is none. */
+/** The scenarios of these names, or all of them. */
 export function choose(names: readonly string[]): readonly Scenario[] {
   const unknown = names.filter((name) => !scenarios.some((scenario) => scenario.name === name))
   if (unknown.length > 0) {

@@ -11,8 +11,8 @@ const migration = [
   'echo step 2',
 ].join('; ')
 
-/** A Job that begins when the action watches it, however long that took to start. */
-function onceWatched(script: string, spec: object = {}, pod: object = {}): Pick<Scenario, 'setup' | 'during'> {
+/** A suspended Job that is resumed once the action watches it. */
+function resumedWhenWatched(script: string, spec: object = {}, pod: object = {}): Pick<Scenario, 'setup' | 'during'> {
   return {
     setup: (fixture) => fixture.apply(job('migrate', script, { suspend: true, ...spec }, pod)),
     during: async (fixture) => void (await fixture.patch('Job', 'migrate', { spec: { suspend: false } })),
@@ -21,12 +21,12 @@ function onceWatched(script: string, spec: object = {}, pod: object = {}): Pick<
 
 const init = { ...container({ script: 'echo before', readiness: 'none' }), name: 'init' }
 
-/** Logs that are shown live: they are there while it happens, in their place, and harmless. */
-export const streamed: Scenario[] = [
+/** Logs that are shown live: at the right time, in order, and escaped. */
+export const liveLogs: Scenario[] = [
   {
     name: 'job-logs-live',
     inputs: { resources: 'job/migrate', 'stream-logs': 'job/migrate' },
-    ...onceWatched(migration, {}, { initContainers: [init] }),
+    ...resumedWhenWatched(migration, {}, { initContainers: [init] }),
     expect: { outcome: 'ready', reason: '' },
     decidedBy: conditionTrue('Job', 'migrate', 'Complete'),
     takesSeconds: 9,
@@ -44,14 +44,14 @@ export const streamed: Scenario[] = [
       ]),
       ...(secondsOf(run, 'step 2') - secondsOf(run, 'step 1') >= 3
         ? []
-        : ['the lines did not come while they were written']),
-      ...(/^\s*::(error|stop-commands)|##\[/m.test(run.log) ? ['a line of the Job is a command'] : []),
+        : ['the lines were not shown when they were written']),
+      ...(/^\s*::(error|stop-commands)|##\[/m.test(run.log) ? ['the runner reads a line of the Job as a command'] : []),
     ],
   },
   {
     name: 'job-logs-live-of-a-failure',
     inputs: { resources: 'job/migrate', 'stream-logs': 'job/migrate' },
-    ...onceWatched('echo start; sleep 2; echo no such table; exit 3', { backoffLimit: 0 }),
+    ...resumedWhenWatched('echo start; sleep 2; echo no such table; exit 3', { backoffLimit: 0 }),
     expect: { outcome: 'failed', reason: 'job-failed' },
     decidedBy: conditionTrue('Job', 'migrate', 'FailureTarget'),
     takesSeconds: 8,
@@ -60,7 +60,7 @@ export const streamed: Scenario[] = [
   {
     name: 'job-logs-live-of-retries',
     inputs: { resources: 'job/migrate', 'stream-logs': 'job --all' },
-    ...onceWatched(
+    ...resumedWhenWatched(
       'echo try; sleep 2; echo lost the connection; exit 1',
       { backoffLimit: 1 },
       { restartPolicy: 'OnFailure' },
@@ -88,19 +88,19 @@ export const streamed: Scenario[] = [
   },
 ]
 
-/** Says which of these texts does not follow those before it, in lines of their own. */
+/** Checks that lines with these texts follow one another in the log. */
 function inOrder({ log }: ActionRun, texts: readonly string[]): string[] {
   const lines = log.replaceAll(/\x1b\[\d*m/g, '').split('\n')
   let from = 0
   for (const text of texts) {
     const found = lines.findIndex((line, index) => index >= from && line.includes(text))
-    if (found === -1) return [`"${text}" is missing in the log, or in the wrong place`]
+    if (found === -1) return [`"${text}" is missing in the log or not in order`]
     from = found + 1
   }
   return []
 }
 
-/** The elapsed time at which a text stands in the log. */
+/** The elapsed time that the log shows for a text. */
 function secondsOf({ log }: ActionRun, text: string): number {
   const line = log.split('\n').find((each) => each.includes(text)) ?? ''
   const [, minutes, seconds] = /(\d+):(\d\d)/.exec(line) ?? []

@@ -11,14 +11,14 @@ import type { Scenario } from '../scenario.ts'
 const web = { inputs: { resources: 'deployment/web' }, kubectl: 'deployment/web' }
 const slowly = { ...web, inputs: { ...web.inputs, 'stall-timeout': '6s' }, takesSeconds: 9 }
 
-/** The environment variable KEY from the key of a Secret. */
+/** A container with the environment variable KEY from a Secret. */
 const fromSecret = (name: string, key: string) => ({
   env: [{ name: 'KEY', valueFrom: { secretKeyRef: { name, key } } }],
 })
 const secret = (name: string) => plain('Secret', name, { stringData: { user: 'app' } })
 
-/** Rollouts that lack something that others have to bring: images, Secrets, ConfigMaps. */
-export const missing: Scenario[] = [
+/** Rollouts that refer to images, Secrets or ConfigMaps that do not exist. */
+export const missingObjects: Scenario[] = [
   {
     ...web,
     name: 'image-private',
@@ -92,7 +92,7 @@ export const missing: Scenario[] = [
   },
   {
     ...web,
-    // The missing key becomes an empty folder, which cannot take the place of a file.
+    // The missing key becomes an empty folder, which cannot be mounted over a file.
     name: 'sub-path-missing',
     setup: async (fixture) => {
       await fixture.apply(plain('ConfigMap', 'settings', { data: { 'app.conf': 'on' } }))
@@ -113,8 +113,7 @@ export const missing: Scenario[] = [
     expect: { outcome: 'failed', reason: 'image-not-found' },
     decidedBy: pullRefused('not found', 2),
     takesSeconds: 20,
-    check: ({ outputs }) =>
-      outputs['message']?.includes('container migrate') ? [] : [`it is not named: ${outputs['message']}`],
+    contains: { message: ['container migrate'] },
   },
 ]
 

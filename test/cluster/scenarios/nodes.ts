@@ -4,11 +4,11 @@ import { type ContainerOptions, daemonSet, deployment, imageName, slowStart, tem
 import type { Scenario } from '../scenario.ts'
 import { addNode, nodeLost, ownNodeToleration, podOnNode, removeNode, reportPod } from '../simulated-node.ts'
 
-const kubectlWaitsBecause = 'it waits for the pods of nodes that are out of service, too'
+const kubectlWaitsBecause = 'kubectl also waits for pods on nodes that are not ready or cordoned'
 const web = { inputs: { resources: 'daemonset/web' }, kubectl: 'daemonset/web' }
 const isReady = { outcome: 'ready', reason: '' }
 
-/** Nodes that come and go during a rollout. */
+/** Nodes that join, are cordoned or are lost during a rollout. */
 export const nodes: Scenario[] = [
   {
     ...web,
@@ -95,7 +95,7 @@ export const nodes: Scenario[] = [
   },
   {
     ...web,
-    // The controller counts the lost node's pod as unavailable, and so updates no other one.
+    // The pod on the lost node is unavailable, so the controller updates no other pod.
     name: 'node-lost-blocks-an-update',
     inputs: { ...web.inputs, 'stall-timeout': '20s' },
     setup: async (fixture) => {
@@ -113,7 +113,7 @@ export const nodes: Scenario[] = [
   },
 ]
 
-/** A DaemonSet whose pods go on the fixture's own node, too. */
+/** Applies a DaemonSet whose pods also run on the simulated node. */
 function applyToBoth(fixture: Fixture, options: ContainerOptions = {}): Promise<void> {
   return fixture.apply(daemonSet('web', {}, template('web', options, { tolerations: [ownNodeToleration(fixture)] })))
 }
@@ -122,7 +122,7 @@ function firstPodReady(fixture: Fixture): Promise<unknown> {
   return fixture.until('a pod is ready', (informer) => informer.get('DaemonSet', 'web')?.['status']?.numberReady)
 }
 
-/** One pod on a node with a kubelet and one on the fixture's own, which is left a second after it is lost. */
+/** One pod on a node with a kubelet and one on the simulated node, evicted one second after the node is lost. */
 function onePodANode(fixture: Fixture): object {
   return {
     tolerations: [

@@ -8,7 +8,7 @@ import { addNode, ownNodeToleration, removeNode, reportEviction, simulatedLabel 
 const web = { inputs: { resources: 'deployment/web' }, kubectl: 'deployment/web' }
 const slowly = { ...web, inputs: { ...web.inputs, 'stall-timeout': '5s' }, takesSeconds: 8 }
 
-/** Rollouts whose pods are not let in, or not everywhere. */
+/** Rollouts whose pods are not scheduled, not created, preempted or evicted. */
 export const placement: Scenario[] = [
   {
     ...slowly,
@@ -27,8 +27,7 @@ export const placement: Scenario[] = [
     after: removeNode,
     expect: { outcome: 'stalled', reason: 'unschedulable' },
     decidedBy: secondsAfterStart(5),
-    check: ({ outputs }) =>
-      outputs['message']?.includes('taint') ? [] : [`the message does not name the taint: ${outputs['message']}`],
+    contains: { message: ['taint'] },
   },
   {
     ...slowly,
@@ -50,10 +49,7 @@ export const placement: Scenario[] = [
     },
     expect: { outcome: 'stalled', reason: 'unschedulable' },
     decidedBy: secondsAfterStart(5),
-    check: ({ outputs }) =>
-      outputs['message']?.includes('persistentvolumeclaim/data is not bound: no persistent volumes')
-        ? []
-        : [`the message does not name what the claim lacks: ${outputs['message']}`],
+    contains: { message: ['persistentvolumeclaim/data is not bound: no persistent volumes'] },
   },
   {
     ...slowly,
@@ -74,15 +70,17 @@ export const placement: Scenario[] = [
     },
     expect: { outcome: 'stalled', reason: 'readiness-failing' },
     decidedBy: secondsAfterStart(5),
-    check: ({ log }) =>
-      log.includes('no gRPC server answers there') ? [] : ['the hint does not say that no gRPC server answers'],
+    contains: { log: ['no gRPC server answers there'] },
   },
   {
     ...slowly,
     name: 'quota',
     setup: async (fixture) => {
       await fixture.apply(plain('ResourceQuota', 'small', { spec: { hard: { pods: '1' } } }))
-      await fixture.until('the quota counts', (informer) => informer.get('ResourceQuota', 'small')?.['status']?.hard)
+      await fixture.until(
+        'the quota has a status',
+        (informer) => informer.get('ResourceQuota', 'small')?.['status']?.hard,
+      )
       await fixture.apply(deployment('web'))
     },
     expect: { outcome: 'stalled', reason: 'quota-exceeded' },
@@ -102,7 +100,7 @@ export const placement: Scenario[] = [
   },
   {
     ...slowly,
-    // The old pod holds the port until a new one is ready, and there is no second node.
+    // The old pod uses the port until a new one is ready, and there is only one node.
     name: 'host-port-taken',
     setup: async (fixture) => {
       const spec = { replicas: 1, strategy: { rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } } }
@@ -138,7 +136,7 @@ export const placement: Scenario[] = [
   },
   {
     ...web,
-    // One pod after the other, as from a node that is short of memory.
+    // One pod after another is evicted, as from a node that is short of memory.
     name: 'evicted-again-and-again',
     inputs: { ...web.inputs, 'stall-timeout': '20s' },
     setup: async (fixture) => {
@@ -162,10 +160,9 @@ export const placement: Scenario[] = [
     after: removeNode,
     expect: { outcome: 'stalled', reason: 'evicted' },
     decidedBy: secondsAfterStart(20),
-    check: ({ log }) =>
-      ['replaced: The node was low', '(2 pods now): The node was low', '(4 pods now): The node was low'].flatMap(
-        (words) => (log.includes(words) ? [] : [`the log does not have "${words}"`]),
-      ),
+    contains: {
+      log: ['replaced: The node was low', '(2 pods now): The node was low', '(4 pods now): The node was low'],
+    },
     takesSeconds: 30,
   },
   {
@@ -185,9 +182,10 @@ export const placement: Scenario[] = [
     during: async (fixture) => {
       const { metadata } = await fixture.runningPod(imageName('v2'))
       const old = fixture.informer.all('Pod').find(({ spec }) => spec.containers[0].image === imageName('v1'))
-      if (await isEvicted(fixture, old?.metadata.name ?? '')) throw new Error('the budget let an old pod go')
+      if (await evict(fixture, old?.metadata.name ?? ''))
+        throw new Error('the PodDisruptionBudget allowed the eviction of an old pod')
       await fixture.delete('PodDisruptionBudget', 'web')
-      if (!(await isEvicted(fixture, metadata.name))) throw new Error('the new pod was not evicted')
+      if (!(await evict(fixture, metadata.name))) throw new Error('the new pod was not evicted')
     },
     expect: { outcome: 'ready', reason: '' },
     decidedBy: deploymentComplete('web'),
@@ -195,21 +193,21 @@ export const placement: Scenario[] = [
   },
 ]
 
-/** A resource that only the fixture's own pods ask for, so that nobody else is in their way. */
+/** An extended resource that only the pods of this fixture request. */
 const slotsOf = ({ namespace }: Fixture) => `tests.example.com/${namespace}`
 
-/** Gives a node with a kubelet so many slots: https://kubernetes.io/docs/tasks/administer-cluster/extended-resource-node/ */
+/** Adds slots to a node that has a kubelet: https://kubernetes.io/docs/tasks/administer-cluster/extended-resource-node/ */
 async function addSlots(fixture: Fixture, count: number): Promise<void> {
   const slots = { [slotsOf(fixture)]: `${count}` }
-  await fixture.api.patch(await statusOfRealNode(fixture), { status: { capacity: slots, allocatable: slots } })
+  await fixture.api.patch(await kubeletNodeStatusPath(fixture), { status: { capacity: slots, allocatable: slots } })
 }
 
 async function removeSlots(fixture: Fixture): Promise<void> {
   const gone = { [slotsOf(fixture)]: null }
-  await fixture.api.patch(await statusOfRealNode(fixture), { status: { capacity: gone, allocatable: gone } })
+  await fixture.api.patch(await kubeletNodeStatusPath(fixture), { status: { capacity: gone, allocatable: gone } })
 }
 
-async function statusOfRealNode(fixture: Fixture): Promise<string> {
+async function kubeletNodeStatusPath(fixture: Fixture): Promise<string> {
   const real = (await fixture.api.list('/api/v1/nodes')).filter(({ metadata }) => !metadata.labels?.[simulatedLabel])
   const [first] = real.map(({ metadata }) => metadata.name).sort()
   return `${fixture.path('Node', first ?? '')}/status`
@@ -224,7 +222,7 @@ function priorityClass({ namespace }: Fixture, level: string, value: number): Ku
   }
 }
 
-/** A Deployment whose pods take a slot each. */
+/** A Deployment whose pods need one slot each. */
 function prioritised(
   fixture: Fixture,
   name: string,
@@ -237,8 +235,8 @@ function prioritised(
   return deployment(name, {}, { ...template(name, { resources, script: slowStart(startSeconds) }, pods), ...spec })
 }
 
-/** Whether the API server lets a pod be evicted, as a drain asks it. */
-async function isEvicted(fixture: Fixture, name: string): Promise<boolean> {
+/** Evicts a pod as `kubectl drain` does; returns whether the API server allowed it. */
+async function evict(fixture: Fixture, name: string): Promise<boolean> {
   const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name } }
   try {
     await fixture.api.create(`${fixture.path('Pod', name)}/eviction`, eviction)

@@ -7,7 +7,7 @@ import type { Scenario } from '../scenario.ts'
 const web = { inputs: { resources: 'service/web', 'stall-timeout': '5s' }, takesSeconds: 8 }
 const isStalled = (reason: string) => ({ expect: { outcome: 'stalled', reason }, decidedBy: secondsAfterStart(5) })
 
-/** Services, claims and autoscalers, most of them with nothing behind. */
+/** Services, PersistentVolumeClaims and autoscalers, most of them without endpoints, volume or metrics. */
 export const services: Scenario[] = [
   {
     ...web,
@@ -44,7 +44,7 @@ export const services: Scenario[] = [
     },
   },
   {
-    // Without a probe its pods are ready for two seconds of each start: at 0, 2, 15 and 43 s.
+    // Without a probe the pods are ready for 2 s after each start: at 0, 2, 15 and 43 s.
     ...web,
     name: 'service-before-a-crash-loop',
     inputs: { resources: 'service/web', 'stall-timeout': '24s' },
@@ -105,12 +105,12 @@ export const services: Scenario[] = [
     takesSeconds: 45,
   },
   {
-    // Its conditions of before the change are fine, and stand until its controller comes by.
+    // The conditions from before the change stay true until the controller's next sync.
     name: 'autoscaler-changed-to-a-missing-target',
     inputs: { resources: 'horizontalpodautoscaler/web', 'stall-timeout': '25s' },
     setup: async (fixture) => {
       await fixture.apply(deployment('web', {}, { replicas: 0 }), autoscaler('web'))
-      // One sync period of its controller, and a little more.
+      // A little more than one sync period of the controller.
       await fixture.wait(18)
       const { spec, ...rest } = autoscaler('web')
       const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'nope' }
@@ -123,7 +123,7 @@ export const services: Scenario[] = [
   },
 ]
 
-/** A class of volumes that are bound once a pod asks for them. */
+/** A StorageClass whose volumes are bound once a pod uses the claim. */
 function waitingClass({ namespace }: Fixture): KubeObject {
   return {
     apiVersion: 'storage.k8s.io/v1',
@@ -134,7 +134,7 @@ function waitingClass({ namespace }: Fixture): KubeObject {
   }
 }
 
-/** A folder of the node as a volume. */
+/** A PersistentVolume of a folder on the node. */
 function volume({ namespace }: Fixture): KubeObject {
   const hostPath = { path: '/tmp', type: 'Directory' }
   const accessModes = ['ReadWriteOnce']

@@ -12,8 +12,8 @@ async function slowUpdate(fixture: Fixture): Promise<void> {
   await fixture.apply(deployment('web', { image: 'v2', script: slowStart(8) }))
 }
 
-/** Rollouts that end because somebody wanted something else meanwhile, and changes that come late or not at all. */
-export const overtaken: Scenario[] = [
+/** Rollouts that another change replaces, and changes that arrive late or never (`await-change`). */
+export const superseded: Scenario[] = [
   {
     ...web,
     name: 'second-apply',
@@ -45,7 +45,7 @@ export const overtaken: Scenario[] = [
       await fixture.apply(withChecksum(deployment('web', { script: slowStart(12) }), 'b'))
     },
     during: async (fixture) => {
-      await fixture.until('the changed template has a pod that runs', (informer) => runsWithChecksum(informer, 'b'))
+      await fixture.until('a pod of the changed template runs', (informer) => runsWithChecksum(informer, 'b'))
       await undo(fixture, 'web', '2')
       fixture.markDecided()
     },
@@ -106,7 +106,7 @@ export const overtaken: Scenario[] = [
   {
     ...web,
     name: 'namespace-terminating',
-    // The namespace's controller begins 5 s after the deletion, and takes the pods first.
+    // The namespace controller starts 5 s after the deletion and deletes the pods first.
     inputs: { ...web.inputs, 'stall-timeout': '10s' },
     setup: async (fixture) => {
       const { metadata, ...rest } = deployment('web', { readiness: 'never' })
@@ -125,7 +125,7 @@ export const overtaken: Scenario[] = [
   },
 ]
 
-/** What `kubectl rollout undo` sends: the template of the revision's ReplicaSet without its hash. */
+/** Rolls back as `kubectl rollout undo` does: with the template of the revision's ReplicaSet, without its hash. */
 async function undo(fixture: Fixture, name: string, revision: string): Promise<void> {
   const annotation = 'deployment.kubernetes.io/revision'
   const replicaSet = fixture.informer
@@ -136,7 +136,7 @@ async function undo(fixture: Fixture, name: string, revision: string): Promise<v
   await fixture.patch('Deployment', name, [{ op: 'replace', path: '/spec/template', value: template }])
 }
 
-/** The same workload with the checksum of its configuration in its template, as charts write it. */
+/** The workload with a checksum of its configuration as a template annotation, as Helm charts write it. */
 function withChecksum(object: KubeObject, checksum: string): KubeObject {
   const { template, ...spec } = object['spec']
   const annotations = { 'checksum/config': checksum }
@@ -151,7 +151,7 @@ function runsWithChecksum(informer: Informer, checksum: string): boolean {
     )
 }
 
-/** What `kubectl rollout undo` does to a StatefulSet or DaemonSet: its oldest ControllerRevision is what it goes back to. */
+/** Rolls a StatefulSet or DaemonSet back to its oldest ControllerRevision, as `kubectl rollout undo` does. */
 async function undoSet(fixture: Fixture, kind: 'StatefulSet' | 'DaemonSet', name: string): Promise<void> {
   const revisions = await fixture.api.list(`/apis/apps/v1/namespaces/${fixture.namespace}/controllerrevisions`)
   const [oldest] = revisions.toSorted((a, b) => a['revision'] - b['revision'])

@@ -8,8 +8,8 @@ const web = {
   expect: { outcome: 'ready', reason: '' },
 }
 
-/** Rollouts that look broken for a while and heal. */
-export const accidents: Scenario[] = [
+/** Rollouts that fail for a while and then become ready. */
+export const temporaryFailures: Scenario[] = [
   {
     ...web,
     name: 'crashes-twice-then-fine',
@@ -76,7 +76,7 @@ export const accidents: Scenario[] = [
     check: (run) =>
       /pod web-\S+ was deleted by force/.test(run.log) && !run.log.includes('labels no longer match')
         ? []
-        : ['the log does not name the deletion by force'],
+        : ['the log does not report the deletion by force'],
     takesSeconds: 14,
   },
   {
