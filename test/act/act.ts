@@ -10,10 +10,10 @@ import { cacheFolder } from '../cluster/layout.ts'
 /** The release of act: https://github.com/nektos/act */
 const version = 'v0.2.89'
 
-/** Longer than any workflow of the tests takes; act itself has no limit. */
+/** Longer than any workflow of the tests; act itself has no limit. */
 const limitMs = 180_000
 
-/** An annotation that a step printed, as GitHub shows it beside the code and on the run's page. */
+/** An annotation that a step printed. */
 export interface Annotation {
   readonly level: 'error' | 'warning' | 'notice'
   readonly message: string
@@ -26,10 +26,10 @@ export interface Annotation {
 export interface StepRun {
   /** `skipped` also when the step was never reached. */
   result: 'success' | 'failure' | 'skipped'
-  /** What the job log shows of the step, secrets masked, without colours and commands to the runner. */
+  /** The step's part of the job log, with masked secrets, without colours and runner commands. */
   log: string
   annotations: Annotation[]
-  /** What the step asked the runner to mask. */
+  /** Values of the step's `::add-mask::` commands. */
   masks: string[]
   /** The step's part of the job summary. */
   summary: string
@@ -39,13 +39,13 @@ export interface StepRun {
 /** A finished run of a workflow with one job. */
 export interface WorkflowRun {
   hasPassed: boolean
-  /** Everything that act printed, secrets masked, as GitHub shows it: without the requests to mask. */
+  /** The log of the job as GitHub shows it, with masked secrets, without `::add-mask::` commands. */
   log: string
   /** A step by its `id`. */
   step(id: string): StepRun
 }
 
-/** A line that act prints with `--json`. `msg` is masked, the other fields are not. */
+/** A line of act's output with `--json`. Secrets are masked in `msg` only. */
 interface Entry {
   msg: string
   raw_output?: boolean
@@ -58,7 +58,7 @@ interface Entry {
   name?: string
 }
 
-/** Builds act, a minute on a clean machine, and returns its path; cached afterwards. */
+/** Builds act (a minute; then cached). Returns its path. */
 export async function installAct(): Promise<string> {
   const folder = join(cacheFolder, `act-${version}`)
   const program = join(folder, 'act')
@@ -73,19 +73,19 @@ export async function installAct(): Promise<string> {
 }
 
 /**
- * Keeps a Node alive for a moment when it ends. act reads a step through a terminal and stops reading as soon as the
- * step's process has failed, so the last lines would be lost now and then.
+ * Node option that delays the exit by 300 ms. act reads a step through a terminal and stops as soon as the process has
+ * failed, so the last lines may be lost otherwise.
  */
-const lingering = `--import=data:text/javascript,${encodeURIComponent(
+const delayedExit = `--import=data:text/javascript,${encodeURIComponent(
   "process.on('exit',()=>Atomics.wait(new Int32Array(new SharedArrayBuffer(4)),0,0,300))",
 )}`
 
 /**
  * Runs the workflow `.github/workflows/deploy.yml` of a checkout on this machine, without containers and network.
  * @param act the path of the program
- * @param folder where the run leaves its log and act its files
- * @param env the whole environment of act and of the steps. The first `node` on its `PATH` runs the action: act takes
- *   that one whatever `runs.using` names
+ * @param folder for the log and act's files
+ * @param env the whole environment of act and the steps. The first `node` on its `PATH` runs the action, whatever
+ *   `runs.using` names
  */
 export async function runWorkflow(
   act: string,
@@ -102,7 +102,7 @@ export async function runWorkflow(
     ['--platform', 'ubuntu-latest=-self-hosted', '--container-daemon-socket', '-', '--no-cache-server'],
     ['--action-cache-path', join(folder, 'act')],
   ].flat()
-  const child = spawn(act, options, { env: { ...env, NODE_OPTIONS: lingering }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(act, options, { env: { ...env, NODE_OPTIONS: delayedExit }, stdio: ['ignore', 'pipe', 'pipe'] })
   const limit = setTimeout(() => child.kill('SIGKILL'), limitMs)
   const entries: Entry[] = []
   for (const input of [child.stdout, child.stderr]) {

@@ -5,10 +5,10 @@ import { run } from '../cluster/command.ts'
 
 const root = join(import.meta.dirname, '../..')
 
-/** A release that is older than any that dist/ runs on: the one that many machines still have. */
+/** A release that dist/ does not support, and that many machines still have. */
 export const tooOldNode = '20.20.2'
 
-/** The oldest release that dist/ runs on, by `engines` of package.json, e.g. `22.19.0`. */
+/** The oldest release that dist/ supports, from `engines` in package.json, e.g. `22.19.0`. */
 export function oldestNode(): string {
   const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const [, version] = /^>=(\d+\.\d+\.\d+)$/.exec(engines.node) ?? []
@@ -16,13 +16,13 @@ export function oldestNode(): string {
   return version
 }
 
-/** The major version of the Node that the runner brings for this action, by `runs.using` of action.yml, e.g. `24`. */
-export function runnersMajor(): string {
+/** The major version of the Node that the runner uses for this action, from `runs.using` in action.yml, e.g. `24`. */
+export function runnerMajor(): string {
   const { runs } = parse(readFileSync(join(root, 'action.yml'), 'utf8'))
   return String(runs.using).replace(/^node/, '')
 }
 
-/** Installs a release of Node through npm, apart from this project's packages, and returns its path. */
+/** Installs a Node release with npm, outside of this project, and returns its path. */
 export async function installNode(version: string): Promise<string> {
   const path = await run('npm', ['exec', '--yes', `--package=node@${version}`, '--', 'node', '-p', 'process.execPath'])
   return path.trim()

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 
-/** A step of a workflow, as README writes it. */
+/** A workflow step. */
 export interface Step {
   id?: string
   if?: string
@@ -17,8 +17,8 @@ const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8'
 const published = /^rollout-gate\/rollout-gate@/
 
 /**
- * The steps of README's only example that contains a text. The steps that use the published action use this checkout
- * instead, with the id `gate`, and README's namespace gives way to the test's.
+ * The steps of the README's only example that contains a text. Steps with the published action get the id `gate` and use
+ * this checkout instead; the namespace of the README is replaced.
  */
 export function readmeSteps(containing: string, namespace: string): Step[] {
   const blocks = [...readme.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, yaml]) => parse(yaml ?? ''))

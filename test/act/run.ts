@@ -4,12 +4,12 @@ import { buildKubectl } from '../cluster/build.ts'
 import { attempt, runScript } from '../cluster/command.ts'
 import { withTestCluster } from '../cluster/test-cluster.ts'
 import { installAct } from './act.ts'
-import { runnersMajor } from './node-versions.ts'
+import { runnerMajor } from './node-versions.ts'
 import { type Check, scenarios } from './scenarios.ts'
 import { type Programs, withWorkflowFixture } from './workflow-fixture.ts'
 
 /**
- * Runs workflows with this action through act, as GitHub's runner does, against the tests' cluster:
+ * Runs workflows with this action through act against the test cluster:
  *
  *     npm run test:act [NAME…]
  */
@@ -36,7 +36,7 @@ await runScript(async () => {
 
 interface Result {
   readonly behaviour: string
-  /** Why it failed; nothing when it passed. */
+  /** The error message; undefined if the check passed. */
   readonly problem: string | undefined
 }
 
@@ -63,15 +63,15 @@ function print(name: string, results: readonly Result[]): void {
 function choose(names: readonly string[]): string[] {
   const known = Object.keys(scenarios)
   const unknown = names.filter((name) => !known.includes(name))
-  if (unknown.length > 0) throw new Error(`There is no scenario ${unknown.join(', ')}. There are ${known.join(', ')}.`)
+  if (unknown.length > 0) throw new Error(`no scenario ${unknown.join(', ')}; there are: ${known.join(', ')}`)
   return names.length > 0 ? [...names] : known
 }
 
-/** act, and a kubectl for the workflows: the machine's own where it has one. */
+/** Installs act, and kubectl unless the machine has one. */
 async function installPrograms(): Promise<Programs> {
   const node = process.execPath
-  if (process.versions.node.split('.')[0] !== runnersMajor()) {
-    throw new Error(`action.yml runs on Node ${runnersMajor()}, and this is Node ${process.versions.node}`)
+  if (process.versions.node.split('.')[0] !== runnerMajor()) {
+    throw new Error(`action.yml needs Node ${runnerMajor()}, but this is Node ${process.versions.node}`)
   }
   const installed = (await attempt('sh', ['-c', 'command -v kubectl'])).trim()
   return { node, act: await installAct(), kubectl: installed || (await buildKubectl()) }

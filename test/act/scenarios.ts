@@ -8,7 +8,7 @@ import { installNode, oldestNode, tooOldNode } from './node-versions.ts'
 import { readmeSteps, type Step } from './readme.ts'
 import type { GateRun, WorkflowFixture } from './workflow-fixture.ts'
 
-/** Tries one behaviour, named as a sentence; it fails by throwing. */
+/** Checks one behaviour, named as a sentence; `holds` throws if the check fails. */
 export type Check = (behaviour: string, holds: () => void | Promise<void>) => Promise<void>
 
 type Scenario = (fixture: WorkflowFixture, check: Check) => Promise<void>
@@ -18,7 +18,7 @@ const expression = (inner: string) => `\${{ ${inner} }}`
 const assertPassed = (run: GateRun) => ok(run.hasPassed, `the job failed:\n${run.log}`)
 const assertFailed = (run: GateRun) => ok(!run.hasPassed, `the job passed:\n${run.log}`)
 
-/** A Deployment that the selector in README's example finds by its label. */
+/** A Deployment with the label that the README's example selects. */
 function worker() {
   const { metadata, ...rest } = deployment('worker')
   return { ...rest, metadata: { ...metadata, labels: { app: 'worker' } } }
@@ -28,17 +28,17 @@ const healthy = { 'web.yaml': [deployment('web')], 'worker.yaml': [worker()] }
 const missingImage = { 'web.yaml': [deployment('web', { image: 'v9' })], 'worker.yaml': [worker()] }
 
 async function checkContract(run: GateRun, fixture: WorkflowFixture, check: Check): Promise<void> {
-  await check('exit code, outputs, report and summary agree, and no credential is shown', () => {
+  await check('exit code, outputs, report and summary agree, and no credential is printed', () => {
     deepEqual(contractViolations(run.gate, fixture.credentials), [])
     for (const credential of fixture.credentials)
-      ok(!run.log.includes(credential), 'the log of the job shows a credential')
+      ok(!run.log.includes(credential), 'the log of the job contains a credential')
   })
-  await check('the job summary is what the file of the output summary-file holds', () => {
+  await check('the job summary is the content of summary-file', () => {
     equal(run.gate.summary, readFileSync(run.gate.outputs['summary-file'] ?? '', 'utf8'))
   })
 }
 
-/** README's five lines, and its roll back, on one namespace: first a healthy rollout, then failing ones. */
+/** The README's five lines and its rollback in one namespace: a healthy rollout, then failing ones. */
 async function fiveLines(fixture: WorkflowFixture, check: Check): Promise<void> {
   const { namespace } = fixture
   const token: Step = {
@@ -116,7 +116,7 @@ async function fiveLines(fixture: WorkflowFixture, check: Check): Promise<void> 
   await checkContract(misconfigured, fixture, check)
 }
 
-/** README's recipe that gates what kubectl printed. */
+/** The README's example that gates the output of `kubectl apply`. */
 async function applied(fixture: WorkflowFixture, check: Check): Promise<void> {
   const steps = readmeSteps('tee applied.txt', fixture.namespace)
   const targetsOf = (run: GateRun) => {
@@ -125,7 +125,7 @@ async function applied(fixture: WorkflowFixture, check: Check): Promise<void> {
   }
 
   const created = await fixture.run('created', { manifests: healthy, steps })
-  await check('what kubectl apply created is gated', () => {
+  await check('objects that kubectl apply created are gated', () => {
     assertPassed(created)
     deepEqual(targetsOf(created), ['deployment.apps/web', 'deployment.apps/worker'])
   })
@@ -133,7 +133,7 @@ async function applied(fixture: WorkflowFixture, check: Check): Promise<void> {
 
   const again = { ...healthy, 'web.yaml': [deployment('web', { image: 'v2' })] }
   const changed = await fixture.run('changed', { manifests: again, steps })
-  await check('what kubectl apply configured or left unchanged is gated', () => {
+  await check('objects that kubectl apply configured or left unchanged are gated', () => {
     assertPassed(changed)
     match(changed.step('apply').log, /deployment\.apps\/web configured\n.*deployment\.apps\/worker unchanged/)
     deepEqual(targetsOf(changed), ['deployment.apps/web', 'deployment.apps/worker'])
@@ -141,14 +141,14 @@ async function applied(fixture: WorkflowFixture, check: Check): Promise<void> {
 
   const invalid = { 'a.yaml': [deployment('web')], 'b.yaml': [deployment('worker', {}, { replicas: -1 })] }
   const halfway = await fixture.run('apply-fails-half-way', { manifests: invalid, steps })
-  await check('an apply that fails half-way fails its step, and nothing is gated', () => {
+  await check('if kubectl apply fails half-way, its step fails and nothing is gated', () => {
     assertFailed(halfway)
     equal(halfway.step('apply').result, 'failure')
     equal(halfway.step('gate').result, 'skipped')
   })
 }
 
-/** Gating by manifests: the annotation is on the line that is wrong. */
+/** The input `manifests`: the annotation is on the line with the mistake. */
 async function manifests(fixture: WorkflowFixture, check: Check): Promise<void> {
   const files = { 'all.yaml': [worker(), deployment('web', { image: 'v9' })], 'nightly.yaml': [deployment('nightly')] }
   const gate = {
@@ -178,7 +178,7 @@ async function manifests(fixture: WorkflowFixture, check: Check): Promise<void> 
   await checkContract(failed, fixture, check)
 }
 
-/** README's migration, whose log is shown live. */
+/** The README's migration with a live log. */
 async function migration(fixture: WorkflowFixture, check: Check): Promise<void> {
   const files = { 'all.yaml': [job('migrate', 'echo applying 0042_add_orders; sleep 2; echo done'), deployment('web')] }
   const run = await fixture.run('healthy', {
@@ -192,7 +192,7 @@ async function migration(fixture: WorkflowFixture, check: Check): Promise<void> 
   await checkContract(run, fixture, check)
 }
 
-/** The Nodes that the built programs start on, and the one that they refuse. */
+/** Node releases that the built programs support, and one that they do not. */
 async function nodes(fixture: WorkflowFixture, check: Check): Promise<void> {
   const oldest = await installNode(oldestNode())
   const tooOld = await installNode(tooOldNode)
@@ -210,7 +210,7 @@ async function nodes(fixture: WorkflowFixture, check: Check): Promise<void> {
   const steps = [{ run: 'kubectl apply -f k8s/web.yaml' }, gate]
 
   const run = await fixture.run(`node-${oldestNode()}`, { manifests: healthy, node: oldest, steps })
-  await check(`the action gates on Node ${oldestNode()}, the oldest that the command line runs on`, () => {
+  await check(`the action runs on Node ${oldestNode()}, the oldest that the command line supports`, () => {
     assertPassed(run)
     equal(run.gate.outputs['outcome'], 'ready')
   })
@@ -241,7 +241,7 @@ async function nodes(fixture: WorkflowFixture, check: Check): Promise<void> {
   })
 }
 
-/** What the tests run through act, by name. */
+/** The scenarios of `npm run test:act`, by name. */
 export const scenarios: Readonly<Record<string, Scenario>> = {
   'five-lines': fiveLines,
   'kubectl-output': applied,

@@ -12,13 +12,13 @@ import type { Step } from './readme.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
-/** What GitHub gets of this project when a workflow names the action: nothing else may be needed to run it. */
+/** The files that GitHub uses to run the action; nothing else may be needed. */
 const shipped = ['action.yml', 'package.json', 'dist']
 
 /** The programs that workflows run with. */
 export interface Programs {
   act: string
-  /** The Node that runs the action, unless a run names another one. */
+  /** The Node that runs the action by default. */
   node: string
   kubectl: string
 }
@@ -27,15 +27,15 @@ export interface Programs {
 export interface GateRun extends WorkflowRun {
   /** The checkout that the workflow ran on. */
   readonly checkout: string
-  /** What the step `gate` left; the paths in its outputs are those of kept copies. */
+  /** Results of the step `gate`; the paths in its outputs are those of kept copies. */
   readonly gate: ActionRun
 }
 
-/** A namespace of its own, and workflows that deploy to it. */
+/** The environment of one scenario: its own namespace, and workflows that deploy to it. */
 export class WorkflowFixture {
   readonly api: Api
   readonly namespace: string
-  /** The kubeconfig that workflows have as a secret; its context is named `prod`. */
+  /** The kubeconfig in the workflows' secret; its context is named `prod`. */
   readonly secretKubeconfig: string
   private readonly folder: string
   private readonly programs: Programs
@@ -48,25 +48,25 @@ export class WorkflowFixture {
     this.secretKubeconfig = kubeconfigFor(kubeconfig, namespace, 'prod')
     const home = join(folder, 'home/.kube')
     mkdirSync(home, { recursive: true })
-    // kubectl finds this one, and so would a gate that did not take the secret: its context has another name.
+    // kubectl uses this one. Its context has another name, so that a gate that ignores the secret is detected.
     writeFileSync(join(home, 'config'), kubeconfigFor(kubeconfig, namespace, 'home'), { mode: 0o600 })
     mkdirSync(join(folder, 'bin'))
     symlinkSync(programs.kubectl, join(folder, 'bin/kubectl'))
   }
 
-  /** The token that workflows have as `github.token`. */
+  /** The value of `github.token`. */
   readonly githubToken = `ghs_${randomBytes(18).toString('hex')}`
 
-  /** The credentials of the kubeconfig, which nobody may see. */
+  /** The credentials of the kubeconfig, which no log may contain. */
   get credentials(): string[] {
     return secretsOf(this.secretKubeconfig)
   }
 
   /**
-   * Runs a workflow of one job: checkout, the steps given, and at its end a step that keeps what the gate left. The
-   * checkout holds the action and manifests in `k8s/`.
-   * @param name of the run, for the folder that it leaves
-   * @param node another Node that runs the action
+   * Runs a workflow of one job: checkout, the given steps, and a step that keeps the gate's outputs. The checkout
+   * contains the action and manifests in `k8s/`.
+   * @param name of the folder of this run
+   * @param node the Node that runs the action
    */
   async run(
     name: string,
@@ -110,7 +110,7 @@ export class WorkflowFixture {
 /** Manifest files below `k8s/`, by name. */
 export type Manifests = Readonly<Record<string, readonly KubeObject[]>>
 
-/** Makes a fixture in a namespace of its own, works with it, and deletes the namespace. */
+/** Calls `work` with a fixture in a new namespace, and deletes the namespace. */
 export async function withWorkflowFixture(
   api: Api,
   kubeconfig: string,
@@ -124,16 +124,13 @@ export async function withWorkflowFixture(
     await until('the namespace has its service account', 30, () => hasNamespaceDefaults(api, namespace))
     await work(new WorkflowFixture(api, kubeconfig, namespace, folder, programs))
   } finally {
-    // The credentials are no part of what a run leaves to be read.
+    // The folder is kept for reading, but without credentials.
     rmSync(join(folder, 'home'), { recursive: true, force: true })
     await api.delete(`/api/v1/namespaces/${namespace}`)
   }
 }
 
-/**
- * A step that keeps what the gate left, which the runner removes with the job: the outputs, as the `steps` context has
- * them, and the files that they name.
- */
+/** A step that copies the gate's outputs and the files that they name, which the runner deletes with the job. */
 function keepingStep(folder: string): Step {
   const expression = (inner: string) => `\${{ ${inner} }}`
   return {
@@ -148,7 +145,7 @@ function keepingStep(folder: string): Step {
   }
 }
 
-/** The outputs that were kept, with the paths of the kept files; empty when the gate set none. */
+/** The kept outputs, with the paths of the kept files; empty if the gate set none. */
 function keptOutputs(folder: string): Record<string, string> {
   const path = join(folder, 'outputs.json')
   if (!existsSync(path)) return {}
@@ -156,7 +153,7 @@ function keptOutputs(folder: string): Record<string, string> {
   return { ...JSON.parse(readFileSync(path, 'utf8')), ...files }
 }
 
-/** A kubeconfig whose only context has another name and a namespace. */
+/** The kubeconfig with only its current context, under this name and with this namespace. */
 function kubeconfigFor(kubeconfig: string, namespace: string, name: string): string {
   const config = parse(kubeconfig)
   const current = config.contexts.find((context: { name: string }) => context.name === config['current-context'])

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { parse } from 'yaml'
 import { withToken } from './kubeconfig.ts'
 
-/** A Kubernetes object as far as the tests look into it. */
+/** A Kubernetes object. */
 export interface KubeObject {
   apiVersion?: string
   kind?: string
@@ -22,7 +22,7 @@ export interface KubeObject {
     finalizers?: string[]
     ownerReferences?: { kind: string; name: string; uid: string }[]
   }
-  // biome-ignore lint/suspicious/noExplicitAny: tests read many kinds, each by its own documentation
+  // biome-ignore lint/suspicious/noExplicitAny: tests read fields of many kinds
   [field: string]: any
 }
 
@@ -31,7 +31,7 @@ export interface WatchEvent {
   object: KubeObject
 }
 
-/** An answer of the API server that is not a success. */
+/** An error status of the API server. */
 export class ApiError extends Error {
   readonly status: number
 
@@ -41,17 +41,14 @@ export class ApiError extends Error {
   }
 }
 
-/**
- * A client of the API server, as small as the tests need: paths in, objects out. It shares no code with the action,
- * so that a mistake there cannot hide itself.
- */
+/** A small client of the API server. It shares no code with the action, so it cannot repeat the action's mistakes. */
 export class Api {
   private readonly kubeconfig: string
   private readonly server: URL
   private readonly agent: Agent
   private readonly headers: Record<string, string>
 
-  /** @param kubeconfig the content of a kubeconfig whose current context has a token or a client certificate in it */
+  /** @param kubeconfig the content of a kubeconfig whose current context has an inline token or client certificate */
   constructor(kubeconfig: string) {
     this.kubeconfig = kubeconfig
     const config = parse(kubeconfig)
@@ -73,7 +70,7 @@ export class Api {
     return new Api(readFileSync(path, 'utf8'))
   }
 
-  /** The same server, as another user. */
+  /** A client of the same server with another token. */
   withToken(token: string): Api {
     return new Api(withToken(this.kubeconfig, token))
   }
@@ -82,7 +79,7 @@ export class Api {
     return this.call('GET', path)
   }
 
-  /** The object at a path, or nothing when there is none. */
+  /** The object at a path; undefined when the server answers 404. */
   async find(path: string): Promise<KubeObject | undefined> {
     try {
       return await this.get(path)
@@ -94,7 +91,7 @@ export class Api {
 
   async list(path: string): Promise<KubeObject[]> {
     const list = await this.get(path)
-    // Elements of a list do not carry their kind; readers of single objects expect it.
+    // The items of a list have no kind.
     const kind = list.kind?.replace(/List$/, '')
     return (list['items'] as KubeObject[]).map((item) => ({ kind, apiVersion: list.apiVersion, ...item }) as KubeObject)
   }
@@ -103,7 +100,7 @@ export class Api {
     return this.call('POST', path, object)
   }
 
-  /** A JSON merge patch, or with a list as body a JSON patch. */
+  /** Sends a JSON merge patch, or a JSON patch if the body is a list. */
   patch(path: string, body: unknown): Promise<KubeObject> {
     return this.call(
       'PATCH',
@@ -113,7 +110,7 @@ export class Api {
     )
   }
 
-  /** Creates or changes an object as `kubectl apply --server-side` does. */
+  /** Applies an object as `kubectl apply --server-side` does. */
   apply(path: string, object: unknown): Promise<KubeObject> {
     return this.call('PATCH', `${path}?fieldManager=tests&force=true`, object, 'application/apply-patch+yaml')
   }
@@ -122,7 +119,7 @@ export class Api {
     return this.call('DELETE', path, options)
   }
 
-  /** Follows a collection until the signal aborts or the server ends the watch. */
+  /** Watches a collection until the signal aborts or the server ends the watch. */
   async watch(path: string, onEvent: (event: WatchEvent) => void, signal: AbortSignal): Promise<void> {
     try {
       const response = await this.send(
@@ -159,7 +156,7 @@ export class Api {
   }
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: the entries of a kubeconfig's lists are what its author wrote
+// biome-ignore lint/suspicious/noExplicitAny: the entries of kubeconfig lists have different fields
 function named(entries: { name: string; [field: string]: any }[], name: string): { [field: string]: any } {
   const entry = entries.find((candidate) => candidate.name === name)
   if (!entry) throw new Error(`the kubeconfig has no entry named ${name}`)

@@ -4,17 +4,17 @@ import { join } from 'node:path'
 import { run } from './command.ts'
 import { cacheFolder, kubectlModule, kubeModule, kubernetesVersion, registryModule } from './layout.ts'
 
-/** Builds the program with all of Kubernetes, minutes on a clean machine, and returns its path; cached afterwards. */
+/** Builds the program that contains all of Kubernetes (minutes; then cached). Returns its path. */
 export async function buildKube(): Promise<string> {
   return build('kube', kubeModule, versionFlags())
 }
 
-/** Builds kubectl, a minute where Kubernetes is built already, and returns its path; cached afterwards. */
+/** Builds kubectl (a minute after `buildKube`; then cached). Returns its path. */
 export async function buildKubectl(): Promise<string> {
   return build('kubectl', kubectlModule, versionFlags())
 }
 
-/** What Kubernetes' own build writes into its programs: the server's version decides which features it has. */
+/** The version flags of Kubernetes' own build: the server's version decides which features are on. */
 function versionFlags(): string[] {
   const version = kubernetesVersion()
   const [major, minor] = version.slice(1).split('.')
@@ -22,7 +22,7 @@ function versionFlags(): string[] {
   return [`-X ${stamp}.gitVersion=${version}`, `-X ${stamp}.gitMajor=${major}`, `-X ${stamp}.gitMinor=${minor}`]
 }
 
-/** Builds the failing registry, seconds, and returns its path; cached afterwards. */
+/** Builds the failing registry (seconds; then cached). Returns its path. */
 export async function buildRegistry(): Promise<string> {
   return build('registry', registryModule, [])
 }
@@ -34,7 +34,7 @@ async function build(name: string, folder: string, linkerFlags: string[]): Promi
   if (existsSync(binary)) return binary
 
   mkdirSync(cacheFolder, { recursive: true })
-  // Static, so that it runs in an image without a C library and builds where there is no compiler.
+  // Static, so it runs in an image without a C library and builds without a C compiler.
   const partial = `${binary}.${process.pid}`
   const flags = ['-trimpath', '-buildvcs=false', '-ldflags', ['-s', '-w', ...linkerFlags].join(' ')]
   await run('go', ['build', ...flags, '-o', partial, '.'], {

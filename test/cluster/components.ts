@@ -6,7 +6,7 @@ import { cgroupName, containerdSocket, kubeconfigPath, network, state } from './
 import { cniFolder } from './packages.ts'
 import { start } from './processes.ts'
 
-/** The ports of one run, all on the loopback address. */
+/** Ports on the loopback address. */
 export interface Ports {
   etcdClient: number
   etcdPeer: number
@@ -17,7 +17,7 @@ export interface Ports {
   kubeletHealth: number
 }
 
-/** Finds ports that are free now. All are held until the last is found, so that no two are the same. */
+/** Finds free ports. Holds all of them until the last is found, so that they differ. */
 export async function freePorts(): Promise<Ports> {
   const names = ['etcdClient', 'etcdPeer', 'apiserver', 'controllerManager', 'scheduler', 'kubelet', 'kubeletHealth']
   const servers = names.map(() => createServer().listen(0, '127.0.0.1'))
@@ -29,7 +29,7 @@ export async function freePorts(): Promise<Ports> {
 
 const loopback = '127.0.0.1'
 
-/** Starts etcd and the API server. The API server makes its own certificate and waits for etcd by itself. */
+/** Starts etcd and the API server, which creates its own certificate. Returns the administrator's token. */
 export function startControlPlane(kube: string, ports: Ports): string {
   const token = randomBytes(24).toString('hex')
   const signingKey = state('service-account.key')
@@ -47,7 +47,7 @@ export function startControlPlane(kube: string, ports: Ports): string {
     `--listen-peer-urls=${etcdPeer}`,
     `--initial-advertise-peer-urls=${etcdPeer}`,
     `--initial-cluster=default=${etcdPeer}`,
-    // Nothing here needs to survive a power cut.
+    // The data need not survive a power failure.
     '--unsafe-no-fsync',
     '--log-level=warn',
   ])
@@ -64,7 +64,7 @@ export function startControlPlane(kube: string, ports: Ports): string {
     `--service-account-key-file=${signingKey}`,
     `--service-account-signing-key-file=${signingKey}`,
     `--service-cluster-ip-range=${network.services}`,
-    // The node is called localhost, which is how its kubelet is reached for logs.
+    // The API server reaches the kubelet by the node's name, localhost.
     '--kubelet-preferred-address-types=Hostname',
     '--endpoint-reconciler-type=none',
     '--allow-privileged',
@@ -72,7 +72,7 @@ export function startControlPlane(kube: string, ports: Ports): string {
   return token
 }
 
-/** Writes the kubeconfig of an administrator, trusting the certificate that the API server made. */
+/** Writes the administrator's kubeconfig with the API server's certificate as authority. */
 export function writeKubeconfig(token: string, ports: Ports): void {
   const certificate = readFileSync(certificatePath())
   const name = 'rollout-gate-cluster'
@@ -97,7 +97,7 @@ current-context: ${name}
   writeFileSync(kubeconfigPath, kubeconfig, { mode: 0o600 })
 }
 
-/** The API server's certificate, which is its own authority. */
+/** The API server's self-signed certificate. */
 export function certificatePath(): string {
   return state('apiserver', 'apiserver.crt')
 }
@@ -124,7 +124,7 @@ export function startControllers(kube: string, ports: Ports): void {
   ])
 }
 
-/** Starts a container runtime of the cluster's own; one that the machine runs is never touched. */
+/** Starts a containerd for this cluster only, separate from one that the machine runs. */
 export function startContainerd(): void {
   const cni = state('cni')
   mkdirSync(cni, { recursive: true })
@@ -158,7 +158,7 @@ disabled_plugins = ["io.containerd.internal.v1.opt"]
 
 [${cri}]
   sandbox_image = "${sandboxImage}"
-  # Without it nothing starts where the machine itself is a container that may not lower the score.
+  # Needed if the machine is itself a container that may not lower the score.
   restrict_oom_score_adj = true
   netns_mounts_under_state_dir = true
   stream_server_address = "${loopback}"

@@ -13,34 +13,34 @@ const outputNames = [
 ]
 
 /**
- * What holds for every run, whatever happened: exit code, outputs, report and summary agree, and no secret is shown.
- * @param secrets texts that may not appear anywhere, masks apart
- * @returns a sentence for each breach
+ * Checks what holds for every run: exit code, outputs, report and summary agree, and no secret is printed.
+ * @param secrets texts that may appear only in `::add-mask::` commands
+ * @returns a sentence for each violation
  */
 export function contractViolations(run: ActionRun, secrets: readonly string[]): string[] {
   const { outputs, exitCode } = run
-  const breaches: string[] = []
-  const demand = (holds: boolean, breach: string) => {
-    if (!holds) breaches.push(breach)
+  const violations: string[] = []
+  const check = (holds: boolean, violation: string) => {
+    if (!holds) violations.push(violation)
   }
   const missing = outputNames.filter((name) => !(name in outputs))
-  demand(missing.length === 0, `outputs missing: ${missing.join(', ')}`)
+  check(missing.length === 0, `outputs missing: ${missing.join(', ')}`)
   const isReady = outputs['outcome'] === 'ready'
-  demand(exitCode === (isReady ? 0 : 1), `exit code ${exitCode} with outcome ${outputs['outcome']}`)
-  demand((outputs['reason'] === '') === isReady, `reason "${outputs['reason']}" with outcome ${outputs['outcome']}`)
-  demand(!outputs['message']?.includes('\n'), 'message has more than one line')
-  demand(Number.isFinite(Number.parseFloat(outputs['duration-seconds'] ?? '')), 'duration-seconds is no number')
-  demand(run.summary.trim() !== '', 'the job summary is empty')
+  check(exitCode === (isReady ? 0 : 1), `exit code ${exitCode} with outcome ${outputs['outcome']}`)
+  check((outputs['reason'] === '') === isReady, `reason "${outputs['reason']}" with outcome ${outputs['outcome']}`)
+  check(!outputs['message']?.includes('\n'), 'message has more than one line')
+  check(Number.isFinite(Number.parseFloat(outputs['duration-seconds'] ?? '')), 'duration-seconds is not a number')
+  check(run.summary.trim() !== '', 'the job summary is empty')
 
   const failed = parsed(outputs['failed-resources'])
-  demand(Array.isArray(failed), 'failed-resources is no JSON array')
+  check(Array.isArray(failed), 'failed-resources is not a JSON array')
   const report = parsed(contentOf(outputs['report'])) as
     | { schema?: number; outcome?: string; reason?: string }
     | undefined
-  demand(report?.schema === 1, 'the report is missing or has not schema 1')
-  demand(report?.outcome === outputs['outcome'], `the report has outcome ${report?.outcome}`)
-  demand((report?.reason ?? '') === outputs['reason'], `the report has reason ${report?.reason}`)
-  demand(contentOf(outputs['summary-file']) !== undefined, 'summary-file does not exist')
+  check(report?.schema === 1, 'the report is missing or does not have schema 1')
+  check(report?.outcome === outputs['outcome'], `the report has outcome ${report?.outcome}`)
+  check((report?.reason ?? '') === outputs['reason'], `the report has reason ${report?.reason}`)
+  check(contentOf(outputs['summary-file']) !== undefined, 'summary-file does not exist')
 
   const shown = [
     run.log.replaceAll(/^::add-mask::.*$/gm, ''),
@@ -48,8 +48,8 @@ export function contractViolations(run: ActionRun, secrets: readonly string[]): 
     contentOf(outputs['report']) ?? '',
     JSON.stringify(outputs),
   ]
-  demand(!secrets.some((secret) => shown.some((text) => text.includes(secret))), 'a credential is shown')
-  return breaches
+  check(!secrets.some((secret) => shown.some((text) => text.includes(secret))), 'a credential is printed')
+  return violations
 }
 
 function contentOf(path: string | undefined): string | undefined {

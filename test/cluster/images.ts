@@ -6,24 +6,22 @@ import { buildRegistry } from './build.ts'
 import { run } from './command.ts'
 import { cacheFolder } from './layout.ts'
 import { busyboxPath } from './packages.ts'
-import { type TarEntry, tar } from './tar.ts'
 
 /**
- * Where the failing registry listens on every node. All images carry this name, so that whatever is not there already
- * is asked of it, and no mistake of a test can ever pull from outside.
+ * Address of the failing registry on every node. All image names start with it, so no pull ever leaves the machine.
  */
 export const registryAddress = '127.0.0.1:5995'
 
-/** The image of the tests: busybox, serving its tag over HTTP on port 8080 unless a command is given. Tags v1, v2, v3. */
+/** The image of the tests' pods, tags v1, v2 and v3: busybox, by default serving its tag over HTTP on port 8080. */
 export const appImage = `${registryAddress}/app`
 
 /** The image of the failing registry itself. */
 export const registryImage = `${registryAddress}/registry:v1`
 
-/** What every pod's sandbox runs. */
+/** The image of the pod sandboxes. */
 export const sandboxImage = `${registryAddress}/sandbox:v1`
 
-/** As the first process it would ignore SIGTERM, and every deletion take 30 s. */
+/** With the trap: as process 1 the shell ignores SIGTERM otherwise, and each deletion takes 30 s. */
 const serve = `#!/bin/sh
 trap 'exit 0' TERM INT
 echo "serving $(cat /www/index.html)"
@@ -32,6 +30,14 @@ sleep infinity &
 wait
 `
 
+/** Archive entry: a file with `content`, a symbolic link with `link`, or else a folder. */
+interface TarEntry {
+  path: string
+  mode?: number
+  content?: Buffer | string
+  link?: string
+}
+
 interface Image {
   name: string
   files: TarEntry[]
@@ -39,14 +45,15 @@ interface Image {
 }
 
 /**
- * Writes the archive of all images, as `docker save` would, and returns its path. It can be loaded by
- * `ctr images import` and `kind load image-archive`. Cached by what goes into it.
+ * Writes the archive of all images in the format of `docker save`, for `ctr images import` and
+ * `kind load image-archive`. Cached by content.
+ * @returns the path of the archive
  */
 export async function writeImages(): Promise<string> {
   const registry = await buildRegistry()
   const busybox = busyboxPath()
   const key = createHash('sha256')
-  for (const path of [registry, busybox, import.meta.filename, join(import.meta.dirname, 'tar.ts')]) {
+  for (const path of [registry, busybox, import.meta.filename]) {
     key.update(readFileSync(path))
   }
   const archive = join(cacheFolder, `images-${key.digest('hex').slice(0, 16)}.tar`)
@@ -127,6 +134,49 @@ function configOf(image: Image, layer: Buffer): Buffer {
 
 function sha256(content: Buffer): string {
   return createHash('sha256').update(content).digest('hex')
+}
+
+/**
+ * Builds a tar archive (POSIX ustar). Dates and owners are zero, so equal entries give equal bytes and, for an image's
+ * layer, an equal digest.
+ */
+function tar(entries: readonly TarEntry[]): Buffer {
+  const blocks: Buffer[] = []
+  for (const entry of entries) {
+    const content = Buffer.from(entry.content ?? '')
+    blocks.push(header(entry, content.length), content, Buffer.alloc((512 - (content.length % 512)) % 512))
+  }
+  return Buffer.concat([...blocks, Buffer.alloc(1024)])
+}
+
+function header(entry: TarEntry, size: number): Buffer {
+  const isFile = entry.content !== undefined
+  const type = isFile ? '0' : entry.link ? '2' : '5'
+  if (Buffer.byteLength(entry.path) > 100) throw new Error(`path longer than 100 bytes: ${entry.path}`)
+  const block = Buffer.alloc(512)
+  block.write(entry.path, 0)
+  block.write(octal(entry.mode ?? (isFile ? 0o644 : 0o755), 8), 100)
+  block.write(octal(0, 8), 108)
+  block.write(octal(0, 8), 116)
+  block.write(octal(size, 12), 124)
+  block.write(octal(0, 12), 136)
+  block.write(' '.repeat(8), 148)
+  block.write(type, 156)
+  block.write(entry.link ?? '', 157)
+  block.write('ustar\x0000', 257)
+  // The checksum counts its own field as spaces.
+  block.write(
+    `${octal(
+      block.reduce((sum, byte) => sum + byte, 0),
+      7,
+    )}\0 `,
+    148,
+  )
+  return block
+}
+
+function octal(value: number, width: number): string {
+  return value.toString(8).padStart(width - 1, '0')
 }
 
 if (import.meta.main) console.log(await writeImages())

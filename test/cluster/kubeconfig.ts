@@ -7,7 +7,7 @@ export function withToken(kubeconfig: string, token: string): string {
   return stringify(config)
 }
 
-/** The kubeconfig with another port of the same host in the address of every cluster. */
+/** The kubeconfig with another port in the address of every cluster. */
 export function withPort(kubeconfig: string, port: number): string {
   const config = parse(kubeconfig)
   for (const { cluster } of config.clusters) {
@@ -21,7 +21,7 @@ export function withPort(kubeconfig: string, port: number): string {
 /** Host and port of the API server of the current context. */
 export function serverOf(kubeconfig: string): { host: string; port: number } {
   const config = parse(kubeconfig)
-  // biome-ignore lint/suspicious/noExplicitAny: the entries of a kubeconfig's lists are what its author wrote
+  // biome-ignore lint/suspicious/noExplicitAny: the entries of kubeconfig lists have different fields
   const byName = (entries: any[], name: string) => entries.find((entry) => entry.name === name)
   const { context } = byName(config.contexts, config['current-context'])
   const { hostname, port } = new URL(byName(config.clusters, context.cluster).cluster.server)

@@ -2,21 +2,21 @@ import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 
-/** The folder of the Go module that holds all of Kubernetes in one program. */
+/** The Go module of the program that contains all of Kubernetes. */
 export const kubeModule = join(import.meta.dirname, 'kube')
 
-/** The folder of the Go module of kubectl. */
+/** The Go module of kubectl. */
 export const kubectlModule = join(import.meta.dirname, '../act/kubectl')
 
-/** The folder of the Go module of the failing registry. */
+/** The Go module of the failing registry. */
 export const registryModule = join(import.meta.dirname, 'registry')
 
-/** What is expensive to make and does not depend on a run: built programs and image archives. */
+/** Built programs and image archives, kept between runs. */
 export const cacheFolder = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'rollout-gate')
 
 /**
- * Everything that a running cluster writes. The place is fixed, so that `down` and the next `up` find what a killed
- * run left; it is short, because unix socket paths end at 107 bytes.
+ * All files of a running cluster. The path is fixed, so that `down` and the next `up` find what a killed run left, and
+ * short, because unix socket paths are limited to 107 bytes.
  */
 export const stateFolder = '/var/lib/rollout-gate-cluster'
 
@@ -29,12 +29,12 @@ export const kubeconfigPath = state('kubeconfig')
 
 export const containerdSocket = state('containerd.sock')
 
-/** The parent of all pods' cgroups: whatever runs in it was started by this cluster's kubelet. */
+/** The parent of all pods' cgroups; it contains only processes of this cluster's kubelet. */
 export const cgroupName = 'rollout-gate-cluster'
 
 /**
- * Pods live on a bridge of their own without a way out, in the range that RFC 2544 keeps for tests, which no local
- * network uses. The bridge's address is the node's address as well, so the machine needs no other network.
+ * The pods' bridge has no route to other networks. Its range is reserved for tests (RFC 2544), so no local network uses
+ * it. Its address is also the node's address, so the machine needs no other network.
  */
 export const network = {
   bridge: 'rollout-gate0',

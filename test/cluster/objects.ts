@@ -1,19 +1,19 @@
 import type { KubeObject } from './api.ts'
 import { appImage } from './images.ts'
 
-/** What a test says about a container; everything else is the tests' application as it comes. */
+/** Options of a container; the defaults are the tests' application with an HTTP readiness probe. */
 export interface ContainerOptions {
-  /** A tag of the tests' application, or a whole image name. */
+  /** A tag of the tests' application, or a full image name. */
   image?: string
   /** A shell script that runs instead of the application. */
   script?: string
-  /** `http` asks the application itself, `never` always fails, `none` leaves the probe away. */
+  /** Readiness probe: `http` requests the application, `never` always fails, `none` is no probe. */
   readiness?: 'http' | 'never' | 'none'
   /** Any other field of the container. */
   [field: string]: unknown
 }
 
-/** The script of an application that needs so many seconds before it listens. */
+/** The script of an application that listens after this many seconds. */
 export function slowStart(seconds: number): string {
   return `sleep ${seconds}; exec serve`
 }
@@ -32,12 +32,12 @@ export function container({ image = 'v1', script, readiness = 'http', ...rest }:
   }
 }
 
-/** The whole name of an image of the tests, from its tag alone. */
+/** The full name of an image of the tests. */
 export function imageName(image: string): string {
   return image.includes('/') ? image : `${appImage}:${image}`
 }
 
-/** A Deployment of two pods, further fields of its `spec` as given. */
+/** A Deployment of two pods; `spec` overrides fields. */
 export function deployment(name: string, options: ContainerOptions = {}, spec: object = {}): KubeObject {
   return workload('Deployment', name, options, { replicas: 2, ...spec })
 }
@@ -62,19 +62,19 @@ export function daemonSet(name: string, options: ContainerOptions = {}, spec: ob
   return workload('DaemonSet', name, options, spec)
 }
 
-/** A Job of one pod whose container runs a script; `pod` are further fields of its pods. */
+/** A Job of one pod whose container runs a script; `pod` overrides fields of the pod's `spec`. */
 export function job(name: string, script: string, spec: object = {}, pod: object = {}): KubeObject {
   const template = { spec: { restartPolicy: 'Never', ...podSpec({ script, readiness: 'none' }), ...pod } }
   return { apiVersion: 'batch/v1', kind: 'Job', metadata: { name }, spec: { template, ...spec } }
 }
 
-/** A Service on port 80 of the pods labelled `app: name`, further fields of its `spec` as given. */
+/** A Service on port 80 for pods with the label `app: name`; `spec` overrides fields. */
 export function service(name: string, spec: object = {}): KubeObject {
   const ports = [{ port: 80, targetPort: 8080 }]
   return { apiVersion: 'v1', kind: 'Service', metadata: { name }, spec: { selector: { app: name }, ports, ...spec } }
 }
 
-/** An autoscaler of the Deployment of the same name, by the cpu of its pods. */
+/** A HorizontalPodAutoscaler for the Deployment of the same name, by cpu. */
 export function autoscaler(name: string): KubeObject {
   const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'Deployment', name }
   const resource = { name: 'cpu', target: { type: 'Utilization', averageUtilization: 80 } }
@@ -82,23 +82,23 @@ export function autoscaler(name: string): KubeObject {
   return { apiVersion: 'autoscaling/v2', kind: 'HorizontalPodAutoscaler', metadata: { name }, spec }
 }
 
-/** An object of the core group that is little more than its name. */
-export function plain(kind: string, name: string, fields: object = {}): KubeObject {
+/** An object of the core group. */
+export function coreObject(kind: string, name: string, fields: object = {}): KubeObject {
   return { apiVersion: 'v1', kind, metadata: { name }, ...fields }
 }
 
-/** The fields of a pod's `spec` for a Deployment whose pods differ in more than their container. */
+/** The field `template` of a workload's `spec`; `pod` overrides fields of the pod's `spec`. */
 export function template(name: string, options: ContainerOptions, pod: object): object {
   return { template: { metadata: { labels: { app: name } }, spec: { ...podSpec(options), ...pod } } }
 }
 
-/** A script that dies as often as said, by the count that it keeps in a volume, and then does `then`. */
+/** A script that fails at its first `times` starts, which it counts in a volume, and then runs `then`. */
 export function diesFirst(times: number, then: string): { script: string; volumeMounts: object[] } {
   const script = `echo >> /state/starts; [ $(wc -l < /state/starts) -gt ${times} ] || exit 1; ${then}`
   return { script, volumeMounts: [{ name: 'state', mountPath: '/state' }] }
 }
 
-/** The volume that `diesFirst` counts in: it outlives the container, not the pod. */
+/** The volume of `diesFirst`: it outlives the container, but not the pod. */
 export const stateVolume = { volumes: [{ name: 'state', emptyDir: {} }] }
 
 function workload(kind: string, name: string, options: ContainerOptions, spec: object): KubeObject {

@@ -1,18 +1,18 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { run } from './command.ts'
 
-interface Need {
-  package: string
+interface Package {
+  name: string
   paths: string[]
 }
 
-/** What the cluster runs besides its own program, by Debian's names, and where it is found when installed. */
-const needs: Need[] = [
-  { package: 'containerd', paths: ['/usr/bin/containerd', '/usr/local/bin/containerd'] },
-  { package: 'runc', paths: ['/usr/sbin/runc', '/usr/bin/runc', '/usr/local/sbin/runc'] },
-  { package: 'containernetworking-plugins', paths: ['/usr/lib/cni/bridge', '/opt/cni/bin/bridge'] },
-  { package: 'busybox-static', paths: ['/bin/busybox', '/usr/bin/busybox'] },
-  { package: 'iproute2', paths: ['/usr/sbin/ip', '/sbin/ip', '/usr/bin/ip'] },
+/** Debian packages that the cluster needs, and the paths of their programs. */
+const packages: Package[] = [
+  { name: 'containerd', paths: ['/usr/bin/containerd', '/usr/local/bin/containerd'] },
+  { name: 'runc', paths: ['/usr/sbin/runc', '/usr/bin/runc', '/usr/local/sbin/runc'] },
+  { name: 'containernetworking-plugins', paths: ['/usr/lib/cni/bridge', '/opt/cni/bin/bridge'] },
+  { name: 'busybox-static', paths: ['/bin/busybox', '/usr/bin/busybox'] },
+  { name: 'iproute2', paths: ['/usr/sbin/ip', '/sbin/ip', '/usr/bin/ip'] },
 ]
 
 /** The folder of the CNI plug-ins. */
@@ -20,19 +20,19 @@ export function cniFolder(): string {
   return existsSync('/usr/lib/cni/bridge') ? '/usr/lib/cni' : '/opt/cni/bin'
 }
 
-/** The path of a statically linked busybox, the content of the tests' images. */
+/** The path of the statically linked busybox in the tests' images. */
 export function busyboxPath(): string {
-  const path = installed({ package: 'busybox-static', paths: ['/bin/busybox', '/usr/bin/busybox'] })
+  const path = installedPath({ name: 'busybox-static', paths: ['/bin/busybox', '/usr/bin/busybox'] })
   if (!path) throw new Error('busybox is missing: install busybox-static')
   return path
 }
 
-/** Installs what is missing, or says what to install where it may not. Returns the packages it installed. */
+/** Installs missing packages and returns their names. Throws with their names where it cannot install them. */
 export async function installPackages(): Promise<string[]> {
-  const missing = needs.filter((need) => !installed(need)).map((need) => need.package)
+  const missing = packages.filter((each) => !installedPath(each)).map(({ name }) => name)
   if (missing.length === 0) return []
   if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) {
-    throw new Error(`The test cluster needs ${missing.join(', ')} (Debian's names): install them and try again`)
+    throw new Error(`The test cluster needs these Debian packages: ${missing.join(', ')}. Install them and try again.`)
   }
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
   await run('apt-get', ['update', '-qq'], { env })
@@ -40,9 +40,9 @@ export async function installPackages(): Promise<string[]> {
   return missing
 }
 
-function installed(need: Need): string | undefined {
-  const path = need.paths.find((candidate) => existsSync(candidate))
-  // A busybox that loads libraries cannot run alone in an image.
-  if (path && need.package === 'busybox-static' && readFileSync(path).includes('/ld-')) return undefined
+function installedPath({ name, paths }: Package): string | undefined {
+  const path = paths.find((candidate) => existsSync(candidate))
+  // A dynamically linked busybox cannot run in an image without libraries.
+  if (path && name === 'busybox-static' && readFileSync(path).includes('/ld-')) return undefined
   return path
 }

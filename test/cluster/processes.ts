@@ -16,7 +16,7 @@ export function logPath(component: string): string {
   return state('logs', `${component}.log`)
 }
 
-/** Starts a program that outlives this one, its output in a log. Its arguments must name the state folder. */
+/** Starts a detached program that logs to a file. Its arguments must contain the state folder. */
 export function start(component: string, program: string, args: readonly string[]): void {
   mkdirSync(dirname(logPath(component)), { recursive: true })
   const log = openSync(logPath(component), 'a')
@@ -24,8 +24,8 @@ export function start(component: string, program: string, args: readonly string[
 }
 
 /**
- * The cluster's processes, found by what they are and by their arguments, which name the state folder: a recorded
- * number alone may have been given to another process since, and is lost with a run that was killed.
+ * The cluster's processes, found by program and by the state folder in their arguments: a stored process id may belong to
+ * another process by now, and a killed run may not have stored it.
  */
 export function ownProcesses(): OwnProcess[] {
   return readdirSync('/proc')
@@ -36,7 +36,7 @@ export function ownProcesses(): OwnProcess[] {
     })
 }
 
-/** Ends processes at once: their state is thrown away, there is nothing that they would have to finish. */
+/** Kills processes and waits for their end. */
 export async function kill(pids: readonly number[]): Promise<void> {
   for (const pid of pids) {
     try {
@@ -48,7 +48,7 @@ export async function kill(pids: readonly number[]): Promise<void> {
   await until(`the processes ${pids.join(', ')} have ended`, 10, () => !pids.some(isRunning))
 }
 
-/** When a process started, in the kernel's ticks since the machine did: with its number it is unique. */
+/** Start time of a process in ticks since boot: unique together with the process id. */
 export function startTime(pid: number): string | undefined {
   try {
     const afterName = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '')
@@ -60,7 +60,7 @@ export function startTime(pid: number): string | undefined {
 
 function isRunning(pid: number): boolean {
   try {
-    // A zombie has ended; only its parent has not asked yet.
+    // A zombie has ended, but its parent has not waited for it.
     return !/^\d+ \(.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
   } catch {
     return false
@@ -75,6 +75,6 @@ function componentOf(pid: string): string | undefined {
     if (program.startsWith('kube-')) return args[1]
     return program.startsWith('containerd') ? program : undefined
   } catch {
-    return undefined // it ended while it was looked at
+    return undefined // the process has ended
   }
 }

@@ -17,11 +17,11 @@ export interface Rollout {
 }
 
 /** Fields of a pod's `spec` that prevent scheduling until `release`, however long the action takes to start. */
-export const held = { schedulingGates: [{ name: 'tests/hold' }] }
+export const schedulingGate = { schedulingGates: [{ name: 'tests/hold' }] }
 
 export const healthy: Rollout = {
   name: 'healthy',
-  deployment: deployment('web', {}, template('web', { script: slowStart(15) }, held)),
+  deployment: deployment('web', {}, template('web', { script: slowStart(15) }, schedulingGate)),
   expect: { outcome: 'ready', reason: '' },
   decidedBy: deploymentComplete('web'),
   takesSeconds: 18,
@@ -29,7 +29,7 @@ export const healthy: Rollout = {
 
 const crashing: Rollout = {
   name: 'crashing',
-  deployment: deployment('web', {}, template('web', { script: 'echo "no database" >&2; exit 1' }, held)),
+  deployment: deployment('web', {}, template('web', { script: 'echo "no database" >&2; exit 1' }, schedulingGate)),
   expect: { outcome: 'failed', reason: 'crash-loop' },
   decidedBy: containerDied(3),
   takesSeconds: 32,
@@ -37,7 +37,7 @@ const crashing: Rollout = {
 
 const missingImage: Rollout = {
   name: 'missing-image',
-  deployment: deployment('web', {}, template('web', { image: 'v9', imagePullPolicy: 'Always' }, held)),
+  deployment: deployment('web', {}, template('web', { image: 'v9', imagePullPolicy: 'Always' }, schedulingGate)),
   expect: { outcome: 'failed', reason: 'image-not-found' },
   decidedBy: pullRefused('not found', 2),
   takesSeconds: 18,

@@ -3,10 +3,10 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { until } from './command.ts'
 import { TcpProxy } from './tcp-proxy.ts'
 
-/** A connection of a client, and what became of it. */
+/** A connection of a client and its state. */
 interface Client {
   socket: Socket
-  /** The pieces that came, in their order. */
+  /** The received pieces, in order. */
   pieces: { text: string; at: number }[]
   /** `open`, `closed`, or the code of its error. */
   state: string
@@ -15,7 +15,7 @@ interface Client {
 let server: Server
 let proxy: TcpProxy
 let clients: Client[]
-/** What came through to the server, of all connections. */
+/** What the server received from all connections. */
 let received: string
 
 beforeEach(async () => {
@@ -72,13 +72,13 @@ async function openAndExchange(text: string): Promise<Client> {
   return client
 }
 
-/** Waits until a connection is at its end, and returns how it came. */
+/** Waits until a connection has ended, and returns its state. */
 async function endOf(client: Client): Promise<string> {
   await until('the connection ends', 5, () => client.socket.closed)
   return client.state
 }
 
-/** What a disturbance does to a connection that is there, and to one that is opened afterwards. */
+/** What a disturbance does to an established connection and to a new one. */
 const disturbances: {
   name: string
   disturb: () => void | Promise<void>
@@ -86,7 +86,7 @@ const disturbances: {
   established: string
   opened: string
 }[] = [
-  { name: 'pass', disturb: () => proxy.forward(), established: 'works', opened: 'works' },
+  { name: 'forward', disturb: () => proxy.forward(), established: 'works', opened: 'works' },
   { name: 'half-open', disturb: () => proxy.halfOpen(), established: 'silent', opened: 'silent' },
   { name: 'silence', disturb: () => proxy.silence(), established: 'silent', opened: 'works' },
   { name: 'cut', disturb: () => proxy.cut(), established: 'closed', opened: 'works' },
@@ -109,7 +109,7 @@ describe.each(disturbances)('after $name', ({ disturb, established, opened }) =>
     const after = open()
     if (opened === 'silent') await until('the new connection is accepted', 5, () => proxy.connections === 2)
     await expectState(after, opened)
-    // What passes later is proof that what was sent before it is lost, and not only late.
+    // Later data arrives, so earlier data is lost and not only late.
     await proxy.forward()
     await openAndExchange('late')
     expect(received).not.toContain('lost')
@@ -117,7 +117,7 @@ describe.each(disturbances)('after $name', ({ disturb, established, opened }) =>
     if (opened === 'silent') expect([after.state, textOf(after)]).toEqual(['open', ''])
   })
 
-  it('everything passes again, on the same port, as soon as it may', async () => {
+  it('forward() restores new connections on the same port', async () => {
     const { port } = proxy
     await disturb()
     await proxy.forward()
@@ -126,7 +126,7 @@ describe.each(disturbances)('after $name', ({ disturb, established, opened }) =>
   })
 })
 
-it('a slow connection carries everything late, in small pieces and in order, and so does its end', async () => {
+it('a slow connection delays all data and its end, in small pieces and in order', async () => {
   proxy.slow({ latencyMs: 40, pieceBytes: 4, pauseMs: 200 })
   const client = open()
   const sentAt = Date.now()
@@ -138,7 +138,7 @@ it('a slow connection carries everything late, in small pieces and in order, and
   expect(client.pieces.length).toBeGreaterThan(1)
 })
 
-it('a connection that is full speed again overtakes nothing that is still on its way', async () => {
+it('a connection at full speed again keeps the order of delayed data', async () => {
   const client = await openAndExchange('start ')
   proxy.slow({ latencyMs: 40, pieceBytes: 100 })
   client.socket.write('slow ')
@@ -149,7 +149,7 @@ it('a connection that is full speed again overtakes nothing that is still on its
   expect(textOf(client)).toBe('start slow fast')
 })
 
-it('the proxy counts the connections that clients hold', async () => {
+it('counts the open connections of clients', async () => {
   const client = await openAndExchange('one')
   await openAndExchange('two')
   expect(proxy.connections).toBe(2)
@@ -157,7 +157,7 @@ it('the proxy counts the connections that clients hold', async () => {
   await until('one is left', 5, () => proxy.connections === 1)
 })
 
-it('a server that does not answer closes the connections that would lead to it', async () => {
+it('closes connections when the server is gone', async () => {
   server.close()
   expect(await endOf(open())).toBe('closed')
 })

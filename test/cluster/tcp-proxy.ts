@@ -1,8 +1,8 @@
 import { connect, createServer, type Server, type Socket } from 'node:net'
 
-/** How fast a slow connection is, in each direction. */
+/** Limits of a slow connection, for each direction. */
 export interface Throttle {
-  /** How much later than it was sent a piece arrives, in milliseconds. */
+  /** Delay of each piece, in milliseconds. */
   latencyMs: number
   /** The largest piece, in bytes. */
   pieceBytes: number
@@ -10,16 +10,16 @@ export interface Throttle {
   pauseMs?: number
 }
 
-/** What happens to a new connection, besides `refuse`, where nothing listens. */
+/** What happens to a new connection; after `refuse` nothing listens. */
 type Mode = 'forward' | 'half-open' | 'reset'
 
-/** Below the range that Linux takes ports for outgoing connections from, so that `refuse` cannot lose the port. */
+/** Below the range of outgoing connections on Linux, so that no connection takes the port after `refuse`. */
 const lowestPort = 20_000
 const ports = 10_000
 
 /**
- * A TCP proxy on 127.0.0.1 whose connections a test disturbs. It forwards bytes and reads none of them, so TLS passes
- * through: the server's certificate has to be valid for 127.0.0.1.
+ * A TCP proxy on 127.0.0.1 whose connections a test disturbs. It forwards bytes without reading them, so TLS works: the
+ * server's certificate has to be valid for 127.0.0.1.
  */
 export class TcpProxy {
   private readonly target: { host: string; port: number }
@@ -34,7 +34,7 @@ export class TcpProxy {
     this.target = target
   }
 
-  /** Starts to forward connections to a server. Rejects when no port is free. */
+  /** Starts forwarding connections to a server. Rejects when no port is free. */
   static async start(target: { host: string; port: number }): Promise<TcpProxy> {
     const proxy = new TcpProxy(target)
     for (let attempt = 0; proxy.server === undefined; attempt++) {
@@ -46,30 +46,30 @@ export class TcpProxy {
     return proxy
   }
 
-  /** The port that clients connect to, the same through all modes. */
+  /** The port for clients, the same in all modes. */
   get port(): number {
     return this.listeningPort
   }
 
-  /** How many connections clients have opened and nobody has closed. */
+  /** Number of open connections of clients. */
   get connections(): number {
     return this.links.size
   }
 
-  /** New connections are forwarded, at full speed. Established ones are as they are: what was half-open stays so. */
+  /** Forwards new connections at full speed. Established connections keep their state: half-open ones stay half-open. */
   async forward(): Promise<void> {
     this.mode = 'forward'
     this.throttle = undefined
     if (this.server === undefined && !this.isClosed) await this.listen()
   }
 
-  /** From now on all connections, established and new, carry nothing, and nobody closes them. */
+  /** From now on all connections, established and new, carry nothing and are not closed. */
   halfOpen(): void {
     this.mode = 'half-open'
     this.silence()
   }
 
-  /** Established connections carry nothing any more, as after a NAT gateway forgot them. New ones follow the present mode. */
+  /** Established connections carry nothing, as after a NAT gateway lost its state. New ones follow the present mode. */
   silence(): void {
     for (const link of this.links) link.silence()
   }
@@ -79,13 +79,13 @@ export class TcpProxy {
     for (const link of this.links) link.close()
   }
 
-  /** All connections, established and new, are answered with a TCP reset. */
+  /** All connections, established and new, get a TCP reset. */
   reset(): void {
     this.mode = 'reset'
     for (const link of this.links) link.reset()
   }
 
-  /** Connections, established and new, are forwarded late and in small pieces. */
+  /** Delays all connections, established and new, and splits their data into small pieces. */
   slow(throttle: Throttle): void {
     this.mode = 'forward'
     this.throttle = throttle
@@ -99,7 +99,7 @@ export class TcpProxy {
     if (server !== undefined) await new Promise((resolve) => server.close(resolve))
   }
 
-  /** Ends the proxy with all its connections, for good. */
+  /** Closes the proxy with all its connections. */
   close(): Promise<void> {
     this.isClosed = true
     return this.refuse()
@@ -115,7 +115,7 @@ export class TcpProxy {
   }
 
   private accept(client: Socket): void {
-    client.on('error', () => {}) // `close` follows
+    client.on('error', () => {}) // followed by `close`
     if (this.mode === 'reset') {
       client.resetAndDestroy()
       return
@@ -126,14 +126,14 @@ export class TcpProxy {
   }
 }
 
-/** One connection of a client, and its continuation to the server. */
+/** One connection of a client and its connection to the server. */
 class Link {
   private readonly client: Socket
   private readonly upstream: Socket | undefined
   private readonly directions: Direction[]
   private isSilent = false
 
-  /** @param target where it leads; without, it carries nothing from the beginning */
+  /** @param target the server; without it the connection carries nothing */
   constructor(
     client: Socket,
     target: { host: string; port: number } | undefined,
@@ -169,11 +169,11 @@ class Link {
   }
 }
 
-/** What one side of a connection sends to the other. */
+/** The data from one side of a connection to the other. */
 class Direction {
   private readonly to: Socket
   private readonly throttle: () => Throttle | undefined
-  /** What has yet to be forwarded, and when; without data it is the end. */
+  /** Data to forward and when; an entry without data is the end of the stream. */
   private readonly queue: { data?: Buffer; dueAt: number }[] = []
   private timer: NodeJS.Timeout | undefined
   private isSilent = false
@@ -200,7 +200,7 @@ class Direction {
     }
   }
 
-  /** Keeps the order also when the throttle changes meanwhile. */
+  /** Keeps the order even if the throttle changes. */
   private enqueue(earliest: number, data?: Buffer): void {
     if (this.isSilent) return
     const dueAt = Math.max(earliest, this.queue.at(-1)?.dueAt ?? 0)

@@ -2,7 +2,7 @@ import { ApiError, type KubeObject } from '../api.ts'
 import { creationRefused, deploymentComplete, secondsAfterStart } from '../cluster-states.ts'
 import { until } from '../command.ts'
 import type { Fixture } from '../fixture.ts'
-import { daemonSet, deployment, plain, pod, template } from '../objects.ts'
+import { coreObject, daemonSet, deployment, pod, template } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 
 const web = { inputs: { resources: 'deployment/web' }, kubectl: 'deployment/web', takesSeconds: 8 }
@@ -58,7 +58,7 @@ export const admission: Scenario[] = [
     name: 'limit-range',
     setup: async (fixture) => {
       await fixture.apply(
-        plain('LimitRange', 'modest', { spec: { limits: [{ type: 'Container', max: { cpu: '100m' } }] } }),
+        coreObject('LimitRange', 'modest', { spec: { limits: [{ type: 'Container', max: { cpu: '100m' } }] } }),
       )
       await fixture.apply(deployment('web', { resources: { limits: { cpu: '1' } } }))
     },

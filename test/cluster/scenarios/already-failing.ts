@@ -1,6 +1,6 @@
 import { type ClusterState, containerDied, deploymentComplete, pullRefused } from '../cluster-states.ts'
 import type { Fixture } from '../fixture.ts'
-import { deployment, plain } from '../objects.ts'
+import { coreObject, deployment } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 
 const web = { inputs: { resources: 'deployment/web' }, kubectl: 'deployment/web', withinSeconds: 40 }
@@ -51,7 +51,7 @@ export const alreadyFailing: Scenario[] = [
 ]
 
 function settings(mode: string) {
-  return plain('ConfigMap', 'settings', { data: { mode } })
+  return coreObject('ConfigMap', 'settings', { data: { mode } })
 }
 
 /** Waits for three deaths of the container, the last more than 30 s after the first. */

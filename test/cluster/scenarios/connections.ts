@@ -1,8 +1,8 @@
 import { all, deploymentComplete, secondsAfterStart } from '../cluster-states.ts'
 import { until } from '../command.ts'
 import type { Fixture } from '../fixture.ts'
-import { deployment, diesFirst, plain, slowStart, stateVolume, template } from '../objects.ts'
-import { healthy, held, type Rollout, release, rollouts, untilDecided } from '../rollouts.ts'
+import { coreObject, deployment, diesFirst, slowStart, stateVolume, template } from '../objects.ts'
+import { healthy, type Rollout, release, rollouts, schedulingGate, untilDecided } from '../rollouts.ts'
 import type { Scenario } from '../scenario.ts'
 
 const web = { inputs: { resources: 'deployment/web' }, proxied: true, isIdle: true }
@@ -170,7 +170,7 @@ const deadlines: Scenario[] = [
     ...shortOutage,
     name: 'half-open-while-it-is-created',
     inputs: { resources: 'configmap/settings\ndeployment/web', 'milestone-timeouts': 'created=10s' },
-    setup: (fixture) => fixture.apply(plain('ConfigMap', 'settings')),
+    setup: (fixture) => fixture.apply(coreObject('ConfigMap', 'settings')),
     during: async (fixture) => {
       fixture.proxy.halfOpen()
       await fixture.apply(deployment('web'))
@@ -196,7 +196,7 @@ const deadlines: Scenario[] = [
     // Whether the events or the pods are read first after the outage changes nothing.
     name: 'half-open-while-it-crashes-and-recovers',
     setup: (fixture) => {
-      const pods = { volumes: stateVolume.volumes, ...held }
+      const pods = { volumes: stateVolume.volumes, ...schedulingGate }
       return fixture.apply(deployment('web', {}, template('web', diesFirst(3, 'exec serve'), pods)))
     },
     during: async (fixture) => {
@@ -212,7 +212,8 @@ const deadlines: Scenario[] = [
     // The rollout is complete after the deadline, but before the answer to the request that checks it.
     name: 'slow-answer-at-the-stall-timeout',
     inputs: { ...web.inputs, 'stall-timeout': '10s' },
-    setup: (fixture) => fixture.apply(deployment('web', {}, template('web', { script: slowStart(18) }, held))),
+    setup: (fixture) =>
+      fixture.apply(deployment('web', {}, template('web', { script: slowStart(18) }, schedulingGate))),
     during: async (fixture) => {
       fixture.proxy.slow({ latencyMs: 6_000, pieceBytes: 16_384 })
       await release(fixture)

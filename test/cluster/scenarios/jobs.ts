@@ -1,5 +1,5 @@
 import { conditionTrue, deploymentComplete, eventSeen, secondsAfterStart } from '../cluster-states.ts'
-import { deployment, diesFirst, job, plain, slowStart, stateVolume } from '../objects.ts'
+import { coreObject, deployment, diesFirst, job, slowStart, stateVolume } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 
 const migrate = { inputs: { resources: 'job/migrate' } }
@@ -35,7 +35,7 @@ export const jobs: Scenario[] = [
     },
     during: async (fixture) => {
       await fixture.until('the first pod failed', (informer) => informer.get('Job', 'migrate')?.['status']?.failed)
-      await fixture.apply(plain('ConfigMap', 'database', { data: { DATABASE: 'up' } }))
+      await fixture.apply(coreObject('ConfigMap', 'database', { data: { DATABASE: 'up' } }))
     },
     expect: isReady,
     decidedBy: conditionTrue('Job', 'migrate', 'Complete'),

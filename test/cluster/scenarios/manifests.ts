@@ -3,7 +3,7 @@ import type { KubeObject } from '../api.ts'
 import { all, conditionTrue, deploymentComplete, pullRefused } from '../cluster-states.ts'
 import { applyWidget, removeWidgetDefinition, widget, widgetDefinition, widgetGroup } from '../custom-resources.ts'
 import type { Fixture } from '../fixture.ts'
-import { autoscaler, container, deployment, job, plain, service, slowStart } from '../objects.ts'
+import { autoscaler, container, coreObject, deployment, job, service, slowStart } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 
 /** Files and folders of manifests, as for `kubectl apply -f`. */
@@ -55,7 +55,7 @@ function manyKinds(fixture: Fixture): KubeObject[] {
   const backend = { service: { name, port: { number: 80 } } }
   const paths = [{ path: '/', pathType: 'Prefix', backend }]
   return [
-    plain('Namespace', `${fixture.namespace}-extra`),
+    coreObject('Namespace', `${fixture.namespace}-extra`),
     widgetDefinition(fixture),
     {
       apiVersion: 'apiregistration.k8s.io/v1',
@@ -63,9 +63,9 @@ function manyKinds(fixture: Fixture): KubeObject[] {
       metadata: { name: `v1.extra.${widgetGroup(fixture)}` },
       spec: { group: `extra.${widgetGroup(fixture)}`, version: 'v1', groupPriorityMinimum: 1000, versionPriority: 10 },
     },
-    plain('ServiceAccount', name),
-    plain('ConfigMap', name, { data: { MODE: 'fast' } }),
-    plain('Secret', name, { stringData: { TOKEN: 'a token of the tests' } }),
+    coreObject('ServiceAccount', name),
+    coreObject('ConfigMap', name, { data: { MODE: 'fast' } }),
+    coreObject('Secret', name, { stringData: { TOKEN: 'a token of the tests' } }),
     deployment(name, { script: slowStart(3) }),
     service(name),
     deployment('worker', {}, { replicas: 0 }),

@@ -5,7 +5,7 @@ import {
   secondsAfterEvent,
   secondsAfterStart,
 } from '../cluster-states.ts'
-import { container, deployment, plain, template } from '../objects.ts'
+import { container, coreObject, deployment, template } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 
 const web = { inputs: { resources: 'deployment/web' }, kubectl: 'deployment/web' }
@@ -15,7 +15,7 @@ const slowly = { ...web, inputs: { ...web.inputs, 'stall-timeout': '6s' }, takes
 const fromSecret = (name: string, key: string) => ({
   env: [{ name: 'KEY', valueFrom: { secretKeyRef: { name, key } } }],
 })
-const secret = (name: string) => plain('Secret', name, { stringData: { user: 'app' } })
+const secret = (name: string) => coreObject('Secret', name, { stringData: { user: 'app' } })
 
 /** Rollouts that refer to images, Secrets or ConfigMaps that do not exist. */
 export const missingObjects: Scenario[] = [
@@ -82,7 +82,7 @@ export const missingObjects: Scenario[] = [
     ...web,
     name: 'configmap-volume-key-missing',
     setup: async (fixture) => {
-      await fixture.apply(plain('ConfigMap', 'settings', { data: { 'app.conf': 'on' } }))
+      await fixture.apply(coreObject('ConfigMap', 'settings', { data: { 'app.conf': 'on' } }))
       const configMap = { name: 'settings', items: [{ key: 'web.conf', path: 'web.conf' }] }
       await fixture.apply(deployment('web', {}, mounting({ mountPath: '/settings' }, { configMap })))
     },
@@ -95,7 +95,7 @@ export const missingObjects: Scenario[] = [
     // The missing key becomes an empty folder, which cannot be mounted over a file.
     name: 'sub-path-missing',
     setup: async (fixture) => {
-      await fixture.apply(plain('ConfigMap', 'settings', { data: { 'app.conf': 'on' } }))
+      await fixture.apply(coreObject('ConfigMap', 'settings', { data: { 'app.conf': 'on' } }))
       const mount = { mountPath: '/www/index.html', subPath: 'web.conf' }
       await fixture.apply(deployment('web', {}, mounting(mount, { configMap: { name: 'settings' } })))
     },

@@ -1,7 +1,7 @@
 import { ApiError, type KubeObject } from '../api.ts'
 import { deploymentComplete, isComplete, secondsAfterStart } from '../cluster-states.ts'
 import type { Fixture } from '../fixture.ts'
-import { deployment, imageName, plain, slowStart, template } from '../objects.ts'
+import { coreObject, deployment, imageName, slowStart, template } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 import { addNode, ownNodeToleration, removeNode, reportEviction, simulatedLabel } from '../simulated-node.ts'
 
@@ -42,7 +42,7 @@ export const placement: Scenario[] = [
     setup: async (fixture) => {
       const resources = { requests: { storage: '1Gi' } }
       await fixture.apply(
-        plain('PersistentVolumeClaim', 'data', { spec: { accessModes: ['ReadWriteOnce'], resources } }),
+        coreObject('PersistentVolumeClaim', 'data', { spec: { accessModes: ['ReadWriteOnce'], resources } }),
       )
       const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }]
       await fixture.apply(deployment('web', {}, template('web', {}, { volumes })))
@@ -76,7 +76,7 @@ export const placement: Scenario[] = [
     ...slowly,
     name: 'quota',
     setup: async (fixture) => {
-      await fixture.apply(plain('ResourceQuota', 'small', { spec: { hard: { pods: '1' } } }))
+      await fixture.apply(coreObject('ResourceQuota', 'small', { spec: { hard: { pods: '1' } } }))
       await fixture.until(
         'the quota has a status',
         (informer) => informer.get('ResourceQuota', 'small')?.['status']?.hard,
@@ -92,7 +92,7 @@ export const placement: Scenario[] = [
     setup: (fixture) => fixture.apply(deployment('web', {}, template('web', {}, { serviceAccountName: 'deployer' }))),
     during: async (fixture) => {
       await fixture.wait(20)
-      await fixture.apply(plain('ServiceAccount', 'deployer'))
+      await fixture.apply(coreObject('ServiceAccount', 'deployer'))
     },
     expect: { outcome: 'ready', reason: '' },
     decidedBy: deploymentComplete('web'),

@@ -1,7 +1,7 @@
 import type { KubeObject } from '../api.ts'
 import { deploymentComplete, secondsAfterStart } from '../cluster-states.ts'
 import type { Fixture } from '../fixture.ts'
-import { autoscaler, deployment, plain, pod, service, template } from '../objects.ts'
+import { autoscaler, coreObject, deployment, pod, service, template } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 
 const web = { inputs: { resources: 'service/web', 'stall-timeout': '5s' }, takesSeconds: 8 }
@@ -70,7 +70,7 @@ export const services: Scenario[] = [
     setup: (fixture) => {
       const resources = { requests: { storage: '1Gi' } }
       const spec = { accessModes: ['ReadWriteOnce'], storageClassName: 'no-such-class', resources }
-      return fixture.apply(plain('PersistentVolumeClaim', 'data', { spec }))
+      return fixture.apply(coreObject('PersistentVolumeClaim', 'data', { spec }))
     },
     takesSeconds: 8,
   },
@@ -138,14 +138,14 @@ function waitingClass({ namespace }: Fixture): KubeObject {
 function volume({ namespace }: Fixture): KubeObject {
   const hostPath = { path: '/tmp', type: 'Directory' }
   const accessModes = ['ReadWriteOnce']
-  return plain('PersistentVolume', namespace, {
+  return coreObject('PersistentVolume', namespace, {
     spec: { capacity: { storage: '1Gi' }, accessModes, storageClassName: namespace, hostPath },
   })
 }
 
 function claim({ namespace }: Fixture, name: string): KubeObject {
   const resources = { requests: { storage: '1Gi' } }
-  return plain('PersistentVolumeClaim', name, {
+  return coreObject('PersistentVolumeClaim', name, {
     spec: { accessModes: ['ReadWriteOnce'], storageClassName: namespace, resources },
   })
 }
