@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { hintFor } from '../src/diagnosis/hints.ts'
 import { knownKinds, seenKinds } from '../src/lifecycle/rules.ts'
-import { reasonCodes, reasons } from '../src/reasons.ts'
+import { reasonCodes, reasons } from '../src/reasons/reasons.ts'
 
 /**
  * Makes `docs/reference.md` from the code: every kind with its milestones and rule, every reason with its class, what
@@ -30,7 +30,7 @@ function reference(): string {
   const codes = reasonCodes.map((code) => [
     `\`${code}\``,
     reasons[code].class,
-    reasons[code].proof,
+    reasons[code].when,
     hintFor(target, code),
   ])
   return [

@@ -1,5 +1,13 @@
 import leven from 'leven'
-import type { ReasonCode } from './reasons.ts'
+
+/** The reasons for which a gate cannot begin. */
+export type MistakeReason =
+  | 'input-invalid'
+  | 'kind-unknown'
+  | 'not-found'
+  | 'forbidden'
+  | 'credentials-expired'
+  | 'api-unreachable'
 
 /** One mistake in what the user gave us: where it stands, what is wrong and what to write instead. */
 export interface Mistake {
@@ -16,10 +24,10 @@ export interface Mistake {
  * Carries every mistake at once: nobody should need three runs to learn of three typos.
  */
 export class UserError extends Error {
-  readonly reason: ReasonCode
+  readonly reason: MistakeReason
   readonly mistakes: readonly Mistake[]
 
-  constructor(mistakes: readonly Mistake[], reason: ReasonCode = 'input-invalid') {
+  constructor(mistakes: readonly Mistake[], reason: MistakeReason = 'input-invalid') {
     super(mistakes.map(describeMistake).join('\n'))
     this.name = 'UserError'
     this.reason = reason
@@ -69,7 +77,7 @@ export function quote(text: string): string {
 }
 
 /** A mistake with the reason that it gives the outcome. */
-export type MistakeWithReason = Mistake & { readonly reason: ReasonCode }
+export type MistakeWithReason = Mistake & { readonly reason: MistakeReason }
 
 /**
  * Does nothing when nothing was found.

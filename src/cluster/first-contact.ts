@@ -1,5 +1,4 @@
-import { UserError } from '../errors.ts'
-import type { ReasonCode } from '../reasons.ts'
+import { type MistakeReason, UserError } from '../errors.ts'
 import { type Clock, sleep } from './clock.ts'
 import { ApiError, ConnectionError } from './failures.ts'
 
@@ -85,6 +84,6 @@ function certificateAdvice({ code, message }: ConnectionError): string {
   return `${message} (${code}). The certificate-authority-data of the kubeconfig must be the one that signed the server's certificate.`
 }
 
-function misconfigured(reason: ReasonCode, message: string): UserError {
+function misconfigured(reason: MistakeReason, message: string): UserError {
   return new UserError([{ input: 'kubeconfig', message }], reason)
 }

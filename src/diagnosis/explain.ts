@@ -1,19 +1,18 @@
 import type { Container, Pod } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import type { Evidence, ProblemRecord, TargetOutcome, TargetRecord, Timeline, Verdict } from '../gate/timeline.ts'
-import type { Check, Problem } from '../lifecycle/assessment.ts'
 import { withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { runtimeWords } from '../lifecycle/workloads/death.ts'
 import { concernsContainer } from '../lifecycle/workloads/history.ts'
+import { isJobEnd } from '../lifecycle/workloads/job.ts'
 import { describePath, type Manifest } from '../plan/manifests/manifest.ts'
 import { displayName, fullName, nameTargets, type Target } from '../plan/target.ts'
-import type { ReasonCode } from '../reasons.ts'
+import { type Check, messageOf, type Problem, type ReasonCode } from '../reasons/reasons.ts'
 import { whatChanged } from './changes.ts'
 import { logEvidence } from './container-logs.ts'
 import { elapsedClock, eventLines } from './events.ts'
 import { Facts } from './facts.ts'
-import type { HintDetails } from './hint-subject.ts'
-import { gateHint, hintFor, isCutShort } from './hints.ts'
+import { gateHint, type HintDetails, hintFor, isCutShort } from './hints.ts'
 import { nodeEvidence } from './node.ts'
 import { placeOf } from './place.ts'
 import { nodeBehind, podName } from './wanted.ts'
@@ -102,9 +101,9 @@ function explainTarget(whole: TargetRecord, verdict: Verdict | undefined, contex
     notes: [...record.notes, ...unreadNotes(record, facts)],
     hint: hintFor(target, reasonFor(record, verdict), {
       object: facts.get(target),
-      said: verdict?.message,
-      ...(facts.lastEvent === undefined ? {} : { lastEvent: facts.lastEvent }),
-      ...(facts.namespaceLack === undefined ? {} : { namespaceLack: facts.namespaceLack }),
+      gateMessage: verdict?.message,
+      hasEnded: target.kind === 'Job' && isJobEnd(facts.lastEvent),
+      namespaceState: facts.namespaceLack,
       ...(record.outcome !== 'progressing' || context.endedBy === undefined ? {} : { endedBy: context.endedBy }),
       ...(deciding === undefined ? {} : detailsOf(deciding, facts)),
       ...causeOf(deciding, problems, facts),
@@ -157,7 +156,7 @@ function detailsOf(problem: Problem, facts: Facts): HintDetails {
   const lastLine = lines.at(-1)?.trim().slice(0, longestLastLine) || undefined
   const object = facts.subject(problem)
   const pod = object?.kind === 'Pod' ? (object as Pod) : undefined
-  return { problem, spec: findContainer(problem, facts), lastLine, pod, probeSaid: probeWords(problem, pod, facts) }
+  return { problem, spec: findContainer(problem, facts), lastLine, pod, probeMessage: probeWords(problem, pod, facts) }
 }
 
 /** The problem of a pod behind one of its controller or Service that only says that it waits. */
@@ -230,11 +229,11 @@ function since(timestamp: string | undefined, { startedAt, serverOffsetMs }: Con
  * What the container itself left as its termination message, beyond what the problem already says. Of one that never
  * started they are the runtime's words, which its events repeat.
  */
-function terminationMessage({ container, message }: Problem, { status }: Pod, hasEvents: boolean): string | undefined {
+function terminationMessage(problem: Problem, { status }: Pod, hasEvents: boolean): string | undefined {
   const statuses = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])]
-  const found = statuses.find(({ name }) => name === container)
+  const found = statuses.find(({ name }) => name === problem.container)
   const end = found?.state?.terminated ?? found?.lastState?.terminated
   const words = (end?.message ?? '').trim()
   if (hasEvents && end?.reason === 'StartError') return undefined
-  return words === '' || message.includes(runtimeWords(words)) ? undefined : words
+  return words === '' || messageOf(problem).includes(runtimeWords(words)) ? undefined : words
 }

@@ -2,8 +2,8 @@ import type { LogText } from '../cluster/feed.ts'
 import type { EventObject, KubeObject } from '../cluster/objects.ts'
 import type { Refusal, Store } from '../cluster/store.ts'
 import type { TargetRecord } from '../gate/timeline.ts'
-import type { Problem } from '../lifecycle/assessment.ts'
 import { findSubject } from '../lifecycle/evidence-snapshot.ts'
+import type { Problem } from '../reasons/reasons.ts'
 
 /** What is known of one target: as it stood when its verdict was given, and what was read of it since. */
 export class Facts {

@@ -4,7 +4,7 @@ import { type Failure, type FeedEvent, isFailure, requestKey, type WatchRequest 
 import type { EventObject, KubeObject, Pod } from '../cluster/objects.ts'
 import { OwnershipIndex } from '../cluster/ownership-index.ts'
 import { AskedRequests, type Change, covers, Store } from '../cluster/store.ts'
-import type { Assessment, Problem } from '../lifecycle/assessment.ts'
+import type { Assessment } from '../lifecycle/assessment.ts'
 import { takeSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import { createGateTime, type GateTime } from '../lifecycle/gate-time.ts'
 import { mayExplain } from '../lifecycle/platform/pvc.ts'
@@ -17,6 +17,7 @@ import { PodHistories } from '../lifecycle/workloads/pod-histories.ts'
 import { missingContainers, withExpectedImages } from '../lifecycle/workloads/running-images.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { fullName, nameKey, nameTargets, type Target, targetWatch } from '../plan/target.ts'
+import { classOf, messageOf, type Problem } from '../reasons/reasons.ts'
 import { ApiHealth, unseenAtTimeoutMs } from './api-health.ts'
 import { consolidate } from './consolidate.ts'
 import { identityMessage } from './identity.ts'
@@ -24,7 +25,7 @@ import { Neighbours } from './neighbours.ts'
 import { decide, endsGate, failFastMs } from './outcome.ts'
 import { type GateSettings, gateTimeoutMs } from './settings.ts'
 import { leavingWords, Story, scaleWords, withExistence } from './story.ts'
-import type { Entry, TargetOutcome, TargetRecord, Timeline, Verdict } from './timeline.ts'
+import type { Entry, ProblemRecord, TargetOutcome, TargetRecord, Timeline, Verdict } from './timeline.ts'
 import { deletedMs, describe, type TargetVerdict, Track } from './track.ts'
 
 /** The next moment at which the gate must look again although nothing is reported. */
@@ -583,7 +584,8 @@ export class Gate {
     const subject = `${target.kind.toLowerCase()}/${target.name}`
     const problem = missingContainers(subject, pods, this.#settings.expectImages, { now: this.#now })
     if (problem === undefined || assessment === undefined) return
-    const { reason, message } = problem
+    const { reason } = problem
+    const message = messageOf(problem)
     first.assessment = { ...assessment, status: 'failed', message, failure: problem, problems: [problem] }
     this.#end(first, { outcome: 'failed', reason, message })
   }
@@ -735,6 +737,11 @@ function isConcerned({ rule, target, object, assessment }: Track, { before, afte
   )
 }
 
+/** A problem as it is reported: its sentence is rendered here. */
+function recordProblem(problem: Problem): ProblemRecord {
+  return { ...problem, class: classOf(problem), message: messageOf(problem), evidence: [] }
+}
+
 function recordOf(track: Track): TargetRecord {
   const { target, ended, assessment } = track
   const verdict: Verdict<TargetOutcome> = ended?.verdict ?? {
@@ -749,7 +756,7 @@ function recordOf(track: Track): TargetRecord {
     ...(endedAt === undefined ? {} : { endedAt }),
     ...(ended === undefined ? {} : { snapshot: ended.snapshot }),
     milestones: track.records(),
-    problems: track.isReady ? [] : track.problems.map((problem) => ({ ...problem, evidence: [] })),
+    problems: track.isReady ? [] : track.problems.map(recordProblem),
     notes: assessment?.notes ?? [],
   }
 }

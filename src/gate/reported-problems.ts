@@ -1,4 +1,4 @@
-import type { Problem } from '../lifecycle/assessment.ts'
+import { messageOf, type Problem } from '../reasons/reasons.ts'
 
 /** Up to this count every repetition of a problem is logged, above it each doubling. */
 const countsInFull = 10
@@ -19,7 +19,9 @@ export class ReportedProblems {
    * Whether a problem is to be logged now, which is then taken as done: one that is new, that was seen more often than
    * before, or whose cause is known by now. Numbers and identifiers alone are no new cause.
    */
-  report({ reason, container = '', count, message }: Problem): boolean {
+  report(problem: Problem): boolean {
+    const { reason, container = '', count } = problem
+    const message = messageOf(problem)
     const key = `${reason} ${container}`
     const wording = wordingOf(message)
     const before = this.#reported.get(key)

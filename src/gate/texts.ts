@@ -1,4 +1,4 @@
-import type { Problem } from '../lifecycle/assessment.ts'
+import { type Problem, problemOf } from '../reasons/reasons.ts'
 import type { Entry, ProblemRecord, TargetRecord, Timeline } from './timeline.ts'
 
 /** A timeline with every text in it changed, by which the cluster or an error may speak; names and codes stay. */
@@ -22,6 +22,9 @@ function mapTarget(record: TargetRecord, map: (text: string) => string): TargetR
     problems: problems.map(
       (problem): ProblemRecord => ({
         ...mapProblem(problem, map),
+        class: problem.class,
+        message: map(problem.message),
+        chain: problem.chain,
         evidence: problem.evidence.map((piece) => ({ ...piece, title: map(piece.title), text: map(piece.text) })),
       }),
     ),
@@ -31,12 +34,20 @@ function mapTarget(record: TargetRecord, map: (text: string) => string): TargetR
   }
 }
 
-function mapProblem<P extends Problem>(problem: P, map: (text: string) => string): P {
-  const { message, cause, checks } = problem
-  return {
+function mapProblem(problem: Problem, map: (text: string) => string): Problem {
+  const { detail, cause, checks } = problem
+  return problemOf({
     ...problem,
-    message: map(message),
-    ...(cause === undefined ? {} : { cause: mapProblem(cause, map) }),
-    ...(checks === undefined ? {} : { checks: checks.map((check) => ({ ...check, text: map(check.text) })) }),
-  }
+    detail: mapStrings(detail, map),
+    cause: cause && mapProblem(cause, map),
+    checks: checks?.map((check) => ({ ...check, text: map(check.text) })),
+  })
+}
+
+/** A value with every string in it changed. */
+function mapStrings<Value>(value: Value, map: (text: string) => string): Value {
+  if (typeof value === 'string') return map(value) as Value
+  if (Array.isArray(value)) return value.map((each) => mapStrings(each, map)) as Value
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, mapStrings(each, map)])) as Value
 }

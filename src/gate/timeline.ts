@@ -1,7 +1,7 @@
-import type { Problem } from '../lifecycle/assessment.ts'
 import type { EvidenceSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import type { Target } from '../plan/target.ts'
-import type { ReasonCode } from '../reasons.ts'
+import type { Problem, ReasonCode } from '../reasons/reasons.ts'
+import type { ProblemClass } from '../reasons/spec.ts'
 
 /** How the gate ended (DESIGN §4). */
 export type Outcome =
@@ -41,7 +41,10 @@ export interface Evidence {
   readonly text: string
 }
 
-export interface ProblemRecord extends Problem {
+/** A problem with its class and message as they are reported. */
+export type ProblemRecord = Problem & {
+  readonly class: ProblemClass
+  readonly message: string
   /** From the target to where the problem sits: `deployment/web`, `replicaset/web-688`, `pod/web-688-x`, `container app`. */
   readonly chain?: readonly string[]
   readonly evidence: readonly Evidence[]

@@ -2,19 +2,18 @@ import type { WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
 import { groupOf, type Store } from '../cluster/store.ts'
 import { duration } from '../duration.ts'
-import type { Assessment, Milestone, Problem } from '../lifecycle/assessment.ts'
+import type { Assessment, Milestone } from '../lifecycle/assessment.ts'
 import { healthCheckRule } from '../lifecycle/custom/health-check.ts'
 import { waitForRule } from '../lifecycle/custom/wait-for.ts'
 import type { EvidenceSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import type { GateTime } from '../lifecycle/gate-time.ts'
 import type { Rule } from '../lifecycle/rule.ts'
 import { ruleOf } from '../lifecycle/rules.ts'
-import { problemSentence } from '../lifecycle/sentence.ts'
 import { observeTarget, type TargetHistory } from '../lifecycle/workloads/history.ts'
 import { revisionsOf } from '../lifecycle/workloads/revision.ts'
 import type { HealthCheck } from '../plan/health-checks.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
-import type { ReasonCode } from '../reasons.ts'
+import { messageOf, type Problem, problemSentence, type ReasonCode } from '../reasons/reasons.ts'
 import { Arrival } from './arrival.ts'
 import { compareIdentity, type IdentityChange } from './identity.ts'
 import { Milestones } from './milestones.ts'
@@ -339,5 +338,5 @@ function chooseRule(target: Target, healthChecks: readonly HealthCheck[]): Rule 
 /** A problem in one line; the target's own name is not repeated. */
 export function describe(problem: Problem, target: Target): string {
   const own = problem.subject === `${target.kind.toLowerCase()}/${target.name}`
-  return own && problem.container === undefined ? problem.message : problemSentence(problem)
+  return own && problem.container === undefined ? messageOf(problem) : problemSentence(problem)
 }

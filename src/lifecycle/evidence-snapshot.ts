@@ -1,7 +1,7 @@
 import type { KubeObject } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import type { Target } from '../plan/target.ts'
-import type { Problem } from './assessment.ts'
+import type { Problem } from '../reasons/reasons.ts'
 
 /**
  * The objects that a verdict rests on, as they were when it was given: the target, its revisions, and the subjects of its

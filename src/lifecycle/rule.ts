@@ -1,6 +1,7 @@
 import type { WatchRequest } from '../cluster/feed.ts'
 import type { Condition, EventObject, KubeObject } from '../cluster/objects.ts'
-import type { Assessment, Awaited, Milestone, Problem } from './assessment.ts'
+import { messageOf, type Problem } from '../reasons/reasons.ts'
+import type { Assessment, Awaited, Milestone } from './assessment.ts'
 import type { RuleContext } from './rule-context.ts'
 import { staleUntil } from './stale-status.ts'
 
@@ -84,9 +85,9 @@ export function conclude(object: KubeObject, context: RuleContext, found: Found)
   // Ready beats failed when both arrive together (DESIGN §2).
   if (ready && terminating === undefined) return omitFailure({ ...assessment, status: 'ready', message: readyMessage })
   if (rest.failure !== undefined && (terminating === undefined || isEnd))
-    return { ...assessment, status: 'failed', message: rest.failure.message }
+    return { ...assessment, status: 'failed', message: messageOf(rest.failure) }
   const open = rest.milestones.find(({ state }) => state === 'open')
-  const message = terminating?.message ?? open?.message ?? readyMessage
+  const message = terminating === undefined ? (open?.message ?? readyMessage) : messageOf(terminating)
   return omitFailure({ ...assessment, status: 'progressing', message })
 }
 
@@ -116,9 +117,10 @@ function terminatingProblem({ kind, metadata }: KubeObject, context: RuleContext
   const finalizers = metadata.finalizers ?? []
   return {
     reason: 'terminating',
-    class: 'slow',
     subject: `${kind.toLowerCase()}/${metadata.name}`,
-    message: `is being deleted${finalizers.length === 0 ? '' : ` and waits for its finalizers: ${finalizers.join(', ')}`}`,
+    detail: {
+      text: `is being deleted${finalizers.length === 0 ? '' : ` and waits for its finalizers: ${finalizers.join(', ')}`}`,
+    },
     count: 1,
     firstSeenAt: context.time(metadata.deletionTimestamp) ?? context.now,
     proven: false,

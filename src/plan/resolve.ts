@@ -1,7 +1,6 @@
 import { findResource } from '../cluster/discovery.ts'
 import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
-import { didYouMean, type MistakeWithReason, quote, throwMistakes } from '../errors.ts'
-import type { ReasonCode } from '../reasons.ts'
+import { didYouMean, type MistakeReason, type MistakeWithReason, quote, throwMistakes } from '../errors.ts'
 import { apiVersionOf, definedKinds, explainUnknownKind, explainUnservedKind, findKind } from './kinds.ts'
 import { milestonesOf } from './milestones.ts'
 import { checkName, checkNamespace } from './names.ts'
@@ -51,7 +50,7 @@ export function resolveReferences(
   for (const reference of references) {
     const { name, manifest } = reference
     const place = { input: manifest?.file ?? input, line: manifest?.lineOf(['kind']) ?? reference.line }
-    const note = (message: string, reason: ReasonCode = 'input-invalid') => {
+    const note = (message: string, reason: MistakeReason = 'input-invalid') => {
       // One mistake of a line with many names is told once.
       const isTold = found.some((it) => it.input === place.input && it.line === place.line && it.message === message)
       if (!isTold) found.push({ ...place, message, reason })

@@ -2,9 +2,10 @@ import { duration } from '../duration.ts'
 import type { TargetRecord, Timeline } from '../gate/timeline.ts'
 import type { Source } from '../plan/target.ts'
 import { fullName, nameTargets } from '../plan/target.ts'
+import { reasons } from '../reasons/reasons.ts'
 import { plainLines } from './escape.ts'
 import { phraseOf, statement } from './phrase.ts'
-import { capitalised, count, outcomeWords, reasonPhrases } from './words.ts'
+import { capitalised, count, outcomeWords } from './words.ts'
 
 /**
  * How it ended, in one line for people: `Rollout failed after 42 s · deployment/web: image not found (and 2 more)`.
@@ -15,7 +16,7 @@ export function headline(timeline: Timeline): string {
   const outcome = verdict?.outcome ?? 'progressing'
   const { verb, preposition } = outcomeWords[outcome]
   const took = `Rollout ${verb} ${preposition} ${duration(timeline.finishedAt - timeline.startedAt)}`
-  const phrase = verdict?.reason ? reasonPhrases[verdict.reason] : ''
+  const phrase = verdict?.reason ? reasons[verdict.reason].title : ''
   if (outcome === 'misconfigured') return join(`Rollout ${verb}`, phrase)
   if (outcome === 'unknown') return join(took, phrase)
   if (outcome === 'ready') return join(took, readySubject(timeline))

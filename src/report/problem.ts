@@ -1,5 +1,5 @@
 import type { Evidence, ProblemRecord, TargetRecord } from '../gate/timeline.ts'
-import { placeOfProblem } from '../lifecycle/sentence.ts'
+import { placeOfProblem } from '../reasons/reasons.ts'
 import { clock } from './elapsed.ts'
 
 /** The way from the target to where a problem sits: `deployment/web → pod/web-fc8b-8xkbh → container app`. Not yet escaped. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { reasonCodes } from '../reasons.ts'
+import { reasonCodes } from '../reasons/reasons.ts'
 
 const moment = z.iso.datetime().describe('A moment in UTC, ISO 8601')
 const outcomes = [

@@ -1,6 +1,7 @@
 import { duration } from '../duration.ts'
 import type { TargetRecord, Timeline } from '../gate/timeline.ts'
 import { fullName, namespacesOf, nameTargets, type TargetName } from '../plan/target.ts'
+import { reasons } from '../reasons/reasons.ts'
 import { type DetailShape, longestWait, renderDetails, renderSource, whereItStands } from './details.ts'
 import { setting } from './elapsed.ts'
 import { renderEntries } from './entry-folder.ts'
@@ -9,7 +10,7 @@ import { fit, type Reduction } from './fit.ts'
 import { renderGantt } from './gantt.ts'
 import { conclude, decidingTarget, headline, isFailing, isJudged, urgency } from './headline.ts'
 import { layoutLog } from './log.ts'
-import { count, outcomeWords, reasonPhrases } from './words.ts'
+import { count, outcomeWords } from './words.ts'
 
 /** What the summary needs to know besides the timeline. */
 export interface SummaryOptions {
@@ -141,7 +142,7 @@ function nameCell(name: string): string {
 function digest({ targets }: Timeline): string[] {
   if (targets.length < fewestForDigest) return []
   const groups = Map.groupBy(targets, ({ outcome, reason }) =>
-    [outcomeWords[outcome].icon, reason === '' ? outcomeWords[outcome].verb : reasonPhrases[reason]].join(' '),
+    [outcomeWords[outcome].icon, reason === '' ? outcomeWords[outcome].verb : reasons[reason].title].join(' '),
   )
   const parts = [...groups]
     .toSorted(([, one], [, other]) => urgency(other[0]) - urgency(one[0]) || other.length - one.length)

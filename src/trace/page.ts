@@ -1,8 +1,8 @@
 import type { KubeObject, Pod, Service } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/store.ts'
 import { hintFor } from '../diagnosis/hints.ts'
-import type { Problem } from '../lifecycle/assessment.ts'
 import { displayName, type Target } from '../plan/target.ts'
+import { classOf, messageOf, type Problem } from '../reasons/reasons.ts'
 import { clock } from '../report/elapsed.ts'
 import { conditionLines } from './conditions.ts'
 import { containerLines } from './containers.ts'
@@ -100,14 +100,15 @@ function standingLines({ target, present, now, deletedAt, recreatedAt, isLooking
   }
   const { status, message, problems } = present.assessment
   const going = problems.find(({ reason }) => reason === 'terminating')
+  const being = going === undefined ? undefined : messageOf(going)
   const as: Mark = status === 'ready' ? '✓' : status === 'failed' ? '✗' : '…'
   const isNew = recreatedAt !== undefined && now - recreatedAt < recreatedMs
   return [
     line(
       0,
       mark(as),
-      { text: going?.message ?? standing[status], style: 'bold' },
-      message === standing[status] || message === going?.message ? undefined : `· ${message}`,
+      { text: being ?? standing[status], style: 'bold' },
+      message === standing[status] || message === being ? undefined : `· ${message}`,
     ),
     ...(isNew
       ? [line(0, mark('·'), 'made anew: a new object of the same name', ticking(`${age(now - recreatedAt)} ago`))]
@@ -130,8 +131,9 @@ function problemLines(target: Target, { assessment }: Present): readonly Line[] 
   ]
 }
 
-function problemLine({ reason, class: kind, subject, container, pods = 1, message }: Problem, target: Target): Line {
-  const as: Mark = kind === 'slow' ? '!' : '✗'
+function problemLine(problem: Problem, target: Target): Line {
+  const { reason, subject, container, pods = 1 } = problem
+  const as: Mark = classOf(problem) === 'slow' ? '!' : '✗'
   const where = [
     ...(subject === displayName(target) ? [] : [subject]),
     ...(container === undefined ? [] : [`container ${container}`]),
@@ -141,7 +143,7 @@ function problemLine({ reason, class: kind, subject, container, pods = 1, messag
     mark(as),
     marked(reason, as),
     where.length === 0 ? undefined : dim(`${where.join(', ')}:`),
-    message,
+    messageOf(problem),
     pods > 1 ? dim(`(${pods} pods)`) : undefined,
   )
 }

@@ -3,6 +3,7 @@ import type { RuleContext } from '../lifecycle/rule-context.ts'
 import { containersOf } from '../lifecycle/workloads/history.ts'
 import { condition, examinePod } from '../lifecycle/workloads/pod-state.ts'
 import { byImportance } from '../lifecycle/workloads/pods.ts'
+import { classOf, messageOf } from '../reasons/reasons.ts'
 import { age, type Mark } from './marks.ts'
 
 /** How a pod stands, in words. */
@@ -27,7 +28,7 @@ export function podWords(pod: Pod, view: RuleContext): PodWords {
   const [problem] = state.problems.toSorted(byImportance)
   if (problem !== undefined) {
     const container = problem.container === undefined ? '' : `container ${problem.container}: `
-    return { mark: problem.class === 'slow' ? '!' : '✗', words: `${container}${problem.message}` }
+    return { mark: classOf(problem) === 'slow' ? '!' : '✗', words: `${container}${messageOf(problem)}` }
   }
   if (!state.scheduled) return { mark: '…', words: 'waiting for a node' }
   if (state.started) return { mark: '…', words: notReadyWords(pod, view) }

@@ -49,6 +49,7 @@ const imageNotFound: TargetRecord['problems'][number] = {
   class: 'terminal',
   subject: 'pod/web-x',
   message: 'gone',
+  detail: { text: 'gone' },
   count: 2,
   firstSeenAt: start,
   proven: false,

@@ -2,23 +2,26 @@ import type { KubeObject } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
 import { explain } from '../../src/diagnosis/explain.ts'
 import { loggedContainers } from '../../src/diagnosis/wanted.ts'
-import type { TargetRecord, Timeline } from '../../src/gate/timeline.ts'
-import type { Problem } from '../../src/lifecycle/assessment.ts'
+import type { ProblemRecord, TargetRecord, Timeline } from '../../src/gate/timeline.ts'
+import type { Problem, ProblemWith, ReasonCode } from '../../src/reasons/reasons.ts'
 import { createTarget } from '../gate/builders.ts'
 import { createEvent, iso, moment, start } from '../lifecycle/builders.ts'
 
 const target = createTarget({ apiVersion: 'batch/v1', kind: 'Job', name: 'migrate' })
 
-function timeline(problem: Partial<Problem> & Pick<Problem, 'reason' | 'subject'>): Timeline {
+type Own = Pick<ProblemWith<ReasonCode>, 'reason' | 'subject' | 'container' | 'cause'>
+
+function timeline(problem: Partial<Own> & Pick<Own, 'reason' | 'subject'>): Timeline {
   const whole = {
     class: 'terminal',
+    detail: { text: '' },
     message: '',
     count: 1,
     firstSeenAt: start,
     proven: true,
     evidence: [],
     ...problem,
-  } as const
+  } as ProblemRecord
   const record: TargetRecord = {
     target,
     outcome: 'failed',
@@ -66,9 +69,8 @@ it('the chain of a pod that waits for its claim ends in the claim, also where no
   store.apply({ at: moment(3), type: 'ADDED', object: pod })
   const cause: Problem = {
     reason: 'claim-pending',
-    class: 'slow',
     subject: 'persistentvolumeclaim/data',
-    message: 'is not bound',
+    detail: { text: 'is not bound' },
     count: 1,
     firstSeenAt: start,
     proven: false,

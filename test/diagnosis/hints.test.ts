@@ -1,27 +1,30 @@
 import type { Container, Pod } from '../../src/cluster/objects.ts'
-import type { HintDetails } from '../../src/diagnosis/hint-subject.ts'
-import { gateHint, hintFor } from '../../src/diagnosis/hints.ts'
+import { gateHint, type HintDetails, hintFor } from '../../src/diagnosis/hints.ts'
 import type { Outcome } from '../../src/gate/timeline.ts'
-import type { Problem } from '../../src/lifecycle/assessment.ts'
+import { isJobEnd } from '../../src/lifecycle/workloads/job.ts'
 import type { Target, WaitFor } from '../../src/plan/target.ts'
-import { type ReasonCode, reasonCodes } from '../../src/reasons.ts'
+import { type Problem, type ProblemWith, problemOf, type ReasonCode, reasonCodes } from '../../src/reasons/reasons.ts'
 import { createTarget } from '../gate/builders.ts'
 import { createTargetRecord, createTimeline } from '../report/builders.ts'
 
 const container: Container = { name: 'app', image: 'acme/web:v2' }
 
-function createProblem(overrides: Partial<Problem>): Problem {
-  return {
+interface ProblemOverrides extends Partial<Omit<ProblemWith<ReasonCode>, 'detail'>> {
+  readonly message?: string
+  readonly detail?: object
+}
+
+function createProblem({ message = '', detail, ...overrides }: ProblemOverrides): Problem {
+  return problemOf({
     reason: 'crash-loop',
-    class: 'strike',
     subject: 'pod/web-1-a',
     container: 'app',
-    message: '',
+    detail: { text: message, ...detail },
     count: 1,
     firstSeenAt: 0,
     proven: true,
     ...overrides,
-  }
+  })
 }
 
 /** A pod with one container, and what else its spec has. */
@@ -35,7 +38,7 @@ function createPod(spec: object = {}, status: object = {}): Pod {
   }
 }
 
-function hint(reason: ReasonCode, problem: Partial<Problem> = {}, details: HintDetails = {}): string {
+function hint(reason: ReasonCode, problem: ProblemOverrides = {}, details: HintDetails = {}): string {
   return hintFor(createTarget(), reason, { problem: createProblem({ reason, ...problem }), ...details })
 }
 
@@ -62,7 +65,7 @@ describe('the hint for a pod that waits for its claims', () => {
     message: 'cannot be scheduled: pod has unbound immediate PersistentVolumeClaims',
   }
   const claim = (message: string) =>
-    createProblem({ reason: 'claim-pending', class: 'slow', subject: 'persistentvolumeclaim/data', message })
+    createProblem({ reason: 'claim-pending', subject: 'persistentvolumeclaim/data', message })
 
   it('says what the claim itself lacks', () => {
     const cause = claim('is not bound: no persistent volumes available for this claim and no storage class is set')
@@ -95,13 +98,13 @@ describe('the hint for a gRPC probe', () => {
       'the app answers with the gRPC code NotFound',
     ],
     ['timeout: health rpc did not complete within 1s', 'no answer within its timeoutSeconds of 1'],
-  ])('reads %j', (probeSaid, words) => {
-    expect(hint('readiness-failing', {}, { spec, probeSaid })).toContain(words)
+  ])('reads %j', (probeMessage, words) => {
+    expect(hint('readiness-failing', {}, { spec, probeMessage })).toContain(words)
   })
 
   it('of a wrong port suggests no longer timeout', () => {
-    const probeSaid = 'timeout: failed to connect service "10.0.0.1:9090" within 1s: context deadline exceeded'
-    const words = hint('readiness-failing', {}, { spec, probeSaid })
+    const probeMessage = 'timeout: failed to connect service "10.0.0.1:9090" within 1s: context deadline exceeded'
+    const words = hint('readiness-failing', {}, { spec, probeMessage })
     expect(words).not.toContain('timeoutSeconds')
     expect(words).toContain('The probe asks port 9090')
   })
@@ -204,8 +207,8 @@ describe('the hint for a probe that fails', () => {
     ['Get "http://10.0.0.1:8080/": dial tcp 10.0.0.1:8080: connect: connection refused', 'nothing listens there.'],
     ['Get "http://10.0.0.1:8080/": context deadline exceeded', 'no answer within its timeoutSeconds of 1.'],
     ['something else', 'is that where it listens?'],
-  ])('reads the answer %j', (probeSaid, words) => {
-    expect(hint('readiness-failing', {}, { spec: http, probeSaid })).toContain(
+  ])('reads the answer %j', (probeMessage, words) => {
+    expect(hint('readiness-failing', {}, { spec: http, probeMessage })).toContain(
       `The probe asks port 8080 for /healthz: ${words}`,
     )
   })
@@ -329,11 +332,11 @@ it('names from a hostile cluster are quoted for the shell', () => {
 })
 
 describe('the hint knows the usual way out of', () => {
-  it.each<[string, ReasonCode, Partial<Problem>, RegExp]>([
+  it.each<[string, ReasonCode, ProblemOverrides, RegExp]>([
     [
       'a pod of an older revision that holds up the new one',
       'image-not-found',
-      { subject: 'pod/db-0', detail: { image: 'acme/db:v9', isOld: true } },
+      { subject: 'pod/db-0', detail: { image: 'acme/db:v9' }, oldRevision: 'blocks-update' },
       /^Delete the pod of the older revision, which nothing else replaces: `kubectl delete pod\/db-0 -n shop`\.$/,
     ],
     [
@@ -412,7 +415,7 @@ describe('the hint for a Job that is not found', () => {
     ['SuccessfulCreate', /^Was it applied/],
     [undefined, /^Was it applied/],
   ])('whose last event is %s', (lastEvent, words) => {
-    expect(hintFor(job, 'not-found', lastEvent === undefined ? {} : { lastEvent })).toMatch(words)
+    expect(hintFor(job, 'not-found', { hasEnded: isJobEnd(lastEvent) })).toMatch(words)
   })
 })
 
@@ -440,8 +443,8 @@ describe('the hint for a target that is not found', () => {
   it.each([
     ['missing', 'was'],
     ['terminating', 'is being'],
-  ] as const)('names a namespace that is %s as the reason of deleted', (namespaceLack, verb) => {
-    expect(hintFor(createTarget({ namespace: 'shop' }), 'deleted', { namespaceLack })).toBe(
+  ] as const)('names a namespace that is %s as the reason of deleted', (namespaceState, verb) => {
+    expect(hintFor(createTarget({ namespace: 'shop' }), 'deleted', { namespaceState })).toBe(
       `Namespace shop ${verb} deleted, with everything in it. Find out who deletes it, create it again once it is gone, then apply deployment/web again.`,
     )
   })
@@ -449,7 +452,7 @@ describe('the hint for a target that is not found', () => {
   it.each(['not-found', 'change-not-seen'] as const)(
     'names a namespace that does not exist, as the reason of %s',
     (reason) => {
-      expect(hintFor(createTarget({ namespace: 'shpo' }), reason, { namespaceLack: 'missing' })).toBe(
+      expect(hintFor(createTarget({ namespace: 'shpo' }), reason, { namespaceState: 'missing' })).toBe(
         'Namespace shpo does not exist. Create it, or correct the input `namespace` or -n. `kubectl get namespaces` lists what is there.',
       )
     },

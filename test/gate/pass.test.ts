@@ -1,6 +1,6 @@
 import { passes } from '../../src/gate/pass.ts'
 import type { Outcome, TargetOutcome } from '../../src/gate/timeline.ts'
-import type { ReasonCode } from '../../src/reasons.ts'
+import type { ReasonCode } from '../../src/reasons/reasons.ts'
 import { createTargetRecord } from '../report/builders.ts'
 
 const ended = (outcome: Outcome, ...targets: [TargetOutcome, ReasonCode | ''][]) => ({

@@ -33,6 +33,8 @@ import {
   type PodSeen,
   type TargetHistory,
 } from '../../src/lifecycle/workloads/history.ts'
+import { classOf, messageOf, type ReasonCode } from '../../src/reasons/reasons.ts'
+import type { ProblemClass } from '../../src/reasons/spec.ts'
 
 /** When every gate of these tests begins; all other moments are seconds since then. */
 export const start = Date.UTC(2025, 0, 15, 12, 0, 0)
@@ -330,4 +332,37 @@ export function seenTarget(...versions: readonly (readonly [seconds: number, obj
   )
   if (seen === undefined) throw new Error('A target that was never seen has no history.')
   return seen
+}
+
+/** A problem, or what contains problems, with each problem's class and message as they are reported. */
+export type Reported<Value> = Value extends { readonly subject: string; readonly reason: ReasonCode }
+  ? Value & { readonly class: ProblemClass; readonly message: string }
+  : Value extends readonly (infer Each)[]
+    ? readonly Reported<Each>[]
+    : Value extends object
+      ? {
+          [Key in keyof Value]: Key extends 'problem' | 'problems' | 'failure' | 'cause'
+            ? Reported<Value[Key]>
+            : Value[Key]
+        }
+      : Value
+
+/** Adds class and message to each problem of a finding, a list or an assessment. */
+export function reported<Value>(value: Value): Reported<Value> {
+  if (Array.isArray(value)) return value.map(reported) as Reported<Value>
+  if (typeof value !== 'object' || value === null) return value as Reported<Value>
+  const isProblem = 'subject' in value && 'reason' in value
+  const own = isProblem ? { class: classOf(value as never), message: messageOf(value as never) } : {}
+  const inner = Object.entries(value).flatMap(([key, each]) => {
+    if (each === undefined) return []
+    if (key === 'detail') return isProblem ? detailBesidesText(each) : [[key, each]]
+    return [[key, ['problem', 'problems', 'failure', 'cause'].includes(key) ? reported(each) : each]]
+  })
+  return { ...Object.fromEntries(inner), ...own }
+}
+
+/** The detail without its text, which is the message; nothing where it contains no more. */
+function detailBesidesText({ text: _, ...detail }: Record<string, unknown>): [string, unknown][] {
+  const facts = Object.entries(detail).filter(([, value]) => value !== undefined && value !== false)
+  return facts.length === 0 ? [] : [['detail', Object.fromEntries(facts)]]
 }

@@ -4,7 +4,7 @@ import { definitionRule } from '../../src/lifecycle/platform/crd.ts'
 import { autoscalerRule } from '../../src/lifecycle/platform/hpa.ts'
 import type { Rule } from '../../src/lifecycle/rule.ts'
 import { observeTarget } from '../../src/lifecycle/workloads/history.ts'
-import { condition, context, createDeployment, createReplicaSet, iso, moment } from './builders.ts'
+import { condition, context, createDeployment, createReplicaSet, iso, moment, reported } from './builders.ts'
 
 function judge(rule: Rule, status: object | undefined, metadata: object = {}, now = 60) {
   const object: KubeObject = {
@@ -14,7 +14,7 @@ function judge(rule: Rule, status: object | undefined, metadata: object = {}, no
     ...(status === undefined ? {} : { status }),
   }
   const history = observeTarget(undefined, object, moment(0), rule.failures?.(object))
-  return rule.assess(object, context({ now, history }))
+  return reported(rule.assess(object, context({ now, history })))
 }
 
 describe('a HorizontalPodAutoscaler', () => {
@@ -48,7 +48,7 @@ describe('a HorizontalPodAutoscaler', () => {
     }
     const judgeBeside = (target: KubeObject, unseen: readonly string[] = []) => {
       const history = observeTarget(undefined, autoscaler, moment(0))
-      return autoscalerRule.assess(autoscaler, context({ now: 60, history, objects: [target], unseen }))
+      return reported(autoscalerRule.assess(autoscaler, context({ now: 60, history, objects: [target], unseen })))
     }
 
     it('is ready while its target has none, and not once it has some: the condition is older than that', () => {

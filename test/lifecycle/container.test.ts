@@ -1,5 +1,5 @@
 import type { EventObject, Pod } from '../../src/cluster/objects.ts'
-import { examineContainer, type MistakeWithReason, probesDueAt } from '../../src/lifecycle/workloads/container.ts'
+import { examineContainer, type Finding, probesDueAt } from '../../src/lifecycle/workloads/container.ts'
 import { containersOf, observePod, observePodEvents, type PodSeen } from '../../src/lifecycle/workloads/history.ts'
 import {
   context,
@@ -13,7 +13,9 @@ import {
   iso,
   moment,
   podStatus,
+  type Reported,
   readyStatus,
+  reported,
   running,
   sightings,
   surroundings,
@@ -30,7 +32,7 @@ interface Look extends ViewOptions {
 }
 
 /** What is wrong with the container `app` of a pod, `now` seconds after the gate began. */
-function examine(pod: Pod, { events = [], container = 'app', seen, ...options }: Look): MistakeWithReason {
+function examine(pod: Pod, { events = [], container = 'app', seen, ...options }: Look): Reported<Finding> {
   const now = moment(options.now ?? 0)
   const before = seen ?? sightings([options.now ?? 0, pod])
   const history = counted(observePodEvents(before, events, now, surroundings()), pod)
@@ -38,7 +40,9 @@ function examine(pod: Pod, { events = [], container = 'app', seen, ...options }:
   const at = containersOf(pod).find((each) => each.container.name === container)
   if (at === undefined) throw new Error(`The pod has no container ${container}.`)
   const objects = [pod, ...events]
-  return examineContainer(pod, at, history.containers.get(container), context({ ...options, objects, podHistories }))
+  return reported(
+    examineContainer(pod, at, history.containers.get(container), context({ ...options, objects, podHistories })),
+  )
 }
 
 const words = {

@@ -16,6 +16,7 @@ import {
   ownedBy,
   podStatus,
   readyStatus,
+  reported,
   running,
   seenPod,
   seenTarget,
@@ -27,9 +28,8 @@ import {
 /** What a rule reads out of an object and its relatives, a minute after the gate began. */
 function judge(object: KubeObject, relatives: readonly KubeObject[] = [], options: ViewOptions = {}) {
   const history = seenTarget([0, object])
-  const { status, failure, stallHold } = ruleOf(object).assess(
-    object,
-    context({ now: 60, history, ...options, objects: [object, ...relatives] }),
+  const { status, failure, stallHold } = reported(
+    ruleOf(object).assess(object, context({ now: 60, history, ...options, objects: [object, ...relatives] })),
   )
   return { status, failure: failure?.reason, stallHold }
 }

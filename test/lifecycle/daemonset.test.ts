@@ -20,6 +20,7 @@ import {
   ownedBy,
   podStatus,
   readyStatus,
+  reported,
   seenPod,
   seenTarget,
   type ViewOptions,
@@ -78,7 +79,9 @@ function createNode(name: string, { ready = true, cordoned = false, createdAt = 
 
 function judge(set: DaemonSet, objects: readonly KubeObject[], options: ViewOptions = {}) {
   const all = [revision('old', 1), revision('new', 2), ...objects]
-  return daemonSetRule.assess(set, context({ now: 60, history: seenTarget([0, set]), ...options, objects: all }))
+  return reported(
+    daemonSetRule.assess(set, context({ now: 60, history: seenTarget([0, set]), ...options, objects: all })),
+  )
 }
 
 const nodes = [createNode('n1'), createNode('n2')]
@@ -255,9 +258,16 @@ describe('the present revision of a DaemonSet', () => {
   const next = createTemplate({ serviceAccountName: 'next' })
   const look = (template: PodTemplate, status: DaemonSetStatus, ...objects: KubeObject[]) => {
     const set = createSet({ spec: { template }, status })
-    return daemonSetRule.assess(
-      set,
-      context({ now: 60, history: seenTarget([0, set]), podHistories, objects: [broken(3, 45), ...nodes, ...objects] }),
+    return reported(
+      daemonSetRule.assess(
+        set,
+        context({
+          now: 60,
+          history: seenTarget([0, set]),
+          podHistories,
+          objects: [broken(3, 45), ...nodes, ...objects],
+        }),
+      ),
     )
   }
   const waiting = done(2, { updatedNumberScheduled: 0, numberReady: 0, numberAvailable: 0 })

@@ -16,6 +16,7 @@ import {
   moment,
   podStatus,
   readyStatus,
+  reported,
   seenPod,
   seenTarget,
   terminated,
@@ -25,7 +26,9 @@ import {
 
 function assess(deployment: Deployment, objects: readonly KubeObject[], options: ViewOptions = {}) {
   const history = seenTarget([0, deployment])
-  return deploymentRule.assess(deployment, context({ now: 60, history, ...options, objects: [deployment, ...objects] }))
+  return reported(
+    deploymentRule.assess(deployment, context({ now: 60, history, ...options, objects: [deployment, ...objects] })),
+  )
 }
 
 const replicaSet = createReplicaSet()

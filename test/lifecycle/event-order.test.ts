@@ -8,6 +8,7 @@ import {
   createEvent,
   iso,
   podStatus,
+  reported,
   running,
   seenTarget,
   waiting,
@@ -82,9 +83,8 @@ describe.each<[string, KubeObject, readonly EventObject[], object]>([
     ['the latest first', events.toReversed()],
   ])('is judged by the latest of its events, seen %s', (_order, seen) => {
     const rule = ruleOf(object)
-    const assessment = rule.assess(
-      object,
-      context({ now: 60, history: seenTarget([0, object]), objects: [object, ...seen] }),
+    const assessment = reported(
+      rule.assess(object, context({ now: 60, history: seenTarget([0, object]), objects: [object, ...seen] })),
     )
     expect({ stallHold: assessment.stallHold, problems: assessment.problems }).toMatchObject(expected)
   })

@@ -5,7 +5,7 @@ import { namespaceRule } from '../../src/lifecycle/platform/namespace.ts'
 import { disruptionBudgetRule } from '../../src/lifecycle/platform/pdb.ts'
 import type { Rule } from '../../src/lifecycle/rule.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
-import { context, iso, seenTarget } from './builders.ts'
+import { context, iso, reported, seenTarget } from './builders.ts'
 
 function judge(rule: Rule, rest: Partial<KubeObject> = {}, metadata: object = {}) {
   const object: KubeObject = {
@@ -14,7 +14,7 @@ function judge(rule: Rule, rest: Partial<KubeObject> = {}, metadata: object = {}
     ...rest,
     metadata: { name: 'w', uid: 'w-uid', ...metadata },
   }
-  return rule.assess(object, context({ now: 60, history: seenTarget([0, object]) }))
+  return reported(rule.assess(object, context({ now: 60, history: seenTarget([0, object]) })))
 }
 
 describe('a kind that does its work later or elsewhere', () => {

@@ -1,6 +1,6 @@
 import type { Condition, KubeObject } from '../../src/cluster/objects.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
-import { condition, context, iso, moment, seenTarget } from './builders.ts'
+import { condition, context, iso, moment, reported, seenTarget } from './builders.ts'
 
 /** Two generations old, so that what was said of the one before can be told from what is said of this one. */
 const generation = 2
@@ -22,7 +22,7 @@ const defaulted = ['Accepted', 'Programmed'].map((type) =>
 )
 
 function judge(object: KubeObject, now = 60) {
-  return ruleOf(object).assess(object, context({ now, history: seenTarget([0, object]) }))
+  return reported(ruleOf(object).assess(object, context({ now, history: seenTarget([0, object]) })))
 }
 
 function gateway(status: object | undefined, now?: number) {

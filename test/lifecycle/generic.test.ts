@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { genericRule } from '../../src/lifecycle/custom/generic.ts'
-import { condition, context, iso, moment, seenTarget } from './builders.ts'
+import { condition, context, iso, moment, reported, seenTarget } from './builders.ts'
 
 function resource(status?: object, metadata: object = {}): KubeObject {
   return {
@@ -13,7 +13,7 @@ function resource(status?: object, metadata: object = {}): KubeObject {
 }
 
 function assess(object: KubeObject, now = 60) {
-  return genericRule.assess(object, context({ now, history: seenTarget([0, object]) }))
+  return reported(genericRule.assess(object, context({ now, history: seenTarget([0, object]) })))
 }
 
 describe('a kind without a rule of its own', () => {
@@ -277,7 +277,7 @@ describe('a kind without a rule of its own is judged by', () => {
     const object = resource({ phase: 'Failed' })
     const other = resource({ phase: 'Pending' })
     const history = seenTarget([0, other], [5, object], [12, object])
-    const status = (now: number) => genericRule.assess(object, context({ now, history })).status
+    const status = (now: number) => reported(genericRule.assess(object, context({ now, history }))).status
     expect([status(14), status(15)]).toEqual(['progressing', 'failed'])
   })
 
@@ -370,13 +370,15 @@ describe('a kind without a rule of its own is judged by', () => {
 
 describe('an object without a status', () => {
   const judge = (object: KubeObject, declaresStatus?: boolean) =>
-    genericRule.assess(
-      object,
-      context({
-        now: 60,
-        history: seenTarget([0, object]),
-        ...(declaresStatus === undefined ? {} : { declaresStatus }),
-      }),
+    reported(
+      genericRule.assess(
+        object,
+        context({
+          now: 60,
+          history: seenTarget([0, object]),
+          ...(declaresStatus === undefined ? {} : { declaresStatus }),
+        }),
+      ),
     )
 
   it('waits for it where discovery says that the kind has one', () => {
@@ -414,7 +416,7 @@ describe('an object without a status', () => {
 describe('an object whose status contains no signal', () => {
   const begun = resource({ startTime: iso(0) })
   const judge = (now: number, ...versions: readonly (readonly [seconds: number, object: KubeObject])[]) =>
-    genericRule.assess(versions.at(-1)?.[1] ?? begun, context({ now, history: seenTarget(...versions) }))
+    reported(genericRule.assess(versions.at(-1)?.[1] ?? begun, context({ now, history: seenTarget(...versions) })))
 
   it('is ready when its controller has added nothing to the status for the settle time', () => {
     expect(judge(9, [0, begun])).toMatchObject({ status: 'progressing', problems: [], recheckAt: moment(10) })
@@ -496,13 +498,15 @@ describe('a good word that names no generation, of a spec that was written after
 
   it('is believed the settle time after first sight, however often somebody writes into the object', () => {
     const busy = resource(ready, writtenAt(11, -600))
-    expect(genericRule.assess(busy, context({ now: 12, history: seenTarget([0, widget], [11, busy]) }))).toMatchObject({
+    expect(
+      reported(genericRule.assess(busy, context({ now: 12, history: seenTarget([0, widget], [11, busy]) }))),
+    ).toMatchObject({
       status: 'ready',
     })
   })
 
   it('is believed at once where the user turned settling off', () => {
     const options = { now: 0, history: seenTarget([0, widget]), settings: { settleMs: 0 } }
-    expect(genericRule.assess(widget, context(options))).toMatchObject({ status: 'ready' })
+    expect(reported(genericRule.assess(widget, context(options)))).toMatchObject({ status: 'ready' })
   })
 })

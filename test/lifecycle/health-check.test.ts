@@ -2,7 +2,7 @@ import type { KubeObject } from '../../src/cluster/objects.ts'
 import { healthCheckRule } from '../../src/lifecycle/custom/health-check.ts'
 import { observeTarget, type TargetHistory } from '../../src/lifecycle/workloads/history.ts'
 import { parseHealthChecks } from '../../src/plan/health-checks.ts'
-import { context, iso, moment } from './builders.ts'
+import { context, iso, moment, reported } from './builders.ts'
 
 const written = `
 - apiVersion: example.com/v1
@@ -33,7 +33,7 @@ async function judge(seen: readonly (readonly [seconds: number, status: object])
   )
   const object = versions.at(-1)?.[1]
   if (history === undefined || object === undefined) throw new Error('A widget that was never seen cannot be judged.')
-  return rule.assess(object, context({ now, history }))
+  return reported(rule.assess(object, context({ now, history })))
 }
 
 describe("the user's own health check", () => {
@@ -65,7 +65,9 @@ describe("the user's own health check", () => {
     const { metadata, ...rest } = widget({ state: 'Up' })
     const changed = { ...rest, metadata: { ...metadata, managedFields } }
     const judged = (now: number) =>
-      healthCheckRule(check).assess(changed, context({ now, history: observeTarget(undefined, changed, moment(0)) }))
+      reported(
+        healthCheckRule(check).assess(changed, context({ now, history: observeTarget(undefined, changed, moment(0)) })),
+      )
     expect(judged(8)).toMatchObject({ status: 'progressing', recheckAt: moment(9) })
     expect(judged(9).status).toBe('ready')
   })

@@ -1,6 +1,6 @@
 import type { Ingress, KubeObject } from '../../src/cluster/objects.ts'
 import { ingressRule } from '../../src/lifecycle/network/ingress.ts'
-import { context, iso, seenTarget, type ViewOptions } from './builders.ts'
+import { context, iso, reported, seenTarget, type ViewOptions } from './builders.ts'
 
 function createIngress(backends: readonly object[], addresses: readonly object[] = []): Ingress {
   return {
@@ -17,7 +17,9 @@ function service(name: string, spec: object = { ports: [{ name: 'http', port: 80
 }
 
 function judge(ingress: Ingress, objects: readonly KubeObject[], options: ViewOptions = {}) {
-  return ingressRule.assess(ingress, context({ now: 60, history: seenTarget([0, ingress]), ...options, objects }))
+  return reported(
+    ingressRule.assess(ingress, context({ now: 60, history: seenTarget([0, ingress]), ...options, objects })),
+  )
 }
 
 const byNumber = { name: 'api', port: { number: 80 } }

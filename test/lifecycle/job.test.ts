@@ -14,6 +14,7 @@ import {
   type Overrides,
   podStatus,
   readyStatus,
+  reported,
   running,
   seenPod,
   seenTarget,
@@ -46,7 +47,7 @@ function withDismissedSidecar(exitCode: number) {
 }
 
 function judge(job: Job, objects: readonly KubeObject[] = [], options: ViewOptions = {}) {
-  return jobRule.assess(job, context({ now: 60, history: seenTarget([0, job]), ...options, objects }))
+  return reported(jobRule.assess(job, context({ now: 60, history: seenTarget([0, job]), ...options, objects })))
 }
 
 describe('a Job', () => {

@@ -10,6 +10,7 @@ import {
   iso,
   moment,
   podStatus,
+  reported,
   running,
   terminated,
   waiting,
@@ -34,7 +35,7 @@ function createTrio(statuses: Partial<Record<'i' | 'app' | 'b', Partial<Containe
 }
 
 function examine(pod: Pod, ...events: readonly EventObject[]) {
-  return examinePod(pod, context({ now: 60, objects: [pod, ...events] }))
+  return reported(examinePod(pod, context({ now: 60, objects: [pod, ...events] })))
 }
 
 const ended = { state: terminated(0, 5) }
@@ -230,8 +231,10 @@ describe('a pod with an image volume', () => {
     createEvent(pod, { reason, firstTimestamp: iso(at), lastTimestamp: iso(at) })
 
   it('is given time while that is being pulled, and not once it was', () => {
-    expect(examinePod(pod, context({ objects: [event('Pulling', 1)] })).stallHold).toBe('an image is being pulled')
+    expect(reported(examinePod(pod, context({ objects: [event('Pulling', 1)] }))).stallHold).toBe(
+      'an image is being pulled',
+    )
     const pulled = [event('Pulling', 1), event('Pulled', 9)]
-    expect(examinePod(pod, context({ objects: pulled })).stallHold).toBeUndefined()
+    expect(reported(examinePod(pod, context({ objects: pulled }))).stallHold).toBeUndefined()
   })
 })

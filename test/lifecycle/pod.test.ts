@@ -12,6 +12,7 @@ import {
   moment,
   podStatus,
   readyStatus,
+  reported,
   running,
   seenPod,
   terminated,
@@ -20,7 +21,7 @@ import {
 } from './builders.ts'
 
 function assess(pod: Pod, { events = [], objects = [], ...options }: ViewOptions & { events?: EventObject[] } = {}) {
-  return podRule.assess(pod, context({ ...options, objects: [pod, ...objects, ...events] }))
+  return reported(podRule.assess(pod, context({ ...options, objects: [pod, ...objects, ...events] })))
 }
 
 const going = { deletionTimestamp: iso(30) }

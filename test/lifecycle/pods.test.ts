@@ -1,6 +1,6 @@
 import type { Pod, PodStatus } from '../../src/cluster/objects.ts'
-import type { Problem } from '../../src/lifecycle/assessment.ts'
 import { byImportance, examinePods, settledByPods } from '../../src/lifecycle/workloads/pods.ts'
+import { type Problem, type ProblemWith, problemOf, type ReasonCode } from '../../src/reasons/reasons.ts'
 import {
   complete,
   condition,
@@ -15,6 +15,7 @@ import {
   moment,
   podStatus,
   readyStatus,
+  reported,
   running,
   seenTarget,
   terminated,
@@ -27,7 +28,7 @@ function pod(name: string, status: PodStatus = {}, metadata: object = {}): Pod {
 }
 
 function examine(pods: readonly Pod[], options: ViewOptions = {}) {
-  return examinePods(pods, context({ now: 60, ...options, objects: pods }))
+  return reported(examinePods(pods, context({ now: 60, ...options, objects: pods })))
 }
 
 const neverPull = podStatus({ state: waiting('ErrImageNeverPull') }, { phase: 'Pending' })
@@ -158,22 +159,22 @@ describe('problems', () => {
     expect(examine([pod('a', neverPull), pod('b', readyStatus(1))]).problems).toHaveLength(1)
   })
 
-  const problem = (overrides: Partial<Problem>): Problem => ({
-    reason: 'crash-loop',
-    class: 'strike',
-    subject: 'pod/a',
-    container: 'app',
-    message: '',
-    count: 1,
-    firstSeenAt: 0,
-    proven: false,
-    ...overrides,
-  })
+  const problem = (overrides: Partial<ProblemWith<ReasonCode>>) =>
+    problemOf({
+      reason: 'crash-loop',
+      subject: 'pod/a',
+      container: 'app',
+      detail: { text: '' },
+      count: 1,
+      firstSeenAt: 0,
+      proven: false,
+      ...overrides,
+    })
   const { container: _, ...ofPod } = problem({})
 
   it.each<[string, Problem, Problem]>([
-    ['terminal before strike', problem({ class: 'terminal' }), problem({ pods: 9 })],
-    ['strike before slow', problem({}), problem({ class: 'slow' })],
+    ['terminal before strike', problem({ reason: 'image-not-found' }), problem({ pods: 9 })],
+    ['strike before slow', problem({}), problem({ reason: 'unschedulable' })],
     ['what is proven before what is not', problem({ proven: true }), problem({})],
     ['the container before its pod', problem({}), ofPod],
     ['the pod before its controller', ofPod, { ...ofPod, subject: 'deployment/web' }],

@@ -1,6 +1,6 @@
 import type { KubeObject, PersistentVolumeClaim, PodSpec } from '../../src/cluster/objects.ts'
 import { claimRule } from '../../src/lifecycle/platform/pvc.ts'
-import { context, createBarePod, createEvent, moment, seenTarget, type ViewOptions } from './builders.ts'
+import { context, createBarePod, createEvent, moment, reported, seenTarget, type ViewOptions } from './builders.ts'
 
 function createClaim(phase: string, metadata: object = {}, spec: object = {}): PersistentVolumeClaim {
   return {
@@ -27,7 +27,7 @@ function consumer(status: object = {}) {
 }
 
 function judge(claim: PersistentVolumeClaim, objects: readonly KubeObject[] = [], options: ViewOptions = {}) {
-  return claimRule.assess(claim, context({ now: 60, history: seenTarget([0, claim]), ...options, objects }))
+  return reported(claimRule.assess(claim, context({ now: 60, history: seenTarget([0, claim]), ...options, objects })))
 }
 
 const late = storageClass('WaitForFirstConsumer')

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { creationProblem } from '../../src/lifecycle/workloads/replica-failure.ts'
-import { condition, context, createEvent, createReplicaSet, iso, moment } from './builders.ts'
+import { condition, context, createEvent, createReplicaSet, iso, moment, reported } from './builders.ts'
 
 function problem(message: string, counts: readonly number[] = [], status = 'True') {
   const failed = condition('ReplicaFailure', status, { message, lastTransitionTime: iso(3) })
@@ -8,7 +8,7 @@ function problem(message: string, counts: readonly number[] = [], status = 'True
   const events = counts.map((count, index) =>
     createEvent(set, { reason: 'FailedCreate', message, count, metadata: { name: `e${index}` } }),
   )
-  return creationProblem(set, context({ now: 5, objects: [set, ...events] }))
+  return reported(creationProblem(set, context({ now: 5, objects: [set, ...events] })))
 }
 
 describe('what keeps a controller from creating pods', () => {
@@ -59,7 +59,7 @@ describe('what keeps a controller from creating pods', () => {
     ['Pod "web-1-x" is invalid: spec.containers[0].name: Required value', 'replica-failure', 'terminal'],
     ['something else', 'replica-failure', 'slow'],
   ])('%s → %s, %s', (message, reason, problemClass) => {
-    expect(problem(message)).toEqual([
+    expect(problem(message)).toMatchObject([
       {
         reason,
         class: problemClass,
@@ -101,7 +101,7 @@ describe('what keeps a controller from creating pods', () => {
       const failed = condition('ReplicaFailure', 'True', { message: first, lastTransitionTime: iso(3) })
       const set = createReplicaSet({ status: { conditions: [failed] } })
       const events = [refused(set, first, 3, 3), refused(set, later, 5, 8)]
-      return creationProblem(set, context({ now: seconds, objects: [set, ...events] }))
+      return reported(creationProblem(set, context({ now: seconds, objects: [set, ...events] })))
     }
 
     it.each([
@@ -120,14 +120,14 @@ describe('what keeps a controller from creating pods', () => {
       lastTransitionTime: iso(3),
     })
     const set = createReplicaSet({ status: { conditions: [failed] } })
-    expect(creationProblem(set, context({ now: 5, objects: [set] }))).toMatchObject([
+    expect(reported(creationProblem(set, context({ now: 5, objects: [set] })))).toMatchObject([
       { reason: 'replica-failure', class: 'slow', message: 'cannot delete pods: no' },
     ])
   })
 
   it('is nothing when the condition does not hold', () => {
     expect(problem(denied, [5], 'False')).toEqual([])
-    expect(creationProblem(createReplicaSet(), context())).toEqual([])
+    expect(reported(creationProblem(createReplicaSet(), context()))).toEqual([])
   })
 })
 
@@ -141,7 +141,7 @@ describe('what keeps a controller without such a condition from creating pods', 
   const attempt = (reason: string, at: number, rest: object = {}) =>
     createEvent(set, { reason, message: denial, lastTimestamp: iso(at), metadata: { name: `${reason}${at}` }, ...rest })
   const problems = (isShort: boolean, ...events: readonly KubeObject[]) =>
-    creationProblem(set, context({ now: 9, objects: [set, ...events] }), isShort)
+    reported(creationProblem(set, context({ now: 9, objects: [set, ...events] }), isShort))
 
   it('is the event of its last attempt, while it has too few pods', () => {
     expect(problems(true, attempt('FailedCreate', 3, { count: 2 }))).toMatchObject([
@@ -157,7 +157,14 @@ describe('what keeps a controller without such a condition from creating pods', 
 
   it('is nothing of its present template when it was refused before that was made', () => {
     const seen = (at: number, since?: number) =>
-      creationProblem(set, context({ now: 9, objects: [set, attempt('FailedCreate', at, { count: 9 })] }), true, since)
+      reported(
+        creationProblem(
+          set,
+          context({ now: 9, objects: [set, attempt('FailedCreate', at, { count: 9 })] }),
+          true,
+          since,
+        ),
+      )
     expect(seen(3, moment(4))).toEqual([])
     expect(seen(4, moment(4))).toMatchObject([{ proven: true }])
     expect(seen(3)).toMatchObject([{ proven: true }])

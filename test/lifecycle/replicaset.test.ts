@@ -9,6 +9,7 @@ import {
   iso,
   moment,
   readyStatus,
+  reported,
   seenTarget,
   type ViewOptions,
 } from './builders.ts'
@@ -18,9 +19,11 @@ const own = createReplicaSet({ status: numbers }, undefined)
 const settled = createPod({ status: readyStatus(1) }, own)
 
 function assess(set: ReplicaSet, objects: readonly KubeObject[] = [settled], options: ViewOptions = {}) {
-  return replicaSetRule.assess(
-    set,
-    context({ now: 60, history: seenTarget([0, set]), ...options, objects: [set, ...objects] }),
+  return reported(
+    replicaSetRule.assess(
+      set,
+      context({ now: 60, history: seenTarget([0, set]), ...options, objects: [set, ...objects] }),
+    ),
   )
 }
 

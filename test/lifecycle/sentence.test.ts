@@ -1,12 +1,11 @@
-import type { Problem } from '../../src/lifecycle/assessment.ts'
-import { placeOfProblem, problemSentence, sentence } from '../../src/lifecycle/sentence.ts'
+import { sentence } from '../../src/lifecycle/sentence.ts'
+import { type Problem, placeOfProblem, problemSentence } from '../../src/reasons/reasons.ts'
 
 const problem: Problem = {
   reason: 'crash-loop',
-  class: 'strike',
   subject: 'pod/web-x',
   container: 'app',
-  message: 'exited with code 3, 3 times now',
+  detail: { text: 'exited with code 3, 3 times now' },
   count: 3,
   firstSeenAt: 0,
   proven: true,
@@ -22,12 +21,9 @@ describe('a problem in one sentence', () => {
   })
 
   it('calls an init container one', () => {
-    expect(placeOfProblem({ ...problem, reason: 'init-container-failed', container: 'migrate' })).toBe(
+    expect(placeOfProblem({ ...problem, container: 'migrate', isInit: true })).toBe(
       'init container migrate of pod/web-x',
     )
-    expect(
-      placeOfProblem({ ...problem, reason: 'image-not-found', container: 'migrate', detail: { isInit: true } }),
-    ).toBe('init container migrate of pod/web-x')
   })
 })
 

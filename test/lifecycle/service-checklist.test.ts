@@ -1,7 +1,7 @@
 import type { EndpointSlice, KubeObject, Pod, Service } from '../../src/cluster/objects.ts'
-import type { Check } from '../../src/lifecycle/assessment.ts'
 import { walkChecklist } from '../../src/lifecycle/network/service-checklist.ts'
 import type { Workload } from '../../src/lifecycle/network/service-pods.ts'
+import type { Check } from '../../src/reasons/reasons.ts'
 import { cpuMs } from '../support/cpu.ts'
 import {
   condition,

@@ -10,6 +10,7 @@ import {
   moment,
   podStatus,
   readyStatus,
+  reported,
   running,
   seenTarget,
   terminated,
@@ -51,7 +52,9 @@ function webPod(name: string, status = readyStatus(1), metadata: object = {}): P
 }
 
 function judge(service: Service, objects: readonly KubeObject[] = [], options: ViewOptions = {}) {
-  return serviceRule.assess(service, context({ now: 60, history: seenTarget([0, service]), ...options, objects }))
+  return reported(
+    serviceRule.assess(service, context({ now: 60, history: seenTarget([0, service]), ...options, objects })),
+  )
 }
 
 const a = webPod('a')

@@ -2,7 +2,7 @@ import type { Condition, KubeObject } from '../../src/cluster/objects.ts'
 import { waitForRule } from '../../src/lifecycle/custom/wait-for.ts'
 import type { Rule } from '../../src/lifecycle/rule.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
-import { condition, context, iso, moment, seenTarget } from './builders.ts'
+import { condition, context, iso, moment, reported, seenTarget } from './builders.ts'
 
 /** The spec was written so many seconds after the gate began, and the status so many. */
 function writtenAt(spec: number, status: number) {
@@ -84,7 +84,7 @@ describe.each<[string, Sample & { readonly rule?: Rule }, waitSeconds: number]>(
 ])('%s, whose status is older than its spec and names no generation', (_, sample, waitSeconds) => {
   const rule = sample.rule ?? ruleOf(sample)
   const assess = (object: KubeObject, now: number, history = seenTarget([0, object])) =>
-    rule.assess(object, context({ now, history }))
+    reported(rule.assess(object, context({ now, history })))
   const changed = create(sample, { managedFields: writtenAt(-2, -600) })
 
   it('is not ready before its controller had the time to answer, and says so', () => {
@@ -130,7 +130,8 @@ describe('a failure in a status that is older than the spec and names no generat
     ['a custom resource', { ...widget, status: { conditions: [before('Stalled')] } }],
   ])('of %s is believed when it stands 10 s after first sight, as the change may have mended it', (_, sample) => {
     const object = create(sample, { managedFields: writtenAt(-2, -600) })
-    const assess = (now: number) => ruleOf(object).assess(object, context({ now, history: seenTarget([0, object]) }))
+    const assess = (now: number) =>
+      reported(ruleOf(object).assess(object, context({ now, history: seenTarget([0, object]) })))
     expect(assess(9.9)).toMatchObject({ status: 'progressing', recheckAt: moment(10) })
     expect(assess(10)).toMatchObject({ status: 'failed', failure: { reason: 'reported-failed' } })
   })
@@ -140,7 +141,7 @@ describe('a failure in a status that is older than the spec and names no generat
     const first = create(failed, { managedFields: writtenAt(-100, -150) })
     const second = { ...create(failed, { generation: 3, managedFields: writtenAt(8, -150) }), spec: { size: 3 } }
     const history = seenTarget([0, first], [8, second])
-    const assess = (now: number) => ruleOf(second).assess(second, context({ now, history }))
+    const assess = (now: number) => reported(ruleOf(second).assess(second, context({ now, history })))
     expect(assess(17.9)).toMatchObject({ status: 'progressing' })
     expect(assess(18)).toMatchObject({ status: 'failed' })
   })

@@ -13,6 +13,7 @@ import {
   moment,
   podStatus,
   readyStatus,
+  reported,
   seenPod,
   waiting,
 } from './builders.ts'
@@ -23,8 +24,8 @@ describe('a container that crashed until another target was ready', () => {
     const [app] = containersOf(pod)
     if (app === undefined) throw new Error('The pod has no container.')
     const history = seenPod([1, createPod({ status: deadStatus(1, 1) })], [16, pod]).containers.get('app')
-    return examineContainer(pod, app, history, { ...context({ now }), othersReadyAt: moment(othersReadyAt) }).problem
-      ?.proven
+    return reported(examineContainer(pod, app, history, { ...context({ now }), othersReadyAt: moment(othersReadyAt) }))
+      .problem?.proven
   }
 
   it('may come up with its next start', () => {
@@ -58,7 +59,7 @@ describe('a missing object', () => {
     createEvent(pod, { container: 'app', reason: 'Failed', message: `Error: ${text}`, firstTimestamp: iso(since) })
   const examine = (now: number, ...events: ReturnType<typeof refused>[]) => {
     const podHistories = new Map([[pod.metadata.uid ?? '', seenPod([12, pod])]])
-    return examinePod(pod, context({ now, objects: [pod, ...events], podHistories })).problems[0]
+    return reported(examinePod(pod, context({ now, objects: [pod, ...events], podHistories }))).problems[0]
   }
 
   it('has its minute from the first refusal, which the status shows late', () => {
@@ -85,7 +86,7 @@ describe('a missing object', () => {
         lastTimestamp: iso(last),
       })
     const proven = (now: number, first: number, last: number) =>
-      examinePod(creating, context({ now, objects: [creating, mount(first, last)] })).problems[0]?.proven
+      reported(examinePod(creating, context({ now, objects: [creating, mount(first, last)] }))).problems[0]?.proven
 
     it('is not believed until the kubelet has looked again since the gate began', () => {
       expect(proven(100, -300, -20)).toBe(false)
@@ -107,13 +108,13 @@ describe('a missing object', () => {
         metadata: { name: 'b' },
       }),
     ]
-    const [problem] = examinePod(creating, context({ now: 5, objects: [creating, ...events] })).problems
+    const [problem] = reported(examinePod(creating, context({ now: 5, objects: [creating, ...events] }))).problems
     expect(problem?.message).toBe(`volume "v" cannot be mounted: ${message}`)
   })
 })
 
 describe('pods that are ready and not yet available', () => {
-  const state = examinePods([createPod({ status: readyStatus(1) })], context({ now: 20 }))
+  const state = reported(examinePods([createPod({ status: readyStatus(1) })], context({ now: 20 })))
 
   it.each([
     [30, 20, moment(31)],

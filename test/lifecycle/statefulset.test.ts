@@ -17,6 +17,7 @@ import {
   type Overrides,
   ownedBy,
   readyStatus,
+  reported,
   seenPod,
   seenTarget,
   type ViewOptions,
@@ -43,7 +44,7 @@ function dbPod(name: string, status: PodStatus, revision = 'db-new') {
 }
 
 function judge(set: StatefulSet, objects: readonly KubeObject[], options: ViewOptions = {}) {
-  return statefulSetRule.assess(set, context({ now: 60, history: seenTarget([0, set]), ...options, objects }))
+  return reported(statefulSetRule.assess(set, context({ now: 60, history: seenTarget([0, set]), ...options, objects })))
 }
 
 const pods = [dbPod('db-0', readyStatus(1)), dbPod('db-1', readyStatus(2))]
@@ -224,7 +225,7 @@ describe('a StatefulSet fails', () => {
           class: 'slow',
           proven: false,
           message: expect.stringContaining(`${words} until somebody deletes the pod: exited`),
-          detail: expect.objectContaining({ isOld: true }),
+          oldRevision: type === 'OnDelete' ? 'stays' : 'blocks-update',
         },
       ],
     })

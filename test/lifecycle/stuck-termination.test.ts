@@ -1,5 +1,5 @@
 import { stuckPods } from '../../src/lifecycle/workloads/stuck-termination.ts'
-import { context, createPod, iso, moment } from './builders.ts'
+import { context, createPod, iso, moment, reported } from './builders.ts'
 
 const leaving = (name: string, endsAt: number, finalizers?: string[]) =>
   createPod({ metadata: { name, deletionTimestamp: iso(endsAt), ...(finalizers && { finalizers }) } })
@@ -10,7 +10,7 @@ describe('a pod that is being deleted', () => {
   })
 
   it('is stuck from then on: it is told which node has not stopped it, and proves nothing', () => {
-    expect(stuckPods([leaving('web-0', 30)], context({ now: 40 }))).toEqual({
+    expect(reported(stuckPods([leaving('web-0', 30)], context({ now: 40 })))).toEqual({
       problems: [
         {
           reason: 'pod-stuck',
@@ -28,7 +28,7 @@ describe('a pod that is being deleted', () => {
   })
 
   it('may be held by finalizers', () => {
-    const [problem] = stuckPods([leaving('web-0', 30, ['acme/backup'])], context({ now: 60 })).problems
+    const [problem] = reported(stuckPods([leaving('web-0', 30, ['acme/backup'])], context({ now: 60 }))).problems
     expect(problem?.message).toMatch(/: its finalizers hold it: acme\/backup$/)
   })
 

@@ -10,6 +10,7 @@ import {
   createPod,
   createReplicaSet,
   iso,
+  reported,
   seenPod,
   seenTarget,
 } from './builders.ts'
@@ -28,7 +29,9 @@ function create(apiVersion: string, kind: string, status: object, spec: object =
 
 function assess(object: KubeObject, related: readonly KubeObject[] = [], podHistories = new Map()) {
   const history = seenTarget([0, object])
-  return ruleOf(object).assess(object, context({ now: 60, history, objects: [object, ...related], podHistories }))
+  return reported(
+    ruleOf(object).assess(object, context({ now: 60, history, objects: [object, ...related], podHistories })),
+  )
 }
 
 const rejected = condition('Accepted', 'False', {

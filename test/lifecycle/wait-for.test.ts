@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { waitForRule } from '../../src/lifecycle/custom/wait-for.ts'
 import type { WaitFor } from '../../src/plan/target.ts'
-import { condition, context, iso, moment, seenTarget } from './builders.ts'
+import { condition, context, iso, moment, reported, seenTarget } from './builders.ts'
 
 function certificate(status: object = {}, metadata: object = {}): KubeObject {
   return {
@@ -13,7 +13,7 @@ function certificate(status: object = {}, metadata: object = {}): KubeObject {
 }
 
 function assess(waitFor: WaitFor, object: KubeObject) {
-  return waitForRule(waitFor).assess(object, context({ now: 60 }))
+  return reported(waitForRule(waitFor).assess(object, context({ now: 60 })))
 }
 
 const ready: WaitFor = { type: 'condition', condition: 'ready', status: 'true' }
@@ -173,7 +173,7 @@ describe('a wish that the status of before a change would meet', () => {
   })
   const said = { phase: 'Issued', conditions: [condition('Ready', 'True')] }
   const judge = (waitFor: WaitFor, object: KubeObject, now: number) =>
-    waitForRule(waitFor).assess(object, context({ now, history: seenTarget([0, object]) }))
+    reported(waitForRule(waitFor).assess(object, context({ now, history: seenTarget([0, object]) })))
 
   it.each([
     ['condition', ready],

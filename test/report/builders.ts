@@ -7,6 +7,8 @@ import type {
   TargetRecord,
 } from '../../src/gate/timeline.ts'
 import type { Target } from '../../src/plan/target.ts'
+import type { ProblemWith, ReasonCode } from '../../src/reasons/reasons.ts'
+import type { ProblemClass } from '../../src/reasons/spec.ts'
 
 /** When every timeline of these tests starts. */
 export const start = Date.UTC(2025, 0, 15, 12, 0, 0)
@@ -29,19 +31,29 @@ export function createMilestone(overrides: Partial<MilestoneRecord> = {}): Miles
   return { name: 'observed', state: 'done', message: '', ...overrides }
 }
 
-export function createProblem(overrides: Partial<ProblemRecord> = {}): ProblemRecord {
+export interface ProblemOverrides extends Partial<Omit<ProblemWith<ReasonCode>, 'detail'>> {
+  readonly class?: ProblemClass
+  readonly message?: string
+  readonly detail?: object
+  readonly chain?: readonly string[]
+  readonly evidence?: readonly Evidence[]
+}
+
+export function createProblem({ detail, ...overrides }: ProblemOverrides = {}): ProblemRecord {
+  const message = overrides.message ?? 'the registry has no image ghcr.io/acme/web:v2'
   return {
     reason: 'image-not-found',
     class: 'terminal',
+    detail: { text: message, ...detail },
     subject: 'pod/web-fc8bbfff5-8xkbh',
     container: 'app',
-    message: 'the registry has no image ghcr.io/acme/web:v2',
+    message,
     count: 2,
     firstSeenAt: at(3),
     proven: true,
     evidence: [],
     ...overrides,
-  }
+  } as ProblemRecord
 }
 
 export function createEvidence(overrides: Partial<Evidence> = {}): Evidence {

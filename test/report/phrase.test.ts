@@ -1,8 +1,8 @@
 import type { ProblemRecord } from '../../src/gate/timeline.ts'
 import { phraseOf, statement, statementBelow } from '../../src/report/phrase.ts'
-import { createProblem, createTargetRecord } from './builders.ts'
+import { createProblem, createTargetRecord, type ProblemOverrides } from './builders.ts'
 
-function phrase(reason: ProblemRecord['reason'], overrides: Partial<ProblemRecord> = {}): string {
+function phrase(reason: ProblemRecord['reason'], overrides: ProblemOverrides = {}): string {
   return phraseOf(
     createTargetRecord({ outcome: 'failed', reason, problems: [createProblem({ reason, ...overrides })] }),
   )
@@ -18,7 +18,7 @@ it.each([
   ['config-missing', { detail: { object: 'secret' } }, 'a Secret, ConfigMap or key is missing'],
   [
     'init-container-failed',
-    { container: 'migrate', detail: { exitCode: 4 } },
+    { container: 'migrate', isInit: true, detail: { exitCode: 4 } },
     'init container migrate failed (exit code 4)',
   ],
   ['readiness-failing', {}, 'container app fails its readiness probe'],
@@ -69,7 +69,7 @@ it.each([
   ],
   [
     'image-not-found',
-    { message: 'holds up the update until somebody deletes the pod', detail: { isOld: true } },
+    { message: 'holds up the update until somebody deletes the pod', oldRevision: 'blocks-update' },
     'an old pod holds up the update',
   ],
   ['image-mismatch', {}, 'another image runs than the one expected'],

@@ -1,6 +1,7 @@
 import type { KubeObject } from '../../cluster/objects.ts'
 import { groupOf } from '../../cluster/store.ts'
-import type { Assessment, Milestone, Problem } from '../assessment.ts'
+import type { Problem } from '../../reasons/reasons.ts'
+import type { Assessment, Milestone } from '../assessment.ts'
 import {
   conditionProblem,
   failingSince,
@@ -141,19 +142,19 @@ function observedMilestone({ metadata: { generation } }: KubeObject, observed: b
 function problemsOf(object: KubeObject, standing: Standing, context: RuleContext): readonly Problem[] {
   const [say] = standing.because
   if (say === undefined) return []
-  const message = standing.because.map(({ text }) => text).join(', ')
+  const detail = { text: standing.because.map(({ text }) => text).join(', ') }
   switch (standing.meaning) {
     case 'failed': {
       const since = failingSince(object, say.key, say.condition, context)
       const proof = proveReported(since, standsFor(standing), context.now)
-      return [{ ...ownProblem(object, since), class: 'strike', reason: 'reported-failed', message, ...proof }]
+      return [{ ...ownProblem(object, since), reason: 'reported-failed', detail, ...proof }]
     }
     case 'suspended':
-      return [{ ...ownProblem(object, context.history.firstSeenAt), reason: suspensionReason(say), message }]
+      return [{ ...ownProblem(object, context.history.firstSeenAt), reason: suspensionReason(say), detail }]
     default:
       return say.condition === undefined
-        ? [{ ...ownProblem(object, context.history.firstSeenAt), reason: 'condition-false', message }]
-        : [{ ...conditionProblem(object, say.condition, context), message }]
+        ? [{ ...ownProblem(object, context.history.firstSeenAt), reason: 'condition-false', detail }]
+        : [{ ...conditionProblem(object, say.condition, context), reason: 'condition-false', detail }]
   }
 }
 

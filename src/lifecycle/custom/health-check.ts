@@ -1,6 +1,7 @@
 import type { KubeObject } from '../../cluster/objects.ts'
 import type { HealthCheck } from '../../plan/health-checks.ts'
-import type { Assessment, Problem } from '../assessment.ts'
+import type { Problem } from '../../reasons/reasons.ts'
+import type { Assessment } from '../assessment.ts'
 import { proveReported } from '../platform/condition-problems.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
@@ -63,9 +64,8 @@ function failedProblem(object: KubeObject, context: RuleContext): Problem {
   const since = context.history.failures.get(failedWord) ?? context.now
   return {
     reason: 'reported-failed',
-    class: 'strike',
     subject: `${object.kind.toLowerCase()}/${object.metadata.name}`,
-    message: 'has failed by its health check',
+    detail: { text: 'has failed by its health check' },
     count: 1,
     firstSeenAt: since,
     ...proveReported(since, failedMs, context.now),

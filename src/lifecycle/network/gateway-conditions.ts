@@ -1,5 +1,5 @@
 import type { Condition, KubeObject } from '../../cluster/objects.ts'
-import type { Problem } from '../assessment.ts'
+import type { Problem } from '../../reasons/reasons.ts'
 import { conditionsIn, conditionWords, isPresent } from '../conditions.ts'
 import { conditionProblem, reportedProblem } from '../platform/condition-problems.ts'
 import type { RuleContext } from '../rule-context.ts'
@@ -66,8 +66,8 @@ export function againstProblem(
   const [first] = [...certain, ...against]
   if (first === undefined) return undefined
   const told = certain.length > 0 ? certain : against
-  const message = told.map(({ where, condition }) => `${where}${conditionWords(condition)}`).join(', ')
+  const detail = { text: told.map(({ where, condition }) => `${where}${conditionWords(condition)}`).join(', ') }
   return certain.length === 0
-    ? { ...conditionProblem(object, first.condition, context), message }
-    : { ...reportedProblem(object, keyOf(first), first.condition, context), message }
+    ? { ...conditionProblem(object, first.condition, context), detail }
+    : { ...reportedProblem(object, keyOf(first), first.condition, context), detail }
 }

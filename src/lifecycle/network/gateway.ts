@@ -1,6 +1,7 @@
 import type { KubeObject } from '../../cluster/objects.ts'
 import { milestonesOf } from '../../plan/milestones.ts'
-import type { Assessment, Problem } from '../assessment.ts'
+import { messageOf, type Problem } from '../../reasons/reasons.ts'
+import type { Assessment } from '../assessment.ts'
 import { fieldsOf } from '../custom/signal.ts'
 import { notReconciled } from '../platform/condition-problems.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
@@ -53,7 +54,7 @@ function assessGateway(gateway: KubeObject, context: RuleContext): Assessment {
   const ready = problem === undefined && isTrue('Accepted', 'Scheduled') && isTrue('Programmed', 'Ready')
   const addresses = fieldsOf(status.addresses).flatMap(({ value }) => value ?? [])
   const words = `accepted and programmed${addresses.length === 0 ? '' : `, address ${addresses.join(', ')}`}`
-  const waiting = problem?.message ?? 'waiting for its controller to accept and program it'
+  const waiting = problem === undefined ? 'waiting for its controller to accept and program it' : messageOf(problem)
   return conclude(gateway, context, {
     ready,
     readyMessage: words,
@@ -74,6 +75,6 @@ function assessGateway(gateway: KubeObject, context: RuleContext): Assessment {
 /** Nobody has spoken of the present generation; of a new Gateway, most often because nobody serves its class. */
 function unheard(gateway: KubeObject, context: RuleContext): Problem {
   const { gatewayClassName = '' } = (gateway.spec ?? {}) as { gatewayClassName?: string }
-  const message = `no controller has acted on it yet: GatewayClass ${gatewayClassName} has to exist, and its controller to run`
-  return { ...notReconciled(gateway, context), message }
+  const text = `no controller has acted on it yet: GatewayClass ${gatewayClassName} has to exist, and its controller to run`
+  return { ...notReconciled(gateway, context), detail: { text } }
 }

@@ -1,7 +1,8 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
 import type { Ingress, IngressBackend, KubeObject, Service } from '../../cluster/objects.ts'
 import { milestonesOf } from '../../plan/milestones.ts'
-import type { Assessment, Problem } from '../assessment.ts'
+import { messageOf, type Problem } from '../../reasons/reasons.ts'
+import type { Assessment } from '../assessment.ts'
 import { ownProblem } from '../platform/condition-problems.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
@@ -28,8 +29,8 @@ function assessIngress(ingress: Ingress, context: RuleContext): Assessment {
   const needsAddress = !seesServices && !isAddressed
   const own = ownProblem(ingress, context.history.firstSeenAt)
   const problems: readonly Problem[] = [
-    ...[...new Set(missing)].map((message) => ({ ...own, reason: 'backend-missing' as const, message })),
-    ...(needsAddress ? [{ ...own, reason: 'address-pending' as const, message: 'has no address yet' }] : []),
+    ...[...new Set(missing)].map((text) => ({ ...own, reason: 'backend-missing' as const, detail: { text } })),
+    ...(needsAddress ? [{ ...own, reason: 'address-pending' as const, detail: { text: 'has no address yet' } }] : []),
   ]
   return conclude(ingress, context, {
     ready: problems.length === 0,
@@ -43,7 +44,7 @@ function assessIngress(ingress: Ingress, context: RuleContext): Assessment {
         ? {
             name: 'backends',
             state: problems.length === 0 ? 'done' : 'open',
-            message: problems[0]?.message ?? 'backends exist',
+            message: problems[0] === undefined ? 'backends exist' : messageOf(problems[0]),
           }
         : { name: 'backends', state: 'skipped', message: 'Services cannot be seen' },
       isAddressed

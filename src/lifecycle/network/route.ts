@@ -1,6 +1,7 @@
 import type { Condition, KubeObject } from '../../cluster/objects.ts'
 import { milestonesOf } from '../../plan/milestones.ts'
-import type { Assessment, Awaited, Milestone, Problem } from '../assessment.ts'
+import { messageOf, type Problem } from '../../reasons/reasons.ts'
+import type { Assessment, Awaited, Milestone } from '../assessment.ts'
 import { type Fields, fieldsOf } from '../custom/signal.ts'
 import { notReconciled } from '../platform/condition-problems.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
@@ -75,7 +76,7 @@ function assessRoute(route: KubeObject, context: RuleContext): Assessment {
   ]
   const ready = problems.length === 0
   const words = said.length === 0 ? 'names no parent to accept it' : `accepted by ${listed(said)}`
-  const waiting = problems[0]?.message ?? ''
+  const waiting = problems[0] === undefined ? '' : messageOf(problems[0])
   const observed: Milestone =
     silent.length === 0
       ? { name: 'observed', state: 'done', message: 'observed' }
@@ -100,7 +101,9 @@ function assessRoute(route: KubeObject, context: RuleContext): Assessment {
 function unheard(route: KubeObject, silent: readonly { readonly name: string }[], context: RuleContext): Problem {
   return {
     ...notReconciled(route, context),
-    message: `no controller has said yet whether ${listed(silent)} accepts it: that must exist, and its controller run`,
+    detail: {
+      text: `no controller has said yet whether ${listed(silent)} accepts it: that must exist, and its controller run`,
+    },
   }
 }
 

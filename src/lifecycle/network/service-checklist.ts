@@ -1,9 +1,7 @@
 import leven from 'leven'
 import type { EndpointSlice, KubeObject, Pod, Service, ServicePort } from '../../cluster/objects.ts'
-import type { ReasonCode } from '../../reasons.ts'
-import type { Check, Problem } from '../assessment.ts'
+import { type Check, type Problem, problemSentence, type ReasonCode } from '../../reasons/reasons.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { problemSentence } from '../sentence.ts'
 import { condition, examinePod, isReplaced } from '../workloads/pod-state.ts'
 import { byImportance } from '../workloads/pods.ts'
 import { pods as podCount } from '../workloads/replicas.ts'
@@ -27,7 +25,7 @@ export interface ServiceNamespace {
 }
 
 /** Why a Service gets no traffic through: the first thing that is wrong, and all that was looked at on the way to it. */
-export interface MistakeWithReason {
+export interface Finding {
   readonly reason: ReasonCode
   readonly message: string
   readonly checks: readonly Check[]
@@ -41,14 +39,14 @@ export interface MistakeWithReason {
  * anything, are there pods, do they have the port, are they staying, scheduled, ready, and are there endpoints of them?
  * It ends at the first answer that explains the rest.
  */
-export function walkChecklist(service: Service, found: ServiceNamespace, context: RuleContext): MistakeWithReason {
+export function walkChecklist(service: Service, found: ServiceNamespace, context: RuleContext): Finding {
   const checks: Check[] = [
     service.metadata.deletionTimestamp === undefined
       ? passed('the Service exists')
       : failed('the Service is being deleted'),
   ]
   const endpoints = found.slices.flatMap((slice) => slice.endpoints ?? []).length
-  const end = (reason: ReasonCode, message: string, last: Check, cause?: Problem): MistakeWithReason => {
+  const end = (reason: ReasonCode, message: string, last: Check, cause?: Problem): Finding => {
     return { reason, message, checks: [...checks, last], ...(cause === undefined ? {} : { cause }) }
   }
   if (found.pods === undefined) {

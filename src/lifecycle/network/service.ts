@@ -1,7 +1,8 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
 import type { EndpointSlice, KubeObject, Pod, Service, ServicePort } from '../../cluster/objects.ts'
 import { milestonesOf } from '../../plan/milestones.ts'
-import type { Assessment, Awaited, Milestone, Problem } from '../assessment.ts'
+import { type Problem, problemOf } from '../../reasons/reasons.ts'
+import type { Assessment, Awaited, Milestone } from '../assessment.ts'
 import { conclude, createdMilestone, nameOf, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { earliest, examinePod, isReplaced, readiness } from '../workloads/pod-state.ts'
@@ -232,15 +233,14 @@ function explain(
 }
 
 function slow(service: Service, context: RuleContext, reason: Problem['reason'], message: string): Problem {
-  return {
+  return problemOf({
     reason,
-    class: 'slow',
     subject: `service/${service.metadata.name}`,
-    message,
+    detail: { text: message },
     count: 1,
     firstSeenAt: context.history.firstSeenAt,
     proven: false,
-  }
+  })
 }
 
 function isBehind(service: Service, other: KubeObject): boolean {

@@ -1,5 +1,5 @@
 import type { Condition, KubeObject } from '../../cluster/objects.ts'
-import type { Problem } from '../assessment.ts'
+import type { Problem } from '../../reasons/reasons.ts'
 import { conditionWords, isStale } from '../conditions.ts'
 import { type Proof, prove } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
@@ -8,22 +8,30 @@ import type { RuleContext } from '../rule-context.ts'
 export const reportedMs = 10_000
 
 /** Slow: a bare False, which many controllers set while they are still at work. */
-export function conditionProblem(object: KubeObject, found: Condition, context: RuleContext): Problem {
+export function conditionProblem(
+  object: KubeObject,
+  found: Condition,
+  context: RuleContext,
+): Problem<'condition-false'> {
   const firstSeenAt = Math.min(context.time(found.lastTransitionTime) ?? context.history.firstSeenAt, context.now)
-  return { ...ownProblem(object, firstSeenAt), reason: 'condition-false', message: conditionWords(found) }
+  return { ...ownProblem(object, firstSeenAt), reason: 'condition-false', detail: { text: conditionWords(found) } }
 }
 
 /**
  * Strike: an object's own word of failure about its present generation, when it has stood for ten seconds.
  * @param key under which the rule's `failures` contain it
  */
-export function reportedProblem(object: KubeObject, key: string, found: Condition, context: RuleContext): Problem {
+export function reportedProblem(
+  object: KubeObject,
+  key: string,
+  found: Condition,
+  context: RuleContext,
+): Problem<'reported-failed'> {
   const since = failingSince(object, key, found, context)
   return {
     ...ownProblem(object, since),
-    class: 'strike',
     reason: 'reported-failed',
-    message: conditionWords(found),
+    detail: { text: conditionWords(found) },
     ...proveReported(since, reportedMs, context.now),
   }
 }
@@ -57,16 +65,16 @@ export function failingSince(
 }
 
 /** Slow: no controller has written a status yet. */
-export function notReconciled(object: KubeObject, context: RuleContext): Problem {
+export function notReconciled(object: KubeObject, context: RuleContext): Problem<'not-reconciled'> {
   return {
     ...ownProblem(object, context.history.firstSeenAt),
     reason: 'not-reconciled',
-    message: 'has no status yet: no controller has acted on it',
+    detail: { text: 'has no status yet: no controller has acted on it' },
   }
 }
 
 /** What the slow problems of an object about itself have in common. */
 export function ownProblem({ kind, metadata }: KubeObject, firstSeenAt: number) {
   const subject = `${kind.toLowerCase()}/${metadata.name}`
-  return { class: 'slow', subject, count: 1, firstSeenAt, proven: false } as const
+  return { subject, count: 1, firstSeenAt, proven: false } as const
 }

@@ -1,5 +1,6 @@
 import type { Condition, KubeObject } from '../../cluster/objects.ts'
 import { milestonesOf } from '../../plan/milestones.ts'
+import { messageOf } from '../../reasons/reasons.ts'
 import type { Assessment, Awaited } from '../assessment.ts'
 import { isStale, presentConditions } from '../conditions.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
@@ -70,7 +71,7 @@ function assessConditions(
       : wrong !== undefined
         ? conditionProblem(object, wrong, context)
         : notReconciled(object, context)
-  const waiting = problem.reason === 'not-reconciled' ? 'waiting for its controller' : problem.message
+  const waiting = problem.reason === 'not-reconciled' ? 'waiting for its controller' : messageOf(problem)
   return conclude(object, context, {
     ready,
     readyMessage: words,

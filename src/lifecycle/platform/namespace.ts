@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../cluster/objects.ts'
 import { milestonesOf } from '../../plan/milestones.ts'
-import type { Problem } from '../assessment.ts'
+import type { Problem } from '../../reasons/reasons.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 
@@ -31,9 +31,8 @@ export const namespaceRule: Rule = {
 function terminating({ metadata }: KubeObject, context: RuleContext): Problem {
   return {
     reason: 'terminating',
-    class: 'slow',
     subject: `namespace/${metadata.name}`,
-    message: 'is terminating',
+    detail: { text: 'is terminating' },
     count: 1,
     firstSeenAt: context.history.firstSeenAt,
     proven: false,

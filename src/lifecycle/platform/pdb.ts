@@ -1,4 +1,5 @@
 import { milestonesOf } from '../../plan/milestones.ts'
+import { messageOf } from '../../reasons/reasons.ts'
 import { conditionsIn } from '../conditions.ts'
 import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from '../rule.ts'
 import { conditionProblem } from './condition-problems.ts'
@@ -23,7 +24,11 @@ export const disruptionBudgetRule: Rule = {
       milestones: [
         createdMilestone,
         observedMilestone(object),
-        { name: 'ready', state: ready ? 'done' : 'open', message: problems[0]?.message ?? '' },
+        {
+          name: 'ready',
+          state: ready ? 'done' : 'open',
+          message: problems[0] === undefined ? '' : messageOf(problems[0]),
+        },
       ],
       problems,
       notes: [],

@@ -1,7 +1,8 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
 import type { EventObject, KubeObject, PersistentVolumeClaim, Pod } from '../../cluster/objects.ts'
 import { milestonesOf } from '../../plan/milestones.ts'
-import type { Assessment, Problem } from '../assessment.ts'
+import type { Problem } from '../../reasons/reasons.ts'
+import type { Assessment } from '../assessment.ts'
 import { conditionWords, presentConditions } from '../conditions.ts'
 import { conclude, createdMilestone, nameOf, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
@@ -92,8 +93,10 @@ export function unboundClaim(pod: Pod, context: RuleContext): Problem | undefine
 }
 
 /** Whether an event may explain a problem of a pod although it is not about the pod: one of its claims is not bound. */
-export function mayExplain({ involvedObject }: EventObject, { reason, message }: Problem): boolean {
-  return involvedObject?.kind === 'PersistentVolumeClaim' && reason === 'unschedulable' && waitsForClaims.test(message)
+export function mayExplain({ involvedObject }: EventObject, { reason, detail }: Problem): boolean {
+  return (
+    involvedObject?.kind === 'PersistentVolumeClaim' && reason === 'unschedulable' && waitsForClaims.test(detail.text)
+  )
 }
 
 /** The words of the scheduler about a pod that waits for its claims (pkg/scheduler/framework/plugins/volumebinding). */
@@ -111,22 +114,20 @@ function problemOf(claim: PersistentVolumeClaim, phase: string, context: RuleCon
   const pending = pendingProblem(name, said, context.history.firstSeenAt)
   if (phase === 'Lost') {
     const since = context.history.failures.get(lost) ?? context.now
-    const message = 'has lost its volume'
     const proof = proveReported(since, lostMs, context.now)
-    return { ...pending, reason: 'claim-lost', class: 'terminal', message, firstSeenAt: since, ...proof }
+    return { ...pending, reason: 'claim-lost', detail: { text: 'has lost its volume' }, firstSeenAt: since, ...proof }
   }
   const volume = claim.spec?.volumeName ?? ''
   return volume === '' || said !== undefined
     ? pending
-    : { ...pending, message: `is not bound to volume ${volume}, which it names` }
+    : { ...pending, detail: { text: `is not bound to volume ${volume}, which it names` } }
 }
 
 function pendingProblem(name: string, why: string | undefined, firstSeenAt: number): Problem {
   return {
     reason: 'claim-pending',
-    class: 'slow',
     subject: `persistentvolumeclaim/${name}`,
-    message: `is not bound${why === undefined ? '' : `: ${why}`}`,
+    detail: { text: `is not bound${why === undefined ? '' : `: ${why}`}` },
     count: 1,
     firstSeenAt,
     proven: false,

@@ -1,5 +1,5 @@
 import type { ContainerStateTerminated, EventObject, Pod, Probe } from '../../cluster/objects.ts'
-import type { Problem, ProblemClass } from '../assessment.ts'
+import { type Problem, type ProblemWith, problemOf, type ReasonCode } from '../../reasons/reasons.ts'
 import { missingObject } from '../missing.ts'
 import { isSinceStart, type Proof, prove } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
@@ -28,7 +28,7 @@ const kubeletRetryMs = 20_000
 const oldPodMs = 60_000
 
 /** What is wrong with one container or pod, and when that judgement may change by time alone. */
-export interface MistakeWithReason {
+export interface Finding {
   readonly problem?: Problem
   readonly recheckAt?: number
 }
@@ -43,7 +43,7 @@ export function examineContainer(
   at: PodContainer,
   history: ContainerHistory | undefined,
   context: RuleContext,
-): MistakeWithReason {
+): Finding {
   if (history === undefined || at.isDismissed) return {}
   if (at.status?.state?.running) return examineRunning(pod, at, history, context)
   const waiting = at.status?.state?.waiting
@@ -73,7 +73,7 @@ function unusableImage(
   waiting: string,
   history: ContainerHistory,
   context: RuleContext,
-): MistakeWithReason {
+): Finding {
   const image = at.container.image ?? ''
   const isInvalid = waiting === 'InvalidImageName'
   const since = history.waiting?.since ?? context.now
@@ -82,13 +82,14 @@ function unusableImage(
   const proof = prove({ seen: 1, needed: 1, since, atLeastMs, isCurrent: true }, context.now)
   return finding(proof, pod, at, {
     reason: isInvalid ? 'image-name-invalid' : 'image-never-pull',
-    class: 'terminal',
     count: 1,
     firstSeenAt: since,
-    message: isInvalid
-      ? `"${image}" is not a valid image name`
-      : `image "${image}" is not on the node, and imagePullPolicy Never forbids pulling it`,
-    detail: { image },
+    detail: {
+      text: isInvalid
+        ? `"${image}" is not a valid image name`
+        : `image "${image}" is not on the node, and imagePullPolicy Never forbids pulling it`,
+      image,
+    },
   })
 }
 
@@ -103,7 +104,7 @@ function examineConfig(
   message: string,
   history: ContainerHistory,
   context: RuleContext,
-): MistakeWithReason {
+): Finding {
   const since = refusedSince(pod, at, message, context) ?? history.waiting?.since ?? context.now
   const missing = waiting === 'CreateContainerConfigError' ? missingObject(message) : undefined
   // The kubelet tries again every 10 to 15 s: a refusal that still stands has been repeated.
@@ -114,11 +115,9 @@ function examineConfig(
       waiting === 'CreateContainerError' || /runAsNonRoot/i.test(message)
         ? 'container-create-failed'
         : 'config-missing',
-    class: 'strike',
     count: 1,
     firstSeenAt: since,
-    message: `cannot be created: ${message === '' ? waiting : runtimeWords(message)}`,
-    ...(missing === undefined ? {} : { detail: missing }),
+    detail: { text: `cannot be created: ${message === '' ? waiting : runtimeWords(message)}`, ...missing },
   })
 }
 
@@ -148,19 +147,17 @@ function refusedPull(
   reason: PullReason,
   refusals: Refusals,
   context: RuleContext,
-): MistakeWithReason {
+): Finding {
   const image = refusedImage(pod, at, refusals.message)
   const seen = Math.max(refusals.attempts, refusals.events)
-  const { class: kind, needed } = pullProofs[reason] ?? { class: 'slow', needed: Infinity }
+  const needed = refusalsNeeded[reason] ?? Infinity
   const isCurrent = isSinceStart(refusals.lastAt, context)
   const proof = prove({ seen, needed, since: refusals.firstAt, atLeastMs: 0, isCurrent }, context.now)
   return finding(proof, pod, at, {
     reason,
-    class: kind,
     count: seen,
     firstSeenAt: refusals.firstAt,
-    message: pullMessage(image, refusals.message, seen),
-    detail: { image },
+    detail: { text: pullMessage(image, refusals.message, seen), image },
   })
 }
 
@@ -177,11 +174,11 @@ function refusedImage({ spec }: Pod, { container: { image = '', volumeMounts = [
   return references.find((reference) => message.includes(`"${reference}`)) ?? image
 }
 
-/** The refusals that prove something, and how many it takes. */
-const pullProofs: Readonly<Partial<Record<PullReason, { class: ProblemClass; needed: number }>>> = {
-  'image-not-found': { class: 'terminal', needed: 2 },
-  'image-platform-missing': { class: 'terminal', needed: 2 },
-  'image-unauthorized': { class: 'strike', needed: 3 },
+/** How many refusals prove a reason; the other reasons are never proven. */
+const refusalsNeeded: Readonly<Partial<Record<PullReason, number>>> = {
+  'image-not-found': 2,
+  'image-platform-missing': 2,
+  'image-unauthorized': 3,
 }
 
 function pullMessage(image: string, words: string, count: number): string {
@@ -216,7 +213,7 @@ function lastRefusal(history: ContainerHistory): readonly [PullReason, Refusals]
  * Strike: a container that died and is not running, proven by its third death. While another target progresses it may be
  * waiting for that one, and so may the instance have that started before that one was ready: only the next shows it.
  */
-function examineDeath(pod: Pod, at: PodContainer, history: ContainerHistory, context: RuleContext): MistakeWithReason {
+function examineDeath(pod: Pod, at: PodContainer, history: ContainerHistory, context: RuleContext): Finding {
   const death = at.status === undefined ? undefined : presentDeath(at.status, at.runsOnce)
   if (death === undefined || history.deaths === 0) return {}
   const firstDeathAt = history.firstDeathAt ?? context.now
@@ -246,11 +243,10 @@ function deathProblem(
   const { reason, message } = explainDeath(at, death, events)
   return {
     reason,
-    class: 'strike',
-    message: `${message}${history.deaths > 1 ? `, ${history.deaths} times now` : ''}`,
     count: history.deaths,
     firstSeenAt: history.firstDeathAt ?? context.now,
     detail: {
+      text: `${message}${history.deaths > 1 ? `, ${history.deaths} times now` : ''}`,
       ...(at.container.image === undefined ? {} : { image: at.container.image }),
       ...(death.exitCode === undefined ? {} : { exitCode: death.exitCode }),
       ...(death.signal === undefined ? {} : { signal: death.signal }),
@@ -263,12 +259,7 @@ function deathProblem(
  * death is told, but proves nothing: this instance may live. Slow as well: one whose readiness comes and goes, until it has
  * stayed ready for as long as its workload asks for.
  */
-function examineRunning(
-  pod: Pod,
-  at: PodContainer,
-  history: ContainerHistory,
-  context: RuleContext,
-): MistakeWithReason {
+function examineRunning(pod: Pod, at: PodContainer, history: ContainerHistory, context: RuleContext): Finding {
   const { status, container } = at
   if (status === undefined || at.isInit) return {}
   const lost = history.running?.readinessLost
@@ -292,8 +283,7 @@ function examineRunning(
     .findLast((e) => e.reason === 'Unhealthy' && e.message?.startsWith(probe) && concernsContainer(e, container.name))
   return finding(unproven, pod, at, {
     reason: isStarting ? 'startup-failing' : 'readiness-failing',
-    class: 'slow',
-    message: probeMessage(probe, failure?.message, lost?.count ?? 0),
+    detail: { text: probeMessage(probe, failure?.message, lost?.count ?? 0), isRunning: true },
     count: lost?.count ?? 1,
     firstSeenAt: lost?.firstAt ?? due ?? context.now,
   })
@@ -343,19 +333,12 @@ export function probeSeconds(probe: Probe | undefined): number {
 }
 
 /** A problem as far as its rule finds it; what is proven and whose it is comes to it. */
-type Found = Omit<Problem, 'subject' | 'container' | 'proven'>
+type Found = Omit<ProblemWith<ReasonCode>, 'subject' | 'container' | 'proven'>
 
 const unproven: Proof = { proven: false }
 
-function finding(
-  { proven, recheckAt }: Proof,
-  pod: Pod,
-  { container, isInit }: PodContainer,
-  found: Found,
-): MistakeWithReason {
-  const problem = { ...found, proven, subject: `pod/${pod.metadata.name}`, container: container.name }
-  return {
-    problem: isInit ? { ...problem, detail: { ...problem.detail, isInit } } : problem,
-    ...(recheckAt === undefined ? {} : { recheckAt }),
-  }
+function finding({ proven, recheckAt }: Proof, pod: Pod, { container, isInit }: PodContainer, found: Found): Finding {
+  const subject = `pod/${pod.metadata.name}`
+  const own = { ...found, proven, subject, container: container.name, ...(isInit ? { isInit } : {}) }
+  return { problem: problemOf(own), recheckAt }
 }

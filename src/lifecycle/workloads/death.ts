@@ -1,5 +1,5 @@
 import type { Container, ContainerStateTerminated, EventObject } from '../../cluster/objects.ts'
-import type { ReasonCode } from '../../reasons.ts'
+import type { ReasonCode } from '../../reasons/reasons.ts'
 import { containerOfEvent, type PodContainer } from './history.ts'
 
 /** Why a container died, in a reason code and for people. */

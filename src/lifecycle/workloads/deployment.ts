@@ -1,11 +1,11 @@
 import type { Deployment, DeploymentStatus, KubeObject, Pod, ReplicaSet } from '../../cluster/objects.ts'
 import { milestonesOf } from '../../plan/milestones.ts'
-import type { Assessment, Milestone, Problem } from '../assessment.ts'
+import { classOf, type Problem, problemSentence } from '../../reasons/reasons.ts'
+import type { Assessment, Milestone } from '../assessment.ts'
 import { podRequest, selectedRequest } from '../network/selector.ts'
 import { proveReported } from '../platform/condition-problems.ts'
 import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { problemSentence } from '../sentence.ts'
 import { condition, earliest } from './pod-state.ts'
 import {
   byImportance,
@@ -220,9 +220,10 @@ function progressDeadline(
   const why = cause === undefined ? (progressing.message ?? 'the deadline has passed') : problemSentence(cause)
   return {
     reason: 'progress-deadline-exceeded',
-    class: 'terminal',
     subject: `deployment/${deployment.metadata.name}`,
-    message: `made no progress within its progressDeadlineSeconds of ${deployment.spec?.progressDeadlineSeconds ?? 600} s: ${why}`,
+    detail: {
+      text: `made no progress within its progressDeadlineSeconds of ${deployment.spec?.progressDeadlineSeconds ?? 600} s: ${why}`,
+    },
     count: 1,
     firstSeenAt: context.time(progressing.lastTransitionTime) ?? context.now,
     ...proveReported(context.history.countersMovedAt, stood ? standingDeadlineMs : 0, context.now),
@@ -235,7 +236,7 @@ function failureOf(problems: readonly Problem[]): Problem | undefined {
     (problem) => problem.proven && problem.container === undefined && !problem.subject.startsWith('pod/'),
   )
   if (proven?.reason !== 'progress-deadline-exceeded') return proven
-  return problems.find((problem) => problem.class !== 'slow' && problem.subject.startsWith('pod/')) ?? proven
+  return problems.find((problem) => classOf(problem) !== 'slow' && problem.subject.startsWith('pod/')) ?? proven
 }
 
 /** Slow: nothing is rolled out while it is paused. A scale is, unless it has pods of several revisions. */
@@ -244,9 +245,8 @@ function pausedProblem(deployment: Deployment, context: RuleContext): readonly P
   return [
     {
       reason: 'paused',
-      class: 'slow',
       subject: `deployment/${deployment.metadata.name}`,
-      message: 'is paused, so its change is not rolled out',
+      detail: { text: 'is paused, so its change is not rolled out' },
       count: 1,
       firstSeenAt: context.history.firstSeenAt,
       proven: false,

@@ -1,8 +1,8 @@
 import { lastOccurrence } from '../../cluster/event-order.ts'
 import type { Condition, EventObject, Job, Pod } from '../../cluster/objects.ts'
 import { milestonesOf } from '../../plan/milestones.ts'
-import type { ReasonCode } from '../../reasons.ts'
-import type { Assessment, Milestone, Problem } from '../assessment.ts'
+import { type Problem, problemOf, type ReasonCode } from '../../reasons/reasons.ts'
+import type { Assessment, Milestone } from '../assessment.ts'
 import { podRequest } from '../network/selector.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
@@ -149,8 +149,8 @@ function progressWords({ status = {}, spec = {} }: Job): string {
 
 function softened(problem: Problem): Problem {
   // A start that the runtime refuses ends with an exit code too, whatever it is called.
-  const isDeath = deaths.has(problem.reason) || problem.detail?.exitCode !== undefined
-  return isDeath ? { ...problem, class: 'slow', proven: false } : problem
+  const isDeath = deaths.has(problem.reason) || problem.detail.exitCode !== undefined
+  return isDeath ? { ...problem, neverFails: true, proven: false } : problem
 }
 
 /**
@@ -168,18 +168,20 @@ function failedProblem(job: Job, owned: readonly Pod[], context: RuleContext): P
     failedIndexes ? `: ${failedIndexes}` : '',
     failed.reason ? ` (${failed.reason})` : '',
   ].join('')
-  return {
+  return problemOf({
     reason: isDeadline ? 'job-deadline-exceeded' : 'job-failed',
-    class: 'terminal',
     subject: death === undefined ? `job/${job.metadata.name}` : `pod/${death.pod}`,
-    ...(death === undefined ? {} : { container: death.container, detail: { exitCode: death.exitCode } }),
-    message: isDeadline
-      ? deadlineWords(job)
-      : `${death === undefined ? '' : `${exited(death)}; `}the Job failed${words}`,
+    container: death?.container,
+    detail: {
+      text: isDeadline
+        ? deadlineWords(job)
+        : `${death === undefined ? '' : `${exited(death)}; `}the Job failed${words}`,
+      exitCode: death?.exitCode,
+    },
     count: Math.max(1, job.status?.failed ?? 1),
     firstSeenAt: context.time(failed.lastTransitionTime) ?? context.now,
     proven: true,
-  }
+  })
 }
 
 function deadlineWords({ spec = {} }: Job): string {
@@ -209,9 +211,8 @@ function suspendedProblem(job: Job, context: RuleContext): readonly Problem[] {
   return [
     {
       reason: 'suspended',
-      class: 'slow',
       subject: `job/${job.metadata.name}`,
-      message: 'is suspended, so it does not run',
+      detail: { text: 'is suspended, so it does not run' },
       count: 1,
       firstSeenAt: context.history.firstSeenAt,
       proven: false,

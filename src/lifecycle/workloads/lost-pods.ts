@@ -1,5 +1,5 @@
 import type { Pod } from '../../cluster/objects.ts'
-import type { Problem } from '../assessment.ts'
+import { type Problem, problemOf, type ReasonCode } from '../../reasons/reasons.ts'
 import { isSinceStart } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { explainDeath } from './death.ts'
@@ -9,7 +9,12 @@ import { containersOf } from './history.ts'
 interface Loss {
   readonly pod: Pod
   readonly at: number
-  readonly problem: Omit<Problem, 'class' | 'proven' | 'count' | 'firstSeenAt' | 'subject' | 'message'>
+  readonly problem: {
+    readonly reason: ReasonCode
+    readonly container?: string
+    readonly isInit?: boolean
+    readonly exitCode?: number
+  }
   /** What happened to the pod, without and with a number: the cluster's own words are its end. */
   readonly message: (count: number) => string
 }
@@ -29,17 +34,17 @@ export function lostPodProblems(lost: readonly Pod[], context: RuleContext): rea
   return [...groups.values()].flatMap((same) => {
     const [first, last] = [same[0], same.at(-1)]
     if (first === undefined || last === undefined) return []
+    const { exitCode, ...own } = last.problem
     return [
-      {
-        ...last.problem,
-        class: 'slow',
+      problemOf({
+        ...own,
+        isReplaced: true,
         subject: `pod/${last.pod.metadata.name}`,
-        message: last.message(same.length),
+        detail: { text: last.message(same.length), exitCode },
         count: same.length,
         firstSeenAt: first.at,
         proven: false,
-        detail: { ...last.problem.detail, isReplaced: true },
-      } satisfies Problem,
+      }),
     ]
   })
 }
@@ -72,7 +77,8 @@ function describeLoss(pod: Pod, context: RuleContext): Loss {
       problem: {
         reason: code,
         container: dead.container.name,
-        detail: { ...(exitCode === undefined ? {} : { exitCode }), ...(dead.isInit ? { isInit: true } : {}) },
+        exitCode,
+        ...(dead.isInit ? { isInit: true } : {}),
       },
       message: (count) => `${how}${count > 1 ? `, ${count} times now` : ''}`,
     }

@@ -1,12 +1,11 @@
 import { lastOccurrence } from '../../cluster/event-order.ts'
 import type { Condition, EventObject, Pod } from '../../cluster/objects.ts'
-import type { Problem } from '../assessment.ts'
+import { type Problem, problemOf, problemSentence } from '../../reasons/reasons.ts'
 import { type MissingObject, missingObject } from '../missing.ts'
 import { unboundClaim, waitsForClaims } from '../platform/pvc.ts'
 import { isSinceStart, prove } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { problemSentence } from '../sentence.ts'
-import { examineContainer, type MistakeWithReason, missingObjectMs, probesDueAt } from './container.ts'
+import { examineContainer, type Finding, missingObjectMs, probesDueAt } from './container.ts'
 import { type ContainerHistory, containerOfEvent, containersOf, eventCount, type PodContainer } from './history.ts'
 import { schedulerWords } from './scheduling.ts'
 
@@ -170,7 +169,7 @@ function autoscalerPatience(pod: Pod, context: RuleContext): string | undefined 
 }
 
 /** What is wrong with the pod as a whole: before its containers exist, only its conditions and events tell. */
-function examineSetup(pod: Pod, context: RuleContext): readonly MistakeWithReason[] {
+function examineSetup(pod: Pod, context: RuleContext): readonly Finding[] {
   const subject = `pod/${pod.metadata.name}`
   const scheduling = condition(pod, 'PodScheduled')
   if (scheduling?.reason === 'SchedulingGated') return [{ problem: schedulingGateProblem(pod, scheduling, context) }]
@@ -179,13 +178,12 @@ function examineSetup(pod: Pod, context: RuleContext): readonly MistakeWithReaso
     const cause = waitsForClaims.test(words) ? unboundClaim(pod, context) : undefined
     const problem: Problem = {
       reason: 'unschedulable',
-      class: 'slow',
       subject,
-      message: `cannot be scheduled: ${words}${cause === undefined ? '' : `: ${problemSentence(cause)}`}`,
+      detail: { text: `cannot be scheduled: ${words}${cause === undefined ? '' : `: ${problemSentence(cause)}`}` },
       count: 1,
       firstSeenAt: context.time(scheduling.lastTransitionTime) ?? context.now,
       proven: false,
-      ...(cause === undefined ? {} : { cause }),
+      cause,
     }
     return [{ problem }]
   }
@@ -206,13 +204,14 @@ function schedulingGateProblem({ metadata, spec }: Pod, scheduled: Condition, co
   const [which, verb] = gates.length === 1 ? ['scheduling gate', 'is'] : ['scheduling gates', 'are']
   return {
     reason: 'unschedulable',
-    class: 'slow',
     subject: `pod/${metadata.name}`,
-    message: `cannot be scheduled before its ${which} ${gates.join(', ')} ${verb} removed`,
+    detail: {
+      text: `cannot be scheduled before its ${which} ${gates.join(', ')} ${verb} removed`,
+      schedulingGates: gates,
+    },
     count: 1,
     firstSeenAt: context.time(scheduled.lastTransitionTime) ?? context.now,
     proven: false,
-    detail: { schedulingGates: gates },
   }
 }
 
@@ -229,9 +228,10 @@ function gateProblems(pod: Pod, context: RuleContext): Problem[] {
   return [
     {
       reason: 'readiness-gate-pending',
-      class: 'slow',
       subject: `pod/${pod.metadata.name}`,
-      message: `runs, but nobody has opened its readiness ${closed.length === 1 ? 'gate' : 'gates'} ${closed.join(', ')} yet`,
+      detail: {
+        text: `runs, but nobody has opened its readiness ${closed.length === 1 ? 'gate' : 'gates'} ${closed.join(', ')} yet`,
+      },
       count: 1,
       firstSeenAt: context.time(condition(pod, 'ContainersReady')?.lastTransitionTime) ?? context.now,
       proven: false,
@@ -254,7 +254,7 @@ const sandboxFailures: readonly (string | undefined)[] = ['FailedCreatePodSandBo
  * refusal, or since the gate began, whichever is later; and the kubelet, which looks ever more rarely (every 2 minutes at
  * the end), must have looked again since then. Slow: other volumes and the network sandbox, which are tried for ever.
  */
-function setupProblem(pod: Pod, event: EventObject, context: RuleContext): MistakeWithReason {
+function setupProblem(pod: Pod, event: EventObject, context: RuleContext): Finding {
   const first = context.time(event.firstTimestamp ?? event.eventTime) ?? context.now
   const last = context.time(lastOccurrence(event)) ?? first
   const message = event.message ?? ''
@@ -270,16 +270,17 @@ function setupProblem(pod: Pod, event: EventObject, context: RuleContext): Mista
     },
     context.now,
   )
-  const problem: Problem = {
+  const problem = problemOf({
     reason: isSandbox ? 'sandbox-failed' : missing === undefined ? 'volume-not-mounted' : 'config-missing',
-    class: missing === undefined ? 'slow' : 'strike',
     subject: `pod/${pod.metadata.name}`,
-    message: isSandbox ? `no network sandbox: ${runtimeError(message)}` : mountWords(message, missing),
+    detail: {
+      text: isSandbox ? `no network sandbox: ${runtimeError(message)}` : mountWords(message, missing),
+      ...missing,
+    },
     count: eventCount(event),
     firstSeenAt: first,
     proven,
-    ...(missing === undefined ? {} : { detail: missing }),
-  }
+  })
   return { problem, ...(recheckAt === undefined ? {} : { recheckAt }) }
 }
 

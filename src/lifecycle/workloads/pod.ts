@@ -1,6 +1,7 @@
 import type { Pod } from '../../cluster/objects.ts'
 import { milestonesOf } from '../../plan/milestones.ts'
-import type { Assessment, Milestone, Problem } from '../assessment.ts'
+import { type Problem, problemOf } from '../../reasons/reasons.ts'
+import type { Assessment, Milestone } from '../assessment.ts'
 import { isStale } from '../conditions.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
@@ -120,20 +121,21 @@ function failedPhase(pod: Pod, context: RuleContext): Problem {
   )
   const exit = dead?.status?.state?.terminated
   const words = [reason, message].filter((word) => word !== undefined && word !== '').join(': ')
-  return {
+  return problemOf({
     reason: reason === 'Evicted' ? 'evicted' : 'pod-failed',
-    class: 'terminal',
     subject: `pod/${pod.metadata.name}`,
     ...(dead === undefined ? {} : { container: dead.container.name }),
-    message:
-      exit === undefined
-        ? `failed${words === '' ? '' : `: ${words}`}`
-        : exit.reason === 'OOMKilled'
-          ? 'was killed for using too much memory, and nothing restarts it'
-          : `${exited(exit)}, and nothing restarts it`,
+    detail: {
+      text:
+        exit === undefined
+          ? `failed${words === '' ? '' : `: ${words}`}`
+          : exit.reason === 'OOMKilled'
+            ? 'was killed for using too much memory, and nothing restarts it'
+            : `${exited(exit)}, and nothing restarts it`,
+      exitCode: exit?.exitCode,
+    },
     count: 1,
     firstSeenAt: context.now,
     proven: true,
-    ...(exit?.exitCode === undefined ? {} : { detail: { exitCode: exit.exitCode } }),
-  }
+  })
 }

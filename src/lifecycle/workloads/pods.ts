@@ -1,5 +1,6 @@
 import type { Pod } from '../../cluster/objects.ts'
-import type { Problem, ProblemClass } from '../assessment.ts'
+import { classOf, type Problem } from '../../reasons/reasons.ts'
+import type { ProblemClass } from '../../reasons/spec.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { lostPodNotes, lostPodProblems } from './lost-pods.ts'
 import { earliest, examinePod, isReplaced, type PodState } from './pod-state.ts'
@@ -45,7 +46,7 @@ export function examinePods(all: readonly Pod[], context: RuleContext, lost: rea
 
 /** The notes on lost pods; while the workload is not ready, its problems say the same of those lost since the gate began. */
 export function notesOf(state: PodsState | undefined, isReady: boolean): readonly string[] {
-  const isProblem = state?.problems.some(({ detail }) => detail?.isReplaced) ?? false
+  const isProblem = state?.problems.some(({ isReplaced }) => isReplaced) ?? false
   return isProblem && !isReady ? [] : (state?.notes ?? [])
 }
 
@@ -84,10 +85,10 @@ const classes: readonly ProblemClass[] = ['terminal', 'strike', 'slow']
 /** DESIGN §4: terminal before strike before slow, then the deepest in the chain pod → container, then that of most pods. */
 export function byImportance(a: Problem, b: Problem): number {
   return (
-    classes.indexOf(a.class) - classes.indexOf(b.class) ||
+    classes.indexOf(classOf(a)) - classes.indexOf(classOf(b)) ||
     Number(b.proven) - Number(a.proven) ||
     // What is wrong with the pods that exist says more.
-    Number(a.detail?.isReplaced ?? false) - Number(b.detail?.isReplaced ?? false) ||
+    Number(a.isReplaced ?? false) - Number(b.isReplaced ?? false) ||
     depth(b) - depth(a) ||
     (b.pods ?? 1) - (a.pods ?? 1) ||
     a.firstSeenAt - b.firstSeenAt

@@ -1,7 +1,6 @@
 import { lastOccurrence } from '../../cluster/event-order.ts'
 import type { Condition, Deployment, EventObject, KubeObject, ReplicaSet } from '../../cluster/objects.ts'
-import type { ReasonCode } from '../../reasons.ts'
-import type { Problem } from '../assessment.ts'
+import { type Problem, problemOf, type ReasonCode } from '../../reasons/reasons.ts'
 import { isSinceStart, prove } from '../proof.ts'
 import { isObserved } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
@@ -71,7 +70,7 @@ export function rolloutCreationProblem(
   if (own === undefined || (current === undefined && !isObserved(deployment))) return []
   const older = owned.find((set) => set !== current && replicaFailure(set) !== undefined)
   if (older !== undefined)
-    return creationProblem(older, context).map((problem) => ({ ...problem, class: 'slow', proven: false }))
+    return creationProblem(older, context).map((problem) => ({ ...problem, neverFails: true, proven: false }))
   const attempts = current === undefined ? [] : attemptsOf(current, creations, context)
   return [refusedProblem(deployment, 'pods', own, attempts, context)]
 }
@@ -126,20 +125,23 @@ function refusedProblem(
     1,
     refusals.reduce((sum, event) => sum + eventCount(event), 0),
   )
-  const isDenied = reason === 'admission-denied' || /\bis invalid: /.test(message)
+  const isInvalid = reason === 'replica-failure' && /\bis invalid: /.test(message)
+  const isDenied = reason === 'admission-denied' || isInvalid
   const firstAt = refusals[0]?.firstTimestamp ?? report.lastTransitionTime
   const since = reasonOf(report.message ?? '') === reason ? reportedAt : context.time(firstAt)
   const lastAt = Math.max(since ?? 0, ...refusals.map((event) => context.time(lastOccurrence(event)) ?? 0))
   const observed = { seen: isDenied ? count : 0, needed: 2, since: since ?? 0, atLeastMs: 0 }
-  return {
+  return problemOf({
     reason,
-    class: isDenied ? 'terminal' : 'slow',
     subject: `${kind.toLowerCase()}/${metadata.name}`,
-    message: `cannot ${report.reason === 'FailedDelete' ? 'delete' : 'create'} ${what}: ${withoutPreamble(message)}`,
+    detail: {
+      text: `cannot ${report.reason === 'FailedDelete' ? 'delete' : 'create'} ${what}: ${withoutPreamble(message)}`,
+      isInvalid,
+    },
     count,
     firstSeenAt: since ?? context.now,
     proven: prove({ ...observed, isCurrent: isSinceStart(lastAt, context) }, context.now).proven,
-  }
+  })
 }
 
 function reasonOf(message: string): ReasonCode {

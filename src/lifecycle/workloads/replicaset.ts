@@ -1,6 +1,7 @@
 import type { Pod, ReplicaSet } from '../../cluster/objects.ts'
 import { milestonesOf } from '../../plan/milestones.ts'
-import type { Assessment, Problem } from '../assessment.ts'
+import type { Problem } from '../../reasons/reasons.ts'
+import type { Assessment } from '../assessment.ts'
 import { podRequest } from '../network/selector.ts'
 import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'

@@ -1,6 +1,7 @@
 import type { Pod, PodSpec } from '../../cluster/objects.ts'
 import type { ExpectedImages } from '../../plan/expected-images.ts'
-import type { Assessment, Problem } from '../assessment.ts'
+import { messageOf, type Problem } from '../../reasons/reasons.ts'
+import type { Assessment } from '../assessment.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { containersOf } from './history.ts'
 
@@ -21,14 +22,12 @@ function imageMismatch(
       if (wanted === undefined || running === wanted || digestOf(container.image) === wanted) continue
       return {
         reason: 'image-mismatch',
-        class: 'terminal',
         subject: `pod/${pod.metadata.name}`,
         container: container.name,
-        message: `${runs(status?.imageID)}, but ${wanted} was expected`,
+        detail: { text: `${runs(status?.imageID)}, but ${wanted} was expected`, image: container.image },
         count: 1,
         firstSeenAt: context.now,
         proven: true,
-        ...(container.image === undefined ? {} : { detail: { image: container.image } }),
       }
     }
   }
@@ -46,8 +45,13 @@ export function withExpectedImages(
   const isAsked = assessment.status === 'ready' && Object.keys(expected).length > 0
   const failure = isAsked ? imageMismatch(pods(), expected, context) : undefined
   if (failure === undefined) return assessment
-  const { message } = failure
-  return { ...assessment, status: 'failed', message, failure, problems: [failure, ...assessment.problems] }
+  return {
+    ...assessment,
+    status: 'failed',
+    message: messageOf(failure),
+    failure,
+    problems: [failure, ...assessment.problems],
+  }
 }
 
 /**
@@ -66,13 +70,14 @@ export function missingContainers(
   if (containers.length === 0) return undefined
   return {
     reason: 'image-mismatch',
-    class: 'terminal',
     subject,
-    message: `no gated pod has a container named ${containers.join(', ')}, whose image is expected`,
+    detail: {
+      text: `no gated pod has a container named ${containers.join(', ')}, whose image is expected`,
+      containers,
+    },
     count: 1,
     firstSeenAt: context.now,
     proven: true,
-    detail: { containers },
   }
 }
 

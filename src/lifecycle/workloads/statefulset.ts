@@ -1,6 +1,7 @@
 import type { KubeObject, Pod, StatefulSet } from '../../cluster/objects.ts'
 import { milestonesOf } from '../../plan/milestones.ts'
-import type { Assessment, Problem } from '../assessment.ts'
+import type { Problem } from '../../reasons/reasons.ts'
+import type { Assessment } from '../assessment.ts'
 import { podRequest, selectedRequest } from '../network/selector.ts'
 import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
@@ -181,10 +182,8 @@ function failureOf(set: StatefulSet, state: PodsState | undefined): Problem | un
 function blockingProblems(old: readonly Pod[], isOnDelete: boolean, context: RuleContext): readonly Problem[] {
   return examinePods(old, context).problems.map((problem) => ({
     ...problem,
-    class: 'slow',
     proven: false,
-    message: `${isOnDelete ? 'stays on the older revision' : 'holds up the update'} until somebody deletes the pod: ${problem.message}`,
-    detail: { ...problem.detail, isOld: true },
+    oldRevision: isOnDelete ? 'stays' : 'blocks-update',
   }))
 }
 

@@ -1,5 +1,5 @@
 import type { Pod } from '../../cluster/objects.ts'
-import type { Problem } from '../assessment.ts'
+import type { Problem } from '../../reasons/reasons.ts'
 import type { RuleContext } from '../rule-context.ts'
 
 /** A kubelet ends a container when its grace period is over, and deletes the pod a moment later. */
@@ -42,9 +42,8 @@ function problemOf({ metadata, spec }: Pod, firstSeenAt: number, pods: number): 
         : `its node ${node} has not stopped it`
   return {
     reason: 'pod-stuck',
-    class: 'slow',
     subject: `pod/${metadata.name}`,
-    message: `is still there although its grace period is over, and holds up the others: ${why}`,
+    detail: { text: `is still there although its grace period is over, and holds up the others: ${why}` },
     count: 1,
     pods,
     firstSeenAt,

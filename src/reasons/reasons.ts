@@ -1,0 +1,122 @@
+import { type ContainerDetails, containerReasons } from './containers.ts'
+import { type GateDetails, gateReasons } from './gate.ts'
+import { type ImageDetails, imageReasons } from './images.ts'
+import { type NetworkDetails, networkReasons } from './network.ts'
+import { type PodDetails, podReasons } from './pods.ts'
+import {
+  type ProblemClass,
+  type ProblemFields,
+  predicate,
+  type ReasonFamily,
+  type ReasonSpec,
+  type Sentence,
+} from './spec.ts'
+import { type StatusDetails, statusReasons } from './status.ts'
+import { type WorkloadDetails, workloadReasons } from './workloads.ts'
+
+/** Each reason code with the detail of its problems. */
+export interface ReasonDetails
+  extends ImageDetails,
+    ContainerDetails,
+    PodDetails,
+    WorkloadDetails,
+    NetworkDetails,
+    StatusDetails,
+    GateDetails {}
+
+/** Reason codes: the contract of DESIGN §5. Workflows branch on them, so a code is never renamed. */
+export type ReasonCode = keyof ReasonDetails
+
+/** Every reason, in the order of the documentation. */
+export const reasons: ReasonFamily<ReasonDetails> = {
+  ...imageReasons,
+  ...containerReasons,
+  ...podReasons,
+  ...workloadReasons,
+  ...networkReasons,
+  ...statusReasons,
+  ...gateReasons,
+}
+
+export const reasonCodes = Object.keys(reasons) as readonly ReasonCode[]
+
+/** The answer to one question that was asked to find a cause. */
+export interface Check {
+  /** `remark`: worth knowing, and no mistake. */
+  readonly state: 'passed' | 'failed' | 'remark'
+  readonly text: string
+}
+
+export interface ProblemWith<Reason extends ReasonCode> extends ProblemFields<ReasonDetails[Reason]> {
+  readonly reason: Reason
+  /** The proof of its class is complete: the problem fails its target unless a better pod holds it back. */
+  readonly proven: boolean
+  /** When time alone completes the proof: milliseconds since the epoch. */
+  readonly recheckAt?: number
+  /** The problem of another object behind this one, such as a pod behind a Service. */
+  readonly cause?: Problem
+  /** What was checked to find it, in the order in which people look. */
+  readonly checks?: readonly Check[]
+}
+
+/** Something wrong with a target or with an object behind it: a union over `reason`, each with its own `detail`. */
+export type Problem<Reason extends ReasonCode = ReasonCode> = {
+  [Each in Reason]: ProblemWith<Each>
+}[Reason]
+
+/** The spec of a reason, to be called with problems of this reason only. */
+function specOf(reason: ReasonCode): ReasonSpec<unknown> {
+  return reasons[reason] as ReasonSpec<unknown>
+}
+
+/** How certain a problem is. A pod that is replaced, or of an older revision, never fails its target by itself. */
+export function classOf(problem: Problem): ProblemClass {
+  if (problem.isReplaced || problem.neverFails || problem.oldRevision !== undefined) return 'slow'
+  const spec = specOf(problem.reason)
+  const fixed = spec.class
+  if (spec.classOf !== undefined) return spec.classOf(problem)
+  return fixed === 'terminal' || fixed === 'strike' ? fixed : 'slow'
+}
+
+/** What is wrong, and how the text joins the name of its subject. Not yet escaped. */
+export function sentenceOf(problem: Problem): Sentence {
+  const sentence = specOf(problem.reason).sentence(problem)
+  if (problem.oldRevision === undefined) return sentence
+  const start = problem.oldRevision === 'stays' ? 'stays on the older revision' : 'holds up the update'
+  return predicate(`${start} until somebody deletes the pod: ${sentence.text}`)
+}
+
+/** A problem whose reason is computed: its detail fits each of the reasons that it may have. */
+export function problemOf<Reason extends ReasonCode>(fields: ProblemWith<Reason>): Problem {
+  return fields as unknown as Problem
+}
+
+/** A headline about this problem; without known names, the title of its reason. */
+export function headlineOf(problem: Problem, shorten: (name: string, limit: number) => string): string {
+  if (problem.oldRevision !== undefined) return 'an old pod holds up the update'
+  const { headline, title } = specOf(problem.reason)
+  return headline?.(problem, shorten, problem.cause) ?? title
+}
+
+/** One line for people: what is wrong, without the subject. Not yet escaped. */
+export function messageOf(problem: Problem): string {
+  return sentenceOf(problem).text
+}
+
+/** What the container of a problem is called. */
+function containerWord({ isInit }: Pick<Problem, 'isInit'>): 'container' | 'init container' {
+  return isInit ? 'init container' : 'container'
+}
+
+/** Where a problem is: `container app of pod/web-fc8b-8xkbh`. Not yet escaped. */
+export function placeOfProblem(problem: Pick<Problem, 'subject' | 'container' | 'isInit'>): string {
+  const { subject, container } = problem
+  return container === undefined ? subject : `${containerWord(problem)} ${container} of ${subject}`
+}
+
+/** A problem in one sentence: `container app of pod/web-x exited with code 3, 3 times now (2 pods)`. Not yet escaped. */
+export function problemSentence(problem: Problem): string {
+  const { text, form } = sentenceOf(problem)
+  const pods = (problem.pods ?? 1) > 1 ? ` (${problem.pods} pods)` : ''
+  return `${placeOfProblem(problem)}${form === 'predicate' ? '' : ':'} ${text}${pods}`
+}

@@ -1,0 +1,120 @@
+import type { Container, KubeObject, Pod } from '../cluster/objects.ts'
+
+/**
+ * How certain a problem is (DESIGN §2). `terminal`: only a new apply can fix it. `strike`: only repetition proves it.
+ * `slow`: it never fails by itself, only a deadline ends it.
+ */
+export type ProblemClass = 'terminal' | 'strike' | 'slow'
+
+/**
+ * The class of a reason: that of its problems, or what decided. A deadline passed (`clock`), another change replaced the
+ * target (`identity`), the API was unavailable (`api`), or the user's input or cancellation decided (`input`).
+ */
+export type ReasonClass = ProblemClass | 'clock' | 'identity' | 'api' | 'input'
+
+/** Text about a subject, and how it joins the name: `web is paused` (predicate), `web: its selector matches no pod` (clause). */
+export interface Sentence {
+  readonly text: string
+  readonly form: 'predicate' | 'clause'
+}
+
+/** Text that continues the name of its subject: `is paused`. */
+export function predicate(text: string): Sentence {
+  return { text, form: 'predicate' }
+}
+
+/** Text with a subject of its own: `its selector app=wbe matches no pod`. */
+export function clause(text: string): Sentence {
+  return { text, form: 'clause' }
+}
+
+/** What a problem contains whatever its reason is; `Detail` is what its reason adds. */
+export interface ProblemFields<Detail> {
+  /** The object that has the problem: `pod/web-fc8b-8xkbh`, `deployment/web`. */
+  readonly subject: string
+  readonly container?: string
+  /** The container is an init container. */
+  readonly isInit?: boolean
+  /** The pod has ended, and its controller creates another one. */
+  readonly isReplaced?: boolean
+  /** The pod belongs to an older revision: it blocks the update, or stays because the strategy is OnDelete. */
+  readonly oldRevision?: 'blocks-update' | 'stays'
+  /** The problem is shown, and never fails its target by itself: a Job's controller decides about deaths. */
+  readonly neverFails?: boolean
+  /** The facts that sentences, headline and hint are rendered from. */
+  readonly detail: Detail
+  /** How often it was seen: refusals of a pull, deaths of a container. */
+  readonly count: number
+  /** How many pods have it, where several do; `subject` is one of them. */
+  readonly pods?: number
+  /** Milliseconds since the epoch on the runner's clock. */
+  readonly firstSeenAt: number
+}
+
+/** The object that a hint is about. */
+export interface HintTarget {
+  readonly kind: string
+  readonly name: string
+  readonly namespace?: string
+  /** Present when the reference is a selector; empty for all objects of the kind. */
+  readonly selector?: string
+}
+
+/** What a hint may use, as far as it is known. Names and messages are hostile text: the report escapes them. */
+export interface HintFacts<Detail> {
+  readonly target: HintTarget
+  readonly problem?: ProblemFields<Detail>
+  /** The spec of the container that has the problem, and the last line of its log. */
+  readonly spec?: Container
+  readonly lastLine?: string
+  /** The pod that has the problem. */
+  readonly pod?: Pod
+  /** The target itself. */
+  readonly object?: KubeObject
+  /** The last message of the kubelet about the container's failing probe: `HTTP probe failed with statuscode: 503`. */
+  readonly probeMessage?: string
+  /** The message of the gate's own verdict, where it ended without judging the target. */
+  readonly gateMessage?: string
+  /** An event reports that a Job of the target's name has ended. */
+  readonly hasEnded?: boolean
+  /** The target's namespace does not exist, or is being deleted. */
+  readonly namespaceState?: 'missing' | 'terminating'
+  /** The problem behind this one: its reason, its subject, and its own hint. */
+  readonly cause?: { readonly reason: string; readonly subject: string; readonly hint: string }
+}
+
+/** The field of a manifest that mends a problem, as a path below its container, its pod (`metadata`, `spec`) or the object. */
+export interface ManifestField {
+  readonly container?: readonly string[]
+  readonly pod?: readonly string[]
+  readonly object?: readonly string[]
+}
+
+/** All that is known of a reason. `Detail` is the typed detail of its problems. */
+export interface ReasonSpec<Detail> {
+  readonly class: ReasonClass
+  /** The class of one problem, where circumstances decide it. */
+  classOf?(problem: ProblemFields<Detail>): ProblemClass
+  /** For the documentation, as the end of "It is raised when …". */
+  readonly when: string
+  /** A few words for a headline: `image not found`. */
+  readonly title: string
+  /** The same with the names of this problem. `undefined` where they are unknown. */
+  headline?(
+    problem: ProblemFields<Detail>,
+    shorten: (name: string, limit: number) => string,
+    cause?: { readonly reason: string; readonly subject: string },
+  ): string | undefined
+  /** What is wrong, in one sentence. Not yet escaped. */
+  sentence(problem: ProblemFields<Detail>): Sentence
+  /** What to do: one or two sentences, with the command to run where one helps. */
+  hint(facts: HintFacts<Detail>): string
+  /** Evidence beyond events: the logs of the container, the state of the node, the namespace. */
+  readonly readsLogs?: true
+  readonly readsNode?: true
+  readonly readsNamespace?: true
+  readonly field?: ManifestField
+}
+
+/** The specs of reasons that belong together; `Details` maps each reason to its detail. */
+export type ReasonFamily<Details> = { readonly [Reason in keyof Details]: ReasonSpec<Details[Reason]> }

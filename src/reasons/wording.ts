@@ -1,0 +1,135 @@
+import type { HintFacts, HintTarget, ProblemFields, ReasonSpec, Sentence } from './spec.ts'
+
+/** The detail of a reason whose text is not taken apart. */
+export interface TextDetail {
+  readonly text: string
+  readonly image?: string
+  readonly exitCode?: number
+  readonly signal?: number
+  readonly object?: string
+  readonly key?: string
+  readonly containers?: readonly string[]
+  readonly schedulingGates?: readonly string[]
+  /** The container runs: its startup probe has only not succeeded yet. */
+  readonly isRunning?: boolean
+  /** The API server finds the pods invalid. */
+  readonly isInvalid?: boolean
+}
+
+const predicateStart =
+  /^(?:is|was|are|has|have|had|does|did|made|cannot|could|exited|ended|fails|failed|ran|runs|carries|holds|matches|stays|selects|exists|still exists|stands|needs)\b/
+
+export function textSentence({ detail: { text } }: ProblemFields<TextDetail>): Sentence {
+  return { text, form: predicateStart.test(text) ? 'predicate' : 'clause' }
+}
+
+/** The image by its name, or words for it. */
+export function imageOf({ problem, spec }: HintFacts<TextDetail>): string {
+  return problem?.detail.image ?? spec?.image ?? 'the image'
+}
+
+/** `container app`, `init container migrate`, or words for it. */
+export function containerOf({ problem }: HintFacts<TextDetail>): string {
+  return problem?.container === undefined
+    ? 'the container'
+    : `${problem.isInit ? 'init container' : 'container'} ${problem.container}`
+}
+
+/** ` in namespace shop`; nothing for what has no namespace. */
+export function inNamespace({ target }: HintFacts<TextDetail>): string {
+  return target.namespace === undefined ? '' : ` in namespace ${target.namespace}`
+}
+
+/**
+ * A command to copy, as inline code: `kubectl describe deployment/web -n shop`. Whatever is no plain word is quoted for the
+ * shell, as names may come from a hostile cluster; backticks, which would end the code, go.
+ */
+export function command({ target }: HintFacts<TextDetail>, ...words: readonly string[]): string {
+  const namespace = target.namespace === undefined ? [] : ['-n', target.namespace]
+  return `\`kubectl ${[...words, ...namespace].map(quoted).join(' ')}\``
+}
+
+/** A command about an object that has no namespace. */
+export function clusterCommand(...words: readonly string[]): string {
+  return `\`kubectl ${words.map(quoted).join(' ')}\``
+}
+
+/** The target as the words of a command: `deployment/web`, or a kind with its selector. */
+function wordsOf({ kind, selector, name }: HintTarget): readonly string[] {
+  if (selector === undefined) return [`${kind.toLowerCase()}/${name}`]
+  return [kind.toLowerCase(), ...(selector === '' ? ['--all'] : ['-l', selector])]
+}
+
+/** The target itself, described. */
+export function described(facts: HintFacts<TextDetail>): string {
+  return command(facts, 'describe', ...wordsOf(facts.target))
+}
+
+/** The pod that has the problem, described; else the target. */
+export function describedPod(facts: HintFacts<TextDetail>): string {
+  const about = facts.problem?.subject
+  return command(facts, 'describe', ...(about?.startsWith('pod/') ? [about] : wordsOf(facts.target)))
+}
+
+function quoted(word: string): string {
+  const safe = word.replaceAll('`', '')
+  return /^[\w./:=,@%+{}-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", `'\\''`)}'`
+}
+
+/** What a message names, by a pattern with one group: of `storageclass "fast" not found` the `fast`. */
+export function namedIn(message: string | undefined, pattern: RegExp): string | undefined {
+  return pattern.exec(message ?? '')?.[1]
+}
+
+export const imageLimit = 70
+export const nameLimit = 50
+
+type Headline = NonNullable<ReasonSpec<TextDetail>['headline']>
+
+export const ofContainer =
+  (words: (container: string) => string): Headline =>
+  ({ container }, shorten) =>
+    container === undefined ? undefined : words(`container ${shorten(container, nameLimit)}`)
+
+export const ofImage =
+  (words: (image: string) => string): Headline =>
+  ({ detail }, shorten) =>
+    detail.image === undefined ? undefined : words(shorten(detail.image, imageLimit))
+
+/** A phrase made of the first pattern that the problem's message matches. */
+export function fromWords(patterns: readonly (readonly [RegExp, string])[]): Headline {
+  return ({ detail: { text: message } }, shorten) => {
+    for (const [pattern, words] of patterns) {
+      const found = pattern.exec(message)
+      if (found !== null) return words.replace('$1', () => shorten(found[1] ?? '', nameLimit))
+    }
+    return undefined
+  }
+}
+
+export function exitCode({ detail }: ProblemFields<TextDetail>): string {
+  return detail.exitCode === undefined ? '' : ` (exit code ${detail.exitCode})`
+}
+
+/** The target of a hint: `deployment/web`. */
+export function nameOf({ target: { kind, name } }: { readonly target: HintTarget }): string {
+  return `${kind.toLowerCase()}/${name}`
+}
+
+/**
+ * What the container said last: nine times in ten that is the cause. The command shows all of it.
+ * @param shape.isPrevious the container has been started again since
+ * @param shape.isNamed the sentence before is about the container
+ */
+export function readLog(facts: HintFacts<TextDetail>, { isPrevious = false, isNamed = false } = {}): string {
+  const { problem, lastLine } = facts
+  const who = containerOf(facts)
+  const words =
+    lastLine === undefined
+      ? `${isNamed ? 'Its log' : `The log of ${who}`} says why, if anything does`
+      : `The last line that ${isNamed ? 'it' : who} logged is "${lastLine}". The whole log`
+  const { subject: about = '', container } = problem ?? {}
+  if (!about.startsWith('pod/')) return `${words}.`
+  const name = container === undefined ? [] : ['-c', container]
+  return `${words}: ${command(facts, 'logs', about, ...name, ...(isPrevious ? ['--previous'] : []))}.`
+}
