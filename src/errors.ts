@@ -68,7 +68,7 @@ export function describePlace({ input, line }: Omit<Mistake, 'message'>): string
   return line === undefined ? input : `${input}, line ${line}`
 }
 
-/** Takes note of one mistake, in full sentences; the caller knows the input and line it stands in, and goes on reading. */
+/** Collects a mistake, in full sentences; the caller adds its input and line and goes on reading. */
 export type AddMistake = (message: string) => void
 
 /** What the user wrote, in quotes and short enough for a message. */
@@ -76,24 +76,23 @@ export function quote(text: string): string {
   return `"${text.length > 80 ? `${text.slice(0, 80)}…` : text}"`
 }
 
-/** A mistake with the reason that it gives the outcome. */
-export type MistakeWithReason = Mistake & { readonly reason: MistakeReason }
+/** A mistake with the reason for the outcome, where that is not `input-invalid`. */
+export type MistakeWithReason = Mistake & { readonly reason?: MistakeReason }
 
 /**
- * Does nothing when nothing was found.
+ * Does nothing without mistakes.
  *
- * @throws UserError with all that was found, input by input and file by file, each in the order of its lines; the reason
- *   is that of the first
+ * @throws UserError with all mistakes, input by input and file by file, each in the order of its lines; the reason is
+ *   that of the first
  */
-export function throwMistakes(found: readonly MistakeWithReason[]): void {
+export function throwMistakes(mistakes: readonly MistakeWithReason[]): void {
   const lineOf = ({ line = Number.POSITIVE_INFINITY }: MistakeWithReason) => line
-  const byInput = Map.groupBy(found, ({ input }) => input)
-  const sorted = [...byInput.values()].flatMap((findings) => findings.sort((a, b) => lineOf(a) - lineOf(b)))
-  const [first] = sorted
-  if (first === undefined) return
+  const byInput = [...Map.groupBy(mistakes, ({ input }) => input).values()]
+  const sorted = byInput.flatMap((ofInput) => ofInput.sort((a, b) => lineOf(a) - lineOf(b)))
+  if (sorted.length === 0) return
   throw new UserError(
     sorted.map(({ reason, ...mistake }) => mistake),
-    first.reason,
+    sorted[0]?.reason,
   )
 }
 

@@ -4,8 +4,8 @@ import type { Redactor } from '../cluster/redact.ts'
 import type { Entry, Timeline } from '../gate/timeline.ts'
 import { comparable, type Difference, describeDifference, differences } from '../plan/manifests/differences.ts'
 import type { Manifest } from '../plan/manifests/manifest.ts'
+import type { ResolvedPlan } from '../plan/resolve.ts'
 import { displayName, nameKey, type Source, type Target } from '../plan/target.ts'
-import type { ResolvedPlan } from '../plan/targets.ts'
 
 /** What is told of a live object that does not carry what its manifest says. Texts are not yet escaped. */
 export interface DriftNote {

@@ -3,7 +3,7 @@ import { groupOf } from '../cluster/store.ts'
 import { type MistakeWithReason, nearest, throwMistakes } from '../errors.ts'
 import type { HealthCheck } from './health-checks.ts'
 import { parseReferences, type Reference } from './references.ts'
-import { type Resolution, type Resolved, requestOf, resolveReferences } from './resolve.ts'
+import { listRequest, type Resolution, type ResolvedReference, resolveReferences } from './resolve.ts'
 import { displayName, type Target } from './target.ts'
 
 const input = 'stream-logs'
@@ -72,7 +72,7 @@ export async function chooseStreamed(
   const found: MistakeWithReason[] = []
   const excluded = new Set<number>()
   const chosen = new Map<number, Reference>()
-  const unmatched = new Map<number, Resolved[]>()
+  const unmatched = new Map<number, ResolvedReference[]>()
   const matchedLines = new Set<number>()
   for (const entry of resolved) {
     const { reference } = entry
@@ -103,7 +103,7 @@ export async function chooseStreamed(
 
 /** The places of the targets that a reference means. Where it says nothing of a namespace, any will do. */
 async function matchesOf(
-  entry: Resolved,
+  entry: ResolvedReference,
   targets: readonly Target[],
   list: (request: WatchRequest) => Promise<readonly string[]>,
 ): Promise<readonly number[]> {
@@ -114,7 +114,7 @@ async function matchesOf(
   if (selector === '') return candidates.map(([index]) => index)
   const names = new Map<string, readonly string[]>()
   for (const namespace of new Set(candidates.map(([, target]) => target.namespace ?? ''))) {
-    names.set(namespace, await list(requestOf({ ...entry, namespace })))
+    names.set(namespace, await list(listRequest({ ...entry, namespace })))
   }
   // A selector of resources that matched nothing is a target of its own, and is told as such.
   return candidates
@@ -123,7 +123,10 @@ async function matchesOf(
 }
 
 /** The targets of a reference's kind, and of its namespace if it names one, with their places. */
-function candidatesOf({ reference, resource }: Resolved, targets: readonly Target[]): (readonly [number, Target])[] {
+function candidatesOf(
+  { reference, resource }: ResolvedReference,
+  targets: readonly Target[],
+): (readonly [number, Target])[] {
   return [...targets.entries()].filter(
     ([, { apiVersion, kind, namespace }]) =>
       kind === resource.kind &&
@@ -133,7 +136,7 @@ function candidatesOf({ reference, resource }: Resolved, targets: readonly Targe
 }
 
 /** @param entries those of one reference: of several kinds, or one */
-function nothingWords(entries: readonly Resolved[], targets: readonly Target[]): string {
+function nothingWords(entries: readonly ResolvedReference[], targets: readonly Target[]): string {
   const { name = '', selector, namespace } = entries[0]?.reference ?? {}
   const kind = entries.map(({ resource }) => resource.kind).join(',')
   const shown = (it: Pick<Target, 'name' | 'selector'>) => displayName({ apiVersion: '', kind, ...it })

@@ -1,9 +1,8 @@
 import type { FeedEvent } from '../cluster/feed.ts'
 import type { Inputs } from '../inputs.ts'
 import { type ParsedReferences, parseReferences } from '../plan/references.ts'
-import { resolveReferences } from '../plan/resolve.ts'
+import { type Plan, resolveReferences, resolveTargets } from '../plan/resolve.ts'
 import type { Target } from '../plan/target.ts'
-import { type Plan, resolveTargets } from '../plan/targets.ts'
 import type { RecordingHeader } from './format.ts'
 import { isKind, type Survey } from './survey.ts'
 

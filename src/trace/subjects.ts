@@ -2,9 +2,8 @@ import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
 import { UserError } from '../errors.ts'
 import { apiVersionOf } from '../plan/kinds.ts'
 import type { ParsedReferences } from '../plan/references.ts'
-import { requestOf, resolveReferences } from '../plan/resolve.ts'
+import { listRequest, resolveReferences, resolveTargets } from '../plan/resolve.ts'
 import { displayName, type Target } from '../plan/target.ts'
-import { resolveTargets } from '../plan/targets.ts'
 
 const mostNames = 5
 
@@ -66,7 +65,7 @@ export function changeSubjects(
     .map((entry): Subject => {
       const { reference, resource } = entry
       const { line, name } = reference
-      if (name === undefined) return { line, request: requestOf(entry) }
+      if (name === undefined) return { line, request: listRequest(entry) }
       const { namespace } = entry
       const place = namespace === undefined ? {} : { namespace }
       return { line, request: { apiVersion: apiVersionOf(resource), kind: resource.kind, ...place, name } }

@@ -6,9 +6,8 @@ import { UserError } from '../../src/errors.ts'
 import { applyLiveAnnotations } from '../../src/plan/manifests/annotations.ts'
 import { parseManifests } from '../../src/plan/manifests/read.ts'
 import { mergeReferences, parseReferences, readTargetInputs } from '../../src/plan/references.ts'
-import { resolveReferences } from '../../src/plan/resolve.ts'
+import { type ResolvedPlan, resolveReferences, resolveTargets } from '../../src/plan/resolve.ts'
 import { targetId } from '../../src/plan/target.ts'
-import { type ResolvedPlan, resolveTargets } from '../../src/plan/targets.ts'
 import { resources } from './discovery.ts'
 
 const web = (more = '') => `apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n${more}`
@@ -133,7 +132,7 @@ spec:
       { kind: 'CustomResourceDefinition' },
       { apiVersion: 'acme.io/v1', kind: 'Widget', name: 'a' },
     ])
-    expect(resolve(`${definition}\n${widget('v1')}`)[1]).not.toHaveProperty('namespace')
+    expect(resolve(`${definition}\n${widget('v1')}`).map(({ namespace }) => namespace)).toEqual([undefined, undefined])
     expect(mistakesOf(() => resolve(`${definition}\n${widget('v1alpha1')}`))).toContain('kind-unknown')
   })
 

@@ -2,9 +2,8 @@ import fc from 'fast-check'
 import type { WatchRequest } from '../../src/cluster/feed.ts'
 import { UserError } from '../../src/errors.ts'
 import { parseReferences } from '../../src/plan/references.ts'
-import { type PlanDefaults, resolveReferences } from '../../src/plan/resolve.ts'
+import { type PlanDefaults, resolveReferences, resolveTargets } from '../../src/plan/resolve.ts'
 import { displayName, targetId } from '../../src/plan/target.ts'
-import { resolveTargets } from '../../src/plan/targets.ts'
 import { cpuMs } from '../support/cpu.ts'
 import { resources } from './discovery.ts'
 
@@ -62,7 +61,7 @@ describe('targets by name', () => {
       targets: [{ name: 'shop' }, { name: 'system:node' }],
       notices: ['resources, line 2: clusterroles have no namespace, so web is not used.'],
     })
-    expect(plan('namespace/shop').targets[0]).not.toHaveProperty('namespace')
+    expect(plan('namespace/shop').targets.map(({ namespace }) => namespace)).toEqual([undefined])
   })
 
   it('need no valid default namespace when none of them has one', () => {
@@ -89,7 +88,7 @@ describe('selectors', () => {
       'shop:statefulset.apps/a',
       'shop:statefulset.apps/b',
     ])
-    expect(plan('deploy -l app=x', { 'app=x': ['a'] }).targets[0]).not.toHaveProperty('selector')
+    expect(plan('deploy -l app=x', { 'app=x': ['a'] }).targets.map(({ selector }) => selector)).toEqual([undefined])
   })
 
   describe('of several kinds', () => {

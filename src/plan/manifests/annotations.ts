@@ -2,8 +2,8 @@ import type { KubeObject } from '../../cluster/objects.ts'
 import { parseDuration } from '../../duration.ts'
 import { type AddMistake, type MistakeWithReason, nearest, quote, throwMistakes } from '../../errors.ts'
 import { explainLongTimeout, parseWaitFor } from '../reference-flags.ts'
+import type { ResolvedPlan } from '../resolve.ts'
 import type { Target, TargetClocks, WaitFor } from '../target.ts'
-import type { ResolvedPlan } from '../targets.ts'
 import { type Manifest, nameOf } from './manifest.ts'
 
 /** What an object's own annotations say of how it is to be gated (DESIGN §3). */

@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../cluster/objects.ts'
 import type { Redactor } from '../../cluster/redact.ts'
 import { parseDuration } from '../../duration.ts'
-import type { ResolvedPlan } from '../targets.ts'
+import type { ResolvedPlan } from '../resolve.ts'
 import { describePath, type ManifestObject, type Step } from './manifest.ts'
 
 /** A field that the manifest has and the live object has not, or not with that value. */
