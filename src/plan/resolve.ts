@@ -1,5 +1,12 @@
 import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
-import { type AddMistake, didYouMean, type MistakeReason, type MistakeWithReason, quote, throwMistakes } from '../errors.ts'
+import {
+  type AddMistake,
+  didYouMean,
+  type MistakeReason,
+  type MistakeWithReason,
+  quote,
+  throwMistakes,
+} from '../errors.ts'
 import { apiVersionOf, definedKinds, explainUnknownKind, explainUnservedKind, findKind } from './kinds.ts'
 import { duplicateOf, type Manifest } from './manifests/manifest.ts'
 import { milestonesOf } from './milestones.ts'
