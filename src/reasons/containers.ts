@@ -3,6 +3,7 @@ import { platformHint } from './images.ts'
 import type { HintFacts, ReasonFamily } from './spec.ts'
 import {
   command,
+  containerHeadline,
   containerOf,
   describedPod,
   exitCode,
@@ -11,7 +12,6 @@ import {
   imageOf,
   inNamespace,
   nameLimit,
-  ofContainer,
   readLog,
   type TextDetail,
   textSentence,
@@ -36,7 +36,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     when: 'a container died for the third time, 30 s after its first death at the earliest',
     title: 'a container keeps crashing',
     headline: (problem, shorten) =>
-      ofContainer((name) => `${name} keeps crashing${exitCode(problem)}`)(problem, shorten),
+      containerHeadline((name) => `${name} keeps crashing${exitCode(problem)}`)(problem, shorten),
     sentence: textSentence,
     hint: crashHint,
     readsLogs: true,
@@ -46,7 +46,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     class: 'strike',
     when: "as crash-loop, each death by the kernel's out-of-memory killer",
     title: 'a container ran out of memory',
-    headline: ofContainer((name) => `${name} ran out of memory`),
+    headline: containerHeadline((name) => `${name} ran out of memory`),
     sentence: textSentence,
     hint: memoryHint,
     readsLogs: true,
@@ -57,7 +57,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     class: 'strike',
     when: 'as crash-loop: the program does not exist in the image or cannot be executed',
     title: 'the command could not be run',
-    headline: ofContainer((name) => `the command of ${name} could not be run`),
+    headline: containerHeadline((name) => `the command of ${name} could not be run`),
     sentence: textSentence,
     hint: commandHint,
     readsLogs: true,
@@ -67,7 +67,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     class: 'strike',
     when: 'as crash-loop: the program is for another processor architecture',
     title: 'the image is built for another architecture',
-    headline: ofContainer((name) => `the image of ${name} is built for another architecture`),
+    headline: containerHeadline((name) => `the image of ${name} is built for another architecture`),
     sentence: textSentence,
     hint: platformHint,
     readsLogs: true,
@@ -77,7 +77,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     class: 'strike',
     when: 'as crash-loop, of an init container',
     title: 'an init container failed',
-    headline: (problem, shorten) => ofContainer((name) => `init ${name} failed${exitCode(problem)}`)(problem, shorten),
+    headline: containerHeadline((name, problem) => `init ${name} failed${exitCode(problem)}`),
     sentence: textSentence,
     hint: (s) =>
       `The pod starts only when ${s.problem === undefined ? 'its init container' : containerOf(s)} succeeds. ${readLog(s, { isPrevious: true, isNamed: true })}`,
@@ -88,7 +88,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     class: 'strike',
     when: 'as crash-loop, each death by the liveness probe',
     title: 'the liveness probe fails',
-    headline: ofContainer((name) => `${name} fails its liveness probe`),
+    headline: containerHeadline((name) => `${name} fails its liveness probe`),
     sentence: textSentence,
     hint: (s) => probeHint('liveness', s),
     readsLogs: true,
@@ -99,7 +99,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     classOf: ({ detail }) => (detail.isRunning ? 'slow' : 'strike'),
     when: 'as crash-loop, each death by the startup probe; slow while it only does not succeed',
     title: 'the startup probe fails',
-    headline: ofContainer((name) => `${name} fails its startup probe`),
+    headline: containerHeadline((name) => `${name} fails its startup probe`),
     sentence: textSentence,
     hint: (s) => probeHint('startup', s),
     readsLogs: true,
@@ -109,7 +109,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     class: 'slow',
     when: 'a container runs, and has used up the time that its own probes allow without being ready',
     title: 'the readiness probe fails',
-    headline: ofContainer((name) => `${name} fails its readiness probe`),
+    headline: containerHeadline((name) => `${name} fails its readiness probe`),
     sentence: textSentence,
     hint: (s) => probeHint('readiness', s),
     readsLogs: true,
@@ -136,7 +136,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     title: 'a container could not be created',
     headline: (problem, shorten) =>
       fromWords([[/volume "([^"]+)".* cannot be mounted/, 'volume $1 cannot be mounted']])(problem, shorten) ??
-      ofContainer((name) => `${name} could not be created`)(problem, shorten),
+      containerHeadline((name) => `${name} could not be created`)(problem, shorten),
     sentence: textSentence,
     hint: (s) =>
       /\(subPath .*: not a directory/.test(s.problem?.detail.text ?? '')

@@ -24,19 +24,19 @@ export function textSentence({ detail: { text } }: ProblemFields<TextDetail>): S
 }
 
 /** The image by its name, or words for it. */
-export function imageOf({ problem, spec }: HintFacts<TextDetail>): string {
+export function imageOf({ problem, spec }: HintFacts<{ readonly image?: string }>): string {
   return problem?.detail.image ?? spec?.image ?? 'the image'
 }
 
 /** `container app`, `init container migrate`, or words for it. */
-export function containerOf({ problem }: HintFacts<TextDetail>): string {
+export function containerOf({ problem }: HintFacts<unknown>): string {
   return problem?.container === undefined
     ? 'the container'
     : `${problem.isInit ? 'init container' : 'container'} ${problem.container}`
 }
 
 /** ` in namespace shop`; nothing for what has no namespace. */
-export function inNamespace({ target }: HintFacts<TextDetail>): string {
+export function inNamespace({ target }: HintFacts<unknown>): string {
   return target.namespace === undefined ? '' : ` in namespace ${target.namespace}`
 }
 
@@ -44,7 +44,7 @@ export function inNamespace({ target }: HintFacts<TextDetail>): string {
  * A command to copy, as inline code: `kubectl describe deployment/web -n shop`. Whatever is no plain word is quoted for the
  * shell, as names may come from a hostile cluster; backticks, which would end the code, go.
  */
-export function command({ target }: HintFacts<TextDetail>, ...words: readonly string[]): string {
+export function command({ target }: HintFacts<unknown>, ...words: readonly string[]): string {
   const namespace = target.namespace === undefined ? [] : ['-n', target.namespace]
   return `\`kubectl ${[...words, ...namespace].map(quoted).join(' ')}\``
 }
@@ -61,12 +61,12 @@ function wordsOf({ kind, selector, name }: HintTarget): readonly string[] {
 }
 
 /** The target itself, described. */
-export function described(facts: HintFacts<TextDetail>): string {
+export function described(facts: HintFacts<unknown>): string {
   return command(facts, 'describe', ...wordsOf(facts.target))
 }
 
 /** The pod that has the problem, described; else the target. */
-export function describedPod(facts: HintFacts<TextDetail>): string {
+export function describedPod(facts: HintFacts<unknown>): string {
   const about = facts.problem?.subject
   return command(facts, 'describe', ...(about?.startsWith('pod/') ? [about] : wordsOf(facts.target)))
 }
@@ -84,20 +84,23 @@ export function namedIn(message: string | undefined, pattern: RegExp): string | 
 export const imageLimit = 70
 export const nameLimit = 50
 
-type Headline = NonNullable<ReasonSpec<TextDetail>['headline']>
+type Headline<Detail> = NonNullable<ReasonSpec<Detail>['headline']>
 
-export const ofContainer =
-  (words: (container: string) => string): Headline =>
-  ({ container }, shorten) =>
-    container === undefined ? undefined : words(`container ${shorten(container, nameLimit)}`)
+/** A headline that names the container; `render` gets `container app`. */
+export function containerHeadline<Detail>(
+  render: (container: string, problem: ProblemFields<Detail>) => string,
+): Headline<Detail> {
+  return (problem, shorten) =>
+    problem.container === undefined ? undefined : render(`container ${shorten(problem.container, nameLimit)}`, problem)
+}
 
-export const ofImage =
-  (words: (image: string) => string): Headline =>
-  ({ detail }, shorten) =>
-    detail.image === undefined ? undefined : words(shorten(detail.image, imageLimit))
+/** A headline that names the image. */
+export function imageHeadline(render: (image: string) => string): Headline<{ readonly image?: string }> {
+  return ({ detail: { image } }, shorten) => (image === undefined ? undefined : render(shorten(image, imageLimit)))
+}
 
 /** A phrase made of the first pattern that the problem's message matches. */
-export function fromWords(patterns: readonly (readonly [RegExp, string])[]): Headline {
+export function fromWords(patterns: readonly (readonly [RegExp, string])[]): Headline<TextDetail> {
   return ({ detail: { text: message } }, shorten) => {
     for (const [pattern, words] of patterns) {
       const found = pattern.exec(message)
@@ -107,7 +110,8 @@ export function fromWords(patterns: readonly (readonly [RegExp, string])[]): Hea
   }
 }
 
-export function exitCode({ detail }: ProblemFields<TextDetail>): string {
+/** ` (exit code 3)`; empty where no exit code is known. */
+export function exitCode({ detail }: ProblemFields<{ readonly exitCode?: number }>): string {
   return detail.exitCode === undefined ? '' : ` (exit code ${detail.exitCode})`
 }
 
@@ -121,7 +125,7 @@ export function nameOf({ target: { kind, name } }: { readonly target: HintTarget
  * @param shape.isPrevious the container has been started again since
  * @param shape.isNamed the sentence before is about the container
  */
-export function readLog(facts: HintFacts<TextDetail>, { isPrevious = false, isNamed = false } = {}): string {
+export function readLog(facts: HintFacts<unknown>, { isPrevious = false, isNamed = false } = {}): string {
   const { problem, lastLine } = facts
   const who = containerOf(facts)
   const words =

@@ -2,6 +2,7 @@ import type { HintFacts, ReasonFamily } from './spec.ts'
 import {
   clusterCommand,
   command,
+  containerHeadline,
   described,
   describedPod,
   exitCode,
@@ -9,7 +10,6 @@ import {
   inNamespace,
   namedIn,
   nameOf,
-  ofContainer,
   readLog,
   type TextDetail,
   textSentence,
@@ -104,7 +104,7 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
     when: 'the Job controller says Failed',
     title: 'the Job failed',
     headline: (problem, shorten) =>
-      ofContainer((name) => `the Job failed in ${name}${exitCode(problem)}`)(problem, shorten),
+      containerHeadline((name) => `the Job failed in ${name}${exitCode(problem)}`)(problem, shorten),
     sentence: textSentence,
     hint: (s) =>
       `${readLog(s)} A failed Job does not run again: once the cause is mended, delete the Job (${command(s, 'delete', nameOf(s))}) and apply it anew.`,
