@@ -80,7 +80,7 @@ export function classOf(problem: Problem): ProblemClass {
 
 /** What is wrong, and how the text joins the name of its subject. Not yet escaped. */
 export function sentenceOf(problem: Problem): Sentence {
-  const sentence = specOf(problem.reason).sentence(problem)
+  const sentence = specOf(problem.reason).sentence(problem, problem.cause && problemSentence(problem.cause))
   if (problem.oldRevision === undefined) return sentence
   const start = problem.oldRevision === 'stays' ? 'stays on the older revision' : 'holds up the update'
   return predicate(`${start} until somebody deletes the pod: ${sentence.text}`)

@@ -105,8 +105,11 @@ export interface ReasonSpec<Detail> {
     shorten: (name: string, limit: number) => string,
     cause?: { readonly reason: string; readonly subject: string },
   ): string | undefined
-  /** What is wrong, in one sentence. Not yet escaped. */
-  sentence(problem: ProblemFields<Detail>): Sentence
+  /**
+   * What is wrong, in one sentence. Not yet escaped.
+   * @param cause the sentence of the problem behind this one: `container app of pod/web-x exited with code 3`
+   */
+  sentence(problem: ProblemFields<Detail>, cause?: string): Sentence
   /** What to do: one or two sentences, with the command to run where one helps. */
   hint(facts: HintFacts<Detail>): string
   /** Evidence beyond events: the logs of the container, the state of the node, the namespace. */
