@@ -115,6 +115,30 @@ export function exitCode({ detail }: ProblemFields<{ readonly exitCode?: number 
   return detail.exitCode === undefined ? '' : ` (exit code ${detail.exitCode})`
 }
 
+/** What the usual exit codes stand for; a program may mean anything by the others. */
+const exitCodes: Readonly<Record<number, string>> = {
+  126: 'its command cannot be run: no program, or no permission',
+  127: 'its command was not found',
+  132: 'illegal instruction',
+  134: 'aborted',
+  135: 'bus error',
+  137: 'killed',
+  139: 'segmentation fault',
+  143: 'ended by SIGTERM',
+}
+
+/** How a container ended: `exited with code 3`, `was ended by signal 11`. */
+export function exited({ exitCode, signal }: { exitCode?: number; signal?: number }): string {
+  return signal ? `was ended by signal ${signal}` : `exited with ${exitWords({ exitCode }).replace(/^exit /, '')}`
+}
+
+/** How a container ended: `exit code 137 (killed)`, `signal 11`. */
+export function exitWords({ exitCode, signal }: { exitCode?: number; signal?: number }): string {
+  if (signal) return `signal ${signal}`
+  const meaning = exitCode === undefined ? undefined : exitCodes[exitCode]
+  return `exit code ${exitCode ?? 'unknown'}${meaning === undefined ? '' : ` (${meaning})`}`
+}
+
 /** The target of a hint: `deployment/web`. */
 export function nameOf({ target: { kind, name } }: { readonly target: HintTarget }): string {
   return `${kind.toLowerCase()}/${name}`

@@ -1,6 +1,7 @@
 import type { EventObject } from '../../src/cluster/objects.ts'
-import { exitWords, explainDeath, runtimeWords } from '../../src/lifecycle/workloads/death.ts'
+import { explainDeath, runtimeWords } from '../../src/lifecycle/workloads/death.ts'
 import { containersOf } from '../../src/lifecycle/workloads/history.ts'
+import { exitWords } from '../../src/reasons/wording.ts'
 import { createContainer, createEvent, createPod } from './builders.ts'
 
 const pod = createPod({ spec: { containers: [createContainer({ resources: { limits: { memory: '20Mi' } } })] } })

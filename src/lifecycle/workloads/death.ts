@@ -1,5 +1,6 @@
 import type { Container, ContainerStateTerminated, EventObject } from '../../cluster/objects.ts'
 import type { ReasonCode } from '../../reasons/reasons.ts'
+import { exited, exitWords } from '../../reasons/wording.ts'
 import { containerOfEvent, type PodContainer } from './history.ts'
 
 /** Why a container died, in a reason code and for people. */
@@ -71,34 +72,6 @@ function mountWords(words: string, { volumeMounts = [] }: Container): string {
 /** Events that do not name their container in a field may do so in their words: `Container app failed liveness probe, will be restarted`. */
 function mentions(message: string, container: string): boolean {
   return message.split(/[\s,]+/).includes(container)
-}
-
-/** What the usual exit codes stand for; a program may mean anything by the others. */
-const exitCodes: Readonly<Record<number, string>> = {
-  126: 'its command cannot be run: no program, or no permission',
-  127: 'its command was not found',
-  132: 'illegal instruction',
-  134: 'aborted',
-  135: 'bus error',
-  137: 'killed',
-  139: 'segmentation fault',
-  143: 'ended by SIGTERM',
-}
-
-/** How a container ended, said of it: `exited with code 3`, `was ended by signal 11`. */
-export function exited({ exitCode, signal }: { exitCode?: number; signal?: number }): string {
-  const words = exitWords({
-    ...(exitCode === undefined ? {} : { exitCode }),
-    ...(signal === undefined ? {} : { signal }),
-  })
-  return words.startsWith('signal') ? `was ended by ${words}` : `exited with ${words.replace(/^exit /, '')}`
-}
-
-/** How a container ended: `exit code 137 (killed)`, `signal 11`. */
-export function exitWords({ exitCode, signal }: { exitCode?: number; signal?: number }): string {
-  if (signal !== undefined && signal !== 0) return `signal ${signal}`
-  const meaning = exitCode === undefined ? undefined : exitCodes[exitCode]
-  return `exit code ${exitCode ?? 'unknown'}${meaning === undefined ? '' : ` (${meaning})`}`
 }
 
 /**

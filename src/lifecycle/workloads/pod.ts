@@ -1,11 +1,11 @@
 import type { Pod } from '../../cluster/objects.ts'
 import { milestonesOf } from '../../plan/milestones.ts'
 import { type Problem, problemOf } from '../../reasons/reasons.ts'
+import { exited } from '../../reasons/wording.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { isStale } from '../conditions.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { exited } from './death.ts'
 import { containersOf, type PodContainer } from './history.ts'
 import { condition, earliest, examinePod, type PodState } from './pod-state.ts'
 
