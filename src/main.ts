@@ -15,13 +15,20 @@ import { misconfigured, neverBegun } from './never-begun.ts'
 import type { Reference } from './plan/references.ts'
 import { readTargetInputs } from './plan/references.ts'
 import { buildAnnotations } from './report/annotations.ts'
-import { isManifest } from './report/details.ts'
-import { EntryFolder } from './report/entry-folder.ts'
 import { plain } from './report/escape.ts'
-import { renderReport } from './report/json.ts'
-import { type LogLayout, layoutLog, renderEvidence, renderHeader, renderLogNews, renderVerdict } from './report/log.ts'
+import { renderReport } from './report/json-report.ts'
+import {
+  type LogLayout,
+  LogPrinter,
+  layoutLog,
+  renderEvidence,
+  renderHeader,
+  renderLogNews,
+  renderVerdict,
+} from './report/log.ts'
 import { buildOutputs } from './report/outputs.ts'
 import { renderSummary } from './report/summary.ts'
+import { isManifest } from './report/target-details.ts'
 import { gateRollout, type Listener } from './rollout.ts'
 
 /** What the extras on GitHub may take after the verdict; a cancelled job is killed 10 s after it was told so. */
@@ -80,12 +87,12 @@ async function gate(
   const extras = await openExtras(inputs, parsed.references)
   if (extras !== undefined) onExtras(extras)
   let layout: LogLayout | undefined
-  let entries: EntryFolder | undefined
+  let entries: LogPrinter | undefined
   const listener: Listener = {
     mask,
     onHead: (head) => {
       layout = layoutLog(head, { color: usesColor() })
-      entries = new EntryFolder(layout, (line) => console.log(line))
+      entries = new LogPrinter(layout, (line) => console.log(line))
       console.log(renderHeader(head, layout))
       for (const text of head.notices) console.log(plain(text))
     },

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from './cluster/clock.ts'
 import type { Cluster } from './cluster/cluster.ts'
 import { type EventConsumer, Follower } from './cluster/follower.ts'
-import { EvidenceReader } from './diagnosis/reader.ts'
+import { EvidenceReader } from './diagnosis/evidence-reader.ts'
 import { Gate } from './gate/gate.ts'
 import type { GateSettings } from './gate/settings.ts'
 import type { Inputs } from './inputs.ts'

@@ -3,9 +3,9 @@ import type { Cluster } from './cluster/cluster.ts'
 import type { ApiResource, FeedEvent, WatchRequest } from './cluster/feed.ts'
 import { Follower } from './cluster/follower.ts'
 import type { KubeObject } from './cluster/objects.ts'
-import { Drift } from './diagnosis/drift.ts'
+import { EvidenceReader } from './diagnosis/evidence-reader.ts'
 import { explain } from './diagnosis/explain.ts'
-import { EvidenceReader } from './diagnosis/reader.ts'
+import { ManifestDrift } from './diagnosis/manifest-drift.ts'
 import { together, UserError } from './errors.ts'
 import { consolidate } from './gate/consolidate.ts'
 import { Gate } from './gate/gate.ts'
@@ -187,7 +187,7 @@ async function followPlan(
   const { inputs, listener, clock } = around
   const plan = settings.awaitChangeMs > 0 ? withAwaited(found, cluster.redact) : found
   const recording = inputs.record === undefined ? undefined : startRecording(inputs.record, plan, settings, around.raw)
-  const drift = new Drift(plan, cluster.redact)
+  const drift = new ManifestDrift(plan, cluster.redact)
   const onEvent = (event: FeedEvent) => {
     recording?.write(event)
     evidence?.observe(event)

@@ -1,8 +1,7 @@
 import { styleText } from 'node:util'
 import type { MilestoneRecord, TargetRecord, Timeline } from '../gate/timeline.ts'
-import { clock, setting } from '../report/elapsed.ts'
 import { plain } from '../report/escape.ts'
-import { outcomeWords } from '../report/words.ts'
+import { clock, outcomeLabels, setting } from '../report/wording.ts'
 
 /** What the present state of a gate is drawn with. */
 export interface ProgressLayout {
@@ -81,7 +80,7 @@ function standing({ milestones, message, problems }: TargetRecord, { startedAt, 
 
 /** `3 targets: 1 ready, 2 in progress` */
 function tally(targets: readonly TargetRecord[]): string {
-  const counts = Map.groupBy(targets, ({ outcome }) => outcomeWords[outcome].verb)
+  const counts = Map.groupBy(targets, ({ outcome }) => outcomeLabels[outcome].verb)
   const parts = [...counts].map(([verb, records]) => (targets.length === 1 ? verb : `${records.length} ${verb}`))
   return targets.length === 1 ? parts.join() : `${targets.length} targets: ${parts.join(', ')}`
 }

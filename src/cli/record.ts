@@ -1,7 +1,7 @@
 import { parseDuration } from '../duration.ts'
 import { type Mistake, UserError } from '../errors.ts'
 import { recordRollout } from '../record.ts'
-import { count } from '../report/words.ts'
+import { count } from '../report/wording.ts'
 import { gateRollout, whyUnwritten } from '../rollout.ts'
 import type { Arguments } from './arguments.ts'
 import { type Surface, tell } from './output.ts'

@@ -15,7 +15,7 @@ import { type ReplayHooks, replay as replayRecording } from '../recording/replay
 import { inputsOf, settingsOf } from '../recording/settings.ts'
 import { surveyRecording } from '../recording/survey.ts'
 import { plain } from '../report/escape.ts'
-import { count } from '../report/words.ts'
+import { count } from '../report/wording.ts'
 import type { Arguments } from './arguments.ts'
 import { type Surface, tell } from './output.ts'
 import { inputsAmong, onFlag } from './prepare.ts'

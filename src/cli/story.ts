@@ -1,10 +1,10 @@
 import type { EndedTimeline, Entry, Timeline } from '../gate/timeline.ts'
 import type { LogNews } from '../logs/log-news.ts'
-import { EntryFolder } from '../report/entry-folder.ts'
 import { plain } from '../report/escape.ts'
 import {
   type LogHead,
   type LogLayout,
+  LogPrinter,
   layoutLog,
   renderEvidence,
   renderHeader,
@@ -53,7 +53,7 @@ export class Story {
   readonly #options: StoryOptions
   readonly #screen: Screen
   #layout: LogLayout | undefined
-  #entries: EntryFolder | undefined
+  #entries: LogPrinter | undefined
   #look: (() => Timeline) | undefined
   #timer: NodeJS.Timeout | undefined
   #frame = 0
@@ -66,7 +66,7 @@ export class Story {
 
   begin(head: LogHead & { readonly notices: readonly string[] }): void {
     this.#layout = this.#layOut(head)
-    this.#entries = new EntryFolder(this.#layout, (line) => this.#print([line]))
+    this.#entries = new LogPrinter(this.#layout, (line) => this.#print([line]))
     this.#print([renderHeader(head, this.#layout), ...head.notices.map((text) => plain(text))])
   }
 

@@ -2,7 +2,7 @@ import { describeMistake, type UserError } from '../errors.ts'
 import { passes } from '../gate/pass.ts'
 import type { EndedTimeline } from '../gate/timeline.ts'
 import { plain } from '../report/escape.ts'
-import { buildReport } from '../report/json.ts'
+import { buildReport } from '../report/json-report.ts'
 import type { Output } from './output.ts'
 
 export const cancelledCode = 130

@@ -26,7 +26,7 @@ export interface Change {
 /** The events about one object: by their names, and in the order of their last occurrence until one of them changes. */
 interface EventsAbout {
   readonly byName: Map<string, EventObject>
-  inOrder?: readonly EventObject[] | undefined
+  orderEvidence?: readonly EventObject[] | undefined
 }
 
 /**
@@ -131,8 +131,8 @@ export class Store {
   eventsOf(object: KubeObject): readonly EventObject[] {
     const events = this.#events.get(object.metadata.uid ?? subjectKey(identify(object)))
     if (events === undefined) return []
-    events.inOrder ??= [...events.byName.values()].toSorted(byLastOccurrence)
-    return events.inOrder
+    events.orderEvidence ??= [...events.byName.values()].toSorted(byLastOccurrence)
+    return events.orderEvidence
   }
 
   /** The log tail that was read of a container, if any. */
@@ -240,7 +240,7 @@ export class Store {
       // Taken out first, so that events without times and versions stand in the order in which they came last.
       events.byName.delete(event.metadata.name)
       events.byName.set(event.metadata.name, event)
-      events.inOrder = undefined
+      events.orderEvidence = undefined
       this.#events.set(key, events)
     }
     return [{ ...(before === undefined ? {} : { before }), after: event }]

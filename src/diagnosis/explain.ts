@@ -8,14 +8,11 @@ import { isJobEnd } from '../lifecycle/workloads/job.ts'
 import { describePath, type Manifest } from '../plan/manifests/manifest.ts'
 import { displayName, fullName, nameTargets, type Target } from '../plan/target.ts'
 import { type Check, messageOf, type Problem, type ReasonCode } from '../reasons/reasons.ts'
-import { whatChanged } from './changes.ts'
-import { logEvidence } from './container-logs.ts'
-import { elapsedClock, eventLines } from './events.ts'
-import { Facts } from './facts.ts'
+import { elapsedClock, eventLines, logEvidence, nodeEvidence } from './evidence.ts'
 import { gateHint, type HintDetails, hintFor, isCutShort } from './hints.ts'
-import { nodeEvidence } from './node.ts'
-import { placeOf } from './place.ts'
-import { nodeBehind, podName } from './wanted.ts'
+import { placeOf } from './manifest-field.ts'
+import { nodeBehind, podName, TargetFacts } from './target-facts.ts'
+import { whatChanged } from './template-changes.ts'
 
 const longestLastLine = 200
 
@@ -80,7 +77,7 @@ function whose({ subject, container = '' }: Problem): string {
 function explainTarget(whole: TargetRecord, verdict: Verdict | undefined, context: Context): TargetRecord {
   const { snapshot: _explained, ...record } = whole
   const { target, reason } = record
-  const facts = new Facts(whole, context.store)
+  const facts = new TargetFacts(whole, context.store)
   const manifest = context.manifests.get(target)
   const problems = record.problems.map((problem) => ({
     ...problem,
@@ -112,7 +109,7 @@ function explainTarget(whole: TargetRecord, verdict: Verdict | undefined, contex
 }
 
 /** `deployment/web → replicaset/web-688 → pod/web-688-x → container app`, by the owners that the cluster names. */
-function chainOf(problem: Problem, target: Target, facts: Facts): readonly string[] {
+function chainOf(problem: Problem, target: Target, facts: TargetFacts): readonly string[] {
   const [deepest = problem] = withCauses(problem).toReversed()
   const { subject, container } = deepest
   const top = displayName(target)
@@ -135,7 +132,7 @@ function chainOf(problem: Problem, target: Target, facts: Facts): readonly strin
 }
 
 /** What could not be seen of a target, although it may explain it. */
-function unreadNotes({ problems }: TargetRecord, facts: Facts): readonly string[] {
+function unreadNotes({ problems }: TargetRecord, facts: TargetFacts): readonly string[] {
   const kinds = problems.length === 0 ? (['Pod', 'Event'] as const) : (['Event'] as const)
   return kinds.flatMap((kind) => {
     const refusal = facts.refusal(kind)
@@ -149,7 +146,7 @@ function reasonFor({ outcome, reason }: TargetRecord, verdict: Verdict | undefin
   return isItsReason ? verdict.reason : reason
 }
 
-function detailsOf(problem: Problem, facts: Facts): HintDetails {
+function detailsOf(problem: Problem, facts: TargetFacts): HintDetails {
   const { subject, container = '' } = problem
   const log = (previous: boolean) => facts.log(podName(subject), container, previous)
   const lines = (log(false)?.text || log(true)?.text || '').trimEnd().split('\n')
@@ -160,14 +157,18 @@ function detailsOf(problem: Problem, facts: Facts): HintDetails {
 }
 
 /** The problem of a pod behind one of its controller or Service that only says that it waits. */
-function causeOf(deciding: Problem | undefined, problems: readonly Problem[], facts: Facts): { cause?: HintDetails } {
+function causeOf(
+  deciding: Problem | undefined,
+  problems: readonly Problem[],
+  facts: TargetFacts,
+): { cause?: HintDetails } {
   const behind = problems.find((problem) => problem !== deciding && problem.subject.startsWith('pod/'))
   const cause = deciding?.cause ?? (deciding?.reason === 'progress-deadline-exceeded' ? behind : undefined)
   return cause === undefined ? {} : { cause: detailsOf(cause, facts) }
 }
 
 /** What the kubelet said last of the probe that fails: `Readiness probe failed: …`, without its first words. */
-function probeWords({ reason, container = '' }: Problem, pod: Pod | undefined, facts: Facts): string | undefined {
+function probeWords({ reason, container = '' }: Problem, pod: Pod | undefined, facts: TargetFacts): string | undefined {
   const probe = /^(liveness|readiness|startup)-failing$/.exec(reason)?.[1]
   if (probe === undefined || pod === undefined) return undefined
   const said = facts
@@ -177,7 +178,7 @@ function probeWords({ reason, container = '' }: Problem, pod: Pod | undefined, f
   return said?.message?.replace(/^\w+ probe \w+:\s*/, '')
 }
 
-function findContainer(problem: Problem, facts: Facts): Container | undefined {
+function findContainer(problem: Problem, facts: TargetFacts): Container | undefined {
   const { spec } = (facts.subject(problem) ?? {}) as Pod
   return [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].find(({ name }) => name === problem.container)
 }
@@ -189,7 +190,7 @@ function writtenIn(problem: ProblemRecord, manifest: Manifest | undefined): read
   return [{ type: 'manifest', title: `${manifest.file}, line ${place.line}`, text: describePath(place.path) }]
 }
 
-function evidenceFor(problem: Problem, facts: Facts, context: Context): readonly Evidence[] {
+function evidenceFor(problem: Problem, facts: TargetFacts, context: Context): readonly Evidence[] {
   const { serverOffsetMs, startedAt, store } = context
   const subject = facts.subject(problem)
   const events = subject === undefined ? [] : eventLines(subject, startedAt, serverOffsetMs, store, problem.container)

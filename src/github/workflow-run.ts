@@ -4,7 +4,7 @@ import type { Reference } from '../plan/references.ts'
 import { markdown, plain } from '../report/escape.ts'
 import { headline } from '../report/headline.ts'
 import { renderSummary } from '../report/summary.ts'
-import { count } from '../report/words.ts'
+import { count } from '../report/wording.ts'
 
 /** What `@actions/github` reads from the environment and from the file of the event. */
 export type ActionContext = Pick<

@@ -1,10 +1,9 @@
 import type { TargetRecord, Timeline } from '../gate/timeline.ts'
 import { fullName, nameTargets } from '../plan/target.ts'
-import { isManifest } from './details.ts'
 import { plain, plainLines } from './escape.ts'
 import { conclude, decidingTarget, headline, isFailing } from './headline.ts'
-import { phraseOf, statement } from './phrase.ts'
-import { count } from './words.ts'
+import { isManifest } from './target-details.ts'
+import { count, reasonHeadline, statement } from './wording.ts'
 
 /** An error annotation, in the words of `core.error`. */
 export interface Annotation {
@@ -58,7 +57,7 @@ function ofGate(timeline: Timeline): Annotation {
 
 function annotate({ record, name }: { readonly record: TargetRecord; readonly name: string }): Annotation {
   const { target, message, hint } = record
-  const words = phraseOf(record)
+  const words = reasonHeadline(record)
   const text = [...plainLines(statement(name, message), lineLimit), ...plainLines(hint ?? '', lineLimit)].join('\n')
   return {
     title: plain(`${name}: ${words}`, titleLimit),

@@ -1,9 +1,9 @@
 import type { MilestoneRecord, TargetRecord, Timeline } from '../gate/timeline.ts'
 import { fullName, nameTargets } from '../plan/target.ts'
-import { openMilestone } from './details.ts'
 import { mermaidName, mermaidTask } from './escape.ts'
 import { urgency } from './headline.ts'
-import { outcomeWords } from './words.ts'
+import { openMilestone } from './target-details.ts'
+import { outcomeLabels } from './wording.ts'
 
 const sectionLimit = 16
 /** Of more targets than that, so many ready ones are drawn beside those that are not: the slowest. */
@@ -90,7 +90,7 @@ function barsOf(record: TargetRecord, { startedAt, finishedAt }: Timeline): Bar[
   }
   const open = openMilestone(record)
   if (record.outcome !== 'ready' && (open !== undefined || bars.length === 0)) {
-    const { mark } = outcomeWords[record.outcome]
+    const { mark } = outcomeLabels[record.outcome]
     const tag = mark === '✗' ? 'crit, ' : 'active, '
     bars.push({
       label: `${mark === '✗' ? mark : '…'} ${open?.name ?? record.outcome}`,

@@ -4,8 +4,7 @@ import type { Source } from '../plan/target.ts'
 import { fullName, nameTargets } from '../plan/target.ts'
 import { reasons } from '../reasons/reasons.ts'
 import { plainLines } from './escape.ts'
-import { phraseOf, statement } from './phrase.ts'
-import { capitalised, count, outcomeWords } from './words.ts'
+import { capitalised, count, outcomeLabels, reasonHeadline, statement } from './wording.ts'
 
 /**
  * How it ended, in one line for people: `Rollout failed after 42 s · deployment/web: image not found (and 2 more)`.
@@ -14,7 +13,7 @@ import { capitalised, count, outcomeWords } from './words.ts'
 export function headline(timeline: Timeline): string {
   const { verdict, targets } = timeline
   const outcome = verdict?.outcome ?? 'progressing'
-  const { verb, preposition } = outcomeWords[outcome]
+  const { verb, preposition } = outcomeLabels[outcome]
   const took = `Rollout ${verb} ${preposition} ${duration(timeline.finishedAt - timeline.startedAt)}`
   const phrase = verdict?.reason ? reasons[verdict.reason].title : ''
   if (outcome === 'misconfigured') return join(`Rollout ${verb}`, phrase)
@@ -26,7 +25,7 @@ export function headline(timeline: Timeline): string {
     return join(took, targets.length === 0 ? phrase : `${ready} of ${count(targets.length, 'target')} ready`)
   }
   const name = nameOf(deciding, timeline)
-  const why = deciding.reason ? `: ${phraseOf(deciding)}` : ''
+  const why = deciding.reason ? `: ${reasonHeadline(deciding)}` : ''
   const others = targets.filter(isFailing).length - 1
   return join(took, `${name}${why}${others > 0 ? ` (and ${others} more)` : ''}`)
 }

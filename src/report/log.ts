@@ -1,14 +1,22 @@
 import { duration } from '../duration.ts'
 import type { Entry, TargetOutcome, TargetRecord, Timeline } from '../gate/timeline.ts'
 import type { LogNews } from '../logs/log-news.ts'
-import type { Target } from '../plan/target.ts'
-import { fullName, namespacesOf, nameTargets } from '../plan/target.ts'
-import { clock, setting } from './elapsed.ts'
+import { fullName, namespacesOf, nameTargets, type Target } from '../plan/target.ts'
 import { plain, plainLines, shorten } from './escape.ts'
 import { conclude, decidingTarget, headline, isJudged } from './headline.ts'
-import { phraseOf, statementBelow } from './phrase.ts'
-import { inOrder, isTold, problemCount, problemWay } from './problem.ts'
-import { capitalised, count, outcomeWords } from './words.ts'
+import {
+  capitalised,
+  clock,
+  count,
+  isTold,
+  orderEvidence,
+  outcomeLabels,
+  problemCount,
+  problemPath,
+  reasonHeadline,
+  setting,
+  statementBelow,
+} from './wording.ts'
 
 /** What every line of one log has in common. */
 export interface LogLayout {
@@ -82,7 +90,7 @@ export function renderEntry(entry: Entry, layout: LogLayout): string {
   const words = [
     paint('dim', elapsed, color),
     ...(layout.nameWidth === 0 ? [] : [name.padEnd(layout.nameWidth)]),
-    ...(entry.kind === 'verdict' ? [verdictWords(entry, text, layout)] : [paint(entryStyles[entry.kind], text, color)]),
+    ...(entry.kind === 'verdict' ? [verdictText(entry, text, layout)] : [paint(entryStyles[entry.kind], text, color)]),
   ]
   return words.join('  ').trimEnd()
 }
@@ -124,7 +132,7 @@ export function renderReadyTogether(entries: readonly Entry[], layout: LogLayout
   const words = [
     paint('dim', clock(first.at - layout.startedAt).padStart(layout.elapsedWidth), layout.color),
     count(entries.length, 'target').padEnd(layout.nameWidth),
-    verdictWords(first, [plain(first.text).trim(), `(${who})`].filter(Boolean).join(' '), layout),
+    verdictText(first, [plain(first.text).trim(), `(${who})`].filter(Boolean).join(' '), layout),
   ]
   return words.join('  ')
 }
@@ -140,7 +148,7 @@ export function renderVerdict(timeline: Timeline, { color }: LogLayout): string[
   const isTold = last?.kind === 'verdict' && deciding !== undefined && targets[last.target ?? -1] === deciding
   const judged = targets.filter((record) => isJudged(record, timeline))
   return [
-    paint(outcomeStyle(verdict.outcome), `${outcomeWords[verdict.outcome].mark} ${plain(headline(timeline))}`, color),
+    paint(outcomeStyle(verdict.outcome), `${outcomeLabels[verdict.outcome].mark} ${plain(headline(timeline))}`, color),
     ...(isTold ? [] : messages.map((message) => `  ${plain(message)}`)),
     ...(hint === undefined ? [] : plainLines(hint).map((line, index) => `  ${index === 0 ? '→' : ' '} ${line}`)),
     ...(judged.length > 1 && verdict.outcome !== 'ready' ? [`  ${tally(judged)}`] : []),
@@ -166,8 +174,8 @@ export function renderEvidence(timeline: Timeline, layout: LogLayout): string[] 
   ]
 }
 
-function verdictWords({ at, outcome = 'progressing' }: Entry, text: string, { startedAt, color }: LogLayout): string {
-  const { mark, verb, preposition } = outcomeWords[outcome]
+function verdictText({ at, outcome = 'progressing' }: Entry, text: string, { startedAt, color }: LogLayout): string {
+  const { mark, verb, preposition } = outcomeLabels[outcome]
   const words = paint(outcomeStyle(outcome), `${mark} ${verb} ${preposition} ${duration(at - startedAt)}`, color)
   return text === '' ? words : `${words}: ${text}`
 }
@@ -179,17 +187,17 @@ function renderGroup(
   { color, groups }: LogLayout,
 ): string[] {
   const { startedAt, isDeciding, hintAbove } = shape
-  const { mark } = outcomeWords[record.outcome]
+  const { mark } = outcomeLabels[record.outcome]
   // The headline of what decides stands right above.
-  const why = isDeciding ? ': evidence' : record.reason === '' ? '' : `: ${plain(phraseOf(record))}`
+  const why = isDeciding ? ': evidence' : record.reason === '' ? '' : `: ${plain(reasonHeadline(record))}`
   const lines = [
     // What decides stands right above, with what to do.
     ...(isDeciding ? [] : [plain(statementBelow(name, record.message))]),
     ...(hintAbove || record.hint === undefined ? [] : [`What to do: ${plain(record.hint)}`]),
     ...record.problems.flatMap((problem) => [
-      plain(`${problem.reason} · ${problemWay(problem)} · ${problemCount(problem, startedAt)}`),
+      plain(`${problem.reason} · ${problemPath(problem)} · ${problemCount(problem, startedAt)}`),
       ...(isTold(problem, record) ? [] : [`  ${plain(capitalised(problem.message))}`]),
-      ...inOrder(problem.evidence).flatMap(({ type, title, text }) => {
+      ...orderEvidence(problem.evidence).flatMap(({ type, title, text }) => {
         const all = plainLines(text)
         if (type === 'manifest') return [`  ${plain(title)}: ${all.join(' ')}`]
         return [`  ${plain(title)}`, ...all.slice(-evidenceLines).map((line) => `  │ ${line}`)]
@@ -208,7 +216,7 @@ function renderGroup(
 function tally(targets: readonly TargetRecord[]): string {
   const totals = new Map<TargetOutcome, number>()
   for (const { outcome } of targets) totals.set(outcome, (totals.get(outcome) ?? 0) + 1)
-  return [...totals].map(([outcome, n]) => `${n} ${outcomeWords[outcome].verb}`).join(', ')
+  return [...totals].map(([outcome, n]) => `${n} ${outcomeLabels[outcome].verb}`).join(', ')
 }
 
 type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'none'
@@ -222,11 +230,66 @@ const entryStyles: Readonly<Record<Exclude<Entry['kind'], 'verdict'>, Style>> = 
 
 function outcomeStyle(outcome: TargetOutcome): Style {
   if (outcome === 'ready') return 'green'
-  return outcomeWords[outcome].mark === '✗' ? 'red' : 'yellow'
+  return outcomeLabels[outcome].mark === '✗' ? 'red' : 'yellow'
 }
 
 const ansiCodes = { bold: 1, dim: 90, red: 31, green: 32, yellow: 33 }
 
 function paint(style: Style, text: string, color: boolean): string {
   return color && style !== 'none' && text !== '' ? `\x1b[${ansiCodes[style]}m${text}\x1b[0m` : text
+}
+
+/** Fewer are told one by one. */
+const fewestTogether = 4
+
+/**
+ * Turns entries into lines as they come. Of many targets that are ready in the same second and say the same (the
+ * ConfigMaps of an apply) one line is made: it stands when something else comes, or at the end of the present turn.
+ */
+export class LogPrinter {
+  readonly #layout: LogLayout
+  readonly #print: (line: string) => void
+  #held: Entry[] = []
+
+  constructor(layout: LogLayout, print: (line: string) => void) {
+    this.#layout = layout
+    this.#print = print
+  }
+
+  entry(entry: Entry): void {
+    const [first] = this.#held
+    if (first !== undefined && !isAlike(first, entry)) this.flush()
+    if (!isReady(entry)) {
+      this.#print(renderEntry(entry, this.#layout))
+      return
+    }
+    if (this.#held.length === 0) queueMicrotask(() => this.flush())
+    this.#held.push(entry)
+  }
+
+  /** Tells what was held back. */
+  flush(): void {
+    const held = this.#held
+    this.#held = []
+    if (held.length >= fewestTogether) this.#print(renderReadyTogether(held, this.#layout))
+    else for (const entry of held) this.#print(renderEntry(entry, this.#layout))
+  }
+}
+
+/** The lines of entries that are all known. */
+export function renderEntries(entries: readonly Entry[], layout: LogLayout): string[] {
+  const lines: string[] = []
+  const folder = new LogPrinter(layout, (line) => lines.push(line))
+  for (const entry of entries) folder.entry(entry)
+  folder.flush()
+  return lines
+}
+
+function isReady({ kind, outcome, target }: Entry): boolean {
+  return kind === 'verdict' && outcome === 'ready' && target !== undefined
+}
+
+function isAlike(one: Entry, other: Entry): boolean {
+  const second = ({ at }: Entry) => Math.floor(at / 1_000)
+  return isReady(other) && one.text === other.text && second(one) === second(other)
 }

@@ -2,7 +2,7 @@ import type { EndedTimeline } from '../gate/timeline.ts'
 import { targetId } from '../plan/target.ts'
 import { plain } from './escape.ts'
 import { decidingTarget } from './headline.ts'
-import { slowestStep } from './slowest.ts'
+import { slowestStep } from './milestone-steps.ts'
 
 /** The outputs that follow from the timeline (DESIGN §4); the paths of files are the shell's to add. */
 export type OutcomeOutputs = Readonly<

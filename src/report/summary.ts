@@ -2,15 +2,45 @@ import { duration } from '../duration.ts'
 import type { TargetRecord, Timeline } from '../gate/timeline.ts'
 import { fullName, namespacesOf, nameTargets, type TargetName } from '../plan/target.ts'
 import { reasons } from '../reasons/reasons.ts'
-import { type DetailShape, longestWait, renderDetails, renderSource, whereItStands } from './details.ts'
-import { setting } from './elapsed.ts'
-import { renderEntries } from './entry-folder.ts'
 import { code, fence, markdown, plain, prose, shorten } from './escape.ts'
-import { fit, type Reduction } from './fit.ts'
 import { renderGantt } from './gantt.ts'
 import { conclude, decidingTarget, headline, isFailing, isJudged, urgency } from './headline.ts'
-import { layoutLog } from './log.ts'
-import { count, outcomeWords } from './words.ts'
+import { layoutLog, renderEntries } from './log.ts'
+import { type DetailShape, longestWait, renderDetails, renderSource, targetStatus } from './target-details.ts'
+import { count, outcomeLabels, setting } from './wording.ts'
+
+/** A way to make a text smaller: what it leaves out, in words for the reader, and the change itself. */
+export interface Reduction<Shape> {
+  readonly leavesOut: string
+  readonly apply: (shape: Shape) => Shape
+}
+
+/**
+ * Renders a text that fits a limit in bytes: whole if it can be, else with one reduction after the other until it fits.
+ * A reduction that changes nothing is not told. The last one must be small enough for any limit in use.
+ *
+ * @param render makes the text of a shape; it is told what was left out, to say so
+ */
+export function fit<Shape>(
+  shape: Shape,
+  reductions: readonly Reduction<Shape>[],
+  render: (shape: Shape, leftOut: readonly string[]) => string,
+  maxBytes: number,
+): string {
+  let current = shape
+  let leftOut: readonly string[] = []
+  let text = render(current, leftOut)
+  for (const { leavesOut, apply } of reductions) {
+    if (Buffer.byteLength(text) <= maxBytes) break
+    const smaller = apply(current)
+    const unchanged = render(smaller, leftOut) === text
+    current = smaller
+    if (unchanged) continue
+    leftOut = [...leftOut, leavesOut]
+    text = render(current, leftOut)
+  }
+  return text
+}
 
 /** What the summary needs to know besides the timeline. */
 export interface SummaryOptions {
@@ -94,7 +124,7 @@ function renderShape(timeline: Timeline, shape: Shape, leftOut: readonly string[
   const shown = named.filter(({ record }) => isJudged(record, timeline))
   const judged = { ...timeline, targets: shown.map(({ record }) => record) }
   const blocks = [
-    `### ${outcomeWords[timeline.verdict?.outcome ?? 'progressing'].icon} ${markdown(headline(timeline))}`,
+    `### ${outcomeLabels[timeline.verdict?.outcome ?? 'progressing'].icon} ${markdown(headline(timeline))}`,
     ...cause(timeline, options),
     ...digest(judged),
     ...table(judged, shown, shape),
@@ -111,7 +141,7 @@ function cause(timeline: Timeline, { sourceBaseUrl }: SummaryOptions): string[] 
   const [only] = timeline.targets
   if (timeline.targets.length === 1 && only?.outcome === 'ready') {
     const wait = longestWait(only, timeline.startedAt, timeline.finishedAt)
-    return [`${whereItStands(only)}${wait === '' ? '' : ` · longest wait: ${wait}`}`]
+    return [`${targetStatus(only)}${wait === '' ? '' : ` · longest wait: ${wait}`}`]
   }
   if (timeline.verdict === undefined) return []
   const { messages, hint, ...conclusion } = conclude(timeline)
@@ -122,7 +152,7 @@ function cause(timeline: Timeline, { sourceBaseUrl }: SummaryOptions): string[] 
       : messages.map((message) => `${prose(message)}${source === '' ? '' : ` · ${source}`}`)),
     ...(hint === undefined ? [] : ['', `**What to do:** ${prose(hint)}`]),
   ]
-  return lines.length === 0 ? [] : [alert(alarms[outcomeWords[timeline.verdict.outcome].mark], lines)]
+  return lines.length === 0 ? [] : [alert(alarms[outcomeLabels[timeline.verdict.outcome].mark], lines)]
 }
 
 /** What went wrong is red, what merely ended otherwise than planned is amber. */
@@ -142,7 +172,7 @@ function nameCell(name: string): string {
 function digest({ targets }: Timeline): string[] {
   if (targets.length < fewestForDigest) return []
   const groups = Map.groupBy(targets, ({ outcome, reason }) =>
-    [outcomeWords[outcome].icon, reason === '' ? outcomeWords[outcome].verb : reasons[reason].title].join(' '),
+    [outcomeLabels[outcome].icon, reason === '' ? outcomeLabels[outcome].verb : reasons[reason].title].join(' '),
   )
   const parts = [...groups]
     .toSorted(([, one], [, other]) => urgency(other[0]) - urgency(one[0]) || other.length - one.length)
@@ -158,10 +188,10 @@ function table({ startedAt, finishedAt, targets }: Timeline, named: readonly Nam
   const row = ({ record, name }: NamedRecord) => {
     const ready = record.outcome === 'ready'
     const cells = [
-      outcomeWords[record.outcome].icon,
+      outcomeLabels[record.outcome].icon,
       ready ? nameCell(name.name) : `**${nameCell(name.name)}**`,
       ...(withNamespace ? [nameCell(name.namespace ?? '')] : []),
-      whereItStands(record),
+      targetStatus(record),
       duration((record.endedAt ?? finishedAt) - startedAt),
       ...(withWaits ? [waits.get(record) ?? ''] : []),
     ]

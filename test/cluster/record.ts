@@ -3,8 +3,7 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { buildReport } from '../../src/report/json.ts'
-import type { Report } from '../../src/report/report-schema.ts'
+import { buildReport, type Report } from '../../src/report/json-report.ts'
 import {
   type Expectation,
   expectationOf,

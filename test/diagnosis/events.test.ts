@@ -1,7 +1,7 @@
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
-import { eventLines } from '../../src/diagnosis/events.ts'
+import { eventLines } from '../../src/diagnosis/evidence.ts'
 import { at, start } from '../report/builders.ts'
 
 const pod: KubeObject = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web-x', namespace: 'shop', uid: 'p' } }

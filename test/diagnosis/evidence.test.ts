@@ -1,7 +1,7 @@
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import { Store } from '../../src/cluster/store.ts'
 import { explain } from '../../src/diagnosis/explain.ts'
-import { loggedContainers } from '../../src/diagnosis/wanted.ts'
+import { loggedContainers } from '../../src/diagnosis/target-facts.ts'
 import type { Manifest } from '../../src/plan/manifests/manifest.ts'
 import { parseManifests } from '../../src/plan/manifests/read.ts'
 import { at, createProblem, createTarget, createTargetRecord, createTimeline, start } from '../report/builders.ts'

@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
 import { explain } from '../../src/diagnosis/explain.ts'
-import { loggedContainers } from '../../src/diagnosis/wanted.ts'
+import { loggedContainers } from '../../src/diagnosis/target-facts.ts'
 import type { ProblemRecord, TargetRecord, Timeline } from '../../src/gate/timeline.ts'
 import type { Problem, ProblemWith, ReasonCode } from '../../src/reasons/reasons.ts'
 import { createTarget } from '../gate/builders.ts'

@@ -5,7 +5,7 @@ import type { KubeObject, PodStatus } from '../../src/cluster/objects.ts'
 import type { EndedTimeline, Entry, ProblemRecord, TargetRecord } from '../../src/gate/timeline.ts'
 import { parseInputs } from '../../src/inputs.ts'
 import { parseReferences } from '../../src/plan/references.ts'
-import { buildReport } from '../../src/report/json.ts'
+import { buildReport } from '../../src/report/json-report.ts'
 import { gateRollout } from '../../src/rollout.ts'
 import {
   condition,

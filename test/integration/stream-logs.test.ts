@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { buildReport } from '../../src/report/json.ts'
+import { buildReport } from '../../src/report/json-report.ts'
 import { runCli, startCli } from '../cli/process.ts'
 import { contractViolations } from '../cluster/contract.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'

@@ -1,7 +1,7 @@
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { KubeObject, ManagedFields } from '../../src/cluster/objects.ts'
 import { createRedactor } from '../../src/cluster/redact.ts'
-import { Drift } from '../../src/diagnosis/drift.ts'
+import { ManifestDrift } from '../../src/diagnosis/manifest-drift.ts'
 import type { TargetRecord, Timeline } from '../../src/gate/timeline.ts'
 import { parseManifests } from '../../src/plan/manifests/read.ts'
 import { resolveReferences, resolveTargets } from '../../src/plan/resolve.ts'
@@ -35,7 +35,7 @@ const redact = createRedactor()
 function driftOf(text: string) {
   const parsed = parseManifests(text, 'k8s/web.yaml')
   const plan = resolveTargets(resolveReferences(parsed, resources, { namespace: 'shop', milestones: [] }), () => [])
-  return { drift: new Drift(plan, redact), plan }
+  return { drift: new ManifestDrift(plan, redact), plan }
 }
 
 interface Live {

@@ -6,7 +6,7 @@ import type { FeedEvent } from '../../src/cluster/feed.ts'
 import { UserError } from '../../src/errors.ts'
 import { readEvents, readHeader } from '../../src/recording/read.ts'
 import { RecordingWriter } from '../../src/recording/write.ts'
-import { buildReport, renderReport } from '../../src/report/json.ts'
+import { buildReport, renderReport } from '../../src/report/json-report.ts'
 import { renderSummary } from '../../src/report/summary.ts'
 import { renderLog } from '../report/whole-log.ts'
 import {

@@ -1,9 +1,9 @@
 import type { ProblemRecord } from '../../src/gate/timeline.ts'
-import { phraseOf, statement, statementBelow } from '../../src/report/phrase.ts'
+import { reasonHeadline, statement, statementBelow } from '../../src/report/wording.ts'
 import { createProblem, createTargetRecord, type ProblemOverrides } from './builders.ts'
 
 function phrase(reason: ProblemRecord['reason'], overrides: ProblemOverrides = {}): string {
-  return phraseOf(
+  return reasonHeadline(
     createTargetRecord({ outcome: 'failed', reason, problems: [createProblem({ reason, ...overrides })] }),
   )
 }
@@ -86,7 +86,7 @@ it('a long image keeps its beginning and its end', () => {
 })
 
 it('without a reason the outcome is the phrase', () => {
-  expect(phraseOf(createTargetRecord({ outcome: 'progressing', reason: '' }))).toBe('in progress')
+  expect(reasonHeadline(createTargetRecord({ outcome: 'progressing', reason: '' }))).toBe('in progress')
 })
 
 it('a message becomes a sentence that can stand alone', () => {

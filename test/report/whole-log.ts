@@ -1,6 +1,5 @@
 import type { Timeline } from '../../src/gate/timeline.ts'
-import { renderEntries } from '../../src/report/entry-folder.ts'
-import { layoutLog, renderEvidence, renderHeader, renderVerdict } from '../../src/report/log.ts'
+import { layoutLog, renderEntries, renderEvidence, renderHeader, renderVerdict } from '../../src/report/log.ts'
 
 /** The whole log of a timeline, as lines without line breaks. */
 export function renderLog(timeline: Timeline, options: { readonly color?: boolean } = {}): string[] {

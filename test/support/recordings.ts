@@ -5,7 +5,7 @@ import type { EndedTimeline, Entry } from '../../src/gate/timeline.ts'
 import { readHeader } from '../../src/recording/read.ts'
 import { replay } from '../../src/recording/replay.ts'
 import { settingsOf } from '../../src/recording/settings.ts'
-import type { Report } from '../../src/report/report-schema.ts'
+import type { Report } from '../../src/report/json-report.ts'
 
 /** Recordings of a real cluster; `npm run recordings` makes them. */
 export const recordingsFolder = resolve(import.meta.dirname, '../recordings')

@@ -1,6 +1,6 @@
 import { createPatch } from 'rfc6902'
 import { displayName, targetId } from '../../plan/target.ts'
-import { clock } from '../../report/elapsed.ts'
+import { clock } from '../../report/wording.ts'
 import { emptyLine, type Line, line } from '../line.ts'
 import { dim } from '../marks.ts'
 import type { ObjectChange } from './changes.ts'

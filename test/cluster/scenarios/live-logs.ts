@@ -31,7 +31,7 @@ export const liveLogs: Scenario[] = [
     decidedBy: conditionTrue('Job', 'migrate', 'Complete'),
     takesSeconds: 9,
     check: (run) => [
-      ...inOrder(run, [
+      ...orderEvidence(run, [
         'init │ before',
         'app │ step 1',
         'app │ : :error::x',
@@ -55,7 +55,8 @@ export const liveLogs: Scenario[] = [
     expect: { outcome: 'failed', reason: 'job-failed' },
     decidedBy: conditionTrue('Job', 'migrate', 'FailureTarget'),
     takesSeconds: 8,
-    check: (run) => inOrder(run, ['app │ start', 'app │ no such table', 'job/migrate  ✗ failed', '✗ Rollout failed']),
+    check: (run) =>
+      orderEvidence(run, ['app │ start', 'app │ no such table', 'job/migrate  ✗ failed', '✗ Rollout failed']),
   },
   {
     name: 'job-logs-live-of-retries',
@@ -69,7 +70,13 @@ export const liveLogs: Scenario[] = [
     decidedBy: conditionTrue('Job', 'migrate', 'FailureTarget'),
     takesSeconds: 8,
     check: (run) =>
-      inOrder(run, ['app │ try', 'app │ lost the connection', 'app · restarted', 'app │ try', '✗ Rollout failed']),
+      orderEvidence(run, [
+        'app │ try',
+        'app │ lost the connection',
+        'app · restarted',
+        'app │ try',
+        '✗ Rollout failed',
+      ]),
   },
   {
     name: 'deployment-logs-live',
@@ -82,14 +89,14 @@ export const liveLogs: Scenario[] = [
     decidedBy: deploymentComplete('web'),
     takesSeconds: 9,
     check: (run) => [
-      ...inOrder(run, ['app │ of the new revision', 'app │ of the new revision', '✓ Rollout ready']),
+      ...orderEvidence(run, ['app │ of the new revision', 'app │ of the new revision', '✓ Rollout ready']),
       ...(run.log.includes('│ of the old revision') ? ['the log of an old pod is shown'] : []),
     ],
   },
 ]
 
 /** Checks that lines with these texts follow one another in the log. */
-function inOrder({ log }: ActionRun, texts: readonly string[]): string[] {
+function orderEvidence({ log }: ActionRun, texts: readonly string[]): string[] {
   const lines = log.replaceAll(/\x1b\[\d*m/g, '').split('\n')
   let from = 0
   for (const text of texts) {

@@ -1,6 +1,6 @@
 import type { Container, PodTemplate } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
-import { whatChanged } from '../../src/diagnosis/changes.ts'
+import { whatChanged } from '../../src/diagnosis/template-changes.ts'
 import { templateChanges } from '../../src/lifecycle/workloads/template-diff.ts'
 
 function template(container: Partial<Container>, spec: object = {}): PodTemplate {

@@ -8,7 +8,7 @@ import type { ResolvedPlan } from '../plan/resolve.ts'
 import { displayName, nameKey, type Source, type Target } from '../plan/target.ts'
 
 /** What is told of a live object that does not carry what its manifest says. Texts are not yet escaped. */
-export interface DriftNote {
+export interface ManifestDriftNote {
   /** For the log and the summary. */
   readonly entry: Entry & { readonly target: number }
   /** Nobody is known to change it in the ordinary course of things: the user is to be warned, at this place. */
@@ -21,11 +21,11 @@ const mostDifferences = 5
  * Compares each live object with its manifest when it is first seen, and tells the differences once. They decide nothing:
  * a webhook or a controller may have good reasons. A number of replicas that something scales is told softly.
  */
-export class Drift {
+export class ManifestDrift {
   readonly #awaited: Map<string, { readonly index: number; readonly target: Target; readonly manifest: Manifest }>
   readonly #scaled: ReadonlySet<string>
   readonly #redact: Redactor
-  readonly #notes: DriftNote[] = []
+  readonly #notes: ManifestDriftNote[] = []
 
   /** `redact`: the one that the live objects went through, so that hashed values can be compared. */
   constructor({ targets, manifests }: ResolvedPlan, redact: Redactor) {
@@ -40,7 +40,7 @@ export class Drift {
   }
 
   /** Takes one line of the feed; what there is to tell of the object in it, when it is first seen. */
-  observe(event: FeedEvent): readonly DriftNote[] {
+  observe(event: FeedEvent): readonly ManifestDriftNote[] {
     if (event.type !== 'ADDED' && event.type !== 'MODIFIED') return []
     const { object } = event
     const key = nameKey({ ...object, ...object.metadata })
@@ -58,7 +58,7 @@ export class Drift {
         all.filter((difference) => !isSoft(difference)),
         manifest,
       ),
-    ].map(({ text, line }): DriftNote => {
+    ].map(({ text, line }): ManifestDriftNote => {
       const entry = { at: event.at, target: index, kind: 'note', text } as const
       if (line === undefined) return { entry }
       return { entry, warning: { text: `${displayName(target)}: ${text}`, source: { file: manifest.file, line } } }

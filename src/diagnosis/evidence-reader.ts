@@ -8,8 +8,7 @@ import type { Gate } from '../gate/gate.ts'
 import type { Entry, TargetRecord } from '../gate/timeline.ts'
 import { withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { containersOf } from '../lifecycle/workloads/history.ts'
-import { Facts } from './facts.ts'
-import { loggedContainers, namespaceBehind, nodeBehind } from './wanted.ts'
+import { loggedContainers, namespaceBehind, nodeBehind, TargetFacts } from './target-facts.ts'
 
 /** What the reader takes of a cluster. */
 export interface Readable {
@@ -93,7 +92,7 @@ export class EvidenceReader {
   }
 
   #read(record: TargetRecord): void {
-    const facts = new Facts(record, this.#gate.store)
+    const facts = new TargetFacts(record, this.#gate.store)
     if (this.#tailLines > 0) {
       for (const container of loggedContainers(record)) {
         const { uid = '' } =

@@ -1,5 +1,4 @@
-import { EntryFolder, renderEntries } from '../../src/report/entry-folder.ts'
-import { layoutLog } from '../../src/report/log.ts'
+import { LogPrinter, layoutLog, renderEntries } from '../../src/report/log.ts'
 import { at, createEntry, createTarget, start } from './builders.ts'
 
 const targets = Array.from({ length: 10 }, (_, index) =>
@@ -43,7 +42,7 @@ it.each([
 
 it('what is told live stands at the end of the turn, or before what comes next', async () => {
   const lines: string[] = []
-  const folder = new EntryFolder(layout, (line) => lines.push(line))
+  const folder = new LogPrinter(layout, (line) => lines.push(line))
   folder.entry(ready(0))
   expect(lines).toEqual([])
   folder.entry(createEntry({ target: 1, text: 'created' }))

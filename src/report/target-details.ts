@@ -1,12 +1,20 @@
 import { duration } from '../duration.ts'
 import type { Evidence, MilestoneRecord, ProblemRecord, TargetRecord } from '../gate/timeline.ts'
 import type { Source } from '../plan/target.ts'
-import { clock } from './elapsed.ts'
 import { code, fence, html, markdown, plainLines, prose, shortenWords } from './escape.ts'
-import { phraseOf, statementBelow } from './phrase.ts'
-import { inOrder, isTold, problemCount, problemWay } from './problem.ts'
-import { stepsOf } from './slowest.ts'
-import { capitalised, count, outcomeWords } from './words.ts'
+import { stepsOf } from './milestone-steps.ts'
+import {
+  capitalised,
+  clock,
+  count,
+  isTold,
+  orderEvidence,
+  outcomeLabels,
+  problemCount,
+  problemPath,
+  reasonHeadline,
+  statementBelow,
+} from './wording.ts'
 
 /** How much of a target is shown. */
 export interface DetailShape {
@@ -37,8 +45,8 @@ const shortestWaitMs = 100
  * above already. `name` is not yet escaped.
  */
 export function renderDetails(record: TargetRecord, name: string, shape: DetailShape): string {
-  const { icon } = outcomeWords[record.outcome]
-  const title = record.outcome === 'ready' ? 'ready, with problems on the way' : phraseOf(record)
+  const { icon } = outcomeLabels[record.outcome]
+  const title = record.outcome === 'ready' ? 'ready, with problems on the way' : reasonHeadline(record)
   const problems = record.problems.slice(0, problemLimit)
   const rest = record.problems.length - problems.length
   const message = shape.decided || record.outcome === 'ready' ? '' : prose(statementBelow(name, record.message))
@@ -48,7 +56,7 @@ export function renderDetails(record: TargetRecord, name: string, shape: DetailS
     ...sourceLine(record, shape),
     ...problems.flatMap((problem) => [
       renderProblem(problem, record, shape),
-      ...inOrder(problem.evidence).flatMap((piece) => renderEvidencePiece(piece, shape.evidenceLines)),
+      ...orderEvidence(problem.evidence).flatMap((piece) => renderEvidencePiece(piece, shape.evidenceLines)),
     ]),
     ...(rest > 0 ? [`…and ${count(rest, 'more problem')} in the report.`] : []),
     ...changeList(record),
@@ -80,9 +88,9 @@ export function isManifest(source: Source | undefined): source is Source {
 }
 
 /** Where a target stands, for a table cell. */
-export function whereItStands(record: TargetRecord): string {
+export function targetStatus(record: TargetRecord): string {
   if (record.outcome === 'ready') return [record.message || 'ready', ...record.notes].map(inCell).join(' · ')
-  const why = record.reason === '' ? '' : `**${markdown(shortenWords(phraseOf(record), widestWord))}**<br>`
+  const why = record.reason === '' ? '' : `**${markdown(shortenWords(reasonHeadline(record), widestWord))}**<br>`
   const open = openMilestone(record)
   if (open === undefined) return why === '' ? inCell(record.message) : why.slice(0, -'<br>'.length)
   const { done, total } = {
@@ -147,7 +155,7 @@ function milestoneTable(record: TargetRecord, { startedAt, finishedAt }: DetailS
       last.tookMs += tookMs
       continue
     }
-    const isLost = state === 'failed' || outcomeWords[record.outcome].mark === '✗'
+    const isLost = state === 'failed' || outcomeLabels[record.outcome].mark === '✗'
     const mark = step !== undefined ? '✓' : isLost ? '✗' : '…'
     rows.push({ elapsed, names: [`${mark} ${markdown(shown)}`], messages, tookMs })
   }
@@ -163,7 +171,7 @@ function milestoneTable(record: TargetRecord, { startedAt, finishedAt }: DetailS
 
 /** The reason, the way to it, and what it says where nothing above has said it. */
 function renderProblem(problem: ProblemRecord, record: TargetRecord, { startedAt }: DetailShape): string {
-  const line = `${code(problem.reason)} ${markdown(problemWay(problem))} · ${problemCount(problem, startedAt)}`
+  const line = `${code(problem.reason)} ${markdown(problemPath(problem))} · ${problemCount(problem, startedAt)}`
   return isTold(problem, record) ? line : `${line}<br>${prose(capitalised(problem.message))}`
 }
 

@@ -1,4 +1,4 @@
-import { slowestStep, stepsOf } from '../../src/report/slowest.ts'
+import { slowestStep, stepsOf } from '../../src/report/milestone-steps.ts'
 import { at, createTargetRecord, reached, start } from './builders.ts'
 
 it('each milestone took what passed since the one before it', () => {

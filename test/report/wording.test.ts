@@ -1,4 +1,4 @@
-import { clock, setting } from '../../src/report/elapsed.ts'
+import { clock, setting } from '../../src/report/wording.ts'
 
 it.each([
   [4_000, '0:04'],

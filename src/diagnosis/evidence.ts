@@ -1,0 +1,159 @@
+import { lastOccurrence } from '../cluster/event-order.ts'
+import type { KubeObject, Node } from '../cluster/objects.ts'
+import type { Refusal, Store } from '../cluster/store.ts'
+import type { Evidence } from '../gate/timeline.ts'
+import { concernsContainer, eventCount } from '../lifecycle/workloads/history.ts'
+import type { TargetFacts } from './target-facts.ts'
+
+/** More would bury the cause. */
+const mostEvents = 20
+/** Events this long before the gate began still tell of what it found. */
+const eventsBeforeMs = 10 * 60_000
+
+/**
+ * The warnings about an object, and what the kubelet did about them, one line each, the latest last: what was said again
+ * (of other pods, or after a while) is told once, with how often. `startedAt` is the gate's start, in milliseconds.
+ * @param container of the events of a pod, only those about this container or about the pod as a whole
+ */
+export function eventLines(
+  object: KubeObject,
+  startedAt: number,
+  serverOffsetMs: number,
+  store: Store,
+  container?: string,
+): readonly string[] {
+  const told = store
+    .eventsOf(object)
+    .filter((event) => container === undefined || concernsContainer(event, container))
+    .filter((event) => event.type === 'Warning' || event.reason === 'Killing')
+    .map((event) => ({
+      at: Date.parse(lastOccurrence(event) ?? '') - serverOffsetMs,
+      reason: event.reason ?? '',
+      message: withoutNoise(event.message ?? ''),
+      count: eventCount(event),
+    }))
+    .filter(({ at }) => at > startedAt - eventsBeforeMs)
+  const saysMore = told.some(({ message }) => !isBare(message))
+  const groups = Map.groupBy(
+    told.filter(({ message }) => !(saysMore && isBare(message))),
+    ({ reason, message }) => `${reason} ${withoutNames(message)}`,
+  )
+  return [...groups.values()]
+    .flatMap((group) => {
+      const last = group.at(-1)
+      return last === undefined ? [] : [{ ...last, count: group.reduce((sum, { count }) => sum + count, 0) }]
+    })
+    .toSorted((a, b) => a.at - b.at)
+    .slice(-mostEvents)
+    .map(({ at, reason, message, count }) => {
+      return `${momentOf(at - startedAt).padStart(5)}  ${reason}${count > 1 ? ` ×${count}` : ''}  ${message}`.trimEnd()
+    })
+}
+
+/** The moment of an event on the rollout's clock: `1:05`, or `-1:05` when it was before the gate began. */
+function momentOf(ms: number): string {
+  return ms <= -1_000 ? `-${elapsedClock(-ms)}` : elapsedClock(ms)
+}
+
+/** Elapsed milliseconds as minutes and seconds: `1:05`. What was before counts as zero. */
+export function elapsedClock(ms: number): string {
+  const elapsed = Math.max(0, Math.round(ms / 1000))
+  return `${Math.floor(elapsed / 60)}:${String(elapsed % 60).padStart(2, '0')}`
+}
+
+/**
+ * Without what nobody can use: the namespace and uid that the kubelet writes behind a pod's name, the mark of events that
+ * were combined, and the scheduler's sentences on preemption, which repeat the reasons before them.
+ */
+function withoutNoise(message: string): string {
+  return message
+    .replace(/^\(combined from similar events\):\s*/, '')
+    .replace(/ in pod (\S+?)_\S+?\([0-9a-f-]{36}\)$/, ' in pod $1')
+    .replace(/^(\w+ probe failed):\s*$/, '$1') // a probe that says nothing
+    .replace(/(\bnodes are available: .*?\.) (?:no new claims to deallocate, )?preemption: .*$/s, '$1')
+    .trim()
+}
+
+/** `Error: ImagePullBackOff`: the word of a status, which another event explains. */
+function isBare(message: string): boolean {
+  return /^Error: \w+$/.test(message)
+}
+
+/** Events of one cause differ in the pod that a controller tried to create. */
+function withoutNames(message: string): string {
+  return message.replace(/\bpods? "[^"]+"/gi, 'pod')
+}
+
+/** What the container of a pod logged last, in its present run and in the one before; where that could not be read, why. */
+export function logEvidence(pod: string, container: string, facts: TargetFacts): readonly Evidence[] {
+  const logs = [false, true].flatMap((previous) => facts.log(pod, container, previous) ?? [])
+  const tails = logs
+    .filter(({ text }) => text.trim() !== '')
+    .map(({ text, previous }): Evidence => {
+      const title = `Last log lines of container ${container}${previous ? ', its run before' : ''}`
+      return { type: 'log', title, text }
+    })
+  const refused = logs.filter(({ why }) => why !== undefined)
+  // Both runs are mostly refused for the same reason.
+  const isOne = new Set(refused.map(({ why }) => why)).size === 1 && refused.length > 1
+  const missing = (isOne ? refused.slice(0, 1) : refused).map(({ why, previous }): Evidence => {
+    const title = `Log of container ${container}${previous ? ', its run before' : ''}`
+    return { type: 'log', title, text: `could not be read: ${why}` }
+  })
+  return [...tails, ...missing]
+}
+
+/** Conditions that a healthy node has not (k8s.io/api/core/v1, NodeConditionType). */
+const pressures: readonly string[] = ['MemoryPressure', 'DiskPressure', 'PIDPressure', 'NetworkUnavailable']
+
+/** Taints that say the same as a condition, or as cordoning (k8s.io/api/core/v1/well_known_taints.go). */
+const restated: readonly string[] = [
+  'node.kubernetes.io/memory-pressure',
+  'node.kubernetes.io/disk-pressure',
+  'node.kubernetes.io/pid-pressure',
+  'node.kubernetes.io/network-unavailable',
+  'node.kubernetes.io/not-ready',
+  'node.kubernetes.io/unreachable',
+  'node.kubernetes.io/unschedulable',
+]
+
+/** What nodes get that are not in order or on their way out, from Kubernetes, clouds and autoscalers. */
+const abnormalTaints =
+  /^(node\.kubernetes\.io\/|node\.cloudprovider\.kubernetes\.io\/|ToBeDeletedByClusterAutoscaler$|DeletionCandidateOfClusterAutoscaler$|karpenter\.sh\/disrupt)/
+
+/**
+ * What is not in order with the node that a problem happened on, in one line; nothing where all is well. Where it could
+ * not be read, why. `since` tells a timestamp of the cluster as a moment of the rollout.
+ */
+export function nodeEvidence(
+  name: string,
+  node: Node | undefined,
+  refusal: Refusal | undefined,
+  since: (timestamp: string | undefined) => string,
+): readonly Evidence[] {
+  const title = 'Node'
+  if (node !== undefined) {
+    const wrong = abnormalities(node, since)
+    return wrong.length === 0 ? [] : [{ type: 'condition', title, text: `node ${name}: ${wrong.join(', ')}` }]
+  }
+  if (refusal === undefined) return []
+  const why = refusal.type === 'MISSING' ? 'does not exist any more' : `could not be read: ${refusal.message}`
+  return [{ type: 'condition', title, text: `node ${name} ${why}` }]
+}
+
+function abnormalities({ metadata, spec, status }: Node, since: (timestamp: string | undefined) => string): string[] {
+  const conditions = (status?.conditions ?? []).filter(({ type, status: value }) =>
+    type === 'Ready' ? value !== 'True' : pressures.includes(type) && value === 'True',
+  )
+  return [
+    ...conditions.map(({ type, status: value, message, lastTransitionTime }) => {
+      const words = type !== 'Ready' ? type : value === 'Unknown' ? 'no longer heard of' : 'not ready'
+      return `${words}${since(lastTransitionTime)}${message ? ` (${message})` : ''}`
+    }),
+    ...(metadata.deletionTimestamp === undefined ? [] : ['being deleted']),
+    ...(spec?.unschedulable ? ['cordoned'] : []),
+    ...(spec?.taints ?? [])
+      .filter(({ key }) => abnormalTaints.test(key) && !restated.includes(key))
+      .map(({ key, effect }) => `tainted ${key}${effect === undefined ? '' : `:${effect}`}`),
+  ]
+}

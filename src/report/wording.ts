@@ -1,0 +1,114 @@
+import { formatDuration } from '../duration.ts'
+import type { Evidence, ProblemRecord, TargetOutcome, TargetRecord } from '../gate/timeline.ts'
+import { sentence } from '../lifecycle/sentence.ts'
+import { headlineOf, placeOfProblem, reasons } from '../reasons/reasons.ts'
+import { shorten } from './escape.ts'
+
+/** How an outcome looks and reads. */
+export interface OutcomeLabel {
+  /** For Markdown. */
+  readonly icon: string
+  /** For the log. */
+  readonly mark: '✓' | '✗' | '!' | '…'
+  /** What happened: `failed`. */
+  readonly verb: string
+  /** What joins it to its duration: `failed after 42 s`. */
+  readonly preposition: 'in' | 'after' | 'for'
+}
+
+export const outcomeLabels: Readonly<Record<TargetOutcome, OutcomeLabel>> = {
+  ready: { icon: '✅', mark: '✓', verb: 'ready', preposition: 'in' },
+  failed: { icon: '❌', mark: '✗', verb: 'failed', preposition: 'after' },
+  stalled: { icon: '🛑', mark: '✗', verb: 'stalled', preposition: 'after' },
+  'timed-out': { icon: '⌛', mark: '✗', verb: 'timed out', preposition: 'after' },
+  superseded: { icon: '⏭️', mark: '!', verb: 'superseded', preposition: 'after' },
+  cancelled: { icon: '🚫', mark: '!', verb: 'cancelled', preposition: 'after' },
+  misconfigured: { icon: '⚠️', mark: '✗', verb: 'not judged', preposition: 'after' },
+  unknown: { icon: '❓', mark: '!', verb: 'unknown', preposition: 'after' },
+  progressing: { icon: '⏳', mark: '…', verb: 'in progress', preposition: 'for' },
+}
+
+/** `1 target`, `3 targets`. */
+export function count(n: number, singular: string, plural = `${singular}s`): string {
+  return `${n} ${n === 1 ? singular : plural}`
+}
+
+/** A message as the start of a paragraph. Only words that are no names rise. */
+export function capitalised(message: string): string {
+  return message.replace(
+    /^(?:the|an?|no|not|its?|this|all|only|still|waiting|another|init|container|pods?|image|running|exited|ran|cannot)\b(?=[ ,])/,
+    (word) => {
+      return word.charAt(0).toUpperCase() + word.slice(1)
+    },
+  )
+}
+
+const second = 1_000
+
+/** Elapsed milliseconds as a clock shows them: `0:04`, `12:31`, `1:02:03`. Below zero counts as zero. */
+export function clock(ms: number): string {
+  const seconds = Math.floor(Math.max(0, ms) / second)
+  const parts = [Math.floor(seconds / 60) % 60, seconds % 60].map((part) => String(part).padStart(2, '0'))
+  const hours = Math.floor(seconds / 3600)
+  return hours > 0 ? `${hours}:${parts.join(':')}` : parts.join(':').replace(/^0/, '')
+}
+
+/** Milliseconds as the inputs write them: `90s` is `1m30s`, `10m`; a clock that is turned off is `off`. */
+export function setting(ms: number): string {
+  return ms === 0 ? 'off' : formatDuration(ms)
+}
+
+/** Why a target is not ready, in a few words that name what they are about. Not yet escaped. */
+export function reasonHeadline(record: TargetRecord): string {
+  const { outcome, reason } = record
+  if (reason === '') return outcomeLabels[outcome].verb
+  const problem = record.problems.find((each) => each.reason === reason)
+  return problem === undefined ? reasons[reason].title : headlineOf(problem, shorten)
+}
+
+/** `pod/web-x cannot …`, `init container migrate of pod/web-x exited …`: a message that says itself what it is about. */
+const namesItsSubject = /^(?:(?:init )?container \S+ of )?[a-z][\w.-]*\/\S/
+
+/** A target's message as a sentence that stands alone: `deployment/web is paused, …`, `service/web: its selector …`. */
+export function statement(name: string, message: string): string {
+  return namesItsSubject.test(message) ? capitalised(message) : sentence(name, message)
+}
+
+/** The same below a title that names the target: `Its selector …`. */
+export function statementBelow(name: string, message: string): string {
+  const whole = sentence(name, message)
+  return whole.startsWith(`${name}: `) ? capitalised(message) : whole
+}
+
+/** The way from the target to where a problem sits: `deployment/web → pod/web-fc8b-8xkbh → container app`. Not yet escaped. */
+export function problemPath(problem: ProblemRecord): string {
+  const { chain = [] } = problem
+  return chain.length > 1 ? chain.join(' → ') : placeOfProblem(problem)
+}
+
+/** What is this much older than the gate was not caused by the apply right before it. */
+const longMs = 60_000
+
+/** How often and since when a problem was seen: `2 times since 0:03`; once: `at 0:03`. */
+export function problemCount({ count, firstSeenAt }: ProblemRecord, startedAt: number): string {
+  if (firstSeenAt < startedAt - longMs)
+    return count > 1 ? `${count} times since before the gate began` : 'before the gate began'
+  const first = clock(firstSeenAt - startedAt)
+  return count > 1 ? `${count} times since ${first}` : `at ${first}`
+}
+
+/** Whether a target's own message says already what its problem does. */
+export function isTold({ message }: ProblemRecord, record: TargetRecord): boolean {
+  return record.outcome !== 'ready' && record.message.includes(message)
+}
+
+/** What says most comes first; a run that logged the same as the one before it is told once. */
+export function orderEvidence(evidence: readonly Evidence[]): readonly Evidence[] {
+  return evidence
+    .filter(
+      ({ type, text }, index) => evidence.findIndex((other) => other.type === type && other.text === text) === index,
+    )
+    .toSorted((one, other) => evidenceOrder.indexOf(one.type) - evidenceOrder.indexOf(other.type))
+}
+
+const evidenceOrder: readonly Evidence['type'][] = ['condition', 'log', 'event', 'manifest']
