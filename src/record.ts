@@ -65,7 +65,7 @@ async function recordPlan(
     (entry) => {
       if (logs === undefined) listener.onEntry(entry)
       else logs.entry(entry)
-      evidence?.hear(entry)
+      evidence?.onEntry(entry)
     },
   )
   logs = openLiveLogs(plan, gate, settings, cluster, around)

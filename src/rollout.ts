@@ -208,7 +208,7 @@ async function followPlan(
     () => true,
     (entry) => {
       tell(entry)
-      evidence?.hear(entry)
+      evidence?.onEntry(entry)
     },
   )
   logs = openLiveLogs(plan, gate, settings, cluster, around)

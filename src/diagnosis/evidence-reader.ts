@@ -16,21 +16,21 @@ export interface Readable {
   get(reference: WatchRequest & { readonly name: string }): Promise<KubeObject>
 }
 
-/** Of hundreds of targets that fail for one reason, these many tell it. */
+/** When hundreds of targets fail, the logs of these many containers are enough. */
 const mostContainers = 24
 const mostNodes = 8
 /** A log may come with megabytes before it is cut: so many are read at a time. */
 const mostAtATime = 12
 
 /**
- * Reads what explains the targets that are not ready, beyond what is watched: the logs of their containers, the state of
- * their nodes, and whether their namespace exists. A target's as soon as it ends, for its pods may be gone before the gate ends; a dying pod's before it is
- * deleted; and at the end what is still missing. What it reads it tells like any event, so that it is recorded.
+ * Reads what explains the targets that are not ready and is not watched: logs of containers, the state of nodes, whether
+ * the namespace exists. It reads as soon as a target ends, as its pods may be gone before the gate ends; before a dying
+ * pod is deleted; and at the end what is missing. Each result is reported as an observation, so that it is recorded.
  */
 export class EvidenceReader {
   readonly #gate: Gate
   readonly #cluster: Readable
-  readonly #tell: (observation: Observation) => void
+  readonly #report: (observation: Observation) => void
   readonly #tailLines: number
   readonly #containers = new Set<string>()
   readonly #nodes = new Set<string>()
@@ -44,20 +44,20 @@ export class EvidenceReader {
   #isClosed = false
 
   /** `tailLines`: of each log; 0 reads none. */
-  constructor(gate: Gate, cluster: Readable, tell: (observation: Observation) => void, tailLines: number) {
+  constructor(gate: Gate, cluster: Readable, report: (observation: Observation) => void, tailLines: number) {
     this.#gate = gate
     this.#cluster = cluster
-    this.#tell = tell
+    this.#report = report
     this.#tailLines = tailLines
   }
 
-  /** Takes one line of the gate's story: a verdict that is not ready is the moment to look. */
-  hear({ kind, outcome, target = -1 }: Entry): void {
+  /** Takes an entry of the timeline: when a target ends and is not ready, its evidence is read. */
+  onEntry({ kind, outcome, target = -1 }: Entry): void {
     const record = kind === 'verdict' && outcome !== 'ready' ? this.#gate.record(target) : undefined
     if (record !== undefined) this.#read(record)
   }
 
-  /** Takes one line of the feed, before the gate does: the log of a pod that begins to go is there for moments only. */
+  /** Takes an event before the gate does: the log of a pod that is being deleted exists for moments only. */
   observe(event: FeedEvent): void {
     if (event.type !== 'MODIFIED' || event.object.kind !== 'Pod' || !isDying(event.object as Pod)) return
     const { apiVersion, kind, metadata } = event.object
@@ -73,8 +73,8 @@ export class EvidenceReader {
   }
 
   /**
-   * Reads what is still missing of all that is not ready, and waits for it, no longer than `limitMs`. What has not come
-   * by then is told to be missing, and nothing is told any more.
+   * Reads what is still missing for all targets that are not ready, and waits for at most `limitMs`. What has not come by
+   * then is reported as missing. Nothing is reported after that.
    */
   async finish(clock: Clock, limitMs: number): Promise<void> {
     this.#isLast = true
@@ -102,7 +102,7 @@ export class EvidenceReader {
         if (!admit(this.#containers, key, mostContainers)) continue
         for (const previous of [false, true]) {
           const log = { ...container, previous }
-          const giveUp = (why: string) => this.#say({ type: 'LOG', ...log, text: '', why })
+          const giveUp = (why: string) => this.#observe({ type: 'LOG', ...log, text: '', why })
           this.#ask(`${key}/${previous}`, () => this.#readLog(log, giveUp), giveUp)
         }
       }
@@ -112,7 +112,7 @@ export class EvidenceReader {
       if (!admit(this.#nodes, node, mostNodes)) continue
       const refuse = (code: number, message: string) => {
         const failure = failureOf(code, message, nodeReference(node))
-        if (failure !== undefined) this.#say(failure)
+        if (failure !== undefined) this.#observe(failure)
       }
       this.#ask(
         `node/${node}`,
@@ -130,7 +130,7 @@ export class EvidenceReader {
     }
   }
 
-  /** `read` says whether the server has answered. */
+  /** `read` resolves to whether the server has answered. */
   #ask(key: string, read: () => Promise<boolean>, giveUp: (why: string) => void): void {
     if (this.#asked.has(key)) return
     const reading = this.#inTurn(read).then((isAnswered) => {
@@ -152,8 +152,8 @@ export class EvidenceReader {
   async #readLog(log: LogRef, giveUp: (why: string) => void): Promise<boolean> {
     try {
       const tail = await this.#cluster.readLog({ ...log, tailLines: this.#tailLines })
-      if (tail.text !== undefined) this.#say({ type: 'LOG', ...log, text: tail.text })
-      else if (!tail.neverWas) this.#say({ type: 'LOG', ...log, text: '', why: tail.why })
+      if (tail.text !== undefined) this.#observe({ type: 'LOG', ...log, text: tail.text })
+      else if (!tail.neverWas) this.#observe({ type: 'LOG', ...log, text: '', why: tail.why })
       return true
     } catch (error) {
       const isRefused = statusOf(error) === 403
@@ -164,7 +164,7 @@ export class EvidenceReader {
 
   async #readNode(name: string, refuse: (code: number, message: string) => void): Promise<boolean> {
     try {
-      this.#say({ type: 'ADDED', object: await this.#cluster.get(nodeReference(name)) })
+      this.#observe({ type: 'ADDED', object: await this.#cluster.get(nodeReference(name)) })
       return true
     } catch (error) {
       const code = statusOf(error)
@@ -186,17 +186,17 @@ export class EvidenceReader {
     const reference = { apiVersion: 'v1', kind: 'Namespace', name } as const
     try {
       const object = await this.#cluster.get(reference)
-      if (object.metadata.deletionTimestamp !== undefined) this.#say({ type: 'ADDED', object })
+      if (object.metadata.deletionTimestamp !== undefined) this.#observe({ type: 'ADDED', object })
       return true
     } catch (error) {
       const failure = failureOf(statusOf(error), messageOf(error), reference)
-      if (failure?.type === 'MISSING') this.#say(failure)
+      if (failure?.type === 'MISSING') this.#observe(failure)
       return failure?.type === 'MISSING' || failure?.type === 'REFUSED'
     }
   }
 
-  #say(observation: Observation): void {
-    if (!this.#isClosed) this.#tell(observation)
+  #observe(observation: Observation): void {
+    if (!this.#isClosed) this.#report(observation)
   }
 }
 

@@ -7,12 +7,12 @@ import type { TargetFacts } from './target-facts.ts'
 
 /** More would bury the cause. */
 const mostEvents = 20
-/** Events this long before the gate began still tell of what it found. */
+/** Older events do not explain the state that the gate found. */
 const eventsBeforeMs = 10 * 60_000
 
 /**
- * The warnings about an object, and what the kubelet did about them, one line each, the latest last: what was said again
- * (of other pods, or after a while) is told once, with how often. `startedAt` is the gate's start, in milliseconds.
+ * The warnings about an object, and the kubelet's reactions, one line each, the latest last. Repeated warnings are one
+ * line with their count. `startedAt` is the gate's start, in milliseconds.
  * @param container of the events of a pod, only those about this container or about the pod as a whole
  */
 export function eventLines(
@@ -22,7 +22,7 @@ export function eventLines(
   store: Store,
   container?: string,
 ): readonly string[] {
-  const told = store
+  const found = store
     .eventsOf(object)
     .filter((event) => container === undefined || concernsContainer(event, container))
     .filter((event) => event.type === 'Warning' || event.reason === 'Killing')
@@ -33,9 +33,9 @@ export function eventLines(
       count: eventCount(event),
     }))
     .filter(({ at }) => at > startedAt - eventsBeforeMs)
-  const saysMore = told.some(({ message }) => !isBare(message))
+  const hasDetails = found.some(({ message }) => !isBare(message))
   const groups = Map.groupBy(
-    told.filter(({ message }) => !(saysMore && isBare(message))),
+    found.filter(({ message }) => !(hasDetails && isBare(message))),
     ({ reason, message }) => `${reason} ${withoutNames(message)}`,
   )
   return [...groups.values()]
@@ -69,7 +69,7 @@ function withoutNoise(message: string): string {
   return message
     .replace(/^\(combined from similar events\):\s*/, '')
     .replace(/ in pod (\S+?)_\S+?\([0-9a-f-]{36}\)$/, ' in pod $1')
-    .replace(/^(\w+ probe failed):\s*$/, '$1') // a probe that says nothing
+    .replace(/^(\w+ probe failed):\s*$/, '$1') // the probe returned no message
     .replace(/(\bnodes are available: .*?\.) (?:no new claims to deallocate, )?preemption: .*$/s, '$1')
     .trim()
 }
@@ -106,7 +106,7 @@ export function logEvidence(pod: string, container: string, facts: TargetFacts):
 /** Conditions that a healthy node has not (k8s.io/api/core/v1, NodeConditionType). */
 const pressures: readonly string[] = ['MemoryPressure', 'DiskPressure', 'PIDPressure', 'NetworkUnavailable']
 
-/** Taints that say the same as a condition, or as cordoning (k8s.io/api/core/v1/well_known_taints.go). */
+/** Taints that repeat a condition or cordoning (k8s.io/api/core/v1/well_known_taints.go). */
 const restated: readonly string[] = [
   'node.kubernetes.io/memory-pressure',
   'node.kubernetes.io/disk-pressure',
@@ -123,7 +123,7 @@ const abnormalTaints =
 
 /**
  * What is not in order with the node that a problem happened on, in one line; nothing where all is well. Where it could
- * not be read, why. `since` tells a timestamp of the cluster as a moment of the rollout.
+ * not be read, why. `since` renders a timestamp of the cluster as a moment of the rollout.
  */
 export function nodeEvidence(
   name: string,
@@ -147,7 +147,7 @@ function abnormalities({ metadata, spec, status }: Node, since: (timestamp: stri
   )
   return [
     ...conditions.map(({ type, status: value, message, lastTransitionTime }) => {
-      const words = type !== 'Ready' ? type : value === 'Unknown' ? 'no longer heard of' : 'not ready'
+      const words = type !== 'Ready' ? type : value === 'Unknown' ? 'does not report its status' : 'not ready'
       return `${words}${since(lastTransitionTime)}${message ? ` (${message})` : ''}`
     }),
     ...(metadata.deletionTimestamp === undefined ? [] : ['being deleted']),

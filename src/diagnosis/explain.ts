@@ -89,7 +89,7 @@ function explainTarget(whole: TargetRecord, verdict: Verdict | undefined, contex
   const changes = whatChanged(target, facts)
   return {
     ...record,
-    // The line that mends it says more than the line where the object begins.
+    // The line to correct is more useful than the line where the object begins.
     ...(place === undefined || manifest === undefined
       ? {}
       : { target: { ...target, source: { file: manifest.file, line: place.line } } }),
@@ -100,7 +100,7 @@ function explainTarget(whole: TargetRecord, verdict: Verdict | undefined, contex
       object: facts.get(target),
       gateMessage: verdict?.message,
       hasEnded: target.kind === 'Job' && isJobEnd(facts.lastEvent),
-      namespaceState: facts.namespaceLack,
+      namespaceState: facts.namespaceState,
       ...(record.outcome !== 'progressing' || context.endedBy === undefined ? {} : { endedBy: context.endedBy }),
       ...(deciding === undefined ? {} : detailsOf(deciding, facts)),
       ...causeOf(deciding, problems, facts),
@@ -156,7 +156,7 @@ function detailsOf(problem: Problem, facts: TargetFacts): HintDetails {
   return { problem, spec: findContainer(problem, facts), lastLine, pod, probeMessage: probeWords(problem, pod, facts) }
 }
 
-/** The problem of a pod behind one of its controller or Service that only says that it waits. */
+/** The problem of a pod, where that of its controller or Service only reports that it waits. */
 function causeOf(
   deciding: Problem | undefined,
   problems: readonly Problem[],
@@ -167,15 +167,15 @@ function causeOf(
   return cause === undefined ? {} : { cause: detailsOf(cause, facts) }
 }
 
-/** What the kubelet said last of the probe that fails: `Readiness probe failed: …`, without its first words. */
+/** The kubelet's last message about the failing probe, without `Readiness probe failed: `. */
 function probeWords({ reason, container = '' }: Problem, pod: Pod | undefined, facts: TargetFacts): string | undefined {
   const probe = /^(liveness|readiness|startup)-failing$/.exec(reason)?.[1]
   if (probe === undefined || pod === undefined) return undefined
-  const said = facts
+  const last = facts
     .eventsOf(pod)
     .filter((event) => event.reason === 'Unhealthy' && concernsContainer(event, container))
     .findLast(({ message }) => message?.toLowerCase().startsWith(`${probe} probe`))
-  return said?.message?.replace(/^\w+ probe \w+:\s*/, '')
+  return last?.message?.replace(/^\w+ probe \w+:\s*/, '')
 }
 
 function findContainer(problem: Problem, facts: TargetFacts): Container | undefined {
@@ -183,7 +183,7 @@ function findContainer(problem: Problem, facts: TargetFacts): Container | undefi
   return [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].find(({ name }) => name === problem.container)
 }
 
-/** Where the manifest says what the problem is about. */
+/** The field of the manifest that the problem is about. */
 function writtenIn(problem: ProblemRecord, manifest: Manifest | undefined): readonly Evidence[] {
   const place = manifest === undefined ? undefined : placeOf(problem, manifest)
   if (manifest === undefined || place === undefined) return []
@@ -194,14 +194,16 @@ function evidenceFor(problem: Problem, facts: TargetFacts, context: Context): re
   const { serverOffsetMs, startedAt, store } = context
   const subject = facts.subject(problem)
   const events = subject === undefined ? [] : eventLines(subject, startedAt, serverOffsetMs, store, problem.container)
-  const said = subject === undefined ? undefined : terminationMessage(problem, subject as Pod, events.length > 0)
+  const termination = subject === undefined ? undefined : terminationMessage(problem, subject as Pod, events.length > 0)
   const { container, cause, checks = [] } = problem
   const node = nodeBehind(problem, facts)
   return [
     ...(checks.length === 0
       ? []
       : [{ type: 'condition' as const, title: 'Why no endpoints', text: checkLines(checks) }]),
-    ...(said === undefined ? [] : [{ type: 'condition' as const, title: 'Its last words', text: said }]),
+    ...(termination === undefined
+      ? []
+      : [{ type: 'condition' as const, title: 'Termination message', text: termination }]),
     ...(node === undefined
       ? []
       : nodeEvidence(node, facts.node(node), facts.refusal('Node', node), (timestamp) => since(timestamp, context))),
@@ -227,8 +229,8 @@ function since(timestamp: string | undefined, { startedAt, serverOffsetMs }: Con
 }
 
 /**
- * What the container itself left as its termination message, beyond what the problem already says. Of one that never
- * started they are the runtime's words, which its events repeat.
+ * The container's termination message, unless the problem contains it. That of a container that never started comes
+ * from the runtime, and its events repeat it.
  */
 function terminationMessage(problem: Problem, { status }: Pod, hasEvents: boolean): string | undefined {
   const statuses = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])]

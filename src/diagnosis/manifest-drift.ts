@@ -7,19 +7,20 @@ import type { Manifest } from '../plan/manifests/manifest.ts'
 import type { ResolvedPlan } from '../plan/resolve.ts'
 import { displayName, nameKey, type Source, type Target } from '../plan/target.ts'
 
-/** What is told of a live object that does not carry what its manifest says. Texts are not yet escaped. */
+/** A note on a live object that differs from its manifest. Texts are not yet escaped. */
 export interface ManifestDriftNote {
   /** For the log and the summary. */
   readonly entry: Entry & { readonly target: number }
-  /** Nobody is known to change it in the ordinary course of things: the user is to be warned, at this place. */
+  /** Present where no known controller explains the difference: the user is warned at this place. */
   readonly warning?: { readonly text: string; readonly source: Source }
 }
 
 const mostDifferences = 5
 
 /**
- * Compares each live object with its manifest when it is first seen, and tells the differences once. They decide nothing:
- * a webhook or a controller may have good reasons. A number of replicas that something scales is told softly.
+ * Compares each live object with its manifest when it is first seen, and reports the differences once. They decide
+ * nothing: a webhook or a controller may have set them. A different number of replicas is no warning where something
+ * scales the object.
  */
 export class ManifestDrift {
   readonly #awaited: Map<string, { readonly index: number; readonly target: Target; readonly manifest: Manifest }>
@@ -39,7 +40,7 @@ export class ManifestDrift {
     this.#redact = redact
   }
 
-  /** Takes one line of the feed; what there is to tell of the object in it, when it is first seen. */
+  /** Takes an event; returns the notes on its object when it is first seen. */
   observe(event: FeedEvent): readonly ManifestDriftNote[] {
     if (event.type !== 'ADDED' && event.type !== 'MODIFIED') return []
     const { object } = event
@@ -51,11 +52,11 @@ export class ManifestDrift {
     const ours = this.#redact(comparable(manifest.object) as unknown as KubeObject)
     const all = differences(ours as unknown as Manifest['object'], object)
     const isScaled = this.#scaled.has(scaleKey(target.namespace, target.kind, target.name)) || hasScaleWriter(object)
-    const isSoft = ({ path }: Difference) => isScaled && path.join('.') === 'spec.replicas'
+    const isScaledReplicas = ({ path }: Difference) => isScaled && path.join('.') === 'spec.replicas'
     const notes = [
-      ...softNotes(all.filter(isSoft), manifest),
-      ...hardNotes(
-        all.filter((difference) => !isSoft(difference)),
+      ...scaledNotes(all.filter(isScaledReplicas), manifest),
+      ...differenceNotes(
+        all.filter((difference) => !isScaledReplicas(difference)),
         manifest,
       ),
     ].map(({ text, line }): ManifestDriftNote => {
@@ -67,7 +68,7 @@ export class ManifestDrift {
     return notes
   }
 
-  /** The timeline with all that was told, in the log's order and with its targets. */
+  /** The timeline with all notes, in the log's order and at their targets. */
   addTo(timeline: Timeline): Timeline {
     if (this.#notes.length === 0) return timeline
     const entries = this.#notes.map(({ entry }) => entry)
@@ -76,26 +77,26 @@ export class ManifestDrift {
       ...timeline,
       entries: [...entries, ...timeline.entries].toSorted((a, b) => a.at - b.at),
       targets: timeline.targets.map((record, index) => {
-        const told = notes.get(index)?.map(({ text }) => text) ?? []
-        return told.length === 0 ? record : { ...record, notes: [...record.notes, ...told] }
+        const own = notes.get(index)?.map(({ text }) => text) ?? []
+        return own.length === 0 ? record : { ...record, notes: [...record.notes, ...own] }
       }),
     }
   }
 }
 
-/** `line` is set where the user is to be warned. */
-interface Words {
+/** `line` is set where the user is warned. */
+interface NoteText {
   readonly text: string
   readonly line?: number
 }
 
-function softNotes(found: readonly Difference[], { file, lineOf }: Manifest): readonly Words[] {
+function scaledNotes(found: readonly Difference[], { file, lineOf }: Manifest): readonly NoteText[] {
   return found.map((difference) => ({
-    text: `${describeDifference(difference)} as ${file}:${lineOf(difference.path)} says: something scales it`,
+    text: `${describeDifference(difference)} as in ${file}:${lineOf(difference.path)}: something scales it`,
   }))
 }
 
-function hardNotes(found: readonly Difference[], { file, line, lineOf }: Manifest): readonly Words[] {
+function differenceNotes(found: readonly Difference[], { file, line, lineOf }: Manifest): readonly NoteText[] {
   const [first] = found
   if (first === undefined) return []
   const firstLine = lineOf(first.path)
@@ -104,7 +105,7 @@ function hardNotes(found: readonly Difference[], { file, line, lineOf }: Manifes
     return `${describeDifference(difference)}${at === line ? '' : ` (line ${at})`}`
   })
   const more = found.length > shown.length ? ` and ${found.length - shown.length} more` : ''
-  const text = `the live object does not carry what ${file}:${line} says: ${shown.join('; ')}${more}`
+  const text = `the live object differs from ${file}:${line}: ${shown.join('; ')}${more}`
   return [{ text, line: firstLine }]
 }
 

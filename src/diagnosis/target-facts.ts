@@ -5,7 +5,7 @@ import type { TargetRecord } from '../gate/timeline.ts'
 import { findSubject, withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { type Problem, reasons } from '../reasons/reasons.ts'
 
-/** What is known of one target: as it stood when its verdict was given, and what was read of it since. */
+/** What is known of one target: the objects when its verdict was given, and what was read since. */
 export class TargetFacts {
   readonly #record: TargetRecord
   readonly #store: Store
@@ -15,7 +15,7 @@ export class TargetFacts {
     this.#store = store
   }
 
-  /** The object of that kind and name; the one that the verdict rests on goes before one that came after. */
+  /** The object of that kind and name; the version of the verdict is preferred to a later one. */
   get(reference: Parameters<Store['get']>[0]): KubeObject | undefined {
     const { kind, name, namespace } = reference
     const captured = this.#record.snapshot?.find(
@@ -59,7 +59,7 @@ export class TargetFacts {
   }
 
   /** What keeps the target's namespace from holding it; undefined where nothing is known to. */
-  get namespaceLack(): 'missing' | 'terminating' | undefined {
+  get namespaceState(): 'missing' | 'terminating' | undefined {
     const { namespace } = this.#record.target
     if (namespace === undefined) return undefined
     const request = { apiVersion: 'v1', kind: 'Namespace', name: namespace }
@@ -75,7 +75,7 @@ export class TargetFacts {
   }
 }
 
-/** More containers of one target would say the same again. */
+/** More containers of one target would add nothing. */
 const mostContainers = 3
 
 /** The containers of a target that is not ready whose logs are worth reading. */
@@ -96,7 +96,7 @@ export function loggedContainers({ target, problems }: TargetRecord): readonly C
 export function nodeBehind(problem: Problem, facts: TargetFacts): string | undefined {
   const pod = facts.subject(problem) as Pod | undefined
   if (pod?.kind !== 'Pod' || !pod.spec?.nodeName) return undefined
-  // What the node lifecycle controller says of the pods of a node that no longer reports (pkg/controller/nodelifecycle).
+  // The event that the node lifecycle controller writes when a node no longer reports (pkg/controller/nodelifecycle).
   const isLost = facts.eventsOf(pod).some(({ reason }) => reason === 'NodeNotReady')
   return isLost || reasons[problem.reason].readsNode ? pod.spec.nodeName : undefined
 }

@@ -51,7 +51,7 @@ export function plainLines(text: string, limit = lineLimit): string[] {
   return first < 0 ? [] : lines.slice(first, last + 1)
 }
 
-/** A name that is too long loses its middle: its beginning and its end tell it from its siblings. */
+/** A long name loses its middle: its start and its end distinguish it from its siblings. */
 export function shorten(name: string, limit: number): string {
   return withoutMiddle(plain(name), limit)
 }

@@ -73,7 +73,7 @@ export function isFailing({ outcome }: TargetRecord): boolean {
   return outcome !== 'ready' && outcome !== 'progressing'
 }
 
-/** Something can be said of it: what is open when the gate itself could not do its work was not judged. */
+/** Whether the target was judged. A target that is open when the gate is `misconfigured` was not. */
 export function isJudged({ outcome }: TargetRecord, { verdict }: Timeline): boolean {
   return outcome !== 'progressing' || verdict?.outcome !== 'misconfigured'
 }

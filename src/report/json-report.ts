@@ -20,7 +20,7 @@ const message = z.string().describe('One line for people')
 const evidence = z.object({
   type: z.enum(['event', 'log', 'condition', 'manifest']),
   title: z.string().describe('What the text is: `Log of pod/web-x, container app (previous)`'),
-  text: z.string().describe('As the cluster said it: not escaped for any use'),
+  text: z.string().describe('Text as the cluster reported it: not escaped for any use'),
 })
 
 const problem = z.object({
@@ -85,7 +85,7 @@ export function reportJsonSchema(): object {
 
 type ReportTarget = Report['targets'][number]
 
-/** The report of DESIGN §4: everything that is known, as the cluster said it, not escaped for any use. */
+/** The report of DESIGN §4: everything that is known, as the cluster reported it, not escaped for any use. */
 export function buildReport(timeline: EndedTimeline): Report {
   const { startedAt, finishedAt, verdict } = timeline
   return {

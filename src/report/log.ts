@@ -8,7 +8,7 @@ import {
   capitalised,
   clock,
   count,
-  isTold,
+  isInMessage,
   orderEvidence,
   outcomeLabels,
   problemCount,
@@ -31,7 +31,7 @@ export interface LogLayout {
   readonly groups: boolean
 }
 
-/** What the header says: a timeline, or what is known of it when the gate starts. */
+/** What the header shows: a timeline, or what is known when the gate starts. */
 export interface LogHead extends Pick<Timeline, 'startedAt' | 'context' | 'timeoutMs' | 'stallTimeoutMs'> {
   readonly targets: readonly Target[]
 }
@@ -96,8 +96,8 @@ export function renderEntry(entry: Entry, layout: LogLayout): string {
 }
 
 /**
- * A line of a container's log: elapsed time, target, pod and container, then what it said behind a bar. Nothing that it
- * says can stand for a line of ours, for those have no bar.
+ * A line of a container's log: elapsed time, target, pod and container, then the logged text behind a bar. A log line
+ * cannot imitate a line of the gate, which has no bar.
  */
 export function renderLogNews(news: LogNews, layout: LogLayout): string {
   const { type, text, cutBytes = 0 } = news
@@ -107,22 +107,22 @@ export function renderLogNews(news: LogNews, layout: LogLayout): string {
   const pod = target === undefined ? news.pod : shortPodName(news.pod, target)
   const who = [pod, news.container].filter((word) => word !== '').map((word) => shorten(word, widestWord))
   const words = plain(text, longestLogLine)
-  const said =
+  const logged =
     type === 'note'
       ? paint('dim', `· ${words}`, color)
       : `${paint('dim', '│', color)} ${words}${cutBytes > 0 ? paint('dim', ` … ${cutBytes.toLocaleString('en-US')} more bytes`, color) : ''}`
   const name = (layout.names[news.target] ?? '').padEnd(layout.nameWidth)
-  return `${paint('dim', elapsed, color)}  ${name}  ${paint('dim', who.join(' '), color)} ${said}`.trimEnd()
+  return `${paint('dim', elapsed, color)}  ${name}  ${paint('dim', who.join(' '), color)} ${logged}`.trimEnd()
 }
 
-/** What tells a pod from its siblings: its name without that of its target, and of a Deployment without the ReplicaSet's. */
+/** What distinguishes a pod from its siblings: its name without that of its target, or of its ReplicaSet. */
 function shortPodName(pod: string, { kind, name }: Target): string {
   if (kind === 'Pod') return ''
   const rest = pod.startsWith(`${name}-`) ? pod.slice(name.length + 1) : pod
   return kind === 'Deployment' ? rest.slice(rest.lastIndexOf('-') + 1) : rest
 }
 
-/** One line for targets that became ready together and say the same: `45 targets  ✓ ready in 0.2 s: exists (configmap/a, …)`. */
+/** One line for targets that became ready together with the same text: `45 targets  ✓ ready in 0.2 s: exists (configmap/a, …)`. */
 export function renderReadyTogether(entries: readonly Entry[], layout: LogLayout): string {
   const [first] = entries
   if (first === undefined) return ''
@@ -144,12 +144,12 @@ export function renderVerdict(timeline: Timeline, { color }: LogLayout): string[
   const { messages, hint } = conclude(timeline)
   const last = timeline.entries.at(-1)
   const deciding = decidingTarget(timeline)
-  // The verdict of what decides may be the line right above.
-  const isTold = last?.kind === 'verdict' && deciding !== undefined && targets[last.target ?? -1] === deciding
+  // The verdict of the deciding target may be the line right above.
+  const isShownAbove = last?.kind === 'verdict' && deciding !== undefined && targets[last.target ?? -1] === deciding
   const judged = targets.filter((record) => isJudged(record, timeline))
   return [
     paint(outcomeStyle(verdict.outcome), `${outcomeLabels[verdict.outcome].mark} ${plain(headline(timeline))}`, color),
-    ...(isTold ? [] : messages.map((message) => `  ${plain(message)}`)),
+    ...(isShownAbove ? [] : messages.map((message) => `  ${plain(message)}`)),
     ...(hint === undefined ? [] : plainLines(hint).map((line, index) => `  ${index === 0 ? '→' : ' '} ${line}`)),
     ...(judged.length > 1 && verdict.outcome !== 'ready' ? [`  ${tally(judged)}`] : []),
   ]
@@ -188,15 +188,15 @@ function renderGroup(
 ): string[] {
   const { startedAt, isDeciding, hintAbove } = shape
   const { mark } = outcomeLabels[record.outcome]
-  // The headline of what decides stands right above.
+  // The headline of the deciding target is right above.
   const why = isDeciding ? ': evidence' : record.reason === '' ? '' : `: ${plain(reasonHeadline(record))}`
   const lines = [
-    // What decides stands right above, with what to do.
+    // The message of the deciding target and its hint are right above.
     ...(isDeciding ? [] : [plain(statementBelow(name, record.message))]),
     ...(hintAbove || record.hint === undefined ? [] : [`What to do: ${plain(record.hint)}`]),
     ...record.problems.flatMap((problem) => [
       plain(`${problem.reason} · ${problemPath(problem)} · ${problemCount(problem, startedAt)}`),
-      ...(isTold(problem, record) ? [] : [`  ${plain(capitalised(problem.message))}`]),
+      ...(isInMessage(problem, record) ? [] : [`  ${plain(capitalised(problem.message))}`]),
       ...orderEvidence(problem.evidence).flatMap(({ type, title, text }) => {
         const all = plainLines(text)
         if (type === 'manifest') return [`  ${plain(title)}: ${all.join(' ')}`]
@@ -239,11 +239,11 @@ function paint(style: Style, text: string, color: boolean): string {
   return color && style !== 'none' && text !== '' ? `\x1b[${ansiCodes[style]}m${text}\x1b[0m` : text
 }
 
-/** Fewer are told one by one. */
+/** Fewer entries get a line each. */
 const fewestTogether = 4
 
 /**
- * Turns entries into lines as they come. Of many targets that are ready in the same second and say the same (the
+ * Prints entries as they come. Many targets that become ready in the same second with the same text (the
  * ConfigMaps of an apply) one line is made: it stands when something else comes, or at the end of the present turn.
  */
 export class LogPrinter {
@@ -267,7 +267,7 @@ export class LogPrinter {
     this.#held.push(entry)
   }
 
-  /** Tells what was held back. */
+  /** Prints what was held back. */
   flush(): void {
     const held = this.#held
     this.#held = []
@@ -279,9 +279,9 @@ export class LogPrinter {
 /** The lines of entries that are all known. */
 export function renderEntries(entries: readonly Entry[], layout: LogLayout): string[] {
   const lines: string[] = []
-  const folder = new LogPrinter(layout, (line) => lines.push(line))
-  for (const entry of entries) folder.entry(entry)
-  folder.flush()
+  const printer = new LogPrinter(layout, (line) => lines.push(line))
+  for (const entry of entries) printer.entry(entry)
+  printer.flush()
   return lines
 }
 

@@ -17,9 +17,9 @@ export interface Reduction<Shape> {
 
 /**
  * Renders a text that fits a limit in bytes: whole if it can be, else with one reduction after the other until it fits.
- * A reduction that changes nothing is not told. The last one must be small enough for any limit in use.
+ * A reduction that changes nothing is not mentioned. The last one must be small enough for any limit in use.
  *
- * @param render makes the text of a shape; it is told what was left out, to say so
+ * @param render renders a shape; gets what was left out, to mention it
  */
 export function fit<Shape>(
   shape: Shape,
@@ -48,7 +48,7 @@ export interface SummaryOptions {
   readonly maxBytes?: number
   /** Where files of the workspace can be looked at: `https://github.com/acme/shop/blob/<commit>/`. */
   readonly sourceBaseUrl?: string
-  /** Path of the JSON report, told when something had to be left out. */
+  /** Path of the JSON report, shown when something had to be left out. */
   readonly reportPath?: string
   /** False where GitHub draws no diagrams. */
   readonly diagram?: boolean
@@ -61,7 +61,7 @@ const fewestForDigest = 10
 const widestName = 60
 /** More sections than this are in one that is folded. */
 const unfoldedDetails = 10
-/** Of more targets that are not ready, those that merely go on are told in the table alone. */
+/** When more targets are not ready, those in progress are shown in the table alone. */
 const mostOpenDetails = 10
 
 /**
@@ -242,8 +242,8 @@ function diagram(timeline: Timeline, shape: Shape): string[] {
 function textTimeline(timeline: Timeline, { timelineLines }: Shape): string[] {
   if (timelineLines === 0) return []
   const layout = layoutLog({ ...timeline, targets: timeline.targets.map(({ target }) => target) }, { color: false })
-  const told = timeline.entries.filter(({ kind }) => kind !== 'heartbeat')
-  const lines = renderEntries(told, layout)
+  const entries = timeline.entries.filter(({ kind }) => kind !== 'heartbeat')
+  const lines = renderEntries(entries, layout)
   if (lines.length === 0) return []
   const left = lines.length - timelineLines
   const half = timelineLines / 2

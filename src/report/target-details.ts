@@ -7,7 +7,7 @@ import {
   capitalised,
   clock,
   count,
-  isTold,
+  isInMessage,
   orderEvidence,
   outcomeLabels,
   problemCount,
@@ -169,10 +169,10 @@ function milestoneTable(record: TargetRecord, { startedAt, finishedAt }: DetailS
   return [['| Elapsed | Milestone | Took | What happened |', '|--:|:--|--:|:--|', ...lines].join('\n')]
 }
 
-/** The reason, the way to it, and what it says where nothing above has said it. */
+/** The reason, the path to the object, and the message unless it is shown above. */
 function renderProblem(problem: ProblemRecord, record: TargetRecord, { startedAt }: DetailShape): string {
   const line = `${code(problem.reason)} ${markdown(problemPath(problem))} · ${problemCount(problem, startedAt)}`
-  return isTold(problem, record) ? line : `${line}<br>${prose(capitalised(problem.message))}`
+  return isInMessage(problem, record) ? line : `${line}<br>${prose(capitalised(problem.message))}`
 }
 
 function changeList({ changes = [], outcome }: TargetRecord): string[] {

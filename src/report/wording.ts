@@ -66,7 +66,7 @@ export function reasonHeadline(record: TargetRecord): string {
   return problem === undefined ? reasons[reason].title : headlineOf(problem, shorten)
 }
 
-/** `pod/web-x cannot …`, `init container migrate of pod/web-x exited …`: a message that says itself what it is about. */
+/** `pod/web-x cannot …`, `init container migrate of pod/web-x exited …`: a message that names its subject itself. */
 const namesItsSubject = /^(?:(?:init )?container \S+ of )?[a-z][\w.-]*\/\S/
 
 /** A target's message as a sentence that stands alone: `deployment/web is paused, …`, `service/web: its selector …`. */
@@ -97,12 +97,12 @@ export function problemCount({ count, firstSeenAt }: ProblemRecord, startedAt: n
   return count > 1 ? `${count} times since ${first}` : `at ${first}`
 }
 
-/** Whether a target's own message says already what its problem does. */
-export function isTold({ message }: ProblemRecord, record: TargetRecord): boolean {
+/** Whether the message of the target contains that of the problem already. */
+export function isInMessage({ message }: ProblemRecord, record: TargetRecord): boolean {
   return record.outcome !== 'ready' && record.message.includes(message)
 }
 
-/** What says most comes first; a run that logged the same as the one before it is told once. */
+/** Evidence in the order of its value. A run that logged the same as the one before it is shown once. */
 export function orderEvidence(evidence: readonly Evidence[]): readonly Evidence[] {
   return evidence
     .filter(

@@ -94,7 +94,7 @@ describe('a target that is not ready', () => {
   it('shows the log of the run before, and what the container left as its last words', () => {
     const evidence = explained({ reason: 'crash-loop' }).problems[0]?.evidence ?? []
     expect(evidence.map(({ title }) => title)).toEqual([
-      'Its last words',
+      'Termination message',
       'Last log lines of container app, its run before',
     ])
     expect(evidence[0]?.text).toBe('panic: no database')
@@ -197,7 +197,7 @@ describe('a problem that another one is behind', () => {
     ])
     expect(record?.problems[0]?.evidence).toMatchObject([
       { title: 'Why no endpoints', text: '✓ the Service exists\n✗ none is ready' },
-      { title: 'Its last words' },
+      { title: 'Termination message' },
       { title: 'Last log lines of container app, its run before' },
     ])
   })

@@ -158,7 +158,7 @@ describe('a target that failed while others go on', () => {
     const problem = problemOf(timeline, 'migrate')
     const text = textOf(problem)
     expect(text).toContain('panic: no table users')
-    expect(text).toContain('Its last words: no table users')
+    expect(text).toContain('Termination message: no table users')
     expect(text).toContain('cannot migrate')
     expect(problem.chain).toEqual(['pod/migrate', 'container app'])
   })
@@ -312,7 +312,7 @@ describe('a node in trouble', () => {
     server.apply(createEvent(pod, { reason: 'NodeNotReady', message: 'Node is not ready' }))
     const timeline = await gate({ resources: 'pod/once', 'stall-timeout': '5s' })
     expect(textOf(problemOf(timeline, 'once'))).toContain(
-      'Node: node node-1: no longer heard of (Kubelet stopped posting node status.)',
+      'Node: node node-1: does not report its status (Kubelet stopped posting node status.)',
     )
   })
 

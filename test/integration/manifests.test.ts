@@ -54,9 +54,9 @@ test(
     const { exitCode, outputs, log, summary } = ended
     expect({ exitCode, outcome: outputs['outcome'] }).toEqual({ exitCode: 0, outcome: 'ready' })
     expect(log).toMatch(
-      /^::warning file=k8s\/web\.yaml,line=7::deployment\/web: the live object does not carry what k8s\/web\.yaml:2 says: spec\.replicas is \d, not 7 \(line 7\)$/m,
+      /^::warning file=k8s\/web\.yaml,line=7::deployment\/web: the live object differs from k8s\/web\.yaml:2: spec\.replicas is \d, not 7 \(line 7\)$/m,
     )
-    expect(summary).toContain('the live object does not carry what k8s/web.yaml:2 says')
+    expect(summary).toContain('the live object differs from k8s/web.yaml:2')
   },
   limitMs,
 )
