@@ -23,7 +23,7 @@ import {
   layoutLog,
   renderEvidence,
   renderHeader,
-  renderLogNews,
+  renderLogOutput,
   renderVerdict,
 } from './report/log.ts'
 import { buildOutputs } from './report/outputs.ts'
@@ -101,8 +101,8 @@ async function gate(
       entries?.entry(entry)
       extras?.update()
     },
-    onLog: (news) => {
-      if (layout !== undefined) console.log(renderLogNews(news, layout))
+    onLog: (output) => {
+      if (layout !== undefined) console.log(renderLogOutput(output, layout))
     },
     onWarning: (text, source) =>
       core.warning(plain(text), isManifest(source) ? { file: source.file, startLine: source.line } : {}),

@@ -75,7 +75,7 @@ async function recordPlan(
     events++
     recording.write(event)
     evidence?.observe(event)
-    logs?.observe()
+    logs?.update()
   })
   evidence = new EvidenceReader(gate, cluster, (read) => follower.observe(read), around.inputs.logLines)
   const stop = () => follower.stop()

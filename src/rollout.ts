@@ -14,7 +14,7 @@ import type { EndedTimeline, Entry, Timeline } from './gate/timeline.ts'
 import { openFiles } from './input-files.ts'
 import { extraInputs, type Inputs } from './inputs.ts'
 import { LiveLogs } from './logs/live-logs.ts'
-import type { LogNews } from './logs/log-news.ts'
+import type { LogOutput } from './logs/log-streams.ts'
 import { neverBegun } from './never-begun.ts'
 import type { HealthCheck } from './plan/health-checks.ts'
 import { applyLiveAnnotations } from './plan/manifests/annotations.ts'
@@ -43,7 +43,7 @@ export interface Listener {
   readonly onHead: (head: RolloutHead) => void
   readonly onEntry: (entry: Entry) => void
   /** A line of a log that the user wants to see live. Not yet escaped. */
-  readonly onLog: (news: LogNews) => void
+  readonly onLog: (output: LogOutput) => void
   /** The gate begins; `look` gives its present state at any time, for those who show it. */
   readonly onStart?: (look: (now: number) => Timeline) => void
   /**
@@ -191,7 +191,7 @@ async function followPlan(
   const onEvent = (event: FeedEvent) => {
     recording?.write(event)
     evidence?.observe(event)
-    logs?.observe()
+    logs?.update()
     if ('object' in event && gate.awaits(event.object)) return
     for (const { entry, warning } of drift.observe(event)) {
       if (warning === undefined) tell(entry)

@@ -1,5 +1,5 @@
 import type { EndedTimeline, Entry, Timeline } from '../gate/timeline.ts'
-import type { LogNews } from '../logs/log-news.ts'
+import type { LogOutput } from '../logs/log-streams.ts'
 import { plain } from '../report/escape.ts'
 import {
   type LogHead,
@@ -8,7 +8,7 @@ import {
   layoutLog,
   renderEvidence,
   renderHeader,
-  renderLogNews,
+  renderLogOutput,
   renderVerdict,
 } from '../report/log.ts'
 import { isLive, type Output, type Surface, usesColor } from './output.ts'
@@ -83,8 +83,8 @@ export class Story {
     if (this.#look === undefined || entry.kind !== 'heartbeat') this.#entries?.entry(entry)
   }
 
-  log(news: LogNews): void {
-    if (this.#layout !== undefined) this.#print([renderLogNews(news, this.#layout)])
+  log(output: LogOutput): void {
+    if (this.#layout !== undefined) this.#print([renderLogOutput(output, this.#layout)])
   }
 
   warn(text: string): void {

@@ -4,108 +4,108 @@ import type { ContainerRef } from '../cluster/feed.ts'
 import type { LogLine, LogStreamRequest } from '../cluster/logs.ts'
 import type { Semaphore } from '../cluster/semaphore.ts'
 import { UserError } from '../errors.ts'
-import { Cursor } from './cursor.ts'
 
 /** Where logs come from. */
 export interface LogSource {
   followLog(request: LogStreamRequest, signal: AbortSignal): Promise<AsyncIterable<LogLine>>
 }
 
-/** How often a container has been started again, and whether that run is over, as its status says. */
-export interface Run {
+/** The latest run of a container in its status. */
+export interface ContainerRun {
   readonly restarts: number
-  readonly isOver: boolean
+  readonly hasEnded: boolean
 }
 
-/** What is heard of a container's log. */
-export interface LogListener {
+export interface ContainerLogListener {
   readonly onLine: (line: LogLine) => void
-  /** Lines were left out, for there were too many to read at the end. */
+  /** Lines are missing: too many were left at the end. */
   readonly onGap: () => void
-  /** The lines that follow are of a later run. */
+  /** The next lines are of a later run. */
   readonly onRestart: () => void
-  /** All that a run wrote was told. */
+  /** All lines of a run were read. */
   readonly onRunEnd: () => void
-  /** It cannot be read, and that did not heal at once. */
+  /** The log cannot be read, and retries did not help. */
   readonly onFailure: (error: unknown) => void
 }
 
 /**
- * A stream that says nothing for so long is opened anew: the connection may have died without a word, and a kubelet may
- * lose a file that it rotates. It costs one request, and no line.
+ * A silent stream is opened again: the connection may be lost, and a kubelet may lose a file that it rotates. That costs
+ * one request and no line.
  */
 const silenceMs = 60_000
-/** At the end there is no time for more: more than is shown, and little enough to come in a moment. */
+/** Lines requested at the end: more than are shown, few enough to arrive at once. */
 const lastLines = 1_000
 const firstPauseMs = 500
 const longestPauseMs = 10_000
-/** A connection that breaks once is gone on with; what fails so often in a row, people should know. */
-const toldAttempts = 3
+/** Failures in a row that are reported; fewer are only retried. */
+const reportedAttempts = 3
+
+type StreamEnd = 'ended' | 'silent' | 'interrupted'
 
 /**
- * Reads one container's log as it is written, through cuts and restarts: no line twice, none lost that the kubelet still
- * has. Its status only says when there is something to read; a stream is never given up because a container has ended,
- * for its last lines may still be on their way.
+ * Reads one container's log while it is written, across broken streams and restarts: no line is repeated, none is lost
+ * that the kubelet still has. The container's status only starts a stream and never ends one: the last lines may come
+ * after it.
  */
 export class ContainerLog {
   readonly #ref: ContainerRef
   readonly #source: LogSource
   readonly #clock: Clock
   readonly #slots: Semaphore
-  readonly #listener: LogListener
-  readonly #cursor: Cursor
+  readonly #listener: ContainerLogListener
+  readonly #cursor: LogCursor
   readonly #done = Promise.withResolvers<void>()
-  #run: Run | undefined
-  /** The last run whose log was opened, and the last that was read to its end. */
+  #run: ContainerRun | undefined
+  /** The restarts of the last run that was opened, and of the last that was read to its end. */
   #opened = -1
   #read = -1
-  /** How often it was opened since a line came. */
+  /** Streams opened since the last line. */
   #attempts = 0
   #hasLines = false
-  /** The next line is the first of another run than the last one. */
+  /** The next line is the first of a new run. */
   #isRestarted = false
-  /** The new lines of the last pass. */
-  readonly #last: LogLine[] = []
-  #kubeletsWord: string | undefined
+  /** The new lines of the final stream. */
+  readonly #finalLines: LogLine[] = []
+  /** The last line of the kubelet itself, which it repeats in every stream. */
+  #kubeletLine: string | undefined
   #state: 'idle' | 'reading' | 'finishing' | 'closed' = 'idle'
-  #stopPass = () => {}
+  #stopStream = () => {}
   #wake = () => {}
 
-  /** `oldest`: lines written before are not wanted; milliseconds since the epoch. */
+  /** @param oldest the time of the oldest line to read, in milliseconds since the epoch */
   constructor(
     ref: ContainerRef,
     oldest: number,
-    listener: LogListener,
-    around: { readonly source: LogSource; readonly clock: Clock; readonly slots: Semaphore },
+    listener: ContainerLogListener,
+    { source, clock, slots }: { readonly source: LogSource; readonly clock: Clock; readonly slots: Semaphore },
   ) {
     this.#ref = ref
-    this.#cursor = new Cursor(oldest)
+    this.#cursor = new LogCursor(oldest)
     this.#listener = listener
-    this.#source = around.source
-    this.#clock = around.clock
-    this.#slots = around.slots
+    this.#source = source
+    this.#clock = clock
+    this.#slots = slots
   }
 
-  /** It runs no more, as far as its status says. */
-  get isOver(): boolean {
-    return this.#run?.isOver === true
+  /** Whether the latest run has ended, by the container's status. */
+  get hasEnded(): boolean {
+    return this.#run?.hasEnded === true
   }
 
-  /** Takes what the container's status says now. */
-  update(run: Run): void {
-    if (run.restarts === this.#run?.restarts && run.isOver === this.#run.isOver) return
+  update(run: ContainerRun): void {
+    if (run.restarts === this.#run?.restarts && run.hasEnded === this.#run.hasEnded) return
     this.#run = run
     this.#wake()
     this.#start('reading')
   }
 
   /**
-   * Tells what there is by now, and then no more. Resolves when that is done, or at once after `close`. Of a container that
-   * runs and was never read, as others were before it, nothing is told.
+   * Reads what was written until now, and then closes. Resolves when that is done, or at once after `close`. The log of a
+   * running container that still waits for a slot is not read.
    */
   finish(): Promise<void> {
     if (this.#state === 'finishing' || this.#state === 'closed') return this.#done.promise
-    const hasMore = this.#run === undefined || (this.#run.isOver ? this.#hasMore : this.#opened >= 0)
+    const hasMore = this.#run === undefined || (this.#run.hasEnded ? this.#hasMore : this.#opened >= 0)
     if (!hasMore) this.close()
     else if (this.#state === 'idle') this.#start('finishing')
     else {
@@ -115,9 +115,9 @@ export class ContainerLog {
     return this.#done.promise
   }
 
-  /** Ends at once. What has come is told. */
+  /** Ends at once. Lines that have arrived are passed on. */
   close(): void {
-    this.#tellLast()
+    this.#emitFinalLines()
     this.#state = 'closed'
     this.#interrupt()
     this.#done.resolve()
@@ -140,101 +140,100 @@ export class ContainerLog {
     return this.#run !== undefined && this.#read < this.#run.restarts
   }
 
-  /** Reads the log of the present run until it ends, and waits a moment where that was not the end of the run. */
+  /** Reads the log of the present run until the stream ends, and waits before the next attempt. */
   async #readRun(): Promise<void> {
     await this.#slots.acquire()
     const run = this.#run
     let pauseMs = 0
     try {
       const end = await this.#open(run?.restarts ?? 0)
-      if (end === 'ended' && run?.isOver) {
+      if (end === 'ended' && run?.hasEnded) {
         this.#read = run.restarts
         this.#listener.onRunEnd()
       }
       if (end === 'ended') pauseMs = this.#nextPauseMs
       else this.#attempts = 0
     } catch (error) {
-      pauseMs = this.#failed(error)
+      pauseMs = this.#handleFailure(error)
     } finally {
       this.#slots.release()
     }
-    // What the status said meanwhile is to be looked at first.
+    // The status may have changed meanwhile.
     if (this.#run === run && this.#hasMore && pauseMs > 0) await this.#pause(pauseMs)
   }
 
-  async #open(restarts: number): Promise<'ended' | 'silent' | 'interrupted'> {
+  async #open(restarts: number): Promise<StreamEnd> {
     if (this.#state === 'closed') return 'interrupted'
     const before = this.#opened
     this.#opened = Math.max(before, restarts)
-    // It died and was started again between two words of its status.
-    if (restarts > before + 1) await this.#pass(true).catch(() => {})
+    // A run began and ended between two versions of the status.
+    if (restarts > before + 1) await this.#readStream(true).catch(() => {})
     this.#isRestarted ||= restarts > before
-    return this.#pass(false)
+    return this.#readStream(false)
   }
 
-  /** Reads once from where it was left. The last pass takes what there is; others go on while the container runs. */
-  async #pass(previous: boolean): Promise<'ended' | 'silent' | 'interrupted'> {
-    const isLast = this.#state === 'finishing'
+  /** Reads one stream from the cursor on: the final one what there is, others while the container runs. */
+  async #readStream(previous: boolean): Promise<StreamEnd> {
+    const isFinal = this.#state === 'finishing'
     const controller = new AbortController()
-    let end: 'ended' | 'silent' | 'interrupted' = 'ended'
-    const stop = (why: 'silent' | 'interrupted') => {
+    let end: StreamEnd = 'ended'
+    const stop = (why: StreamEnd) => {
       end = why
       controller.abort()
     }
-    this.#stopPass = () => stop('interrupted')
-    let heardAt = this.#clock.now()
-    let stopListening = () => {}
-    const listen = () => {
-      const leftMs = heardAt + silenceMs - this.#clock.now()
-      if (leftMs > 0) stopListening = this.#clock.after(leftMs, listen)
+    this.#stopStream = () => stop('interrupted')
+    let lastLineAt = this.#clock.now()
+    let stopTimer = () => {}
+    const checkSilence = () => {
+      const leftMs = lastLineAt + silenceMs - this.#clock.now()
+      if (leftMs > 0) stopTimer = this.#clock.after(leftMs, checkSilence)
       else stop('silent')
     }
-    listen()
+    checkSilence()
     this.#cursor.reopen()
     this.#attempts += 1
     const request: LogStreamRequest = {
       ...this.#ref,
       previous,
-      follow: !isLast && !previous,
+      follow: !isFinal && !previous,
       since: this.#cursor.since,
-      ...(isLast ? { tailLines: lastLines } : {}),
+      tailLines: isFinal ? lastLines : undefined,
       timeoutMs: 2 * silenceMs,
     }
     try {
       for await (const line of await this.#source.followLog(request, controller.signal)) {
         if (this.#state === 'closed') break
-        heardAt = this.#clock.now()
+        lastLineAt = this.#clock.now()
         if (!this.#isNew(line)) continue
-        if (isLast) this.#last.push(line)
-        else this.#tell(line)
+        if (isFinal) this.#finalLines.push(line)
+        else this.#emit(line)
       }
     } catch (error) {
       if (!controller.signal.aborted) throw error
     } finally {
-      stopListening()
-      this.#stopPass = () => {}
-      this.#tellLast()
+      stopTimer()
+      this.#stopStream = () => {}
+      this.#emitFinalLines()
     }
-    if (isLast && !previous) this.close()
+    if (isFinal && !previous) this.close()
     return end
   }
 
   #isNew({ at, text }: LogLine): boolean {
-    if (at !== undefined) return this.#cursor.takes(at)
-    // The kubelet says the same at each opening.
-    const isNew = text !== this.#kubeletsWord
-    this.#kubeletsWord = text
+    if (at !== undefined) return this.#cursor.accept(at)
+    const isNew = text !== this.#kubeletLine
+    this.#kubeletLine = text
     return isNew
   }
 
-  /** Whether lines are missing between those told and the last ones shows when these are all there. */
-  #tellLast(): void {
-    const last = this.#last.splice(0)
-    if (last.length >= lastLines) this.#listener.onGap()
-    for (const line of last) this.#tell(line)
+  /** Only when all final lines are known, it is known whether others are missing before them. */
+  #emitFinalLines(): void {
+    const lines = this.#finalLines.splice(0)
+    if (lines.length >= lastLines) this.#listener.onGap()
+    for (const line of lines) this.#emit(line)
   }
 
-  #tell(line: LogLine): void {
+  #emit(line: LogLine): void {
     this.#attempts = 0
     if (this.#isRestarted && this.#hasLines) this.#listener.onRestart()
     this.#isRestarted = false
@@ -242,16 +241,16 @@ export class ContainerLog {
     this.#listener.onLine(line)
   }
 
-  /** Says how long to wait until the next try, if there is to be one. */
-  #failed(error: unknown): number {
+  /** Returns how long to wait until the next attempt. */
+  #handleFailure(error: unknown): number {
     const { status = 0, retryAfterMs = 0 } = error instanceof ApiError ? error : {}
     const isGone = status === 404
-    const isFinal = isGone || status === 401 || status === 403 || error instanceof UserError
-    const isLast = this.#state === 'finishing'
-    // 400: it has not started, which its status said too early, or not at all.
-    const isNews = status !== 400 && this.#run !== undefined && !(isGone && this.#hasLines)
-    if (isNews && (isFinal || isLast || this.#attempts >= toldAttempts)) this.#listener.onFailure(error)
-    if (isFinal || isLast) this.close()
+    const isPermanent = isGone || status === 401 || status === 403 || error instanceof UserError
+    const isLastAttempt = isPermanent || this.#state === 'finishing'
+    // 400: the container has not started; its status may report the start too early or never.
+    const isReported = status !== 400 && this.#run !== undefined && !(isGone && this.#hasLines)
+    if (isReported && (isLastAttempt || this.#attempts >= reportedAttempts)) this.#listener.onFailure(error)
+    if (isLastAttempt) this.close()
     return Math.max(retryAfterMs, this.#nextPauseMs)
   }
 
@@ -260,7 +259,7 @@ export class ContainerLog {
   }
 
   #interrupt(): void {
-    this.#stopPass()
+    this.#stopStream()
     this.#wake()
   }
 
@@ -271,5 +270,58 @@ export class ContainerLog {
     this.#wake = resolve
     await promise
     stop()
+  }
+}
+
+/**
+ * How far a container's log was read, so that a new stream repeats and loses no line.
+ *
+ * The kubelet uses only the whole seconds of `sinceTime` (the API server passes it on as RFC 3339,
+ * pkg/registry/core/pod/strategy.go, `LogLocation`), and returns the lines of that second again, in the order of the file.
+ * Many lines may have the same time, and those of stdout and stderr may be out of order: so lines are counted.
+ */
+export class LogCursor {
+  readonly #oldest: number
+  #second: number | undefined
+  /** How many lines of that second, and of earlier ones that came after it, were accepted. */
+  #accepted = 0
+  #latest = 0
+  /** How many repeated lines are still to come, none later than `#repeatedUntil`. */
+  #repeated = 0
+  #repeatedUntil = 0
+
+  /** @param oldest the time of the oldest line to read, in milliseconds since the epoch as all times here */
+  constructor(oldest: number) {
+    this.#oldest = oldest
+  }
+
+  /** The time from which to read. */
+  get since(): number {
+    return Math.max(this.#oldest, (this.#second ?? 0) * 1000)
+  }
+
+  /** The log is opened again, from `since` on. */
+  reopen(): void {
+    this.#repeated = this.#accepted
+    this.#repeatedUntil = this.#latest
+  }
+
+  /** Whether the next line, of this time, is a new one. */
+  accept(at: number): boolean {
+    if (this.#repeated > 0 && at <= this.#repeatedUntil) {
+      this.#repeated -= 1
+      return false
+    }
+    // Fewer lines may be repeated: the node has rotated the file, or only the last lines were requested.
+    this.#repeated = 0
+    const second = Math.floor(at / 1000)
+    if (this.#second === undefined || second > this.#second) {
+      this.#second = second
+      this.#accepted = 1
+    } else if (second === this.#second) {
+      this.#accepted += 1
+    }
+    this.#latest = Math.max(this.#latest, at)
+    return true
   }
 }

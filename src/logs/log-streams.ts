@@ -4,13 +4,26 @@ import type { ContainerRef } from '../cluster/feed.ts'
 import type { ContainerStatus, Pod } from '../cluster/objects.ts'
 import { Semaphore } from '../cluster/semaphore.ts'
 import { containersOf, type PodContainer } from '../lifecycle/workloads/history.ts'
-import { ContainerLog, type LogSource, type Run } from './container-log.ts'
-import { type Allowance, allowedLines, Dose, heldLines, type Shown } from './dose.ts'
-import type { LogNews } from './log-news.ts'
+import { ContainerLog, type ContainerRun, type LogSource } from './container-log.ts'
+import { allowedLines, heldLines, type LineAllowance, LogThrottle, type ThrottledLine } from './log-throttle.ts'
+
+/** A line of a container's log, or a note about the log. Not yet escaped. */
+export interface LogOutput {
+  /** When it arrived, in milliseconds since the epoch. */
+  readonly at: number
+  /** The target's place among the targets. */
+  readonly target: number
+  readonly pod: string
+  readonly container: string
+  readonly type: 'line' | 'note'
+  readonly text: string
+  /** How many bytes are left out of a line that is too long. */
+  readonly cutBytes?: number
+}
 
 export interface LogStreamsListener {
-  readonly onNews: (news: LogNews) => void
-  /** Something that the user should know; told once. Not yet escaped. */
+  readonly onOutput: (output: LogOutput) => void
+  /** Called once for the same warning. Not yet escaped. */
   readonly onWarning: (text: string) => void
 }
 
@@ -18,13 +31,13 @@ export interface LogStreamsListener {
 export interface StreamedTarget {
   /** Its place among the targets. */
   readonly index: number
-  /** Its pods end by themselves: when it is over, so are their logs. */
-  readonly ends: boolean
+  /** Whether its pods end by themselves, as those of a Job: their logs end with the target. */
+  readonly podsEnd: boolean
 }
 
 export interface LogStreamsOptions {
   readonly targets: readonly StreamedTarget[]
-  /** The pods of a target's gated revision, as far as they are known now. */
+  /** The known pods of a target's gated revision. */
   readonly podsOf: (target: number) => readonly Pod[]
   readonly source: LogSource
   readonly clock: Clock
@@ -33,71 +46,67 @@ export interface LogStreamsOptions {
   readonly listener: LogStreamsListener
 }
 
-/** Logs that are read at a time. */
 const streamsAtATime = 20
-/** What was written so long before the gate began is of what it found, and not of what it gates. */
+/** Older lines are not read: they are of earlier rollouts. */
 const beforeStartMs = 10 * 60_000
 
 interface Stream {
   readonly target: number
   readonly log: ContainerLog
-  readonly dose: Dose
+  readonly throttle: LogThrottle
 }
 
 /**
- * Shows the logs of some targets while they are gated: of all containers, init containers and sidecars too, of the pods
- * of the gated revision. It stands beside the gate and decides nothing: whatever becomes of a log, no verdict hears of it.
+ * Shows the logs of some targets while they are gated: of all containers, also init containers and sidecars, of the pods
+ * of the gated revision. Decides nothing: a log never changes a verdict.
  */
 export class LogStreams {
   readonly #options: LogStreamsOptions
   readonly #slots = new Semaphore(streamsAtATime)
-  readonly #allowance: Allowance = { lines: allowedLines }
+  readonly #allowance: LineAllowance = { lines: allowedLines }
   readonly #streams = new Map<string, Stream>()
   readonly #warned = new Set<string>()
-  #isPlanned = false
+  #isScheduled = false
 
   constructor(options: LogStreamsOptions) {
     this.#options = options
   }
 
-  /** Something may have changed: looks once the present turn is over, however often this is called in it. */
-  look(): void {
-    if (this.#isPlanned) return
-    this.#isPlanned = true
+  /** Pods may have changed: reads them once after all changes of the present turn. */
+  update(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
     queueMicrotask(() => {
-      this.#isPlanned = false
-      this.#look()
+      this.#isScheduled = false
+      this.#updateRuns()
     })
   }
 
   /**
-   * Shows what the containers of a target that is over have said to the last, for the given time at the most. Nothing to
-   * wait for where nothing of it is shown.
+   * Shows the last lines of the ended containers of a target, within the given time. Undefined when none of its logs is
+   * shown.
    */
   complete(target: number, withinMs: number): Promise<void> | undefined {
     const streamed = this.#options.targets.find(({ index }) => index === target)
     if (streamed === undefined) return undefined
-    this.#look()
-    if (streamed.ends) this.#openAll(target)
-    const over = [...this.#streams.values()].filter(
-      (stream) => stream.target === target && (streamed.ends || stream.log.isOver),
+    this.#updateRuns()
+    if (streamed.podsEnd) this.#openAll(target)
+    const ended = [...this.#streams.values()].filter(
+      (stream) => stream.target === target && (streamed.podsEnd || stream.log.hasEnded),
     )
-    return over.length === 0 ? undefined : this.#finish(over, withinMs)
+    return ended.length === 0 ? undefined : this.#finish(ended, withinMs)
   }
 
-  /** Shows what was written by now, for the given time at the most, and ends all streams. */
+  /** Shows what was written until now, within the given time, and ends all streams. */
   async finish(withinMs: number): Promise<void> {
-    this.#look()
-    for (const { index, ends } of this.#options.targets) if (ends) this.#openAll(index)
+    this.#updateRuns()
+    for (const { index, podsEnd } of this.#options.targets) if (podsEnd) this.#openAll(index)
     await this.#finish([...this.#streams.values()], withinMs)
   }
 
   /** Ends all streams at once. */
   close(): void {
-    for (const { log, dose } of this.#streams.values()) {
-      log.close()
-      dose.flush()
-    }
+    closeAll(this.#streams.values())
   }
 
   async #finish(streams: readonly Stream[], withinMs: number): Promise<void> {
@@ -108,13 +117,10 @@ export class LogStreams {
     stop()
     if (end === 'late')
       this.#warn('late', 'The last lines of some logs may be missing: the cluster did not give them in time.')
-    for (const { log, dose } of streams) {
-      log.close()
-      dose.flush()
-    }
+    closeAll(streams)
   }
 
-  #look(): void {
+  #updateRuns(): void {
     for (const { index } of this.#options.targets) {
       for (const [pod, { container, status }] of this.#containersOf(index)) {
         const run = runOf(status)
@@ -123,7 +129,7 @@ export class LogStreams {
     }
   }
 
-  /** A container's status may come later than the end of its Job: those too are asked that seem not to have started. */
+  /** A container's status may arrive after the end of its Job, so containers without a start are read too. */
   #openAll(target: number): void {
     for (const [pod, { container }] of this.#containersOf(target)) this.#streamOf(target, pod, container.name)
   }
@@ -143,33 +149,32 @@ export class LogStreams {
   #open(target: number, ref: ContainerRef): Stream {
     const { source, clock, startedAt, listener } = this.#options
     const { pod, container } = ref
-    const tell = (news: Pick<LogNews, 'type' | 'text' | 'cutBytes'>) =>
-      listener.onNews({ at: clock.now(), target, pod, container, ...news })
-    const dose = new Dose(clock, this.#allowance, (shown) => {
-      tell(newsOf(shown))
-      if (this.#allowance.lines <= 0) this.#warn('allowance', exhaustedWords)
+    const show = (output: Pick<LogOutput, 'type' | 'text' | 'cutBytes'>) =>
+      listener.onOutput({ at: clock.now(), target, pod, container, ...output })
+    const throttle = new LogThrottle(clock, this.#allowance, (line) => {
+      show(outputOf(line))
+      if (this.#allowance.lines <= 0) this.#warn('allowance', allowanceUsedUp)
     })
-    const around = { source, clock, slots: this.#slots }
     const log = new ContainerLog(
       ref,
       startedAt - beforeStartMs,
       {
-        onLine: (line) => dose.take(line),
-        onGap: () => dose.skip(),
-        onRunEnd: () => dose.flush(),
+        onLine: (line) => throttle.add(line),
+        onGap: () => throttle.addGap(),
+        onRunEnd: () => throttle.flush(),
         onRestart: () => {
-          dose.flush()
-          tell({ type: 'note', text: 'restarted' })
+          throttle.flush()
+          show({ type: 'note', text: 'restarted' })
         },
-        onFailure: (error) => this.#warnOf(ref, error),
+        onFailure: (error) => this.#warnUnreadable(ref, error),
       },
-      around,
+      { source, clock, slots: this.#slots },
     )
-    if (this.#slots.isFull) this.#warn('slots', fullWords)
-    return { target, log, dose }
+    if (this.#slots.isFull) this.#warn('slots', allSlotsTaken)
+    return { target, log, throttle }
   }
 
-  #warnOf({ namespace, pod, container }: ContainerRef, error: unknown): void {
+  #warnUnreadable({ namespace, pod, container }: ContainerRef, error: unknown): void {
     const status = error instanceof ApiError ? error.status : 0
     const why = error instanceof Error ? error.message : String(error)
     const remedy = status === 403 ? ' Showing logs takes the right to `get` `pods/log`.' : ''
@@ -179,7 +184,6 @@ export class LogStreams {
     )
   }
 
-  /** The same of several containers is told once. */
   #warn(key: string, text: string): void {
     if (this.#warned.has(key)) return
     this.#warned.add(key)
@@ -187,24 +191,31 @@ export class LogStreams {
   }
 }
 
-const exhaustedWords = `${allowedLines} lines of logs are shown. From here on only the last ${heldLines} of each container are, at its end.`
-const fullWords = `${streamsAtATime} logs are shown at a time. Others follow as these end.`
+const allowanceUsedUp = `${allowedLines} lines of logs are shown. From here on only the last ${heldLines} of each container are, at its end.`
+const allSlotsTaken = `${streamsAtATime} logs are shown at a time. Others follow as these end.`
 
-function newsOf(shown: Shown): Pick<LogNews, 'type' | 'text' | 'cutBytes'> {
-  if (shown.type === 'left-out') return { type: 'note', text: leftOutWords(shown) }
-  const { text, cutBytes } = shown.line
-  return { type: 'line', text, ...(cutBytes === 0 ? {} : { cutBytes }) }
+function closeAll(streams: Iterable<Stream>): void {
+  for (const { log, throttle } of streams) {
+    log.close()
+    throttle.flush()
+  }
 }
 
-function leftOutWords({ lines, orMore }: { readonly lines: number; readonly orMore: boolean }): string {
+function outputOf(throttled: ThrottledLine): Pick<LogOutput, 'type' | 'text' | 'cutBytes'> {
+  if (throttled.type === 'left-out') return { type: 'note', text: leftOutNote(throttled) }
+  const { text, cutBytes } = throttled.line
+  return { type: 'line', text, cutBytes: cutBytes || undefined }
+}
+
+function leftOutNote({ lines, orMore }: { readonly lines: number; readonly orMore: boolean }): string {
   if (lines === 0) return 'some lines not shown'
   return `${orMore ? 'more than ' : ''}${lines.toLocaleString('en-US')} ${lines === 1 ? 'line' : 'lines'} not shown`
 }
 
-/** Which run a container's status tells of; undefined before its first. */
-function runOf(status: ContainerStatus | undefined): Run | undefined {
+/** The latest run in a container's status; undefined before the first. */
+function runOf(status: ContainerStatus | undefined): ContainerRun | undefined {
   const { state = {}, lastState = {}, restartCount = 0 } = status ?? {}
-  if (state.running) return { restarts: restartCount, isOver: false }
-  // While a restart waits, the count is still that of the run before.
-  return state.terminated || lastState.terminated ? { restarts: restartCount, isOver: true } : undefined
+  if (state.running) return { restarts: restartCount, hasEnded: false }
+  // While a restart is pending, the count is still that of the previous run.
+  return state.terminated || lastState.terminated ? { restarts: restartCount, hasEnded: true } : undefined
 }

@@ -1,6 +1,6 @@
 import { duration } from '../duration.ts'
 import type { Entry, TargetOutcome, TargetRecord, Timeline } from '../gate/timeline.ts'
-import type { LogNews } from '../logs/log-news.ts'
+import type { LogOutput } from '../logs/log-streams.ts'
 import { fullName, namespacesOf, nameTargets, type Target } from '../plan/target.ts'
 import { plain, plainLines, shorten } from './escape.ts'
 import { conclude, decidingTarget, headline, isJudged } from './headline.ts'
@@ -99,19 +99,19 @@ export function renderEntry(entry: Entry, layout: LogLayout): string {
  * A line of a container's log: elapsed time, target, pod and container, then the logged text behind a bar. A log line
  * cannot imitate a line of the gate, which has no bar.
  */
-export function renderLogNews(news: LogNews, layout: LogLayout): string {
-  const { type, text, cutBytes = 0 } = news
+export function renderLogOutput(output: LogOutput, layout: LogLayout): string {
+  const { type, text, cutBytes = 0 } = output
   const { color } = layout
-  const elapsed = clock(news.at - layout.startedAt).padStart(layout.elapsedWidth)
-  const target = layout.targets[news.target]
-  const pod = target === undefined ? news.pod : shortPodName(news.pod, target)
-  const who = [pod, news.container].filter((word) => word !== '').map((word) => shorten(word, widestWord))
+  const elapsed = clock(output.at - layout.startedAt).padStart(layout.elapsedWidth)
+  const target = layout.targets[output.target]
+  const pod = target === undefined ? output.pod : shortPodName(output.pod, target)
+  const who = [pod, output.container].filter((word) => word !== '').map((word) => shorten(word, widestWord))
   const words = plain(text, longestLogLine)
   const logged =
     type === 'note'
       ? paint('dim', `· ${words}`, color)
       : `${paint('dim', '│', color)} ${words}${cutBytes > 0 ? paint('dim', ` … ${cutBytes.toLocaleString('en-US')} more bytes`, color) : ''}`
-  const name = (layout.names[news.target] ?? '').padEnd(layout.nameWidth)
+  const name = (layout.names[output.target] ?? '').padEnd(layout.nameWidth)
   return `${paint('dim', elapsed, color)}  ${name}  ${paint('dim', who.join(' '), color)} ${logged}`.trimEnd()
 }
 

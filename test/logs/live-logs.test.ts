@@ -38,7 +38,7 @@ function start({ kind = 'Job', isStreamed = true } = {}) {
       kubelet(`${request.pod}/${request.container}`).followLog(request, signal),
   }
   let pods: readonly Pod[] = []
-  const told: string[] = []
+  const output: string[] = []
   const cancelled = new AbortController()
   const logs = new LiveLogs({
     gate: { gatedPods: () => pods },
@@ -48,30 +48,30 @@ function start({ kind = 'Job', isStreamed = true } = {}) {
     clock,
     startedAt: 10_000_000,
     listener: {
-      onEntry: ({ text }) => told.push(`entry: ${text}`),
-      onLog: (news) => told.push(`${news.pod} ${news.container}${news.type === 'note' ? ' ·' : ':'} ${news.text}`),
-      onWarning: (text) => told.push(`warning: ${text}`),
+      onEntry: ({ text }) => output.push(`entry: ${text}`),
+      onLog: (log) => output.push(`${log.pod} ${log.container}${log.type === 'note' ? ' ·' : ':'} ${log.text}`),
+      onWarning: (text) => output.push(`warning: ${text}`),
       cancelled: cancelled.signal,
     },
   })
-  const see = async (...seen: readonly Pod[]) => {
-    pods = seen
-    logs.observe()
+  const update = async (...next: readonly Pod[]) => {
+    pods = next
+    logs.update()
     await quiet()
   }
-  const heard = async () => {
+  const newOutput = async () => {
     await quiet()
-    return told.splice(0)
+    return output.splice(0)
   }
-  return { clock, kubelet, kubelets, logs, see, heard, cancelled }
+  return { clock, kubelet, kubelets, logs, update, newOutput, cancelled }
 }
 
 function entry(text: string, kind: Entry['kind'] = 'verdict'): Entry {
   return { at: startedAt, kind, target: 0, text }
 }
 
-test('the logs of all containers are told, of init containers and sidecars too, once they have started', async () => {
-  const { kubelet, kubelets, see, heard } = start()
+test('the logs of all containers are shown once they have started, also of init containers', async () => {
+  const { kubelet, kubelets, update, newOutput } = start()
   kubelet('x/init').write(10_000, 'from init')
   kubelet('x/app').write(10_000, 'from app')
   const waiting = { state: { waiting: { reason: 'PodInitializing' } } }
@@ -87,115 +87,115 @@ test('the logs of all containers are told, of init containers and sidecars too, 
       ],
     },
   })
-  await see(withInit(waiting))
-  expect(await heard()).toEqual(['x init: from init'])
-  await see(withInit(running))
-  expect(await heard()).toEqual(['x app: from app'])
+  await update(withInit(waiting))
+  expect(await newOutput()).toEqual(['x init: from init'])
+  await update(withInit(running))
+  expect(await newOutput()).toEqual(['x app: from app'])
   expect(kubelets.has('x/later')).toBe(false)
 })
 
-test('only the last ten minutes before the gate are of interest', async () => {
-  const { kubelet, see } = start()
-  await see(pod('x'))
+test('logs are read from ten minutes before the gate on', async () => {
+  const { kubelet, update } = start()
+  await update(pod('x'))
   expect(kubelet('x/app').requests).toMatchObject([{ since: 10_000_000 - 600_000 }])
 })
 
-test('20 logs are read at a time, the others when one of these has ended, and that is told once', async () => {
-  const { kubelet, see, heard } = start()
+test('20 logs are read at a time and others when one ends, with one warning', async () => {
+  const { kubelet, update, newOutput } = start()
   const names = Array.from({ length: 22 }, (_, index) => `pod-${index}`)
   for (const name of names) kubelet(`${name}/app`).write(10_000, 'hello')
-  await see(...names.map((name) => pod(name)))
-  const first = await heard()
+  await update(...names.map((name) => pod(name)))
+  const first = await newOutput()
   expect(first.filter((line) => line.endsWith('app: hello'))).toHaveLength(20)
   expect(first.filter((line) => line.startsWith('warning'))).toEqual([
     'warning: 20 logs are shown at a time. Others follow as these end.',
   ])
   kubelet('pod-3/app').exit()
-  await see(...names.map((name) => (name === 'pod-3' ? pod(name, { app: terminated }) : pod(name))))
-  expect(await heard()).toEqual(['pod-20 app: hello'])
+  await update(...names.map((name) => (name === 'pod-3' ? pod(name, { app: terminated }) : pod(name))))
+  expect(await newOutput()).toEqual(['pod-20 app: hello'])
 })
 
-test('that logs may not be read is told once, with the right that it takes', async () => {
-  const { kubelet, see, heard } = start()
+test('forbidden logs are warned about once, with the permission that they need', async () => {
+  const { kubelet, update, newOutput } = start()
   for (const name of ['x/app', 'y/app']) kubelet(name).refuse(new ApiError(403, 'Forbidden', 'forbidden'))
-  await see(pod('x'), pod('y'))
-  expect(await heard()).toEqual([
+  await update(pod('x'), pod('y'))
+  expect(await newOutput()).toEqual([
     'warning: The log of pod x, container app cannot be shown: forbidden. Showing logs takes the right to `get` `pods/log`. The gate goes on without it.',
   ])
 })
 
 describe('the end of a target', () => {
-  test('is told behind the last lines of its Job, and so is all that follows it', async () => {
-    const { kubelet, logs, see, heard } = start()
+  test('is shown after the last lines of its Job, and so are all later entries', async () => {
+    const { kubelet, logs, update, newOutput } = start()
     const app = kubelet('x/app')
     app.isHanging = true
-    app.write(10_000, 'the last word')
-    await see(pod('x'))
+    app.write(10_000, 'last line')
+    await update(pod('x'))
     logs.entry(entry('started', 'progress'))
     logs.entry(entry('ready'))
     logs.entry(entry('something else', 'note'))
-    expect(await heard()).toEqual(['entry: started'])
+    expect(await newOutput()).toEqual(['entry: started'])
     app.isHanging = false
     app.exit()
-    expect(await heard()).toEqual(['x app: the last word', 'entry: ready', 'entry: something else'])
+    expect(await newOutput()).toEqual(['x app: last line', 'entry: ready', 'entry: something else'])
   })
 
-  test('does not wait longer than a second for them, and says that they may be missing', async () => {
-    const { clock, kubelet, logs, see, heard } = start()
+  test('waits for them a second at most, and a warning reports that they may be missing', async () => {
+    const { clock, kubelet, logs, update, newOutput } = start()
     kubelet('x/app').isHanging = true
-    await see(pod('x'))
+    await update(pod('x'))
     logs.entry(entry('ready'))
     await quiet()
     clock.advance(999)
-    expect(await heard()).toEqual([])
+    expect(await newOutput()).toEqual([])
     clock.advance(1)
-    expect(await heard()).toEqual([expect.stringMatching(/^warning: The last lines of some logs/), 'entry: ready'])
+    expect(await newOutput()).toEqual([expect.stringMatching(/^warning: The last lines of some logs/), 'entry: ready'])
     expect(clock.pending).toEqual([])
   })
 
-  test('is told at once where nothing of it is shown, or its containers run on', async () => {
+  test('is shown at once when none of its logs is shown or its containers still run', async () => {
     const other = start({ isStreamed: false })
     other.logs.entry(entry('ready'))
-    expect(await other.heard()).toEqual(['entry: ready'])
-    const { kubelet, logs, see, heard } = start({ kind: 'Deployment' })
+    expect(await other.newOutput()).toEqual(['entry: ready'])
+    const { kubelet, logs, update, newOutput } = start({ kind: 'Deployment' })
     kubelet('x/app').isHanging = true
-    await see(pod('x'))
+    await update(pod('x'))
     logs.entry(entry('ready'))
-    expect(await heard()).toEqual(['entry: ready'])
+    expect(await newOutput()).toEqual(['entry: ready'])
   })
 
-  test('brings the words of a container whose start its status never told', async () => {
-    const { kubelet, logs, see, heard } = start()
-    kubelet('x/app').write(10_000, 'quicker than its status')
+  test('includes the lines of a container without a start in its status', async () => {
+    const { kubelet, logs, update, newOutput } = start()
+    kubelet('x/app').write(10_000, 'written before its status')
     kubelet('x/app').exit()
-    await see(pod('x', { app: { state: { waiting: {} } } }))
+    await update(pod('x', { app: { state: { waiting: {} } } }))
     logs.entry(entry('ready'))
-    expect(await heard()).toEqual(['x app: quicker than its status', 'entry: ready'])
+    expect(await newOutput()).toEqual(['x app: written before its status', 'entry: ready'])
   })
 })
 
 describe('the end of the gate', () => {
-  test('tells what was written until then, and leaves nothing open', async () => {
-    const { clock, kubelet, logs, see, heard } = start({ kind: 'Deployment' })
+  test('shows what was written until then, and closes all streams', async () => {
+    const { clock, kubelet, logs, update, newOutput } = start({ kind: 'Deployment' })
     const app = kubelet('x/app')
     for (let line = 0; line < 510; line++) app.write(10_000, String(line))
-    await see(pod('x'))
-    expect(await heard()).toHaveLength(500)
-    app.write(10_001, 'the last word')
+    await update(pod('x'))
+    expect(await newOutput()).toHaveLength(500)
+    app.write(10_001, 'last line')
     await logs.finish()
-    expect((await heard()).at(-1)).toBe('x app: the last word')
+    expect((await newOutput()).at(-1)).toBe('x app: last line')
     expect(app.open).toBe(0)
     expect(clock.pending).toEqual([])
   })
 
-  test('waits a second at the most, and 0.3 s when the job is cancelled', async () => {
+  test('waits a second at most, and 0.3 s when the job is cancelled', async () => {
     for (const [isCancelled, limitMs] of [
       [false, 1_000],
       [true, 300],
     ] as const) {
-      const { clock, kubelet, logs, see, cancelled } = start()
+      const { clock, kubelet, logs, update, cancelled } = start()
       kubelet('x/app').isHanging = true
-      await see(pod('x'))
+      await update(pod('x'))
       if (isCancelled) cancelled.abort()
       let isOver = false
       const finished = logs.finish().then(() => {
@@ -212,7 +212,7 @@ describe('the end of the gate', () => {
     }
   })
 
-  test('takes no time where no log is shown', async () => {
+  test('takes no time when no log is shown', async () => {
     const { clock, logs } = start({ isStreamed: false })
     const finished = logs.finish()
     expect(clock.pending).toEqual([])

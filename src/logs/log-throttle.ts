@@ -1,47 +1,47 @@
 import type { Clock } from '../cluster/clock.ts'
 import type { LogLine } from '../cluster/logs.ts'
 
-/** The lines that all containers together may still show as they come. */
-export interface Allowance {
+/** How many lines all containers together may still show as they come. */
+export interface LineAllowance {
   lines: number
 }
 
 export const allowedLines = 5_000
-/** Of each container these are shown as they come: enough for a migration from its first to its last word. */
+/** Shown of each container as they come: enough for a whole migration. */
 const headLines = 500
 const headBytes = 128 << 10
-/** Behind them, the newest lines in turns. */
-const turnMs = 10_000
+/** After them, the newest lines at this interval. */
+const intervalMs = 10_000
 export const heldLines = 25
 
-/** What is shown of a log: a line, or how many are not. */
-export type Shown =
+/** A line of a log, or how many are left out. */
+export type ThrottledLine =
   | { readonly type: 'line'; readonly line: LogLine }
-  /** `orMore`: there were others that were never read. */
+  /** `orMore`: others were never read. */
   | { readonly type: 'left-out'; readonly lines: number; readonly orMore: boolean }
 
 /**
- * Keeps what one container says within what people read and the job's log can hold: its beginning as it comes, then every
- * ten seconds the newest lines with the number of those left out, and its end in any case.
+ * Bounds the output of one container's log: its first lines are shown as they come, then every ten seconds the newest
+ * lines with the number of those left out, and its last lines always.
  */
-export class Dose {
+export class LogThrottle {
   readonly #clock: Clock
-  readonly #allowance: Allowance
-  readonly #show: (shown: Shown) => void
+  readonly #allowance: LineAllowance
+  readonly #show: (line: ThrottledLine) => void
   #lines = 0
   #bytes = 0
   #held: LogLine[] = []
   #leftOut = 0
   #isMoreLeftOut = false
-  #stopTurn: (() => void) | undefined
+  #stopTimer: (() => void) | undefined
 
-  constructor(clock: Clock, allowance: Allowance, show: (shown: Shown) => void) {
+  constructor(clock: Clock, allowance: LineAllowance, show: (line: ThrottledLine) => void) {
     this.#clock = clock
     this.#allowance = allowance
     this.#show = show
   }
 
-  take(line: LogLine): void {
+  add(line: LogLine): void {
     this.#lines += 1
     this.#bytes += Buffer.byteLength(line.text)
     const isHead = this.#lines <= headLines && this.#bytes <= headBytes && this.#held.length === 0
@@ -56,20 +56,20 @@ export class Dose {
       this.#held.shift()
       this.#leftOut += 1
     }
-    this.#stopTurn ??= this.#clock.after(turnMs, () => this.#turn())
+    this.#stopTimer ??= this.#clock.after(intervalMs, () => this.#showNewest())
   }
 
-  /** The lines that follow are not the next ones: some between were not read. */
-  skip(): void {
+  /** Lines are missing before the next one: they were never read. */
+  addGap(): void {
     this.#leftOut += this.#held.length
     this.#held = []
     this.#isMoreLeftOut = true
   }
 
-  /** Shows what is held back: there is no more for now. */
+  /** Shows the held lines at once. */
   flush(): void {
-    this.#stopTurn?.()
-    this.#stopTurn = undefined
+    this.#stopTimer?.()
+    this.#stopTimer = undefined
     this.#showLeftOut()
     for (const line of this.#held) this.#show({ type: 'line', line })
     this.#held = []
@@ -82,8 +82,8 @@ export class Dose {
     if (lines > 0 || orMore) this.#show({ type: 'left-out', lines, orMore })
   }
 
-  #turn(): void {
-    this.#stopTurn = undefined
+  #showNewest(): void {
+    this.#stopTimer = undefined
     if (this.#allowance.lines <= 0) return
     this.#allowance.lines -= this.#held.length
     this.flush()

@@ -1,6 +1,6 @@
-import type { LogNews } from '../../src/logs/log-news.ts'
+import type { LogOutput } from '../../src/logs/log-streams.ts'
 import type { Target } from '../../src/plan/target.ts'
-import { layoutLog, renderLogNews } from '../../src/report/log.ts'
+import { layoutLog, renderLogOutput } from '../../src/report/log.ts'
 
 const startedAt = 1_700_000_000_000
 const target = (kind: string, name: string): Target => ({ apiVersion: 'v1', kind, namespace: 'shop', name, clocks: {} })
@@ -12,7 +12,7 @@ const targets = [
 ]
 const layout = layoutLog({ startedAt, context: '', timeoutMs: 600_000, stallTimeoutMs: 0, targets }, { color: false })
 
-function render(news: Partial<LogNews>): string {
+function render(news: Partial<LogOutput>): string {
   const line = {
     at: startedAt + 12_345,
     target: 0,
@@ -21,7 +21,7 @@ function render(news: Partial<LogNews>): string {
     type: 'line',
     text: 'hello',
   }
-  return renderLogNews({ ...line, ...news } as LogNews, layout)
+  return renderLogOutput({ ...line, ...news } as LogOutput, layout)
 }
 
 test('a line stands behind its time, its target, its pod and its container', () => {

@@ -1,0 +1,86 @@
+import { allowedLines, LogThrottle, type ThrottledLine } from '../../src/logs/log-throttle.ts'
+import { ManualClock } from '../cluster-client/manual-clock.ts'
+
+function start(allowance = { lines: allowedLines }) {
+  const clock = new ManualClock(0)
+  const lines: ThrottledLine[] = []
+  const throttle = new LogThrottle(clock, allowance, (line) => lines.push(line))
+  const write = (from: number, to: number, text = '') => {
+    for (let line = from; line < to; line++) throttle.add({ at: 0, text: `${line}${text}`, cutBytes: 0 })
+  }
+  /** The output since the last call: the texts of lines, the numbers of omitted ones. */
+  const shown = () =>
+    lines
+      .splice(0)
+      .map((each) => (each.type === 'line' ? each.line.text : each.orMore ? `more than ${each.lines}` : each.lines))
+  return { clock, throttle, write, shown }
+}
+
+const numbers = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => String(from + index))
+
+test('the first 500 lines are shown as they come', () => {
+  const { write, shown } = start()
+  write(0, 3)
+  expect(shown()).toEqual(['0', '1', '2'])
+  write(3, 600)
+  expect(shown()).toEqual(numbers(3, 500))
+})
+
+test('after them the newest 25 are shown every 10 seconds, with the number of omitted lines', () => {
+  const { clock, write, shown } = start()
+  write(0, 700)
+  shown()
+  clock.advance(9_999)
+  expect(shown()).toEqual([])
+  clock.advance(1)
+  expect(shown()).toEqual([175, ...numbers(675, 700)])
+})
+
+test('a slow log loses no line after its first 500', () => {
+  const { clock, write, shown } = start()
+  write(0, 510)
+  clock.advance(10_000)
+  expect(shown()).toEqual(numbers(0, 510))
+  write(510, 520)
+  clock.advance(10_000)
+  expect(shown()).toEqual(numbers(510, 520))
+})
+
+test('the last lines are shown at once on flush', () => {
+  const { clock, throttle, write, shown } = start()
+  write(0, 10_000)
+  shown()
+  throttle.flush()
+  expect(shown()).toEqual([9_475, ...numbers(9_975, 10_000)])
+  expect(clock.pending).toEqual([])
+})
+
+test('long lines use up the limit sooner', () => {
+  const { write, shown } = start()
+  write(0, 200, 'x'.repeat(4_000))
+  expect(shown()).toHaveLength(32)
+})
+
+test('when the allowance of all containers is used up, only last lines are shown', () => {
+  const { clock, throttle, write, shown } = start({ lines: 10 })
+  write(0, 100)
+  expect(shown()).toEqual(numbers(0, 10))
+  clock.advance(60_000)
+  expect(shown()).toEqual([])
+  throttle.flush()
+  expect(shown()).toEqual([65, ...numbers(75, 100)])
+})
+
+test('lines that were never read are counted as more, with those that were not shown', () => {
+  const { throttle, write, shown } = start()
+  write(0, 2)
+  throttle.addGap()
+  write(7, 8)
+  expect(shown()).toEqual(['0', '1', 'more than 0', '7'])
+  write(8, 600)
+  shown()
+  throttle.addGap()
+  write(900, 902)
+  throttle.flush()
+  expect(shown()).toEqual(['more than 95', '900', '901'])
+})
