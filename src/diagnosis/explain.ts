@@ -17,8 +17,8 @@ import { whatChanged } from './template-changes.ts'
 const longestLastLine = 200
 
 /**
- * Adds to a timeline what its store can prove: for each target that is not ready a hint, what its change changed, and for
- * each of its problems the chain that leads to it, the line of the manifest, events and logs.
+ * Adds the evidence to a timeline: for each target that is not ready a hint and the changes of the pod template; for each
+ * problem the chain of objects that leads to it, the line of the manifest, events and logs.
  */
 export function explain(
   timeline: Timeline,
@@ -26,13 +26,12 @@ export function explain(
   serverOffsetMs: number,
   manifests: ReadonlyMap<Target, Manifest> = new Map(),
 ): Timeline {
-  const own = new Set(timeline.targets.flatMap(({ problems }) => problems.map(whose)))
+  const own = new Set(timeline.targets.flatMap(({ problems }) => problems.map(placeKey)))
   const endedBy = targetThatEnded(timeline)
   const context = { store, serverOffsetMs, startedAt: timeline.startedAt, manifests, own, endedBy }
-  const hint = gateHint(timeline)
   return {
     ...timeline,
-    ...(hint === undefined ? {} : { hint }),
+    hint: gateHint(timeline),
     targets: timeline.targets.map((record) =>
       record.outcome === 'ready' ? record : explainTarget(record, timeline.verdict, context),
     ),
@@ -44,7 +43,7 @@ interface Context {
   readonly serverOffsetMs: number
   readonly startedAt: number
   readonly manifests: ReadonlyMap<Target, Manifest>
-  /** Whose problems the targets have themselves. */
+  /** Subject and container of each problem that a target reports itself. */
   readonly own: ReadonlySet<string>
   /** The target that ended the gate, and how: `deployment/web failed`. */
   readonly endedBy: string | undefined
@@ -70,7 +69,7 @@ function targetThatEnded({ targets, verdict }: Timeline): string | undefined {
     : `${fullName(names[first.index] ?? { name: '' })} ${verb}`
 }
 
-function whose({ subject, container = '' }: Problem): string {
+function placeKey({ subject, container = '' }: Problem): string {
   return `${subject} ${container}`
 }
 
@@ -90,25 +89,26 @@ function explainTarget(whole: TargetRecord, verdict: Verdict | undefined, contex
   return {
     ...record,
     // The line to correct is more useful than the line where the object begins.
-    ...(place === undefined || manifest === undefined
-      ? {}
-      : { target: { ...target, source: { file: manifest.file, line: place.line } } }),
+    target:
+      place === undefined || manifest === undefined
+        ? target
+        : { ...target, source: { file: manifest.file, line: place.line } },
     problems,
-    ...(changes.length === 0 ? {} : { changes }),
+    changes: changes.length === 0 ? undefined : changes,
     notes: [...record.notes, ...unreadNotes(record, facts)],
     hint: hintFor(target, reasonFor(record, verdict), {
       object: facts.get(target),
       gateMessage: verdict?.message,
       hasEnded: target.kind === 'Job' && isJobEnd(facts.lastEvent),
       namespaceState: facts.namespaceState,
-      ...(record.outcome !== 'progressing' || context.endedBy === undefined ? {} : { endedBy: context.endedBy }),
-      ...(deciding === undefined ? {} : detailsOf(deciding, facts)),
-      ...causeOf(deciding, problems, facts),
+      endedBy: record.outcome === 'progressing' ? context.endedBy : undefined,
+      ...(deciding && detailsOf(deciding, facts)),
+      cause: causeOf(deciding, problems, facts),
     }),
   }
 }
 
-/** `deployment/web → replicaset/web-688 → pod/web-688-x → container app`, by the owners that the cluster names. */
+/** `deployment/web → replicaset/web-688 → pod/web-688-x → container app`, by owner references. */
 function chainOf(problem: Problem, target: Target, facts: TargetFacts): readonly string[] {
   const [deepest = problem] = withCauses(problem).toReversed()
   const { subject, container } = deepest
@@ -124,14 +124,14 @@ function chainOf(problem: Problem, target: Target, facts: TargetFacts): readonly
     const owner = object.metadata.ownerReferences?.find(({ controller }) => controller !== false)
     if (chain[0] === top || owner === undefined) break
     object = facts.get({ ...owner, ...(target.namespace === undefined ? {} : { namespace: target.namespace }) })
-    // Its name is known even where nobody watches it.
+    // The reference contains the name of an owner that is not watched.
     if (object === undefined) chain.unshift(`${owner.kind.toLowerCase()}/${owner.name}`)
   }
   if (chain.length === 0 && subject !== top) chain.push(subject)
   return [...(chain[0] === top ? [] : [top]), ...chain, ...(container === undefined ? [] : [`container ${container}`])]
 }
 
-/** What could not be seen of a target, although it may explain it. */
+/** Kinds that could not be read and may explain the target. */
 function unreadNotes({ problems }: TargetRecord, facts: TargetFacts): readonly string[] {
   const kinds = problems.length === 0 ? (['Pod', 'Event'] as const) : (['Event'] as const)
   return kinds.flatMap((kind) => {
@@ -140,7 +140,7 @@ function unreadNotes({ problems }: TargetRecord, facts: TargetFacts): readonly s
   })
 }
 
-/** Of a target that was open when the gate ended without it, the gate's own end is the reason. */
+/** A target that was open when the gate ended without judging it has the gate's reason. */
 function reasonFor({ outcome, reason }: TargetRecord, verdict: Verdict | undefined): ReasonCode | '' {
   const isItsReason = outcome === 'progressing' && reason === '' && verdict !== undefined && isCutShort(verdict)
   return isItsReason ? verdict.reason : reason
@@ -161,10 +161,10 @@ function causeOf(
   deciding: Problem | undefined,
   problems: readonly Problem[],
   facts: TargetFacts,
-): { cause?: HintDetails } {
+): HintDetails | undefined {
   const behind = problems.find((problem) => problem !== deciding && problem.subject.startsWith('pod/'))
   const cause = deciding?.cause ?? (deciding?.reason === 'progress-deadline-exceeded' ? behind : undefined)
-  return cause === undefined ? {} : { cause: detailsOf(cause, facts) }
+  return cause && detailsOf(cause, facts)
 }
 
 /** The kubelet's last message about the failing probe, without `Readiness probe failed: `. */
@@ -209,19 +209,19 @@ function evidenceFor(problem: Problem, facts: TargetFacts, context: Context): re
       : nodeEvidence(node, facts.node(node), facts.refusal('Node', node), (timestamp) => since(timestamp, context))),
     ...(events.length === 0 ? [] : [{ type: 'event' as const, title: 'Events', text: events.join('\n') }]),
     ...(container === undefined ? [] : logEvidence(podName(problem.subject), container, facts)),
-    // Where a target has the problem behind this one itself, its evidence stands there.
-    ...(cause === undefined || context.own.has(whose(cause)) ? [] : evidenceFor(cause, facts, context)),
+    // A target that reports the cause itself shows the evidence of the cause.
+    ...(cause === undefined || context.own.has(placeKey(cause)) ? [] : evidenceFor(cause, facts, context)),
   ]
 }
 
 const marks = { passed: '✓', failed: '✗', remark: '·' } as const
 
-/** What was looked at, a line each. */
+/** The checks, one line each. */
 function checkLines(checks: readonly Check[]): string {
   return checks.map(({ state, text }) => `${marks[state]} ${text}`).join('\n')
 }
 
-/** ` since 0:41`: a moment that the cluster names, on the rollout's clock. */
+/** ` since 0:41`: a timestamp of the cluster as time since the gate's start. */
 function since(timestamp: string | undefined, { startedAt, serverOffsetMs }: Context): string {
   const at = Date.parse(timestamp ?? '') - serverOffsetMs
   if (Number.isNaN(at)) return ''
