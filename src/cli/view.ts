@@ -1,6 +1,6 @@
 import { systemClock } from '../cluster/clock.ts'
 import { type Cluster, connect } from '../cluster/cluster.ts'
-import { statusOf } from '../cluster/failures.ts'
+import { isNotFound } from '../cluster/failures.ts'
 import type { ApiResource } from '../cluster/feed.ts'
 import { type Mistake, UserError } from '../errors.ts'
 import { version } from '../version.ts'
@@ -68,6 +68,6 @@ export async function noteMissingNamespace(
   { stderr }: Pick<Surface, 'stderr'>,
 ): Promise<void> {
   if (name === undefined) return
-  const status = await cluster.get({ apiVersion: 'v1', kind: 'Namespace', name }).then(() => 200, statusOf)
-  if (status === 404) tell(stderr, `Namespace ${name} does not exist.`)
+  const isMissing = await cluster.get({ apiVersion: 'v1', kind: 'Namespace', name }).then(() => false, isNotFound)
+  if (isMissing) tell(stderr, `Namespace ${name} does not exist.`)
 }

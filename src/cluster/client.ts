@@ -6,7 +6,7 @@ import { createGunzip } from 'node:zlib'
 import { UserError } from '../errors.ts'
 import { type Clock, ServerOffset, withTimeout } from './clock.ts'
 import { type ExecCredential, runExecPlugin } from './exec.ts'
-import { ApiError, asConnectionError, ConnectionError } from './failures.ts'
+import { ApiError, asConnectionError, ConnectionError, errorFromStatus, isSuccess, isUnauthorized } from './failures.ts'
 import type { Kubeconfig } from './kubeconfig.ts'
 import { formsOf } from './secrets.ts'
 
@@ -99,18 +99,8 @@ export class Client {
   }
 
   /**
-   * Opens a stream and gives its lines as they come, until it ends, breaks or the signal is aborted (both reject). Only
-   * the opening has a time limit. `onBytes` is called for every piece, whole line or not.
+   * Opens a stream. Only the opening has a time limit; reading it rejects when it breaks, or when the signal is aborted.
    */
-  async lines(
-    path: string,
-    options: RequestOptions & { readonly signal: AbortSignal },
-    onBytes: () => void,
-  ): Promise<AsyncGenerator<string>> {
-    return readLines(await this.stream(path, options), onBytes)
-  }
-
-  /** Opens a stream, which reads as `lines` does, and gives it as it is. */
   async stream(path: string, options: RequestOptions & { readonly signal: AbortSignal }): Promise<IncomingMessage> {
     const signals = [options.signal, this.#closing.signal]
     const response = await this.#bounded(options, (signal) => this.#send(path, options, signal))
@@ -141,13 +131,9 @@ export class Client {
     try {
       return await this.#attempt(session, path, options, signal)
     } catch (error) {
-      if (!(error instanceof ApiError && error.status === 401)) throw error
+      if (!isUnauthorized(error)) throw error
       const renewed = await this.#renew(session).catch((cause) => {
-        throw new ApiError(
-          401,
-          error.reason,
-          `${error.message}; reading the credentials again failed: ${cause.message}`,
-        )
+        throw new ApiError(error.status, `${error.message}; reading the credentials again failed: ${cause.message}`)
       })
       return await this.#attempt(renewed, path, options, signal)
     }
@@ -188,8 +174,8 @@ export class Client {
     const sentAt = this.#options.clock.now()
     const response = await exchange(url, { ...request, signal })
     this.#serverOffset.observe(response.headers.date, sentAt, this.#options.clock.now())
-    if (response.statusCode !== undefined && response.statusCode >= 200 && response.statusCode < 300) return response
-    throw await refusal(response, this.#options.clock.now())
+    if (isSuccess(response.statusCode)) return response
+    throw await errorOf(response, this.#options.clock.now())
   }
 
   async #requestOptions(session: Session, url: URL, { accept = 'application/json' }: RequestOptions) {
@@ -250,21 +236,17 @@ async function exchange(url: URL, options: https.RequestOptions): Promise<Incomi
   }
 }
 
-/** The Status object of an answer that is not a success, or what can be made of it. */
-async function refusal(response: IncomingMessage, now: number): Promise<ApiError> {
-  const status = response.statusCode ?? 0
-  const retryAfterMs = retryAfter(response.headers['retry-after'], now)
+/** The error of an answer that is not a success, with the message of its Status object where it has one. */
+async function errorOf(response: IncomingMessage, now: number): Promise<ApiError> {
   const text = await readBody(response, largestRefusal).catch(() => '')
   let body: unknown
   try {
     body = JSON.parse(text)
   } catch {
-    // Proxies and load balancers answer in HTML; the status says enough.
+    // Proxies and load balancers answer in HTML.
   }
-  const { message, reason } = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
-  const said =
-    typeof message === 'string' && message !== '' ? message.slice(0, 1000) : response.statusMessage || 'no reason given'
-  return new ApiError(status, typeof reason === 'string' ? reason : '', said, retryAfterMs)
+  const { statusCode = 0, statusMessage, headers } = response
+  return errorFromStatus(body, statusCode, statusMessage || 'no reason given', retryAfter(headers['retry-after'], now))
 }
 
 /** Seconds, or a date (RFC 9110, 10.2.3). */
@@ -307,27 +289,4 @@ async function readBody(response: IncomingMessage, maxBytes: number, onBytes: ()
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
-}
-
-/** No object in etcd is larger than 1.5 MiB; this leaves room for what the API server adds. */
-const longestLine = 16 << 20
-
-/** The lines of a stream as they become complete; an unfinished last line is dropped. `onBytes` hears of every chunk. */
-async function* readLines(response: IncomingMessage, onBytes: () => void): AsyncGenerator<string> {
-  let pending: Buffer[] = []
-  let length = 0
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    onBytes()
-    let start = 0
-    for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
-      pending.push(chunk.subarray(start, end))
-      yield Buffer.concat(pending).toString('utf8')
-      pending = []
-      length = 0
-      start = end + 1
-    }
-    pending.push(chunk.subarray(start))
-    length += chunk.length - start
-    if (length > longestLine) throw new ConnectionError('E2BIG', 'a line of the watch is too long')
-  }
 }

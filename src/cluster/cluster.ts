@@ -2,8 +2,8 @@ import { Client } from './client.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { collectionPath, discover, findResource, serverVersion } from './discovery.ts'
 import { ApiError } from './failures.ts'
-import { type ApiResource, isFailure, type Observation, requestKey, type WatchRequest } from './feed.ts'
-import { firstContact } from './first-contact.ts'
+import { type ApiResource, type Observation, requestKey, type WatchRequest } from './feed.ts'
+import { runInitially } from './initial-requests.ts'
 import { type Kubeconfig, type KubeconfigInput, loadKubeconfig } from './kubeconfig.ts'
 import { type Places, usualPlaces } from './kubeconfig-document.ts'
 import { asKind, listAll } from './list.ts'
@@ -93,7 +93,7 @@ export class Cluster {
     return this.#version
   }
 
-  get #contact() {
+  get #connection() {
     const { server, context, user } = this.#kubeconfig
     return { clock: this.#clock, server, context, user }
   }
@@ -114,10 +114,10 @@ export class Cluster {
    */
   async discover(): Promise<readonly ApiResource[]> {
     const forbidden = {
-      deed: 'even ask what is served',
+      action: 'read what the server serves',
       remedy: 'Bind it to the cluster role system:discovery, and to a role that may get, list and watch what is gated.',
     }
-    return firstContact({ ...this.#contact, forbidden }, async () => {
+    return runInitially(this.#connection, forbidden, async () => {
       const [resources, version] = await Promise.all([this.#rediscover(), serverVersion(this.#client)])
       this.#version = version
       return resources
@@ -132,10 +132,10 @@ export class Cluster {
     const { kind, labelSelector, namespace } = request
     const selector = labelSelector === undefined ? '--all' : `-l ${labelSelector}`
     const forbidden = {
-      deed: `list what ${kind} ${selector}${namespace === undefined ? '' : ` in namespace ${namespace}`} names`,
+      action: `list what ${kind} ${selector}${namespace === undefined ? '' : ` in namespace ${namespace}`} names`,
       remedy: 'Give it get, list and watch on what is gated, or name each object.',
     }
-    return firstContact({ ...this.#contact, forbidden }, () => this.list(request))
+    return runInitially(this.#connection, forbidden, () => this.list(request))
   }
 
   /** The objects that a request names now. `ApiError` 404 when the server does not know the kind. */
@@ -185,12 +185,8 @@ export class Cluster {
       clock: this.#clock,
       redact: this.redact,
       path: () => this.#path(request),
-      sink: (observation) =>
-        sink(
-          isFailure(observation)
-            ? { ...observation, message: this.#known.redactText(observation.message) }
-            : observation,
-        ),
+      redactText: this.#known.redactText,
+      sink,
       onUnmatched: (object) => this.#followUnmatched(object, sink),
       ...(known === undefined ? {} : { known }),
     })
@@ -239,7 +235,7 @@ export class Cluster {
       resource = findResource(await this.#rediscover(), request)
     }
     if (!resource) {
-      throw new ApiError(404, 'NotFound', `the server does not know the kind ${request.kind} in ${request.apiVersion}`)
+      throw new ApiError(404, `the server does not know the kind ${request.kind} in ${request.apiVersion}`)
     }
     return collectionPath(resource, request.namespace)
   }

@@ -1,5 +1,5 @@
 import type { Client } from './client.ts'
-import { ApiError } from './failures.ts'
+import { ApiError, isUnauthorized } from './failures.ts'
 import type { ApiResource, WatchRequest } from './feed.ts'
 
 export interface Discovery {
@@ -36,7 +36,7 @@ export async function serverVersion(client: Client): Promise<string | undefined>
     const version = (await client.json('/version')) as { gitVersion?: unknown }
     return typeof version?.gitVersion === 'string' ? version.gitVersion : undefined
   } catch (error) {
-    if (error instanceof ApiError && error.status !== 401) return undefined
+    if (error instanceof ApiError && !isUnauthorized(error)) return undefined
     throw error
   }
 }
@@ -147,7 +147,7 @@ async function legacyResources(client: Client, path: string, groupVersion: strin
     list = (await client.json(`${path}/${groupVersion}`)) as typeof list
   } catch (error) {
     // 503: the aggregated API server behind this group is down. Everybody else's must not suffer.
-    if (error instanceof ApiError && error.status !== 401) return undefined
+    if (error instanceof ApiError && !isUnauthorized(error)) return undefined
     throw error
   }
   const served = list?.resources ?? []

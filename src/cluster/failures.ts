@@ -4,18 +4,28 @@ import type { Failure, WatchRequest } from './feed.ts'
 export class ApiError extends Error {
   /** HTTP status, or the `code` of a Status object inside a watch. */
   readonly status: number
-  /** The machine-readable reason of the Status object (`Expired`, `Forbidden` …), where there was one. */
-  readonly reason: string
   /** How long the server asks us to stay away, from `Retry-After`. */
   readonly retryAfterMs: number | undefined
 
-  constructor(status: number, reason: string, message: string, retryAfterMs?: number) {
+  constructor(status: number, message: string, retryAfterMs?: number) {
     super(message)
     this.name = 'ApiError'
     this.status = status
-    this.reason = reason
     this.retryAfterMs = retryAfterMs
   }
+}
+
+/**
+ * The error that a Status object stands for (kubernetes.io/docs/reference/kubernetes-api/common-definitions/status).
+ * @param message for a status without one
+ */
+export function errorFromStatus(body: unknown, status: number, message: string, retryAfterMs?: number): ApiError {
+  const { message: written } = Object(body) as { message?: unknown }
+  return new ApiError(
+    status,
+    typeof written === 'string' && written !== '' ? written.slice(0, 1000) : message,
+    retryAfterMs,
+  )
 }
 
 /** No answer from the API server, or one that cannot be understood. */
@@ -51,21 +61,60 @@ export function asConnectionError(error: unknown): ConnectionError {
   return new ConnectionError(name, typeof message === 'string' && message !== '' ? message : name)
 }
 
-/** The HTTP status of a failure; 0 when there was no answer. */
+/** The HTTP status of a failure; 0 when there was no answer. Only this file interprets it. */
 export function statusOf(error: unknown): number {
   return error instanceof ApiError ? error.status : 0
 }
 
-/**
- * What a failed request means, from its HTTP status (0: no answer). An expired resource version (410) is an ordinary
- * answer and no failure.
- * @param details the request, when it last succeeded, and whether a refusal is final
- */
-export function failureOf(
-  status: number,
-  message: string,
-  details: Partial<WatchRequest> & { readonly lastSuccessAt?: number; readonly final?: boolean } = {},
-): Failure | undefined {
+const hasStatus =
+  (status: number) =>
+  (error: unknown): error is ApiError =>
+    statusOf(error) === status
+
+/** Of a log: the container has not started, or never ran before. */
+export const isBadRequest = hasStatus(400)
+/** The server does not accept the credentials. */
+export const isUnauthorized = hasStatus(401)
+export const isForbidden = hasStatus(403)
+/** The object, or its kind, does not exist. */
+export const isNotFound = hasStatus(404)
+/** The resource does not support the verb. */
+export const isMethodNotSupported = hasStatus(405)
+/** The server no longer has the requested resource version. */
+export const isExpired = hasStatus(410)
+
+/** Whether the same request may succeed soon: no answer, an overloaded server, or an error of the server. */
+export function isTransient(error: unknown): boolean {
+  if (error instanceof ApiError) return error.status === 429 || error.status >= 500
+  return (
+    error instanceof ConnectionError && !error.certificate && error.code !== 'ECANCELED' && error.code !== 'EBADMSG'
+  )
+}
+
+/** How long the server asks to stay away; 0 where it does not. */
+export function retryAfterOf(error: unknown): number {
+  return error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0
+}
+
+export function isSuccess(status: number | undefined): boolean {
+  return status !== undefined && status >= 200 && status < 300
+}
+
+/** Of a failed request. */
+export type FailureDetails = Partial<WatchRequest> & {
+  /** When the request last succeeded. */
+  readonly lastSuccessAt?: number
+  /** The refusal is final. */
+  readonly final?: boolean
+}
+
+/** The observation that a failed request stands for; undefined for an expired resource version, which is ordinary. */
+export function failureOf(error: unknown, details: FailureDetails = {}): Failure | undefined {
+  return failureFromStatus(statusOf(error), messageOf(error), details)
+}
+
+/** The same from the HTTP status, as a recording contains it. */
+export function failureFromStatus(status: number, message: string, details: FailureDetails = {}): Failure | undefined {
   const { lastSuccessAt, final = false, ...request } = details
   switch (status) {
     case 401:
@@ -83,7 +132,7 @@ export function failureOf(
   }
 }
 
-/** The HTTP status that `failureOf` makes this failure of. */
+/** The HTTP status that `failureFromStatus` makes this failure of. */
 export function codeOf(failure: Failure): number {
   switch (failure.type) {
     case 'UNAVAILABLE':
@@ -93,4 +142,13 @@ export function codeOf(failure: Failure): number {
     case 'MISSING':
       return 404
   }
+}
+
+/** Whether the server did not answer at all. */
+export function isUnanswered(failure: Failure): boolean {
+  return codeOf(failure) === 0
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }

@@ -1,5 +1,5 @@
 import type { Client } from './client.ts'
-import { ApiError, ConnectionError } from './failures.ts'
+import { ConnectionError, isExpired } from './failures.ts'
 import type { WatchRequest } from './feed.ts'
 import type { KubeObject } from './objects.ts'
 import type { Redactor } from './redact.ts'
@@ -33,7 +33,7 @@ export async function listAll(
   try {
     return await listPages(client, path, request, redact, pageSize, options)
   } catch (error) {
-    if (!(error instanceof ApiError && error.status === 410)) throw error
+    if (!isExpired(error)) throw error
     return await listPages(client, path, request, redact, undefined, options)
   }
 }

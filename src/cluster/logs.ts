@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
+import { UserError } from '../errors.ts'
 import type { Client } from './client.ts'
-import { ApiError } from './failures.ts'
+import { isBadRequest, isForbidden, isNotFound, isUnauthorized, messageOf } from './failures.ts'
 import type { LogRef } from './feed.ts'
 
 export interface LogRequest extends LogRef {
@@ -39,12 +40,20 @@ export async function readLog(
       ? { text: undefined, why: refusalWords(text.trim()) }
       : { text: lastBytes(redact(text), longestTailBytes) }
   } catch (error) {
-    // 400: the container waits to start, or never ran before; 404: the pod is gone.
-    if (error instanceof ApiError && (error.status === 400 || error.status === 404)) {
-      return { text: undefined, why: error.message, neverWas: error.status === 400 }
-    }
-    throw error
+    const failure = logFailureOf(error)
+    if (failure !== 'not-started' && failure !== 'gone') throw error
+    return { text: undefined, why: messageOf(error), neverWas: failure === 'not-started' }
   }
+}
+
+/**
+ * Why a log could not be read: the container waits to start or never ran before, the pod is gone, the credentials do not
+ * permit it, or there was no answer.
+ */
+export function logFailureOf(error: unknown): 'not-started' | 'gone' | 'refused' | 'unavailable' {
+  if (isBadRequest(error)) return 'not-started'
+  if (isNotFound(error)) return 'gone'
+  return isUnauthorized(error) || isForbidden(error) || error instanceof UserError ? 'refused' : 'unavailable'
 }
 
 /** The path of a pod's logs. */

@@ -1,11 +1,22 @@
 import type { Client } from './client.ts'
 import { type Clock, sleep } from './clock.ts'
-import { ApiError, ConnectionError, failureOf, statusOf } from './failures.ts'
+import {
+  ConnectionError,
+  errorFromStatus,
+  failureOf,
+  isExpired,
+  isForbidden,
+  isMethodNotSupported,
+  isNotFound,
+  isUnauthorized,
+  retryAfterOf,
+  statusOf,
+} from './failures.ts'
 import type { Observation, WatchRequest } from './feed.ts'
 import { asKind, listAll, selection } from './list.ts'
 import type { KubeObject } from './objects.ts'
 import type { Redactor } from './redact.ts'
-import { followWatch } from './watch-stream.ts'
+import { WatchCutError, watchLines } from './watch-stream.ts'
 
 export type Sink = (observation: Observation) => void
 
@@ -13,25 +24,27 @@ export interface ReflectorOptions {
   readonly client: Client
   readonly clock: Clock
   readonly redact: Redactor
-  /** The path of the request's collection, asked for before each attempt. Rejects with 404 while the kind is unknown. */
+  /** Replaces known secrets in the message of a failure. */
+  readonly redactText: (text: string) => string
+  /** The path of the request's collection, looked up before each attempt. Rejects with 404 while the kind is unknown. */
   readonly path: () => Promise<string>
   readonly sink: Sink
   /**
-   * Takes an object that no longer matches the request's label selector, or no longer exists: only a look at the object
-   * itself tells which. Resolves once the sink has the answer.
+   * Gets an object that no longer matches the request's label selector, or no longer exists: only reading the object
+   * itself shows which. Resolves once the sink has the result.
    */
   readonly onUnmatched: (object: KubeObject) => Promise<void>
-  /** What is known to exist before the first list: when it is not in the list, it was deleted. */
+  /** An object that exists before the first list: when the list does not contain it, it was deleted. */
   readonly known?: KubeObject
 }
 
-/** The longest silence of a list. */
+/** How long a list may go without a byte. */
 const listSilenceMs = 30_000
-/** The same for a list that somebody waits for; a small list and a renewed watch must be answered within this time. */
+/** The same for a refresh; a small list and a new watch must be answered within this time. */
 const answerTimeoutMs = 10_000
-/** How much longer than it was asked to a server may let a watch run before we end it. */
+/** A watch that the server does not end at its `timeoutSeconds` is ended after this time more. */
 const overtimeMs = 10_000
-/** A watch that ends sooner, without a word, was no success: to ask again at once would be a storm. */
+/** A watch that ends sooner, without an event, was no success: opening another at once would overload the server. */
 const healthyWatchMs = 1_000
 const pollMs = 5_000
 /** While watching is forbidden, it is tried again after so many polls. */
@@ -39,59 +52,60 @@ const pollsBetweenWatches = 12
 const shortestBackOffMs = 100
 const longestBackOffMs = 5_000
 const longestRetryAfterMs = 30_000
-/** What is refused or does not exist seldom changes, but it may: access is granted, a CRD is installed. */
-const refusedBackOffMs: Readonly<Record<number, number>> = { 401: 20_000, 403: 20_000, 404: 5_000, 405: 20_000 }
-/** A Role that is replaced is back within seconds: so many times access is asked for again soon. */
+/** Refused requests seldom succeed later, but they may: access is granted, a CRD is installed. */
+const refusedBackOffMs = 20_000
+const missingBackOffMs = 5_000
+/** A Role that is replaced is back within seconds, so the first retries after a 403 come sooner. */
 const soonRetries = 4
 const soonRetryMs = 7_000
 
 /**
- * Follows one request until it is closed: lists, watches from there, and tells the sink every change exactly once,
- * through cut connections, expired resource versions, and servers that vanish or fall silent.
+ * Follows one request until it is closed: lists, watches from there, and reports every change to the sink exactly once,
+ * through cut connections, expired resource versions, and servers that vanish or stop sending.
  *
- * Nothing is missed between list and watch, as the watch goes on from the list's resource version. A later list is
- * compared with what is known and only the differences are told, deletions with the object's last state.
+ * Nothing is missed between list and watch, as the watch starts at the list's resource version. A later list is compared
+ * with the known objects and only the differences are reported, deletions with the object's last state.
  * A failed attempt is reported once, and again when its status changes, with the moment of the last success. Then the
- * request is listed afresh, and once the sink has the differences the recovery is reported as `ALIVE`: what is healthy has
- * been seen.
+ * request is listed again, and once the sink has the differences the recovery is reported as `ALIVE`.
  */
 export class Reflector {
   readonly #request: WatchRequest
   readonly #options: ReflectorOptions
   readonly #closing = new AbortController()
-  readonly #known = new Map<string, KubeObject>()
-  #synced = false
-  /** Undefined: only a list can tell where we stand. */
+  readonly #objects = new Map<string, KubeObject>()
+  #isSynced = false
+  /** Where the next watch starts; undefined: only a list can tell. */
   #resourceVersion: string | undefined
-  /** The status that was reported last, while the request fails. */
-  #failedWith: number | undefined
-  /** When the server last answered with success, at first when this began. */
+  /** The HTTP status that was reported last, while the request fails. */
+  #reportedStatus: number | undefined
+  /** At first, when this began. */
   #lastSuccessAt: number
   #failures = 0
+  /** 403 answers in a row. */
   #refusals = 0
   /** The last watch found its resource version expired. */
-  #expired = false
+  #wasExpired = false
   #pollsLeft = 0
-  /** Who waits for a fresh list, and who has got it. */
+  /** Refreshes that wait for a list, and those whose list was made. */
   #refreshes: (() => void)[] = []
   #answered: (() => void)[] = []
-  /** Objects whose absence from the selection is being looked into. */
+  /** Reads of objects that no longer match the selector. */
   readonly #unmatched = new Set<Promise<void>>()
-  /** Ends what goes on just now, so that a fresh list is made at once. */
+  /** Ends the present watch or pause, so that a list is made at once. */
   #interrupt = new AbortController()
 
   constructor(request: WatchRequest, options: ReflectorOptions) {
     this.#request = request
     this.#options = options
     this.#lastSuccessAt = options.clock.now()
-    if (options.known !== undefined) this.#known.set(keyOf(options.known), options.known)
+    if (options.known !== undefined) this.#objects.set(keyOf(options.known), options.known)
   }
 
-  /** Whether it follows this very object. */
+  /** Whether this object, by its uid, is among those that it follows. */
   holds(object: KubeObject): boolean {
     const { apiVersion, kind } = this.#request
     const isOfKind = kind === object.kind && apiVersion === object.apiVersion
-    return isOfKind && this.#known.get(keyOf(object))?.metadata.uid === object.metadata.uid
+    return isOfKind && this.#objects.get(keyOf(object))?.metadata.uid === object.metadata.uid
   }
 
   /** Ends when closed; never rejects. */
@@ -114,8 +128,8 @@ export class Reflector {
   }
 
   /**
-   * Makes one fresh list now. Resolves once the sink has its differences, or why there are none: the server refused, or
-   * the request is unavailable.
+   * Lists the request again, now. Resolves once the sink has the differences, or why there are none: the request is
+   * refused or unavailable.
    */
   refresh(): Promise<void> {
     return new Promise((resolve) => {
@@ -129,36 +143,36 @@ export class Reflector {
   }
 
   async #list(): Promise<void> {
-    // A refresh that is asked for from here on ends this list and begins a newer one.
+    // A refresh that comes from here on ends this list and starts a newer one.
     const refreshes = this.#refreshes
     this.#refreshes = []
     const signal = this.#renewInterrupt()
     try {
       const { client, redact, path } = this.#options
-      // A connection that is dead is given up soon, and one that is slow gets its time with every other attempt.
+      // Every other attempt allows for a slow connection; the rest give up soon, as the connection may be dead.
       const isHasty = refreshes.length > 0 || this.#failures % 2 === 1
       const list = await listAll(client, await path(), this.#request, redact, {
         signal,
         silenceMs: isHasty ? answerTimeoutMs : listSilenceMs,
         onPage: () => this.#succeed(),
       })
-      this.#tellDifferences(list.items)
+      this.#reportDifferences(list.items)
       this.#resourceVersion = list.resourceVersion
       if (this.#pollsLeft > 0) this.#failures = 0
       this.#recovered()
-      if (!this.#synced) this.#options.sink({ type: 'SYNCED', ...this.#request })
-      this.#synced = true
+      if (!this.#isSynced) this.#options.sink({ type: 'SYNCED', ...this.#request })
+      this.#isSynced = true
     } catch (error) {
       if (!signal.aborted) throw error
     } finally {
-      // What could not be answered is asked again, or reported, before anyone goes on.
+      // A refresh without a list is repeated, or its failure is reported, before it resolves.
       if (signal.aborted && !this.#closing.signal.aborted) this.#refreshes.push(...refreshes)
       else this.#answered.push(...refreshes)
     }
     await this.#settle()
   }
 
-  /** Lets go those who asked for a fresh list: the sink has what there is to know. */
+  /** Resolves the refreshes whose list was made, or whose failure was reported. */
   async #settle(): Promise<void> {
     const answered = this.#answered
     this.#answered = []
@@ -174,14 +188,14 @@ export class Reflector {
     this.#resourceVersion = undefined
   }
 
-  /** One watch from its opening to its end. The next one goes on from the last resource version. */
+  /** One watch from its opening to its end. The next one starts at the last resource version. */
   async #watch(): Promise<void> {
     const { clock, client, path } = this.#options
     const signal = this.#renewInterrupt()
     // Spread, so that the watches of a gate do not all end together.
     const timeoutSeconds = 45 + Math.floor(clock.random() * 16)
     let healthyFrom = Number.POSITIVE_INFINITY
-    let end: 'ended' | 'cut'
+    let isCut = false
     try {
       const collection = await path()
       const query = new URLSearchParams({
@@ -191,7 +205,7 @@ export class Reflector {
         timeoutSeconds: String(timeoutSeconds),
         resourceVersion: this.#resourceVersion ?? '',
       })
-      end = await followWatch({
+      const lines = watchLines({
         client,
         clock,
         path: `${collection}?${query}`,
@@ -204,23 +218,26 @@ export class Reflector {
           this.#succeed()
         },
         onBytes: () => this.#succeed(),
-        onLine: (line) => {
-          this.#take(line)
-          healthyFrom = clock.now()
-        },
       })
+      for await (const line of lines) {
+        this.#take(line)
+        healthyFrom = clock.now()
+      }
     } catch (error) {
-      if (!(error instanceof ApiError && (error.status === 403 || error.status === 405))) throw error
-      this.#pollsLeft = pollsBetweenWatches
-      return
+      if (isForbidden(error) || isMethodNotSupported(error)) {
+        this.#pollsLeft = pollsBetweenWatches
+        return
+      }
+      if (!(error instanceof WatchCutError)) throw error
+      isCut = true
     } finally {
       if (clock.now() >= healthyFrom) {
         this.#failures = 0
-        this.#expired = false
+        this.#wasExpired = false
       }
     }
     if (signal.aborted) return
-    if (end === 'cut' || clock.now() < healthyFrom) await this.#pause(this.#backOffMs())
+    if (isCut || clock.now() < healthyFrom) await this.#pause(this.#backOffMs())
   }
 
   async #probe(collection: string, signal: AbortSignal): Promise<void> {
@@ -231,87 +248,90 @@ export class Reflector {
 
   /** One line of a watch: an event (kubernetes.io/docs/reference/using-api/api-concepts, "Efficient detection of changes"). */
   #take(line: string): void {
-    let event: { type?: unknown; object?: (KubeObject & { code?: number; reason?: string; message?: string }) | null }
+    let event: { type?: unknown; object?: (KubeObject & { code?: number }) | null }
     try {
       event = JSON.parse(line)
     } catch {
       throw new ConnectionError('EBADMSG', `the watch of ${this.#request.kind} sent a line that is not JSON`)
     }
     const { type, object } = event ?? {}
-    if (type === 'ERROR') {
-      throw new ApiError(object?.code ?? 500, object?.reason ?? '', object?.message ?? 'the watch ended with an error')
-    }
+    if (type === 'ERROR') throw errorFromStatus(object, object?.code ?? 500, 'the watch ended with an error')
     const resourceVersion = object?.metadata?.resourceVersion
     if (!object || resourceVersion === undefined) {
       throw new ConnectionError('EBADMSG', `the watch of ${this.#request.kind} sent something that is no event`)
     }
-    if (type === 'DELETED') this.#forget(this.#options.redact(asKind(object, this.#request)))
-    else if (type !== 'BOOKMARK') this.#put(this.#options.redact(asKind(object, this.#request)))
+    if (type !== 'BOOKMARK') {
+      const redacted = this.#options.redact(asKind(object, this.#request))
+      if (type === 'DELETED') this.#remove(redacted)
+      else this.#put(redacted)
+    }
     this.#resourceVersion = resourceVersion
   }
 
-  #tellDifferences(items: readonly KubeObject[]): void {
+  #reportDifferences(items: readonly KubeObject[]): void {
     const listed = new Set(items.map(keyOf))
-    for (const [key, object] of this.#known) if (!listed.has(key)) this.#forget(object)
+    for (const [key, object] of this.#objects) if (!listed.has(key)) this.#remove(object)
     for (const item of items) this.#put(item)
   }
 
   #put(object: KubeObject): void {
     const key = keyOf(object)
-    const known = this.#known.get(key)
+    const known = this.#objects.get(key)
     if (known && known.metadata.resourceVersion === object.metadata.resourceVersion) return
     const replaced = known !== undefined && known.metadata.uid !== object.metadata.uid
-    if (replaced) this.#forget(known)
-    this.#known.set(key, object)
+    if (replaced) this.#remove(known)
+    this.#objects.set(key, object)
     this.#options.sink({ type: known && !replaced ? 'MODIFIED' : 'ADDED', object })
   }
 
-  #forget(object: KubeObject): void {
-    const known = this.#known.get(keyOf(object))
+  #remove(object: KubeObject): void {
+    const known = this.#objects.get(keyOf(object))
     if (known?.metadata.uid !== object.metadata.uid) return
-    this.#known.delete(keyOf(object))
-    // What is being deleted never comes back; anything else may just carry other labels.
+    this.#objects.delete(keyOf(object))
+    // An object that is being deleted never comes back; any other may only have other labels now.
     if (this.#request.labelSelector === undefined || object.metadata.deletionTimestamp !== undefined) {
       this.#options.sink({ type: 'DELETED', object })
       return
     }
-    const looking = this.#options.onUnmatched(object).finally(() => this.#unmatched.delete(looking))
-    this.#unmatched.add(looking)
+    const reading = this.#options.onUnmatched(object).finally(() => this.#unmatched.delete(reading))
+    this.#unmatched.add(reading)
   }
 
-  /** After a failed attempt: reports it, and waits as long as it deserves. */
+  /** Reports a failed attempt, and waits before the next one. */
   async #recover(error: unknown): Promise<void> {
-    const status = statusOf(error)
-    if (status === 410) {
-      this.#resourceVersion = undefined
-      // Ordinary: the server keeps only so much history. Only the second in a row has to wait.
-      if (this.#expired) await this.#pause(this.#backOffMs())
-      this.#expired = true
-      return
-    }
     // A list shows what happened meanwhile before the recovery is reported.
     this.#resourceVersion = undefined
-    // Nobody knows what it would list until it may again.
-    if (status === 403) this.#synced = false
-    this.#report(status, error instanceof Error ? error.message : String(error))
+    if (isExpired(error)) {
+      // Ordinary: the server keeps only so much history. Only the second in a row has to wait.
+      if (this.#wasExpired) await this.#pause(this.#backOffMs())
+      this.#wasExpired = true
+      return
+    }
+    // Until access is given back, what a list would contain is not known.
+    if (isForbidden(error)) this.#isSynced = false
+    this.#report(error)
     await this.#settle()
-    const retryAfterMs = error instanceof ApiError ? Math.min(error.retryAfterMs ?? 0, longestRetryAfterMs) : 0
-    await this.#pause(Math.max(this.#pauseAfter(status), retryAfterMs))
+    const retryAfterMs = Math.min(retryAfterOf(error), longestRetryAfterMs)
+    await this.#pause(Math.max(this.#pauseAfter(error), retryAfterMs))
   }
 
-  #pauseAfter(status: number): number {
-    this.#refusals = status === 403 ? this.#refusals + 1 : 0
+  #pauseAfter(error: unknown): number {
+    this.#refusals = isForbidden(error) ? this.#refusals + 1 : 0
     if (this.#refusals > 0 && this.#refusals <= soonRetries) return soonRetryMs
-    return refusedBackOffMs[status] ?? this.#backOffMs()
+    if (isNotFound(error)) return missingBackOffMs
+    const isRefused = isForbidden(error) || isUnauthorized(error) || isMethodNotSupported(error)
+    return isRefused ? refusedBackOffMs : this.#backOffMs()
   }
 
-  #report(code: number, message: string): void {
-    if (this.#failedWith === code) return
-    this.#failedWith = code
+  #report(error: unknown): void {
+    const status = statusOf(error)
+    if (this.#reportedStatus === status) return
+    this.#reportedStatus = status
     // The client has read the credentials again before it gives up.
-    const details = { ...this.#request, lastSuccessAt: this.#lastSuccessAt, final: code === 401 }
-    const failure = failureOf(code, message, details)
-    if (failure !== undefined) this.#options.sink(failure)
+    const final = isUnauthorized(error)
+    const failure = failureOf(error, { ...this.#request, lastSuccessAt: this.#lastSuccessAt, final })
+    if (failure === undefined) return
+    this.#options.sink({ ...failure, message: this.#options.redactText(failure.message) })
   }
 
   #succeed(): void {
@@ -319,13 +339,13 @@ export class Reflector {
   }
 
   #recovered(): void {
-    if (this.#failedWith === undefined) return
-    this.#failedWith = undefined
+    if (this.#reportedStatus === undefined) return
+    this.#reportedStatus = undefined
     this.#refusals = 0
     this.#options.sink({ type: 'ALIVE', ...this.#request })
   }
 
-  /** 0.1 s, doubled with each failure up to 5 s, half as much more or less so that many runners do not come together. */
+  /** 0.1 s, doubled with each failure up to 5 s, ±50 % so that many runners do not retry together. */
   #backOffMs(): number {
     const delayMs = Math.min(longestBackOffMs, shortestBackOffMs * 2 ** this.#failures)
     this.#failures += 1

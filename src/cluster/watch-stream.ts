@@ -1,45 +1,47 @@
+import type { IncomingMessage } from 'node:http'
 import type { Client } from './client.ts'
 import type { Clock } from './clock.ts'
-import { ApiError, ConnectionError } from './failures.ts'
+import { ApiError, ConnectionError, messageOf } from './failures.ts'
 
-/** After this time without a byte the server is asked for a small list, and the watch is renewed. */
+/** After this time without a byte the server gets a small list request, and the watch is opened again. */
 const silenceMs = 30_000
 
-export interface WatchStream {
+export interface WatchOptions {
   readonly client: Client
   readonly clock: Clock
   readonly path: string
-  /** Ends the watch from outside. */
+  /** Ends the watch. */
   readonly signal: AbortSignal
   /** How long the server may take to open it. */
   readonly openTimeoutMs: number
-  /** When we end it ourselves, because the server did not although it should have. */
+  /** When the watch is ended here, because the server did not end it. */
   readonly overdueMs: number
-  /** A small request after a silence: when it succeeds the watch ends in order, when it fails the watch fails with its error. */
+  /** A small request after a silence. When it succeeds the watch ends in order, when it fails the watch fails with its error. */
   readonly probe: (signal: AbortSignal) => Promise<unknown>
   readonly onOpen: () => void
   /** Called for each piece, a whole line or not. */
   readonly onBytes: () => void
-  /** What it throws (`ApiError`, `ConnectionError`) ends the watch and is thrown on. */
-  readonly onLine: (line: string) => void
 }
 
+/** The connection of an open watch broke. */
+export class WatchCutError extends Error {}
+
 /**
- * Opens one watch and reads it to its end: `ended` in order (also from outside, or overdue), `cut` when the established
- * connection broke. Rejects when it could not be opened, when the probe failed, or when a line could not be taken.
- * Never hangs: a connection that died without a word is noticed by silence, and at the latest when it is overdue.
+ * The lines of one watch until it ends in order: also by its signal, or when it is overdue. Throws a `WatchCutError` when
+ * the established connection broke, and the failure when it could not be opened or the probe failed.
+ * Never hangs: a dead connection is noticed by its silence, and at the latest when it is overdue.
  */
-export async function followWatch(watch: WatchStream): Promise<'ended' | 'cut'> {
-  const { client, clock, path, signal, openTimeoutMs, overdueMs, probe, onOpen, onBytes, onLine } = watch
+export async function* watchLines(options: WatchOptions): AsyncGenerator<string> {
+  const { client, clock, path, signal, openTimeoutMs, overdueMs, probe, onOpen, onBytes } = options
   const controller = new AbortController()
   const stop = () => controller.abort()
-  let opened = false
+  let isOpen = false
   let pieces = 0
-  let failure: unknown
+  let probeError: unknown
   let cancelSilence = () => {}
   let cancelOverdue = () => {}
 
-  const listen = () => {
+  const restartSilence = () => {
     cancelSilence()
     cancelSilence = clock.after(silenceMs, check)
   }
@@ -47,11 +49,11 @@ export async function followWatch(watch: WatchStream): Promise<'ended' | 'cut'> 
     const before = pieces
     try {
       await probe(controller.signal)
-      // The server answers: the watch alone may be dead. Another one goes on from where it was.
+      // The server answers: only this connection may be dead. The next watch starts where this one was.
       if (pieces === before) stop()
     } catch (error) {
       if (pieces !== before || controller.signal.aborted) return
-      failure = error
+      probeError = error
       stop()
     }
   }
@@ -59,26 +61,49 @@ export async function followWatch(watch: WatchStream): Promise<'ended' | 'cut'> 
   if (signal.aborted) stop()
   signal.addEventListener('abort', stop)
   try {
-    const lines = await client.lines(path, { signal: controller.signal, timeoutMs: openTimeoutMs }, () => {
+    const stream = await client.stream(path, { signal: controller.signal, timeoutMs: openTimeoutMs })
+    const lines = readLines(stream, () => {
       pieces += 1
       onBytes()
-      listen()
+      restartSilence()
     })
-    opened = true
+    isOpen = true
     onOpen()
-    listen()
+    restartSilence()
     cancelOverdue = clock.after(overdueMs, stop)
-    for await (const line of lines) onLine(line)
-    return 'ended'
+    yield* lines
   } catch (error) {
-    if (failure !== undefined) throw failure
-    if (controller.signal.aborted) return 'ended'
-    if (!opened || error instanceof ApiError || error instanceof ConnectionError) throw error
-    return 'cut'
+    if (probeError !== undefined) throw probeError
+    if (controller.signal.aborted) return
+    if (!isOpen || error instanceof ApiError || error instanceof ConnectionError) throw error
+    throw new WatchCutError(messageOf(error))
   } finally {
     cancelSilence()
     cancelOverdue()
     signal.removeEventListener('abort', stop)
     stop()
+  }
+}
+
+/** No object in etcd is larger than 1.5 MiB; this leaves room for what the API server adds. */
+const longestLine = 16 << 20
+
+/** The lines of a stream; an unfinished last line is dropped. `onBytes` is called for every chunk. */
+async function* readLines(response: IncomingMessage, onBytes: () => void): AsyncGenerator<string> {
+  let pending: Buffer[] = []
+  let length = 0
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    onBytes()
+    let start = 0
+    for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
+      pending.push(chunk.subarray(start, end))
+      yield Buffer.concat(pending).toString('utf8')
+      pending = []
+      length = 0
+      start = end + 1
+    }
+    pending.push(chunk.subarray(start))
+    length += chunk.length - start
+    if (length > longestLine) throw new ConnectionError('E2BIG', 'a line of the watch is too long')
   }
 }

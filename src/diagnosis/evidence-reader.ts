@@ -1,5 +1,5 @@
 import type { Clock } from '../cluster/clock.ts'
-import { failureOf, statusOf } from '../cluster/failures.ts'
+import { failureOf, isForbidden, isNotFound, messageOf } from '../cluster/failures.ts'
 import type { FeedEvent, LogRef, Observation, WatchRequest } from '../cluster/feed.ts'
 import type { LogRequest, LogTail } from '../cluster/logs.ts'
 import type { KubeObject, Pod } from '../cluster/objects.ts'
@@ -110,14 +110,14 @@ export class EvidenceReader {
     for (const node of record.problems.flatMap(withCauses).flatMap((problem) => nodeBehind(problem, facts) ?? [])) {
       if (facts.node(node) !== undefined || facts.refusal('Node', node) !== undefined) continue
       if (!admit(this.#nodes, node, mostNodes)) continue
-      const refuse = (code: number, message: string) => {
-        const failure = failureOf(code, message, nodeReference(node))
+      const refuse = (error: unknown) => {
+        const failure = failureOf(error, nodeReference(node))
         if (failure !== undefined) this.#observe(failure)
       }
       this.#ask(
         `node/${node}`,
         () => this.#readNode(node, refuse),
-        (why) => refuse(0, why),
+        (why) => refuse(new Error(why)),
       )
     }
     const namespace = namespaceBehind(record)
@@ -156,20 +156,19 @@ export class EvidenceReader {
       else if (!tail.neverWas) this.#observe({ type: 'LOG', ...log, text: '', why: tail.why })
       return true
     } catch (error) {
-      const isRefused = statusOf(error) === 403
+      const isRefused = isForbidden(error)
       if (isRefused || this.#isLast) giveUp(messageOf(error))
       return isRefused
     }
   }
 
-  async #readNode(name: string, refuse: (code: number, message: string) => void): Promise<boolean> {
+  async #readNode(name: string, refuse: (error: unknown) => void): Promise<boolean> {
     try {
       this.#observe({ type: 'ADDED', object: await this.#cluster.get(nodeReference(name)) })
       return true
     } catch (error) {
-      const code = statusOf(error)
-      const isAnswer = code === 403 || code === 404
-      if (isAnswer || this.#isLast) refuse(code, messageOf(error))
+      const isAnswer = isForbidden(error) || isNotFound(error)
+      if (isAnswer || this.#isLast) refuse(error)
       return isAnswer
     }
   }
@@ -189,7 +188,7 @@ export class EvidenceReader {
       if (object.metadata.deletionTimestamp !== undefined) this.#observe({ type: 'ADDED', object })
       return true
     } catch (error) {
-      const failure = failureOf(statusOf(error), messageOf(error), reference)
+      const failure = failureOf(error, reference)
       if (failure?.type === 'MISSING') this.#observe(failure)
       return failure?.type === 'MISSING' || failure?.type === 'REFUSED'
     }
@@ -217,8 +216,4 @@ function isDying(pod: Pod): boolean {
     pod.metadata.deletionTimestamp !== undefined &&
     containersOf(pod).some(({ status }) => (status?.restartCount ?? 0) > 0 || status?.state?.terminated !== undefined)
   )
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

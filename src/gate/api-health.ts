@@ -1,3 +1,4 @@
+import { isUnanswered } from '../cluster/failures.ts'
 import { type Failure, type FeedEvent, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
 import { type AskedRequests, covers } from '../cluster/store.ts'
 import { pluralOf } from '../plan/kinds.ts'
@@ -229,7 +230,7 @@ export class ApiHealth {
 }
 
 function subjectOf({ failure }: Unavailable): string {
-  const isServer = failure.type !== 'UNAVAILABLE' || failure.code === 0
+  const isServer = failure.type !== 'UNAVAILABLE' || isUnanswered(failure)
   return isServer || failure.kind === undefined ? '' : pluralOf(failure.kind)
 }
 

@@ -1,9 +1,8 @@
 import type { Clock } from '../cluster/clock.ts'
-import { ApiError } from '../cluster/failures.ts'
+import { retryAfterOf } from '../cluster/failures.ts'
 import type { ContainerRef } from '../cluster/feed.ts'
-import type { LogLine, LogStreamRequest } from '../cluster/logs.ts'
+import { type LogLine, type LogStreamRequest, logFailureOf } from '../cluster/logs.ts'
 import type { Semaphore } from '../cluster/semaphore.ts'
-import { UserError } from '../errors.ts'
 
 /** Where logs come from. */
 export interface LogSource {
@@ -243,15 +242,15 @@ export class ContainerLog {
 
   /** Returns how long to wait until the next attempt. */
   #handleFailure(error: unknown): number {
-    const { status = 0, retryAfterMs = 0 } = error instanceof ApiError ? error : {}
-    const isGone = status === 404
-    const isPermanent = isGone || status === 401 || status === 403 || error instanceof UserError
+    const failure = logFailureOf(error)
+    const isGone = failure === 'gone'
+    const isPermanent = isGone || failure === 'refused'
     const isLastAttempt = isPermanent || this.#state === 'finishing'
-    // 400: the container has not started; its status may report the start too early or never.
-    const isReported = status !== 400 && this.#run !== undefined && !(isGone && this.#hasLines)
+    // The status may report the start of a container too early or never.
+    const isReported = failure !== 'not-started' && this.#run !== undefined && !(isGone && this.#hasLines)
     if (isReported && (isLastAttempt || this.#attempts >= reportedAttempts)) this.#listener.onFailure(error)
     if (isLastAttempt) this.close()
-    return Math.max(retryAfterMs, this.#nextPauseMs)
+    return Math.max(retryAfterOf(error), this.#nextPauseMs)
   }
 
   get #nextPauseMs(): number {

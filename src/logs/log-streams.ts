@@ -1,5 +1,5 @@
 import type { Clock } from '../cluster/clock.ts'
-import { ApiError } from '../cluster/failures.ts'
+import { isForbidden, messageOf, statusOf } from '../cluster/failures.ts'
 import type { ContainerRef } from '../cluster/feed.ts'
 import type { ContainerStatus, Pod } from '../cluster/objects.ts'
 import { Semaphore } from '../cluster/semaphore.ts'
@@ -175,12 +175,10 @@ export class LogStreams {
   }
 
   #warnUnreadable({ namespace, pod, container }: ContainerRef, error: unknown): void {
-    const status = error instanceof ApiError ? error.status : 0
-    const why = error instanceof Error ? error.message : String(error)
-    const remedy = status === 403 ? ' Showing logs takes the right to `get` `pods/log`.' : ''
+    const remedy = isForbidden(error) ? ' Showing logs takes the right to `get` `pods/log`.' : ''
     this.#warn(
-      `${namespace} ${status}`,
-      `The log of pod ${pod}, container ${container} cannot be shown: ${why}.${remedy} The gate goes on without it.`,
+      `${namespace} ${statusOf(error)}`,
+      `The log of pod ${pod}, container ${container} cannot be shown: ${messageOf(error)}.${remedy} The gate goes on without it.`,
     )
   }
 

@@ -1,4 +1,4 @@
-import { failureOf } from '../cluster/failures.ts'
+import { failureFromStatus } from '../cluster/failures.ts'
 import type { FeedEvent } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
 import { UserError } from '../errors.ts'
@@ -124,7 +124,7 @@ function* failureIn({ type: _type, ...written }: Written, at: number): Generator
       ([, value]) => typeof value === 'string',
     ),
   )
-  const failure = failureOf(Number(code) || 0, typeof message === 'string' ? message : '', {
+  const failure = failureFromStatus(Number(code) || 0, typeof message === 'string' ? message : '', {
     ...request,
     ...(Number.isNaN(since) ? {} : { lastSuccessAt: since }),
     final: final === true,

@@ -187,7 +187,6 @@ describe('refusals', () => {
     expect(error).toBeInstanceOf(ApiError)
     expect(error).toMatchObject({
       status: 403,
-      reason: 'Forbidden',
       message: expect.stringContaining('pods is forbidden'),
     })
   })

@@ -50,6 +50,7 @@ function follow({ server, clock, told }: Setting, request: WatchRequest = pods) 
     client,
     clock,
     redact: createRedactor(),
+    redactText: (text) => text,
     path,
     sink: told.sink,
     onUnmatched,

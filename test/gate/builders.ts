@@ -1,4 +1,4 @@
-import { failureOf } from '../../src/cluster/failures.ts'
+import { failureFromStatus } from '../../src/cluster/failures.ts'
 import type { Failure, FeedEvent, Observation, WatchRequest } from '../../src/cluster/feed.ts'
 import type { DeploymentSpec, DeploymentStatus, KubeObject, ObjectMeta, PodStatus } from '../../src/cluster/objects.ts'
 import { covers } from '../../src/cluster/store.ts'
@@ -82,7 +82,7 @@ export function synced(...kinds: readonly string[]): Observation[] {
 export const allSynced: Observation[] = synced('Deployment', 'ReplicaSet', 'Pod', 'Event')
 
 export function failed(code: number, kind?: string, message = `status ${code}`): Failure {
-  const failure = failureOf(code, message, kind === undefined ? {} : requestOf(kind))
+  const failure = failureFromStatus(code, message, kind === undefined ? {} : requestOf(kind))
   if (failure === undefined) throw new Error(`status ${code} is no failure`)
   return failure
 }

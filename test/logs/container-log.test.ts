@@ -129,7 +129,7 @@ test('a stream that is silent for a minute is opened again', async () => {
 
 test('a container that has not started is retried without a report', async () => {
   const { clock, kubelet, log, newEvents } = start()
-  const refusal = new ApiError(400, 'BadRequest', 'container "app" in pod "migrate-x" is waiting to start')
+  const refusal = new ApiError(400, 'container "app" in pod "migrate-x" is waiting to start')
   kubelet.refuse(refusal, refusal, refusal)
   kubelet.write(1, 'one')
   log.update(running)
@@ -141,8 +141,8 @@ test('a container that has not started is retried without a report', async () =>
 })
 
 test.each([
-  ['may not be read', new ApiError(403, 'Forbidden', 'forbidden')],
-  ['is gone', new ApiError(404, 'NotFound', 'not found')],
+  ['may not be read', new ApiError(403, 'forbidden')],
+  ['is gone', new ApiError(404, 'not found')],
 ])('a log that %s is reported and not requested again', async (_, refusal) => {
   const { clock, kubelet, log, newEvents } = start()
   kubelet.refuse(refusal)
@@ -156,7 +156,7 @@ test.each([
 
 test('a repeated failure is reported at the third attempt, and retries go on', async () => {
   const { clock, kubelet, log, newEvents } = start()
-  const failure = new ApiError(502, '', 'kubelet is away')
+  const failure = new ApiError(502, 'kubelet is away')
   kubelet.refuse(failure, failure, failure)
   kubelet.write(1, 'one')
   log.update(running)
@@ -201,7 +201,7 @@ describe('at the end', () => {
     await log.finish()
     expect(await newEvents()).toEqual(['written before its status'])
     const other = start()
-    other.kubelet.refuse(new ApiError(400, 'BadRequest', 'waiting to start'))
+    other.kubelet.refuse(new ApiError(400, 'waiting to start'))
     await other.log.finish()
     expect(await other.newEvents()).toEqual([])
   })

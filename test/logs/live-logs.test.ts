@@ -117,7 +117,7 @@ test('20 logs are read at a time and others when one ends, with one warning', as
 
 test('forbidden logs are warned about once, with the permission that they need', async () => {
   const { kubelet, update, newOutput } = start()
-  for (const name of ['x/app', 'y/app']) kubelet(name).refuse(new ApiError(403, 'Forbidden', 'forbidden'))
+  for (const name of ['x/app', 'y/app']) kubelet(name).refuse(new ApiError(403, 'forbidden'))
   await update(pod('x'), pod('y'))
   expect(await newOutput()).toEqual([
     'warning: The log of pod x, container app cannot be shown: forbidden. Showing logs takes the right to `get` `pods/log`. The gate goes on without it.',

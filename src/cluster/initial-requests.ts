@@ -1,0 +1,87 @@
+import { type MistakeReason, UserError } from '../errors.ts'
+import { type Clock, sleep } from './clock.ts'
+import { ApiError, ConnectionError, isForbidden, isTransient, isUnauthorized, retryAfterOf } from './failures.ts'
+
+/** How long the first requests are repeated (DESIGN §2, "Blind is not stalled"). */
+const longestMs = 30_000
+
+/** Whom the first requests go to, for the messages. */
+export interface Connection {
+  readonly clock: Clock
+  readonly server: string
+  readonly context: string
+  readonly user: string
+}
+
+/**
+ * Runs the first requests, and repeats them for 30 s while the server does not answer or is overloaded. What only the user
+ * can correct (refused credentials, an untrusted certificate, missing access, an unreachable server) becomes a `UserError`.
+ * @param action what the user may not do where the server answers 403, and `remedy` what to do about it
+ */
+export async function runInitially<T>(
+  connection: Connection,
+  { action, remedy }: { readonly action: string; readonly remedy: string },
+  requests: () => Promise<T>,
+): Promise<T> {
+  const { clock } = connection
+  const giveUpAt = clock.now() + longestMs
+  for (let delayMs = 200; ; delayMs = Math.min(2 * delayMs, 3_000)) {
+    try {
+      return await requests()
+    } catch (error) {
+      const waitMs = Math.max(delayMs, retryAfterOf(error))
+      if (isTransient(error) && clock.now() + waitMs < giveUpAt) {
+        await sleep(clock, waitMs, new AbortController().signal)
+        continue
+      }
+      if (!(error instanceof ApiError || error instanceof ConnectionError)) throw error
+      const [reason, message] = explain(connection, { action, remedy }, error)
+      throw new UserError([{ input: 'kubeconfig', message }], reason)
+    }
+  }
+}
+
+function explain(
+  { server, context, user }: Connection,
+  { action, remedy }: { readonly action: string; readonly remedy: string },
+  error: ApiError | ConnectionError,
+): [MistakeReason, string] {
+  const host = new URL(server).host
+  if (isUnauthorized(error)) {
+    return [
+      'credentials-expired',
+      `The cluster ${host} refuses the credentials of user "${user}" (context "${context}"), also after they were read again: ` +
+        `${error.message}. They have expired, or belong to another cluster. Short-lived ones (EKS, GKE, AKS) must be fetched in this job.`,
+    ]
+  }
+  if (isForbidden(error)) {
+    return [
+      'forbidden',
+      `User "${user}" (context "${context}") may not ${action} on the cluster ${host}: ${error.message}. ${remedy}`,
+    ]
+  }
+  if (error instanceof ConnectionError && error.certificate) {
+    return [
+      'api-unreachable',
+      `The connection to the cluster ${host} is not to be trusted: ${explainCertificate(error)}`,
+    ]
+  }
+  return [
+    'api-unreachable',
+    `The cluster ${host} (context "${context}") cannot be reached: ${error.message}. ` +
+      'Does its address hold outside of your network, does a firewall let this runner in, does it need a proxy (HTTPS_PROXY, proxy-url)?',
+  ]
+}
+
+function explainCertificate({ code, message }: ConnectionError): string {
+  if (code === 'CERT_HAS_EXPIRED')
+    return `${message}. Renew the cluster's certificate, or look at the clock of this machine.`
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+    return `${message}. Use an address that stands in the certificate, or name one that does as tls-server-name in the kubeconfig.`
+  }
+  if (/ALERT/.test(code)) return `the server refuses the client certificate (${code}). Renew the one in the kubeconfig.`
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'EPROTO') {
+    return `the server does not speak TLS (${code}). Is its address http://, or is a proxy in the way?`
+  }
+  return `${message} (${code}). The certificate-authority-data of the kubeconfig must be the one that signed the server's certificate.`
+}
