@@ -1,4 +1,4 @@
-import type { HintFacts, ReasonFamily } from './spec.ts'
+import { clause, type HintFacts, type ProblemFields, predicate, type ReasonFamily, type Sentence } from './spec.ts'
 import {
   clusterCommand,
   command,
@@ -7,20 +7,53 @@ import {
   imageOf,
   inNamespace,
   nameLimit,
-  type TextDetail,
-  textSentence,
+  timesNow,
 } from './wording.ts'
 
+/** An image that cannot be used. */
+export interface ImageDetail {
+  readonly image: string
+}
+
+/** A pull that was refused or that failed. */
+export interface PullDetail extends ImageDetail {
+  /** What the registry, or the runtime of the node, answered; empty where unknown. */
+  readonly answer: string
+  readonly cause?: PullFailureCause
+}
+
+/** Why a node does not reach a registry, or cannot store what it has pulled. */
+export type PullFailureCause =
+  | 'disk-full'
+  | 'broken-layer'
+  | 'unknown-host'
+  | 'untrusted-certificate'
+  | 'plain-http'
+  | 'connection-refused'
+  | 'timeout'
+
+/** A pod that runs another image than the expected one, or expected containers that no gated pod has. */
+export type ImageMismatch =
+  | { readonly missingContainers: readonly string[] }
+  | {
+      readonly image?: string
+      /** The digest that was expected, and the one that runs, where it is known. */
+      readonly expected: string
+      readonly running?: string
+      /** The image was loaded onto the node: `running` is its ID, as no registry gave it a digest. */
+      readonly isLoaded: boolean
+    }
+
 export interface ImageDetails {
-  readonly 'image-not-found': TextDetail
-  readonly 'image-platform-missing': TextDetail
-  readonly 'image-unauthorized': TextDetail
-  readonly 'image-rate-limited': TextDetail
-  readonly 'image-registry-unreachable': TextDetail
-  readonly 'image-name-invalid': TextDetail
-  readonly 'image-never-pull': TextDetail
-  readonly 'image-pull-failed': TextDetail
-  readonly 'image-mismatch': TextDetail
+  readonly 'image-not-found': PullDetail
+  readonly 'image-platform-missing': PullDetail
+  readonly 'image-unauthorized': PullDetail
+  readonly 'image-rate-limited': PullDetail
+  readonly 'image-registry-unreachable': PullDetail
+  readonly 'image-name-invalid': ImageDetail
+  readonly 'image-never-pull': ImageDetail
+  readonly 'image-pull-failed': PullDetail
+  readonly 'image-mismatch': ImageMismatch
 }
 
 export const imageReasons: ReasonFamily<ImageDetails> = {
@@ -29,7 +62,7 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
     when: 'the registry answered that it has no such image, for the second time (a push may race the first)',
     title: 'image not found',
     headline: imageHeadline((image) => `image ${image} not found`),
-    sentence: textSentence,
+    sentence: pullSentence,
     hint: notFoundHint,
     field: { container: ['image'] },
   },
@@ -38,7 +71,7 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
     when: "the registry has the image, but not for the platform of the pod's node, for the second time (a push may race the first)",
     title: 'the image is not built for the platform of the node',
     headline: imageHeadline((image) => `image ${image} is not built for the platform of the node`),
-    sentence: textSentence,
+    sentence: pullSentence,
     hint: platformHint,
     field: { container: ['image'] },
   },
@@ -47,7 +80,7 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
     when: 'the registry refused for lack of credentials, for the third time',
     title: 'not allowed to pull the image',
     headline: imageHeadline((image) => `not allowed to pull image ${image}`),
-    sentence: textSentence,
+    sentence: pullSentence,
     hint: unauthorizedHint,
     field: { container: ['image'] },
   },
@@ -56,7 +89,7 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
     when: 'the registry answered 429: it lets pulls through later',
     title: 'the registry limits the rate of pulls',
     headline: imageHeadline((image) => `the registry limits pulls of image ${image}`),
-    sentence: textSentence,
+    sentence: pullSentence,
     hint: (s) =>
       `The registry of ${imageOf(s)} limits pulls. Pull with credentials (an imagePullSecret), or through a mirror, then try again.`,
     field: { container: ['image'] },
@@ -66,7 +99,7 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
     when: 'the registry could not be reached: network, name, certificate, or it was down',
     title: 'image registry unreachable',
     headline: imageHeadline((image) => `the registry of image ${image} cannot be reached`),
-    sentence: textSentence,
+    sentence: pullSentence,
     hint: unreachableHint,
     field: { container: ['image'] },
   },
@@ -75,7 +108,7 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
     when: "the kubelet refuses the image's name before it tries to pull",
     title: 'invalid image name',
     headline: imageHeadline((image) => `invalid image name ${image}`),
-    sentence: textSentence,
+    sentence: ({ detail: { image } }) => clause(`\"${image}\" is not a valid image name`),
     hint: invalidNameHint,
     field: { container: ['image'] },
   },
@@ -84,7 +117,8 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
     when: 'the image is not on the node, and imagePullPolicy Never forbids pulling it',
     title: 'image not on the node, and pulling it is forbidden',
     headline: imageHeadline((image) => `image ${image} is not on the node, and pulling it is forbidden`),
-    sentence: textSentence,
+    sentence: ({ detail: { image } }) =>
+      clause(`image "${image}" is not on the node, and imagePullPolicy Never forbids pulling it`),
     hint: (s) => `Load ${imageOf(s)} onto every node, or set imagePullPolicy to IfNotPresent.`,
     field: { container: ['imagePullPolicy'] },
   },
@@ -93,7 +127,7 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
     when: 'a pull failed for any other reason: the disk of the node is full, a layer cannot be unpacked',
     title: 'image could not be pulled',
     headline: imageHeadline((image) => `image ${image} could not be pulled`),
-    sentence: textSentence,
+    sentence: pullSentence,
     hint: pullFailedHint,
     field: { container: ['image'] },
   },
@@ -102,24 +136,46 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
     when: 'the pods are ready, and run another digest than the one that was built',
     title: 'another image runs than the one expected',
     headline: ({ detail }, shorten) => {
-      if (detail.containers === undefined) return undefined
-      const names = detail.containers.map((name) => shorten(name, nameLimit)).join(', ')
-      return `no pod has the expected container${detail.containers.length === 1 ? '' : 's'} ${names}`
+      if (!('missingContainers' in detail)) return undefined
+      const names = detail.missingContainers.map((name) => shorten(name, nameLimit))
+      return `no pod has the expected container${names.length === 1 ? '' : 's'} ${names.join(', ')}`
     },
-    sentence: textSentence,
-    hint: ({ problem }) => {
-      if (problem?.detail.containers !== undefined)
-        return 'Correct the name in expect-images: it is that of a container, as the pod template has it. Or gate the workload that runs it.'
-      return /was loaded onto the node/.test(problem?.detail.text ?? '')
-        ? 'The image was not pulled, so only its ID is known, and no digest of a registry. Push it and let the node pull it, or put the ID that the build printed into expect-images.'
-        : `Find out who moved the tag of ${problem?.detail.image ?? 'the image'} after this workflow pushed it, or deploy by digest (\`image@sha256:…\`), which no one can move.`
-    },
+    sentence: mismatchSentence,
+    hint: mismatchHint,
     field: { container: ['image'] },
   },
 }
 
+function pullSentence({ detail: { image, answer }, count }: ProblemFields<PullDetail>): Sentence {
+  return predicate(`cannot pull image "${image}"${answer === '' ? '' : `: ${answer}`}${timesNow(count)}`)
+}
+
+function mismatchSentence({ detail }: ProblemFields<ImageMismatch>): Sentence {
+  if ('missingContainers' in detail)
+    return clause(
+      `no gated pod has a container named ${detail.missingContainers.join(', ')}, whose image is expected`,
+    )
+  const { expected, running, isLoaded } = detail
+  const image =
+    running === undefined
+      ? 'an image whose digest is not known'
+      : isLoaded
+        ? `an image that was loaded onto the node and has the ID ${running}`
+        : running
+  return predicate(`runs ${image}, but ${expected} was expected`)
+}
+
+function mismatchHint({ problem }: HintFacts<ImageMismatch>): string {
+  const { detail } = problem ?? {}
+  if (detail !== undefined && 'missingContainers' in detail)
+    return 'Correct the name in expect-images: it is that of a container, as the pod template has it. Or gate the workload that runs it.'
+  return detail?.isLoaded
+    ? 'The image was not pulled, so only its ID is known, and no digest of a registry. Push it and let the node pull it, or put the ID that the build printed into expect-images.'
+    : `Find out who moved the tag of ${detail?.image ?? 'the image'} after this workflow pushed it, or deploy by digest (\`image@sha256:…\`), which no one can move.`
+}
+
 /** An image that the registry does not have. */
-export function notFoundHint(facts: HintFacts<TextDetail>): string {
+function notFoundHint(facts: HintFacts<PullDetail>): string {
   const image = imageOf(facts)
   const isUntagged = image !== 'the image' && !/[:@]/.test(image.slice(image.lastIndexOf('/') + 1))
   const words = `Push ${image} before deploying it, or correct the image's name or tag.`
@@ -127,23 +183,23 @@ export function notFoundHint(facts: HintFacts<TextDetail>): string {
 }
 
 /** An image that is built for another platform than that of the node. */
-export function platformHint(facts: HintFacts<TextDetail>): string {
+export function platformHint(facts: HintFacts<{ readonly image?: string }>): string {
   return `Build ${imageOf(facts)} for the architecture of the cluster's nodes: \`docker buildx build --platform …\`. ${clusterCommand('get', 'nodes', '-L', 'kubernetes.io/arch')} shows it.`
 }
 
-/** A pull that failed on the node itself, by the words of its runtime. */
-export function pullFailedHint(facts: HintFacts<TextDetail>): string {
-  const words = facts.problem?.detail.text ?? ''
+/** A pull that failed on the node itself. */
+function pullFailedHint(facts: HintFacts<PullDetail>): string {
+  const cause = facts.problem?.detail.cause
   const node = facts.pod?.spec?.nodeName
-  if (/no space left on device/i.test(words))
+  if (cause === 'disk-full')
     return `The disk of the node is full. Free space on it, or give it a larger disk: ${clusterCommand('describe', node === undefined ? 'nodes' : `node/${node}`)}.`
-  if (/(?:extract|register|unpack) layer/i.test(words))
+  if (cause === 'broken-layer')
     return `The node cannot unpack a layer of ${imageOf(facts)}. If another node can, the runtime of this node is broken; if none can, push the image again.`
   return `The node's own words about ${imageOf(facts)}: ${describedPod(facts)}.`
 }
 
 /** A name that is no image's: mostly one with capital letters. */
-export function invalidNameHint(facts: HintFacts<TextDetail>): string {
+function invalidNameHint(facts: HintFacts<ImageDetail>): string {
   const image = imageOf(facts)
   const at = image.lastIndexOf('/') + 1
   const tag = /[:@].*$/.exec(image.slice(at))?.[0] ?? ''
@@ -153,7 +209,7 @@ export function invalidNameHint(facts: HintFacts<TextDetail>): string {
 }
 
 /** With which Secret it pulls, or that it pulls with none. */
-export function unauthorizedHint(facts: HintFacts<TextDetail>): string {
+function unauthorizedHint(facts: HintFacts<PullDetail>): string {
   const image = imageOf(facts)
   const secrets = ((facts.pod?.spec ?? {}) as { imagePullSecrets?: { name?: string }[] }).imagePullSecrets ?? []
   const host = hostOf(image)
@@ -167,22 +223,20 @@ export function unauthorizedHint(facts: HintFacts<TextDetail>): string {
   return `${what} Some registries answer the same for an image that does not exist.`
 }
 
-/** Why a registry is not reached, by the words of the node. */
-export function unreachableHint(facts: HintFacts<TextDetail>): string {
-  const host = hostOf(imageOf(facts))
-  const words = facts.problem?.detail.text ?? ''
-  const why = /no such host|name resolution|server misbehaving/i.test(words)
-    ? 'its DNS does not know that name. Correct the name, or the node’s DNS.'
-    : /x509|certificate/i.test(words)
-      ? 'it does not trust its certificate. Give the node’s container runtime the CA, or renew the certificate.'
-      : /HTTP response to HTTPS client/i.test(words)
-        ? 'it speaks plain HTTP. Serve it with TLS, or allow HTTP for it in the node’s container runtime.'
-        : /connection refused/i.test(words)
-          ? 'nothing listens there. Check the name and port, and that the registry runs.'
-          : /timeout|timed out|deadline exceeded|no route|unreachable/i.test(words)
-            ? 'there is no answer. Check firewalls and proxies between them.'
-            : 'check the registry’s name, its certificate, and the node’s network.'
-  return `The node cannot pull from ${host}: ${why}`
+/** Why a node does not reach a registry, and what to do about it. */
+const unreachableCauses: Readonly<Partial<Record<PullFailureCause, string>>> = {
+  'unknown-host': 'its DNS does not know that name. Correct the name, or the node’s DNS.',
+  'untrusted-certificate':
+    'it does not trust its certificate. Give the node’s container runtime the CA, or renew the certificate.',
+  'plain-http': 'it serves plain HTTP. Serve it with TLS, or allow HTTP for it in the node’s container runtime.',
+  'connection-refused': 'nothing listens there. Check the name and port, and that the registry runs.',
+  timeout: 'there is no answer. Check firewalls and proxies between them.',
+}
+
+function unreachableHint(facts: HintFacts<PullDetail>): string {
+  const cause = facts.problem?.detail.cause
+  const why = cause && unreachableCauses[cause]
+  return `The node cannot pull from ${hostOf(imageOf(facts))}: ${why ?? 'check the registry’s name, its certificate, and the node’s network.'}`
 }
 
 /** The registry of an image, as the runtimes read its name. */

@@ -115,6 +115,11 @@ export function exitCode({ detail }: ProblemFields<{ readonly exitCode?: number 
   return detail.exitCode === undefined ? '' : ` (exit code ${detail.exitCode})`
 }
 
+/** `, 3 times now`; empty for once. */
+export function timesNow(count: number): string {
+  return count > 1 ? `, ${count} times now` : ''
+}
+
 /** What the usual exit codes stand for; a program may mean anything by the others. */
 const exitCodes: Readonly<Record<number, string>> = {
   126: 'its command cannot be run: no program, or no permission',

@@ -123,7 +123,7 @@ function problemOf(claim: PersistentVolumeClaim, phase: string, context: RuleCon
     : { ...pending, detail: { text: `is not bound to volume ${volume}, which it names` } }
 }
 
-function pendingProblem(name: string, why: string | undefined, firstSeenAt: number): Problem {
+function pendingProblem(name: string, why: string | undefined, firstSeenAt: number): Problem<'claim-pending'> {
   return {
     reason: 'claim-pending',
     subject: `persistentvolumeclaim/${name}`,

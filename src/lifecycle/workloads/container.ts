@@ -14,7 +14,7 @@ import {
   type Refusals,
   waitsForImage,
 } from './history.ts'
-import { type PullReason, registryWords } from './image-pull.ts'
+import { type PullReason, pullDetail, registryWords } from './image-pull.ts'
 
 /** A third death proves a crash loop, but not within this time of the first. */
 const strikeMs = 30_000
@@ -84,12 +84,7 @@ function unusableImage(
     reason: isInvalid ? 'image-name-invalid' : 'image-never-pull',
     count: 1,
     firstSeenAt: since,
-    detail: {
-      text: isInvalid
-        ? `"${image}" is not a valid image name`
-        : `image "${image}" is not on the node, and imagePullPolicy Never forbids pulling it`,
-      image,
-    },
+    detail: { image },
   })
 }
 
@@ -157,7 +152,7 @@ function refusedPull(
     reason,
     count: seen,
     firstSeenAt: refusals.firstAt,
-    detail: { text: pullMessage(image, refusals.message, seen), image },
+    detail: pullDetail(image, refusals.message),
   })
 }
 
@@ -179,11 +174,6 @@ const refusalsNeeded: Readonly<Partial<Record<PullReason, number>>> = {
   'image-not-found': 2,
   'image-platform-missing': 2,
   'image-unauthorized': 3,
-}
-
-function pullMessage(image: string, words: string, count: number): string {
-  const answer = registryWords(words)
-  return `cannot pull image "${image}"${answer === '' ? '' : `: ${answer}`}${count > 1 ? `, ${count} times now` : ''}`
 }
 
 /**

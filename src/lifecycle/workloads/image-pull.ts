@@ -1,4 +1,5 @@
 import type { EventObject } from '../../cluster/objects.ts'
+import type { PullDetail, PullFailureCause } from '../../reasons/images.ts'
 
 export type PullReason =
   | 'image-not-found'
@@ -124,4 +125,21 @@ export function registryWords(message: string): string {
     .replace(/^[\s:"]+/, '')
     .replace(/\s+/g, ' ')
     .trim()
+}
+
+/** The answers from which the cause is known; the order matters, as some contain the words of another. */
+const causes: readonly (readonly [PullFailureCause, RegExp])[] = [
+  ['disk-full', /no space left on device/i],
+  ['broken-layer', /(?:extract|register|unpack) layer/i],
+  ['unknown-host', /no such host|name resolution|server misbehaving/i],
+  ['untrusted-certificate', /x509|certificate/i],
+  ['plain-http', /HTTP response to HTTPS client/i],
+  ['connection-refused', /connection refused/i],
+  ['timeout', /timeout|timed out|deadline exceeded|no route|unreachable/i],
+]
+
+/** The facts about a refused pull of `image`, from the message of the kubelet. */
+export function pullDetail(image: string, message: string): PullDetail {
+  const answer = registryWords(message)
+  return { image, answer, cause: causes.find(([, pattern]) => pattern.test(answer))?.[0] }
 }

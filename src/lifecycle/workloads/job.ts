@@ -149,7 +149,7 @@ function progressWords({ status = {}, spec = {} }: Job): string {
 
 function softened(problem: Problem): Problem {
   // A start that the runtime refuses ends with an exit code too, whatever it is called.
-  const isDeath = deaths.has(problem.reason) || problem.detail.exitCode !== undefined
+  const isDeath = deaths.has(problem.reason) || ('exitCode' in problem.detail && problem.detail.exitCode !== undefined)
   return isDeath ? { ...problem, neverFails: true, proven: false } : problem
 }
 

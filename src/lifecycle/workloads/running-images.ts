@@ -24,7 +24,7 @@ function imageMismatch(
         reason: 'image-mismatch',
         subject: `pod/${pod.metadata.name}`,
         container: container.name,
-        detail: { text: `${runs(status?.imageID)}, but ${wanted} was expected`, image: container.image },
+        detail: { image: container.image, expected: wanted, running, isLoaded: !status?.imageID?.includes('@') },
         count: 1,
         firstSeenAt: context.now,
         proven: true,
@@ -71,23 +71,11 @@ export function missingContainers(
   return {
     reason: 'image-mismatch',
     subject,
-    detail: {
-      text: `no gated pod has a container named ${containers.join(', ')}, whose image is expected`,
-      containers,
-    },
+    detail: { missingContainers: containers },
     count: 1,
     firstSeenAt: context.now,
     proven: true,
   }
-}
-
-/** An image that was loaded onto the node has no registry's digest: the runtime gives its own ID instead, without a name. */
-function runs(imageID: string | undefined): string {
-  const digest = digestOf(imageID)
-  if (digest === undefined) return 'runs an image whose digest is not known'
-  return imageID?.includes('@')
-    ? `runs ${digest}`
-    : `runs an image that was loaded onto the node and has the ID ${digest}`
 }
 
 /** Whether the template of a workload asks for the expected digests: for all of its containers that are named, at least one. */
