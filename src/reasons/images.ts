@@ -108,7 +108,7 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
     when: "the kubelet refuses the image's name before it tries to pull",
     title: 'invalid image name',
     headline: imageHeadline((image) => `invalid image name ${image}`),
-    sentence: ({ detail: { image } }) => clause(`\"${image}\" is not a valid image name`),
+    sentence: ({ detail: { image } }) => clause(`"${image}" is not a valid image name`),
     hint: invalidNameHint,
     field: { container: ['image'] },
   },
@@ -152,9 +152,7 @@ function pullSentence({ detail: { image, answer }, count }: ProblemFields<PullDe
 
 function mismatchSentence({ detail }: ProblemFields<ImageMismatch>): Sentence {
   if ('missingContainers' in detail)
-    return clause(
-      `no gated pod has a container named ${detail.missingContainers.join(', ')}, whose image is expected`,
-    )
+    return clause(`no gated pod has a container named ${detail.missingContainers.join(', ')}, whose image is expected`)
   const { expected, running, isLoaded } = detail
   const image =
     running === undefined

@@ -49,7 +49,7 @@ const imageNotFound: TargetRecord['problems'][number] = {
   class: 'terminal',
   subject: 'pod/web-x',
   message: 'gone',
-  detail: { text: 'gone' },
+  detail: { image: 'acme/web:v2', answer: 'gone' },
   count: 2,
   firstSeenAt: start,
   proven: false,

@@ -221,39 +221,6 @@ describe('the hint for a probe that fails', () => {
   })
 })
 
-describe('the hint for an image', () => {
-  it('offers the name in lower case', () => {
-    expect(hint('image-name-invalid', { detail: { image: 'acme/Web:V2' } })).toBe(
-      "Correct the image's name: it has to be in lower case, `acme/web:V2`.",
-    )
-  })
-
-  it('says that no tag means latest', () => {
-    expect(hint('image-not-found', { detail: { image: 'r.io:5000/acme/web' } })).toContain('It names no tag')
-    expect(hint('image-not-found', { detail: { image: 'acme/web:v2' } })).not.toContain('It names no tag')
-  })
-
-  it('says with which Secret the pod pulls, or that it pulls with none', () => {
-    const detail = { image: 'r.io/acme/web:v2' }
-    expect(
-      hint('image-unauthorized', { detail }, { pod: createPod({ imagePullSecrets: [{ name: 'regcred' }] }) }),
-    ).toMatch(/^The pod pulls from r\.io with the imagePullSecret regcred: check that it exists in namespace shop/)
-    expect(hint('image-unauthorized', { detail }, { pod: createPod() })).toContain(
-      '`kubectl create secret docker-registry NAME --docker-server=r.io --docker-username=USER --docker-password=TOKEN -n shop`',
-    )
-  })
-
-  it.each([
-    ['dial tcp 10.0.0.1:443: connect: connection refused', /nothing listens there/],
-    ['dial tcp: lookup r.io: no such host', /its DNS does not know that name/],
-    ['x509: certificate signed by unknown authority', /does not trust its certificate/],
-    ['http: server gave HTTP response to HTTPS client', /plain HTTP/],
-    ['i/o timeout', /there is no answer/],
-  ])('of a registry that is not reached reads %j', (message, words) => {
-    expect(hint('image-registry-unreachable', { message, detail: { image: 'r.io/acme/web:v2' } })).toMatch(words)
-  })
-})
-
 describe('the hint for a pod that no node takes', () => {
   const unschedulable = (message: string, spec: object = {}) =>
     hint('unschedulable', { message: `cannot be scheduled: ${message}` }, { pod: createPod(spec) })
@@ -388,12 +355,6 @@ describe('the hint knows the usual way out of', () => {
       /^It seems that the volume has no web\.conf, .* \/etc\/web\.conf is a file in the image\. Correct the subPath, or add the key\.$/,
     ],
     [
-      'an image without a digest of a registry',
-      'image-mismatch',
-      { message: 'runs an image that was loaded onto the node and has the ID sha256:1, but sha256:2 was expected' },
-      /^The image was not pulled, so only its ID is known/,
-    ],
-    [
       'an autoscaler that reads no metric',
       'condition-false',
       { message: 'ScalingActive is False: unable to fetch metrics from resource metrics API' },
@@ -526,11 +487,6 @@ describe('the hint for a gate that does not see its targets', () => {
     expect(blind('misconfigured', 'forbidden', `x may not be read: x is forbidden: User "ci" ${words}`)).toMatch(
       pattern,
     )
-  })
-
-  it('does not look for a moved tag where a container is expected that no pod has', () => {
-    expect(hint('image-mismatch', { detail: { containers: ['ap'] } })).toMatch(/^Correct the name in expect-images: /)
-    expect(hintFor(createTarget(), 'image-mismatch')).toMatch(/^Find out who moved the tag/)
   })
 
   it('warns against rolling back a rollout that nobody saw', () => {

@@ -61,7 +61,7 @@ describe('a rollout of which the running images are expected', () => {
   it('names the containers that no pod has as its problem', () => {
     const { timeline } = run(running(`acme/web@${built}`), expecting({ app: built, worker: built, cron: built }))
     expect(timeline.targets[0]?.problems).toMatchObject([
-      { reason: 'image-mismatch', subject: 'deployment/web', detail: { containers: ['worker', 'cron'] } },
+      { reason: 'image-mismatch', subject: 'deployment/web', detail: { missingContainers: ['worker', 'cron'] } },
     ])
   })
 

@@ -1,4 +1,4 @@
-import { isPullRefusal, pullReason, registryWords } from '../../src/lifecycle/workloads/image-pull.ts'
+import { isPullRefusal, pullDetail, pullReason, registryWords } from '../../src/lifecycle/workloads/image-pull.ts'
 import { createEvent, createPod } from './builders.ts'
 
 /** As containerd 1.6 under Kubernetes 1.34 words it, with the image's name where it stands. */
@@ -426,6 +426,26 @@ describe('the words of the runtimes about each registry', () => {
     const startedAt = performance.now()
     pullReason(hostile)
     expect(performance.now() - startedAt).toBeLessThan(1_000)
+  })
+})
+
+describe('the cause of a failed pull', () => {
+  it.each([
+    ['dial tcp 10.0.0.1:443: connect: connection refused', 'connection-refused'],
+    ['dial tcp: lookup r.io: no such host', 'unknown-host'],
+    ['x509: certificate signed by unknown authority', 'untrusted-certificate'],
+    ['http: server gave HTTP response to HTTPS client', 'plain-http'],
+    ['i/o timeout', 'timeout'],
+    ['failed to register layer: write /x: no space left on device', 'disk-full'],
+    ['failed to extract layer sha256:24: exit status 1', 'broken-layer'],
+    ['not found', undefined],
+  ])('%s → %s', (answer, cause) => {
+    const image = 'r.io/acme/web:v2'
+    expect(pullDetail(image, `Failed to pull image "${image}": ${answer}`).cause).toBe(cause)
+  })
+
+  it('is not read from the name of the image', () => {
+    expect(pullDetail('r.io/certificate:v1', 'Failed to pull image "r.io/certificate:v1": no').cause).toBeUndefined()
   })
 })
 

@@ -9,8 +9,6 @@ function phrase(reason: ProblemRecord['reason'], overrides: ProblemOverrides = {
 }
 
 it.each([
-  ['image-not-found', { detail: { image: 'acme/web:v9' } }, 'image acme/web:v9 not found'],
-  ['image-unauthorized', { detail: { image: 'acme/web:v9' } }, 'not allowed to pull image acme/web:v9'],
   ['crash-loop', { detail: { exitCode: 3 } }, 'container app keeps crashing (exit code 3)'],
   ['out-of-memory', {}, 'container app ran out of memory'],
   ['config-missing', { detail: { object: 'secret/db' } }, 'secret/db is missing'],
@@ -72,9 +70,6 @@ it.each([
     { message: 'holds up the update until somebody deletes the pod', oldRevision: 'blocks-update' },
     'an old pod holds up the update',
   ],
-  ['image-mismatch', {}, 'another image runs than the one expected'],
-  ['image-mismatch', { detail: { containers: ['worker'] } }, 'no pod has the expected container worker'],
-  ['image-mismatch', { detail: { containers: ['worker', 'cron'] } }, 'no pod has the expected containers worker, cron'],
 ] as const)('%s with %j is told as what it is about', (reason, overrides, words) => {
   expect(phrase(reason, overrides)).toBe(words)
 })
