@@ -1,13 +1,13 @@
 import { systemClock } from '../cluster/clock.ts'
 import { quote } from '../errors.ts'
 import { displayName } from '../plan/target.ts'
-import { Changes, type ObjectChange } from '../trace/changes/changes.ts'
-import type { Part } from '../trace/changes/part.ts'
-import { changeJson, changeLines } from '../trace/changes/render.ts'
+import type { Part } from '../trace/changes.ts'
+import { Changes, type ObjectChange } from '../trace/changes.ts'
 import { type ChangeListener, followChanges } from '../trace/follow.ts'
 import { paintLine } from '../trace/line.ts'
 import { Readiness } from '../trace/readiness.ts'
-import { changeSubjects } from '../trace/subjects.ts'
+import { changeJson, changeLines } from '../trace/render-changes.ts'
+import { changeTargets } from '../trace/view-targets.ts'
 import type { Arguments } from './arguments.ts'
 import { type Surface, tell, usesColor } from './output.ts'
 import { cancelledCode } from './verdict.ts'
@@ -35,7 +35,7 @@ async function showChanges(part: Part, args: Arguments, surface: Surface): Promi
     part === 'status' ? 'status' : 'changes',
     mistakes,
     async ({ inputs, parsed, cluster, resources }) => {
-      const followed = changeSubjects(parsed, resources, cluster.namespace)
+      const followed = changeTargets(parsed, resources, cluster.namespace)
       const startedAt = systemClock.now()
       const { settleTimeMs: settleMs, maxRestarts } = inputs
       const { serverOffsetMs } = cluster

@@ -1,13 +1,13 @@
-import { news, paintLine } from '../trace/line.ts'
-import { pageLines } from '../trace/page.ts'
-import type { Scene } from '../trace/scene.ts'
+import { paintLine, stableText } from '../trace/line.ts'
+import type { TraceState } from '../trace/trace.ts'
+import { renderTrace } from '../trace/trace-view.ts'
 import type { Arguments } from './arguments.ts'
 import { isLive, type Surface, usesColor } from './output.ts'
 import { Screen } from './screen.ts'
 
 /** What `trace` draws on. */
 export interface Picture {
-  draw(scene: Scene): void
+  draw(state: TraceState): void
   /** Leaves the last picture where it is, and the terminal as it was. */
   close(): void
 }
@@ -21,11 +21,11 @@ export function openPicture(
   if (!isLive(stdout, env)) {
     let told = ''
     return {
-      draw(scene) {
-        if (scene.isLooking) return
-        const lines = pageLines(scene)
-        const isNew = news(lines) !== told
-        told = news(lines)
+      draw(state) {
+        if (state.isLoading) return
+        const lines = renderTrace(state)
+        const isNew = stableText(lines) !== told
+        told = stableText(lines)
         if (isNew) stdout.write(`${lines.map((each) => `${paintLine(each, { color })}\n`).join('')}\n`)
       },
       close() {},
@@ -34,9 +34,9 @@ export function openPicture(
   const screen = new Screen(stdout)
   let last: readonly string[] = []
   return {
-    draw(scene) {
+    draw(state) {
       const { columns, rows } = screen
-      last = pageLines(scene, rows - 1).map((each) => paintLine(each, { color, columns }))
+      last = renderTrace(state, rows - 1).map((each) => paintLine(each, { color, columns }))
       screen.print([], last)
     },
     close() {

@@ -1,8 +1,8 @@
 import { systemClock } from '../cluster/clock.ts'
 import type { WatchRequest } from '../cluster/feed.ts'
 import { followTrace } from '../trace/follow.ts'
-import { traceTarget } from '../trace/subjects.ts'
 import { Trace } from '../trace/trace.ts'
+import { traceTarget } from '../trace/view-targets.ts'
 import type { Arguments } from './arguments.ts'
 import { type Surface, tell } from './output.ts'
 import { openPicture } from './picture.ts'
@@ -25,10 +25,10 @@ export async function trace(args: Arguments, surface: Surface): Promise<number> 
     let isReady = false
     try {
       const options = { clock: systemClock, cancelled: surface.cancelled }
-      const isOver = await followTrace(target, tracing, cluster, options, (scene) => {
-        picture.draw(scene)
-        isReady = endsWhenReady && scene.present?.assessment.status === 'ready'
-        return isReady || (timeoutMs > 0 && scene.now >= startedAt + timeoutMs)
+      const isOver = await followTrace(target, tracing, cluster, options, (state) => {
+        picture.draw(state)
+        isReady = endsWhenReady && state.traced?.assessment.status === 'ready'
+        return isReady || (timeoutMs > 0 && state.now >= startedAt + timeoutMs)
       })
       if (!isOver) return cancelledCode
     } finally {

@@ -3,10 +3,9 @@ import { type FeedEvent, isFailure, requestKey, type WatchRequest } from '../clu
 import { type EventConsumer, Follower, type WatchedCluster } from '../cluster/follower.ts'
 import { UserError } from '../errors.ts'
 import { displayName, type Target, targetWatch } from '../plan/target.ts'
-import type { Changes, ObjectChange } from './changes/changes.ts'
+import type { Changes, ObjectChange } from './changes.ts'
 import type { Readiness } from './readiness.ts'
-import type { Scene } from './scene.ts'
-import type { Trace } from './trace.ts'
+import type { Trace, TraceState } from './trace.ts'
 
 export interface FollowOptions {
   readonly clock: Clock
@@ -29,7 +28,7 @@ interface View {
 /**
  * Follows a resource and draws it: soon after each change, and every second.
  *
- * @param draw gets every scene; it returns true to end the view
+ * @param draw gets every state; it returns true to end the view
  * @returns false where the view was cancelled
  * @throws UserError when the resource may not be read
  */
@@ -38,7 +37,7 @@ export function followTrace(
   trace: Trace,
   cluster: WatchedCluster,
   options: FollowOptions,
-  draw: (scene: Scene) => boolean,
+  draw: (state: TraceState) => boolean,
 ): Promise<boolean> {
   const own = requestKey(targetWatch(target))
   const view: View = {
@@ -49,7 +48,7 @@ export function followTrace(
       if (isRefusal(event) && requestKey(request) === own) throw forbidden(target, event)
       trace.handle(event)
     },
-    draw: (now) => draw(trace.scene(now)),
+    draw: (now) => draw(trace.state(now)),
   }
   return follow(view, cluster, options)
 }
@@ -120,7 +119,7 @@ async function follow(view: View, cluster: WatchedCluster, { clock, cancelled }:
     },
     nextClock: () => ({ at: drawAt, endsTarget: false }),
     advance() {
-      // The present moment, as the machine may have slept through many ticks.
+      // The traced moment, as the machine may have slept through many timeLeft.
       const now = clock.now()
       isOver = view.draw(now)
       drawAt = now + tickMs

@@ -1,4 +1,5 @@
 import { styleText } from 'node:util'
+import { duration } from '../duration.ts'
 import { plain } from '../report/escape.ts'
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
@@ -10,7 +11,7 @@ export interface Span {
   /** Padded to this many characters, so that columns align. */
   readonly width?: number
   /** No news to somebody who reads snapshots: it changes with the time alone, as an age does. */
-  readonly quiet?: boolean
+  readonly isVolatile?: boolean
 }
 
 export interface Line {
@@ -52,8 +53,8 @@ export function paintLine({ indent, spans }: Line, { color, columns = Number.POS
 }
 
 /** What is news in lines: two pictures of the same news need not be printed twice. */
-export function news(lines: readonly Line[]): string {
-  const told = lines.map(({ spans }) => spans.filter(({ quiet }) => !quiet).map(({ text }) => text))
+export function stableText(lines: readonly Line[]): string {
+  const told = lines.map(({ spans }) => spans.filter(({ isVolatile }) => !isVolatile).map(({ text }) => text))
   return JSON.stringify(told.filter((texts) => texts.length > 0))
 }
 
@@ -65,4 +66,37 @@ function paintText(style: Style, piece: string): string {
 function cut(text: string, limit: number): string {
   if (text.trimEnd().length <= limit) return text.slice(0, limit)
   return `${text.slice(0, Math.max(0, limit - 1)).replace(/\p{Cs}$/u, '')}…`
+}
+
+/** How something stands: done, on its way, worth a look, failed; of what is neither good nor bad, a dot. */
+export type Mark = '✓' | '…' | '!' | '✗' | '·'
+
+const styles: Readonly<Record<Mark, Style>> = { '✓': 'green', '…': 'yellow', '!': 'yellow', '✗': 'red', '·': 'dim' }
+
+export function mark(text: Mark): Span {
+  return { text, style: styles[text] }
+}
+
+/** Words in the colour of their mark; what is well needs none. */
+export function colored(text: string, as: Mark): Span {
+  return as === '✓' ? { text } : { text, style: styles[as] }
+}
+
+export function dim(text: string): Span {
+  return { text, style: 'dim' }
+}
+
+/** Words that change with the time alone. */
+export function volatile(text: string): Span {
+  return { text, style: 'dim', isVolatile: true }
+}
+
+/** How long ago something was, in whole seconds: tenths would flicker. */
+export function age(ms: number): string {
+  return duration(Math.floor(Math.max(0, ms) / 1_000) * 1_000)
+}
+
+/** The heading of a section. */
+export function heading(text: string): Span {
+  return { text, style: 'cyan' }
 }

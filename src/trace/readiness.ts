@@ -1,11 +1,11 @@
 import { type FeedEvent, requestKey, type WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
 import { nameKey, type Target, targetWatch } from '../plan/target.ts'
-import type { Subject, Subjects } from './subjects.ts'
 import { Trace, type TraceSettings } from './trace.ts'
+import type { ViewTarget, ViewTargets } from './view-targets.ts'
 
 interface Followed {
-  readonly subject: Subject
+  readonly subject: ViewTarget
   readonly target: Target
   readonly trace: Trace
 }
@@ -15,14 +15,14 @@ interface Followed {
  * object may become ready, and a selector may match more objects later.
  */
 export class Readiness {
-  readonly #subjects: Subjects
+  readonly #subjects: ViewTargets
   readonly #settings: TraceSettings
   readonly #followed = new Map<string, Followed>()
   /** The latest version of each object and what else was reported of a watch, for the traces of objects that come later. */
   readonly #latest = new Map<string, FeedEvent>()
-  readonly #synced = new Set<Subject>()
+  readonly #synced = new Set<ViewTarget>()
 
-  constructor(subjects: Subjects, settings: TraceSettings) {
+  constructor(subjects: ViewTargets, settings: TraceSettings) {
     this.#subjects = subjects
     this.#settings = settings
     for (const subject of subjects.subjects) {
@@ -59,12 +59,12 @@ export class Readiness {
     const lines = new Set(followed.map(({ subject }) => subject.line))
     return (
       this.#subjects.subjects.every(({ line }) => lines.has(line)) &&
-      followed.every(({ trace }) => trace.scene(now).present?.assessment.status === 'ready')
+      followed.every(({ trace }) => trace.state(now).traced?.assessment.status === 'ready')
     )
   }
 
   /** Takes an object that a selector matches, or does not match any more. */
-  #select(subject: Subject, object: KubeObject, type: FeedEvent['type']): void {
+  #select(subject: ViewTarget, object: KubeObject, type: FeedEvent['type']): void {
     const { apiVersion, kind, metadata } = object
     const key = nameKey({ apiVersion, kind, ...metadata })
     if (type === 'DELETED') {
@@ -75,7 +75,7 @@ export class Readiness {
     }
   }
 
-  #follow(subject: Subject, target: Target): void {
+  #follow(subject: ViewTarget, target: Target): void {
     const followed = { subject, target, trace: new Trace(target, this.#settings) }
     this.#followed.set(nameKey(target), followed)
     for (const event of this.#latest.values()) followed.trace.handle(event)

@@ -1,27 +1,26 @@
 import type { EndpointSlice, Pod, Service } from '../cluster/objects.ts'
 import { declaredPorts, isSelectedBy, isSliceOf, isUndeclared } from '../lifecycle/network/service-pods.ts'
-import { emptyLine, type Line, line } from './line.ts'
-import { age, dim, heading, type Mark, mark, marked, ticking } from './marks.ts'
-import { podWords } from './pod-words.ts'
-import type { Present } from './scene.ts'
+import { age, colored, dim, emptyLine, heading, type Line, line, type Mark, mark, volatile } from './line.ts'
+import { summarizePod } from './pod.ts'
 import { type Candidate, candidatesOf, foreignEndpoints, nearMisses, targetOf } from './service-pods.ts'
+import type { TracedObject } from './trace.ts'
 
 /** How a Service is reached, and which pods get its traffic, or why they do not. */
-export function serviceLines(service: Service, present: Present): readonly Line[] {
+export function serviceLines(service: Service, traced: TracedObject): readonly Line[] {
   const { namespace } = service.metadata
-  const pods = present.view.list('Pod', namespace) as readonly Pod[]
-  const slices = present.view.list('EndpointSlice', namespace).filter((slice) => isSliceOf(service, slice))
+  const pods = traced.context.list('Pod', namespace) as readonly Pod[]
+  const slices = traced.context.list('EndpointSlice', namespace).filter((slice) => isSliceOf(service, slice))
   return [
     emptyLine,
     line(0, heading('reached at')),
     ...addressLines(service, pods),
-    ...(isAlias(service) ? [] : endpointLines(service, pods, slices, present)),
+    ...(isAlias(service) ? [] : endpointLines(service, pods, slices, traced)),
   ]
 }
 
 /** The pods that a Service selects now. */
-export function selectedPods(service: Service, { view }: Present): readonly Pod[] {
-  const pods = view.list('Pod', service.metadata.namespace) as readonly Pod[]
+export function selectedPods(service: Service, { context }: TracedObject): readonly Pod[] {
+  const pods = context.list('Pod', service.metadata.namespace) as readonly Pod[]
   return pods.filter((pod) => isSelectedBy(service, pod))
 }
 
@@ -57,7 +56,7 @@ function addressLines(service: Service, pods: readonly Pod[]): readonly Line[] {
         name,
         label,
         target(port),
-        isUndeclared(port, selected) ? marked('· which none of their containers declares', '!') : undefined,
+        isUndeclared(port, selected) ? colored('· which none of their containers declares', '!') : undefined,
         isHeadless ? dim('· DNS names the pods themselves') : undefined,
       ),
     ),
@@ -73,7 +72,7 @@ function addressLines(service: Service, pods: readonly Pod[]): readonly Line[] {
       line(2, mark('✓'), 'outside', { text: address, style: 'bold' }, dim(all.map(({ label }) => label).join(', '))),
     ),
     ...(spec.type === 'LoadBalancer' && external.length === 0
-      ? [line(2, mark('…'), 'outside', marked('no address yet: a load balancer controller has to assign one', '…'))]
+      ? [line(2, mark('…'), 'outside', colored('no address yet: a load balancer controller has to assign one', '…'))]
       : []),
   ]
 }
@@ -82,7 +81,7 @@ function endpointLines(
   service: Service,
   pods: readonly Pod[],
   slices: readonly EndpointSlice[],
-  present: Present,
+  traced: TracedObject,
 ): readonly Line[] {
   const candidates = candidatesOf(service, pods, slices)
   const foreign = foreignEndpoints(slices)
@@ -94,17 +93,17 @@ function endpointLines(
     emptyLine,
     line(0, heading('endpoints')),
     ...selectorLines(service, candidates, pods, slices),
-    ...candidates.map((candidate) => candidateLine(candidate, width, present)),
+    ...candidates.map((candidate) => candidateLine(candidate, width, traced)),
     ...foreign.map((address) => line(4, mark('✓'), address, dim('· no pod of this selector'))),
-    ...present.partings
+    ...traced.departed
       .filter(({ from }) => from === service.metadata.uid)
       .map(({ object, at, how }) =>
         line(
           4,
           mark('·'),
           dim(object.metadata.name),
-          dim(how === 'gone' ? 'gone: it was deleted' : 'left: the selector no longer matches its labels'),
-          ticking(`· ${age(present.view.now - at)} ago`),
+          dim(how === 'deleted' ? 'gone: it was deleted' : 'left: the selector no longer matches its labels'),
+          volatile(`· ${age(traced.context.now - at)} ago`),
         ),
       ),
   ]
@@ -126,14 +125,14 @@ function selectorLines(
     const all = pods.length === 1 ? 'the only pod' : `any of the ${pods.length} pods`
     const words = pods.length === 0 ? 'matches nothing: there is no pod' : `does not match ${all}`
     return [
-      line(2, mark('✗'), 'selector', selector, marked(`${words} in ${service.metadata.namespace ?? 'default'}`, '✗')),
+      line(2, mark('✗'), 'selector', selector, colored(`${words} in ${service.metadata.namespace ?? 'default'}`, '✗')),
       ...(pods.length === 0 ? [] : nearMisses(service, pods).map((words) => line(4, dim(words)))),
     ]
   }
   const taking = candidates.filter(({ getsTraffic }) => getsTraffic).length
   const as: Mark = taking === 0 ? '✗' : taking < candidates.length ? '…' : '✓'
   const matched = candidates.length === 1 ? 'matches 1 pod,' : `matches ${candidates.length} pods,`
-  return [line(2, mark(as), 'selector', selector, matched, marked(shareWords(taking, candidates.length), as))]
+  return [line(2, mark(as), 'selector', selector, matched, colored(shareWords(taking, candidates.length), as))]
 }
 
 function shareWords(taking: number, all: number): string {
@@ -145,26 +144,26 @@ function shareWords(taking: number, all: number): string {
 function candidateLine(
   candidate: Candidate,
   width: { readonly name: number; readonly address: number },
-  present: Present,
+  traced: TracedObject,
 ): Line {
   const { pod, address } = candidate
-  const { mark: as, words, ticking: ticks } = candidateWords(candidate, present)
+  const { mark: as, words, timeLeft } = candidateWords(candidate, traced)
   return line(
     4,
     mark(as),
     { text: pod.metadata.name, width: width.name },
     width.address === 0 ? undefined : { text: address, width: width.address, style: 'dim' },
-    marked(words, as),
-    ticks === undefined ? undefined : ticking(`· ${ticks}`),
+    colored(words, as),
+    timeLeft === undefined ? undefined : volatile(`· ${timeLeft}`),
   )
 }
 
 /** Whether a pod gets traffic, and why not. */
 function candidateWords(
   { pod, endpoint, getsTraffic, missingPorts }: Candidate,
-  { view }: Present,
-): { mark: Mark; words: string; ticking?: string } {
-  const words = podWords(pod, view)
+  { context }: TracedObject,
+): { mark: Mark; words: string; timeLeft?: string } {
+  const words = summarizePod(pod, context)
   const isLeaving = pod.metadata.deletionTimestamp !== undefined
   if (getsTraffic) {
     return words.mark === '✓'

@@ -1,7 +1,8 @@
 import { type Failure, type FeedEvent, isFailure, type WatchRequest } from '../cluster/feed.ts'
-import type { KubeObject, Service } from '../cluster/objects.ts'
+import type { EventObject, KubeObject, Service } from '../cluster/objects.ts'
 import { OwnershipIndex } from '../cluster/ownership-index.ts'
 import { type Change, covers, groupOf, Store } from '../cluster/store.ts'
+import type { Assessment } from '../lifecycle/assessment.ts'
 import { waitForRule } from '../lifecycle/custom/wait-for.ts'
 import { createGateTime, type GateTime } from '../lifecycle/gate-time.ts'
 import { isSelectedBy } from '../lifecycle/network/service-pods.ts'
@@ -14,10 +15,53 @@ import { PodHistories } from '../lifecycle/workloads/pod-histories.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
 import { companions } from './companions.ts'
-import type { Parting, Present, Scene } from './scene.ts'
+
+/** Everything that the picture of a resource is drawn from, at one moment. */
+export interface TraceState {
+  readonly target: Target
+  /** Milliseconds since the epoch on this machine's clock. */
+  readonly startedAt: number
+  readonly now: number
+  /** Absent while the resource does not exist, or is not known yet. */
+  readonly traced?: TracedObject
+  /** When it was deleted; only while it does not exist. */
+  readonly deletedAt?: number
+  /** It was deleted and made anew while we watched. */
+  readonly recreatedAt?: number
+  /** What was left behind when it was deleted: its pods, on their way out. */
+  readonly remains: readonly KubeObject[]
+  /** The kinds that may not be read or do not exist here, with the server's words. */
+  readonly unreadable: readonly string[]
+  /** Why the server cannot be heard just now. */
+  readonly connectionError?: string
+  /** The first lists are still on their way. */
+  readonly isLoading: boolean
+}
+
+/** A resource that exists, with what surrounds it. */
+export interface TracedObject {
+  readonly object: KubeObject
+  readonly assessment: Assessment
+  readonly context: RuleContext
+  /** Objects that left the resource lately. */
+  readonly departed: readonly DepartedObject[]
+  /** All objects that this one owns, in the order in which they were first seen. */
+  owned(uid: string | undefined): readonly KubeObject[]
+  events(object: KubeObject): readonly EventObject[]
+}
+
+/** An object that belonged to the resource and does so no more. */
+export interface DepartedObject {
+  readonly object: KubeObject
+  /** The uid of the object that it belonged to. */
+  readonly from: string
+  readonly at: number
+  /** `gone`: deleted; `released`: it lives on, but no longer belongs here. */
+  readonly how: 'deleted' | 'released'
+}
 
 /** How long an object that left is still shown. */
-const partingMs = 15_000
+const departedMs = 15_000
 
 export interface TraceSettings extends LifecycleSettings {
   /** When the view began: milliseconds since the epoch on this machine's clock. */
@@ -40,12 +84,12 @@ export class Trace {
   readonly #ownership = new OwnershipIndex<Target>(this.#store)
   readonly #pods: PodHistories
   readonly #unreadable = new Map<string, { readonly request: Partial<WatchRequest>; readonly words: string }>()
-  #partings: Parting[] = []
+  #departed: DepartedObject[] = []
   #history: TargetHistory | undefined
   #object: KubeObject | undefined
   #deletedAt: number | undefined
   #recreatedAt: number | undefined
-  #trouble: string | undefined
+  #connectionError: string | undefined
 
   constructor(target: Target, settings: TraceSettings) {
     this.#target = target
@@ -71,33 +115,33 @@ export class Trace {
 
   /** Takes one line of the feed. */
   handle(event: FeedEvent): void {
-    this.#trouble = undefined
+    this.#connectionError = undefined
     if (isFailure(event)) this.#fail(event)
     for (const change of this.#store.apply(event)) this.#take(change, event.at)
   }
 
   /** Everything that the picture is drawn from. */
-  scene(now: number): Scene {
-    const isLooking = this.requests.some((request) => this.#knowledge(request) === 'pending')
-    const present = this.#object === undefined || isLooking ? undefined : this.#present(this.#object, now)
+  state(now: number): TraceState {
+    const isLoading = this.requests.some((request) => this.#knowledge(request) === 'pending')
+    const traced = this.#object === undefined || isLoading ? undefined : this.#trace(this.#object, now)
     return {
       target: this.#target,
       startedAt: this.#settings.startedAt,
       now,
-      isLooking,
-      ...(present === undefined ? {} : { present }),
+      isLoading,
+      ...(traced === undefined ? {} : { traced }),
       ...(this.#deletedAt === undefined ? {} : { deletedAt: this.#deletedAt }),
       ...(this.#recreatedAt === undefined ? {} : { recreatedAt: this.#recreatedAt }),
       remains: this.#object === undefined && this.#deletedAt !== undefined ? this.#remains() : [],
       unreadable: [...this.#unreadable.values()].map(({ words }) => words),
-      ...(this.#trouble === undefined ? {} : { trouble: this.#trouble }),
+      ...(this.#connectionError === undefined ? {} : { connectionError: this.#connectionError }),
     }
   }
 
   #fail(failure: Failure): void {
     const { kind = 'object', message } = failure
     if (failure.type === 'UNAVAILABLE') {
-      this.#trouble = message
+      this.#connectionError = message
       return
     }
     const words = `${pluralOf(kind)} cannot be read: ${message}`
@@ -110,7 +154,7 @@ export class Trace {
     this.#pods.observe(change, now)
     if (object.kind === 'Event') return
     this.#forgiveReadable(object)
-    if (before !== undefined) this.#notePartings(before, after, now)
+    if (before !== undefined) this.#noteDeparture(before, after, now)
     if (this.#isTarget(object)) this.#takeTarget(after, now)
     if (after === undefined) return
     this.#ownership.add(after)
@@ -131,14 +175,14 @@ export class Trace {
   }
 
   /** What belonged here by its owner, or by the Service's selector, and does so no more. */
-  #notePartings(before: KubeObject, after: KubeObject | undefined, now: number): void {
-    this.#partings = this.#partings.filter(({ at }) => now - at < partingMs)
+  #noteDeparture(before: KubeObject, after: KubeObject | undefined, now: number): void {
+    this.#departed = this.#departed.filter(({ at }) => now - at < departedMs)
     const ownersNow = new Set(after?.metadata.ownerReferences?.map(({ uid }) => uid))
     const lost = (before.metadata.ownerReferences ?? []).filter(({ uid }) => !ownersNow.has(uid))
     const isOurs = this.#ownership.targetsOf(before).size > 0
     const from = isOurs ? lost[0]?.uid : this.#deselected(before, after)
     if (from === undefined) return
-    this.#partings.push({ object: after ?? before, from, at: now, how: after === undefined ? 'gone' : 'released' })
+    this.#departed.push({ object: after ?? before, from, at: now, how: after === undefined ? 'deleted' : 'released' })
   }
 
   /** The Service's uid when the change takes a pod out of its selection. */
@@ -170,13 +214,13 @@ export class Trace {
     return isUnreadable ? 'unknown' : this.#store.knowledge(request)
   }
 
-  #present(object: KubeObject, now: number): Present {
-    const view = this.#context(object, now)
+  #trace(object: KubeObject, now: number): TracedObject {
+    const context = this.#context(object, now)
     return {
       object,
-      view,
-      assessment: this.#rule.assess(object, view),
-      partings: this.#partings.filter(({ at }) => now - at < partingMs),
+      context,
+      assessment: this.#rule.assess(object, context),
+      departed: this.#departed.filter(({ at }) => now - at < departedMs),
       owned: (uid) => (uid === undefined ? [] : this.#store.allOwnedBy(uid)),
       events: (about) => this.#store.eventsOf(about),
     }

@@ -2,8 +2,8 @@ import type { Observation } from '../../src/cluster/feed.ts'
 import type { EndpointSlice, KubeObject, Pod, Service, ServiceSpec } from '../../src/cluster/objects.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { type Line, paintLine } from '../../src/trace/line.ts'
-import { pageLines } from '../../src/trace/page.ts'
 import { Trace } from '../../src/trace/trace.ts'
+import { renderTrace } from '../../src/trace/trace-view.ts'
 import { moment, start } from '../lifecycle/builders.ts'
 
 export function createTarget(kind: string, name: string, apiVersion = 'v1'): Target {
@@ -84,7 +84,7 @@ export function pictureOf(target: Target, objects: readonly KubeObject[], second
 }
 
 export function picture(trace: Trace, seconds: number, rows?: number): string[] {
-  return textOf(pageLines(trace.scene(moment(seconds)), rows))
+  return textOf(renderTrace(trace.state(moment(seconds)), rows))
 }
 
 /** The lines of a section, without its heading. */

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
-import { line, news, paintLine } from '../../src/trace/line.ts'
+import { line, paintLine, stableText } from '../../src/trace/line.ts'
 
 describe('painting a line', () => {
   test('joins pieces with a blank and aligns columns', () => {
@@ -29,17 +29,19 @@ describe('painting a line', () => {
 })
 
 describe('news', () => {
-  const page = (words: string, age: string) => [line(0, words, { text: age, quiet: true })]
+  const page = (words: string, age: string) => [line(0, words, { text: age, isVolatile: true })]
 
   test('is what other words say', () => {
-    expect(news(page('ready', '1 s'))).not.toBe(news(page('failing', '1 s')))
+    expect(stableText(page('ready', '1 s'))).not.toBe(stableText(page('failing', '1 s')))
   })
 
   test('is not that time has passed', () => {
-    expect(news(page('ready', '1 s'))).toBe(news(page('ready', '2 s')))
+    expect(stableText(page('ready', '1 s'))).toBe(stableText(page('ready', '2 s')))
   })
 
   test('is not a line of things that are no news', () => {
-    expect(news([...page('ready', '1 s'), line(2, { text: 'Pulled', quiet: true })])).toBe(news(page('ready', '1 s')))
+    expect(stableText([...page('ready', '1 s'), line(2, { text: 'Pulled', isVolatile: true })])).toBe(
+      stableText(page('ready', '1 s')),
+    )
   })
 })

@@ -116,7 +116,7 @@ describe('the containers of a pod', () => {
   })
 })
 
-describe('a pod in trouble', () => {
+describe('a pod in connectionError', () => {
   test('says what is wrong, and what to do', () => {
     const page = picture({ ...podStatus({ state: terminated(3, 4) }) })
     expect(page[2]).toMatch(/^ {2}✗ crash-loop container app: /)

@@ -37,15 +37,15 @@ export async function traceTarget(
 }
 
 /** What one reference names of one kind. */
-export interface Subject {
+export interface ViewTarget {
   /** Of the reference: one of several kinds has several subjects. */
   readonly line: number
   readonly request: WatchRequest
 }
 
 /** The objects whose changes are followed. */
-export interface Subjects {
-  readonly subjects: readonly Subject[]
+export interface ViewTargets {
+  readonly subjects: readonly ViewTarget[]
   /** The names that `!` excludes, with kind and namespace. */
   isExcluded(object: { kind: string; metadata: { name: string; namespace?: string } }): boolean
 }
@@ -54,15 +54,15 @@ export interface Subjects {
  * What `status` and `changes` follow: names and selectors, and all that comes to match them later.
  * @throws UserError with every mistake of the references
  */
-export function changeSubjects(
+export function changeTargets(
   parsed: ParsedReferences,
   resources: readonly ApiResource[],
   namespace: string,
-): Subjects {
+): ViewTargets {
   const { resolved } = resolveReferences(parsed, resources, { namespace, milestones: [] })
   const subjects = resolved
     .filter(({ reference }) => !reference.exclude)
-    .map((entry): Subject => {
+    .map((entry): ViewTarget => {
       const { reference, resource } = entry
       const { line, name } = reference
       if (name === undefined) return { line, request: listRequest(entry) }

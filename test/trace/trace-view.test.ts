@@ -17,25 +17,25 @@ describe('a picture that is no terminal', () => {
   test('is printed again only when it brings news', () => {
     const { picture, written } = open(false)
     const trace = createTrace(target, [0, ...added(pod)])
-    picture.draw(trace.scene(moment(1)))
-    picture.draw(trace.scene(moment(9)))
+    picture.draw(trace.state(moment(1)))
+    picture.draw(trace.state(moment(9)))
     expect(written).toHaveLength(1)
     for (const observation of modified(createBarePod({ status: readyStatus() }))) {
       trace.handle({ ...observation, at: moment(10) })
     }
-    picture.draw(trace.scene(moment(10)))
+    picture.draw(trace.state(moment(10)))
     expect(written).toHaveLength(2)
   })
 
   test('says nothing while the first lists are on their way', () => {
     const { picture, written } = open(false)
-    picture.draw(createTrace(target).scene(moment(0)))
+    picture.draw(createTrace(target).state(moment(0)))
     expect(written).toEqual([])
   })
 
   test('has colours when they are wanted', () => {
     const { picture, written } = open(false, 'always')
-    picture.draw(createTrace(target, [0, ...added(pod)]).scene(moment(1)))
+    picture.draw(createTrace(target, [0, ...added(pod)]).state(moment(1)))
     expect(written.join('')).toContain('\x1b[1mpod/once')
   })
 })
@@ -44,11 +44,11 @@ describe('a picture on a terminal', () => {
   test('is drawn over the last one, within its lines and columns', () => {
     const { picture, written } = open(true)
     const trace = createTrace(target, [0, ...added(pod)])
-    picture.draw(trace.scene(moment(1)))
+    picture.draw(trace.state(moment(1)))
     const height = stripVTControlCharacters(written[0] ?? '')
       .trimEnd()
       .split('\n').length
-    picture.draw(trace.scene(moment(2)))
+    picture.draw(trace.state(moment(2)))
     expect(written[1]).toContain(`\x1b[${height}A`)
     const lines = stripVTControlCharacters(written[1] ?? '').split('\n')
     expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(60)

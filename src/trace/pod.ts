@@ -1,0 +1,211 @@
+import type { ContainerState, Pod, Probe } from '../cluster/objects.ts'
+import type { RuleContext } from '../lifecycle/rule-context.ts'
+import { containerOfEvent, containersOf, type PodContainer } from '../lifecycle/workloads/history.ts'
+import { registryWords } from '../lifecycle/workloads/image-pull.ts'
+import { condition, examinePod } from '../lifecycle/workloads/pod-state.ts'
+import { byImportance } from '../lifecycle/workloads/pods.ts'
+import { classOf, messageOf } from '../reasons/reasons.ts'
+import { age, colored, dim, emptyLine, heading, type Line, line, type Mark, mark, type Span, volatile } from './line.ts'
+import type { TracedObject } from './trace.ts'
+
+/** How a pod stands, in words. */
+export interface PodSummary {
+  readonly mark: Mark
+  readonly words: string
+  /** What changes with the time alone: `28 s left`. */
+  readonly timeLeft?: string
+}
+
+/** One line on how a pod stands: what is most wrong with it, else how far it has come. */
+export function summarizePod(pod: Pod, context: RuleContext): PodSummary {
+  const { deletionTimestamp } = pod.metadata
+  if (deletionTimestamp !== undefined) return terminating(context.time(deletionTimestamp), context.now)
+  const { phase, reason, message } = pod.status ?? {}
+  if (phase === 'Succeeded') return { mark: '✓', words: 'succeeded' }
+  if (phase === 'Failed') {
+    return { mark: '✗', words: ['failed', reason, message ?? exitWords(pod)].filter(Boolean).join(': ') }
+  }
+  const state = examinePod(pod, context)
+  if (state.ready) return { mark: '✓', words: 'ready' }
+  const [problem] = state.problems.toSorted(byImportance)
+  if (problem !== undefined) {
+    const container = problem.container === undefined ? '' : `container ${problem.container}: `
+    return { mark: classOf(problem) === 'slow' ? '!' : '✗', words: `${container}${messageOf(problem)}` }
+  }
+  if (!state.scheduled) return { mark: '…', words: 'waiting for a node' }
+  if (state.started) return { mark: '…', words: notReadyWords(pod, context) }
+  if (state.stallHold === 'an image is being pulled') return { mark: '…', words: 'pulling its image' }
+  return { mark: '…', words: initWords(pod) ?? 'starting' }
+}
+
+/** `2 restarts, last exit code 1`; empty for a pod that never restarted. */
+export function restartWords(pod: Pod): string {
+  const restarts = containersOf(pod).reduce((sum, { status }) => sum + (status?.restartCount ?? 0), 0)
+  if (restarts === 0) return ''
+  const last = containersOf(pod)
+    .flatMap(({ status }) => status?.lastState?.terminated ?? [])
+    .sort((a, b) => (b.finishedAt ?? '').localeCompare(a.finishedAt ?? ''))[0]
+  const exit = last === undefined ? '' : `, last exit code ${last.exitCode ?? '?'}${reasonWords(last.reason)}`
+  return `${restarts} ${restarts === 1 ? 'restart' : 'restarts'}${exit}`
+}
+
+/** The runtime's reason where it says more than the exit code. */
+export function reasonWords(reason: string | undefined): string {
+  return reason === undefined || reason === 'Error' || reason === 'Completed' ? '' : ` (${reason})`
+}
+
+/** Why a pod whose containers run is not ready: its readiness gates, else what its probes say. */
+function notReadyWords(pod: Pod, context: RuleContext): string {
+  const gate = (pod.spec?.readinessGates ?? []).find(
+    ({ conditionType }) => condition(pod, conditionType)?.status !== 'True',
+  )
+  if (gate !== undefined && condition(pod, 'ContainersReady')?.status === 'True') {
+    const found = condition(pod, gate.conditionType)
+    const words = found === undefined ? 'is not set' : `is ${found.status}${found.message ? `: ${found.message}` : ''}`
+    return `running, not ready: its readiness gate ${gate.conditionType} ${words}`
+  }
+  const refusal = context
+    .events(pod)
+    .findLast(({ reason, message }) => reason === 'Unhealthy' && !/^Liveness/.test(message ?? ''))
+  return refusal?.message === undefined ? 'running, not ready yet' : `running, not ready yet: ${refusal.message}`
+}
+
+function terminating(deadline: number | undefined, now: number): PodSummary {
+  const left = deadline === undefined ? 0 : deadline - now
+  return left > 0
+    ? { mark: '…', words: 'terminating', timeLeft: `${age(left)} left of its grace period` }
+    : { mark: '…', words: 'terminating' }
+}
+
+function initWords(pod: Pod): string | undefined {
+  const inits = containersOf(pod).filter(({ isInit }) => isInit)
+  const next = inits.find(({ status }) => status?.state?.terminated?.exitCode !== 0)
+  if (next === undefined) return undefined
+  const verb = next.status?.state?.running ? 'runs' : 'is next'
+  return `init container ${inits.indexOf(next) + 1} of ${inits.length}: ${next.container.name} ${verb}`
+}
+
+function exitWords(pod: Pod): string | undefined {
+  const dead = containersOf(pod).find(({ status }) => (status?.state?.terminated?.exitCode ?? 0) !== 0)
+  const exit = dead?.status?.state?.terminated
+  return exit === undefined
+    ? undefined
+    : `container ${dead?.container.name} ended with exit code ${exit.exitCode}${reasonWords(exit.reason)}`
+}
+
+/** A pod's containers: state, restarts, last exit and probes of each, in the order in which they start. */
+export function containerLines(pod: Pod, traced: TracedObject): readonly Line[] {
+  const containers = containersOf(pod)
+  const width = Math.max(0, ...containers.map(({ container }) => container.name.length))
+  return [
+    emptyLine,
+    line(0, heading('containers')),
+    ...containers.flatMap((at) => [containerLine(at, width, traced), ...probeLines(pod, at, traced)]),
+  ]
+}
+
+function containerLine(at: PodContainer, width: number, { context }: TracedObject): Line {
+  const { container, status, isInit } = at
+  const role = isInit ? '(init)' : container.restartPolicy === 'Always' ? '(sidecar)' : undefined
+  const [as, words] = stateWords(at)
+  const startedAt = context.time(status?.state?.running?.startedAt)
+  const restarts = status?.restartCount ?? 0
+  const last = status?.lastState?.terminated
+  const lastAt = context.time(last?.finishedAt)
+  return line(
+    2,
+    mark(as),
+    { text: container.name, width, style: 'bold' },
+    role === undefined ? undefined : dim(role),
+    colored(words, as),
+    startedAt === undefined ? undefined : volatile(`· started ${age(context.now - startedAt)} ago`),
+    restarts === 0 ? undefined : colored(`· ${restarts} ${restarts === 1 ? 'restart' : 'restarts'}`, '!'),
+    last === undefined ? undefined : dim(`· last exit code ${last.exitCode ?? '?'}${reasonWords(last.reason)}`),
+    last === undefined || lastAt === undefined ? undefined : volatile(`(${age(context.now - lastAt)} ago)`),
+    dim(`· ${container.image ?? 'no image'}`),
+  )
+}
+
+function stateWords({ status, isInit, runsOnce }: PodContainer): readonly [Mark, string] {
+  const state: ContainerState = status?.state ?? {}
+  if (state.running) {
+    if (isInit) return ['…', 'running']
+    return status?.ready ? ['✓', 'running, ready'] : ['…', 'running, not ready']
+  }
+  if (state.terminated) {
+    const { exitCode, reason } = state.terminated
+    if (exitCode === 0 && runsOnce) return ['✓', 'done (exit code 0)']
+    return ['✗', `ended with exit code ${exitCode ?? '?'}${reasonWords(reason)}`]
+  }
+  return waitingWords(state.waiting?.reason ?? '', state.waiting?.message)
+}
+
+/** The kubelet's reasons (pkg/kubelet/images/types.go, pkg/kubelet/kuberuntime) in words. */
+function waitingWords(reason: string, message: string | undefined): readonly [Mark, string] {
+  switch (reason) {
+    case '':
+      return ['·', 'not started']
+    case 'ContainerCreating':
+      return ['…', 'being created']
+    case 'PodInitializing':
+      return ['·', 'waits for the init containers']
+    case 'ErrImagePull':
+    case 'ImagePullBackOff':
+      return ['✗', `its image cannot be pulled (${reason}): ${registryWords(message ?? '')}`]
+    case 'CrashLoopBackOff':
+      return ['✗', 'waits for its restart (CrashLoopBackOff)']
+    default:
+      return ['✗', message === undefined || message === '' ? reason : `${reason}: ${message}`]
+  }
+}
+
+function probeLines(pod: Pod, { container, status }: PodContainer, { context }: TracedObject): readonly Line[] {
+  const failure = (kind: string) =>
+    context
+      .events(pod)
+      .findLast(
+        (event) =>
+          event.reason === 'Unhealthy' &&
+          containerOfEvent(event) === container.name &&
+          event.message?.startsWith(`${kind} probe`),
+      )?.message
+  const isRunning = status?.state?.running !== undefined
+  const describe = (kind: string, probe: Probe | undefined, passed: boolean | undefined): Line | undefined => {
+    if (probe === undefined || !isRunning) return undefined
+    const words = failure(kind)
+    const verdict: readonly [Mark, string] =
+      passed === true ? ['✓', 'passed'] : words === undefined ? ['…', 'not passed yet'] : ['!', words]
+    return line(
+      6,
+      mark(verdict[0]),
+      `${kind.toLowerCase()} probe`,
+      dim(probeWords(probe)),
+      colored(verdict[1], verdict[0]),
+    )
+  }
+  const started = status?.started === true
+  return [
+    describe('Startup', container.startupProbe, started),
+    describe('Readiness', container.readinessProbe, started && status?.ready === true),
+    livenessLine(container.livenessProbe, isRunning ? failure('Liveness') : undefined),
+  ].filter((each) => each !== undefined)
+}
+
+/** The status says nothing of the liveness probe: only its failures are told, by events. */
+function livenessLine(probe: Probe | undefined, failure: string | undefined): Line | undefined {
+  if (probe === undefined || failure === undefined) return undefined
+  const spans: readonly Span[] = [mark('!'), { text: 'liveness probe' }, dim(probeWords(probe)), colored(failure, '!')]
+  return line(6, ...spans)
+}
+
+/** `(GET :8080/ready every 10 s)` */
+function probeWords({ httpGet, tcpSocket, exec, grpc, periodSeconds = 10 }: Probe): string {
+  const what = httpGet
+    ? `GET :${httpGet.port ?? ''}${httpGet.path ?? '/'}`
+    : tcpSocket
+      ? `TCP :${tcpSocket.port ?? ''}`
+      : grpc
+        ? `gRPC :${grpc.port ?? ''}`
+        : (exec?.command ?? []).join(' ')
+  return `(${what} every ${periodSeconds} s)`
+}

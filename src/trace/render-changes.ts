@@ -1,0 +1,162 @@
+import { structuredPatch } from 'diff'
+import { dump } from 'js-yaml'
+import { createPatch } from 'rfc6902'
+import { displayName, targetId } from '../plan/target.ts'
+import { clock } from '../report/wording.ts'
+import type { ObjectChange } from './changes.ts'
+import { dim, emptyLine, type Line, line } from './line.ts'
+
+/** A change for people: when, what, by whom; then the whole as YAML at first sight, and what differs later. */
+export function changeLines(change: ObjectChange, startedAt: number): readonly Line[] {
+  const { before, after, type } = change
+  const head = line(
+    0,
+    dim(elapsed(change.at - startedAt)),
+    { text: nameOf(change), style: 'bold' },
+    { text: verbOf(change), style: type === 'DELETED' ? 'red' : type === 'ADDED' ? 'green' : 'yellow' },
+    change.by === undefined ? undefined : `by ${change.by}`,
+    noteOf(change),
+  )
+  return [head, ...bodyLines(before, after), emptyLine]
+}
+
+/** A change for programs: one line of JSON. Its `patch` (RFC 6902) turns the part before, null at first, into the one after. */
+export function changeJson({ at, type, object, by, before, after }: ObjectChange, startedAt: number): string {
+  const { namespace } = object.metadata
+  const patch =
+    before === undefined
+      ? [{ op: 'add', path: '', value: after }]
+      : after === undefined
+        ? [{ op: 'remove', path: '' }]
+        : createPatch(before, after)
+  const target = targetId({ ...object, name: object.metadata.name })
+  return JSON.stringify({
+    at: new Date(at).toISOString(),
+    elapsedSeconds: (at - startedAt) / 1000,
+    target,
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(by === undefined ? {} : { by }),
+    type,
+    patch,
+  }).replace(unprintable, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
+/** JSON lets characters stand that a terminal obeys, or that turn the direction of a text. */
+const unprintable = /[\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g
+
+/** Elapsed time with tenths of a second: a pod is born in less than one. */
+function elapsed(ms: number): string {
+  const tenths = Math.floor(Math.max(0, ms) / 100)
+  return `${clock(tenths * 100)}.${tenths % 10}`.padStart(7)
+}
+
+function nameOf({ object }: ObjectChange): string {
+  return displayName({ ...object, name: object.metadata.name })
+}
+
+function verbOf({ type, wasThere, before, after }: ObjectChange): string {
+  if (type === 'ADDED') return wasThere ? 'as it is' : 'created'
+  if (type === 'DELETED') return 'deleted'
+  const isGoing = (part: unknown) =>
+    (part as { metadata?: { deletionTimestamp?: string } } | undefined)?.metadata?.deletionTimestamp !== undefined
+  return !isGoing(before) && isGoing(after) ? 'is being deleted' : 'changed'
+}
+
+/** An object that leaves a selection is reported as deleted, too: the watch cannot tell the difference. */
+function noteOf({ type, object }: ObjectChange) {
+  const { deletionTimestamp, deletionGracePeriodSeconds } = object.metadata
+  if (type !== 'DELETED' || deletionTimestamp !== undefined || deletionGracePeriodSeconds !== undefined)
+    return undefined
+  return dim('(at once, or it no longer matches the selector)')
+}
+
+function bodyLines(before: unknown, after: unknown): readonly Line[] {
+  if (after === undefined) return []
+  if (before === undefined) return yamlLines(after).map((text) => line(9, text))
+  return diffYaml(yamlLines(before), yamlLines(after)).flatMap(({ path, lines }) => [
+    ...(path === '' ? [] : [line(7, { text: `@ ${path}`, style: 'cyan' })]),
+    ...lines.map(({ sign, text }) => {
+      if (sign === ' ') return line(9, dim(text))
+      const style = sign === '+' ? 'green' : 'red'
+      return line(7, { text: sign, style }, { text, style })
+    }),
+  ])
+}
+
+/** A value as the lines of a YAML document; every string on one line stays on one line. */
+export function yamlLines(value: unknown): readonly string[] {
+  return dump(value, { lineWidth: -1, noRefs: true }).trimEnd().split('\n')
+}
+
+/** A place where two documents differ. */
+export interface Hunk {
+  /** Where it stands: `status.conditions[Ready]`; empty at the top. */
+  readonly path: string
+  readonly lines: readonly { readonly sign: ' ' | '+' | '-'; readonly text: string }[]
+}
+
+const contextLines = 2
+
+/** How to come from one document to the other, with a little of what stands around it. */
+export function diffYaml(before: readonly string[], after: readonly string[]): readonly Hunk[] {
+  const [from, to] = [before, after].map((lines) => `${lines.join('\n')}\n`)
+  const { hunks } = structuredPatch('', '', from ?? '', to ?? '', undefined, undefined, { context: contextLines })
+  return hunks.map(({ oldStart, newStart, lines }) => {
+    const first = lines.findIndex((line) => !line.startsWith(' '))
+    const isAdded = lines[first]?.startsWith('+') === true
+    return {
+      // Up to the first change both documents are alike.
+      path: isAdded ? pathOf(after, newStart - 1 + first) : pathOf(before, oldStart - 1 + first),
+      lines: lines.map((line) => ({ sign: signOf(line), text: line.slice(1) })),
+    }
+  })
+}
+
+function signOf(line: string): ' ' | '+' | '-' {
+  return line.startsWith('+') ? '+' : line.startsWith('-') ? '-' : ' '
+}
+
+/** What a line of YAML (as `dump` indents it) lies within: `status.containerStatuses[app].state`. */
+function pathOf(lines: readonly string[], at: number): string {
+  let path = ''
+  for (let index = at; ; ) {
+    const indent = indentOf(lines[index])
+    if (isItem(lines[index])) path = `[${itemName(lines, index) ?? itemNumber(lines, index)}]${path}`
+    const parent = lines.findLastIndex((line, before) => before < index && indentOf(line) < indent)
+    if (parent < 0) return path.replace(/^\./, '')
+    // `- state:` is the parent of what is further in than `state`, and else only the beginning of the item.
+    const isWithinKey = !isItem(lines[parent]) || indent > indentOf(lines[parent]) + 2
+    if (isWithinKey) path = `.${keyOf(lines[parent])}${path}`
+    index = parent
+  }
+}
+
+/** The items of most lists have a name or a type, which says more than a number. */
+function itemName(lines: readonly string[], at: number): string | undefined {
+  const column = indentOf(lines[at]) + 2
+  const end = lines.findIndex((line, after) => after > at && indentOf(line) < column)
+  const fields = lines.slice(at, end < 0 ? undefined : end).map((line) => line.replace(/^( *)- /, '$1  '))
+  const named = fields.find((line) => indentOf(line) === column && /^ *(?:name|type): \S/.test(line))
+  return named?.replace(/^ *(?:name|type): /, '').replace(/^'(.*)'$/, '$1')
+}
+
+function itemNumber(lines: readonly string[], at: number): number {
+  const indent = indentOf(lines[at])
+  const start = lines.findLastIndex((line, before) => before < at && indentOf(line) < indent)
+  return lines.slice(start + 1, at).filter((line) => indentOf(line) === indent && isItem(line)).length
+}
+
+function indentOf(line = ''): number {
+  return line.length - line.trimStart().length
+}
+
+function isItem(line = ''): boolean {
+  return line.trimStart().startsWith('- ')
+}
+
+function keyOf(line = ''): string {
+  return line
+    .trim()
+    .replace(/^(?:- )+/, '')
+    .replace(/:(?: .*)?$/, '')
+}
