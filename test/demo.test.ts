@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { showRollout } from '../scripts/show-rollout.ts'
+import { programPath } from './support/program.ts'
 
 let folder: string
 
@@ -16,7 +17,7 @@ test('the demo shows a rollout that becomes ready and one whose image is missing
   const show = (name: string) =>
     showRollout({
       name,
-      entry: 'src/index.ts',
+      entry: programPath('index.js'),
       folder,
       summaryFile: join(folder, 'summary.md'),
       speed: 10,

@@ -7,6 +7,7 @@ import { headSha, pullRequestEnvironment } from '../github/action-contexts.ts'
 import { type GitHubServer, startGitHub } from '../github/github-server.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
 import { openRecording } from '../support/play-recording.ts'
+import { programPath } from '../support/program.ts'
 import { recordingPath } from '../support/recordings.ts'
 import { type ActionRun, type StartedAction, startAction } from '../support/runner.ts'
 
@@ -36,7 +37,7 @@ afterEach(async () => {
 function start(inputs: Record<string, string>, env: NodeJS.ProcessEnv = {}): StartedAction {
   const defaults = { kubeconfig: server.kubeconfig(), resources: 'deployment/web' }
   return startAction(
-    'src/index.ts',
+    programPath('index.js'),
     folder,
     { ...defaults, ...inputs },
     {

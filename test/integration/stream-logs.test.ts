@@ -5,6 +5,7 @@ import { buildReport } from '../../src/report/json-report.ts'
 import { runCli, startCli } from '../cli/process.ts'
 import { contractViolations } from '../cluster/contract.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
+import { programPath } from '../support/program.ts'
 import { replayRecording } from '../support/recordings.ts'
 import { type StartedAction, startAction } from '../support/runner.ts'
 
@@ -96,7 +97,7 @@ function start(inputs: Record<string, string> = {}): Running {
   }
   const all = { kubeconfig: server.kubeconfig({ token, namespace: 'shop' }), resources: 'job/migrate', ...inputs }
   const action = startAction(
-    'src/index.ts',
+    programPath('index.js'),
     folder,
     { 'stream-logs': 'job/migrate', ...all },
     {

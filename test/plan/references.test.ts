@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { parseReferences, type Reference } from '../../src/plan/references.ts'
 import type { WaitFor } from '../../src/plan/target.ts'
 import { cpuMs } from '../support/cpu.ts'
+import { numRuns } from '../support/thorough.ts'
 
 /** What a reference says, without what every one has. */
 function brief({ line: _, exclude, clocks, ...rest }: Reference) {
@@ -393,7 +394,7 @@ describe('hostile text', () => {
           expect((name === undefined) === (selector === undefined)).toBe(false)
         }
       }),
-      { numRuns: 2_000 },
+      { numRuns },
     )
   })
 

@@ -5,6 +5,7 @@ import { parseReferences } from '../../src/plan/references.ts'
 import { type PlanDefaults, resolveReferences, resolveTargets } from '../../src/plan/resolve.ts'
 import { displayName, targetId } from '../../src/plan/target.ts'
 import { cpuMs } from '../support/cpu.ts'
+import { numRuns } from '../support/thorough.ts'
 import { resources } from './discovery.ts'
 
 const defaults: PlanDefaults = { namespace: 'shop', milestones: ['created'] }
@@ -355,7 +356,7 @@ describe('any text', () => {
           expect(error).toBeInstanceOf(UserError)
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns },
     )
   })
 

@@ -1,7 +1,6 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { gunzipSync } from 'node:zlib'
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import { UserError } from '../../src/errors.ts'
 import { readEvents, readHeader } from '../../src/recording/read.ts'
@@ -13,8 +12,10 @@ import {
   expectationOf,
   type Replayed,
   readExpectations,
+  recordedLines,
   recordingPath,
   recordingsFolder,
+  replayOnce,
   replayRecording,
 } from '../support/recordings.ts'
 
@@ -27,12 +28,9 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true }))
 
-/** The lines of a recording, the header among them. */
-function linesOf(name: string): string[] {
-  return gunzipSync(readFileSync(recordingPath(name)))
-    .toString()
-    .trimEnd()
-    .split('\n')
+/** The lines of a recording, the header first. */
+function linesOf(name: string): readonly string[] {
+  return recordedLines(recordingPath(name))
 }
 
 function written(text: string | Uint8Array, name = 'recording.ndjson'): string {
@@ -53,14 +51,14 @@ describe('a recording of a real rollout', () => {
   })
 
   test.each(Object.entries(expectations))('replays as it was lived through: %s', async (name, expected) => {
-    const { timeline, damage } = await replayRecording(recordingPath(name))
+    const { timeline, damage } = await replayOnce(name)
     // As text, so that the order of the milestones counts too.
     expect(JSON.stringify(expectationOf(buildReport(timeline)), null, 2)).toBe(JSON.stringify(expected, null, 2))
     expect(damage).toEqual([])
   })
 
   test.each(Object.keys(expectations))('replayed twice gives the same bytes: %s', async (name) => {
-    const first = shown(await replayRecording(recordingPath(name)))
+    const first = shown(await replayOnce(name))
     expect(shown(await replayRecording(recordingPath(name)))).toBe(first)
   })
 
@@ -90,7 +88,7 @@ describe('a recording that ends in silence', () => {
 test('a recording that an editor saved on Windows is one', async () => {
   const lines = linesOf('update')
   const windows = await replayRecording(written(`\ufeff${lines.join('\r\n')}\r\n`))
-  expect(shown(windows)).toBe(shown(await replayRecording(recordingPath('update'))))
+  expect(shown(windows)).toBe(shown(await replayOnce('update')))
 })
 
 describe('a damaged recording', () => {

@@ -3,7 +3,7 @@ import { buildAnnotations } from '../../src/report/annotations.ts'
 import { renderSummary } from '../../src/report/summary.ts'
 import { expectSnapshot } from '../report/snapshot.ts'
 import { renderLog } from '../report/whole-log.ts'
-import { readExpectations, recordingPath, replayRecording } from '../support/recordings.ts'
+import { readExpectations, replayOnce } from '../support/recordings.ts'
 
 /**
  * What people read of every recorded rollout that did not become ready: its log, summary and annotations, as files beside
@@ -14,12 +14,12 @@ const failing = Object.entries(readExpectations()).filter(([, { outcome }]) => o
 
 describe.each(failing)('%s is told', (name) => {
   it('in the log', async () => {
-    const { timeline } = await replayRecording(recordingPath(name))
+    const { timeline } = await replayOnce(name)
     expectSnapshot(`${renderLog(timeline, { color: false }).join('\n')}\n`, `${name}.log.txt`, folder)
   })
 
   it('in a log that reports each thing once', async () => {
-    const { timeline } = await replayRecording(recordingPath(name))
+    const { timeline } = await replayOnce(name)
     const lines = renderLog(timeline, { color: false }).filter((line) => !/│|still waiting for/.test(line))
     for (const { outcome, message } of timeline.targets.filter((target) => target.outcome !== 'ready')) {
       // As it arises, and as the reason of the end.
@@ -31,12 +31,12 @@ describe.each(failing)('%s is told', (name) => {
   })
 
   it('in the summary', async () => {
-    const { timeline } = await replayRecording(recordingPath(name))
+    const { timeline } = await replayOnce(name)
     expectSnapshot(renderSummary(timeline), `${name}.summary.md`, folder)
   })
 
   it('in annotations', async () => {
-    const { timeline } = await replayRecording(recordingPath(name))
+    const { timeline } = await replayOnce(name)
     const annotations = buildAnnotations(timeline).map(
       ({ title, message }) => `${title}\n  ${message.replaceAll('\n', '\n  ')}\n`,
     )
@@ -44,7 +44,7 @@ describe.each(failing)('%s is told', (name) => {
   })
 
   it('with its cause, the object that has it, and what to do', async () => {
-    const { timeline } = await replayRecording(recordingPath(name))
+    const { timeline } = await replayOnce(name)
     for (const { outcome, message, hint, problems } of timeline.targets.filter(
       (target) => target.outcome !== 'ready',
     )) {

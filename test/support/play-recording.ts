@@ -1,10 +1,7 @@
-import { createReadStream } from 'node:fs'
-import { createInterface } from 'node:readline'
-import { pipeline } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createGunzip } from 'node:zlib'
 import type { ApiResource, Failure, Observation, WatchRequest } from '../../src/cluster/feed.ts'
 import type { ApiServer } from './api-server.ts'
+import { recordedLines } from './recordings.ts'
 import { guessResource } from './resources.ts'
 
 /** One line of a recording after the first. */
@@ -56,9 +53,8 @@ export async function openRecording(
   file: string,
   options: PlayerOptions = {},
 ): Promise<RecordingPlayer> {
-  const lines = readLines(file)
-  const first = await lines.next()
-  const header = first.done ? undefined : (parseLine(first.value, file, 1) as RecordingHeader)
+  const [first = '', ...lines] = recordedLines(file)
+  const header = first === '' ? undefined : (parseLine(first, file, 1) as RecordingHeader)
   if (header?.recording !== 'rollout-gate/v1')
     throw new Error(`${file} is no recording: its first line is not a header`)
   return new RecordingPlayer(server, header, readEvents(lines, file), options)
@@ -68,7 +64,7 @@ export async function openRecording(
 export class RecordingPlayer {
   readonly header: RecordingHeader
   readonly #server: ApiServer
-  readonly #events: AsyncIterator<RecordedEvent>
+  readonly #events: Iterator<RecordedEvent>
   readonly #faults: boolean
   readonly #shiftMs: number
   /** The moment of the recording that has been reached, ms since the epoch. */
@@ -79,7 +75,7 @@ export class RecordingPlayer {
   constructor(
     server: ApiServer,
     header: RecordingHeader,
-    events: AsyncIterator<RecordedEvent>,
+    events: Iterator<RecordedEvent>,
     { shiftTimes = false, faults = false }: PlayerOptions,
   ) {
     this.header = header
@@ -94,7 +90,7 @@ export class RecordingPlayer {
 
   /** Applies the next line and returns it; undefined at the end. */
   async step(): Promise<RecordedEvent | undefined> {
-    const event = await this.#next()
+    const event = this.#next()
     if (event) this.#apply(event)
     return event
   }
@@ -110,7 +106,7 @@ export class RecordingPlayer {
   async play({ speed = 1, signal }: Pick<PlayOptions, 'speed' | 'signal'> = {}): Promise<void> {
     const startedAt = performance.now()
     const from = this.#reached
-    for (let event = await this.#next(); event; event = await this.#next()) {
+    for (let event = this.#next(); event; event = this.#next()) {
       const dueMs = startedAt + (this.#reached - from) / speed - performance.now()
       if (dueMs > 0) await sleep(dueMs, undefined, signal && { signal })
       signal?.throwIfAborted()
@@ -118,8 +114,8 @@ export class RecordingPlayer {
     }
   }
 
-  async #next(): Promise<RecordedEvent | undefined> {
-    const { done, value } = await this.#events.next()
+  #next(): RecordedEvent | undefined {
+    const { done, value } = this.#events.next()
     if (done) return undefined
     this.#reached = Math.max(this.#reached, Date.parse(value.at))
     return value
@@ -178,19 +174,9 @@ export class RecordingPlayer {
   }
 }
 
-async function* readLines(file: string): AsyncGenerator<string, void> {
-  const raw = createReadStream(file)
-  // An error of either stream reaches the reader of the last one, so the callback has nothing to do.
-  const input = file.endsWith('.gz') ? pipeline(raw, createGunzip(), () => {}) : raw
-  yield* createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })
-}
-
-async function* readEvents(lines: AsyncIterable<string>, file: string): AsyncGenerator<RecordedEvent, void> {
-  let number = 1
-  for await (const line of lines) {
-    number += 1
-    if (line.trim() !== '') yield parseLine(line, file, number) as RecordedEvent
-  }
+function* readEvents(lines: readonly string[], file: string): Generator<RecordedEvent, void> {
+  for (const [index, line] of lines.entries())
+    if (line.trim() !== '') yield parseLine(line, file, index + 2) as RecordedEvent
 }
 
 function parseLine(line: string, file: string, number: number): unknown {

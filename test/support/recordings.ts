@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 import { explain } from '../../src/diagnosis/explain.ts'
 import type { EndedTimeline, Entry } from '../../src/gate/timeline.ts'
 import { readHeader } from '../../src/recording/read.ts'
@@ -11,20 +12,20 @@ import type { Report } from '../../src/report/json-report.ts'
 export const recordingsFolder = resolve(import.meta.dirname, '../recordings')
 export const expectationsFile = join(recordingsFolder, 'expected.json')
 
-/** What the live run said, as far as no change of a wording touches it. Seconds are since the gate's start, to the millisecond. */
+/** Result of the live run without its texts. Seconds are since the start of the gate, with milliseconds. */
 export interface Expectation {
   outcome: string
   reason: string
   seconds: number
-  /** By the target's name, in input order. */
+  /** By target name, in input order. */
   targets: Record<
     string,
     {
       outcome: string
       reason: string
-      /** The milestones that were reached, in their order, and when. */
+      /** The reached milestones in order, and when. */
       reached: Record<string, number>
-      /** Reason and count of each problem that stood at the end. */
+      /** Reason and count of each problem at the end. */
       problems: string[]
     }
   >
@@ -62,11 +63,35 @@ export function expectationOf({ outcome, reason, durationSeconds, targets }: Rep
   }
 }
 
-/** How a recording ends when it is replayed; `damage` names each line that could not be read. */
+const linesByPath = new Map<string, readonly string[]>()
+
+/** The lines of a recording, the header first. Files in `test/recordings/` are read once. */
+export function recordedLines(path: string): readonly string[] {
+  const known = linesByPath.get(path)
+  if (known !== undefined) return known
+  const bytes = readFileSync(path)
+  const lines = (path.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString().trimEnd().split(/\r?\n/)
+  if (path.startsWith(recordingsFolder)) linesByPath.set(path, lines)
+  return lines
+}
+
+/** Result of a replay; `damage` contains each line that could not be read. */
 export interface Replayed {
   readonly timeline: EndedTimeline
   readonly entries: readonly Entry[]
   readonly damage: readonly { readonly line: number; readonly why: string }[]
+}
+
+const replays = new Map<string, Promise<Replayed>>()
+
+/** The replay of a recording in `test/recordings/`, which runs once for each test file. */
+export function replayOnce(name: string): Promise<Replayed> {
+  let replayed = replays.get(name)
+  if (replayed === undefined) {
+    replayed = replayRecording(recordingPath(name))
+    replays.set(name, replayed)
+  }
+  return replayed
 }
 
 /** Replays a recording whose header names its targets. */

@@ -114,9 +114,9 @@ export class Store {
   /**
    * Writes what a recording saw, field by field as it was. Its resource version is kept where it is ahead of the
    * store's: recordings hold lists, whose objects are older than one another, and a watch can only go forward.
+   * The object becomes the store's own.
    */
-  replay(collection: Collection, type: Change['type'], recorded: KubeObject): void {
-    const object = copy(recorded)
+  replay(collection: Collection, type: Change['type'], object: KubeObject): void {
     const previous = this.#objects.get(keyOf(collection, object))
     const version = Number(object.metadata.resourceVersion)
     const revision = Number.isSafeInteger(version) && version > this.#revision ? version : this.#revision + 1
