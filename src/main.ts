@@ -5,9 +5,9 @@ import * as core from '@actions/core'
 import { systemClock } from './cluster/clock.ts'
 import { Secrets } from './cluster/secrets.ts'
 import { describeMistake, UserError } from './errors.ts'
-import { passes } from './gate/pass.ts'
-import { mapTexts } from './gate/texts.ts'
+import { passes } from './gate/outcome.ts'
 import type { EndedTimeline } from './gate/timeline.ts'
+import { redactTimeline } from './gate/timeline.ts'
 import type { Extras } from './github/extras.ts'
 import { readInputs } from './input-files.ts'
 import { type Inputs, inputs as inputNames } from './inputs.ts'
@@ -54,7 +54,7 @@ export async function runAction(): Promise<void> {
       extras = opened
     }).catch((error: unknown) => tellMistakes(error, startedAt))
     // The runner masks its log; files, and what goes to GitHub, nobody does.
-    const timeline = mapTexts(whole, secrets.redact)
+    const timeline = redactTimeline(whole, secrets.redact)
     publish(timeline)
     await finish(timeline)
   } catch (error) {
@@ -96,7 +96,7 @@ async function gate(
       console.log(renderHeader(head, layout))
       for (const text of head.notices) console.log(plain(text))
     },
-    onStart: (look) => extras?.start(() => mapTexts(look(systemClock.now()), secrets.redact)),
+    onStart: (look) => extras?.start(() => redactTimeline(look(systemClock.now()), secrets.redact)),
     onEntry: (entry) => {
       entries?.entry(entry)
       extras?.update()

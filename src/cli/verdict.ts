@@ -1,5 +1,5 @@
 import { describeMistake, type UserError } from '../errors.ts'
-import { passes } from '../gate/pass.ts'
+import { passes } from '../gate/outcome.ts'
 import type { EndedTimeline } from '../gate/timeline.ts'
 import { plain } from '../report/escape.ts'
 import { buildReport } from '../report/json-report.ts'

@@ -41,6 +41,8 @@ export class ApiHealth {
   #wasReached = false
   readonly #unavailable = new Map<string, Unavailable>()
   #withdrawals: readonly Withdrawal[] = []
+  /** Kinds that may not be read and are done without, by their plural. */
+  readonly #unreadable = new Map<string, Partial<WatchRequest>>()
   /** What the log reports as lost: '' is the API server, else the plural of a kind. Its first watch that answers ends that. */
   readonly #logged = new Set<string>()
   /** In a row, without a success in between. */
@@ -55,7 +57,7 @@ export class ApiHealth {
   observe(event: FeedEvent): readonly string[] {
     if (this.isGood && !isFailure(event)) {
       this.#take(event)
-      return []
+      return this.#restoredBy(event)
     }
     const before = [...this.#unavailable.values()]
     const withdrawn = this.#withdrawals
@@ -68,6 +70,7 @@ export class ApiHealth {
       ...withdrawn
         .filter((withdrawal) => !this.#withdrawals.includes(withdrawal))
         .map(({ name, at }) => `access to ${name} was restored after ${seconds(event.at - at)}`),
+      ...this.#restoredBy(event),
     ]
   }
 
@@ -108,6 +111,24 @@ export class ApiHealth {
       default:
         this.#succeed()
     }
+  }
+
+  /** Takes that a kind may not be read. Returns what to log; undefined where a request for this kind was refused before. */
+  refuse(refused: Failure): string | undefined {
+    const kinds = pluralOf(refused.kind ?? 'object')
+    if (this.#unreadable.has(kinds)) return undefined
+    this.#unreadable.set(kinds, refused)
+    return `${kinds} may not be read: going on with what the controllers say (${refused.message})`
+  }
+
+  /** A list that is complete shows that its kind may be read again. */
+  #restoredBy(event: FeedEvent): readonly string[] {
+    const kinds = event.type === 'SYNCED' ? pluralOf(event.kind) : ''
+    const refused = this.#unreadable.get(kinds)
+    if (event.type !== 'SYNCED' || refused === undefined || !this.#asked.concerns(event, refused as WatchRequest))
+      return []
+    this.#unreadable.delete(kinds)
+    return [`${kinds} may be read again`]
   }
 
   /** Takes that access to a target was withdrawn. */

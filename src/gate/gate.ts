@@ -1,32 +1,47 @@
-import { isDeepStrictEqual } from 'node:util'
 import { lastOccurrence } from '../cluster/event-order.ts'
-import { type Failure, type FeedEvent, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
+import { type FeedEvent, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
 import type { EventObject, KubeObject, Pod } from '../cluster/objects.ts'
 import { OwnershipIndex } from '../cluster/ownership-index.ts'
 import { AskedRequests, type Change, covers, Store } from '../cluster/store.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
-import { takeSnapshot } from '../lifecycle/evidence-snapshot.ts'
+import { containsEvidence, isEvidence, takeSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import { createGateTime, type GateTime } from '../lifecycle/gate-time.ts'
-import { mayExplain } from '../lifecycle/platform/pvc.ts'
+import { explainedProblems } from '../lifecycle/platform/pvc.ts'
 import { isSinceStart } from '../lifecycle/proof.ts'
 import { nameOf } from '../lifecycle/rule.ts'
 import type { RuleContext } from '../lifecycle/rule-context.ts'
+import { targetRule } from '../lifecycle/rules.ts'
 import { storeContext } from '../lifecycle/store-context.ts'
-import { clockWarnings } from '../lifecycle/workloads/clock-warnings.ts'
+import { gatedPods, removalMessage } from '../lifecycle/workloads/gated-pods.ts'
 import { PodHistories } from '../lifecycle/workloads/pod-histories.ts'
-import { missingContainers, withExpectedImages } from '../lifecycle/workloads/running-images.ts'
-import { pluralOf } from '../plan/kinds.ts'
+import { revisionsOf } from '../lifecycle/workloads/revision.ts'
+import { missingContainers } from '../lifecycle/workloads/running-images.ts'
 import { fullName, nameKey, nameTargets, type Target, targetWatch } from '../plan/target.ts'
-import { classOf, messageOf, type Problem } from '../reasons/reasons.ts'
+import { messageOf } from '../reasons/reasons.ts'
 import { ApiHealth, unseenAtTimeoutMs } from './api-health.ts'
-import { consolidate } from './consolidate.ts'
-import { identityMessage } from './identity.ts'
-import { Neighbours } from './neighbours.ts'
-import { decide, endsGate, failFastMs } from './outcome.ts'
+import { type Deadline, endsTargets, hasStallHold, targetDeadlines, timeoutVerdict } from './deadlines.ts'
+import { OtherTargets } from './other-targets.ts'
+import { decide, failFastMs, firstBadEnd } from './outcome.ts'
 import { type GateSettings, gateTimeoutMs } from './settings.ts'
-import { leavingWords, Story, scaleWords, withExistence } from './story.ts'
-import type { Entry, ProblemRecord, TargetOutcome, TargetRecord, Timeline, Verdict } from './timeline.ts'
-import { deletedMs, describe, type TargetVerdict, Track } from './track.ts'
+import {
+  describeState,
+  firstState,
+  type GatedTarget,
+  isOpen,
+  objectOf,
+  requestsOf,
+  step,
+  type TargetEvent,
+  type TargetState,
+  targetRecord,
+  wasDeleted,
+} from './target-state.ts'
+import type { Entry, TargetRecord, Timeline, Verdict } from './timeline.ts'
+import { heartbeatMs, heartbeatText } from './timeline-entries.ts'
+import { consolidate, isConsolidated } from './watch-requests.ts'
+
+/** Events are watched for every kind: controllers report there what no status contains. */
+const eventKind = { apiVersion: 'v1', kind: 'Event' } as const
 
 /** The next moment at which the gate must look again although nothing is reported. */
 export interface Clock {
@@ -35,38 +50,50 @@ export interface Clock {
   readonly endsTarget: boolean
 }
 
+/** A target with its present state. */
+interface Gated extends GatedTarget {
+  state: TargetState
+}
+
+/** The pods of a workload's gated revision, as its last assessment contains them. */
+type PublishedPods = Pick<Assessment, 'pods' | 'keptPods'>
+
 /**
- * The state machine: takes what the cluster says and the passing of time, and decides when it is over and how. It has no
- * clock of its own; now is always the moment of the event or of the clock that fires, so that a live run and the replay
+ * The state machine: takes the lines of the feed and the passing of time, and decides when the gate ends and how. It has no
+ * clock of its own; now is always the moment of the event or of the deadline that passes, so that a live run and the replay
  * of its recording agree to the millisecond. After its verdict nothing changes any more.
  */
 export class Gate {
   readonly store: Store
   readonly #settings: GateSettings
-  readonly #tracks: readonly Track[]
-  readonly #byName: ReadonlyMap<string, readonly Track[]>
-  readonly #ownership: OwnershipIndex<Track>
+  readonly #targets: readonly Gated[]
+  readonly #byName: ReadonlyMap<string, readonly Gated[]>
+  /** The targets whose rules read objects of a kind that they do not own. */
+  readonly #byOtherKind: ReadonlyMap<string, readonly Gated[]>
+  readonly #ownership: OwnershipIndex<Gated>
   readonly #asked = new AskedRequests()
   readonly #health: ApiHealth
   /** Watches of a whole namespace that were refused: narrow ones take their place. */
   readonly #refusedWide = new Set<string>()
-  /** Kinds that may not be read, as the log named them. */
-  readonly #unreadable = new Map<string, WatchRequest>()
   readonly #pods: PodHistories
-  readonly #story: Story
-  readonly #neighbours = new Neighbours()
+  readonly #others = new OtherTargets()
   readonly #gateTime: GateTime
+  readonly #entries: Entry[] = []
+  readonly #onEntry: (entry: Entry) => void
   #now: number
-  #over: { readonly verdict: Verdict; readonly at: number } | undefined
-  /** When each track is to be looked at again, or ended, by time alone; Infinity when never. */
-  readonly #lookAt: number[]
-  readonly #endAt: number[]
+  #end: { readonly verdict: Verdict; readonly at: number } | undefined
+  #published: ReadonlyMap<Gated, PublishedPods> = new Map()
   #requests: readonly WatchRequest[] | undefined
-  #firstBadEnd: number | undefined
+  /** By target; a target's are set anew after whatever may move them. */
+  readonly #targetDeadlines: (readonly Deadline[])[]
+  /** All deadlines now. */
+  #deadlines: readonly Deadline[] = []
+  /** The targets whose deadlines may have moved. */
+  readonly #moved = new Set<Gated>()
 
   /**
-   * `willSync` says whether the first list of a request is to be expected (see Store); `onEntry` hears of everything that
-   * happens, as it happens.
+   * `willSync` returns whether the first list of a request is to be expected (see Store); `onEntry` is called with each
+   * timeline entry as it happens.
    */
   constructor(
     targets: readonly Target[],
@@ -76,48 +103,67 @@ export class Gate {
   ) {
     this.#settings = { ...settings, timeoutMs: gateTimeoutMs(settings, targets) }
     this.#now = settings.startedAt
-    this.#story = new Story(settings.startedAt, onEntry)
+    this.#onEntry = onEntry
     this.store = new Store(willSync, this.#asked)
     this.#ownership = new OwnershipIndex(this.store)
     this.#health = new ApiHealth(this.#asked)
     this.#gateTime = createGateTime(settings)
     this.#pods = new PodHistories(this.store, this.#gateTime)
     const names = nameTargets(targets).map(fullName)
-    this.#tracks = targets.map((target, index) => new Track(target, index, names[index] ?? '', settings))
-    this.#byName = Map.groupBy(this.#tracks, ({ target }) => nameKey(target))
-    this.#lookAt = this.#tracks.map(() => Infinity)
-    this.#endAt = this.#tracks.map(() => Infinity)
-    for (const track of this.#tracks.filter(({ target }) => target.selector !== undefined)) {
-      this.#end(track, {
-        outcome: 'failed',
-        reason: 'not-found',
-        message: 'matches nothing',
-        logText: 'matches nothing',
+    this.#targets = targets.map((target, index) => this.#gate(target, index, names[index] ?? ''))
+    this.#targetDeadlines = targets.map(() => [])
+    this.#byName = Map.groupBy(this.#targets, ({ target }) => nameKey(target))
+    const otherKinds = new Set(this.#targets.flatMap(({ rule }) => rule.concernedBy ?? []))
+    this.#byOtherKind = new Map(
+      [...otherKinds].map((kind) => [kind, this.#targets.filter(({ rule }) => rule.concernedBy?.includes(kind))]),
+    )
+    for (const gated of this.#targets) {
+      this.#moved.add(gated)
+      if (gated.target.selector === undefined) continue
+      const message = 'matches nothing'
+      this.#apply(gated, {
+        type: 'end',
+        verdict: { outcome: 'failed', reason: 'not-found', message, logText: message },
       })
     }
-    this.#schedule(this.#tracks)
     this.#conclude()
+    this.#updateDeadlines()
   }
 
-  /** How it ended; undefined while it is open. */
+  #gate(target: Target, index: number, name: string): Gated {
+    const settings = this.#settings
+    const rule = targetRule(target, settings.healthChecks, settings.expectImages)
+    return {
+      target,
+      index,
+      name,
+      rule,
+      settings,
+      gateTime: this.#gateTime,
+      takeSnapshot: (object, problems) => takeSnapshot(target, object, problems, this.store),
+      state: firstState({ rule, settings }),
+    }
+  }
+
+  /** How the gate ended; undefined while it is open. */
   get verdict(): Verdict | undefined {
-    return this.#over?.verdict
+    return this.#end?.verdict
   }
 
   get isOver(): boolean {
-    return this.#over !== undefined
+    return this.#end !== undefined
   }
 
   /**
-   * The watches that judging the targets takes, as far as they are known by now: more become known as objects are seen.
-   * The same array as long as nothing changes.
+   * The watches that judging the targets takes, as far as they are known: more become known as objects are found. The same
+   * array as long as nothing changes.
    */
   get requests(): readonly WatchRequest[] {
     if (this.#requests === undefined) {
-      const tracks = this.#tracks.filter(({ target }) => target.selector === undefined)
-      const namespaces = new Set(tracks.map(({ target }) => target.namespace ?? 'default'))
-      const events = [...namespaces].map((namespace) => ({ apiVersion: 'v1', kind: 'Event', namespace }))
-      this.#requests = consolidate([...tracks.flatMap((track) => track.requests), ...events], (wide) =>
+      const found = this.#targets.filter(({ target }) => target.selector === undefined)
+      const namespaces = new Set(found.map(({ target }) => target.namespace ?? 'default'))
+      const events = [...namespaces].map((namespace) => ({ ...eventKind, namespace }))
+      this.#requests = consolidate([...found.flatMap(requestsOfTarget), ...events], (wide) =>
         this.#refusedWide.has(requestKey(wide)),
       )
       this.#asked.add(this.#requests)
@@ -125,512 +171,392 @@ export class Gate {
     return this.#requests
   }
 
-  /** Whether an object is a target whose change has not arrived yet: what it is like now says nothing. */
+  /** Whether an object is a target whose change has not arrived yet: its present state decides nothing. */
   awaits(object: KubeObject): boolean {
-    return this.#byName.get(nameKey({ ...object, ...object.metadata }))?.some(({ isAwaiting }) => isAwaiting) ?? false
+    const gated = this.#byName.get(nameKey({ ...object, ...object.metadata })) ?? []
+    return gated.some(({ state }) => state.type === 'awaiting-change')
   }
 
-  /** What became so far of the target at this place; of the gate as a whole, that is its timeline. */
+  /** The target at this place as it is now; of the gate as a whole, that is its timeline. */
   record(index: number): TargetRecord | undefined {
-    const track = this.#tracks[index]
-    return track === undefined ? undefined : recordOf(track)
+    const gated = this.#targets[index]
+    return gated === undefined ? undefined : targetRecord(gated.state, gated.target)
   }
 
-  /** The pods of the gated revision of the target at this place, as far as they are known; of a Pod, itself. */
+  /** The pods of the gated revision of the target at this place, as far as they are known; of a bare pod, itself. */
   gatedPods(index: number): readonly Pod[] {
-    const { object, assessment } = this.#tracks[index] ?? {}
-    return this.#podsOf(object, assessment)
+    const { state } = this.#targets[index] ?? {}
+    return state === undefined ? [] : gatedPods(objectOf(state), state.assessment, (uid) => this.store.withUid(uid))
   }
 
-  /** When to look again; undefined when it is over. */
+  /** When to look again; undefined when the gate has ended. */
   nextClock(): Clock | undefined {
-    if (this.#over !== undefined) return undefined
-    const ending = Math.min(this.#timeoutAt(), least(this.#endAt))
-    const looking = Math.min(
-      this.#health.isGood ? Infinity : (this.#health.dueAt(this.#neededRequests()) ?? Infinity),
-      this.#failFastAt(),
-      this.#story.heartbeatAt,
-      least(this.#lookAt),
-    )
-    return { at: Math.max(Math.min(ending, looking), this.#now), endsTarget: ending <= looking }
+    if (this.#end !== undefined) return undefined
+    let at = Infinity
+    for (const deadline of this.#deadlines) if (deadline.at < at) at = deadline.at
+    const endsTarget = this.#deadlines.some((deadline) => deadline.at === at && endsTargets(deadline))
+    return { at: Math.max(at, this.#now), endsTarget }
   }
 
-  /**
-   * The watches that must answer, or report that they cannot, before time passes this moment: those of the targets that
-   * it may end.
-   */
+  /** The watches that must answer, or report that they cannot, before time passes this moment. */
   requestsToConfirm(at: number): readonly WatchRequest[] {
-    const isTimeout = this.#timeoutAt() <= at
-    const due = this.#tracks.filter(
-      (track) => track.ended === undefined && (isTimeout || (this.#endAt[track.index] ?? Infinity) <= at),
-    )
-    const needed = due.flatMap(({ requests }) => requests)
+    const needed = this.#deadlines.flatMap((deadline) => {
+      if (deadline.at > at) return []
+      if (deadline.ends === 'all-targets') return this.#neededRequests()
+      return deadline.ends === 'target'
+        ? this.#targets.slice(deadline.index, deadline.index + 1).flatMap(requestsOfTarget)
+        : []
+    })
     return this.requests.filter((asked) => needed.some((request) => covers(asked, request)))
   }
 
-  /** Takes one line of the feed. Clocks that ran out before it fire first; at the same moment, the event comes first. */
+  /** Takes one line of the feed. Deadlines before it pass first; at the same moment, the event comes first. */
   handle(event: FeedEvent): void {
     for (let clock = this.nextClock(); clock !== undefined && clock.at < event.at; clock = this.nextClock())
-      this.#fire(clock.at)
-    if (this.#over !== undefined) {
-      if (this.#isEvidence(event) || (event.type === 'ADDED' && ['Node', 'Namespace'].includes(event.object.kind)))
-        this.store.apply(event)
+      this.#pass(clock.at)
+    const isRead = isEvidence(event, (reference) => this.#byName.has(nameKey(reference)))
+    if (isRead || this.#end !== undefined) {
+      if (isRead || containsEvidence(event)) this.store.apply(event)
+      if (this.#end === undefined) this.#now = Math.max(this.#now, event.at)
       return
     }
     this.#now = Math.max(this.#now, event.at)
-    if (this.#isEvidence(event)) {
-      this.store.apply(event)
-      return
-    }
-    const wasGood = this.#health.isGood
-    // What is watched by now decides whom a report about a watch concerns.
+    const { isGood } = this.#health
+    const { progressing } = this.#others
+    // What is watched by now decides which targets a report about a watch concerns.
     if (isFailure(event)) this.#asked.add(this.requests)
-    for (const text of this.#health.observe(event)) this.#story.tell(this.#now, 'note', text)
+    for (const text of this.#health.observe(event)) this.#log({ kind: 'note', text })
     if (event.type === 'CANCEL')
       this.#finish({ outcome: 'cancelled', reason: 'cancelled', message: 'the job was cancelled' })
-    if (event.type === 'REFUSED' && event.what === 'access') this.#refused(event)
-    const affected = new Set<Track>()
-    for (const change of this.store.apply(event)) for (const track of this.#take(change)) affected.add(track)
-    if (event.type === 'SYNCED') this.#restored(event)
-    const isAboutAll = event.type === 'SYNCED' || isFailure(event) || event.type === 'ALIVE'
-    this.#judge(isAboutAll || wasGood !== this.#health.isGood ? this.#tracks : [...affected])
+    if (event.type === 'REFUSED' && event.what === 'access') this.#takeRefusal(event)
+    const concerned = new Set<Gated>()
+    for (const change of this.store.apply(event)) for (const gated of this.#takeChange(change)) concerned.add(gated)
+    const concernsAll = event.type === 'SYNCED' || isFailure(event) || event.type === 'ALIVE'
+    this.#assessAll(concernsAll || isGood !== this.#health.isGood ? this.#targets : [...concerned], progressing)
     this.#conclude()
+    this.#updateDeadlines()
   }
 
-  /** Lets time pass: every clock up to and including `now` fires, each at its own moment. */
+  /** Lets time pass: every deadline up to and including `now` passes, each at its own moment. */
   advance(now: number): void {
     for (let clock = this.nextClock(); clock !== undefined && clock.at <= now; clock = this.nextClock())
-      this.#fire(clock.at)
+      this.#pass(clock.at)
   }
 
-  /** All that happened so far; `now` is its end while the gate is open. Hints and evidence are for others to add. */
+  /** All that happened so far; `now` is its end while the gate is open. Hints and evidence are added elsewhere. */
   timeline(now = this.#now): Timeline {
     const { startedAt, context, serverVersion, timeoutMs, stallTimeoutMs } = this.#settings
     return {
       startedAt,
-      finishedAt: this.#over?.at ?? now,
+      finishedAt: this.#end?.at ?? now,
       context,
       serverVersion,
       timeoutMs,
       stallTimeoutMs,
-      ...(this.#over === undefined ? {} : { verdict: this.#over.verdict }),
-      targets: this.#tracks.map(recordOf),
-      entries: this.#story.entries,
+      verdict: this.#end?.verdict,
+      targets: this.#targets.map(({ state, target }) => targetRecord(state, target)),
+      entries: this.#entries,
     }
   }
 
-  #fire(at: number): void {
+  /** Passes the deadlines that are due at `at`. */
+  #pass(at: number): void {
     this.#now = at
-    this.#judge(this.#tracks.filter(({ index }) => (this.#lookAt[index] ?? Infinity) <= at))
-    const isTimeout = this.#timeoutAt() <= at
-    const unknown = this.#unknown(at, isTimeout)
+    const rechecked = this.#deadlines.flatMap((each) =>
+      each.at <= at && each.ends === 'nothing' ? (each.index ?? []) : [],
+    )
+    this.#assessAll(
+      rechecked.flatMap((index) => this.#targets[index] ?? []),
+      this.#others.progressing,
+    )
+    this.#updateDeadlines()
+    const due = this.#deadlines.filter((deadline) => deadline.at <= at)
+    const isTimeout = due.some(({ ends }) => ends === 'all-targets')
+    const ends = due.flatMap((each) => {
+      const gated = each.ends === 'target' ? this.#targets[each.index] : undefined
+      return each.ends === 'target' && gated !== undefined ? [{ gated, verdict: each.verdict }] : []
+    })
+    const unknown =
+      this.#unknownVerdict(isTimeout) ?? this.#unseenVerdict(isTimeout ? this.#open : ends.map(({ gated }) => gated))
     if (unknown !== undefined) {
       this.#finish(unknown)
       return
     }
-    const ending = this.#tracks.filter(({ index }) => (this.#endAt[index] ?? Infinity) <= at)
-    const unseen = (isTimeout ? this.#tracks : ending).find((track) => track.isOpen && this.#isUnseen(track))
-    if (unseen !== undefined) {
-      const message = `whether ${unseen.name} exists is not known: its kind was never listed in full`
-      this.#finish({ outcome: 'unknown', reason: 'api-unreachable', message })
-      return
-    }
-    for (const track of ending) {
-      const clock = track.nextClock()
-      if (clock !== undefined && clock.at <= at) this.#end(track, clock.verdict())
-    }
-    for (const track of isTimeout ? this.#tracks.filter(({ isOpen }) => isOpen) : [])
-      this.#end(track, track.timedOut(this.#settings.timeoutMs))
+    for (const { gated, verdict } of ends) this.#apply(gated, { type: 'end', verdict: verdict() })
+    for (const gated of isTimeout ? this.#open : [])
+      this.#apply(gated, { type: 'end', verdict: timeoutVerdict(gated.state, gated, this.#settings.timeoutMs) })
     this.#conclude()
-    if (this.#over === undefined && at >= this.#story.heartbeatAt)
-      this.#story.heartbeat(
-        at,
-        this.#tracks.filter(({ isOpen }) => isOpen),
-        this.#health.describe(at),
-      )
+    if (this.#end === undefined && at >= this.#heartbeatAt) {
+      const open = this.#open.map(({ name, state }) => ({ name, description: describeState(state) }))
+      this.#log({ kind: 'heartbeat', text: heartbeatText(open, this.#health.describe(at)) })
+    }
+    this.#updateDeadlines()
+  }
+
+  get #open(): readonly Gated[] {
+    return this.#targets.filter(({ state }) => isOpen(state))
+  }
+
+  /** Sets the deadlines of the targets that may have moved, and those of the gate. */
+  #updateDeadlines(): void {
+    for (const gated of this.#moved) {
+      const isUnanswered = this.#isUnanswered(gated)
+      if (isOpen(gated.state)) {
+        const isHeld = isUnanswered || hasStallHold(gated.state, gated, () => this.#awaitsOther(gated))
+        gated.state = step(gated.state, { type: 'held', isHeld }, this.#now, gated).state
+      }
+      this.#targetDeadlines[gated.index] = targetDeadlines(gated.state, gated, this.#now, isUnanswered)
+    }
+    this.#moved.clear()
+    this.#deadlines = [
+      ...this.#targetDeadlines.flat(),
+      { at: this.#timeoutAt, ends: 'all-targets' },
+      { at: this.#unavailableAt, ends: 'gate' },
+      { at: this.#failFastAt, ends: 'gate' },
+      { at: this.#heartbeatAt, ends: 'nothing' },
+    ]
+  }
+
+  /** The gate's timeout. It waits for an answer, and for 30 s since the last one at most. */
+  get #timeoutAt(): number {
+    const { startedAt, timeoutMs } = this.#settings
+    if (timeoutMs === 0) return Infinity
+    const lastSuccessAt = this.#health.isGood ? undefined : this.#health.lastSuccessAt(this.#neededRequests())
+    const waitUntil = lastSuccessAt === undefined ? 0 : lastSuccessAt + unseenAtTimeoutMs
+    return Math.max(startedAt + timeoutMs, waitUntil)
+  }
+
+  /** When the lack of an answer ends the gate. */
+  get #unavailableAt(): number {
+    return this.#health.isGood ? Infinity : (this.#health.dueAt(this.#neededRequests()) ?? Infinity)
+  }
+
+  get #failFastAt(): number {
+    if (!this.#settings.failFast) return Infinity
+    const states = this.#targets.map(({ state }) => state)
+    return (firstBadEnd(states, this.#settings) ?? Infinity) + failFastMs
+  }
+
+  get #heartbeatAt(): number {
+    return (this.#entries.at(-1)?.at ?? this.#settings.startedAt) + heartbeatMs
   }
 
   /** The verdict for the lack of an answer, if its time has come. */
-  #unknown(now: number, isTimeout = false): Verdict | undefined {
+  #unknownVerdict(isTimeout = false): Verdict | undefined {
     if (this.#health.isGood) return undefined
     const needed = this.#neededRequests()
     const isLost = isTimeout && this.#health.isUnavailable(needed)
-    return isLost ? this.#health.lost(needed, now) : this.#health.verdict(needed, now)
+    return isLost ? this.#health.lost(needed, this.#now) : this.#health.verdict(needed, this.#now)
+  }
+
+  /** The verdict where deadlines would end a target of which no list shows whether it exists. */
+  #unseenVerdict(ending: readonly Gated[]): Verdict | undefined {
+    const unseen = ending.find((gated) => !this.#isAbsenceKnown(gated) && this.store.get(gated.target) === undefined)
+    if (unseen === undefined) return undefined
+    const message = `whether ${unseen.name} exists is not known: its kind was never listed in full`
+    return { outcome: 'unknown', reason: 'api-unreachable', message }
   }
 
   /** The watches that the targets need which have not ended. */
   #neededRequests(): readonly WatchRequest[] {
-    return this.#tracks.flatMap((track) => (track.ended === undefined ? track.requests : []))
+    return this.#targets.flatMap((gated) => (gated.state.type === 'ended' ? [] : requestsOfTarget(gated)))
   }
 
   /** A watch that the target needs is unavailable, or its first list is still on its way. */
-  #isUnanswered(track: Track): boolean {
-    return this.#health.isUnavailable(track.requests) || this.#isPending(track)
+  #isUnanswered(gated: Gated): boolean {
+    return this.#health.isUnavailable(requestsOfTarget(gated)) || this.#isPending(gated)
   }
 
-  /** Neither seen nor known to be absent: no list that would hold it was ever complete. */
-  #isUnseen(track: Track): boolean {
-    return !this.#isAbsenceKnown(track) && this.store.get(track.target) === undefined
+  /** Whether the first list of something that it takes to judge a target is still on its way. */
+  #isPending(gated: Gated): boolean {
+    return requestsOfTarget(gated).some((request) => this.store.knowledge(request) === 'pending')
   }
 
-  /** Whether a target that is not there is known to be absent: it was seen to go, or its kind was listed in full. */
-  #isAbsenceKnown({ target, wasDeleted }: Track): boolean {
-    return wasDeleted || this.store.knowledge(targetWatch(target)) === 'complete'
+  /** Whether a target without an object is known to be absent: its deletion was seen, or its kind was listed in full. */
+  #isAbsenceKnown({ state, target }: Gated): boolean {
+    return wasDeleted(state) || this.store.knowledge(targetWatch(target)) === 'complete'
   }
 
-  /** Takes a change of an object: to its target, to its pod's history, to the people. Says whom it concerns. */
-  #take(change: Change): ReadonlySet<Track> {
+  /** Takes a change of an object. Returns the targets that it concerns. */
+  #takeChange(change: Change): ReadonlySet<Gated> {
     const { before, after } = change
     const object = (after ?? before) as KubeObject
     this.#ownership.add(object)
     const concerned = new Set(this.#ownership.targetsOf(object))
     this.#pods.observe(change, this.#now)
-    if (object.kind === 'Event') {
-      for (const track of this.#absentSubjects(object)) concerned.add(track)
-      for (const track of this.#tracks) if (isExplained(track, object as EventObject)) concerned.add(track)
+    if (object.kind === eventKind.kind) {
+      for (const gated of this.#explainedBy(object as EventObject)) concerned.add(gated)
       return concerned
     }
-    for (const track of this.#tracks) if (isConcerned(track, change)) concerned.add(track)
-    for (const track of this.#byName.get(nameKey(nameOf(object))) ?? []) {
-      if (after === undefined && track.object?.metadata.uid === object.metadata.uid) this.#assessEnd(track, object)
-      this.#takeTarget(track, after)
-      concerned.add(track)
+    for (const gated of this.#byOtherKind.get(object.kind) ?? []) if (isConcerned(gated, change)) concerned.add(gated)
+    for (const gated of this.#byName.get(nameKey(nameOf(object))) ?? []) {
+      if (after === undefined) {
+        if (objectOf(gated.state)?.metadata.uid === object.metadata.uid) this.#assessLastState(gated, object)
+        this.#apply(gated, { type: 'deleted' })
+      } else {
+        const isFirstSight = this.store.knowledge(targetWatch(gated.target)) !== 'complete'
+        this.#apply(gated, { type: 'found', object: after, isFirstSight })
+        if (objectOf(gated.state) === after) this.#ownership.assign(after.metadata.uid, gated)
+      }
+      concerned.add(gated)
     }
-    if (object.kind === 'Pod' && before !== undefined)
-      this.#tellLeaving(before as Pod, after as Pod | undefined, concerned)
+    if (before !== undefined) this.#logRemoval(before, after, concerned)
     return concerned
   }
 
-  /** The targets that an event is about by their name: of one that was never seen, the uid is not known. */
-  #absentSubjects(event: EventObject): readonly Track[] {
+  /** The targets that an event may explain although it is not about their objects, as far as those are known by uid. */
+  #explainedBy(event: EventObject): readonly Gated[] {
     const { apiVersion = '', kind = '', namespace, name = '' } = event.involvedObject ?? {}
-    const tracks = this.#byName.get(nameKey({ apiVersion, kind, namespace, name })) ?? []
-    return tracks.filter(({ object }) => object === undefined)
+    const named = this.#byName.get(nameKey({ apiVersion, kind, namespace, name })) ?? []
+    const isExplained = explainedProblems(event)
+    return [
+      ...named.filter(({ state }) => objectOf(state) === undefined),
+      ...this.#targets.filter(
+        ({ target, state }) =>
+          isExplained !== undefined &&
+          event.metadata.namespace === target.namespace &&
+          state.assessment?.problems.some(isExplained),
+      ),
+    ]
   }
 
-  #takeTarget(track: Track, found: KubeObject | undefined): void {
-    if (track.ended !== undefined) return
-    const after = track.isSuccessor(found) ? undefined : found
-    // What has done its work stays ready when it is removed, and until another object takes its name.
-    const isSame = after === undefined || after.metadata.uid === track.object?.metadata.uid
-    if (track.assessment?.completed && isSame) return
-    const wasReady = track.isReady
-    if (after === undefined) {
-      track.lose(this.#now)
-      if (track.isAwaiting) return
-      if (track.target.waitFor?.type !== 'delete')
-        this.#tell(track, 'note', `was deleted; it has ${deletedMs / 1000} s to come back`)
-      return
-    }
-    const isFirstSight = this.store.knowledge(targetWatch(track.target)) !== 'complete'
-    if (track.isAwaiting) {
-      const hasArrived = track.arrive(after, isFirstSight, this.#now, this.#gateTime)
-      if (hasArrived) this.#tell(track, 'note', 'its change has arrived')
-      else if (isFirstSight) this.#tell(track, 'note', 'is there already: waiting for its change to arrive')
-      if (!hasArrived) return
-    }
-    const { requests, object: before } = track
-    const isReplaced = track.see(after, this.#now, isFirstSight)
-    this.#ownership.assign(after.metadata.uid, track)
-    if (!isDeepStrictEqual(requests, track.requests)) this.#requests = undefined
-    const scaled = isReplaced ? undefined : scaleWords(before, after)
-    if (scaled !== undefined) this.#tell(track, 'note', scaled)
-    if (!isReplaced) return
-    if (wasReady) this.#neighbours.turned(track)
-    this.#tell(track, 'note', 'was replaced by a new object of the same name, which is gated from its first milestone')
-  }
-
-  /**
-   * Ends a target whose template is no longer the gated one, or follows the change. Only the list of its revisions
-   * distinguishes a rollback from either.
-   */
-  #checkIdentity(track: Track, object: KubeObject): void {
-    const { gated = object } = track
-    const change = track.compare(object, this.store, this.#gateTime)
-    if (change.type === 'same') {
-      track.gated = object
-    } else if (change.type === 'followed') {
-      track.follow(object, this.#now)
-      this.#tell(track, 'note', 'its template got other annotations, labels or environment variables: followed')
-    } else if (change.type === 'superseded' || change.type === 'rolled-back') {
-      const message = identityMessage(change, gated, object)
-      this.#end(track, { outcome: 'superseded', reason: change.type, message })
-    }
-  }
-
-  /** Whether the first list of something that it takes to judge a target is still on its way. */
-  #isPending(track: Track): boolean {
-    return track.requests.some((request) => this.store.knowledge(request) === 'pending')
-  }
-
-  /** A pod of the gated revision that goes is replaced by its controller; people see why their pod is gone. */
-  #tellLeaving(before: Pod, after: Pod | undefined, concerned: ReadonlySet<Track>): void {
-    const words = leavingWords(before, after)
-    if (words === undefined) return
+  /** Logs why a pod of a gated revision goes, which its controller replaces. */
+  #logRemoval(before: KubeObject, after: KubeObject | undefined, concerned: ReadonlySet<Gated>): void {
     const { uid = '' } = before.metadata
-    for (const track of concerned)
-      if (track.ended === undefined && track.assessment?.pods?.has(uid)) this.#tell(track, 'note', words)
-  }
-
-  /**
-   * What is read to explain a target that has ended, a log, a node or a namespace: it decides nothing, and comes after the
-   * verdict too.
-   */
-  #isEvidence(event: FeedEvent): boolean {
-    if (event.type === 'LOG') return true
-    if (!isFailure(event) || event.name === undefined) return false
-    if (event.kind !== 'Node' && event.kind !== 'Namespace') return false
-    return !this.#byName.has(nameKey({ apiVersion: 'v1', kind: event.kind, name: event.name }))
+    const gated = [...concerned].filter(({ state }) => state.type !== 'ended' && state.assessment?.pods?.has(uid))
+    const text = gated.length === 0 ? undefined : removalMessage(before as Pod, after as Pod | undefined)
+    for (const { index } of text === undefined ? [] : gated)
+      this.#log({ kind: 'note', text: text ?? '', target: index })
   }
 
   /** Access to a kind is refused. Without access to a target the gate ends; other kinds are done without, and logged. */
-  #refused(event: FeedEvent & { type: 'REFUSED' }): void {
-    if (this.#isWide(event)) {
+  #takeRefusal(event: FeedEvent & { type: 'REFUSED' }): void {
+    if (isConsolidated(event, this.requests, this.#targets.flatMap(requestsOfTarget))) {
       this.#refusedWide.add(requestKey(event))
       this.#requests = undefined
       return
     }
-    const [track] = this.#tracks.filter(
+    const gated = this.#targets.find(
       ({ target }) => event.kind !== undefined && this.#asked.concerns(event, targetWatch(target)),
     )
-    if (track === undefined) {
-      const kinds = pluralOf(event.kind ?? 'object')
-      // Several requests may ask for one kind.
-      if (this.#unreadable.has(kinds)) return
-      this.#unreadable.set(kinds, event as WatchRequest & FeedEvent)
-      const words = `${kinds} may not be read: going on with what the controllers say (${event.message})`
-      this.#story.tell(this.#now, 'note', words)
+    if (gated === undefined) {
+      const text = this.#health.refuse(event)
+      if (text !== undefined) this.#log({ kind: 'note', text })
       return
     }
-    const request = targetWatch(track.target)
-    const { name } = track
+    const request = targetWatch(gated.target)
+    const { name, index } = gated
     if (this.#health.isWithdrawn(request)) return
     if (this.store.knowledge(request) !== 'complete') {
       const message = `${name} may not be read: ${event.message}`
       this.#finish({ outcome: 'misconfigured', reason: 'forbidden', message })
       return
     }
-    const message = `${name} may no longer be read: ${event.message}`
-    this.#health.withdraw({ request, name, at: event.at, message })
-    this.#tell(track, 'note', `may no longer be read: ${event.message}`)
+    const text = `may no longer be read: ${event.message}`
+    this.#health.withdraw({ request, name, at: event.at, message: `${name} ${text}` })
+    this.#log({ kind: 'note', text, target: index })
   }
 
-  /** Whether a request is watched in the place of narrower ones. */
-  #isWide(refused: Failure): boolean {
-    const key = requestKey(refused)
-    const requests = this.#tracks.flatMap((track) => track.requests)
-    return (
-      this.requests.some((request) => requestKey(request) === key) &&
-      requests.some((request) => covers(refused, request)) &&
-      !requests.some((request) => requestKey(request) === key)
-    )
+  /**
+   * Assesses targets; all of them once more when that changes whether others progress.
+   * @param before `progressing` of the other targets before the event
+   */
+  #assessAll(targets: readonly Gated[], before: number): void {
+    this.#assessInOrder(targets)
+    if (this.#others.progressing !== before) this.#assessInOrder(this.#targets)
   }
 
-  /** A list that is complete shows that its kind may be read again. */
-  #restored(event: FeedEvent & { type: 'SYNCED' }): void {
-    const kinds = pluralOf(event.kind)
-    const refused = this.#unreadable.get(kinds)
-    if (refused === undefined || !this.#asked.concerns(event, refused)) return
-    this.#unreadable.delete(kinds)
-    this.#story.tell(this.#now, 'note', `${kinds} may be read again`)
+  /** Assesses workloads first: those that depend on their pods (`readsGatedPods`) read what they have published then. */
+  #assessInOrder(targets: readonly Gated[]): void {
+    for (const gated of targets) if (!gated.rule.readsGatedPods) this.#assess(gated)
+    if (!this.#targets.some(({ rule }) => rule.readsGatedPods)) return
+    const published = new Map(this.#targets.map((gated) => [gated, gated.state.assessment ?? {}]))
+    const isChanged = targets.some((gated) => !isSamePods(published.get(gated), this.#published.get(gated)))
+    this.#published = published
+    for (const gated of isChanged ? this.#targets : targets) if (gated.rule.readsGatedPods) this.#assess(gated)
   }
 
-  /** Judges targets anew, and all of them once more when that changes how patient the others may be. */
-  #judge(tracks: readonly Track[]): void {
-    const { stallHold, turns } = this.#neighbours
-    this.#assessAll(tracks)
-    const changesAll = this.#neighbours.stallHold !== stallHold
-    if (changesAll) this.#assessAll(this.#tracks)
-    this.#schedule(changesAll || this.#neighbours.turns !== turns ? this.#tracks : tracks)
-  }
-
-  /** Sets the clocks of tracks after whatever may have moved them. */
-  #schedule(tracks: readonly Track[]): void {
-    for (const track of tracks) {
-      const isUnanswered = this.#isUnanswered(track)
-      if (track.isOpen) track.stall.hold(isUnanswered || track.isPatient(this.#awaitsOther(track)), this.#now)
-      const recheckAt = track.ended === undefined ? (track.assessment?.recheckAt ?? 0) : 0
-      this.#lookAt[track.index] = recheckAt > this.#now ? recheckAt : Infinity
-      this.#endAt[track.index] = isUnanswered ? Infinity : (track.nextClock()?.at ?? Infinity)
+  #assess(gated: Gated): void {
+    this.#moved.add(gated)
+    if (gated.state.type === 'ended' || gated.state.assessment?.completed || this.#end !== undefined) return
+    const object = objectOf(gated.state)
+    if (object === undefined) {
+      this.#assessAbsent(gated)
+    } else if (this.#isPending(gated)) {
+      this.#apply(gated, { type: 'list-pending' })
+    } else {
+      const revisions = revisionsOf(object.metadata.uid, (uid, kind) => this.store.ownedBy(uid, kind))
+      this.#apply(gated, { type: 'revisions-listed', revisions })
+      this.#assessObject(gated)
     }
   }
 
-  /** Whether it waits for another target that is open: a Service for the workload behind it. */
-  #awaitsOther(track: Track): boolean {
-    const isOtherOpen = (other: Track) => other !== track && other.isOpen
-    return (track.assessment?.awaits ?? []).some((awaited) => {
-      const object = this.store.get(awaited)
-      return (
-        this.#byName.get(nameKey(awaited))?.some(isOtherOpen) ||
-        (object !== undefined && [...this.#ownership.targetsOf(object)].some(isOtherOpen))
-      )
-    })
+  #assessObject(gated: Gated): void {
+    const { rule, state } = gated
+    const object = objectOf(state)
+    if (object === undefined || state.type === 'ended') return
+    const assessment = rule.assess(object, this.#context(gated))
+    const isUnavailable = this.#health.isUnavailable(requestsOfTarget(gated))
+    const awaitsOther = rule.quietWhileAwaiting !== undefined && this.#awaitsOther(gated, assessment)
+    this.#apply(gated, { type: 'assessed', assessment, isUnavailable, awaitsOther })
   }
 
-  /** Assesses workloads first: what depends on their pods (a Service) reads those that they publish. */
-  #assessAll(tracks: readonly Track[]): void {
-    const [dependents, workloads] = partition(tracks, dependsOnOthers)
-    const published = workloads.map(({ assessment }) => assessment?.pods)
-    for (const track of workloads) this.#assess(track)
-    const isUnchanged = workloads.every(({ assessment }, index) => isSameSet(assessment?.pods, published[index]))
-    for (const track of isUnchanged ? dependents : this.#tracks.filter(dependsOnOthers)) this.#assess(track)
-  }
-
-  #assess(track: Track): void {
-    this.#reassess(track)
-    this.#neighbours.assessed(track)
-  }
-
-  #reassess(track: Track): void {
-    if (track.ended !== undefined || track.assessment?.completed || this.#over !== undefined) return
-    if (track.object === undefined) {
-      this.#assessAbsent(track)
-      return
-    }
-    if (this.#isPending(track)) {
-      const message = 'what its spec selects now is being listed'
-      if (track.isReady && track.assessment !== undefined)
-        this.#fallBack(track, { ...track.assessment, status: 'progressing', message })
-      return
-    }
-    this.#checkIdentity(track, track.object)
-    if (track.ended === undefined) this.#judgeObject(track, track.object)
-  }
-
-  #judgeObject(track: Track, object: KubeObject): void {
-    const judged = track.rule.assess(object, this.#view(track))
-    const pods = () => this.#stayingPodsOf(object, judged)
-    const expected = withExpectedImages(judged, pods, this.#settings.expectImages, { now: this.#now })
-    const assessment = withExistence(expected, object, this.#gateTime)
-    const wasReady = track.isReady
-    if (track.assessment === undefined && assessment.status !== 'ready') this.#warnOfClocks(track, object)
-    if (wasReady && assessment.status !== 'ready') this.#fallBack(track, assessment)
-    track.assessment = assessment
-    const { reached, moved } = track.milestones.update(assessment, track.reachedAt(this.#now))
-    if (moved) track.stall.restart(this.#now)
-    const news = assessment.status === 'ready' ? '' : track.progressWords(reached, this.#now)
-    if (news !== '') this.#tell(track, 'progress', news)
-    // What is unavailable may show that the problem is over: a pod that runs by now.
-    const failure = this.#health.isUnavailable(track.requests) ? undefined : assessment.failure
-    const words = (problem: Problem) => describe(problem, track.target)
-    // The verdict reports the failure.
-    const others = assessment.problems.filter((each) => failure === undefined || words(each) !== words(failure))
-    this.#tellProblems(track, others)
-    if (failure !== undefined) {
-      this.#end(track, { outcome: 'failed', reason: failure.reason, message: track.describeEnd(failure) })
-    } else if (assessment.status === 'ready' && !wasReady) {
-      this.#becomeReady(track, [assessment.message, ...assessment.notes].join(' · '))
-    }
-  }
-
-  #assessAbsent(track: Track): void {
-    if (track.target.waitFor?.type === 'delete') {
-      if (track.isReady || !this.#isAbsenceKnown(track)) return
-      track.milestones.finish('does not exist', this.#now)
-      this.#becomeReady(track, 'does not exist')
-      return
-    }
-    if (track.isReady) {
-      track.readyAt = undefined
-      track.stall.restart(this.#now)
-      this.#neighbours.turned(track)
-    }
-    if (!track.isAwaiting && this.#isAbsenceKnown(track)) this.#assessEnd(track, track.gated)
+  #assessAbsent(gated: Gated): void {
+    if (gated.state.type === 'awaiting-change' || !this.#isAbsenceKnown(gated)) return
+    this.#apply(gated, { type: 'absence-known' })
+    if (gated.rule.readyWhenAbsent === undefined) this.#assessLastState(gated, gated.state.seen?.gated)
   }
 
   /**
    * Judges an object that is gone by how it ended, where that is known.
-   * @param object as it was seen last; undefined where it never was, so that only events since the gate's start report of it
+   * @param object as it was seen last; undefined where it never was, so that only events since the gate's start name it
    */
-  #assessEnd(track: Track, object: KubeObject | undefined): void {
-    const last = object === undefined ? this.#reported(track.target) : object
-    const ended = last && track.rule.lastState?.(last, this.store.eventsOf(last))
-    if (ended === undefined || track.ended !== undefined || track.assessment?.completed) return
-    const { missingSince = this.#now } = track
-    track.see(ended, this.#now, false)
-    this.#judgeObject(track, ended)
-    if (track.ended === undefined && !track.assessment?.completed) track.lose(missingSince)
+  #assessLastState(gated: Gated, object: KubeObject | undefined): void {
+    const { rule, state } = gated
+    if (rule.lastState === undefined || state.type === 'ended' || state.assessment?.completed) return
+    const last = object ?? this.#subjectOfLastEvent(gated.target)
+    const lastState = last && rule.lastState(last, this.store.eventsOf(last))
+    if (lastState === undefined) return
+    const deletedAt = state.type === 'absent' ? state.absence.since : this.#now
+    this.#apply(gated, { type: 'last-state-found', object: lastState })
+    this.#assessObject(gated)
+    this.#apply(gated, { type: 'last-state-judged', deletedAt })
   }
 
-  /** What the latest event since the gate's start shows of an object that was never seen: its uid. */
-  #reported({ apiVersion, kind, namespace, name }: Target): KubeObject | undefined {
-    const metadata = { name, ...(namespace === undefined ? {} : { namespace }) }
-    const latest = this.store.eventsOf({ apiVersion, kind, metadata }).at(-1)
+  /** An object that was never seen, with the uid that the latest event since the gate's start names. */
+  #subjectOfLastEvent({ apiVersion, kind, namespace, name }: Target): KubeObject | undefined {
+    const latest = this.store.eventsOf({ apiVersion, kind, metadata: { name, namespace } }).at(-1)
     const { uid } = latest?.involvedObject ?? {}
     if (latest === undefined || uid === undefined) return undefined
     const isCurrent = isSinceStart(this.#gateTime.time(lastOccurrence(latest)), this.#settings)
-    return isCurrent ? { apiVersion, kind, metadata: { ...metadata, uid } } : undefined
+    return isCurrent ? { apiVersion, kind, metadata: { name, namespace, uid } } : undefined
   }
 
-  /** The pods of the revision that is gated; of a pod of the user's own, itself. */
-  #podsOf(object: KubeObject | undefined, assessment: Assessment | undefined): readonly Pod[] {
-    if (object?.kind === 'Pod') return [object as Pod]
-    // Asked of many targets at every event: each is to cost no more than its own pods.
-    return [...(assessment?.pods ?? [])].flatMap((uid) => (this.store.withUid(uid) as Pod | undefined) ?? [])
-  }
-
-  #stayingPodsOf(object: KubeObject, assessment: Assessment): readonly Pod[] {
-    return this.#podsOf(object, assessment).filter(({ metadata }) => metadata.deletionTimestamp === undefined)
-  }
-
-  /** When all is ready, an expected container that no gated pod has fails the first target. */
-  #refuseUnseenImages(): void {
-    const [first] = this.#tracks
-    if (first === undefined || !this.#tracks.every(({ isReady }) => isReady)) return
-    const pods = this.#tracks.flatMap(({ object, assessment }) =>
-      object === undefined || assessment === undefined ? [] : this.#stayingPodsOf(object, assessment),
-    )
-    const { target, assessment } = first
-    const subject = `${target.kind.toLowerCase()}/${target.name}`
-    const problem = missingContainers(subject, pods, this.#settings.expectImages, { now: this.#now })
-    if (problem === undefined || assessment === undefined) return
-    const { reason } = problem
-    const message = messageOf(problem)
-    first.assessment = { ...assessment, status: 'failed', message, failure: problem, problems: [problem] }
-    this.#end(first, { outcome: 'failed', reason, message })
-  }
-
-  #warnOfClocks(track: Track, object: KubeObject): void {
-    const { clocks } = track.target
-    const { timeoutMs, stallTimeoutMs, stallIsLiteral } = this.#settings
-    const warnings = clockWarnings(object, {
-      timeoutMs: clocks.timeoutMs ?? timeoutMs,
-      stallTimeoutMs: clocks.stallTimeoutMs ?? stallTimeoutMs,
-      stallIsLiteral: stallIsLiteral || clocks.stallTimeoutMs !== undefined,
-    })
-    for (const warning of warnings) this.#tell(track, 'note', warning)
-  }
-
-  #tellProblems(track: Track, problems: readonly Problem[]): void {
-    for (const problem of problems) {
-      // That nothing is behind it yet is no news while the workload behind it is on its way itself.
-      if (problem.reason === 'no-endpoints' && this.#awaitsOther(track)) continue
-      if (track.reported.report(problem)) this.#tell(track, 'problem', describe(problem, track.target))
-    }
-  }
-
-  #view(track: Track): RuleContext {
-    if (track.history === undefined) throw new Error(`${track.name} is judged before it was seen`)
+  /** What the rule of a target may know. */
+  #context(gated: Gated): RuleContext {
+    const { seen } = gated.state
+    if (seen === undefined) throw new Error(`${gated.name} is judged before it was seen`)
     let hasUnjudged: boolean | undefined
     return {
       ...storeContext(this.store, this.#pods, this.#gateTime, this.#settings, this.#now),
-      history: track.history,
-      ...this.#neighbours.seenFrom(track),
+      history: seen.history,
+      ...this.#others.seenFrom(gated.index),
       isOfGatedRevision: (pod) => {
-        hasUnjudged ??= this.#hasUnjudgedWorkload(track)
+        hasUnjudged ??= this.#hasUnjudgedWorkload(gated)
         return hasUnjudged ? false : this.#isOfGatedRevision(pod)
       },
     }
   }
 
   /**
-   * Whether a gated workload behind a target has not said yet which pods are of its new revision: its revisions are not
-   * listed yet, or its change has not arrived.
+   * Whether a gated workload behind a target has not published its pods yet: its revisions are not listed, or its change has
+   * not arrived.
    */
-  #hasUnjudgedWorkload({ rule, object }: Track): boolean {
+  #hasUnjudgedWorkload({ rule, state }: Gated): boolean {
+    const object = objectOf(state)
     if (object === undefined || rule.isConcernedBy === undefined) return false
-    return this.#tracks.some((other) => {
-      if (other.assessment !== undefined || other.ended !== undefined) return false
+    return this.#targets.some((other) => {
+      if (other.state.assessment !== undefined || other.state.type === 'ended') return false
       const workload = rule.concernedBy?.includes(other.target.kind) ? this.store.get(other.target) : undefined
       return (
         workload !== undefined &&
@@ -642,42 +568,62 @@ export class Gate {
 
   #isOfGatedRevision(pod: Pod): boolean | undefined {
     const uid = pod.metadata.uid ?? ''
-    const workloads = [...this.#ownership.targetsOf(pod)].filter(({ assessment }) => assessment?.pods !== undefined)
-    const isOf = ({ assessment }: Track) => assessment?.pods?.has(uid) || assessment?.keptPods?.has(uid)
-    return workloads.length === 0 ? undefined : workloads.some(isOf)
+    const published = [...this.#ownership.targetsOf(pod)].flatMap((gated) => this.#published.get(gated) ?? [])
+    const workloads = published.filter(({ pods }) => pods !== undefined)
+    return workloads.length === 0
+      ? undefined
+      : workloads.some(({ pods, keptPods }) => pods?.has(uid) || keptPods?.has(uid))
   }
 
-  #fallBack(track: Track, assessment: Assessment): void {
-    track.assessment = assessment
-    track.fallBack(assessment, this.#now)
-    this.#neighbours.turned(track)
-    this.#tell(track, 'note', `no longer ready: ${assessment.message}`)
+  /** Whether a target waits for another one that is open: a Service for the workload behind it. */
+  #awaitsOther(gated: Gated, { awaits = [] }: Partial<Assessment> = gated.state.assessment ?? {}): boolean {
+    const isOtherOpen = (other: Gated) => other !== gated && isOpen(other.state)
+    return awaits.some((awaited) => {
+      const object = this.store.get(awaited)
+      return (
+        this.#byName.get(nameKey(awaited))?.some(isOtherOpen) ||
+        (object !== undefined && [...this.#ownership.targetsOf(object)].some(isOtherOpen))
+      )
+    })
   }
 
-  #becomeReady(track: Track, message: string): void {
-    track.readyAt = this.#now
-    this.#neighbours.turned(track)
-    this.#tell(track, 'verdict', message, 'ready')
-  }
-
-  #end(track: Track, { logText, ...verdict }: TargetVerdict): void {
-    const snapshot = takeSnapshot(track.target, track.object, track.problems, this.store)
-    track.ended = { at: this.#now, verdict, snapshot }
-    track.readyAt = undefined
-    this.#neighbours.turned(track)
-    if (endsGate(track, this.#settings)) this.#firstBadEnd ??= this.#now
-    this.#schedule(this.#tracks)
-    this.#tell(track, 'verdict', verdictText(verdict, logText), verdict.outcome)
+  /** The only place where the state of a target changes, but for its stall hold. */
+  #apply(gated: Gated, event: TargetEvent): void {
+    const { state: before } = gated
+    const { state, entries } = step(before, event, this.#now, gated)
+    gated.state = state
+    this.#others.update(gated.index, state)
+    if (requestsOf(before, gated) !== requestsOf(state, gated)) this.#requests = undefined
+    // Other targets may wait for this one.
+    const hasTurned =
+      (before.type === 'ready') !== (state.type === 'ready') || (before.type !== 'ended' && state.type === 'ended')
+    for (const moved of hasTurned ? this.#targets : [gated]) this.#moved.add(moved)
+    for (const entry of entries) this.#log({ ...entry, target: gated.index })
   }
 
   /** Ends the gate when no target is open, or when the first bad end is long enough ago. */
   #conclude(): void {
-    if (this.#over !== undefined) return
-    const unknown = this.#unknown(this.#now)
-    const isDone = this.#tracks.every(({ isOpen }) => !isOpen)
-    this.#refuseUnseenImages()
+    if (this.#end !== undefined) return
+    const unknown = this.#unknownVerdict()
+    const isDone = this.#targets.every(({ state }) => !isOpen(state))
+    this.#failMissingContainers()
     if (unknown !== undefined) this.#finish(unknown)
-    else if (isDone || this.#now >= this.#failFastAt()) this.#finishBy(decide(this.#tracks))
+    else if (isDone || this.#now >= this.#failFastAt) this.#finishBy(decide(this.#targets))
+  }
+
+  /** When all is ready, an expected container that no gated pod has fails the first target. */
+  #failMissingContainers(): void {
+    const [first] = this.#targets
+    if (!this.#targets.every(({ state }) => state.type === 'ready')) return
+    const ready = this.#targets.map(({ target, state }) => ({
+      target,
+      object: objectOf(state),
+      assessment: state.assessment,
+    }))
+    const problem = missingContainers(ready, this.#settings.expectImages, (uid) => this.store.withUid(uid), this.#now)
+    if (problem === undefined || first?.state.assessment === undefined) return
+    const verdict = { outcome: 'failed', reason: problem.reason, message: messageOf(problem) } as const
+    this.#apply(first, { type: 'end', verdict, problem })
   }
 
   /** What is ready may have failed unseen: the gate is ready only while all watches of its targets are healthy. */
@@ -687,88 +633,35 @@ export class Gate {
   }
 
   #finish(verdict: Verdict): void {
-    this.#over = { verdict, at: this.#now }
+    this.#end = { verdict, at: this.#now }
   }
 
-  /** The gate's timeout. It waits for an answer, and for 30 s since the last one at most. */
-  #timeoutAt(): number {
-    const { startedAt, timeoutMs } = this.#settings
-    if (timeoutMs === 0) return Infinity
-    const lastSuccessAt = this.#health.isGood ? undefined : this.#health.lastSuccessAt(this.#neededRequests())
-    const waitUntil = lastSuccessAt === undefined ? 0 : lastSuccessAt + unseenAtTimeoutMs
-    return Math.max(startedAt + timeoutMs, waitUntil)
-  }
-
-  #failFastAt(): number {
-    return this.#settings.failFast && this.#firstBadEnd !== undefined ? this.#firstBadEnd + failFastMs : Infinity
-  }
-
-  #tell(track: Track, kind: Entry['kind'], text: string, outcome?: TargetOutcome): void {
-    this.#story.tellOf(track, this.#now, kind, text, outcome)
+  #log(entry: Omit<Entry, 'at'>): void {
+    const timed: Entry = { at: this.#now, ...entry }
+    this.#entries.push(timed)
+    this.#onEntry(timed)
   }
 }
 
-/** Whether an event about an object that the target does not own may explain one of its problems. */
-function isExplained({ target, problems }: Track, event: EventObject): boolean {
-  return event.metadata.namespace === target.namespace && problems.some((problem) => mayExplain(event, problem))
+function requestsOfTarget(gated: Gated): readonly WatchRequest[] {
+  return requestsOf(gated.state, gated)
 }
 
-/** Whether a target is judged by objects that it does not own, which may be targets themselves. */
-function dependsOnOthers({ rule }: Track): boolean {
-  return rule.concernedBy !== undefined
+function isSamePods(a: PublishedPods = {}, b: PublishedPods = {}): boolean {
+  return isSameSet(a.pods, b.pods) && isSameSet(a.keptPods, b.keptPods)
 }
 
-/** The items that match, and the others. */
-function partition<T>(items: readonly T[], matches: (item: T) => boolean): readonly [readonly T[], readonly T[]] {
-  return [items.filter(matches), items.filter((item) => !matches(item))]
+function isSameSet<T>(a: ReadonlySet<T> | undefined, b: ReadonlySet<T> | undefined): boolean {
+  return a === b || (a !== undefined && b !== undefined && a.size === b.size && [...a].every((item) => b.has(item)))
 }
 
-function isSameSet<T>(a: ReadonlySet<T> = new Set(), b: ReadonlySet<T> = new Set()): boolean {
-  return a.size === b.size && [...a].every((item) => b.has(item))
-}
-
-/** Whether an object that the target does not own has a say in its lifecycle, or had one before it changed. */
-function isConcerned({ rule, target, object, assessment }: Track, { before, after }: Change): boolean {
-  const { kind, metadata } = (after ?? before) as KubeObject
-  if (!rule.concernedBy?.includes(kind) || object === undefined) return false
-  if (metadata.namespace !== undefined && metadata.namespace !== target.namespace) return false
+/** Whether an object that the target does not own concerns its lifecycle, or did before it changed. */
+function isConcerned({ rule, target, state }: Gated, { before, after }: Change): boolean {
+  const object = objectOf(state)
+  const { metadata } = (after ?? before) as KubeObject
+  if (object === undefined || (metadata.namespace !== undefined && metadata.namespace !== target.namespace))
+    return false
   return [before, after].some(
-    (other) => other !== undefined && (rule.isConcernedBy?.(object, other, assessment) ?? true),
+    (other) => other !== undefined && (rule.isConcernedBy?.(object, other, state.assessment) ?? true),
   )
-}
-
-/** A problem as it is reported: its sentence is rendered here. */
-function recordProblem(problem: Problem): ProblemRecord {
-  return { ...problem, class: classOf(problem), message: messageOf(problem), evidence: [] }
-}
-
-function recordOf(track: Track): TargetRecord {
-  const { target, ended, assessment } = track
-  const verdict: Verdict<TargetOutcome> = ended?.verdict ?? {
-    outcome: track.isReady ? 'ready' : 'progressing',
-    reason: track.isReady ? '' : (track.problems[0]?.reason ?? ''),
-    message: track.standing,
-  }
-  const endedAt = ended?.at ?? track.readyAt
-  return {
-    target,
-    ...verdict,
-    ...(endedAt === undefined ? {} : { endedAt }),
-    ...(ended === undefined ? {} : { snapshot: ended.snapshot }),
-    milestones: track.records(),
-    problems: track.isReady ? [] : track.problems.map(recordProblem),
-    notes: assessment?.notes ?? [],
-  }
-}
-
-/** What the log adds to the outcome, each thing once: a reason that only repeats the outcome is named last, or not at all. */
-function verdictText({ outcome, reason, message }: Verdict<TargetOutcome>, logText: string | undefined): string {
-  if (reason === outcome) return message
-  return logText === undefined ? `${reason}: ${message}` : `${logText} (${reason})`
-}
-
-function least(moments: readonly number[]): number {
-  let first = Infinity
-  for (const moment of moments) if (moment < first) first = moment
-  return first
 }

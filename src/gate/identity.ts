@@ -4,8 +4,10 @@ import type { GateTime } from '../lifecycle/gate-time.ts'
 import { findRevision, formerNumbersOf, numberOf, templateOf } from '../lifecycle/workloads/revision.ts'
 import { isFollowedChange, isSameTemplate } from '../lifecycle/workloads/template.ts'
 import { templateChanges } from '../lifecycle/workloads/template-diff.ts'
+import { differences } from '../plan/manifests/differences.ts'
+import type { Target } from '../plan/target.ts'
 
-/** What a later version of the gated object means; `revision` is the number of the older one, where that is known. */
+/** How a later version relates to the gated object; `revision` is the number of the older one, where that is known. */
 export interface IdentityChange {
   readonly type: 'same' | 'replaced' | 'followed' | 'superseded' | 'rolled-back'
   readonly revision?: number
@@ -39,9 +41,9 @@ export function compareIdentity(
 }
 
 /**
- * Whether a revision is older than that of the gated template, which may not be made yet. A rollback gives the older
- * revision the next number, and its event can arrive before that of the object: then its former numbers show its age, or
- * its creation. A revision that existed before the gate began, and has another template, is always older.
+ * Whether a revision is older than that of the gated template, which may not exist yet. A rollback gives the older revision
+ * the next number, perhaps before the object's event arrives: then its former numbers or its creation show its age. A
+ * revision with another template that existed before the gate's start is always older.
  */
 function isOlder(
   revision: KubeObject,
@@ -76,4 +78,41 @@ export function identityMessage(change: IdentityChange, gated: KubeObject, objec
   const more = others.length === 0 ? '' : `, and ${others.length} more`
   const what = difference === undefined ? '' : `: ${difference}${more}`
   return `another change${by} replaced the one being gated ${generations}${what}`
+}
+
+/** The subresources through which controllers and autoscalers write: what they write is not the change. */
+const controllerSubresources: ReadonlySet<string | undefined> = new Set(['status', 'scale'])
+
+/**
+ * Whether an object contains the change that is awaited (`await-change`): it came after the first list or under another uid;
+ * its generation moved (without one, its resourceVersion); it was written after the gate's start by its managedFields; or it
+ * contains all of its manifest.
+ * @param listed the object in the first list; undefined where that does not contain it
+ */
+export function hasArrived(
+  listed: KubeObject | undefined,
+  object: KubeObject,
+  { manifest }: Pick<Target, 'manifest'>,
+  gateTime: GateTime,
+): boolean {
+  return (
+    listed === undefined ||
+    isChanged(listed, object) ||
+    wasWritten(object, gateTime) ||
+    (manifest !== undefined && differences(manifest, object).length === 0)
+  )
+}
+
+function isChanged({ metadata: before }: KubeObject, { metadata: now }: KubeObject): boolean {
+  if (before.uid !== now.uid) return true
+  return now.generation === undefined
+    ? before.resourceVersion !== now.resourceVersion
+    : before.generation !== now.generation
+}
+
+/** Timestamps of the API are whole seconds, rounded down. */
+function wasWritten({ metadata }: KubeObject, { time, startedAt }: GateTime): boolean {
+  return (metadata.managedFields ?? []).some(
+    (entry) => !controllerSubresources.has(entry.subresource) && (time(entry.time) ?? 0) > startedAt - 1_000,
+  )
 }

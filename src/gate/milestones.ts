@@ -2,104 +2,104 @@ import type { Assessment, Milestone } from '../lifecycle/assessment.ts'
 import type { MilestoneRecord } from './timeline.ts'
 
 /**
- * The milestones of one target as they are lived through: reached in their order, each with its moment. One that was
- * reached stays so while its target is on its way (a pod that is replaced does not unschedule the rollout), and is lost
- * only when a target that was ready falls back.
+ * How far one target has come: its milestones are reached in their order. A reached one stays so while the target progresses
+ * (a replaced pod does not unschedule the rollout), and is lost only when a ready target falls back.
  */
-export class Milestones {
-  readonly #names: readonly string[]
-  readonly #reachedAt: number[] = []
-  #present: ReadonlyMap<string, Milestone> = new Map()
-  /** The most that each counter showed: only beyond it is progress. */
-  readonly #most = new Map<string, number>()
-  #restartedAt: number | undefined
+export interface MilestoneProgress {
+  /** All milestones, in their order. */
+  readonly names: readonly string[]
+  /** When each was reached, as far as they are. */
+  readonly reachedAt: readonly number[]
+  /** As they were assessed last. */
+  readonly present: readonly Milestone[]
+  /** The highest count of each counter: only a higher one is progress. */
+  readonly highest: ReadonlyMap<string, number>
+  /** When counting began anew. */
+  readonly restartedAt?: number
+}
 
-  constructor(names: readonly string[]) {
-    this.#names = names
-  }
+export function createMilestones(names: readonly string[]): MilestoneProgress {
+  return { names, reachedAt: [], present: [], highest: new Map() }
+}
 
-  /** Name of the milestone that is being waited for; undefined when all are reached. */
-  get current(): string | undefined {
-    return this.#names[this.#reachedAt.length]
-  }
+/** The milestone that is waited for; undefined when all are reached. */
+export function currentMilestone({ names, reachedAt }: MilestoneProgress): string | undefined {
+  return names[reachedAt.length]
+}
 
-  /** When the last milestone was reached; undefined when none was. */
-  get lastReachedAt(): number | undefined {
-    return this.#reachedAt.at(-1)
-  }
+/** Since when the current milestone is waited for; undefined when that is the gate's start. */
+export function waitingSince({ reachedAt, restartedAt }: MilestoneProgress): number | undefined {
+  const last = reachedAt.at(-1)
+  return restartedAt === undefined ? last : Math.max(restartedAt, last ?? 0)
+}
 
-  /** Since when the current milestone is waited for; undefined when that is the gate's start. */
-  get waitingSince(): number | undefined {
-    return this.#restartedAt === undefined ? this.lastReachedAt : Math.max(this.#restartedAt, this.lastReachedAt ?? 0)
+/**
+ * Takes the milestones of a new assessment.
+ * @returns also the milestones done now, and whether anything moved: a milestone, or a counter beyond its highest count
+ */
+export function updateMilestones(
+  before: MilestoneProgress,
+  { milestones }: Assessment,
+  at: number,
+): { progress: MilestoneProgress; reached: readonly Milestone[]; moved: boolean } {
+  const waiting = before.names.slice(before.reachedAt.length)
+  const open = waiting.findIndex((name) => (findMilestone(milestones, name)?.state ?? 'open') === 'open')
+  const passed = open < 0 ? waiting : waiting.slice(0, open)
+  const higher = milestones.filter(({ name, count }) => (count?.done ?? 0) > (before.highest.get(name) ?? 0))
+  return {
+    progress: {
+      ...before,
+      reachedAt: [...before.reachedAt, ...passed.map(() => at)],
+      present: milestones,
+      highest:
+        higher.length === 0
+          ? before.highest
+          : new Map([...before.highest, ...higher.map(({ name, count }) => [name, count?.done ?? 0] as const)]),
+    },
+    reached: passed.flatMap((name) => findMilestone(milestones, name) ?? []).filter(({ state }) => state === 'done'),
+    moved: passed.length > 0 || higher.length > 0,
   }
+}
 
-  /**
-   * Takes a new assessment's milestones. Returns those newly reached, and whether anything moved: a milestone or a
-   * counter beyond its highest mark.
-   */
-  update(assessment: Assessment, at: number): { reached: readonly Milestone[]; moved: boolean } {
-    this.#present = new Map(assessment.milestones.map((milestone) => [milestone.name, milestone]))
-    const reached: Milestone[] = []
-    for (const name of this.#names.slice(this.#reachedAt.length)) {
-      const milestone = this.#present.get(name)
-      if (milestone === undefined || milestone.state === 'open') break
-      this.#reachedAt.push(at)
-      reached.push(milestone)
-    }
-    let moved = reached.length > 0
-    for (const { name, count } of assessment.milestones) {
-      if (count === undefined || count.done <= (this.#most.get(name) ?? 0)) continue
-      this.#most.set(name, count.done)
-      moved = true
-    }
-    return { reached: reached.filter(({ state }) => state === 'done'), moved }
-  }
+/** What was counted so far counts anew, as for the pods of another revision. */
+export function restartCounters(before: MilestoneProgress, now: number): MilestoneProgress {
+  return { ...before, highest: new Map(), restartedAt: now }
+}
 
-  /** What was counted so far is to be reached again: from now on, what is counted anew is progress. */
-  restart(now: number): void {
-    this.#most.clear()
-    this.#restartedAt = now
-  }
+/** The target is no longer ready: its milestones are lost from the first that is open. */
+export function loseMilestones(before: MilestoneProgress, { milestones }: Assessment, now: number): MilestoneProgress {
+  const open = before.names.findIndex((name) => findMilestone(milestones, name)?.state === 'open')
+  const reachedAt = open < 0 ? before.reachedAt : before.reachedAt.slice(0, open)
+  return { ...restartCounters(before, now), reachedAt }
+}
 
-  /** A target that was ready is no longer: the milestones that it lost are to be reached again. */
-  fallBack(assessment: Assessment, now: number): void {
-    this.restart(now)
-    const open = this.#names.findIndex(
-      (name) => assessment.milestones.find((each) => each.name === name)?.state === 'open',
-    )
-    if (open >= 0) this.#reachedAt.splice(open)
-  }
+/** The target is ready without an object: its last milestone is done, those before it are skipped. */
+export function finishMilestones(before: MilestoneProgress, message: string, at: number): MilestoneProgress {
+  const { names, reachedAt } = before
+  const left = names.slice(reachedAt.length).map((name): Milestone => {
+    return name === names.at(-1) ? { name, state: 'done', message } : { name, state: 'skipped', message: '' }
+  })
+  const others = before.present.filter(({ name }) => findMilestone(left, name) === undefined)
+  return { ...before, reachedAt: [...reachedAt, ...left.map(() => at)], present: [...others, ...left] }
+}
 
-  /** What was waited for has come about, though there is no object to show it: what lies before it was left out. */
-  finish(message: string, at: number): void {
-    const last = this.#names.at(-1)
-    const left = this.#names.slice(this.#reachedAt.length).map((name): Milestone => {
-      return name === last ? { name, state: 'done', message } : { name, state: 'skipped', message: '' }
-    })
-    this.#present = new Map([...this.#present, ...left.map((each): [string, Milestone] => [each.name, each])])
-    for (const _ of left) this.#reachedAt.push(at)
-  }
+/** The milestones for the report; `end` is how the target has ended, if it has. */
+export function milestoneRecords(
+  { names, reachedAt, present }: MilestoneProgress,
+  end: 'open' | 'failed' | 'ready',
+): readonly MilestoneRecord[] {
+  return names.map((name, index) => {
+    const at = reachedAt[index]
+    const { state, message } = findMilestone(present, name) ?? { message: '' }
+    if (state === 'skipped') return { name, state, message }
+    if (at !== undefined) return { name, state: 'done', at, message: state === 'open' ? '' : message }
+    // A status that is enough for ready leaves no milestone to wait for.
+    if (end === 'ready') return { name, state: 'skipped', message: '' }
+    if (index > reachedAt.length) return { name, state: 'pending', message: '' }
+    return { name, state: end === 'failed' ? 'failed' : 'current', message }
+  })
+}
 
-  /** Another object took the name: everything begins anew. */
-  reset(): void {
-    this.#reachedAt.length = 0
-    this.#present = new Map()
-    this.#most.clear()
-    this.#restartedAt = undefined
-  }
-
-  /** `over`: how the target stands or ended, which decides how the current milestone is shown. */
-  records(over: 'open' | 'failed' | 'ready'): readonly MilestoneRecord[] {
-    return this.#names.map((name, index) => {
-      const at = this.#reachedAt[index]
-      const present = this.#present.get(name)
-      const message = present?.message ?? ''
-      if (present?.state === 'skipped') return { name, state: 'skipped', message }
-      if (at !== undefined) return { name, state: 'done', at, message: present?.state === 'open' ? '' : message }
-      // The controller's word was enough: nothing is waited for any more.
-      if (over === 'ready') return { name, state: 'skipped', message: '' }
-      if (index > this.#reachedAt.length) return { name, state: 'pending', message: '' }
-      return { name, state: over === 'failed' ? 'failed' : 'current', message }
-    })
-  }
+function findMilestone(milestones: readonly Milestone[], name: string): Milestone | undefined {
+  return milestones.findLast((milestone) => milestone.name === name)
 }

@@ -1,34 +1,49 @@
 import { sentence } from '../lifecycle/sentence.ts'
 import type { GateSettings } from './settings.ts'
-import type { Outcome, TargetOutcome, Verdict } from './timeline.ts'
-import type { Track } from './track.ts'
+import type { TargetState } from './target-state.ts'
+import type { EndedTimeline, Outcome, TargetOutcome, Verdict } from './timeline.ts'
 
-/** How long siblings of a failed target may still say what is wrong with them. */
+/** After the first bad end of a target, the others may run for this long to show their own problems. */
 export const failFastMs = 5_000
 
 /** DESIGN §4; ready is what remains. Cancelled and unknown end the gate directly. */
 const precedence: readonly TargetOutcome[] = ['failed', 'superseded', 'stalled', 'timed-out']
 
-/** Whether the end of this target is one that ends the gate soon; a superseded one may be welcome. */
-export function endsGate(track: Track, settings: GateSettings): boolean {
-  const verdict = track.ended?.verdict
-  return verdict !== undefined && !(verdict.reason === 'superseded' && settings.onSuperseded === 'pass')
+/** When a target had the first end that ends the gate soon; a superseded one may be welcome. */
+export function firstBadEnd(states: readonly TargetState[], { onSuperseded }: GateSettings): number | undefined {
+  let first: number | undefined
+  for (const state of states) {
+    if (state.type !== 'ended' || (state.verdict.reason === 'superseded' && onSuperseded === 'pass')) continue
+    first = Math.min(first ?? state.at, state.at)
+  }
+  return first
 }
 
 /** The gate's verdict from its targets': the gravest outcome, of those the earliest, then the first in input order. */
-export function decide(tracks: readonly Track[]): Verdict {
+export function decide(targets: readonly { readonly name: string; readonly state: TargetState }[]): Verdict {
+  const ended = targets.flatMap(({ name, state }) => (state.type === 'ended' ? [{ name, ...state }] : []))
+  const bad = ended.filter(({ verdict }) => precedence.includes(verdict.outcome))
   for (const outcome of precedence) {
-    const [first] = tracks
-      .filter(({ ended }) => ended?.verdict.outcome === outcome)
-      .toSorted((a, b) => (a.ended?.at ?? 0) - (b.ended?.at ?? 0))
-    if (first?.ended === undefined) continue
-    const { reason, message } = first.ended.verdict
-    const more =
-      tracks.filter(({ ended }) => ended !== undefined && precedence.includes(ended.verdict.outcome)).length - 1
-    const others = more === 0 ? '' : ` (and ${more} more)`
+    const [first] = bad.filter(({ verdict }) => verdict.outcome === outcome).toSorted((a, b) => a.at - b.at)
+    if (first === undefined) continue
+    const { reason, message } = first.verdict
+    const others = bad.length === 1 ? '' : ` (and ${bad.length - 1} more)`
     return { outcome: outcome as Outcome, reason, message: `${sentence(first.name, message)}${others}` }
   }
   const message =
-    tracks.length === 1 && tracks[0] ? `${tracks[0].name} is ready` : `all ${tracks.length} targets are ready`
-  return { outcome: 'ready', reason: '', message: tracks.length === 0 ? 'nothing to wait for' : message }
+    targets.length === 1 && targets[0] ? `${targets[0].name} is ready` : `all ${targets.length} targets are ready`
+  return { outcome: 'ready', reason: '', message: targets.length === 0 ? 'nothing to wait for' : message }
+}
+
+/**
+ * Whether the job passes (DESIGN §3, §4): only on ready, or, where the user welcomes it, when a newer change took over
+ * and every other target is ready. A rollback never passes.
+ */
+export function passes(
+  { verdict, targets }: Pick<EndedTimeline, 'verdict' | 'targets'>,
+  onSuperseded: 'fail' | 'pass',
+): boolean {
+  if (verdict.outcome === 'ready') return true
+  if (verdict.outcome !== 'superseded' || onSuperseded !== 'pass') return false
+  return targets.every(({ outcome, reason }) => outcome === 'ready' || reason === 'superseded')
 }

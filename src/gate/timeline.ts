@@ -1,6 +1,6 @@
 import type { EvidenceSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import type { Target } from '../plan/target.ts'
-import type { Problem, ReasonCode } from '../reasons/reasons.ts'
+import { type Problem, problemOf, type ReasonCode } from '../reasons/reasons.ts'
 import type { ProblemClass } from '../reasons/spec.ts'
 
 /** How the gate ended (DESIGN §4). */
@@ -24,7 +24,7 @@ export interface Verdict<O extends TargetOutcome = Outcome> {
   readonly message: string
 }
 
-/** A milestone as it was lived through. All moments are milliseconds since the epoch. */
+/** A milestone and how far the target came. All moments are milliseconds since the epoch. */
 export interface MilestoneRecord {
   readonly name: string
   readonly state: 'done' | 'current' | 'pending' | 'failed' | 'skipped'
@@ -33,7 +33,7 @@ export interface MilestoneRecord {
   readonly message: string
 }
 
-/** A piece of proof, as text from the cluster: not yet escaped. */
+/** Evidence as text from the cluster. Not yet escaped. */
 export interface Evidence {
   readonly type: 'event' | 'log' | 'condition' | 'manifest'
   /** Heading for people: `Events`, `Log of pod/web-x, container app (previous)`. */
@@ -74,13 +74,13 @@ export interface Entry {
   /** For verdicts and problems. */
   readonly outcome?: TargetOutcome
   /**
-   * Plain text, not yet escaped: may hold hostile words of the cluster. Of a verdict only the why, which may be empty
-   * (`image-not-found: the registry has no image acme/api:v2`): the log itself says `✗ failed after 42 s: `.
+   * Plain text, not yet escaped: may contain hostile words of the cluster. Of a verdict only the reason, which may be empty
+   * (`image-not-found: the registry has no image acme/api:v2`): the log itself writes `✗ failed after 42 s: `.
    */
   readonly text: string
 }
 
-/** All that happened, and how it ended: the whole input of every renderer. */
+/** All that happened, and how the gate ended: the whole input of every renderer. */
 export interface Timeline {
   readonly startedAt: number
   readonly finishedAt: number
@@ -99,4 +99,58 @@ export interface Timeline {
 /** A timeline whose gate has ended. */
 export interface EndedTimeline extends Timeline {
   readonly verdict: Verdict
+}
+
+/**
+ * A timeline with every text that may contain words of the cluster or of an error changed; names and codes stay.
+ * @param change redacts a text
+ */
+export function redactTimeline<T extends Timeline>(timeline: T, change: (text: string) => string): T {
+  const { verdict, hint, targets, entries } = timeline
+  return {
+    ...timeline,
+    verdict: verdict && { ...verdict, message: change(verdict.message) },
+    hint: hint && change(hint),
+    targets: targets.map((record) => redactTarget(record, change)),
+    entries: entries.map((entry): Entry => ({ ...entry, text: change(entry.text) })),
+  }
+}
+
+function redactTarget(record: TargetRecord, change: (text: string) => string): TargetRecord {
+  const { message, milestones, problems, notes, hint, changes } = record
+  return {
+    ...record,
+    message: change(message),
+    milestones: milestones.map((milestone) => ({ ...milestone, message: change(milestone.message) })),
+    problems: problems.map(
+      (problem): ProblemRecord => ({
+        ...redactProblem(problem, change),
+        class: problem.class,
+        message: change(problem.message),
+        chain: problem.chain,
+        evidence: problem.evidence.map((piece) => ({ ...piece, title: change(piece.title), text: change(piece.text) })),
+      }),
+    ),
+    notes: notes.map(change),
+    hint: hint && change(hint),
+    changes: changes?.map(change),
+  }
+}
+
+function redactProblem(problem: Problem, change: (text: string) => string): Problem {
+  const { detail, cause, checks } = problem
+  return problemOf({
+    ...problem,
+    detail: redactStrings(detail, change),
+    cause: cause && redactProblem(cause, change),
+    checks: checks?.map((check) => ({ ...check, text: change(check.text) })),
+  })
+}
+
+/** A value with every string in it changed. */
+function redactStrings<Value>(value: Value, change: (text: string) => string): Value {
+  if (typeof value === 'string') return change(value) as Value
+  if (Array.isArray(value)) return value.map((each) => redactStrings(each, change)) as Value
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, redactStrings(each, change)])) as Value
 }

@@ -1,3 +1,4 @@
+import { type FeedEvent, isFailure } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import type { Target } from '../plan/target.ts'
@@ -25,6 +26,28 @@ export function takeSnapshot(
   const revisions = ['ReplicaSet', 'ControllerRevision'].flatMap((kind) => store.ownedBy(object?.metadata.uid, kind))
   const subjects = problems.flatMap(withCauses).flatMap(({ subject }) => findSubject(subject, target, store) ?? [])
   return [...new Set([...(object === undefined ? [] : [object]), ...revisions, ...subjects])]
+}
+
+/** Kinds of which single objects are read to explain a target, without a watch. */
+const kindsRead: ReadonlySet<string | undefined> = new Set(['Node', 'Namespace'])
+
+/**
+ * Whether an event was read to explain a target: a log, or why a Node or Namespace cannot be read. It decides nothing.
+ * @param isTarget whether a target has this name
+ */
+export function isEvidence(
+  event: FeedEvent,
+  isTarget: (reference: { apiVersion: string; kind: string; name: string }) => boolean,
+): boolean {
+  if (event.type === 'LOG') return true
+  if (!isFailure(event) || event.name === undefined || event.kind === undefined || !kindsRead.has(event.kind))
+    return false
+  return !isTarget({ apiVersion: 'v1', kind: event.kind, name: event.name })
+}
+
+/** Whether an event contains a Node or Namespace, which may be read to explain a target. */
+export function containsEvidence(event: FeedEvent): boolean {
+  return event.type === 'ADDED' && kindsRead.has(event.object.kind)
 }
 
 /** The object that a problem is about: the target itself, or one behind it. */

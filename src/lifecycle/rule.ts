@@ -1,6 +1,6 @@
 import type { WatchRequest } from '../cluster/feed.ts'
 import type { Condition, EventObject, KubeObject } from '../cluster/objects.ts'
-import { messageOf, type Problem } from '../reasons/reasons.ts'
+import { messageOf, type Problem, type ReasonCode } from '../reasons/reasons.ts'
 import type { Assessment, Awaited, Milestone } from './assessment.ts'
 import type { RuleContext } from './rule-context.ts'
 import { staleUntil } from './stale-status.ts'
@@ -25,6 +25,14 @@ export interface Rule {
    * since it can be removed before anybody sees its last status.
    */
   lastState?(object: KubeObject, events: readonly EventObject[]): KubeObject | undefined
+  /** It reads `isOfGatedRevision`: it is assessed after the workloads, which publish their pods. */
+  readonly readsGatedPods?: boolean
+  /** The object is to be absent: the message with which its target is ready then. */
+  readonly readyWhenAbsent?: string
+  /** Problems with these reasons are not logged while a target that it awaits is open. */
+  readonly quietWhileAwaiting?: readonly ReasonCode[]
+  /** Whether the spec is the one that the user expects (`await-change`). */
+  hasExpectedSpec?(object: KubeObject): boolean
   /** Where the object stands now. Only asked once the first lists of its relatives are complete or refused. */
   assess(object: KubeObject, context: RuleContext): Assessment
 }

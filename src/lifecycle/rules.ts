@@ -1,6 +1,11 @@
 import { groupOf } from '../cluster/store.ts'
+import type { ExpectedImages } from '../plan/expected-images.ts'
+import type { HealthCheck } from '../plan/health-checks.ts'
+import type { Target } from '../plan/target.ts'
 import { genericRule } from './custom/generic.ts'
+import { healthCheckRule } from './custom/health-check.ts'
 import { helmRepositoryRule } from './custom/helm-repository.ts'
+import { waitForRule } from './custom/wait-for.ts'
 import { gatewayRule } from './network/gateway.ts'
 import { ingressRule } from './network/ingress.ts'
 import { routeRule } from './network/route.ts'
@@ -18,6 +23,7 @@ import { deploymentRule } from './workloads/deployment.ts'
 import { jobRule } from './workloads/job.ts'
 import { podRule } from './workloads/pod.ts'
 import { replicaSetRule } from './workloads/replicaset.ts'
+import { withExpectedImages } from './workloads/running-images.ts'
 import { statefulSetRule } from './workloads/statefulset.ts'
 
 /** A kind with a rule of its own, and that rule in one sentence, for the documentation. */
@@ -187,6 +193,19 @@ export const seenKinds: ReadonlySet<string> = new Set([
 export function ruleOf(kind: { apiVersion: string; kind: string }): Rule {
   const key = keyOf(kind)
   return rules.get(key) ?? (seenKinds.has(key) ? seenRule : genericRule)
+}
+
+/** The rule of a target: its `--for`, else the user's health check of its kind, else the rule of the kind. */
+export function targetRule(
+  target: Target,
+  healthChecks: readonly HealthCheck[] = [],
+  expectImages: ExpectedImages = {},
+): Rule {
+  const check = healthChecks.find(
+    ({ apiVersion, kind }) => kind === target.kind && groupOf(apiVersion) === groupOf(target.apiVersion),
+  )
+  if (target.waitFor !== undefined) return withExpectedImages(waitForRule(target.waitFor, ruleOf(target)), expectImages)
+  return withExpectedImages(check === undefined ? ruleOf(target) : healthCheckRule(check), expectImages)
 }
 
 function keyOf({ apiVersion, kind }: { apiVersion: string; kind: string }): string {

@@ -1,4 +1,12 @@
-import { Milestones } from '../../src/gate/milestones.ts'
+import {
+  createMilestones,
+  currentMilestone,
+  loseMilestones,
+  type MilestoneProgress,
+  milestoneRecords,
+  updateMilestones,
+  waitingSince,
+} from '../../src/gate/milestones.ts'
 import type { Assessment, Milestone } from '../../src/lifecycle/assessment.ts'
 import { complete, crashLoopStatus, podStatus, readyStatus, running, start, waiting } from '../lifecycle/builders.ts'
 import {
@@ -34,75 +42,82 @@ function assessed(
   }
 }
 
+/** The progress after these assessments, the last of them at 9 s, the others at 5. */
+function progressAfter(...assessments: readonly Assessment[]): MilestoneProgress {
+  return assessments.reduce(
+    (progress, assessment, index) =>
+      updateMilestones(progress, assessment, index > 0 && index === assessments.length - 1 ? 9 : 5).progress,
+    createMilestones(names),
+  )
+}
+
 describe('milestones', () => {
   it('are reached in their order', () => {
-    const milestones = new Milestones(names)
-    const { reached } = milestones.update(assessed(['created', 'done'], ['scheduled', 'open'], ['ready', 'done']), 5)
+    const assessment = assessed(['created', 'done'], ['scheduled', 'open'], ['ready', 'done'])
+    const { reached, progress } = updateMilestones(createMilestones(names), assessment, 5)
     expect(reached.map(({ name }) => name)).toEqual(['created'])
-    expect(milestones.current).toBe('scheduled')
-    expect(milestones.lastReachedAt).toBe(5)
+    expect(currentMilestone(progress)).toBe('scheduled')
+    expect(waitingSince(progress)).toBe(5)
   })
 
-  it('stay reached while their target is on its way', () => {
-    const milestones = new Milestones(names)
-    milestones.update(assessed(['created', 'done'], ['scheduled', 'done'], ['ready', 'open']), 5)
-    const again = milestones.update(assessed(['created', 'done'], ['scheduled', 'open'], ['ready', 'open']), 9)
-    expect(again).toEqual({ reached: [], moved: false })
-    expect(milestones.records('open')[1]).toEqual({ name: 'scheduled', state: 'done', at: 5, message: '' })
+  it('stay reached while their target progresses', () => {
+    const progress = progressAfter(assessed(['created', 'done'], ['scheduled', 'done'], ['ready', 'open']))
+    const again = updateMilestones(progress, assessed(['created', 'done'], ['scheduled', 'open'], ['ready', 'open']), 9)
+    expect(again).toMatchObject({ reached: [], moved: false })
+    expect(milestoneRecords(again.progress, 'open')[1]).toEqual({
+      name: 'scheduled',
+      state: 'done',
+      at: 5,
+      message: '',
+    })
   })
 
-  it('that are skipped are passed, and no news', () => {
-    const milestones = new Milestones(names)
-    const { reached } = milestones.update(assessed(['created', 'done'], ['scheduled', 'skipped'], ['ready', 'done']), 5)
+  it('that are skipped are passed and not reported as reached', () => {
+    const assessment = assessed(['created', 'done'], ['scheduled', 'skipped'], ['ready', 'done'])
+    const { reached, progress } = updateMilestones(createMilestones(names), assessment, 5)
     expect(reached.map(({ name }) => name)).toEqual(['created', 'ready'])
-    expect(milestones.records('ready')[1]).toEqual({ name: 'scheduled', state: 'skipped', message: 'scheduled' })
+    expect(milestoneRecords(progress, 'ready')[1]).toEqual({
+      name: 'scheduled',
+      state: 'skipped',
+      message: 'scheduled',
+    })
   })
 
-  it('that nobody saw are skipped once their target is ready', () => {
-    const milestones = new Milestones(names)
-    milestones.update(assessed(['created', 'done'], ['scheduled', 'open'], ['ready', 'open']), 5)
-    expect(milestones.records('ready').map(({ state }) => state)).toEqual(['done', 'skipped', 'skipped'])
-    expect(milestones.records('open').map(({ state }) => state)).toEqual(['done', 'current', 'pending'])
+  it('that were never reached are skipped once their target is ready', () => {
+    const progress = progressAfter(assessed(['created', 'done'], ['scheduled', 'open'], ['ready', 'open']))
+    expect(milestoneRecords(progress, 'ready').map(({ state }) => state)).toEqual(['done', 'skipped', 'skipped'])
+    expect(milestoneRecords(progress, 'open').map(({ state }) => state)).toEqual(['done', 'current', 'pending'])
   })
 
-  it('move with a counter that goes beyond its highest mark, and only then', () => {
-    const milestones = new Milestones(names)
-    const count = (done: number) =>
-      milestones.update(assessed(['created', 'open'], ['scheduled', 'open', done]), 5).moved
-    expect([1, 1, 0, 1, 2].map(count)).toEqual([true, false, false, false, true])
+  it('move with a counter that exceeds its highest count, and only then', () => {
+    let progress = createMilestones(names)
+    const moves = [1, 1, 0, 1, 2].map((done) => {
+      const update = updateMilestones(progress, assessed(['created', 'open'], ['scheduled', 'open', done]), 5)
+      progress = update.progress
+      return update.moved
+    })
+    expect(moves).toEqual([true, false, false, false, true])
   })
 
   it('are lost from the first that is open when their target falls back', () => {
-    const milestones = new Milestones(names)
-    milestones.update(assessed(['created', 'done'], ['scheduled', 'done'], ['ready', 'done', 3]), 5)
+    const ready = progressAfter(assessed(['created', 'done'], ['scheduled', 'done'], ['ready', 'done', 3]))
     const fallen = assessed(['created', 'done'], ['scheduled', 'done'], ['ready', 'open', 2])
-    milestones.fallBack(fallen, 9)
-    milestones.update(fallen, 9)
-    expect(milestones.current).toBe('ready')
-    expect(
-      milestones.update(assessed(['created', 'done'], ['scheduled', 'done'], ['ready', 'open', 3]), 12).moved,
-    ).toBe(true)
+    const { progress } = updateMilestones(loseMilestones(ready, fallen, 9), fallen, 9)
+    expect(currentMilestone(progress)).toBe('ready')
+    const again = assessed(['created', 'done'], ['scheduled', 'done'], ['ready', 'open', 3])
+    expect(updateMilestones(progress, again, 12).moved).toBe(true)
   })
 
   it.each([
     ['open', 'current'],
     ['failed', 'failed'],
-  ] as const)('of a target that is %s show the present one as %s', (over, state) => {
-    const milestones = new Milestones(names)
-    milestones.update(assessed(['created', 'done'], ['scheduled', 'open'], ['ready', 'open']), 5)
-    expect(milestones.records(over)).toEqual([
+  ] as const)('of a target that is %s show the present one as %s', (end, state) => {
+    const progress = progressAfter(assessed(['created', 'done'], ['scheduled', 'open'], ['ready', 'open']))
+    expect(milestoneRecords(progress, end)).toEqual([
       { name: 'created', state: 'done', at: 5, message: 'created' },
       { name: 'scheduled', state, message: 'scheduled' },
       { name: 'ready', state: 'pending', message: '' },
     ])
-  })
-
-  it('begin anew with another object', () => {
-    const milestones = new Milestones(names)
-    milestones.update(assessed(['created', 'done'], ['scheduled', 'open', 2]), 5)
-    milestones.reset()
-    expect(milestones.current).toBe('created')
-    expect(milestones.update(assessed(['created', 'open'], ['scheduled', 'open', 1]), 9).moved).toBe(true)
   })
 })
 

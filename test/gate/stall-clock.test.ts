@@ -1,4 +1,4 @@
-import { StallClock } from '../../src/gate/stall-clock.ts'
+import { holdStall, restartStall } from '../../src/gate/target-state.ts'
 import {
   complete,
   condition,
@@ -28,36 +28,19 @@ import {
 } from './builders.ts'
 
 describe('the stall clock', () => {
-  it('is due when nothing moved for so long', () => {
-    expect(new StallClock(100).dueAt(50)).toBe(150)
-  })
-
-  it('is off at 0', () => {
-    expect(new StallClock(100).dueAt(0)).toBeUndefined()
-  })
-
   it('begins anew when something moved', () => {
-    const clock = new StallClock(100)
-    clock.restart(120)
-    expect(clock.dueAt(50)).toBe(170)
+    expect(restartStall({ since: 100 }, 120)).toEqual({ since: 120 })
   })
 
   it('stands still while it is held, and counts on from there', () => {
-    const clock = new StallClock(100)
-    clock.hold(true, 110)
-    clock.hold(true, 115)
-    expect(clock.dueAt(50)).toBeUndefined()
-    clock.hold(false, 130)
-    clock.hold(false, 140)
-    expect(clock.dueAt(50)).toBe(170)
+    const held = holdStall(holdStall({ since: 100 }, true, 110), true, 115)
+    expect(held).toEqual({ since: 100, heldSince: 110 })
+    expect(holdStall(holdStall(held, false, 130), false, 140)).toEqual({ since: 120 })
   })
 
   it('that is held when something moves begins anew with its release', () => {
-    const clock = new StallClock(100)
-    clock.hold(true, 110)
-    clock.restart(120)
-    clock.hold(false, 130)
-    expect(clock.dueAt(50)).toBe(180)
+    const moved = restartStall(holdStall({ since: 100 }, true, 110), 120)
+    expect(holdStall(moved, false, 130)).toEqual({ since: 130 })
   })
 })
 

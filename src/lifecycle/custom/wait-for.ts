@@ -21,6 +21,7 @@ export function waitForRule(waitFor: WaitFor, kindRule: Pick<Rule, 'lastState'> 
     milestones: ['created', 'observed', 'ready'],
     relatives: () => [],
     ...(lastState === undefined ? {} : { lastState }),
+    ...(waitFor.type === 'delete' ? { readyWhenAbsent: 'does not exist' } : {}),
     assess: (object, context) => {
       const assessment = assessWaitFor(object, waitFor, context)
       const isOver = assessment.status === 'ready' && lastState?.(object, []) !== undefined

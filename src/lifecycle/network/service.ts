@@ -23,6 +23,8 @@ const workloadKinds = ['Deployment', 'StatefulSet', 'ReplicaSet', 'DaemonSet'] a
 export const serviceRule: Rule = {
   milestones: milestonesOf({ apiVersion: 'v1', kind: 'Service' }),
   concernedBy: ['EndpointSlice', 'Pod', ...workloadKinds],
+  readsGatedPods: true,
+  quietWhileAwaiting: ['no-endpoints'],
   relatives: (object) =>
     hasEndpoints(object as Service)
       ? [sliceRequest(object), podRequest(object as Service), ...workloadRequests(object)]

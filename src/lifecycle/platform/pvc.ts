@@ -92,11 +92,10 @@ export function unboundClaim(pod: Pod, context: RuleContext): Problem | undefine
   return undefined
 }
 
-/** Whether an event may explain a problem of a pod although it is not about the pod: one of its claims is not bound. */
-export function mayExplain({ involvedObject }: EventObject, { reason, detail }: Problem): boolean {
-  return (
-    involvedObject?.kind === 'PersistentVolumeClaim' && reason === 'unschedulable' && waitsForClaims.test(detail.text)
-  )
+/** Which problems of other objects an event may explain: those of pods that wait for its claim. Undefined where none. */
+export function explainedProblems({ involvedObject }: EventObject): ((problem: Problem) => boolean) | undefined {
+  if (involvedObject?.kind !== 'PersistentVolumeClaim') return undefined
+  return ({ reason, detail }) => reason === 'unschedulable' && waitsForClaims.test(detail.text)
 }
 
 /** The words of the scheduler about a pod that waits for its claims (pkg/scheduler/framework/plugins/volumebinding). */

@@ -1,8 +1,11 @@
-import type { Pod, PodSpec } from '../../cluster/objects.ts'
+import type { KubeObject, Pod, PodSpec, PodTemplate } from '../../cluster/objects.ts'
 import type { ExpectedImages } from '../../plan/expected-images.ts'
+import type { Target } from '../../plan/target.ts'
 import { messageOf, type Problem } from '../../reasons/reasons.ts'
 import type { Assessment } from '../assessment.ts'
+import type { Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
+import { gatedPods } from './gated-pods.ts'
 import { containersOf } from './history.ts'
 
 /**
@@ -34,24 +37,57 @@ function imageMismatch(
   return undefined
 }
 
-/** A workload or pod that would be ready has failed when one of its pods runs another image than the one expected. */
-export function withExpectedImages(
-  assessment: Assessment,
-  pods: () => readonly Pod[],
-  expected: ExpectedImages,
-  context: Pick<RuleContext, 'now'>,
-): Assessment {
-  // Asked of every target at every event, and most gates expect none.
-  const isAsked = assessment.status === 'ready' && Object.keys(expected).length > 0
-  const failure = isAsked ? imageMismatch(pods(), expected, context) : undefined
-  if (failure === undefined) return assessment
+/** A rule under which a target fails when it would be ready and one of its pods runs another image than the expected one. */
+export function withExpectedImages(rule: Rule, expected: ExpectedImages): Rule {
+  if (Object.keys(expected).length === 0) return rule
   return {
-    ...assessment,
-    status: 'failed',
-    message: messageOf(failure),
-    failure,
-    problems: [failure, ...assessment.problems],
+    ...rule,
+    hasExpectedSpec: (object) => hasExpectedImages(podSpecOf(object), expected),
+    assess: (object, context) => {
+      const assessment = rule.assess(object, context)
+      if (assessment.status !== 'ready') return assessment
+      const pods = context.list('Pod', object.metadata.namespace) as readonly Pod[]
+      const byUid = new Map(pods.map((pod) => [pod.metadata.uid, pod]))
+      const failure = imageMismatch(
+        stayingPods(object, assessment, (uid) => byUid.get(uid)),
+        expected,
+        context,
+      )
+      if (failure === undefined) return assessment
+      const problems = [failure, ...assessment.problems]
+      return { ...assessment, status: 'failed', message: messageOf(failure), failure, problems }
+    },
   }
+}
+
+/** A target that is ready, with the object and assessment that it is ready by. */
+interface ReadyTarget {
+  readonly target: Target
+  readonly object: KubeObject | undefined
+  readonly assessment: Assessment | undefined
+}
+
+/** The problem of the first target when all are ready: no gated pod has a container whose image is expected. */
+export function missingContainers(
+  targets: readonly ReadyTarget[],
+  expected: ExpectedImages,
+  podWithUid: (uid: string) => KubeObject | undefined,
+  now: number,
+): Problem | undefined {
+  const [first] = targets
+  if (first === undefined || Object.keys(expected).length === 0) return undefined
+  const pods = targets.flatMap(({ object, assessment }) =>
+    object === undefined || assessment === undefined ? [] : stayingPods(object, assessment, podWithUid),
+  )
+  return missingContainersProblem(`${first.target.kind.toLowerCase()}/${first.target.name}`, pods, expected, now)
+}
+
+function stayingPods(
+  object: KubeObject,
+  assessment: Assessment,
+  podWithUid: (uid: string) => KubeObject | undefined,
+): readonly Pod[] {
+  return gatedPods(object, assessment, podWithUid).filter(({ metadata }) => metadata.deletionTimestamp === undefined)
 }
 
 /**
@@ -59,11 +95,11 @@ export function withExpectedImages(
  * be misspelt.
  * @param subject the target that the problem is reported of
  */
-export function missingContainers(
+function missingContainersProblem(
   subject: string,
   pods: readonly Pod[],
   expected: ExpectedImages,
-  context: Pick<RuleContext, 'now'>,
+  now: number,
 ): Problem | undefined {
   const names = new Set(pods.flatMap((pod) => containersOf(pod).map(({ container }) => container.name)))
   const containers = Object.keys(expected).filter((name) => !names.has(name))
@@ -73,15 +109,20 @@ export function missingContainers(
     subject,
     detail: { missingContainers: containers },
     count: 1,
-    firstSeenAt: context.now,
+    firstSeenAt: now,
     proven: true,
   }
 }
 
-/** Whether the template of a workload asks for the expected digests: for all of its containers that are named, at least one. */
-export function asksForImages({ containers = [], initContainers = [] }: PodSpec, expected: ExpectedImages): boolean {
+/** Whether a pod spec names the expected digests: of all its containers that the user listed, at least one. */
+function hasExpectedImages({ containers = [], initContainers = [] }: PodSpec, expected: ExpectedImages): boolean {
   const named = [...containers, ...initContainers].filter(({ name }) => Object.hasOwn(expected, name))
   return named.length > 0 && named.every(({ name, image }) => digestOf(image) === expected[name])
+}
+
+function podSpecOf(object: KubeObject): PodSpec {
+  const spec = object.spec as (PodSpec & { template?: PodTemplate }) | undefined
+  return spec?.template?.spec ?? spec ?? {}
 }
 
 /** `registry/app@sha256:…`, `sha256:…` → the digest. */

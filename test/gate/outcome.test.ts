@@ -1,4 +1,4 @@
-import { passes } from '../../src/gate/pass.ts'
+import { passes } from '../../src/gate/outcome.ts'
 import type { Outcome, TargetOutcome } from '../../src/gate/timeline.ts'
 import type { ReasonCode } from '../../src/reasons/reasons.ts'
 import { createTargetRecord } from '../report/builders.ts'

@@ -1,11 +1,12 @@
 import { requestKey, type WatchRequest } from '../cluster/feed.ts'
+import { covers } from '../cluster/store.ts'
 
 /** More watches of one kind in one namespace than this are one watch of the whole namespace: connections are not free. */
 const mostPerKind = 8
 
 /**
- * Each watch once, and many narrow ones of the same kind and namespace as one that sees them all, unless that one is
- * refused: RBAC may permit single names only (`resourceNames`).
+ * Each watch once, and many narrow ones of the same kind and namespace as one of them all, unless that one is refused: RBAC
+ * may permit single names only (`resourceNames`).
  */
 export function consolidate(
   requests: readonly WatchRequest[],
@@ -22,5 +23,23 @@ export function consolidate(
 }
 
 function wholeNamespace({ apiVersion, kind, namespace }: WatchRequest): WatchRequest {
-  return { apiVersion, kind, ...(namespace === undefined ? {} : { namespace }) }
+  return { apiVersion, kind, namespace }
+}
+
+/**
+ * Whether a request is watched in the place of narrower ones.
+ * @param watched the consolidated requests
+ * @param needed the requests of the targets
+ */
+export function isConsolidated(
+  request: Partial<WatchRequest>,
+  watched: readonly WatchRequest[],
+  needed: readonly WatchRequest[],
+): boolean {
+  const key = requestKey(request)
+  return (
+    watched.some((each) => requestKey(each) === key) &&
+    needed.some((each) => covers(request, each)) &&
+    !needed.some((each) => requestKey(each) === key)
+  )
 }

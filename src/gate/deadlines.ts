@@ -1,0 +1,151 @@
+import { duration } from '../duration.ts'
+import { currentMilestone, waitingSince } from './milestones.ts'
+import {
+  deletedMs,
+  describeState,
+  endText,
+  type GatedTarget,
+  isOpen,
+  objectOf,
+  type TargetState,
+  type TargetVerdict,
+  wasDeleted,
+} from './target-state.ts'
+
+/** A moment, in milliseconds since the epoch, at which time alone changes something. */
+export type Deadline =
+  /** Ends one target. The watches that it needs must answer before (DESIGN §2, "Blind is not stalled"). */
+  | { readonly at: number; readonly ends: 'target'; readonly index: number; readonly verdict: () => TargetVerdict }
+  /** The gate's timeout: ends every open target, under the same condition. */
+  | { readonly at: number; readonly ends: 'all-targets' }
+  /** End the gate: 5 s after the first bad end (`fail-fast`); a watch without a success for too long. */
+  | { readonly at: number; readonly ends: 'gate' }
+  /** End nothing: an assessment may change; nothing was logged for 30 s. */
+  | { readonly at: number; readonly ends: 'nothing'; readonly index?: number }
+
+/** Whether the watches of targets must answer before a deadline passes. */
+export function endsTargets({ ends }: Deadline): boolean {
+  return ends === 'target' || ends === 'all-targets'
+}
+
+/** The deadlines that end one target, the next one first. While an answer is missing, none does. */
+export function targetDeadlines(
+  state: TargetState,
+  gated: GatedTarget,
+  now: number,
+  isUnanswered: boolean,
+): Deadline[] {
+  const { index } = gated
+  const recheckAt = state.type === 'ended' ? 0 : (state.assessment?.recheckAt ?? 0)
+  const ends = isUnanswered || !isOpen(state) ? [] : endingDeadlines(state, gated)
+  return [
+    ...ends.map((each) => ({ ...each, ends: 'target' as const, index })).toSorted((a, b) => a.at - b.at),
+    ...(recheckAt > now ? [{ at: recheckAt, ends: 'nothing' as const, index }] : []),
+  ]
+}
+
+/** When a target ends unless something happens before, and how. */
+interface End {
+  readonly at: number
+  readonly verdict: () => TargetVerdict
+}
+
+function endingDeadlines(state: TargetState, gated: GatedTarget): readonly End[] {
+  if (state.type === 'awaiting-change') return [changeDeadline(gated)]
+  return [
+    deletionDeadline(state),
+    milestoneDeadline(state, gated),
+    stallDeadline(state, gated),
+    timeoutDeadline(state, gated),
+  ].filter((each) => each !== undefined)
+}
+
+/** `await-change`. */
+function changeDeadline({ settings: { startedAt, awaitChangeMs } }: GatedTarget): End {
+  const message = `its change did not arrive in ${duration(awaitChangeMs)}`
+  return {
+    at: startedAt + awaitChangeMs,
+    verdict: () => ({ outcome: 'stalled', reason: 'change-not-seen', message }),
+  }
+}
+
+/** A deleted object did not come back. */
+function deletionDeadline(state: TargetState): End | undefined {
+  if (state.type !== 'absent' || !state.absence.wasDeleted) return undefined
+  return {
+    at: state.absence.since + deletedMs,
+    verdict: () => ({ outcome: 'failed', reason: 'deleted', message: 'was deleted during the wait' }),
+  }
+}
+
+/** `milestone-timeouts`: the current milestone was not reached in time. */
+function milestoneDeadline(state: TargetState, gated: GatedTarget): End | undefined {
+  const { target, rule, settings } = gated
+  const { milestones } = state
+  const current = currentMilestone(milestones)
+  const exists = objectOf(state) !== undefined
+  const mayBeAbsent = wasDeleted(state) || rule.readyWhenAbsent !== undefined
+  if (current === undefined || (exists ? current === 'created' : mayBeAbsent)) return undefined
+  const own = target.clocks.milestoneTimeoutsMs ?? {}
+  const timeouts = Object.hasOwn(own, current) ? own : settings.milestoneTimeoutsMs
+  const timeoutMs = Object.hasOwn(timeouts, current) ? (timeouts[current] ?? 0) : 0
+  if (timeoutMs === 0) return undefined
+  const verdict = (): TargetVerdict => {
+    if (current === 'created') {
+      const message = `does not exist, ${duration(timeoutMs)} after the gate began`
+      return { outcome: 'failed', reason: 'not-found', message, logText: 'does not exist' }
+    }
+    const message = `did not reach "${current}" in ${duration(timeoutMs)}: ${describeState(state)}`
+    return overdue(state, gated, { outcome: 'timed-out', reason: 'still-running', message, logText: message })
+  }
+  return { at: (waitingSince(milestones) ?? settings.startedAt) + timeoutMs, verdict }
+}
+
+/** `stall-timeout`: nothing moved. */
+function stallDeadline(state: TargetState, gated: GatedTarget): End | undefined {
+  const timeoutMs = gated.target.clocks.stallTimeoutMs ?? gated.settings.stallTimeoutMs
+  if (timeoutMs === 0 || state.type === 'ended' || state.stall.heldSince !== undefined) return undefined
+  const verdict = () => {
+    const logText = describeState(state)
+    const message = `made no progress for ${duration(timeoutMs)}: ${logText}`
+    return overdue(state, gated, { outcome: 'stalled', reason: 'no-progress', message, logText })
+  }
+  return { at: state.stall.since + timeoutMs, verdict }
+}
+
+/** The target's own `timeout`. */
+function timeoutDeadline(state: TargetState, gated: GatedTarget): End | undefined {
+  const { timeoutMs } = gated.target.clocks
+  if (timeoutMs === undefined || timeoutMs === 0) return undefined
+  return { at: gated.settings.startedAt + timeoutMs, verdict: () => timeoutVerdict(state, gated, timeoutMs) }
+}
+
+/** How a timeout, the target's or the gate's, ends a target. */
+export function timeoutVerdict(state: TargetState, gated: GatedTarget, timeoutMs: number): TargetVerdict {
+  const logText = describeState(state)
+  const message = `was not ready after ${duration(timeoutMs)}: ${logText}`
+  return overdue(state, gated, { outcome: 'timed-out', reason: 'still-running', message, logText })
+}
+
+/** The verdict of a deadline: the problem that stands in the way is its reason, else the one given. */
+function overdue(state: TargetState, gated: GatedTarget, withoutProblem: TargetVerdict): TargetVerdict {
+  const { outcome } = withoutProblem
+  if (state.type === 'awaiting-change') return { ...changeDeadline(gated).verdict(), outcome }
+  if (objectOf(state) === undefined) return { outcome, reason: 'not-found', message: 'does not exist' }
+  const problem = state.assessment?.problems[0]
+  if (problem === undefined) return withoutProblem
+  return { outcome, reason: problem.reason, message: endText(problem, state.assessment, gated.target) }
+}
+
+/**
+ * Whether the stall clock of a target is stopped: the object itself states how long it may take, or the target waits for
+ * another one. A stall timeout that the user wrote is literal.
+ */
+export function hasStallHold(
+  { assessment }: TargetState,
+  { target, settings }: GatedTarget,
+  awaitsOther: () => boolean,
+): boolean {
+  const isLiteral = target.clocks.stallTimeoutMs !== undefined || settings.stallIsLiteral
+  return !isLiteral && (assessment?.stallHold !== undefined || awaitsOther())
+}

@@ -1,0 +1,552 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { WatchRequest } from '../cluster/feed.ts'
+import type { KubeObject } from '../cluster/objects.ts'
+import type { Assessment, Milestone } from '../lifecycle/assessment.ts'
+import type { EvidenceSnapshot } from '../lifecycle/evidence-snapshot.ts'
+import type { GateTime } from '../lifecycle/gate-time.ts'
+import type { Rule } from '../lifecycle/rule.ts'
+import { clockWarnings } from '../lifecycle/workloads/clock-warnings.ts'
+import { observeTarget, type TargetHistory } from '../lifecycle/workloads/history.ts'
+import { type Target, targetWatch } from '../plan/target.ts'
+import { classOf, messageOf, type Problem } from '../reasons/reasons.ts'
+import { compareIdentity, hasArrived, identityMessage } from './identity.ts'
+import {
+  createMilestones,
+  finishMilestones,
+  loseMilestones,
+  type MilestoneProgress,
+  milestoneRecords,
+  restartCounters,
+  updateMilestones,
+} from './milestones.ts'
+import type { GateSettings } from './settings.ts'
+import type { Entry, ProblemRecord, TargetOutcome, TargetRecord, Verdict } from './timeline.ts'
+import {
+  addLoggedProblem,
+  type LoggedProblems,
+  problemText,
+  reachedText,
+  scaleText,
+  settlingText,
+  verdictText,
+  withExistence,
+} from './timeline-entries.ts'
+
+/** A deleted object may come back under its name for this long: `kubectl replace` and hooks delete and create. */
+export const deletedMs = 5_000
+
+/** What does not change about a target while it is gated. */
+export interface GatedTarget {
+  readonly target: Target
+  /** Its place among the targets. */
+  readonly index: number
+  /** What distinguishes it from the other targets, for people. */
+  readonly name: string
+  readonly rule: Rule
+  readonly settings: GateSettings
+  readonly gateTime: GateTime
+  /** The evidence snapshot of this target now, with these problems. */
+  readonly takeSnapshot: (object: KubeObject | undefined, problems: readonly Problem[]) => EvidenceSnapshot
+}
+
+/** Where a target is on its way. Moments are milliseconds since the epoch. */
+export type TargetState = AwaitingChange | Absent | Listing | Judged | Ready | Ended
+
+interface Unended {
+  readonly milestones: MilestoneProgress
+  readonly stall: StallClock
+}
+
+/** The change that the user awaits has not arrived: the object is not judged before. */
+interface AwaitingChange extends Unended {
+  readonly type: 'awaiting-change'
+  /** The object as the first list contained it. */
+  readonly listed?: KubeObject
+  readonly wasDeleted: boolean
+  readonly seen?: undefined
+  readonly assessment?: undefined
+}
+
+interface Absent extends Unended {
+  readonly type: 'absent'
+  readonly absence: Absence
+  /** The object before its deletion, and its last assessment. */
+  readonly seen?: Seen
+  readonly assessment?: Assessment
+}
+
+/** The object exists; what judging it takes has not been listed in full. */
+interface Listing extends Unended {
+  readonly type: 'listing'
+  readonly seen: Seen
+  readonly assessment?: undefined
+}
+
+interface Judged extends Unended {
+  readonly type: 'judged'
+  readonly seen: Seen
+  readonly assessment: Assessment
+}
+
+interface Ready extends Unended {
+  readonly type: 'ready'
+  /** Since when. */
+  readonly at: number
+  /** Set while it is ready because the object is absent (`--for=delete`). */
+  readonly absence?: Absence
+  readonly seen?: Seen
+  readonly assessment?: Assessment
+}
+
+interface Ended {
+  readonly type: 'ended'
+  readonly at: number
+  readonly verdict: Verdict<TargetOutcome>
+  readonly snapshot: EvidenceSnapshot
+  readonly milestones: MilestoneProgress
+  /** The object at the end; undefined where it was absent. */
+  readonly object?: KubeObject
+  readonly seen?: Seen
+  readonly assessment?: Assessment
+}
+
+interface Absence {
+  readonly since: number
+  /** It existed, and was deleted. */
+  readonly wasDeleted: boolean
+}
+
+/** What is known of the object that is gated. */
+interface Seen {
+  /** Its latest version. */
+  readonly object: KubeObject
+  /** Its latest version with the gated template. */
+  readonly gated: KubeObject
+  /** It existed when the gate began. */
+  readonly existedBefore: boolean
+  readonly history: TargetHistory
+  /** All revisions seen, by uid: a controller may delete one as soon as the next is rolled out. */
+  readonly revisions: ReadonlyMap<string, KubeObject>
+  /** The watches that judging it takes. */
+  readonly requests: readonly WatchRequest[]
+  readonly loggedProblems: LoggedProblems
+  /** That its pods are ready and settle has been logged. */
+  readonly isSettlingLogged: boolean
+}
+
+/** How a target ends. */
+export interface TargetVerdict extends Verdict<TargetOutcome> {
+  /** What the log adds to the outcome (`stalled after 5 m: `), where the message repeats the outcome. */
+  readonly logText?: string
+}
+
+/** What may change the state of a target. */
+export type TargetEvent =
+  /** A version of the object; `isFirstSight` until the first list of the target is complete. */
+  | { readonly type: 'found'; readonly object: KubeObject; readonly isFirstSight: boolean }
+  | { readonly type: 'deleted' }
+  /** The last state of a deleted object, to be judged by; and that it was not enough for a verdict. */
+  | { readonly type: 'last-state-found'; readonly object: KubeObject }
+  | { readonly type: 'last-state-judged'; readonly deletedAt: number }
+  /** No list contains the object, and all of them are complete. */
+  | { readonly type: 'absence-known' }
+  /** A list that judging the object takes is not complete. */
+  | { readonly type: 'list-pending' }
+  /** The revisions that the object owns now. */
+  | { readonly type: 'revisions-listed'; readonly revisions: readonly KubeObject[] }
+  | {
+      readonly type: 'assessed'
+      readonly assessment: Assessment
+      /** A watch that it needs is unavailable: what it would report may show that the failure is over. */
+      readonly isUnavailable: boolean
+      readonly awaitsOther: boolean
+    }
+  | { readonly type: 'held'; readonly isHeld: boolean }
+  /** `problem` is one of all targets together, which takes the place of its own. */
+  | { readonly type: 'end'; readonly verdict: TargetVerdict; readonly problem?: Problem }
+
+type TargetEntry = Pick<Entry, 'kind' | 'text' | 'outcome'>
+
+/** The state after an event, and what is to be logged. */
+export interface Step {
+  readonly state: TargetState
+  readonly entries: readonly TargetEntry[]
+}
+
+export function firstState({ rule, settings }: Pick<GatedTarget, 'rule' | 'settings'>): TargetState {
+  const { startedAt, awaitChangeMs } = settings
+  const unended = { milestones: createMilestones(rule.milestones), stall: { since: startedAt } }
+  return awaitChangeMs > 0 && rule.readyWhenAbsent === undefined
+    ? { ...unended, type: 'awaiting-change', wasDeleted: false }
+    : { ...unended, type: 'absent', absence: { since: startedAt, wasDeleted: false } }
+}
+
+/** The only function that changes the state of a target. An event that does not apply to a state changes nothing. */
+export function step(state: TargetState, event: TargetEvent, now: number, gated: GatedTarget): Step {
+  const unchanged = { state, entries: [] }
+  if (state.type === 'ended') return unchanged
+  switch (event.type) {
+    case 'found':
+      return takeObject(state, event, now, gated)
+    case 'deleted':
+      return takeDeletion(state, now, gated)
+    case 'last-state-found':
+      return { state: see(state, event.object, false, now, gated), entries: [] }
+    case 'last-state-judged':
+      return { state: lose(state, event.deletedAt, now), entries: [] }
+    case 'absence-known':
+      return takeAbsence(state, now, gated)
+    case 'list-pending': {
+      if (state.type !== 'ready' || state.seen === undefined || state.assessment === undefined) return unchanged
+      const message = 'what its spec selects now is being listed'
+      return fallBack({ ...state, seen: state.seen }, { ...state.assessment, status: 'progressing', message }, now)
+    }
+    case 'revisions-listed':
+      return isPresent(state) ? takeRevisions(state, event.revisions, now, gated) : unchanged
+    case 'assessed':
+      return isPresent(state) ? takeAssessment(state, event, now, gated) : unchanged
+    case 'held':
+      return isOpen(state)
+        ? { state: { ...state, stall: holdStall(state.stall, event.isHeld, now) }, entries: [] }
+        : unchanged
+    case 'end': {
+      const { problem, verdict } = event
+      if (problem === undefined || state.assessment === undefined) return end(state, verdict, now, gated)
+      const assessment: Assessment = {
+        ...state.assessment,
+        status: 'failed',
+        message: messageOf(problem),
+        failure: problem,
+        problems: [problem],
+      }
+      return end({ ...state, assessment } as Present, verdict, now, gated)
+    }
+  }
+}
+
+/** A state in which the object exists. */
+type Present = Listing | Judged | (Ready & { readonly seen: Seen })
+type UnendedState = Exclude<TargetState, Ended>
+
+function isPresent(state: UnendedState): state is Present {
+  return objectOf(state) !== undefined
+}
+
+function takeObject(
+  state: UnendedState,
+  { object, isFirstSight }: TargetEvent & { type: 'found' },
+  now: number,
+  gated: GatedTarget,
+): Step {
+  const isSameObject = object.metadata.uid === objectOf(state)?.metadata.uid
+  if (state.assessment?.completed && isSameObject) return { state, entries: [] }
+  const { seen: before } = state
+  const isOther = before !== undefined && before.gated.metadata.uid !== object.metadata.uid
+  // The object that is to be deleted is gone: another one of its name is absence, as `kubectl wait --for=delete` has it.
+  if (isOther && gated.rule.readyWhenAbsent !== undefined) return takeDeletion(state, now, gated)
+  if (state.type === 'awaiting-change') {
+    const listed = state.listed ?? (isFirstSight ? object : undefined)
+    if (!hasArrived(listed, object, gated.target, gated.gateTime) && !gated.rule.hasExpectedSpec?.(object))
+      return {
+        state: { ...state, listed },
+        entries: isFirstSight ? [note('is there already: waiting for its change to arrive')] : [],
+      }
+    const arrived = { ...state, stall: restartStall(state.stall, now) }
+    return { state: see(arrived, object, isFirstSight, now, gated), entries: [note('its change has arrived')] }
+  }
+  const scaled = isOther ? undefined : scaleText(isPresent(state) ? before?.object : undefined, object)
+  return {
+    state: see(state, object, isFirstSight, now, gated),
+    entries: [
+      ...(scaled === undefined ? [] : [note(scaled)]),
+      ...(isOther
+        ? [note('was replaced by a new object of the same name, which is gated from its first milestone')]
+        : []),
+    ],
+  }
+}
+
+/** The state with a version of the object. An object with another uid is gated from its first milestone. */
+function see(
+  state: UnendedState,
+  object: KubeObject,
+  isFirstSight: boolean,
+  now: number,
+  { target, rule }: GatedTarget,
+): UnendedState {
+  const isOther = state.seen !== undefined && state.seen.gated.metadata.uid !== object.metadata.uid
+  const before = isOther ? undefined : state.seen
+  const requests = [targetWatch(target), ...rule.relatives(object)]
+  const seen: Seen = {
+    object,
+    gated: before?.gated ?? object,
+    existedBefore: before?.existedBefore ?? (!isOther && isFirstSight),
+    history: observeTarget(before?.history, object, now, rule.failures?.(object)),
+    revisions: before?.revisions ?? new Map(),
+    requests: isDeepStrictEqual(state.seen?.requests, requests) ? (state.seen?.requests ?? requests) : requests,
+    loggedProblems: before?.loggedProblems ?? new Map(),
+    isSettlingLogged: before?.isSettlingLogged ?? false,
+  }
+  if (isOther) {
+    const milestones = createMilestones(rule.milestones)
+    return { type: 'listing', milestones, stall: restartStall(state.stall, now), seen }
+  }
+  const { milestones, stall, assessment } = state
+  if (state.type === 'ready') return { type: 'ready', milestones, stall, at: state.at, seen, assessment }
+  return assessment === undefined
+    ? { type: 'listing', milestones, stall, seen }
+    : { type: 'judged', milestones, stall, seen, assessment }
+}
+
+function takeDeletion(state: UnendedState, now: number, { rule }: GatedTarget): Step {
+  // What has done its work stays ready when it is deleted, and until another object takes its name.
+  if (state.assessment?.completed) return { state, entries: [] }
+  if (state.type === 'awaiting-change') return { state: { ...state, listed: undefined, wasDeleted: true }, entries: [] }
+  if (rule.readyWhenAbsent === undefined)
+    return {
+      state: lose(state, now, now),
+      entries: [note(`was deleted; it has ${deletedMs / 1000} s to come back`)],
+    }
+  const absence = { since: now, wasDeleted: true }
+  return { state: state.type === 'ready' ? { ...state, absence } : lose(state, now, now), entries: [] }
+}
+
+function lose(state: UnendedState, deletedAt: number, now: number): UnendedState {
+  if (state.type === 'awaiting-change' || state.assessment?.completed) return state
+  const { milestones, stall, seen, assessment } = state
+  const absence = { since: deletedAt, wasDeleted: true }
+  const kept = state.type === 'ready' ? restartStall(stall, now) : stall
+  return { type: 'absent', milestones, stall: kept, absence, seen, assessment }
+}
+
+function takeAbsence(state: UnendedState, now: number, { rule }: GatedTarget): Step {
+  if (rule.readyWhenAbsent === undefined || state.type !== 'absent') return { state, entries: [] }
+  const milestones = finishMilestones(state.milestones, rule.readyWhenAbsent, now)
+  return { state: { ...state, type: 'ready', at: now, milestones }, entries: [readyEntry(rule.readyWhenAbsent)] }
+}
+
+/** Ends a target whose template is no longer the gated one, or follows the change. */
+function takeRevisions(state: Present, listed: readonly KubeObject[], now: number, gated: GatedTarget): Step {
+  const { object, gated: before } = state.seen
+  const revisions = withRevisions(state.seen.revisions, listed)
+  const seen = { ...state.seen, revisions }
+  if (object === before) return { state: revisions === state.seen.revisions ? state : { ...state, seen }, entries: [] }
+  const change = compareIdentity(before, object, [...revisions.values()], gated.gateTime)
+  switch (change.type) {
+    case 'same':
+      return { state: { ...state, seen: { ...seen, gated: object } }, entries: [] }
+    case 'followed': {
+      const followed: Present = {
+        ...state,
+        seen: { ...seen, gated: object, loggedProblems: new Map(), isSettlingLogged: false },
+        milestones: restartCounters(state.milestones, now),
+        stall: restartStall(state.stall, now),
+      }
+      const text = 'its template got other annotations, labels or environment variables: followed'
+      return { state: followed, entries: [note(text)] }
+    }
+    case 'superseded':
+    case 'rolled-back': {
+      const message = identityMessage(change, before, object)
+      return end({ ...state, seen }, { outcome: 'superseded', reason: change.type, message }, now, gated)
+    }
+    default:
+      return { state: { ...state, seen }, entries: [] }
+  }
+}
+
+function withRevisions(
+  known: ReadonlyMap<string, KubeObject>,
+  listed: readonly KubeObject[],
+): ReadonlyMap<string, KubeObject> {
+  const byUid = listed.map((revision) => [revision.metadata.uid ?? revision.metadata.name, revision] as const)
+  return byUid.every(([uid, revision]) => known.get(uid) === revision) ? known : new Map([...known, ...byUid])
+}
+
+function takeAssessment(
+  before: Present,
+  event: TargetEvent & { type: 'assessed' },
+  now: number,
+  gated: GatedTarget,
+): Step {
+  const { target, rule, gateTime } = gated
+  const assessment = withExistence(event.assessment, before.seen.object, gateTime)
+  const isReady = assessment.status === 'ready'
+  const warnings = before.assessment === undefined && !isReady ? warningsOf(before.seen.object, gated) : []
+  const fallen =
+    before.type === 'ready' && !isReady ? fallBack(before, assessment, now) : { state: before, entries: [] }
+  const { seen } = fallen.state
+  const isFirst = fallen.state.milestones.reachedAt.length === 0
+  const reachedAt = isFirst && seen.existedBefore ? gateTime.startedAt : now
+  const { progress, reached, moved } = updateMilestones(fallen.state.milestones, assessment, reachedAt)
+  const settling = isReady || seen.isSettlingLogged ? undefined : settlingText(assessment, now)
+  const progressText = isReady ? '' : joinTexts(reachedText(reached), settling)
+  // What is unavailable may show that the problem is over: a pod that runs by now.
+  const failure = event.isUnavailable ? undefined : assessment.failure
+  const text = (problem: Problem) => problemText(problem, target)
+  let { loggedProblems } = seen
+  const problemEntries: TargetEntry[] = []
+  for (const problem of assessment.problems) {
+    // The verdict reports the failure.
+    if (failure !== undefined && text(problem) === text(failure)) continue
+    if (event.awaitsOther && rule.quietWhileAwaiting?.includes(problem.reason)) continue
+    const logged = addLoggedProblem(loggedProblems, problem)
+    if (logged === undefined) continue
+    loggedProblems = logged
+    problemEntries.push({ kind: 'problem', text: text(problem) })
+  }
+  const after = {
+    milestones: progress,
+    stall: moved ? restartStall(fallen.state.stall, now) : fallen.state.stall,
+    seen: { ...seen, loggedProblems, isSettlingLogged: seen.isSettlingLogged || settling !== undefined },
+    assessment,
+  }
+  const entries: TargetEntry[] = [
+    ...warnings.map(note),
+    ...fallen.entries,
+    ...(progressText === '' ? [] : [{ kind: 'progress', text: progressText } as const]),
+    ...problemEntries,
+  ]
+  if (failure !== undefined) {
+    const message = endText(failure, assessment, target)
+    const ended = end({ ...after, type: 'judged' }, { outcome: 'failed', reason: failure.reason, message }, now, gated)
+    return { state: ended.state, entries: [...entries, ...ended.entries] }
+  }
+  if (!isReady) return { state: { ...after, type: 'judged' }, entries }
+  if (before.type === 'ready') return { state: { ...after, type: 'ready', at: before.at }, entries }
+  const verdict = readyEntry([assessment.message, ...assessment.notes].join(' · '))
+  return { state: { ...after, type: 'ready', at: now }, entries: [...entries, verdict] }
+}
+
+/** Which of the user's clocks the object cannot meet. */
+function warningsOf(object: KubeObject, { target: { clocks }, settings }: GatedTarget): readonly string[] {
+  return clockWarnings(object, {
+    timeoutMs: clocks.timeoutMs ?? settings.timeoutMs,
+    stallTimeoutMs: clocks.stallTimeoutMs ?? settings.stallTimeoutMs,
+    stallIsLiteral: settings.stallIsLiteral || clocks.stallTimeoutMs !== undefined,
+  })
+}
+
+/** A ready target is no longer ready. */
+function fallBack(
+  { seen, milestones, stall }: Ready & { readonly seen: Seen },
+  assessment: Assessment,
+  now: number,
+): { readonly state: Judged; readonly entries: readonly TargetEntry[] } {
+  const state: Judged = {
+    type: 'judged',
+    seen: { ...seen, isSettlingLogged: false },
+    assessment,
+    milestones: loseMilestones(milestones, assessment, now),
+    stall: restartStall(stall, now),
+  }
+  return { state, entries: [note(`no longer ready: ${assessment.message}`)] }
+}
+
+function end(state: UnendedState, { logText, ...verdict }: TargetVerdict, now: number, gated: GatedTarget): Step {
+  const { milestones, seen, assessment } = state
+  const object = objectOf(state)
+  const snapshot = gated.takeSnapshot(object, assessment?.problems ?? [])
+  const text = verdictText(verdict, logText)
+  return {
+    state: { type: 'ended', at: now, verdict, snapshot, milestones, object, seen, assessment },
+    entries: [{ kind: 'verdict', text, outcome: verdict.outcome }],
+  }
+}
+
+function note(text: string): TargetEntry {
+  return { kind: 'note', text }
+}
+
+function readyEntry(text: string): TargetEntry {
+  return { kind: 'verdict', text, outcome: 'ready' }
+}
+
+function joinTexts(...texts: readonly (string | undefined)[]): string {
+  return texts.filter((text) => text !== undefined && text !== '').join(' · ')
+}
+
+/** The object while it exists; undefined while its change is awaited. */
+export function objectOf(state: TargetState): KubeObject | undefined {
+  if (state.type === 'ended') return state.object
+  return state.type === 'absent' || (state.type === 'ready' && state.absence !== undefined)
+    ? undefined
+    : state.seen?.object
+}
+
+/** The watches that judging the target takes, as far as they are known. */
+export function requestsOf({ seen }: TargetState, { target }: Pick<GatedTarget, 'target'>): readonly WatchRequest[] {
+  return seen?.requests ?? [targetWatch(target)]
+}
+
+/** Neither ready nor ended. */
+export function isOpen(state: TargetState): state is Exclude<TargetState, Ready | Ended> {
+  return state.type !== 'ready' && state.type !== 'ended'
+}
+
+/** Whether an absent object was deleted while it was watched. */
+export function wasDeleted(state: TargetState): boolean {
+  if (state.type === 'awaiting-change') return state.wasDeleted
+  return (state.type === 'absent' || state.type === 'ready') && state.absence?.wasDeleted === true
+}
+
+/** The state in words, for people. */
+export function describeState(state: TargetState): string {
+  if (state.type === 'awaiting-change') return 'waiting for its change to arrive'
+  if (objectOf(state) === undefined) return wasDeleted(state) ? 'was deleted' : 'waiting for it to be created'
+  return state.assessment?.message ?? 'looking'
+}
+
+/** A problem that ends the target, with how many pods are ready all the same: `… (2 of 3 pods ready)`. */
+export function endText(problem: Problem, assessment: Assessment | undefined, target: Target): string {
+  const { count } = assessment?.milestones.find(({ name }) => name === 'ready') ?? ({} as Partial<Milestone>)
+  const { done = 0, total = 0 } = count ?? {}
+  const others = done > 0 && done < total ? ` (${done} of ${total} pods ready)` : ''
+  return `${problemText(problem, target)}${others}`
+}
+
+/** The target in the timeline. */
+export function targetRecord(state: TargetState, target: Target): TargetRecord {
+  const { assessment, milestones } = state
+  const isReady = state.type === 'ready'
+  const problems = isReady ? [] : (assessment?.problems ?? [])
+  const verdict: Verdict<TargetOutcome> =
+    state.type === 'ended'
+      ? state.verdict
+      : {
+          outcome: isReady ? 'ready' : 'progressing',
+          reason: problems[0]?.reason ?? '',
+          message: describeState(state),
+        }
+  return {
+    target,
+    ...verdict,
+    ...(isOpen(state) ? {} : { endedAt: state.at }),
+    ...(state.type === 'ended' ? { snapshot: state.snapshot } : {}),
+    milestones: milestoneRecords(milestones, isOpen(state) ? 'open' : isReady ? 'ready' : 'failed'),
+    problems: problems.map(recordProblem),
+    notes: assessment?.notes ?? [],
+  }
+}
+
+/** A problem as it is reported: its sentence is rendered here. */
+function recordProblem(problem: Problem): ProblemRecord {
+  return { ...problem, class: classOf(problem), message: messageOf(problem), evidence: [] }
+}
+
+/** Measures for how long nothing moved. Time during which it is held does not count. */
+export interface StallClock {
+  readonly since: number
+  readonly heldSince?: number
+}
+
+/** Something moved. */
+export function restartStall({ heldSince }: StallClock, now: number): StallClock {
+  return heldSince === undefined ? { since: now } : { since: now, heldSince: now }
+}
+
+export function holdStall(clock: StallClock, isHeld: boolean, now: number): StallClock {
+  const { since, heldSince } = clock
+  if (isHeld === (heldSince !== undefined)) return clock
+  return heldSince === undefined ? { since, heldSince: now } : { since: since + now - heldSince }
+}

@@ -1,0 +1,129 @@
+import { specAuthorOf } from '../cluster/author.ts'
+import type { KubeObject } from '../cluster/objects.ts'
+import type { Assessment, Milestone } from '../lifecycle/assessment.ts'
+import type { GateTime } from '../lifecycle/gate-time.ts'
+import type { Target } from '../plan/target.ts'
+import { messageOf, type Problem, problemSentence } from '../reasons/reasons.ts'
+import type { TargetOutcome, Verdict } from './timeline.ts'
+
+/** After this long without an entry, a heartbeat names what is waited for. */
+export const heartbeatMs = 30_000
+const heartbeatTargets = 5
+/** The most characters of one target's state in a heartbeat. */
+const heartbeatCharacters = 60
+
+/**
+ * Which targets are open, and what each waits for.
+ * @param open the names of the open targets, with their states in words
+ * @param unavailable what cannot be read now, a sentence each
+ */
+export function heartbeatText(
+  open: readonly { readonly name: string; readonly description: string }[],
+  unavailable: readonly string[],
+): string {
+  const shown = open.slice(0, heartbeatTargets).map(({ name, description }) => {
+    const isLong = description.length > heartbeatCharacters
+    return `${name} (${isLong ? `${description.slice(0, heartbeatCharacters - 1)}…` : description})`
+  })
+  const more = open.length > shown.length ? ` and ${open.length - shown.length} more` : ''
+  const waiting = open.length === 0 ? 'all targets are ready' : `still waiting for ${shown.join(', ')}${more}`
+  return [waiting, ...unavailable].join(' · ')
+}
+
+/** One line for the milestones reached at once; of those with counts, the furthest stands for the others. */
+export function reachedText(reached: readonly Milestone[]): string {
+  const furthest = reached.findLast(({ count }) => count !== undefined)
+  return reached
+    .filter((milestone) => milestone.message !== '' && (milestone.count === undefined || milestone === furthest))
+    .filter(({ name }, _, shown) => name !== 'created' || shown.length === 1)
+    .map(({ message }) => message)
+    .join(' · ')
+}
+
+/** Settling that ends sooner is not logged. */
+const shortestSettlingMs = 2_000
+
+/** `3 pods ready, settling for 10 s`; undefined where nothing settles. */
+export function settlingText({ milestones }: Assessment, now: number): string | undefined {
+  const open = milestones.find(({ state }) => state === 'open')
+  const leftMs = (open?.settlesAt ?? now) - now
+  return open === undefined || leftMs < shortestSettlingMs
+    ? undefined
+    : `${open.message} for ${Math.round(leftMs / 1_000)} s`
+}
+
+/** An object that is older than this at the gate's start was not created by the apply before it. */
+const longMs = 60_000
+
+/** Calls the milestone `created` of an object that has long existed `exists`. */
+export function withExistence(assessment: Assessment, object: KubeObject, gateTime: GateTime): Assessment {
+  const created = gateTime.time(object.metadata.creationTimestamp)
+  if (created === undefined || created >= gateTime.startedAt - longMs) return assessment
+  const milestones = assessment.milestones.map((milestone) =>
+    milestone.name === 'created' ? { ...milestone, message: 'exists' } : milestone,
+  )
+  return { ...assessment, milestones }
+}
+
+/** By how much an object was scaled, and by whom where that is known; undefined when it was not. */
+export function scaleText(before: KubeObject | undefined, after: KubeObject): string | undefined {
+  const replicasOf = (object: KubeObject | undefined) => (object?.spec as { replicas?: unknown } | undefined)?.replicas
+  const [from, to] = [replicasOf(before), replicasOf(after)]
+  if (before === undefined || typeof from !== 'number' || typeof to !== 'number' || from === to) return undefined
+  const author = specAuthorOf(before, after)
+  return `scaled from ${from} to ${to} replica${to === 1 ? '' : 's'}${author === undefined ? '' : ` by ${author}`}`
+}
+
+/** A problem in one line, without the target's own name. */
+export function problemText(problem: Problem, target: Target): string {
+  const isOwn = problem.subject === `${target.kind.toLowerCase()}/${target.name}`
+  return isOwn && problem.container === undefined ? messageOf(problem) : problemSentence(problem)
+}
+
+/** What a verdict adds to the outcome; a reason that repeats the outcome is left out. */
+export function verdictText({ outcome, reason, message }: Verdict<TargetOutcome>, logText: string | undefined): string {
+  if (reason === outcome) return message
+  return logText === undefined ? `${reason}: ${message}` : `${logText} (${reason})`
+}
+
+/** Up to this count every repetition of a problem is logged, above it each doubling. */
+const countsInFull = 10
+/** The most wordings of one problem that are logged without a repetition. */
+const mostWordings = 5
+
+/** Which problems of a target have been logged, by reason and container. */
+export type LoggedProblems = ReadonlyMap<string, LoggedProblem>
+
+interface LoggedProblem {
+  readonly count: number
+  readonly message: string
+  readonly wordings: ReadonlySet<string>
+}
+
+/**
+ * The logged problems with this one, or undefined when it is not to be logged: it is neither new, nor a repetition, nor in a
+ * new wording. Another number or identifier alone is no new wording.
+ */
+export function addLoggedProblem(logged: LoggedProblems, problem: Problem): LoggedProblems | undefined {
+  const { reason, container = '', count } = problem
+  const message = messageOf(problem)
+  const key = `${reason} ${container}`
+  const wording = wordingOf(message)
+  const before = logged.get(key)
+  if (before === undefined) return new Map(logged).set(key, { count, message, wordings: new Set([wording]) })
+  const isRepetition =
+    count > before.count && message !== before.message && (count <= countsInFull || count >= 2 * before.count)
+  const isNewWording = !before.wordings.has(wording) && before.wordings.size < mostWordings
+  if (!isRepetition && !isNewWording) return undefined
+  const wordings = new Set([...before.wordings, wording])
+  return new Map(logged).set(key, { count: Math.max(count, before.count), message, wordings })
+}
+
+/** A message without what differs between repetitions: numbers, identifiers, singular and plural. */
+function wordingOf(message: string): string {
+  return message
+    .replace(/[0-9a-f]*\d[0-9a-f]*/gi, '#')
+    .replace(/, # times now$| \(# pods now\)/, '')
+    .replace(/\b(?:is|are|has|have|does|do)\b/g, '~')
+    .replace(/(?<=\w)s\b/g, '')
+}
