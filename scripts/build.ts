@@ -12,7 +12,7 @@ import { minify } from '@swc/core'
  *     node scripts/build.ts --into FOLDER   the same in another folder, not minified: what tests start
  *
  * `tsc` emits JavaScript to `build/`. The launchers (`index.js`, `cli.js`) are taken as emitted, because they must load
- * on a Node that is too old for the rest, to say so. All else is one bundle that both import, `shells.js`, with
+ * on a Node that is too old for the rest, to say so. All else is one bundle that both import, `entrypoints.js`, with
  * whatever it imports lazily in chunks beside it. The same sources give the same bytes, wherever the checkout is.
  */
 
@@ -29,7 +29,7 @@ type Bundler = (
 ) => Promise<Bundle>
 
 const root = resolve(import.meta.dirname, '..')
-const bundleName = 'shells.js'
+const bundleName = 'entrypoints.js'
 const launchers = ['index.js', 'cli.js', 'node-version.js']
 const executable = 'cli.js'
 const target = process.argv.includes('--into') ? process.argv.at(-1) : undefined

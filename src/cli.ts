@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { startOnCurrentNode } from './node-version.ts'
 
-await startOnCurrentNode(async () => (await import('./shells.ts')).runCli())
+await startOnCurrentNode(async () => (await import('./entrypoints.ts')).runCli())

@@ -37,25 +37,22 @@ export class UserError extends Error {
 
 /**
  * Both results.
- * @throws UserError with the mistakes of both, should both have some
+ * @throws UserError with the mistakes of both
  */
-export function together<A, B>(first: () => A, second: () => B): [A, B] {
-  const attempts = [first, second].map((attempt) => {
-    try {
-      return { result: attempt() }
-    } catch (error) {
-      if (error instanceof UserError) return { error }
-      throw error
-    }
-  })
-  const errors = attempts.flatMap(({ error }) => error ?? [])
-  const [error] = errors
-  if (error !== undefined)
-    throw new UserError(
-      errors.flatMap(({ mistakes }) => mistakes),
-      error.reason,
-    )
-  return attempts.map(({ result }) => result) as [A, B]
+export async function collectMistakes<A, B>(
+  first: () => A | Promise<A>,
+  second: () => B | Promise<B>,
+): Promise<[A, B]> {
+  const results = await Promise.allSettled([first, second].map(async (attempt) => attempt()))
+  const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []))
+  const other = errors.find((error) => !(error instanceof UserError))
+  if (other !== undefined) throw other
+  const [error, ...more] = errors as UserError[]
+  if (error === undefined) return results.map((result) => (result as PromiseFulfilledResult<unknown>).value) as [A, B]
+  throw new UserError(
+    [error, ...more].flatMap(({ mistakes }) => mistakes),
+    error.reason,
+  )
 }
 
 /** `resources, line 3: …`: one line for one mistake. */

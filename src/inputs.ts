@@ -1,264 +1,435 @@
-import * as z from 'zod/mini'
 import { parseDuration } from './duration.ts'
-import { didYouMean, type Mistake, quote, UserError } from './errors.ts'
-import { type ExpectedImages, parseExpectedImages } from './plan/expected-images.ts'
-import { parseMilestoneTimeouts } from './plan/milestones.ts'
-import type { Reference } from './plan/references.ts'
-import { parseStreamLogs } from './plan/stream-logs.ts'
+import { type AddMistake, didYouMean, type Mistake, quote, UserError } from './errors.ts'
 
-/** What the user said, checked and with its units; defaults are filled in. */
-export interface Inputs {
-  /** The kubeconfig itself, base64 of it, or a path; absent: the usual places. */
-  readonly kubeconfig: string | undefined
-  readonly context: string | undefined
-  readonly namespace: string | undefined
-  /** The lines as they were written, so that their numbers are the user's. */
-  readonly resources: string
-  readonly manifests: string
-  /** Path of the user's own health checks. */
-  readonly healthChecks: string | undefined
-  /** Of the clocks, 0 is off. */
-  readonly timeoutMs: number
-  readonly stallTimeoutMs: number
-  readonly settleTimeMs: number
-  /** With the default for `created`. */
-  readonly milestoneTimeoutsMs: Readonly<Record<string, number>>
-  readonly maxRestarts: number
-  readonly failFast: boolean
-  readonly onSuperseded: 'fail' | 'pass'
-  /** How long a target's change may take to arrive before it is judged; 0 judges what is there. */
-  readonly awaitChangeMs: number
-  readonly expectImages: ExpectedImages
-  readonly logLines: number
-  /** Whose containers' logs are shown live, of what is gated. */
-  readonly streamLogs: readonly Reference[]
-  /** Path of the recording to write. */
-  readonly record: string | undefined
-  readonly summary: boolean
-  /** For the extras alone: the gate itself needs none. */
-  readonly githubToken: string | undefined
-  readonly checkRun: boolean
-  readonly deploymentStatus: boolean
-  readonly comment: boolean
-  /** The names of the inputs that the user wrote himself: a clock that he wrote is taken literally. */
-  readonly written: ReadonlySet<string>
+/** Turns the text of an input into its value; undefined after a mistake. */
+type Parse<T> = (text: string, addMistake: AddMistake) => T | undefined
+
+/** How a value is written: its name in the command line's help (empty for a switch), and its parser. */
+interface ValueType<T> {
+  readonly placeholder: string
+  readonly parse: Parse<T>
+  /** The text is not trimmed, because mistakes name its lines. */
+  readonly isLines?: boolean
 }
 
-/** What the token must be allowed to do for each of the extras on GitHub, by the input that turns it on. */
+/** What the documentation, `action.yml` and the command line need of an input. */
+export interface InputDefinition {
+  readonly name: string
+  /** Empty: none. `details` explains what holds then. */
+  readonly default: string
+  /** One sentence, also for the command line's help. */
+  readonly description: string
+  /** Further sentences for `action.yml`. */
+  readonly details: string
+  /** What the value is called in help: `DURATION`. Empty for a switch. */
+  readonly placeholder: string
+  readonly isLines: boolean
+  /** Whether a recording contains it. Never true for secrets. */
+  readonly isRecorded: boolean
+  /** Whether a replay reads it from the recording, and has a flag for it. */
+  readonly isReplayed: boolean
+  /** `hidden`: the command line accepts it, but has another way to write it. */
+  readonly flag: 'shown' | 'hidden' | 'none'
+}
+
+interface TypedInput<T> extends InputDefinition {
+  readonly parse: Parse<T>
+}
+
+type Row = Pick<InputDefinition, 'name' | 'description'> &
+  Partial<Pick<InputDefinition, 'default' | 'details' | 'placeholder' | 'isRecorded' | 'isReplayed' | 'flag'>>
+
+function input<T>({ parse, isLines = false, ...type }: ValueType<T>, row: Row): TypedInput<T> {
+  const defaults = { default: '', details: '', isRecorded: true, isReplayed: true, flag: 'shown' } as const
+  return { ...defaults, ...type, isLines, parse, ...row }
+}
+
+const duration: ValueType<number> = { placeholder: 'DURATION', parse: parseDuration }
+
+/** Text as it is; undefined when empty. */
+const text: ValueType<string | undefined> = { placeholder: 'TEXT', parse: (written) => written || undefined }
+
+const lines: ValueType<string> = { placeholder: 'LINES', parse: (written) => written, isLines: true }
+
+/** Booleans of YAML 1.2's core schema, as `core.getBooleanInput` of the actions toolkit reads them. */
+const boolean: ValueType<boolean> = {
+  placeholder: '',
+  parse: (written, addMistake) => {
+    if (/^(true|True|TRUE)$/.test(written)) return true
+    if (/^(false|False|FALSE)$/.test(written)) return false
+    addMistake(`${quote(written)} is neither true nor false. Write one of them.`)
+    return undefined
+  },
+}
+
+/** A whole number up to 1,000. */
+const number: ValueType<number> = {
+  placeholder: 'NUMBER',
+  parse: (written, addMistake) => {
+    if (/^\d{1,9}$/.test(written) && Number(written) <= 1_000) return Number(written)
+    addMistake(`${quote(written)} is no whole number from 0 to 1000.`)
+    return undefined
+  },
+}
+
+function oneOf<const W extends string>(...words: W[]): ValueType<W> {
+  return {
+    placeholder: words.join('|'),
+    parse: (written, addMistake) => {
+      const word = words.find((word) => word === written)
+      if (word === undefined) addMistake(`${quote(written)} is not one of ${words.join(', ')}.`)
+      return word
+    },
+  }
+}
+
+/** Every milestone of any kind. The names are a contract: inputs, reports and recordings contain them. */
+export const milestoneNames = [
+  'created',
+  'observed',
+  'ready',
+  'replicaset',
+  'scheduled',
+  'pulled',
+  'started',
+  'available',
+  'drained',
+  'updated',
+  'initialized',
+  'running',
+  'succeeded',
+  'complete',
+  'endpoints',
+  'address',
+  'provisioned',
+  'bound',
+  'backends',
+] as const
+
+export type MilestoneName = (typeof milestoneNames)[number]
+
+/**
+ * Reads `scheduled=2m, ready=5m`, with commas or lines between them.
+ * @returns milliseconds by milestone, without the entries that have a mistake
+ */
+export function parseMilestoneTimeouts(text: string, addMistake: AddMistake): Record<string, number> {
+  const timeouts = new Map<string, number>()
+  for (const entry of text.split(/[,\r\n]/)) {
+    const written = entry.trim()
+    if (written === '') continue
+    const equals = written.indexOf('=')
+    const name = written.slice(0, Math.max(0, equals)).trim()
+    if (name === '') {
+      addMistake(`${quote(written)} is no milestone with its duration. Write milestone=duration, like ready=5m.`)
+    } else if (!milestoneNames.some((known) => known === name)) {
+      addMistake(`No kind has a milestone ${quote(name)}.${didYouMean(name, milestoneNames)}`)
+    } else if (timeouts.has(name)) {
+      addMistake(`The milestone ${name} is given twice. Keep one of them.`)
+    } else {
+      const milliseconds = parseDuration(written.slice(equals + 1), (message) => addMistake(`${name}: ${message}`))
+      if (milliseconds !== undefined) timeouts.set(name, milliseconds)
+    }
+  }
+  return Object.fromEntries(timeouts)
+}
+
+const createdTimeout = 'created=30s'
+
+const milestoneTimeouts: ValueType<Readonly<Record<string, number>>> = {
+  placeholder: 'LIST',
+  parse: (written, addMistake) => ({
+    ...parseMilestoneTimeouts(createdTimeout, addMistake),
+    ...parseMilestoneTimeouts(written, addMistake),
+  }),
+}
+
+/** The digest that each container must run, by the container's name. */
+export type ExpectedImages = Readonly<Record<string, string>>
+
+/**
+ * Reads `container=sha256:…` lines; the output `digest` of `docker/build-push-action` is such a digest. An image name may
+ * precede it (`app=registry/app@sha256:…`); `#` begins a comment.
+ * @returns digests by container, without the lines that have a mistake
+ */
+export function parseExpectedImages(text: string, addMistake: AddMistake): ExpectedImages {
+  const expected = new Map<string, string>()
+  for (const line of text.split(/\r?\n/)) {
+    const written = line.replace(/(^|\s)#.*$/, '').trim()
+    if (written === '') continue
+    const [, container, digest] = /^([^\s=]+)\s*=\s*(?:\S+@)?(sha256:[0-9a-f]{64})$/.exec(written) ?? []
+    if (container === undefined || digest === undefined) {
+      addMistake(
+        `${quote(written)} is no container with its digest. Write container=sha256:… with 64 hexadecimal digits.`,
+      )
+    } else if (expected.has(container)) {
+      addMistake(`The container ${container} is given twice. Keep one of them.`)
+    } else {
+      expected.set(container, digest)
+    }
+  }
+  return Object.fromEntries(expected)
+}
+
+/** The permission that the token needs for each extra on GitHub, by the input that turns it on. */
 export const extraPermissions = {
   'check-run': 'checks: write',
   'deployment-status': 'deployments: write',
   comment: 'pull-requests: write',
 } as const
 
-/** The inputs of the extras: they decide nothing, and one is a secret. */
-export const extraInputs: readonly string[] = ['github-token', ...Object.keys(extraPermissions)]
+/** The extras change no verdict, and belong to a workflow run. */
+const forGitHub = { isRecorded: false, isReplayed: false, flag: 'none' } as const
 
-/** `line` counts from 1, where the text has lines. */
-type Complain = (message: string, line?: number) => void
-type Parse<T> = (text: string, complain: Complain) => T | undefined
-
-/** What people read of an input; `default` is empty where there is none. */
-interface Documentation {
-  readonly default: string
-  /** One sentence, the first of the input's description in `action.yml`. */
-  readonly description: string
-  /** Its value is written as Kubernetes writes durations. */
-  readonly isDuration: boolean
+/**
+ * Every input in the order of the documentation, by the property of `Inputs` that has its value. `npm run docs` makes the
+ * inputs of `action.yml` from it.
+ */
+const definitions = {
+  kubeconfig: input(text, {
+    name: 'kubeconfig',
+    placeholder: 'KUBECONFIG',
+    isRecorded: false,
+    isReplayed: false,
+    description: 'The kubeconfig itself, base64 of it, or the path of an existing file.',
+    details:
+      'Its content is masked in the log, kept in memory and never written to disk. Default: the file that the environment variable `KUBECONFIG` names, then the usual places.',
+  }),
+  context: input(text, {
+    name: 'context',
+    placeholder: 'CONTEXT',
+    isRecorded: false,
+    isReplayed: false,
+    description: 'The context of the kubeconfig to use.',
+    details: 'Default: the current context.',
+  }),
+  namespace: input(text, {
+    name: 'namespace',
+    placeholder: 'NAMESPACE',
+    description: 'The namespace of the resources that do not name one themselves.',
+    details:
+      'A line of `resources` overrides it with `-n`. The output of kubectl contains no namespaces, so its lines mean this one. Default: the namespace of the context.',
+  }),
+  resources: input(lines, {
+    name: 'resources',
+    placeholder: 'RESOURCES',
+    flag: 'hidden',
+    description: 'The resources to gate, one reference a line, written like the arguments of `kubectl wait`.',
+    details:
+      'For example `deployment/web`, `deploy,sts -l app=shop -n shop`, `job/migrate --timeout=20m` or `certificate/tls --for=condition=Ready` (also `jsonpath=`, `create`, `delete`). A line that `kubectl apply` printed is a reference too; lines about a deletion, a dry run or a warning are skipped and reported; an error that kubectl printed means that the apply failed. `!` before a reference excludes what it names; excludes that leave nothing to gate are a mistake. `#` begins a comment. After a reference, `-n`, `-l`, `--all`, `--for`, `--timeout`, `--stall-timeout` and `--milestone-timeouts` hold for it alone. Selectors are resolved once, at the start. One that matches nothing ends as `not-found`; one of several kinds, when none of them has a match. Needed unless `manifests` is given; with both, all that either names is gated.',
+  }),
+  manifests: input(lines, {
+    name: 'manifests',
+    placeholder: 'MANIFESTS',
+    isReplayed: false,
+    flag: 'hidden',
+    description: 'Manifest files whose objects are gated: files, folders and globs, one a line.',
+    details:
+      'Paths are relative to the workspace. A folder means all files below it that end in `.yaml`, `.yml` or `.json`. `!` before a line excludes what it names, `#` begins a comment. Render the output of kustomize or Helm into a file first. Problems point to the line of the object, and a warning lists fields of the live objects that differ from their manifests. Annotations on the objects change how the gate treats them: `rollout-gate/timeout`, `rollout-gate/stall-timeout`, `rollout-gate/for` (as `--for` of a reference) and `rollout-gate/skip: "true"`.',
+  }),
+  timeoutMs: input(duration, {
+    name: 'timeout',
+    default: '10m',
+    description: 'How long the whole gate may take.',
+    details:
+      "Written as Kubernetes writes durations: `90s`, `5m`, `1h30m`; `0` turns the clock off. When it runs out, every resource that is not ready yet is `timed-out`. A longer `--timeout` of a reference makes the gate's as long, unless you write both: then the contradiction is a mistake.",
+  }),
+  stallTimeoutMs: input(duration, {
+    name: 'stall-timeout',
+    default: '5m',
+    description: 'How long a resource may go without any progress.',
+    details:
+      'A milestone reached or a counter that moves is progress; a restart is not. `0` turns the clock off. By default the clock pauses while the resource itself states how long it may take, as a container inside its startup probe does; a value that you write is taken literally.',
+  }),
+  settleTimeMs: input(duration, {
+    name: 'settle-time',
+    default: '10s',
+    description: 'How long a container without a readiness probe must have run before it counts as ready.',
+    details:
+      'Containers that crash soon after their start look ready for a moment. A Ready condition of a custom resource without `observedGeneration` must persist as long after a change. `0` counts both at once.',
+  }),
+  milestoneTimeoutsMs: input(milestoneTimeouts, {
+    name: 'milestone-timeouts',
+    default: createdTimeout,
+    description: 'How long single milestones of a rollout may take, each from the moment the one before it is done.',
+    details:
+      'Written with commas or lines between them: `scheduled=2m, ready=5m`. What you write is added to the default; `created=0` turns that off. A milestone that no gated kind has is a mistake.',
+  }),
+  maxRestarts: input(number, {
+    name: 'max-restarts',
+    default: '2',
+    description: 'How many restarts a container is forgiven before its resource fails.',
+    details: 'With `2`, its third death fails the resource, not before 30 seconds after the first.',
+  }),
+  failFast: input(boolean, {
+    name: 'fail-fast',
+    default: 'true',
+    description: 'Whether the gate ends shortly after the first resource that failed or stalled.',
+    details: 'With `true` it waits 5 seconds more for others to fail; with `false` every resource runs to its own end.',
+  }),
+  onSuperseded: input(oneOf('fail', 'pass'), {
+    name: 'on-superseded',
+    default: 'fail',
+    description:
+      'What becomes of the job when somebody else changed a resource while it was watched: `fail` or `pass`.',
+    details: '`pass` holds only when every other resource is ready, and never for a rollback.',
+  }),
+  expectImages: input({ placeholder: 'EXPECT-IMAGES', parse: parseExpectedImages } as ValueType<ExpectedImages>, {
+    name: 'expect-images',
+    description: 'The digests that must be the ones running, one `container=sha256:…` a line.',
+    details:
+      'When the pods are ready and a container of that name runs another digest, because somebody moved the tag or deployed something else, its resource fails with `image-mismatch`. The same holds when no gated pod has such a container.',
+  }),
+  awaitChangeMs: input(duration, {
+    name: 'await-change',
+    default: '0',
+    description:
+      "How long each resource's change may take to arrive before the resource is judged, for a gate that starts before the apply.",
+    details:
+      'Until the change arrives, the resource still has its old version, which may be healthy. It has arrived when the resource is created, its generation moves, somebody writes it, or its fields match `manifests`. When it does not arrive in time, the resource is `stalled` with `change-not-seen`, never ready. With `0` the resource is judged at once.',
+  }),
+  healthChecks: input(text, {
+    name: 'health-checks',
+    placeholder: 'HEALTH-CHECKS',
+    description:
+      'The path of a YAML list of `{apiVersion, kind, current, failed, inProgress}` in CEL, as Flux writes its `healthCheckExprs`.',
+    details:
+      'Each entry decides for all gated objects of its kind: `inProgress` first, then `failed`, which must persist for 10 seconds, then `current`. The `--for` of a reference takes precedence. Default: none, so that kinds are judged by their own rules.',
+  }),
+  logLines: input(number, {
+    name: 'log-lines',
+    default: '25',
+    isReplayed: false,
+    description:
+      'How many of the last log lines of each failing container to show, of its current and of its previous run.',
+    details: '`0` shows none and requests none.',
+  }),
+  streamLogs: input(lines, {
+    name: 'stream-logs',
+    placeholder: 'REFERENCE',
+    isRecorded: false,
+    isReplayed: false,
+    description:
+      'The gated resources whose logs are shown live, one reference a line, written as those of `resources`.',
+    details:
+      "For example `job/migrate`: Jobs, Pods, Deployments and all other kinds that run pods. Shown are all containers, init containers and sidecars of the pods that the change made, each line behind its pod's and container's name. A reference without `-n` means every gated resource of its name; one without a match is a mistake. Of each container the first 500 lines (128 KiB) are shown as they are written, then every 10 seconds the newest 25, and the last 25 at its end; omitted lines are counted, and of a line 4,000 bytes are shown. 20 logs are read at a time, and 5,000 lines shown in all, besides the last ones. Lines from more than 10 minutes before the gate began are not shown. A log that cannot be read is a warning: it decides nothing. Default: none.",
+  }),
+  record: input(text, {
+    name: 'record',
+    placeholder: 'FILE',
+    isRecorded: false,
+    isReplayed: false,
+    description: 'The path of a recording to write, to be replayed later with `rollout-gate replay`.',
+    details:
+      'It contains everything that was watched, never credentials or the data of Secrets, and is compressed when its name ends in `.gz`. Default: none is written.',
+  }),
+  summary: input(boolean, {
+    name: 'summary',
+    default: 'true',
+    isReplayed: false,
+    flag: 'hidden',
+    description: 'Whether to write the job summary.',
+    details: 'The file that the output `summary-file` names is written in any case.',
+  }),
+  githubToken: input(text, {
+    name: 'github-token',
+    ...forGitHub,
+    description: 'The token for `check-run`, `deployment-status` and `comment`.',
+    details:
+      "The gate itself needs none. The job's own token, the expression `github.token`, is enough if the job has the permissions that these extras name. It is masked in the log. Default: none.",
+  }),
+  checkRun: input(boolean, {
+    name: 'check-run',
+    default: 'false',
+    ...forGitHub,
+    description: 'Whether to show the rollout as a check of the commit, live.',
+    details: `A branch rule can demand it, so that nothing is merged whose rollout failed. Needs \`github-token\` and the permission \`${extraPermissions['check-run']}\`.`,
+  }),
+  deploymentStatus: input(boolean, {
+    name: 'deployment-status',
+    default: 'false',
+    ...forGitHub,
+    description: 'Whether to write the status of a GitHub deployment.',
+    details: `It is the deployment that triggered the workflow, or a new one for the cluster's context and namespace. Needs \`github-token\` and the permission \`${extraPermissions['deployment-status']}\`.`,
+  }),
+  comment: input(boolean, {
+    name: 'comment',
+    default: 'false',
+    ...forGitHub,
+    description: 'Whether to keep one comment on the pull request up to date.',
+    details: `Needs \`github-token\` and the permission \`${extraPermissions.comment}\`.`,
+  }),
 }
 
-const documentation = z.registry<Documentation>()
+type Definitions = typeof definitions
 
-/** An input of the schema: its default, what it is, and how its text becomes a value. */
-function input<T>(fallback: string, description: string, parse: Parse<T>) {
-  const value = z.transform((text: string, context) => {
-    let clean = true
-    const parsed = parse(text, (message, line) => {
-      clean = false
-      context.issues.push({ code: 'custom', message, input: text, params: { line } })
-    })
-    return clean ? (parsed as T) : z.NEVER
-  })
-  return z.prefault(z.pipe(z.string(), value), fallback).register(documentation, {
-    default: fallback,
-    description,
-    isDuration: (parse as unknown) === parseDuration,
-  })
+/** The values of all inputs, with defaults. Durations are in milliseconds; 0 turns a clock off. */
+export type Inputs = {
+  readonly [P in keyof Definitions]: Definitions[P] extends TypedInput<infer T> ? T : never
+} & {
+  /** The texts that the user wrote, by the names of the inputs: a clock that the user wrote is taken literally. */
+  readonly written: ReadonlyMap<string, string>
 }
-
-const text: Parse<string> = (written) => written
-const optional: Parse<string | undefined> = (written) => (written === '' ? undefined : written)
-
-/** Booleans of YAML 1.2's core schema, as all actions take them. */
-const boolean: Parse<boolean> = (written, complain) => {
-  if (/^(true|True|TRUE)$/.test(written)) return true
-  if (/^(false|False|FALSE)$/.test(written)) return false
-  complain(`${quote(written)} is neither true nor false. Write one of them.`)
-  return undefined
-}
-
-function count(most: number): Parse<number> {
-  return (written, complain) => {
-    if (/^\d{1,9}$/.test(written) && Number(written) <= most) return Number(written)
-    complain(`${quote(written)} is no whole number from 0 to ${most}.`)
-    return undefined
-  }
-}
-
-function oneOf<const W extends string>(...words: W[]): Parse<W> {
-  return (written, complain) => {
-    const word = words.find((word) => word === written)
-    if (word === undefined) complain(`${quote(written)} is not one of ${words.join(', ')}.`)
-    return word
-  }
-}
-
-const createdTimeout = 'created=30s'
-
-const milestoneTimeouts: Parse<Record<string, number>> = (written, complain) => ({
-  ...parseMilestoneTimeouts(createdTimeout, complain),
-  ...parseMilestoneTimeouts(written, complain),
-})
-
-const schema = z.object({
-  kubeconfig: input('', 'The kubeconfig itself, base64 of it, or the path of an existing file.', optional),
-  context: input('', 'The context of the kubeconfig to use.', optional),
-  namespace: input('', 'The namespace of the resources that do not name one themselves.', optional),
-  resources: input(
-    '',
-    'The resources to gate, one reference a line, written like the arguments of `kubectl wait`.',
-    text,
-  ),
-  manifests: input('', 'Manifest files whose objects are gated: files, folders and globs, one a line.', text),
-  timeout: input('10m', 'How long the whole gate may take.', parseDuration),
-  'stall-timeout': input('5m', 'How long a resource may go without any progress.', parseDuration),
-  'settle-time': input(
-    '10s',
-    'How long a container without a readiness probe must have run before it counts as ready.',
-    parseDuration,
-  ),
-  'milestone-timeouts': input(
-    createdTimeout,
-    'How long single milestones of a rollout may take, each from the moment the one before it is done.',
-    milestoneTimeouts,
-  ),
-  'max-restarts': input('2', 'How many restarts a container is forgiven before its resource fails.', count(1_000)),
-  'fail-fast': input('true', 'Whether the gate ends shortly after the first resource that failed or stalled.', boolean),
-  'on-superseded': input(
-    'fail',
-    'What becomes of the job when somebody else changed a resource while it was watched: `fail` or `pass`.',
-    oneOf('fail', 'pass'),
-  ),
-  'expect-images': input(
-    '',
-    'The digests that must be the ones running, one `container=sha256:…` a line.',
-    parseExpectedImages,
-  ),
-  'await-change': input(
-    '0',
-    "How long each resource's change may take to arrive before the resource is judged, for a gate that starts before the apply.",
-    parseDuration,
-  ),
-  'health-checks': input(
-    '',
-    'The path of a YAML list of `{apiVersion, kind, current, failed, inProgress}` in CEL, as Flux writes its `healthCheckExprs`.',
-    optional,
-  ),
-  'log-lines': input(
-    '25',
-    'How many of the last log lines of each failing container to show, of its current and of its previous run.',
-    count(1_000),
-  ),
-  'stream-logs': input(
-    '',
-    'The gated resources whose logs are shown live, one reference a line, written as those of `resources`.',
-    parseStreamLogs,
-  ),
-  record: input('', 'The path of a recording to write, to be replayed later with `rollout-gate replay`.', optional),
-  summary: input('true', 'Whether to write the job summary.', boolean),
-  'github-token': input('', 'The token for `check-run`, `deployment-status` and `comment`.', optional),
-  'check-run': input('false', 'Whether to show the rollout as a check of the commit, live.', boolean),
-  'deployment-status': input('false', 'Whether to write the status of a GitHub deployment.', boolean),
-  comment: input('false', 'Whether to keep one comment on the pull request up to date.', boolean),
-})
 
 /** Every input, in the order of the documentation. */
-export const inputs: readonly ({ readonly name: string } & Documentation)[] = Object.entries(schema.shape).map(
-  ([name, part]) => ({ name, default: '', description: '', isDuration: false, ...documentation.get(part) }),
-)
+export const inputDefinitions: readonly InputDefinition[] = Object.values(definitions)
 
-/** Says that there is no such input, and which one may have been meant. */
+const byName = new Map(inputDefinitions.map((definition) => [definition.name, definition]))
+
+/** The mistake that there is no input of this name, with the nearest name. */
 export function unknownInput(name: string): Mistake {
-  const names = inputs.map((it) => it.name)
-  const hint = didYouMean(name, names) || ` There are ${names.join(', ')}.`
+  const hint = didYouMean(name, byName.keys()) || ` There are ${[...byName.keys()].join(', ')}.`
   return { input: name, message: `There is no input of this name.${hint}` }
 }
 
 /**
- * Reads what the action's inputs or the command line's flags say.
+ * Reads the inputs of the action or the flags of the command line. Never throws: an input with a mistake has its default,
+ * and is not among `written`.
  *
- * @param raw texts by the names of `inputs`; blank is not written, and so is absent
- * @param further mistakes that were found in the same texts elsewhere, to be told together
- * @throws UserError with all mistakes at once
+ * @param raw texts by the names of inputs; blank counts as absent, as the runner sets inputs that are left out
  */
-export function parseInputs(
-  raw: Readonly<Record<string, string | undefined>>,
-  further: readonly Mistake[] = [],
-): Inputs {
-  const written = new Map<string, string>()
-  for (const [name, value] of Object.entries(raw)) {
-    // Lines keep their numbers only when nothing is trimmed off.
-    const isLines = ['resources', 'manifests', 'stream-logs'].includes(name)
-    if (value?.trim()) written.set(name, isLines ? value : value.trim())
-  }
-  const unknown = [...written.keys()].filter((name) => !Object.hasOwn(schema.shape, name)).map(unknownInput)
-  const result = z.safeParse(schema, Object.fromEntries(written))
-  const wrong = (result.error?.issues ?? []).map(mistakeOf)
-  const mistakes = [...unknown, ...wrong, ...tokenless(written), ...further]
-  if (!result.success || mistakes.length > 0) throw new UserError(mistakes)
-
-  const { data } = result
+export function readInputs(raw: Readonly<Record<string, string | undefined>>): {
+  readonly inputs: Inputs
+  readonly mistakes: readonly Mistake[]
+} {
+  const given = Object.entries(raw).flatMap(([name, value]) =>
+    value?.trim() ? [[name, byName.get(name)?.isLines ? value : value.trim()] as const] : [],
+  )
+  const written = new Map(given)
+  const mistakes = [...written.keys()].filter((name) => !byName.has(name)).map(unknownInput)
+  const values = Object.entries<TypedInput<unknown>>(definitions).map(([property, definition]) => {
+    const { name, parse } = definition
+    let isValid = true
+    const value = parse(written.get(name) ?? definition.default, (message) => {
+      isValid = false
+      mistakes.push({ input: name, message })
+    })
+    if (!isValid) written.delete(name)
+    return [property, value ?? parse(definition.default, () => {})]
+  })
   return {
-    kubeconfig: data.kubeconfig,
-    context: data.context,
-    namespace: data.namespace,
-    resources: data.resources,
-    manifests: data.manifests,
-    healthChecks: data['health-checks'],
-    timeoutMs: data.timeout,
-    stallTimeoutMs: data['stall-timeout'],
-    settleTimeMs: data['settle-time'],
-    milestoneTimeoutsMs: data['milestone-timeouts'],
-    maxRestarts: data['max-restarts'],
-    failFast: data['fail-fast'],
-    onSuperseded: data['on-superseded'],
-    awaitChangeMs: data['await-change'],
-    expectImages: data['expect-images'],
-    logLines: data['log-lines'],
-    streamLogs: data['stream-logs'],
-    record: data.record,
-    summary: data.summary,
-    githubToken: data['github-token'],
-    checkRun: data['check-run'],
-    deploymentStatus: data['deployment-status'],
-    comment: data.comment,
-    written: new Set(written.keys()),
+    inputs: { ...Object.fromEntries(values), written } as Inputs,
+    mistakes: [...mistakes, ...withoutToken(new Map(given))],
   }
-}
-
-function mistakeOf(issue: z.core.$ZodIssue): Mistake {
-  const line = issue.code === 'custom' ? issue.params?.['line'] : undefined
-  const { path, message } = issue
-  return { input: String(path[0]), message, ...(typeof line === 'number' ? { line } : {}) }
 }
 
 /** The extras that are on without the token that they need. */
-function tokenless(written: ReadonlyMap<string, string>): Mistake[] {
-  if (written.has('github-token')) return []
+function withoutToken(given: ReadonlyMap<string, string>): Mistake[] {
+  if (given.has('github-token')) return []
   return Object.entries(extraPermissions)
-    .filter(([name]) => written.get(name)?.toLowerCase() === 'true')
+    .filter(([name]) => given.get(name)?.toLowerCase() === 'true')
     .map(([input, permission]) => ({
       input,
       message: `It needs a token. Write \`github-token: \${{ github.token }}\` beside it, and give the job the permission \`${permission}\`.`,
     }))
+}
+
+/**
+ * The same, where mistakes are the end.
+ * @param further mistakes found elsewhere, to be reported together
+ * @throws UserError with all mistakes at once
+ */
+export function parseInputs(raw: Parameters<typeof readInputs>[0], further: readonly Mistake[] = []): Inputs {
+  const { inputs, mistakes } = readInputs(raw)
+  if (mistakes.length + further.length > 0) throw new UserError([...mistakes, ...further])
+  return inputs
 }

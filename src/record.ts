@@ -1,21 +1,11 @@
-import { type Clock, systemClock } from './cluster/clock.ts'
 import type { Cluster } from './cluster/cluster.ts'
 import { type EventConsumer, Follower } from './cluster/follower.ts'
 import { EvidenceReader } from './diagnosis/evidence-reader.ts'
 import { Gate } from './gate/gate.ts'
 import type { GateSettings } from './gate/settings.ts'
-import type { Inputs } from './inputs.ts'
 import type { LiveLogs } from './logs/live-logs.ts'
-import type { ParsedReferences } from './plan/references.ts'
-import {
-  evidenceLimitMs,
-  type Listener,
-  type LivePlan,
-  onCluster,
-  openLiveLogs,
-  type Surroundings,
-  startRecording,
-} from './rollout.ts'
+import { startRecording } from './recording/write.ts'
+import { evidenceLimitMs, type LivePlan, openLiveLogs, type Rollout, withPlan } from './rollout.ts'
 
 /** What became of a recording. */
 export interface Recorded {
@@ -25,36 +15,27 @@ export interface Recorded {
 }
 
 /**
- * Records all that the gate would watch until it is cancelled, whatever the gate decides meanwhile. The listener gets the
+ * Records all that the gate would watch until it is cancelled, whatever the gate decides meanwhile. The reporter gets the
  * gate's timeline entries until its verdict; the logs that explain the end are recorded last.
  *
  * @returns nothing when it was cancelled before the targets were known
- * @throws UserError for what only the user can mend; the file system's error when the recording could not be written
+ * @throws UserError for invalid input; the file system's error when the recording could not be written
  */
-export function recordRollout(
-  path: string,
-  inputs: Inputs,
-  raw: Readonly<Record<string, string | undefined>>,
-  parsed: ParsedReferences,
-  listener: Listener,
-  clock: Clock = systemClock,
-): Promise<Recorded | undefined> {
-  const around = { inputs, raw, listener, clock }
-  return onCluster(parsed, around, clock.now(), (plan, settings, cluster) =>
-    recordPlan(path, plan, settings, cluster, around),
+export function recordRollout(path: string, rollout: Rollout): Promise<Recorded | undefined> {
+  return withPlan(rollout, rollout.clock.now(), (plan, settings, cluster) =>
+    recordPlan(path, rollout, plan, settings, cluster),
   )
 }
 
 async function recordPlan(
   path: string,
+  rollout: Rollout,
   plan: LivePlan,
   settings: GateSettings,
   cluster: Cluster,
-  around: Surroundings,
 ): Promise<Recorded> {
-  const { raw, listener, clock } = around
-  const recording = startRecording(path, plan, settings, raw)
-  const { cancelled } = listener
+  const { inputs, reporter, cancelled, clock } = rollout
+  const recording = startRecording(path, plan, settings, inputs)
   const { startedAt } = settings
   let evidence: EvidenceReader | undefined
   let logs: LiveLogs | undefined
@@ -63,13 +44,13 @@ async function recordPlan(
     withoutClocks(settings),
     () => true,
     (entry) => {
-      if (logs === undefined) listener.onEntry(entry)
+      if (logs === undefined) reporter.onEntry(entry)
       else logs.entry(entry)
       evidence?.onEntry(entry)
     },
   )
-  logs = openLiveLogs(plan, gate, settings, cluster, around)
-  listener.onStart?.((now) => gate.timeline(now))
+  logs = openLiveLogs(rollout, plan, gate, settings, cluster)
+  reporter.onStart?.((now) => gate.timeline(now))
   let events = 0
   const follower = new Follower(endless(gate), cluster, clock, startedAt, (event) => {
     events++
@@ -77,14 +58,14 @@ async function recordPlan(
     evidence?.observe(event)
     logs?.update()
   })
-  evidence = new EvidenceReader(gate, cluster, (read) => follower.observe(read), around.inputs.logLines)
+  evidence = new EvidenceReader(gate, cluster, (read) => follower.observe(read), inputs.logLines)
   const stop = () => follower.stop()
   cancelled.addEventListener('abort', stop)
   try {
     follower.observe({ type: 'DISCOVERY', resources: plan.kinds })
     if (cancelled.aborted) stop()
     await follower.run()
-    await Promise.all([evidence.finish(clock, evidenceLimitMs(listener)), logs.finish()])
+    await Promise.all([evidence.finish(clock, evidenceLimitMs(cancelled)), logs.finish()])
   } finally {
     logs.close()
     cancelled.removeEventListener('abort', stop)

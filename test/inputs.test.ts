@@ -1,7 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { UserError } from '../src/errors.ts'
-import { inputs, parseInputs, unknownInput } from '../src/inputs.ts'
+import {
+  inputDefinitions as definitions,
+  parseExpectedImages,
+  parseInputs,
+  parseMilestoneTimeouts,
+  unknownInput,
+} from '../src/inputs.ts'
 
 function messagesOf(raw: Record<string, string>): string[] {
   try {
@@ -31,45 +37,46 @@ describe('parseInputs', () => {
       awaitChangeMs: 0,
       expectImages: {},
       logLines: 25,
-      streamLogs: [],
+      streamLogs: '',
       record: undefined,
       summary: true,
       githubToken: undefined,
       checkRun: false,
       deploymentStatus: false,
       comment: false,
-      written: new Set(),
+      written: new Map(),
     })
   })
 
   it('reads every input that is written', () => {
-    expect(
-      parseInputs({
-        kubeconfig: '/home/me/.kube/config',
-        context: 'prod',
-        namespace: 'shop',
-        resources: 'deployment/web\nservice/web',
-        manifests: 'k8s/\n!k8s/job.yaml',
-        'health-checks': 'checks.yaml',
-        timeout: '1h',
-        'stall-timeout': '0',
-        'settle-time': '500ms',
-        'milestone-timeouts': 'scheduled=2m, ready=5m',
-        'max-restarts': '0',
-        'fail-fast': 'false',
-        'on-superseded': 'pass',
-        'await-change': '5m',
-        'expect-images': `app=sha256:${'0'.repeat(64)}`,
-        'log-lines': '0',
-        'stream-logs': '# the migration\njob/migrate -n shop',
-        record: 'out.ndjson.gz',
-        summary: 'False',
-        'github-token': ' ghs_0123 ',
-        'check-run': 'true',
-        'deployment-status': 'True',
-        comment: 'true',
-      }),
-    ).toEqual({
+    const inputs = parseInputs({
+      kubeconfig: '/home/me/.kube/config',
+      context: 'prod',
+      namespace: 'shop',
+      resources: 'deployment/web\nservice/web',
+      manifests: 'k8s/\n!k8s/job.yaml',
+      'health-checks': 'checks.yaml',
+      timeout: '1h',
+      'stall-timeout': '0',
+      'settle-time': '500ms',
+      'milestone-timeouts': 'scheduled=2m, ready=5m',
+      'max-restarts': '0',
+      'fail-fast': 'false',
+      'on-superseded': 'pass',
+      'await-change': '5m',
+      'expect-images': `app=sha256:${'0'.repeat(64)}`,
+      'log-lines': '0',
+      'stream-logs': '# the migration\njob/migrate -n shop',
+      record: 'out.ndjson.gz',
+      summary: 'False',
+      'github-token': ' ghs_0123 ',
+      'check-run': 'true',
+      'deployment-status': 'True',
+      comment: 'true',
+    })
+    expect([...inputs.written.keys()].toSorted()).toEqual(definitions.map(({ name }) => name).toSorted())
+    expect(inputs.written.get('timeout')).toBe('1h')
+    expect(inputs).toEqual({
       kubeconfig: '/home/me/.kube/config',
       context: 'prod',
       namespace: 'shop',
@@ -86,23 +93,23 @@ describe('parseInputs', () => {
       awaitChangeMs: 300_000,
       expectImages: { app: `sha256:${'0'.repeat(64)}` },
       logLines: 0,
-      streamLogs: [{ line: 2, exclude: false, kind: 'job', name: 'migrate', namespace: 'shop', clocks: {} }],
+      streamLogs: '# the migration\njob/migrate -n shop',
       record: 'out.ndjson.gz',
       summary: false,
       githubToken: 'ghs_0123',
       checkRun: true,
       deploymentStatus: true,
       comment: true,
-      written: new Set(inputs.map(({ name }) => name)),
+      written: expect.any(Map),
     })
   })
 
-  it('tells a clock that the user wrote from a default of the same length', () => {
+  it('distinguishes a written clock from a default of the same length', () => {
     expect(parseInputs({ 'stall-timeout': '5m' }).written.has('stall-timeout')).toBe(true)
     expect(parseInputs({ timeout: '5m' }).written.has('stall-timeout')).toBe(false)
   })
 
-  it('takes an empty or blank value for not written, as the runner passes inputs that are left out', () => {
+  it('treats an empty or blank value as absent, as the runner sets inputs that are left out', () => {
     expect(parseInputs({ timeout: '', 'fail-fast': ' ', context: undefined })).toEqual(parseInputs({}))
   })
 
@@ -112,7 +119,7 @@ describe('parseInputs', () => {
     expect(parseInputs({ manifests: '\nk8s/\n' }).manifests).toBe('\nk8s/\n')
   })
 
-  it('lets the user change and turn off the default of created', () => {
+  it('can change and turn off the default of created', () => {
     expect(parseInputs({ 'milestone-timeouts': 'created=2m' }).milestoneTimeoutsMs).toEqual({ created: 120_000 })
     expect(parseInputs({ 'milestone-timeouts': 'created=0' }).milestoneTimeoutsMs).toEqual({ created: 0 })
   })
@@ -129,7 +136,7 @@ describe('parseInputs', () => {
     expect(messagesOf({ 'max-restarts': text })).toEqual([`max-restarts: "${text}" is no whole number from 0 to 1000.`])
   })
 
-  it('reports all mistakes at once, with those found elsewhere, in sentences that hold the fix', () => {
+  it('reports all mistakes at once, with those found elsewhere, in sentences with the fix', () => {
     const elsewhere = { input: 'resources', line: 3, message: 'Something else.' }
     const wrong = {
       timeout: '5',
@@ -155,20 +162,6 @@ describe('parseInputs', () => {
     expect((thrown as UserError).reason).toBe('input-invalid')
   })
 
-  it('tells mistakes in the lines of stream-logs with their numbers, and that they take no clocks and wishes', () => {
-    let thrown: unknown
-    try {
-      parseInputs({ timeout: '5', 'stream-logs': '\njob/migrate --timeout=5m\nmigrate' })
-    } catch (error) {
-      thrown = error
-    }
-    expect((thrown as UserError).mistakes).toEqual([
-      { input: 'timeout', message: expect.anything() },
-      { input: 'stream-logs', line: 2, message: expect.stringContaining('no --for and no clocks') },
-      { input: 'stream-logs', line: 3, message: expect.stringContaining('"migrate" has no name') },
-    ])
-  })
-
   it('asks for the token and the permission of each extra that is on without one', () => {
     const ask = (permission: string) =>
       `It needs a token. Write \`github-token: \${{ github.token }}\` beside it, and give the job the permission \`${permission}\`.`
@@ -182,7 +175,7 @@ describe('parseInputs', () => {
     expect(messagesOf({ 'check-run': 'true', 'github-token': 'ghs_0123' })).toEqual([])
   })
 
-  it('does not stumble over names of JavaScript itself', () => {
+  it('accepts no name of a property of JavaScript objects', () => {
     expect(messagesOf({ constructor: 'x', toString: 'y' })).toHaveLength(2)
     expect(messagesOf(JSON.parse('{"__proto__": "x"}'))).toHaveLength(1)
   })
@@ -191,7 +184,7 @@ describe('parseInputs', () => {
 describe('unknownInput', () => {
   it('lists the inputs when no name is near', () => {
     expect(unknownInput('frobnicate').message).toBe(
-      `There is no input of this name. There are ${inputs.map(({ name }) => name).join(', ')}.`,
+      `There is no input of this name. There are ${definitions.map(({ name }) => name).join(', ')}.`,
     )
   })
 })
@@ -200,10 +193,10 @@ describe('action.yml', () => {
   const action = parse(readFileSync(new URL('../action.yml', import.meta.url), 'utf8'))
 
   it('has the inputs of the schema in the same order', () => {
-    expect(Object.keys(action.inputs)).toEqual(inputs.map(({ name }) => name))
+    expect(Object.keys(action.inputs)).toEqual(definitions.map(({ name }) => name))
   })
 
-  it.each(inputs.map((it) => [it.name, it] as const))('describes %s as the schema does', (name, input) => {
+  it.each(definitions.map((it) => [it.name, it] as const))('describes %s as the schema does', (name, input) => {
     const { description, default: declared } = action.inputs[name]
     expect(description.slice(0, input.description.length)).toBe(input.description)
     if (input.default !== '') expect(description.endsWith(` Default: \`${input.default}\`.`)).toBe(true)
@@ -226,5 +219,54 @@ describe('action.yml', () => {
 
   it('runs the bundle on Node 24', () => {
     expect(action.runs).toEqual({ using: 'node24', main: 'dist/index.js' })
+  })
+})
+
+describe('parseMilestoneTimeouts', () => {
+  function parse(text: string) {
+    const mistakes: string[] = []
+    return { timeouts: parseMilestoneTimeouts(text, (message) => mistakes.push(message)), mistakes }
+  }
+
+  it('reads pairs with commas or lines between them', () => {
+    expect(parse(' scheduled = 2m, ready=5m,\n\r\nbound=0 ')).toEqual({
+      timeouts: { scheduled: 120_000, ready: 300_000, bound: 0 },
+      mistakes: [],
+    })
+  })
+
+  it('reports every invalid pair and reads the others', () => {
+    expect(parse('ready=5, =3s, pulled, __proto__=1s, started=1m, started=2m')).toEqual({
+      timeouts: { started: 60_000 },
+      mistakes: [
+        'ready: "5" has no unit. Write 5s for seconds or 5m for minutes.',
+        '"=3s" is no milestone with its duration. Write milestone=duration, like ready=5m.',
+        '"pulled" is no milestone with its duration. Write milestone=duration, like ready=5m.',
+        'No kind has a milestone "__proto__".',
+        'The milestone started is given twice. Keep one of them.',
+      ],
+    })
+  })
+})
+
+const digest = `sha256:${'0a'.repeat(32)}`
+
+function readImages(text: string) {
+  const mistakes: string[] = []
+  return { expected: parseExpectedImages(text, (message) => mistakes.push(message)), mistakes }
+}
+
+describe('parseExpectedImages', () => {
+  it('reads one container a line', () => {
+    const text = `\n# built above\napp=${digest}\n worker = ghcr.io/acme/worker@${digest}  # by its whole name\n`
+    expect(readImages(text)).toEqual({ expected: { app: digest, worker: digest }, mistakes: [] })
+  })
+
+  it.each([
+    ['app', `"app" is no container with its digest. Write container=sha256:… with 64 hexadecimal digits.`],
+    ['app=v1', `"app=v1" is no container with its digest. Write container=sha256:… with 64 hexadecimal digits.`],
+    [`app=${digest}\napp=${digest}`, 'The container app is given twice. Keep one of them.'],
+  ])('reports the mistake in %s', (text, mistake) => {
+    expect(readImages(text).mistakes).toEqual([mistake])
   })
 })

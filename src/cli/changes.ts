@@ -34,8 +34,8 @@ async function showChanges(part: Part, args: Arguments, surface: Surface): Promi
     surface,
     part === 'status' ? 'status' : 'changes',
     mistakes,
-    async ({ inputs, parsed, cluster, resources }) => {
-      const followed = changeTargets(parsed, resources, cluster.namespace)
+    async ({ inputs, references, cluster, resources }) => {
+      const followed = changeTargets(references, resources, cluster.namespace)
       const startedAt = systemClock.now()
       const { settleTimeMs: settleMs, maxRestarts } = inputs
       const { serverOffsetMs } = cluster

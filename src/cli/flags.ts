@@ -1,4 +1,4 @@
-import { extraInputs, inputs } from '../inputs.ts'
+import { type InputDefinition, inputDefinitions } from '../inputs.ts'
 
 /** A flag of the command line. */
 export interface Flag {
@@ -43,33 +43,23 @@ export const filenameFlag: Flag = {
   repeats: true,
 }
 
-/**
- * Inputs that the command line takes like any other but does not show: it has arguments for `resources`, -f for
- * `manifests`, and writes no summary.
- */
-const hidden = new Set(['manifests', 'resources', 'summary'])
+/** Every input as a flag of the same name, except those of the extras on GitHub. */
+export const inputFlags: readonly Flag[] = inputDefinitions.filter(({ flag }) => flag !== 'none').map(flagOf)
 
-/** Every input, as a flag of the same name; but those of the extras, which belong to a workflow's run. */
-export const inputFlags: readonly Flag[] = inputs
-  .filter(({ name }) => !extraInputs.includes(name))
-  .map(({ name, default: fallback, description, isDuration }) => {
-    const isSwitch = fallback === 'true' || fallback === 'false'
-    return {
-      name,
-      ...(name === 'namespace' ? { short: 'n' } : {}),
-      ...(isSwitch ? { choices: ['true', 'false'] } : { value: isDuration ? 'DURATION' : valueName(name, fallback) }),
-      description,
-      default: fallback,
-      ...(name === 'stream-logs' ? { repeats: true } : {}),
-      ...(hidden.has(name) ? { hidden: true } : {}),
-    }
-  })
+/** The inputs that change how a replay decides. */
+export const judgingFlags: readonly Flag[] = inputDefinitions.filter(({ isReplayed }) => isReplayed).map(flagOf)
 
-/** The inputs that say which cluster to ask, and what to do with it beside the gate: a replay needs none. */
-const clusterInputs = new Set(['kubeconfig', 'context', 'manifests', 'record', 'summary', 'log-lines', 'stream-logs'])
-
-/** The inputs that say how a gate judges. */
-export const judgingFlags: readonly Flag[] = inputFlags.filter(({ name }) => !clusterInputs.has(name))
+function flagOf({ name, placeholder, description, default: fallback, isLines, flag }: InputDefinition): Flag {
+  return {
+    name,
+    short: name === 'namespace' ? 'n' : undefined,
+    ...(placeholder === '' ? { choices: ['true', 'false'] } : { value: placeholder }),
+    description,
+    default: fallback,
+    repeats: isLines && flag === 'shown',
+    hidden: flag === 'hidden',
+  }
+}
 
 export const helpFlag: Flag = { name: 'help', short: 'h', description: 'Show this help.' }
 
@@ -81,11 +71,3 @@ export const outputFlags: readonly Flag[] = [
     description: 'Colours: always, never, or auto, which a terminal without NO_COLOR gets.',
   },
 ]
-
-function valueName(name: string, fallback: string): string {
-  if (name === 'milestone-timeouts') return 'LIST'
-  if (/^\d+$/.test(fallback)) return 'NUMBER'
-  if (name === 'record') return 'FILE'
-  if (name === 'stream-logs') return 'REFERENCE'
-  return name === 'on-superseded' ? 'fail|pass' : name.toUpperCase()
-}

@@ -1,20 +1,17 @@
+import { systemClock } from '../cluster/clock.ts'
 import { type Mistake, UserError } from '../errors.ts'
-import { readInputs } from '../input-files.ts'
-import { type Inputs, inputs as inputNames } from '../inputs.ts'
+import { inputDefinitions, readInputs } from '../inputs.ts'
 import type { ParsedReferences } from '../plan/references.ts'
 import { mergeReferences } from '../plan/references.ts'
 import { looksLikeManifests } from '../plan/resource-lines.ts'
+import { checkInputs, type RolloutInputs } from '../rollout.ts'
 import type { Arguments, WrittenReference } from './arguments.ts'
 import { inputFlags, sharedFlags } from './flags.ts'
 import { type Surface, tell } from './output.ts'
 import { readReferences } from './references.ts'
 
 /** What a command that watches a cluster begins with. */
-export interface Prepared {
-  readonly inputs: Inputs
-  /** The inputs as they were written, for a recording. */
-  readonly raw: Readonly<Record<string, string>>
-  readonly parsed: ParsedReferences
+export interface Prepared extends RolloutInputs {
   /** Finds a mistake of the plan again on the command line. */
   readonly place: (error: unknown) => unknown
 }
@@ -68,10 +65,12 @@ export async function prepare(
     throw new UserError([...mistakes, { input: 'REFERENCE', message: `No resource is named. Write one: ${example}` }])
   }
   try {
-    const inputs = await readInputs(raw, named, mistakes, { mask: secrets.add })
+    const { inputs, mistakes: invalid } = readInputs(raw)
+    const connection = { mask: secrets.add, clock: systemClock }
+    const checked = await checkInputs(inputs, named, [...invalid, ...mistakes], connection)
     const left = inputs.namespace === undefined ? leftOutside(args.references) : undefined
     if (left !== undefined) tell(stderr, left)
-    return { inputs, raw, parsed: named, place }
+    return { ...checked, place }
   } catch (error) {
     throw place(error)
   }
@@ -118,7 +117,7 @@ function isShared([name]: readonly [string, string]): boolean {
 
 /** Of the flags, those that are inputs. */
 export function inputsAmong(given: ReadonlyMap<string, string>): Record<string, string> {
-  return Object.fromEntries([...given].filter(([name]) => inputNames.some((input) => input.name === name)))
+  return Object.fromEntries([...given].filter(([name]) => inputDefinitions.some((input) => input.name === name)))
 }
 
 /** A mistake in an input, as one in the flag of its name. */

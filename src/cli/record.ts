@@ -1,14 +1,15 @@
 import { parseDuration } from '../duration.ts'
 import { type Mistake, UserError } from '../errors.ts'
 import { recordRollout } from '../record.ts'
+import { describeWriteFailure } from '../recording/write.ts'
 import { count } from '../report/wording.ts'
-import { gateRollout, whyUnwritten } from '../rollout.ts'
+import { gateRollout } from '../rollout.ts'
 import type { Arguments } from './arguments.ts'
 import { type Surface, tell } from './output.ts'
 import { prepare } from './prepare.ts'
 import { openStory } from './story.ts'
 import { cancelledCode, complain, exitCodeOf } from './verdict.ts'
-import { listenerOf } from './wait.ts'
+import { rolloutOptions } from './wait.ts'
 
 /**
  * `record`: writes all that a gate would watch to a file, until Ctrl-C, for some time, or until the gate is over. Returns
@@ -25,24 +26,24 @@ export async function record(args: Arguments, surface: Surface): Promise<number>
     const { path, forMs, mistakes } = readOwn(args)
     const prepared = await prepare(args, surface, 'record', mistakes)
     if (prepared === undefined) return cancelledCode
-    const { parsed, place } = prepared
     const rethrow = (error: unknown) => {
-      throw place(error)
+      throw prepared.place(error)
     }
     if (args.given.has('until-ready')) {
-      // A gate that may take no longer than the recording.
-      const written = new Set([...prepared.inputs.written, 'timeout'])
-      const inputs = { ...prepared.inputs, record: path, ...(forMs === undefined ? {} : { timeoutMs: forMs, written }) }
-      const raw = { ...prepared.raw, ...(forMs === undefined ? {} : { timeout: args.given.get('for') ?? '' }) }
-      const timeline = await gateRollout(inputs, raw, parsed, listenerOf(story, surface)).catch(rethrow)
+      // The gate takes no longer than the recording.
+      const written = new Map(prepared.inputs.written).set('timeout', args.given.get('for') ?? '')
+      const clocks = forMs === undefined ? {} : { timeoutMs: forMs, written }
+      const inputs = { ...prepared.inputs, record: path, ...clocks }
+      const options = rolloutOptions(story, surface)
+      const timeline = await gateRollout({ ...prepared, inputs, ...options }).catch(rethrow)
       story.end(timeline)
       tell(stdout, `Recorded to ${path}`)
       return exitCodeOf(timeline, inputs.onSuperseded)
     }
     if (surface.cancelled.aborted) end()
     if (forMs !== undefined) alarm = setTimeout(end, forMs)
-    const listener = listenerOf(story, { ...surface, cancelled: ending.signal })
-    const recorded = await recordRollout(path, prepared.inputs, prepared.raw, parsed, listener).catch(rethrow)
+    const options = rolloutOptions(story, { ...surface, cancelled: ending.signal })
+    const recorded = await recordRollout(path, { ...prepared, ...options }).catch(rethrow)
     story.close()
     if (recorded !== undefined) tell(stdout, `Recorded ${count(recorded.events, 'event')} to ${path}`)
     return surface.cancelled.aborted ? cancelledCode : 0
@@ -53,7 +54,7 @@ export async function record(args: Arguments, surface: Surface): Promise<number>
       return 2
     }
     if (!isFileError(error)) throw error
-    tell(stderr, whyUnwritten(args.given.get('output'), error))
+    tell(stderr, describeWriteFailure(args.given.get('output'), error))
     return 1
   } finally {
     clearTimeout(alarm)

@@ -3,9 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { explain } from '../diagnosis/explain.ts'
 import { type Mistake, UserError } from '../errors.ts'
 import { gateTimeoutMs } from '../gate/settings.ts'
-import type { EndedTimeline } from '../gate/timeline.ts'
+import { type EndedTimeline, misconfiguredTimeline } from '../gate/timeline.ts'
 import { parseInputs } from '../inputs.ts'
-import { misconfigured } from '../never-begun.ts'
 import { readHealthChecks } from '../plan/health-checks.ts'
 import { parseReferences } from '../plan/references.ts'
 import type { RecordingHeader } from '../recording/format.ts'
@@ -75,7 +74,7 @@ async function replayFile(file: string, options: Options, surface: Surface): Pro
     )
     complain(stderr, inFile)
     const startedAt = Date.parse(header?.startedAt ?? '') || 0
-    const timeline = misconfigured(inFile, startedAt, startedAt)
+    const timeline = misconfiguredTimeline(inFile, startedAt, startedAt)
     if (options.isJson) stdout.write(reportLine(timeline))
     return exitCodeOf(timeline)
   }

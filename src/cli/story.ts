@@ -1,16 +1,7 @@
 import type { EndedTimeline, Entry, Timeline } from '../gate/timeline.ts'
 import type { LogOutput } from '../logs/log-streams.ts'
 import { plain } from '../report/escape.ts'
-import {
-  type LogHead,
-  type LogLayout,
-  LogPrinter,
-  layoutLog,
-  renderEvidence,
-  renderHeader,
-  renderLogOutput,
-  renderVerdict,
-} from '../report/log.ts'
+import { type LogHead, LogPrinter } from '../report/log.ts'
 import { isLive, type Output, type Surface, usesColor } from './output.ts'
 import { renderProgress } from './progress.ts'
 import { Screen } from './screen.ts'
@@ -47,14 +38,13 @@ export function openStory(
   return story
 }
 
-/** Tells a gate's story as it happens: the lines of the log and, on a terminal, how every open target stands below them. */
+/** Prints the log of a gate and, on a terminal, draws the state of the open targets below it. */
 export class Story {
   readonly #output: Output
   readonly #options: StoryOptions
   readonly #screen: Screen
-  #layout: LogLayout | undefined
-  #entries: LogPrinter | undefined
-  #look: (() => Timeline) | undefined
+  readonly #log: LogPrinter
+  #present: (() => Timeline) | undefined
   #timer: NodeJS.Timeout | undefined
   #frame = 0
 
@@ -62,29 +52,28 @@ export class Story {
     this.#output = output
     this.#options = options
     this.#screen = new Screen(output)
+    this.#log = new LogPrinter((lines) => this.#print(lines), options)
   }
 
   begin(head: LogHead & { readonly notices: readonly string[] }): void {
-    this.#layout = this.#layOut(head)
-    this.#entries = new LogPrinter(this.#layout, (line) => this.#print([line]))
-    this.#print([renderHeader(head, this.#layout), ...head.notices.map((text) => plain(text))])
+    this.#log.head(head)
   }
 
-  /** From now on the state that `look` sees is drawn, until `close`. */
-  watch(look: () => Timeline): void {
+  /** Draws the state that `present` returns, until `close`. */
+  watch(present: () => Timeline): void {
     if (!this.#options.live) return
-    this.#look = look
+    this.#present = present
     this.#timer = setInterval(() => this.#redraw(), redrawMs)
     this.#redraw()
   }
 
   entry(entry: Entry): void {
-    // What a heartbeat says stands below all the time.
-    if (this.#look === undefined || entry.kind !== 'heartbeat') this.#entries?.entry(entry)
+    // The drawn state contains what a heartbeat reports.
+    if (this.#present === undefined || entry.kind !== 'heartbeat') this.#log.entry(entry)
   }
 
   log(output: LogOutput): void {
-    if (this.#layout !== undefined) this.#print([renderLogOutput(output, this.#layout)])
+    this.#log.log(output)
   }
 
   warn(text: string): void {
@@ -93,21 +82,14 @@ export class Story {
 
   end(timeline: EndedTimeline): void {
     this.close()
-    this.#entries?.flush()
-    const layout = this.#layout ?? this.#layOut({ ...timeline, targets: [] })
-    this.#print([...renderVerdict(timeline, layout), ...renderEvidence(timeline, layout)])
+    this.#log.end(timeline)
   }
 
   /** Leaves the terminal as it was found; may be called more than once. */
   close(): void {
     clearInterval(this.#timer)
-    this.#look = undefined
+    this.#present = undefined
     this.#screen.close()
-  }
-
-  #layOut(head: LogHead): LogLayout {
-    const { color, groups } = this.#options
-    return layoutLog(head, { color, groups })
   }
 
   #redraw(): void {
@@ -116,14 +98,14 @@ export class Story {
   }
 
   #print(lines: readonly string[]): void {
-    if (this.#look === undefined) this.#output.write(lines.map((line) => `${line}\n`).join(''))
+    if (this.#present === undefined) this.#output.write(lines.map((line) => `${line}\n`).join(''))
     else this.#screen.print(lines, this.#block())
   }
 
   #block(): string[] {
-    if (this.#look === undefined || this.#layout === undefined) return []
-    return renderProgress(this.#look(), {
-      names: this.#layout.names,
+    if (this.#present === undefined) return []
+    return renderProgress(this.#present(), {
+      names: this.#log.names,
       columns: this.#screen.columns,
       rows: this.#screen.rows - 1,
       color: this.#options.color,

@@ -11,10 +11,10 @@ import { noteMissingNamespace, runView } from './view.ts'
 
 /** `trace`: shows a resource with everything behind it, live. Returns the exit code. */
 export async function trace(args: Arguments, surface: Surface): Promise<number> {
-  return runView(args, surface, 'trace', [], async ({ inputs, parsed, cluster, resources }) => {
+  return runView(args, surface, 'trace', [], async ({ inputs, references, cluster, resources }) => {
     const namesOf = async (request: WatchRequest) =>
       (await cluster.select(request)).map(({ metadata }) => metadata.name)
-    const target = await traceTarget(parsed, resources, cluster.namespace, namesOf)
+    const target = await traceTarget(references, resources, cluster.namespace, namesOf)
     await noteMissingNamespace(target.namespace, cluster, surface)
     const startedAt = systemClock.now()
     const { settleTimeMs: settleMs, maxRestarts } = inputs

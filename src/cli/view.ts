@@ -1,9 +1,9 @@
 import { systemClock } from '../cluster/clock.ts'
-import { type Cluster, connect } from '../cluster/cluster.ts'
+import type { Cluster } from '../cluster/cluster.ts'
 import { isNotFound } from '../cluster/failures.ts'
 import type { ApiResource } from '../cluster/feed.ts'
 import { type Mistake, UserError } from '../errors.ts'
-import { version } from '../version.ts'
+import { connectTo } from '../rollout.ts'
 import type { Arguments } from './arguments.ts'
 import { type Surface, tell } from './output.ts'
 import { type Prepared, prepare } from './prepare.ts'
@@ -34,15 +34,7 @@ export async function runView(
   try {
     const prepared = await prepare(args, surface, command, further)
     if (prepared === undefined) return cancelledCode
-    const { kubeconfig, context, namespace } = prepared.inputs
-    const cluster = connect(
-      {
-        ...(kubeconfig === undefined ? {} : { kubeconfig }),
-        ...(context === undefined ? {} : { context }),
-        ...(namespace === undefined ? {} : { namespace }),
-      },
-      { clock: systemClock, mask: secrets.add, userAgent: `rollout-gate/${version}` },
-    )
+    const cluster = connectTo(prepared.inputs, { mask: secrets.add, clock: systemClock })
     close = () => cluster.close()
     cancelled.addEventListener('abort', close)
     const resources = await cluster.discover()

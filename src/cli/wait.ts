@@ -1,8 +1,7 @@
 import { systemClock } from '../cluster/clock.ts'
 import { UserError } from '../errors.ts'
-import type { EndedTimeline } from '../gate/timeline.ts'
-import { misconfigured } from '../never-begun.ts'
-import { gateRollout, type Listener } from '../rollout.ts'
+import { type EndedTimeline, misconfiguredTimeline } from '../gate/timeline.ts'
+import { gateRollout, type Reporter, type Rollout, type RolloutInputs } from '../rollout.ts'
 import type { Arguments } from './arguments.ts'
 import type { Surface } from './output.ts'
 import { prepare } from './prepare.ts'
@@ -22,8 +21,8 @@ export async function wait(args: Arguments, surface: Surface): Promise<number> {
   try {
     const prepared = await prepare(args, surface, 'wait')
     if (prepared === undefined) return cancelledCode
-    const { inputs, raw, parsed, place } = prepared
-    const timeline = await gateRollout(inputs, raw, parsed, listenerOf(story, surface)).catch((error: unknown) => {
+    const { inputs, place } = prepared
+    const timeline = await gateRollout({ ...prepared, ...rolloutOptions(story, surface) }).catch((error: unknown) => {
       throw place(error)
     })
     story.end(timeline)
@@ -32,22 +31,24 @@ export async function wait(args: Arguments, surface: Surface): Promise<number> {
     if (!(error instanceof UserError)) throw error
     story.close()
     complain(stderr, error)
-    const timeline = misconfigured(error, startedAt, systemClock.now())
+    const timeline = misconfiguredTimeline(error, startedAt, systemClock.now())
     return finish(timeline, exitCodeOf(timeline))
   } finally {
     story.close()
   }
 }
 
-/** Tells a story of what a rollout says. */
-export function listenerOf(story: Story, { secrets, cancelled }: Pick<Surface, 'secrets' | 'cancelled'>): Listener {
-  return {
-    mask: secrets.add,
+/** What a rollout of the command line needs besides its inputs. */
+export function rolloutOptions(
+  story: Story,
+  { secrets, cancelled }: Pick<Surface, 'secrets' | 'cancelled'>,
+): Omit<Rollout, keyof RolloutInputs> {
+  const reporter: Reporter = {
     onHead: (head) => story.begin(head),
+    onStart: (present) => story.watch(() => present(systemClock.now())),
     onEntry: (entry) => story.entry(entry),
     onLog: (news) => story.log(news),
-    onStart: (look) => story.watch(() => look(systemClock.now())),
     onWarning: (text) => story.warn(text),
-    cancelled,
   }
+  return { reporter, mask: secrets.add, cancelled, clock: systemClock }
 }

@@ -1,5 +1,4 @@
-import type { Inputs } from '../inputs.ts'
-import type { ExpectedImages } from '../plan/expected-images.ts'
+import type { ExpectedImages, Inputs } from '../inputs.ts'
 import type { HealthCheck } from '../plan/health-checks.ts'
 import type { Target } from '../plan/target.ts'
 

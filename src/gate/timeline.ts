@@ -1,3 +1,4 @@
+import { describeMistake, type UserError } from '../errors.ts'
 import type { EvidenceSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import type { Target } from '../plan/target.ts'
 import { type Problem, problemOf, type ReasonCode } from '../reasons/reasons.ts'
@@ -99,6 +100,22 @@ export interface Timeline {
 /** A timeline whose gate has ended. */
 export interface EndedTimeline extends Timeline {
   readonly verdict: Verdict
+}
+
+/** The timeline of a gate that ended before it had targets. Moments are milliseconds since the epoch. */
+export function emptyTimeline(verdict: Verdict, startedAt: number, finishedAt: number): EndedTimeline {
+  const nothing = { context: '', serverVersion: '', timeoutMs: 0, stallTimeoutMs: 0, targets: [], entries: [] }
+  return { startedAt, finishedAt, ...nothing, verdict }
+}
+
+/** The timeline of invalid input. */
+export function misconfiguredTimeline(
+  { reason, mistakes }: UserError,
+  startedAt: number,
+  finishedAt: number,
+): EndedTimeline {
+  const message = mistakes.map(describeMistake).join('\n')
+  return emptyTimeline({ outcome: 'misconfigured', reason, message }, startedAt, finishedAt)
 }
 
 /**

@@ -1,5 +1,5 @@
 import { groupOf } from '../cluster/store.ts'
-import type { ExpectedImages } from '../plan/expected-images.ts'
+import type { ExpectedImages } from '../inputs.ts'
 import type { HealthCheck } from '../plan/health-checks.ts'
 import type { Target } from '../plan/target.ts'
 import { genericRule } from './custom/generic.ts'

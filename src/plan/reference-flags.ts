@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { formatDuration, parseDuration } from '../duration.ts'
 import { type AddMistake, didYouMeanFlag, type Mistake, quote } from '../errors.ts'
-import { parseMilestoneTimeouts } from './milestones.ts'
+import { parseMilestoneTimeouts } from '../inputs.ts'
 import { checkNamespace, checkSelector } from './names.ts'
 import type { ParsedReferences } from './references.ts'
 import { definedClocks, type TargetClocks, type WaitFor } from './target.ts'
@@ -151,14 +151,13 @@ function areBracketsClosed(path: string): boolean {
 /**
  * The mistakes of references whose timeout is longer than the gate's, which would end them too (DESIGN §2, Clocks).
  *
- * @param timeout the text of the input `timeout`; without one the gate's timeout follows the references
+ * @param gateMs the input `timeout` in milliseconds; undefined when the user did not write it, and so the gate's follows
  * @returns one mistake for each line, in the order of the references
  */
 export function timeoutMistakes(
   { input, references }: Pick<ParsedReferences, 'input' | 'references'>,
-  timeout: string | undefined,
+  gateMs: number | undefined,
 ): readonly Mistake[] {
-  const gateMs = parseDuration(timeout ?? '', () => {})
   const mistakes = new Map<string, Mistake>()
   for (const { line, clocks, manifest, exclude } of references) {
     const message = exclude ? undefined : explainLongTimeout(clocks.timeoutMs, gateMs)

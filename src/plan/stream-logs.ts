@@ -2,7 +2,7 @@ import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
 import { groupOf } from '../cluster/store.ts'
 import { type MistakeWithReason, nearest, throwMistakes } from '../errors.ts'
 import type { HealthCheck } from './health-checks.ts'
-import { parseReferences, type Reference } from './references.ts'
+import { type ParsedReferences, parseReferences, type Reference } from './references.ts'
 import { listRequest, type Resolution, type ResolvedReference, resolveReferences } from './resolve.ts'
 import { displayName, type Target } from './target.ts'
 
@@ -20,23 +20,19 @@ const kindsWithPods: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Reads the references of `stream-logs`, which are written as those of `resources`. They choose among what is gated: what
- * they say of a namespace narrows the choice, and they take no wishes and no clocks.
+ * Reads the references of `stream-logs`, which are written as those of `resources`. They choose among the gated resources:
+ * a namespace narrows the choice, and `--for` and timeouts are mistakes.
  */
-export function parseStreamLogs(
-  text: string,
-  addMistake: (message: string, line?: number) => void,
-): readonly Reference[] | undefined {
+export function parseStreamLogs(text: string): Pick<ParsedReferences, 'references' | 'mistakes'> {
   const { references, mistakes } = parseReferences(text, input, { alone: text.trim() !== '' })
-  const wishful = references
+  const withClocks = references
     .filter(({ waitFor, clocks }) => waitFor !== undefined || Object.keys(clocks).length > 0)
     .map(({ line }) => ({
+      input,
       line,
       message: 'It takes no --for and no clocks. Write them behind the reference in resources.',
     }))
-  const all = [...mistakes, ...wishful].toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0))
-  for (const { message, line } of all) addMistake(message, line)
-  return references
+  return { references, mistakes: [...mistakes, ...withClocks].toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0)) }
 }
 
 /**

@@ -1,9 +1,6 @@
 import { type GateSettings, gateSettings } from '../gate/settings.ts'
-import { extraInputs, type Inputs, inputs as known, parseInputs } from '../inputs.ts'
+import { type Inputs, inputDefinitions, parseInputs } from '../inputs.ts'
 import type { RecordingHeader } from './format.ts'
-
-/** Inputs that a recording keeps to itself, or that say nothing to a replay. */
-const idle = new Set(['kubeconfig', 'context', 'record', 'summary', ...extraInputs])
 
 /** What the user of a recorded gate wrote, as a replay reads it. */
 export interface RecordedInputs {
@@ -22,13 +19,13 @@ export function inputsOf(
   { inputs }: RecordingHeader,
   overrides: Readonly<Record<string, string | undefined>> = {},
 ): RecordedInputs {
+  const known = new Map(inputDefinitions.map((definition) => [definition.name, definition]))
   const written = Object.entries(inputs)
-    .filter(([name, value]) => !idle.has(name) && value !== null)
+    .filter(([name, value]) => known.get(name)?.isReplayed && value !== null)
     .map(([name, value]) => [name, Array.isArray(value) ? value.join('\n') : String(value)] as const)
-  const isKnown = ([name]: readonly [string, string]) => known.some((input) => input.name === name)
   return {
-    inputs: parseInputs({ ...Object.fromEntries(written.filter(isKnown)), ...overrides }),
-    unknown: written.filter((each) => !isKnown(each)).map(([name]) => name),
+    inputs: parseInputs({ ...Object.fromEntries(written), ...overrides }),
+    unknown: Object.keys(inputs).filter((name) => inputs[name] !== null && !known.has(name)),
   }
 }
 

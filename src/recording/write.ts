@@ -4,7 +4,11 @@ import type { Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { constants, createGzip, type Gzip } from 'node:zlib'
 import type { FeedEvent } from '../cluster/feed.ts'
-import { formatEvent, type RecordingHeader } from './format.ts'
+import { UserError } from '../errors.ts'
+import type { GateSettings } from '../gate/settings.ts'
+import { type Inputs, inputDefinitions } from '../inputs.ts'
+import type { Plan } from '../plan/resolve.ts'
+import { formatEvent, type RecordingHeader, recordingVersion } from './format.ts'
 
 /** Writes what was watched, line by line, each flushed as it comes: a killed process leaves a usable file. */
 export class RecordingWriter {
@@ -47,4 +51,39 @@ export class RecordingWriter {
     this.#sink.write(`${text}\n`)
     this.#gzip?.flush(constants.Z_SYNC_FLUSH)
   }
+}
+
+/**
+ * Creates the recording of a gate.
+ * @throws UserError when the file cannot be written
+ */
+export function startRecording(
+  path: string,
+  { targets }: Plan,
+  { startedAt, serverVersion, context, serverOffsetMs }: GateSettings,
+  { written }: Pick<Inputs, 'written'>,
+): RecordingWriter {
+  const inputs = inputDefinitions.flatMap(({ name, isRecorded }) => {
+    const text = written.get(name)
+    if (!isRecorded || text === undefined) return []
+    return [[name, ['resources', 'manifests'].includes(name) ? text.split('\n') : text]]
+  })
+  try {
+    return new RecordingWriter(path, {
+      recording: recordingVersion,
+      startedAt: new Date(startedAt).toISOString(),
+      server: serverVersion,
+      context,
+      serverOffsetMs,
+      inputs: Object.fromEntries(inputs),
+      targets,
+    })
+  } catch (error) {
+    throw new UserError([{ input: 'record', message: describeWriteFailure(path, error) }])
+  }
+}
+
+/** Not yet escaped. */
+export function describeWriteFailure(path: string | undefined, error: unknown): string {
+  return `The recording ${path} could not be written: ${error instanceof Error ? error.message : error}`
 }

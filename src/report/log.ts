@@ -1,5 +1,5 @@
 import { duration } from '../duration.ts'
-import type { Entry, TargetOutcome, TargetRecord, Timeline } from '../gate/timeline.ts'
+import type { EndedTimeline, Entry, TargetOutcome, TargetRecord, Timeline } from '../gate/timeline.ts'
 import type { LogOutput } from '../logs/log-streams.ts'
 import { fullName, namespacesOf, nameTargets, type Target } from '../plan/target.ts'
 import { plain, plainLines, shorten } from './escape.ts'
@@ -243,10 +243,10 @@ function paint(style: Style, text: string, color: boolean): string {
 const fewestTogether = 4
 
 /**
- * Prints entries as they come. Many targets that become ready in the same second with the same text (the
- * ConfigMaps of an apply) one line is made: it stands when something else comes, or at the end of the present turn.
+ * Prints entries as they come. Targets that become ready in the same second with the same text, like the ConfigMaps of an
+ * apply, get one line, printed before the next other entry or at the end of the present turn.
  */
-export class LogPrinter {
+export class EntryPrinter {
   readonly #layout: LogLayout
   readonly #print: (line: string) => void
   #held: Entry[] = []
@@ -279,7 +279,7 @@ export class LogPrinter {
 /** The lines of entries that are all known. */
 export function renderEntries(entries: readonly Entry[], layout: LogLayout): string[] {
   const lines: string[] = []
-  const printer = new LogPrinter(layout, (line) => lines.push(line))
+  const printer = new EntryPrinter(layout, (line) => lines.push(line))
   for (const entry of entries) printer.entry(entry)
   printer.flush()
   return lines
@@ -292,4 +292,43 @@ function isReady({ kind, outcome, target }: Entry): boolean {
 function isAlike(one: Entry, other: Entry): boolean {
   const second = ({ at }: Entry) => Math.floor(at / 1_000)
   return isReady(other) && one.text === other.text && second(one) === second(other)
+}
+
+/** Prints the log of one gate, line by line as it happens. */
+export class LogPrinter {
+  readonly #print: (lines: readonly string[]) => void
+  readonly #options: Pick<LogLayout, 'color' | 'groups'>
+  #layout: LogLayout | undefined
+  #entries: EntryPrinter | undefined
+
+  constructor(print: (lines: readonly string[]) => void, options: Pick<LogLayout, 'color' | 'groups'>) {
+    this.#print = print
+    this.#options = options
+  }
+
+  /** The names of the targets as the log writes them; none before the head. */
+  get names(): readonly string[] {
+    return this.#layout?.names ?? []
+  }
+
+  head(head: LogHead & { readonly notices: readonly string[] }): void {
+    this.#layout = layoutLog(head, this.#options)
+    this.#entries = new EntryPrinter(this.#layout, (line) => this.#print([line]))
+    this.#print([renderHeader(head, this.#layout), ...head.notices.map((text) => plain(text))])
+  }
+
+  entry(entry: Entry): void {
+    this.#entries?.entry(entry)
+  }
+
+  /** A log line of a container. */
+  log(output: LogOutput): void {
+    if (this.#layout !== undefined) this.#print([renderLogOutput(output, this.#layout)])
+  }
+
+  end(timeline: EndedTimeline): void {
+    this.#entries?.flush()
+    const layout = this.#layout ?? layoutLog({ ...timeline, targets: [] }, this.#options)
+    this.#print([...renderVerdict(timeline, layout), ...renderEvidence(timeline, layout)])
+  }
 }

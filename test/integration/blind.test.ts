@@ -39,11 +39,9 @@ afterEach(async () => {
 async function gate(written: Record<string, string>, onWatching: () => void = () => {}): Promise<EndedTimeline> {
   const { inputs } = await readHeader(recordingPath(name))
   const raw = { resources: 'deployment/web', namespace: String(inputs['namespace']), ...written }
-  const parsed = parseReferences(raw.resources)
   const kubeconfig = server.kubeconfig({ token })
   let hasToldOf = false
-  const listener = {
-    mask: () => {},
+  const reporter = {
     onHead: () => {},
     onEntry: ({ target }: { target?: number }) => {
       if (hasToldOf || target === undefined) return
@@ -52,10 +50,17 @@ async function gate(written: Record<string, string>, onWatching: () => void = ()
     },
     onLog: () => {},
     onWarning: () => {},
-    cancelled: new AbortController().signal,
   }
   let isOver = false
-  const ended = gateRollout(parseInputs({ ...raw, kubeconfig }), raw, parsed, listener, clock).finally(() => {
+  const ended = gateRollout({
+    inputs: parseInputs({ ...raw, kubeconfig }),
+    references: parseReferences(raw.resources),
+    streamLogs: [],
+    reporter,
+    mask: () => {},
+    cancelled: new AbortController().signal,
+    clock,
+  }).finally(() => {
     isOver = true
   })
   ended.catch(() => {})

@@ -55,17 +55,17 @@ async function gate(
 ): Promise<EndedTimeline> {
   const record = join(folder, 'recording.ndjson')
   const raw = { resources: '', namespace: 'shop', record, ...written }
-  const listener = {
-    mask: () => {},
-    onHead: () => {},
-    onEntry,
-    onLog: () => {},
-    onWarning: () => {},
-    cancelled,
-  }
+  const reporter = { onHead: () => {}, onEntry, onLog: () => {}, onWarning: () => {} }
   let isOver = false
-  const inputs = parseInputs({ ...raw, kubeconfig: server.kubeconfig({ token }) })
-  const ended = gateRollout(inputs, raw, parseReferences(raw.resources), listener, clock).finally(() => {
+  const ended = gateRollout({
+    inputs: parseInputs({ ...raw, kubeconfig: server.kubeconfig({ token }) }),
+    references: parseReferences(raw.resources),
+    streamLogs: [],
+    reporter,
+    mask: () => {},
+    cancelled,
+    clock,
+  }).finally(() => {
     isOver = true
   })
   ended.catch(() => {})

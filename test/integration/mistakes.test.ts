@@ -1,6 +1,7 @@
 import { UserError } from '../../src/errors.ts'
-import { readInputs } from '../../src/input-files.ts'
+import { readInputs } from '../../src/inputs.ts'
 import { parseReferences } from '../../src/plan/references.ts'
+import { checkInputs } from '../../src/rollout.ts'
 import { type ApiServer, type ApiServerOptions, startApiServer } from '../support/api-server.ts'
 import { FlowingClock } from '../support/flowing-clock.ts'
 
@@ -20,11 +21,11 @@ async function mistakesOf(raw: Record<string, string>): Promise<string[]> {
   const whole = { kubeconfig: server.kubeconfig({ token, namespace: 'shop' }), ...raw }
   const clock = new FlowingClock(Date.now(), 20, () => {})
   let isOver = false
-  const reading = readInputs(whole, parseReferences(raw['resources'] ?? ''), [], { mask: () => {}, clock }).finally(
-    () => {
-      isOver = true
-    },
-  )
+  const { inputs, mistakes } = readInputs(whole)
+  const references = parseReferences(raw['resources'] ?? '')
+  const reading = checkInputs(inputs, references, mistakes, { mask: () => {}, clock }).finally(() => {
+    isOver = true
+  })
   reading.catch(() => {})
   await clock.flow(Number.POSITIVE_INFINITY, () => isOver)
   try {

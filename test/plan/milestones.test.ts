@@ -1,4 +1,4 @@
-import { milestonesOf, parseMilestoneTimeouts } from '../../src/plan/milestones.ts'
+import { milestonesOf } from '../../src/plan/milestones.ts'
 
 describe('milestonesOf', () => {
   it.each([
@@ -24,32 +24,5 @@ describe('milestonesOf', () => {
       'observed',
       'ready',
     ])
-  })
-})
-
-describe('parseMilestoneTimeouts', () => {
-  function parse(text: string) {
-    const complaints: string[] = []
-    return { timeouts: parseMilestoneTimeouts(text, (message) => complaints.push(message)), complaints }
-  }
-
-  it('reads pairs with commas or lines between them', () => {
-    expect(parse(' scheduled = 2m, ready=5m,\n\r\nbound=0 ')).toEqual({
-      timeouts: { scheduled: 120_000, ready: 300_000, bound: 0 },
-      complaints: [],
-    })
-  })
-
-  it('complains of every wrong pair and reads the others', () => {
-    expect(parse('ready=5, =3s, pulled, __proto__=1s, started=1m, started=2m')).toEqual({
-      timeouts: { started: 60_000 },
-      complaints: [
-        'ready: "5" has no unit. Write 5s for seconds or 5m for minutes.',
-        '"=3s" is no milestone with its duration. Write milestone=duration, like ready=5m.',
-        '"pulled" is no milestone with its duration. Write milestone=duration, like ready=5m.',
-        'No kind has a milestone "__proto__".',
-        'The milestone started is given twice. Keep one of them.',
-      ],
-    })
   })
 })

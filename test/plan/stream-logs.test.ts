@@ -100,6 +100,13 @@ test('a target that is judged without its pods is a mistake, and a Pod is never'
 })
 
 test('nothing is chosen where nothing is written', async () => {
-  expect(parseStreamLogs('', () => {})).toEqual([])
+  expect(parseStreamLogs('')).toEqual({ references: [], mistakes: [] })
   expect(await chooseStreamed(resolveStreamLogs([], resources), targets, async () => [])).toEqual(new Set())
+})
+
+test('mistakes have the numbers of their lines, and --for and clocks are mistakes', () => {
+  expect(parseStreamLogs('\njob/migrate --timeout=5m\nmigrate').mistakes).toEqual([
+    { input: 'stream-logs', line: 2, message: expect.stringContaining('no --for and no clocks') },
+    { input: 'stream-logs', line: 3, message: expect.stringContaining('"migrate" has no name') },
+  ])
 })

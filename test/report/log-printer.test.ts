@@ -1,4 +1,4 @@
-import { LogPrinter, layoutLog, renderEntries } from '../../src/report/log.ts'
+import { EntryPrinter, layoutLog, renderEntries } from '../../src/report/log.ts'
 import { at, createEntry, createTarget, start } from './builders.ts'
 
 const targets = Array.from({ length: 10 }, (_, index) =>
@@ -9,7 +9,7 @@ const layout = layoutLog(head, { color: false })
 const ready = (target: number, seconds = 0.2, text = 'exists') =>
   createEntry({ at: at(seconds), target, kind: 'verdict', outcome: 'ready', text })
 
-it('targets that are ready in the same second and say the same are one line', () => {
+it('targets that become ready in the same second with the same text get one line', () => {
   expect(
     renderEntries(
       [0, 1, 2, 3, 4].map((target) => ready(target)),
@@ -20,7 +20,7 @@ it('targets that are ready in the same second and say the same are one line', ()
   ])
 })
 
-it('three are told one by one', () => {
+it('three get a line each', () => {
   expect(
     renderEntries(
       [0, 1, 2].map((target) => ready(target)),
@@ -30,24 +30,24 @@ it('three are told one by one', () => {
 })
 
 it.each([
-  ['come a second later', ready(4, 1.2)],
-  ['say something else', ready(4, 0.3, 'revision 1, 1 of 1 pod available')],
+  ['become ready a second later', ready(4, 1.2)],
+  ['have another text', ready(4, 0.3, 'revision 1, 1 of 1 pod available')],
   ['are not ready', createEntry({ target: 4, kind: 'problem', text: 'cannot be scheduled' })],
-])('those that %s are told apart, in their order', (_, other) => {
+])('those that %s get their own line, in order', (_, other) => {
   const lines = renderEntries([...[0, 1, 2, 3].map((target) => ready(target)), other], layout)
   expect(lines).toHaveLength(2)
   expect(lines[0]).toContain('4 targets')
   expect(lines[1]).toContain('configmap/settings-4')
 })
 
-it('what is told live stands at the end of the turn, or before what comes next', async () => {
+it('held back entries are printed at the end of the turn, or before the next other entry', async () => {
   const lines: string[] = []
-  const folder = new LogPrinter(layout, (line) => lines.push(line))
-  folder.entry(ready(0))
+  const printer = new EntryPrinter(layout, (line) => lines.push(line))
+  printer.entry(ready(0))
   expect(lines).toEqual([])
-  folder.entry(createEntry({ target: 1, text: 'created' }))
+  printer.entry(createEntry({ target: 1, text: 'created' }))
   expect(lines).toHaveLength(2)
-  folder.entry(ready(2))
+  printer.entry(ready(2))
   await Promise.resolve()
   expect(lines).toHaveLength(3)
 })

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TargetRecord } from '../../src/gate/timeline.ts'
+import { buildOutputs } from '../../src/outputs.ts'
 import { buildAnnotations } from '../../src/report/annotations.ts'
 import { buildReport, renderReport, reportJsonSchema, reportSchema } from '../../src/report/json-report.ts'
-import { buildOutputs } from '../../src/report/outputs.ts'
 import { at, createMilestone, createTarget, createTargetRecord, createTimeline, reached } from './builders.ts'
 import { cases } from './cases.ts'
 
@@ -48,9 +48,11 @@ describe('the report', () => {
   })
 })
 
+const files = { report: '/tmp/report.json', summary: '/tmp/summary.md' }
+
 describe('the outputs', () => {
   it('of a failure name every target that is not ready', () => {
-    const outputs = buildOutputs(cases['missing-image'] ?? createTimeline())
+    const outputs = buildOutputs(cases['missing-image'] ?? createTimeline(), files)
     expect(outputs).toMatchObject({ outcome: 'failed', reason: 'image-not-found', 'duration-seconds': '22' })
     expect(JSON.parse(outputs['failed-resources'])).toEqual([
       {
@@ -82,7 +84,7 @@ describe('the outputs', () => {
         ...overrides,
       })
     const read = (...targets: TargetRecord[]) => {
-      const text = buildOutputs(createTimeline({ verdict, targets }))['failed-resources']
+      const text = buildOutputs(createTimeline({ verdict, targets }), files)['failed-resources']
       return { text, entries: JSON.parse(text) as { target?: string; namespace?: string; more?: number }[] }
     }
 
@@ -114,18 +116,18 @@ describe('the outputs', () => {
       target: createTarget({ name: 'api' }),
       milestones: reached({ scheduled: 1, ready: 30.4 }),
     })
-    expect(buildOutputs(createTimeline({ targets: [createTargetRecord(), slow] }))['slowest-milestone']).toBe(
+    expect(buildOutputs(createTimeline({ targets: [createTargetRecord(), slow] }), files)['slowest-milestone']).toBe(
       'deployment.apps/api ready 29.4s',
     )
   })
 
   it('name no slowest milestone when none was reached', () => {
     const none = createTargetRecord({ milestones: [createMilestone({ name: 'created', state: 'current' })] })
-    expect(buildOutputs(createTimeline({ targets: [none] }))['slowest-milestone']).toBe('')
+    expect(buildOutputs(createTimeline({ targets: [none] }), files)['slowest-milestone']).toBe('')
   })
 
   it('are one harmless line each', () => {
-    for (const value of Object.values(buildOutputs(cases['hostile'] ?? createTimeline()))) {
+    for (const value of Object.values(buildOutputs(cases['hostile'] ?? createTimeline(), files))) {
       expect(value).not.toMatch(/^\s*::|##\[|[\p{Cc}\p{Cf}\u2028\u2029]/u)
     }
   })

@@ -1,6 +1,6 @@
 import { UserError } from '../../src/errors.ts'
 import type { EndedTimeline } from '../../src/gate/timeline.ts'
-import { misconfigured } from '../../src/never-begun.ts'
+import { misconfiguredTimeline } from '../../src/gate/timeline.ts'
 import { renderSummary } from '../../src/report/summary.ts'
 import {
   at,
@@ -261,5 +261,5 @@ describe('a summary that is too large', () => {
 
 it('of a gate that never began names no clocks', () => {
   const error = new UserError([{ input: 'timeout', message: '"5" has no unit.' }])
-  expect(renderSummary(misconfigured(error, 0, 0))).not.toMatch(/timeout off|stall timeout/)
+  expect(renderSummary(misconfiguredTimeline(error, 0, 0))).not.toMatch(/timeout off|stall timeout/)
 })

@@ -1,5 +1,5 @@
 import type { KubeObject, Pod, PodSpec, PodTemplate } from '../../cluster/objects.ts'
-import type { ExpectedImages } from '../../plan/expected-images.ts'
+import type { ExpectedImages } from '../../inputs.ts'
 import type { Target } from '../../plan/target.ts'
 import { messageOf, type Problem } from '../../reasons/reasons.ts'
 import type { Assessment } from '../assessment.ts'

@@ -1,0 +1,158 @@
+import { appendFileSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import * as core from '@actions/core'
+import { systemClock } from './cluster/clock.ts'
+import { Secrets } from './cluster/secrets.ts'
+import { describeMistake, UserError } from './errors.ts'
+import { passes } from './gate/outcome.ts'
+import { type EndedTimeline, emptyTimeline, misconfiguredTimeline, redactTimeline } from './gate/timeline.ts'
+import type { Extras } from './github/extras.ts'
+import { type Inputs, inputDefinitions, readInputs } from './inputs.ts'
+import { buildOutputs, setOutputs } from './outputs.ts'
+import { type Reference, readTargetInputs } from './plan/references.ts'
+import { buildAnnotations } from './report/annotations.ts'
+import { plain } from './report/escape.ts'
+import { renderReport } from './report/json-report.ts'
+import { LogPrinter } from './report/log.ts'
+import { renderSummary } from './report/summary.ts'
+import { isManifest } from './report/target-details.ts'
+import { checkInputs, gateRollout, type Reporter } from './rollout.ts'
+
+/** How long the extras on GitHub may take after the verdict. The runner kills a cancelled job after 10 s. */
+const extrasMs = 10_000
+const extrasWhenCancelledMs = 4_000
+
+/**
+ * The action: reads inputs, gates, prints, writes summary and outputs, passes or fails the job. Only here does the action
+ * use the runner and catch all errors.
+ */
+export async function runAction(): Promise<void> {
+  const startedAt = systemClock.now()
+  const job = new AbortController()
+  const cancel = () => job.abort()
+  process.on('SIGINT', cancel).on('SIGTERM', cancel)
+  const secrets = new Secrets()
+  let extras: Extras | undefined
+  // Comes last: a failure of an extra must not hide the verdict.
+  const finishExtras = (timeline: EndedTimeline) =>
+    extras?.finish(timeline, job.signal.aborted ? extrasWhenCancelledMs : extrasMs)
+  try {
+    const texts = inputDefinitions.map(({ name }) => [name, core.getInput(name, { trimWhitespace: false })])
+    const read = readInputs(Object.fromEntries(texts))
+    const onExtras = (opened: Extras | undefined) => {
+      extras = opened
+    }
+    const complete = await gate(read, secrets, job.signal, onExtras).catch((error: unknown) => {
+      if (!(error instanceof UserError)) throw error
+      for (const mistake of error.mistakes) core.error(plain(describeMistake(mistake)))
+      return misconfiguredTimeline(error, startedAt, systemClock.now())
+    })
+    // The runner masks secrets in its log only, not in files and on GitHub.
+    const timeline = redactTimeline(complete, secrets.redact)
+    publish(timeline, read.inputs)
+    await finishExtras(timeline)
+  } catch (error) {
+    const message = 'Rollout Gate itself failed'
+    core.setFailed(`${message}. Please report it with the lines below.`)
+    console.error(error)
+    setOutputs({ outcome: 'unknown', message })
+    await finishExtras(emptyTimeline({ outcome: 'unknown', reason: '', message }, startedAt, systemClock.now()))
+  } finally {
+    process.off('SIGINT', cancel).off('SIGTERM', cancel)
+  }
+}
+
+async function gate(
+  { inputs, mistakes }: ReturnType<typeof readInputs>,
+  secrets: Secrets,
+  cancelled: AbortSignal,
+  onExtras: (extras: Extras | undefined) => void,
+): Promise<EndedTimeline> {
+  // Credentials that are read again contain the same secrets.
+  const mask = (secret: string) => {
+    if (!secrets.has(secret)) core.setSecret(secret)
+    secrets.add(secret)
+  }
+  if (inputs.githubToken !== undefined) mask(inputs.githubToken)
+  const connection = { mask, clock: systemClock }
+  const references = await readTargetInputs(inputs, process.env['GITHUB_WORKSPACE'] || process.cwd())
+  const checked = await checkInputs(inputs, references, mistakes, connection)
+  const extras = await openExtras(inputs, references.references)
+  onExtras(extras)
+  const print = (lines: readonly string[]) => {
+    for (const line of lines) console.log(line)
+  }
+  const log = new LogPrinter(print, { color: !process.env['NO_COLOR'], groups: true })
+  const reporter: Reporter = {
+    onHead: (head) => log.head(head),
+    onStart: (present) => extras?.start(() => redactTimeline(present(systemClock.now()), secrets.redact)),
+    onEntry: (entry) => {
+      log.entry(entry)
+      extras?.update()
+    },
+    onLog: (output) => log.log(output),
+    onWarning: (text, source) =>
+      core.warning(plain(text), isManifest(source) ? { file: source.file, startLine: source.line } : {}),
+  }
+  const timeline = await gateRollout({ ...checked, ...connection, reporter, cancelled })
+  log.end(timeline)
+  return timeline
+}
+
+/** The extras that are on. Without any, GitHub's API is not loaded. */
+async function openExtras(inputs: Inputs, references: readonly Reference[]): Promise<Extras | undefined> {
+  if (!inputs.checkRun && !inputs.deploymentStatus && !inputs.comment) return undefined
+  const log = {
+    onWarning: (text: string) => core.warning(plain(text)),
+    onNotice: (text: string) => console.log(plain(text)),
+  }
+  try {
+    const { openExtras } = await import('./github/extras.ts')
+    return openExtras(inputs, references, log, systemClock)
+  } catch (error) {
+    // Loading the module reads the file of the event, which may be unreadable.
+    const why = error instanceof Error ? error.message : error
+    log.onWarning(`check-run, deployment-status and comment are off: ${why}`)
+    return undefined
+  }
+}
+
+/** Writes report, summary, outputs and annotations, and fails the job unless the timeline passes. */
+function publish(timeline: EndedTimeline, { summary: isSummaryOn, onSuperseded }: Inputs): void {
+  const folder = createResultFolder()
+  const files = { report: join(folder, 'report.json'), summary: join(folder, 'summary.md') }
+  writeFileSync(files.report, renderReport(timeline))
+  const summary = renderSummary(timeline, { reportPath: files.report, sourceBaseUrl: sourceBaseUrl() })
+  writeFileSync(files.summary, summary)
+  const stepSummary = process.env['GITHUB_STEP_SUMMARY']
+  if (stepSummary && isSummaryOn) appendSummary(stepSummary, summary)
+  setOutputs(buildOutputs(timeline, files))
+  const hasPassed = passes(timeline, onSuperseded)
+  // A superseded gate that passes has no errors, but is worth a warning.
+  const annotate = hasPassed ? core.warning : core.error
+  for (const { title, message, ...place } of buildAnnotations(timeline)) annotate(message, { title, ...place })
+  // `setFailed` would add a second error.
+  if (!hasPassed) process.exitCode = 1
+}
+
+/** Warns when the summary cannot be written: that must not fail the job. */
+function appendSummary(path: string, summary: string): void {
+  try {
+    appendFileSync(path, summary)
+  } catch (error) {
+    core.warning(plain(`The job summary could not be written: ${error instanceof Error ? error.message : error}`))
+  }
+}
+
+/** A new folder, so that several gates of one job do not overwrite each other's reports. */
+function createResultFolder(): string {
+  const parent = process.env['RUNNER_TEMP'] || tmpdir()
+  mkdirSync(parent, { recursive: true })
+  return mkdtempSync(join(parent, 'rollout-gate-'))
+}
+
+function sourceBaseUrl(): string | undefined {
+  const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: repository, GITHUB_SHA: sha } = process.env
+  return server && repository && sha ? `${server}/${repository}/blob/${sha}/` : undefined
+}

@@ -1,0 +1,119 @@
+import { existsSync } from 'node:fs'
+import { setOutput } from '@actions/core'
+import type { EndedTimeline } from './gate/timeline.ts'
+import { targetId } from './plan/target.ts'
+import { plain } from './report/escape.ts'
+import { decidingTarget } from './report/headline.ts'
+import { slowestStep } from './report/milestone-steps.ts'
+
+/** The paths of the files that the gate wrote. */
+export interface ResultFiles {
+  readonly report: string
+  readonly summary: string
+}
+
+interface OutputDefinition {
+  readonly description: string
+  readonly value: (timeline: EndedTimeline, files: ResultFiles) => string
+}
+
+/** Every output, in the order of the documentation. `npm run docs` makes the outputs of `action.yml` from it. */
+export const outputDefinitions = {
+  outcome: {
+    description:
+      'How the gate ended: `ready`, `failed`, `stalled`, `timed-out`, `superseded`, `cancelled`, `misconfigured` (a mistake in the inputs, found before anything was judged) or `unknown` (the cluster could not be read). The job passes only on `ready`, and on `superseded` if `on-superseded` is `pass`.',
+    value: ({ verdict }) => verdict.outcome,
+  },
+  reason: {
+    description:
+      'The code of what decided the outcome, like `image-not-found`, `crash-loop` or `no-progress`. Empty when the outcome is `ready`.',
+    value: ({ verdict }) => verdict.reason,
+  },
+  message: {
+    description: 'The outcome and its reason in one line for people.',
+    value: ({ verdict }) => plain(verdict.message),
+  },
+  'failed-resources': {
+    description:
+      'A JSON array with one object for every resource that was not ready at the end, each with `target`, `namespace`, `outcome`, `reason` and `message`. The one that decided the outcome comes first. Cut at 64 KiB: the last entry is then `{"more": N}`. An empty array when all are ready.',
+    value: failedResources,
+  },
+  'duration-seconds': {
+    description: 'How long the gate took, in seconds.',
+    value: ({ startedAt, finishedAt }) => String((finishedAt - startedAt) / 1_000),
+  },
+  'slowest-milestone': {
+    description:
+      'The milestone that took longest, with its resource and its time: `deployment.apps/web ready 29.4s`. Empty when none was reached.',
+    value: slowestMilestone,
+  },
+  report: {
+    description: 'The path of the report, a JSON file with every resource, its milestones, problems and evidence.',
+    value: (_, { report }) => report,
+  },
+  'summary-file': {
+    description: 'The path of the job summary as a Markdown file, written whether or not `summary` is on.',
+    value: (_, { summary }) => summary,
+  },
+} as const satisfies Readonly<Record<string, OutputDefinition>>
+
+export type OutputName = keyof typeof outputDefinitions
+
+const messageLimit = 300
+/** Outputs become environment variables and arguments of later steps, which the operating system limits. */
+const mostBytes = 64 * 1024
+const longestRest = '{"more":1000000}'.length
+
+/** All outputs. Each is one line that is safe to print and to pass to other commands. */
+export function buildOutputs(timeline: EndedTimeline, files: ResultFiles): Readonly<Record<OutputName, string>> {
+  const values = Object.entries<OutputDefinition>(outputDefinitions).map(([name, { value }]) => [
+    name,
+    value(timeline, files),
+  ])
+  return Object.fromEntries(values)
+}
+
+/** Sets outputs of the step. Does nothing without the runner's file, where core would print a command that no runner reads. */
+export function setOutputs(outputs: Partial<Record<OutputName, string>>): void {
+  if (!existsSync(process.env['GITHUB_OUTPUT'] ?? '')) return
+  for (const [name, value] of Object.entries(outputs)) setOutput(name, value)
+}
+
+/** Every target that is not ready, as JSON: the deciding one first, then in input order. */
+function failedResources(timeline: EndedTimeline): string {
+  const deciding = decidingTarget(timeline)
+  const entries = timeline.targets
+    .filter(({ outcome }) => outcome !== 'ready')
+    .toSorted((one, other) => Number(other === deciding) - Number(one === deciding))
+    .map(({ target, outcome, reason, message }) =>
+      JSON.stringify({
+        target: plain(targetId(target)),
+        namespace: target.namespace === undefined ? undefined : plain(target.namespace),
+        outcome,
+        reason,
+        message: plain(message, messageLimit),
+      }),
+    )
+  const shown: string[] = []
+  let bytes = '[]'.length + longestRest
+  for (const entry of entries) {
+    bytes += Buffer.byteLength(entry) + ','.length
+    if (bytes > mostBytes) break
+    shown.push(entry)
+  }
+  const rest = entries.length - shown.length
+  if (rest > 0) shown.push(JSON.stringify({ more: rest }))
+  return `[${shown.join(',')}]`
+}
+
+function slowestMilestone({ startedAt, targets }: EndedTimeline): string {
+  const [slowest] = targets
+    .flatMap((record) => {
+      const step = slowestStep(record, startedAt)
+      return step === undefined ? [] : [{ target: record.target, step }]
+    })
+    .toSorted((one, other) => other.step.tookMs - one.step.tookMs)
+  if (slowest === undefined) return ''
+  const { target, step } = slowest
+  return `${plain(targetId(target))} ${plain(step.name)} ${(step.tookMs / 1_000).toFixed(1)}s`
+}
