@@ -1,3 +1,4 @@
+import type { WatchRequest } from '../cluster/feed.ts'
 import { groupOf } from '../cluster/store.ts'
 import type { ExpectedImages } from '../inputs.ts'
 import type { HealthCheck } from '../plan/health-checks.ts'
@@ -33,7 +34,15 @@ export interface KnownKind {
   readonly rule: Rule
   /** The end of "It is ready when …". */
   readonly readyWhen: string
+  /** The kinds that `trace` shows behind an object: what it owns, or selects. */
+  readonly behind?: readonly KindName[]
 }
+
+type KindName = Pick<WatchRequest, 'apiVersion' | 'kind'>
+
+const pods: KindName = { apiVersion: 'v1', kind: 'Pod' }
+const replicaSets: KindName = { apiVersion: 'apps/v1', kind: 'ReplicaSet' }
+const jobs: KindName = { apiVersion: 'batch/v1', kind: 'Job' }
 
 /** The routes of the Gateway API: one status for all. */
 const routes = [
@@ -49,6 +58,7 @@ export const knownKinds: readonly KnownKind[] = [
     apiVersion: 'apps/v1',
     kind: 'Deployment',
     rule: deploymentRule,
+    behind: [replicaSets, pods],
     readyWhen:
       'the present generation is observed, all replicas are of the new revision and available, no active pod of an older one and none more than wanted is left (terminating pods do not count and are reported), and its pods have settled',
   },
@@ -56,6 +66,7 @@ export const knownKinds: readonly KnownKind[] = [
     apiVersion: 'apps/v1',
     kind: 'StatefulSet',
     rule: statefulSetRule,
+    behind: [pods],
     readyWhen:
       'the present generation is observed, all replicas are ready, as many as the partition lets through are updated, and they have settled; with OnDelete, all existing pods are ready',
   },
@@ -63,6 +74,7 @@ export const knownKinds: readonly KnownKind[] = [
     apiVersion: 'apps/v1',
     kind: 'DaemonSet',
     rule: daemonSetRule,
+    behind: [pods],
     readyWhen:
       'the present generation is observed and the pods of all its nodes are updated, available and settled; nodes that are not ready, cordoned, gone or just joined are told, not waited for; with OnDelete, all existing pods are ready',
   },
@@ -70,30 +82,42 @@ export const knownKinds: readonly KnownKind[] = [
     apiVersion: 'apps/v1',
     kind: 'ReplicaSet',
     rule: replicaSetRule,
+    behind: [pods],
     readyWhen: 'the present generation is observed, and all replicas are available and settled',
   },
   {
     apiVersion: 'v1',
     kind: 'ReplicationController',
     rule: replicaSetRule,
+    behind: [pods],
     readyWhen: 'the present generation is observed, and all replicas are available and settled',
   },
   {
     apiVersion: 'v1',
     kind: 'Pod',
     rule: podRule,
+    behind: [],
     readyWhen: 'it runs, is Ready and has settled, or it has succeeded',
   },
   {
     apiVersion: 'batch/v1',
     kind: 'Job',
     rule: jobRule,
+    behind: [pods],
     readyWhen: 'the controller says Complete',
+  },
+  {
+    apiVersion: 'batch/v1',
+    kind: 'CronJob',
+    rule: seenRule,
+    behind: [jobs, pods],
+    readyWhen: 'it exists',
   },
   {
     apiVersion: 'v1',
     kind: 'Service',
     rule: serviceRule,
+    behind: [pods, { apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice' }],
     readyWhen:
       'for each port one endpoint is ready whose pod matches the present selector and port, has settled and, of a gated workload, is of its new revision; or no pod matches its selector and every workload behind it is scaled to zero; a LoadBalancer has its address too; headless, ExternalName and selectorless ones are ready at once',
   },
@@ -164,15 +188,14 @@ export const knownKinds: readonly KnownKind[] = [
   },
 ]
 
-const rules: ReadonlyMap<string, Rule> = new Map([
-  ...knownKinds.map((known) => [keyOf(known), known.rule] as const),
+const byKey = new Map<string, Pick<KnownKind, 'rule' | 'behind'>>([
+  ...knownKinds.map((known) => [keyOf(known), known] as const),
   // Its group before Kubernetes 1.14.
-  ['extensions/Ingress', ingressRule],
+  ['extensions/Ingress', { rule: ingressRule }],
 ])
 
 /** Built-in kinds that are ready once they are seen, by group and kind. */
 export const seenKinds: ReadonlySet<string> = new Set([
-  'batch/CronJob',
   '/ConfigMap',
   '/Secret',
   '/ServiceAccount',
@@ -192,7 +215,31 @@ export const seenKinds: ReadonlySet<string> = new Set([
 /** The rule of a kind, whatever its version; the generic one for kinds without a rule of their own. */
 export function ruleOf(kind: { apiVersion: string; kind: string }): Rule {
   const key = keyOf(kind)
-  return rules.get(key) ?? (seenKinds.has(key) ? seenRule : genericRule)
+  return byKey.get(key)?.rule ?? (seenKinds.has(key) ? seenRule : genericRule)
+}
+
+/** What the custom resources of most operators own. */
+const workloads: readonly KindName[] = [
+  ...['Deployment', 'StatefulSet', 'DaemonSet'].map((kind) => ({ apiVersion: 'apps/v1', kind })),
+  replicaSets,
+  jobs,
+  pods,
+]
+
+/** API groups whose kinds own nothing, where their rows do not contain `behind`. */
+const groupsOwningNothing: ReadonlySet<string> = new Set([
+  '',
+  'autoscaling',
+  'networking.k8s.io',
+  'policy',
+  'rbac.authorization.k8s.io',
+])
+
+/** The kinds that `trace` shows behind an object of a kind. `isKnown` is false for what it may own. */
+export function kindsBehind(kind: KindName): { readonly kinds: readonly KindName[]; readonly isKnown: boolean } {
+  const { behind } = byKey.get(keyOf(kind)) ?? {}
+  if (behind !== undefined) return { kinds: behind, isKnown: true }
+  return { kinds: groupsOwningNothing.has(groupOf(kind.apiVersion)) ? [] : workloads, isKnown: false }
 }
 
 /** The rule of a target: its `--for`, else the user's health check of its kind, else the rule of the kind. */

@@ -1,7 +1,8 @@
 import type { Deployment, KubeObject, Pod, ReplicaSet } from '../cluster/objects.ts'
-import { ruleOf } from '../lifecycle/rules.ts'
+import { kindsBehind, ruleOf } from '../lifecycle/rules.ts'
 import { newReplicaSet } from '../lifecycle/workloads/deployment.ts'
 import { observeTarget } from '../lifecycle/workloads/history.ts'
+import { pluralOf } from '../plan/kinds.ts'
 import { age, colored, dim, emptyLine, heading, type Line, line, type Mark, mark, volatile } from './line.ts'
 import { restartWords, summarizePod } from './pod.ts'
 import type { DepartedObject, TracedObject } from './trace.ts'
@@ -27,18 +28,12 @@ export function descendants(object: KubeObject, traced: TracedObject, depth = de
   return traced.owned(object.metadata.uid).flatMap((child) => [child, ...descendants(child, traced, depth - 1)])
 }
 
-function headingOf({ kind }: KubeObject): string {
-  if (kind === 'Deployment') return 'ReplicaSets and pods'
-  return kind === 'CronJob' ? 'Jobs and pods' : ruleOwnsPods.has(kind) ? 'pods' : 'what it owns'
+/** `ReplicaSets and pods`, `Jobs and pods`, `pods`. */
+function headingOf(object: KubeObject): string {
+  const { kinds, isKnown } = kindsBehind(object)
+  if (!isKnown) return 'what it owns'
+  return kinds.map(({ kind }) => (kind === 'Pod' ? 'pods' : pluralOf(kind))).join(' and ')
 }
-
-const ruleOwnsPods: ReadonlySet<string> = new Set([
-  'ReplicaSet',
-  'ReplicationController',
-  'StatefulSet',
-  'DaemonSet',
-  'Job',
-])
 
 function childrenLines(object: KubeObject, indent: number, traced: TracedObject, depth: number): readonly Line[] {
   if (depth === 0) return []
