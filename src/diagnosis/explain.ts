@@ -103,7 +103,7 @@ function explainTarget(whole: TargetRecord, verdict: Verdict | undefined, contex
       namespaceState: facts.namespaceState,
       endedBy: record.outcome === 'progressing' ? context.endedBy : undefined,
       ...(deciding && detailsOf(deciding, facts)),
-      cause: causeOf(deciding, problems, facts),
+      cause: deciding?.cause && detailsOf(deciding.cause, facts),
     }),
   }
 }
@@ -154,17 +154,6 @@ function detailsOf(problem: Problem, facts: TargetFacts): HintDetails {
   const object = facts.subject(problem)
   const pod = object?.kind === 'Pod' ? (object as Pod) : undefined
   return { problem, spec: findContainer(problem, facts), lastLine, pod, probeMessage: probeWords(problem, pod, facts) }
-}
-
-/** The problem of a pod, where that of its controller or Service only reports that it waits. */
-function causeOf(
-  deciding: Problem | undefined,
-  problems: readonly Problem[],
-  facts: TargetFacts,
-): HintDetails | undefined {
-  const behind = problems.find((problem) => problem !== deciding && problem.subject.startsWith('pod/'))
-  const cause = deciding?.cause ?? (deciding?.reason === 'progress-deadline-exceeded' ? behind : undefined)
-  return cause && detailsOf(cause, facts)
 }
 
 /** The kubelet's last message about the failing probe, without `Readiness probe failed: `. */

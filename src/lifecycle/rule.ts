@@ -122,13 +122,10 @@ function omitFailure({ failure: _failure, ...assessment }: Assessment): Assessme
 
 function terminatingProblem({ kind, metadata }: KubeObject, context: RuleContext): Problem | undefined {
   if (metadata.deletionTimestamp === undefined) return undefined
-  const finalizers = metadata.finalizers ?? []
   return {
     reason: 'terminating',
     subject: `${kind.toLowerCase()}/${metadata.name}`,
-    detail: {
-      text: `is being deleted${finalizers.length === 0 ? '' : ` and waits for its finalizers: ${finalizers.join(', ')}`}`,
-    },
+    detail: { finalizers: metadata.finalizers ?? [] },
     count: 1,
     firstSeenAt: context.time(metadata.deletionTimestamp) ?? context.now,
     proven: false,

@@ -1,13 +1,15 @@
 import { finalizerAdvice } from './pods.ts'
-import type { HintFacts, ReasonFamily } from './spec.ts'
+import { type HintFacts, predicate, type ReasonFamily } from './spec.ts'
 import { clusterCommand, command, described, inNamespace, nameOf, type TextDetail, textSentence } from './wording.ts'
+import { type Refusal, refusalSentence } from './workloads.ts'
 
 export interface GateDetails {
   readonly 'no-progress': TextDetail
   readonly 'still-running': TextDetail
   readonly 'not-found': TextDetail
   readonly deleted: TextDetail
-  readonly terminating: TextDetail
+  /** An object that is being deleted, or the refusal of pods in a namespace that is. */
+  readonly terminating: { readonly finalizers: readonly string[] } | Refusal
   readonly superseded: TextDetail
   readonly 'rolled-back': TextDetail
   readonly 'change-not-seen': TextDetail
@@ -58,15 +60,22 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     class: 'slow',
     when: 'it is being deleted',
     title: 'being deleted',
-    sentence: textSentence,
+    sentence: ({ detail, ...problem }) => {
+      if ('message' in detail) return refusalSentence({ ...problem, detail })
+      const waits =
+        detail.finalizers.length === 0 ? '' : ` and waits for its finalizers: ${detail.finalizers.join(', ')}`
+      return predicate(`is being deleted${waits}`)
+    },
     hint: (s) => {
       const { namespace } = s.target
       const around =
         namespace === undefined
           ? ''
           : ` If its whole namespace is being deleted (${clusterCommand('get', 'namespace', namespace)}), nothing can be applied there until that is gone.`
-      const held = finalizerAdvice(s, nameOf(s))
-      return `Wait until ${nameOf(s)} is gone, then apply it again.${held === '' ? '' : ` ${held}`}${around}`
+      const detail = s.problem?.detail
+      const finalizers = detail !== undefined && 'finalizers' in detail ? detail.finalizers : []
+      const held = finalizers.length === 0 ? '' : ` ${finalizerAdvice(s, nameOf(s), finalizers)}`
+      return `Wait until ${nameOf(s)} is gone, then apply it again.${held}${around}`
     },
   },
   superseded: {

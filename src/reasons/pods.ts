@@ -6,6 +6,7 @@ import {
   described,
   describedPod,
   imageLimit,
+  namedIn,
   readLog,
   type TextDetail,
   textSentence,
@@ -93,7 +94,8 @@ export const podReasons: ReasonFamily<PodDetails> = {
     hint: (s) => {
       const about = s.problem?.subject ?? ''
       const force = about === '' ? '' : `: ${command(s, 'delete', about, '--force')}`
-      if (/finalizers/.test(s.problem?.detail.text ?? '')) return finalizerAdvice(s, about)
+      const finalizers = namedIn(s.problem?.detail.text, /finalizers(?: hold it)?: (.+)$/)
+      if (finalizers !== undefined) return finalizerAdvice(s, about, finalizers.split(', '))
       const node = s.pod?.spec?.nodeName
       const gone = node === undefined ? '' : ` (${clusterCommand('delete', 'node', node)})`
       return `Bring its node back, or delete the node if it is gone for good${gone}. Only where its containers surely run no more, delete the pod by force${force}.`
@@ -177,12 +179,10 @@ function taintAdvice(message: string): string[] {
 const ofKubernetes = /^(?:foregroundDeletion|orphan|(?:[\w.-]+\.)?kubernetes\.io\/\S+)$/
 
 /** What keeps a deleted object in the cluster, and how it goes. */
-export function finalizerAdvice(facts: HintFacts<TextDetail>, about: string): string {
-  const words = facts.problem?.detail.text ?? ''
-  const [, finalizers] = /finalizers(?: hold it)?: (.+)$/.exec(words) ?? []
-  if (finalizers === undefined) return ''
-  if (finalizers.split(', ').every((each) => ofKubernetes.test(each)))
-    return `Kubernetes takes ${finalizers} off once nothing uses it any more, and what it owns is gone.`
+export function finalizerAdvice(facts: HintFacts<unknown>, about: string, finalizers: readonly string[]): string {
+  const list = finalizers.join(', ')
+  if (finalizers.every((each) => ofKubernetes.test(each)))
+    return `Kubernetes takes ${list} off once nothing uses it any more, and what it owns is gone.`
   const force = command(facts, 'patch', about, '--type=json', '-p', '[{"op":"remove","path":"/metadata/finalizers"}]')
-  return `The controller that set ${finalizers} has to take it off: does that run? Only where it is gone for good, do so by hand: ${force}.`
+  return `The controller that set ${list} has to take it off: does that run? Only where it is gone for good, do so by hand: ${force}.`
 }

@@ -12,8 +12,6 @@ export interface TextDetail {
   readonly schedulingGates?: readonly string[]
   /** The container runs: its startup probe has only not succeeded yet. */
   readonly isRunning?: boolean
-  /** The API server finds the pods invalid. */
-  readonly isInvalid?: boolean
 }
 
 const predicateStart =

@@ -1,4 +1,4 @@
-import type { HintFacts, ReasonFamily } from './spec.ts'
+import { clause, type HintFacts, type ProblemFields, predicate, type ReasonFamily, type Sentence } from './spec.ts'
 import {
   clusterCommand,
   command,
@@ -6,34 +6,82 @@ import {
   described,
   describedPod,
   exitCode,
-  fromWords,
+  exited,
   inNamespace,
-  namedIn,
+  nameLimit,
   nameOf,
   readLog,
-  type TextDetail,
-  textSentence,
 } from './wording.ts'
 
+/** What the API server refused to a controller. */
+export interface Refusal {
+  readonly action: 'create pods' | 'delete pods' | 'create its ReplicaSet'
+  /** The API server's message, without what the controller writes before it. */
+  readonly message: string
+}
+
+/** How much of a resource a quota allows. Quantities as Kubernetes writes them: `2`, `500m`, `1Gi`. */
+export interface QuotaShortage {
+  readonly resource: string
+  readonly requested: string
+  readonly used: string
+  readonly limited: string
+}
+
+export interface QuotaRefusal extends Refusal {
+  readonly quota?: string
+  /** What is used up. */
+  readonly shortages?: readonly QuotaShortage[]
+  /** What every container has to set: `limits.cpu for: app`. */
+  readonly mustSpecify?: string
+}
+
+export interface AdmissionRefusal extends Refusal {
+  /** The name of the policy or webhook; of Pod Security the level that the namespace enforces. */
+  readonly by?:
+    | { readonly type: 'pod-security' | 'policy' | 'webhook'; readonly name: string }
+    | { readonly type: 'limit-range' }
+  /** What the policy requires, in its own words. */
+  readonly requirement?: string
+}
+
 export interface WorkloadDetails {
-  readonly 'progress-deadline-exceeded': TextDetail
-  readonly 'quota-exceeded': TextDetail
-  readonly 'admission-denied': TextDetail
-  readonly 'service-account-missing': TextDetail
-  readonly 'webhook-unavailable': TextDetail
-  readonly 'replica-failure': TextDetail
-  readonly paused: TextDetail
-  readonly 'job-failed': TextDetail
-  readonly 'job-deadline-exceeded': TextDetail
-  readonly suspended: TextDetail
+  readonly 'progress-deadline-exceeded': {
+    readonly deadlineSeconds: number
+    /** What the controller reports; used where no problem of a pod is the cause. */
+    readonly message: string
+  }
+  readonly 'quota-exceeded': QuotaRefusal
+  readonly 'admission-denied': AdmissionRefusal
+  readonly 'service-account-missing': Refusal & { readonly account?: string }
+  readonly 'webhook-unavailable': Refusal & { readonly webhook?: string }
+  readonly 'replica-failure': Refusal & {
+    readonly priorityClass?: string
+    /** The API server finds the pods invalid. */
+    readonly isInvalid?: boolean
+  }
+  /** How a custom resource states it: `spec.paused is true`; a Deployment has only one way. */
+  readonly paused: { readonly signals?: string }
+  readonly 'job-failed': {
+    /** How the container ended that failed last. */
+    readonly exitCode?: number
+    /** What the controller reports: its message, the indexes that failed, and its reason. */
+    readonly message?: string
+    readonly failedIndexes?: string
+    readonly conditionReason?: string
+  }
+  readonly 'job-deadline-exceeded': { readonly activeDeadlineSeconds?: number }
+  /** As of `paused`; a Job has only one way. */
+  readonly suspended: { readonly signals?: string }
 }
 
 export const workloadReasons: ReasonFamily<WorkloadDetails> = {
   'progress-deadline-exceeded': {
     class: 'terminal',
-    when: 'the Deployment controller says so of the present generation',
+    when: 'the Deployment controller reports it for the present generation',
     title: 'no progress within its deadline',
-    sentence: textSentence,
+    sentence: ({ detail: { deadlineSeconds, message } }, cause) =>
+      predicate(`made no progress within its progressDeadlineSeconds of ${deadlineSeconds} s: ${cause ?? message}`),
     hint: deadlineHint,
     field: { object: ['spec', 'progressDeadlineSeconds'] },
   },
@@ -41,21 +89,22 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
     class: 'slow',
     when: 'a ResourceQuota refuses the pods: it may be raised, or others may go',
     title: 'quota exceeded',
-    headline: fromWords([[/exceeded quota: (\S+),/, 'quota $1 exceeded']]),
-    sentence: textSentence,
+    headline: ({ detail: { quota, shortages } }, shorten) =>
+      quota === undefined || shortages === undefined ? undefined : `quota ${shorten(quota, nameLimit)} exceeded`,
+    sentence: quotaSentence,
     hint: quotaHint,
   },
   'admission-denied': {
     class: 'terminal',
     when: 'a policy or admission webhook denied the pods explicitly, for the second time',
     title: 'denied by an admission policy',
-    headline: fromWords([
-      [/violates PodSecurity "([^":]+)/, 'denied by the Pod Security standard "$1"'],
-      [/ValidatingAdmissionPolicy '([^']+)'/, 'denied by the policy $1'],
-      [/admission webhook "([^"]+)"/, 'denied by the webhook $1'],
-      [/per (?:Pod|Container) is/, 'denied by a LimitRange'],
-    ]),
-    sentence: textSentence,
+    headline: ({ detail: { by } }, shorten) => {
+      if (by === undefined) return undefined
+      if (by.type === 'limit-range') return 'denied by a LimitRange'
+      const name = shorten(by.name, nameLimit)
+      return `denied by the ${by.type === 'pod-security' ? `Pod Security standard "${name}"` : `${by.type} ${name}`}`
+    },
+    sentence: refusalSentence,
     hint: denialHint,
     field: { pod: ['spec'] },
   },
@@ -63,9 +112,9 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
     class: 'slow',
     when: 'the ServiceAccount does not exist yet',
     title: 'the ServiceAccount is missing',
-    sentence: textSentence,
+    sentence: refusalSentence,
     hint: (s) => {
-      const account = namedIn(s.problem?.detail.text, /serviceaccount "([^"]+)" not found/)
+      const account = s.problem?.detail.account
       if (account === undefined)
         return 'Create the ServiceAccount that the message names, or correct serviceAccountName.'
       return `Create it (${command(s, 'create', 'serviceaccount', account)}), or correct serviceAccountName.`
@@ -76,45 +125,47 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
     class: 'slow',
     when: 'an admission webhook does not answer',
     title: 'an admission webhook is unavailable',
-    sentence: textSentence,
-    hint: (s) => {
-      const webhook = namedIn(s.problem?.detail.text, /webhook "([^"]+)"/)
+    sentence: refusalSentence,
+    hint: ({ problem }) => {
+      const webhook = problem?.detail.webhook
       return `The admission webhook ${webhook === undefined ? '' : `${webhook} `}does not answer. Bring its Service back. Where pods may go unchecked meanwhile, set its failurePolicy to Ignore: ${clusterCommand('get', 'validatingwebhookconfigurations,mutatingwebhookconfigurations')}.`
     },
   },
   'replica-failure': {
     class: 'slow',
     classOf: ({ detail }) => (detail.isInvalid ? 'terminal' : 'slow'),
-    when: 'the controller cannot create pods, in words that are none of the above',
+    when: 'the controller cannot create pods, for a reason that is none of the above',
     title: 'pods could not be created',
-    headline: fromWords([[/no PriorityClass with name (\S+) was found/, 'PriorityClass $1 is missing']]),
-    sentence: textSentence,
+    headline: ({ detail: { priorityClass } }, shorten) =>
+      priorityClass === undefined ? undefined : `PriorityClass ${shorten(priorityClass, nameLimit)} is missing`,
+    sentence: refusalSentence,
     hint: creationHint,
   },
   paused: {
     class: 'slow',
     when: 'the Deployment is paused, and its change is not rolled out',
     title: 'the rollout is paused',
-    sentence: textSentence,
+    sentence: ({ detail: { signals } }) =>
+      signals === undefined ? predicate('is paused, so its change is not rolled out') : clause(signals),
     hint: (s) => `Resume it: ${command(s, 'rollout', 'resume', nameOf(s))}.`,
     field: { object: ['spec', 'paused'] },
   },
   'job-failed': {
     class: 'terminal',
-    when: 'the Job controller says Failed',
+    when: 'the Job controller reports Failed',
     title: 'the Job failed',
-    headline: (problem, shorten) =>
-      containerHeadline((name) => `the Job failed in ${name}${exitCode(problem)}`)(problem, shorten),
-    sentence: textSentence,
+    headline: containerHeadline((name, problem) => `the Job failed in ${name}${exitCode(problem)}`),
+    sentence: jobFailedSentence,
     hint: (s) =>
       `${readLog(s)} A failed Job does not run again: once the cause is mended, delete the Job (${command(s, 'delete', nameOf(s))}) and apply it anew.`,
     readsLogs: true,
   },
   'job-deadline-exceeded': {
     class: 'terminal',
-    when: 'the Job controller says Failed for its activeDeadlineSeconds',
+    when: 'the Job controller reports Failed for its activeDeadlineSeconds',
     title: 'the Job ran out of time',
-    sentence: textSentence,
+    sentence: ({ detail: { activeDeadlineSeconds: seconds } }) =>
+      predicate(`ran longer than its activeDeadlineSeconds${seconds === undefined ? '' : ` of ${seconds} s`}`),
     hint: (s) =>
       `Raise activeDeadlineSeconds, or make the Job faster; then delete the Job (${command(s, 'delete', nameOf(s))}) and apply it anew.`,
     field: { object: ['spec', 'activeDeadlineSeconds'] },
@@ -123,57 +174,74 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
     class: 'slow',
     when: 'the object is suspended',
     title: 'the Job is suspended',
-    sentence: textSentence,
+    sentence: ({ detail: { signals } }) =>
+      signals === undefined ? predicate('is suspended, so it does not run') : clause(signals),
     hint: (s) => `Resume it: ${command(s, 'patch', nameOf(s), '-p', '{"spec":{"suspend":false}}')}.`,
     field: { object: ['spec', 'suspend'] },
   },
 }
 
+/** `cannot create pods: exceeded quota: small, …`. */
+export function refusalSentence({ detail: { action, message } }: ProblemFields<Refusal>): Sentence {
+  return predicate(`cannot ${action}: ${message}`)
+}
+
+/** `cannot create pods: quota small exceeded: 2 of 2 pods used, a new pod needs 1`. */
+function quotaSentence(problem: ProblemFields<QuotaRefusal>): Sentence {
+  const { action, quota, shortages } = problem.detail
+  if (quota === undefined || shortages === undefined) return refusalSentence(problem)
+  const wanted = action === 'create its ReplicaSet' ? 'the ReplicaSet' : 'a new pod'
+  const list = shortages.map(
+    ({ resource, requested, used, limited }) => `${used} of ${limited} ${resource} used, ${wanted} needs ${requested}`,
+  )
+  return predicate(`cannot ${action}: quota ${quota} exceeded: ${list.join('; ')}`)
+}
+
+function jobFailedSentence({ detail }: ProblemFields<WorkloadDetails['job-failed']>): Sentence {
+  const { message, failedIndexes, conditionReason, exitCode } = detail
+  const why = [message, failedIndexes].map((each) => (each ? `: ${each}` : '')).join('')
+  const failed = `the Job failed${why}${conditionReason ? ` (${conditionReason})` : ''}`
+  return exitCode === undefined ? clause(failed) : predicate(`${exited({ exitCode })}; ${failed}`)
+}
+
 /** Which quota, and what of it. */
-export function quotaHint(facts: HintFacts<TextDetail>): string {
-  const message = facts.problem?.detail.text ?? ''
-  const [, quota, wanted, used, limited] =
-    /exceeded quota: (\S+), requested: (.+?), used: (.+?), limited: (.+?)(?:\.|$)/.exec(message) ?? []
-  if (quota !== undefined) {
-    const edit = command(facts, 'edit', `resourcequota/${quota}`)
-    return `ResourceQuota ${quota} allows ${limited}, ${used} is used, and a new pod asks for ${wanted}: raise the quota (${edit}), or ask for less of it. An update needs room for old and new pods at once, unless maxSurge is 0.`
-  }
-  const [, demanding, demands] = /failed quota: (\S+): must specify (.+)$/.exec(message) ?? []
-  if (demanding !== undefined)
-    return `ResourceQuota ${demanding} wants every container to set ${demands}: set them under \`resources\`, or give the namespace a LimitRange with defaults.`
-  return 'Raise the namespace’s ResourceQuota, or lower the pods’ requests, limits or number.'
+function quotaHint(facts: HintFacts<QuotaRefusal>): string {
+  const { quota, shortages, mustSpecify } = facts.problem?.detail ?? {}
+  if (quota !== undefined && mustSpecify !== undefined)
+    return `ResourceQuota ${quota} requires every container to set ${mustSpecify}: set them under \`resources\`, or give the namespace a LimitRange with defaults.`
+  if (quota === undefined || shortages === undefined)
+    return 'Raise the namespace’s ResourceQuota, or lower the pods’ requests, limits or number.'
+  const edit = command(facts, 'edit', `resourcequota/${quota}`)
+  return `Raise ResourceQuota ${quota} (${edit}), or ask for less. An update needs room for old and new pods at once, unless maxSurge is 0.`
 }
 
 /** Who denied, and what to change. */
-export function denialHint(facts: HintFacts<TextDetail>): string {
-  const message = facts.problem?.detail.text ?? ''
-  const level = namedIn(message, /violates PodSecurity "([^":]+)/)
-  if (level !== undefined)
-    return `The namespace enforces the Pod Security standard "${level}": set in securityContext what the message lists, or relax the label pod-security.kubernetes.io/enforce of the namespace.`
-  if (/(?:maximum|minimum|max limit to request ratio) .*per (?:Pod|Container) is/.test(message))
-    return `A LimitRange${inNamespace(facts)} sets these bounds: change the pod’s \`resources\`, or the LimitRange (${command(facts, 'describe', 'limitrange')}).`
-  const policy = namedIn(message, /ValidatingAdmissionPolicy '([^']+)'/)
-  const webhook = namedIn(message, /admission webhook "([^"]+)"/)
-  const who =
-    policy !== undefined ? `the policy ${policy}` : webhook !== undefined ? `the webhook ${webhook}` : 'the policy'
-  const wish = namedIn(message, /denied (?:the )?request(?: because)?: (.+?)\.?$/s)
-  return `Change the pod template so that ${who} accepts it${wish === undefined ? '' : `: ${wish}`}.`
+function denialHint(facts: HintFacts<AdmissionRefusal>): string {
+  const { by, requirement } = facts.problem?.detail ?? {}
+  switch (by?.type) {
+    case 'pod-security':
+      return `The namespace enforces the Pod Security standard "${by.name}": set in securityContext what the message lists, or relax the label pod-security.kubernetes.io/enforce of the namespace.`
+    case 'limit-range':
+      return `A LimitRange${inNamespace(facts)} sets these bounds: change the pod’s \`resources\`, or the LimitRange (${command(facts, 'describe', 'limitrange')}).`
+    default: {
+      const who = by === undefined ? 'the policy' : `the ${by.type} ${by.name}`
+      return `Change the pod template so that ${who} accepts it${requirement === undefined ? '' : `: ${requirement}`}.`
+    }
+  }
 }
 
 /** Anything else that keeps a controller from creating pods. */
-export function creationHint(facts: HintFacts<TextDetail>): string {
-  const message = facts.problem?.detail.text ?? ''
-  const priority = namedIn(message, /no PriorityClass with name (\S+) was found/)
-  if (priority !== undefined)
-    return `Create PriorityClass ${priority}, or correct priorityClassName. ${clusterCommand('get', 'priorityclass')} lists what is there.`
-  if (/ is invalid: /.test(message))
-    return 'Correct the field of the pod template that the message names, and apply again.'
-  return `The API server refuses the pods, and its message says why. ${describedPod(facts)} shows how often.`
+function creationHint(facts: HintFacts<WorkloadDetails['replica-failure']>): string {
+  const { priorityClass, isInvalid } = facts.problem?.detail ?? {}
+  if (priorityClass !== undefined)
+    return `Create PriorityClass ${priorityClass}, or correct priorityClassName. ${clusterCommand('get', 'priorityclass')} lists what is there.`
+  if (isInvalid) return 'Correct the field of the pod template that the message names, and apply again.'
+  return `The API server refuses the pods; its message contains the reason. ${describedPod(facts)} shows how often.`
 }
-/** A deadline says nothing of why: what a pod waits for does. */
-function deadlineHint(facts: HintFacts<TextDetail>): string {
-  const { progressDeadlineSeconds = 600 } = (facts.object?.spec ?? {}) as { progressDeadlineSeconds?: number }
-  const now = facts.object === undefined ? '' : ` (now ${progressDeadlineSeconds})`
-  const why = facts.cause?.hint ?? `Its pods' events say what they wait for: ${described(facts)}.`
-  return `${why} If it only needs longer, raise progressDeadlineSeconds${now}.`
+
+/** Why it waits is in the hint of the pod that it waits for. */
+function deadlineHint(facts: HintFacts<WorkloadDetails['progress-deadline-exceeded']>): string {
+  const seconds = facts.problem?.detail.deadlineSeconds
+  const why = facts.cause?.hint ?? `The events of its pods show what they wait for: ${described(facts)}.`
+  return `${why} If it only needs longer, raise progressDeadlineSeconds${seconds === undefined ? '' : ` (now ${seconds})`}.`
 }

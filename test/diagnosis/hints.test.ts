@@ -254,45 +254,6 @@ describe('the hint for a pod that no node takes', () => {
   })
 })
 
-describe('the hint for pods that may not be created', () => {
-  it('holds the quota against what is asked', () => {
-    const message = 'cannot create pods: exceeded quota: small, requested: pods=1, used: pods=4, limited: pods=4'
-    expect(hint('quota-exceeded', { message })).toMatch(
-      /^ResourceQuota small allows pods=4, pods=4 is used, and a new pod asks for pods=1: raise the quota \(`kubectl edit resourcequota\/small -n shop`\)/,
-    )
-  })
-
-  it('says what a quota wants to be set', () => {
-    const message = 'cannot create pods: failed quota: small: must specify limits.cpu for: app'
-    expect(hint('quota-exceeded', { message })).toContain('small wants every container to set limits.cpu for: app')
-  })
-
-  it.each([
-    [
-      "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: pods need the label team",
-      'the policy p accepts it: pods need the label team.',
-    ],
-    ['admission webhook "w.example.com" denied the request: no', 'the webhook w.example.com accepts it: no.'],
-    ['violates PodSecurity "restricted:latest": runAsNonRoot != true', 'Pod Security standard "restricted"'],
-    ['maximum cpu usage per Container is 1, but limit is 2', 'A LimitRange in namespace shop'],
-  ])('names who denied: %s', (message, words) => {
-    expect(hint('admission-denied', { message: `cannot create pods: ${message}` })).toContain(words)
-  })
-})
-
-it('a deadline that has passed is explained by the pod that it waits for', () => {
-  const cause = { problem: createProblem({ reason: 'readiness-failing' }), lastLine: 'waiting for the database' }
-  const object = {
-    apiVersion: 'apps/v1',
-    kind: 'Deployment',
-    metadata: { name: 'web' },
-    spec: { progressDeadlineSeconds: 6 },
-  }
-  const words = hint('progress-deadline-exceeded', {}, { cause, object })
-  expect(words).toContain('The last line that container app logged is "waiting for the database".')
-  expect(words).toMatch(/raise progressDeadlineSeconds \(now 6\)\.$/)
-})
-
 it('names from a hostile cluster are quoted for the shell', () => {
   const words = hintFor(createTarget({ name: "web'; rm -rf `~`" }), 'paused')
   expect(words).toBe("Resume it: `kubectl rollout resume 'deployment/web'\\''; rm -rf ~' -n shop`.")
@@ -320,21 +281,6 @@ describe('the hint knows the usual way out of', () => {
       'pod-stuck',
       { subject: 'pod/db-0', message: 'is still there although its grace period is over: its finalizers hold it: a/b' },
       /^The controller that set a\/b has to take it off: does that run\? .*: `kubectl patch pod\/db-0 --type=json -p '\[\{"op":"remove","path":"\/metadata\/finalizers"\}\]' -n shop`\.$/,
-    ],
-    [
-      'a claim that pods still use',
-      'terminating',
-      {
-        subject: 'persistentvolumeclaim/data',
-        message: 'is being deleted and waits for its finalizers: kubernetes.io/pvc-protection',
-      },
-      /Kubernetes takes kubernetes\.io\/pvc-protection off once nothing uses it any more/,
-    ],
-    [
-      'a target that finalizers hold',
-      'terminating',
-      { subject: 'deployment/web', message: 'is being deleted and waits for its finalizers: a/b' },
-      /^Wait until deployment\/web is gone, then apply it again\. The controller that set a\/b .* If its whole namespace is being deleted \(`kubectl get namespace shop`\), nothing can be applied there until that is gone\.$/,
     ],
     [
       'a port that has no name in the pods',

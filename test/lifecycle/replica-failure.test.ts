@@ -14,62 +14,94 @@ function problem(message: string, counts: readonly number[] = [], status = 'True
 describe('what keeps a controller from creating pods', () => {
   it.each([
     [
-      'pods "web-1-x" is forbidden: exceeded quota: small, requested: pods=1, used: pods=0, limited: pods=0',
+      'pods "web-1-x" is forbidden: exceeded quota: small, requested: limits.cpu=1500m,pods=1, used: limits.cpu=0,pods=2, limited: limits.cpu=1,pods=2',
       'quota-exceeded',
       'slow',
+      {
+        quota: 'small',
+        shortages: [
+          { resource: 'limits.cpu', requested: '1500m', used: '0', limited: '1' },
+          { resource: 'pods', requested: '1', used: '2', limited: '2' },
+        ],
+      },
     ],
-    ['pods "web-1-x" is forbidden: failed quota: small: must specify limits.cpu', 'quota-exceeded', 'slow'],
+    ['exceeded quota: small', 'quota-exceeded', 'slow', {}],
+    [
+      'pods "web-1-x" is forbidden: failed quota: small: must specify limits.cpu for: app',
+      'quota-exceeded',
+      'slow',
+      { quota: 'small', mustSpecify: 'limits.cpu for: app' },
+    ],
     [
       'pods "web-1-" is forbidden: error looking up service account shop/nope: serviceaccount "nope" not found',
       'service-account-missing',
       'slow',
+      { account: 'nope' },
     ],
-    ['pods "web-1-" is forbidden: no PriorityClass with name nope was found', 'replica-failure', 'slow'],
+    [
+      'pods "web-1-" is forbidden: no PriorityClass with name nope was found',
+      'replica-failure',
+      'slow',
+      { priorityClass: 'nope' },
+    ],
     [
       'Internal error occurred: failed calling webhook "policy.example.com": connection refused',
       'webhook-unavailable',
       'slow',
+      { webhook: 'policy.example.com' },
     ],
-    ['admission webhook "policy.example.com" denied the request: no', 'admission-denied', 'terminal'],
+    [
+      'admission webhook "policy.example.com" denied the request: no.',
+      'admission-denied',
+      'terminal',
+      { by: { type: 'webhook', name: 'policy.example.com' }, requirement: 'no' },
+    ],
     [
       'pods "web-1-x" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false',
       'admission-denied',
       'terminal',
+      { by: { type: 'pod-security', name: 'restricted' } },
     ],
     [
       "pods \"web-1-x\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no",
       'admission-denied',
       'terminal',
+      { by: { type: 'policy', name: 'p' }, requirement: 'no' },
     ],
+    ['the gate denied the request because: no', 'admission-denied', 'terminal', { requirement: 'no' }],
     [
       'pods "web-1-x" is forbidden: maximum cpu usage per Container is 1, but limit is 2',
       'admission-denied',
       'terminal',
+      { by: { type: 'limit-range' } },
     ],
     [
       'pods "web-1-x" is forbidden: minimum memory usage per Pod is 1Gi, but request is 20Mi',
       'admission-denied',
       'terminal',
+      { by: { type: 'limit-range' } },
     ],
     [
       'pods "web-1-" is forbidden: unable to create new content in namespace shop because it is being terminated',
       'terminating',
       'slow',
+      {},
     ],
-    ['Pod "web-1-x" is invalid: spec.containers[0].name: Required value', 'replica-failure', 'terminal'],
-    ['something else', 'replica-failure', 'slow'],
-  ])('%s → %s, %s', (message, reason, problemClass) => {
-    expect(problem(message)).toMatchObject([
-      {
-        reason,
-        class: problemClass,
-        subject: 'replicaset/web-1',
-        message: `cannot create pods: ${message.replace(/^pods "\S+" is forbidden: /, '')}`,
-        count: 1,
-        firstSeenAt: moment(3),
-        proven: false,
-      },
-    ])
+    [
+      'Pod "web-1-x" is invalid: spec.containers[0].name: Required value',
+      'replica-failure',
+      'terminal',
+      { isInvalid: true },
+    ],
+    ['something else', 'replica-failure', 'slow', {}],
+  ])('%s → %s, %s', (message, reason, problemClass, facts) => {
+    const detail = {
+      action: 'create pods',
+      message: message.replace(/^pods "\S+" is forbidden: /, ''),
+      ...facts,
+    }
+    const about = { subject: 'replicaset/web-1', count: 1, firstSeenAt: moment(3), proven: false }
+    expect(problem(message)).toMatchObject([{ reason, class: problemClass, detail, ...about }])
   })
 
   const denied = 'admission webhook "policy.example.com" denied the request: no'

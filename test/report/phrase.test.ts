@@ -29,33 +29,6 @@ it.each([
     'persistentvolumeclaim/data, which the pods need, is not bound',
   ],
   [
-    'quota-exceeded',
-    { message: 'cannot create pods: exceeded quota: small, requested: pods=1' },
-    'quota small exceeded',
-  ],
-  [
-    'admission-denied',
-    { message: 'violates PodSecurity "restricted:latest": x' },
-    'denied by the Pod Security standard "restricted"',
-  ],
-  [
-    'admission-denied',
-    { message: "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no" },
-    'denied by the policy p',
-  ],
-  [
-    'admission-denied',
-    { message: 'admission webhook "w.example.com" denied the request: no' },
-    'denied by the webhook w.example.com',
-  ],
-  ['admission-denied', { message: 'maximum cpu usage per Container is 1, but limit is 2' }, 'denied by a LimitRange'],
-  ['admission-denied', { message: 'no' }, 'denied by an admission policy'],
-  [
-    'replica-failure',
-    { message: 'cannot create pods: no PriorityClass with name urgent was found' },
-    'PriorityClass urgent is missing',
-  ],
-  [
     'condition-false',
     { message: 'ScalingActive is False (FailedGetScale): no' },
     'its condition ScalingActive is False',

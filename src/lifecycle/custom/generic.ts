@@ -142,7 +142,8 @@ function observedMilestone({ metadata: { generation } }: KubeObject, observed: b
 function problemsOf(object: KubeObject, standing: Standing, context: RuleContext): readonly Problem[] {
   const [say] = standing.because
   if (say === undefined) return []
-  const detail = { text: standing.because.map(({ text }) => text).join(', ') }
+  const signals = standing.because.map(({ text }) => text).join(', ')
+  const detail = { text: signals }
   switch (standing.meaning) {
     case 'failed': {
       const since = failingSince(object, say.key, say.condition, context)
@@ -150,7 +151,9 @@ function problemsOf(object: KubeObject, standing: Standing, context: RuleContext
       return [{ ...ownProblem(object, since), reason: 'reported-failed', detail, ...proof }]
     }
     case 'suspended':
-      return [{ ...ownProblem(object, context.history.firstSeenAt), reason: suspensionReason(say), detail }]
+      return [
+        { ...ownProblem(object, context.history.firstSeenAt), reason: suspensionReason(say), detail: { signals } },
+      ]
     default:
       return say.condition === undefined
         ? [{ ...ownProblem(object, context.history.firstSeenAt), reason: 'condition-false', detail }]

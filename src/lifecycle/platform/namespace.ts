@@ -32,7 +32,7 @@ function terminating({ metadata }: KubeObject, context: RuleContext): Problem {
   return {
     reason: 'terminating',
     subject: `namespace/${metadata.name}`,
-    detail: { text: 'is terminating' },
+    detail: { finalizers: [] },
     count: 1,
     firstSeenAt: context.history.firstSeenAt,
     proven: false,

@@ -1,6 +1,6 @@
 import type { Deployment, DeploymentStatus, KubeObject, Pod, ReplicaSet } from '../../cluster/objects.ts'
 import { milestonesOf } from '../../plan/milestones.ts'
-import { classOf, type Problem, problemSentence } from '../../reasons/reasons.ts'
+import { classOf, type Problem } from '../../reasons/reasons.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { podRequest, selectedRequest } from '../network/selector.ts'
 import { proveReported } from '../platform/condition-problems.ts'
@@ -67,10 +67,10 @@ function assessDeployment(deployment: Deployment, context: RuleContext): Assessm
     (pod) => pod.metadata.deletionTimestamp !== undefined && !revisionPods.includes(pod),
   ).length
 
-  const deadline = progressDeadline(deployment, observed, context, podsState?.problems[0])
   // Any other strategy makes new pods whatever becomes of the old ones.
   const stuck: StuckPods =
     deployment.spec?.strategy?.type === 'Recreate' && !isUpdated ? stuckPods(all, context) : { problems: [] }
+  const deadline = progressDeadline(deployment, observed, context, podsState?.problems[0] ?? stuck.problems[0])
   const problems = [
     ...(podsState?.problems ?? []),
     ...stuck.problems,
@@ -216,14 +216,15 @@ function progressDeadline(
     return undefined
   const first = condition(context.history.first as Deployment, 'Progressing')
   const stood = first?.reason === 'ProgressDeadlineExceeded'
-  // The controller only says that the deadline has passed; what a pod says is why.
-  const why = cause === undefined ? (progressing.message ?? 'the deadline has passed') : problemSentence(cause)
   return {
     reason: 'progress-deadline-exceeded',
     subject: `deployment/${deployment.metadata.name}`,
     detail: {
-      text: `made no progress within its progressDeadlineSeconds of ${deployment.spec?.progressDeadlineSeconds ?? 600} s: ${why}`,
+      deadlineSeconds: deployment.spec?.progressDeadlineSeconds ?? 600,
+      message: progressing.message ?? 'the deadline has passed',
     },
+    // The controller reports only that the deadline has passed; the problem of a pod is why.
+    cause,
     count: 1,
     firstSeenAt: context.time(progressing.lastTransitionTime) ?? context.now,
     ...proveReported(context.history.countersMovedAt, stood ? standingDeadlineMs : 0, context.now),
@@ -246,7 +247,7 @@ function pausedProblem(deployment: Deployment, context: RuleContext): readonly P
     {
       reason: 'paused',
       subject: `deployment/${deployment.metadata.name}`,
-      detail: { text: 'is paused, so its change is not rolled out' },
+      detail: {},
       count: 1,
       firstSeenAt: context.history.firstSeenAt,
       proven: false,

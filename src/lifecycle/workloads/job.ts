@@ -1,8 +1,7 @@
 import { lastOccurrence } from '../../cluster/event-order.ts'
 import type { Condition, EventObject, Job, Pod } from '../../cluster/objects.ts'
 import { milestonesOf } from '../../plan/milestones.ts'
-import { type Problem, problemOf, type ReasonCode } from '../../reasons/reasons.ts'
-import { exited } from '../../reasons/wording.ts'
+import type { Problem, ReasonCode } from '../../reasons/reasons.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { podRequest } from '../network/selector.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
@@ -160,32 +159,25 @@ function softened(problem: Problem): Problem {
 function failedProblem(job: Job, owned: readonly Pod[], context: RuleContext): Problem | undefined {
   const failed = [condition(job, 'Failed'), condition(job, 'FailureTarget')].find((each) => each?.status === 'True')
   if (failed === undefined) return undefined
-  const isDeadline = failed.reason === 'DeadlineExceeded'
-  const death = isDeadline ? undefined : lastDeath(owned)
-  const { failedIndexes } = job.status as { failedIndexes?: string }
-  const words = [
-    failed.message ? `: ${failed.message}` : '',
-    failedIndexes ? `: ${failedIndexes}` : '',
-    failed.reason ? ` (${failed.reason})` : '',
-  ].join('')
-  return problemOf({
-    reason: isDeadline ? 'job-deadline-exceeded' : 'job-failed',
-    subject: death === undefined ? `job/${job.metadata.name}` : `pod/${death.pod}`,
-    container: death?.container,
-    detail: {
-      text: isDeadline
-        ? deadlineWords(job)
-        : `${death === undefined ? '' : `${exited(death)}; `}the Job failed${words}`,
-      exitCode: death?.exitCode,
-    },
+  const common = {
     count: Math.max(1, job.status?.failed ?? 1),
     firstSeenAt: context.time(failed.lastTransitionTime) ?? context.now,
     proven: true,
-  })
-}
-
-function deadlineWords({ spec = {} }: Job): string {
-  return `ran longer than its activeDeadlineSeconds${spec.activeDeadlineSeconds === undefined ? '' : ` of ${spec.activeDeadlineSeconds} s`}`
+  }
+  const subject = `job/${job.metadata.name}`
+  if (failed.reason === 'DeadlineExceeded') {
+    const { activeDeadlineSeconds } = job.spec ?? {}
+    return { ...common, reason: 'job-deadline-exceeded', subject, detail: { activeDeadlineSeconds } }
+  }
+  const death = lastDeath(owned)
+  const { failedIndexes } = job.status as { failedIndexes?: string }
+  return {
+    ...common,
+    reason: 'job-failed',
+    subject: death === undefined ? subject : `pod/${death.pod}`,
+    container: death?.container,
+    detail: { exitCode: death?.exitCode, message: failed.message, failedIndexes, conditionReason: failed.reason },
+  }
 }
 
 /** The container whose failure came last: its log is the evidence. */
@@ -212,7 +204,7 @@ function suspendedProblem(job: Job, context: RuleContext): readonly Problem[] {
     {
       reason: 'suspended',
       subject: `job/${job.metadata.name}`,
-      detail: { text: 'is suspended, so it does not run' },
+      detail: {},
       count: 1,
       firstSeenAt: context.history.firstSeenAt,
       proven: false,

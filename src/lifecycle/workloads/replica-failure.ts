@@ -1,26 +1,106 @@
 import { lastOccurrence } from '../../cluster/event-order.ts'
 import type { Condition, Deployment, EventObject, KubeObject, ReplicaSet } from '../../cluster/objects.ts'
-import { type Problem, problemOf, type ReasonCode } from '../../reasons/reasons.ts'
+import { type Problem, problemOf, type ReasonDetails } from '../../reasons/reasons.ts'
+import type { AdmissionRefusal, QuotaRefusal, Refusal } from '../../reasons/workloads.ts'
 import { isSinceStart, prove } from '../proof.ts'
 import { isObserved } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { eventCount } from './history.ts'
 import { condition } from './pod-state.ts'
 
+type RefusalReason =
+  | 'quota-exceeded'
+  | 'terminating'
+  | 'service-account-missing'
+  | 'webhook-unavailable'
+  | 'admission-denied'
+  | 'replica-failure'
+
+/** The refusals with one reason: what their messages contain, and what is read from them for the detail of the problem. */
+interface RefusalKind<Reason extends RefusalReason> {
+  readonly reason: Reason
+  readonly pattern: RegExp
+  read(message: string): Omit<Extract<ReasonDetails[Reason], Refusal>, keyof Refusal>
+}
+
 /**
- * Why a controller cannot create pods, from the API server's words. The order matters: most of them are a "forbidden".
- * A LimitRange's refusal is a policy's denial: neither it nor the pods change by themselves.
+ * Why the API server refuses pods, by its message. The order matters: most of them contain "forbidden". A LimitRange's
+ * refusal is a policy's denial: neither it nor the pods change by themselves.
  */
-const wordings: readonly (readonly [ReasonCode, RegExp])[] = [
-  ['quota-exceeded', /exceeded quota|must specify (?:limits|requests|\w+ for)|insufficient quota/i],
-  ['terminating', /because it is being terminated/i],
-  ['service-account-missing', /error looking up service account|serviceaccount "[^"]*" not found/i],
-  ['webhook-unavailable', /failed calling webhook|failed to call webhook/i],
-  [
-    'admission-denied',
-    /admission webhook "[^"]*" denied|violates PodSecurity|ValidatingAdmissionPolicy .* denied|denied the request|(?:maximum|minimum) (?:\w+ )?[\w./-]+ (?:usage )?per (?:Pod|Container) is|max limit to request ratio per (?:Pod|Container)/i,
-  ],
+const refusalKinds: readonly { [Each in RefusalReason]: RefusalKind<Each> }[RefusalReason][] = [
+  {
+    reason: 'quota-exceeded',
+    pattern: /exceeded quota|must specify (?:limits|requests|\w+ for)|insufficient quota/i,
+    read: readQuota,
+  },
+  { reason: 'terminating', pattern: /because it is being terminated/i, read: () => ({}) },
+  {
+    reason: 'service-account-missing',
+    pattern: /error looking up service account|serviceaccount "[^"]*" not found/i,
+    read: (message) => ({ account: find(/serviceaccount "([^"]+)" not found/, message) }),
+  },
+  {
+    reason: 'webhook-unavailable',
+    pattern: /failed calling webhook|failed to call webhook/i,
+    read: (message) => ({ webhook: find(/webhook "([^"]+)"/, message) }),
+  },
+  {
+    reason: 'admission-denied',
+    pattern:
+      /admission webhook "[^"]*" denied|violates PodSecurity|ValidatingAdmissionPolicy .* denied|denied the request|(?:maximum|minimum) (?:\w+ )?[\w./-]+ (?:usage )?per (?:Pod|Container) is|max limit to request ratio per (?:Pod|Container)/i,
+    read: (message) => ({
+      by: denierOf(message),
+      requirement: find(/denied (?:the )?request(?: because)?: (.+?)\.?$/s, message),
+    }),
+  },
+  {
+    reason: 'replica-failure',
+    pattern: /^/,
+    read: (message) => ({
+      priorityClass: find(/no PriorityClass with name (\S+) was found/, message),
+      isInvalid: /\bis invalid: /.test(message),
+    }),
+  },
 ]
+
+function refusalKindOf(message: string) {
+  return refusalKinds.find(({ pattern }) => pattern.test(message)) as (typeof refusalKinds)[number]
+}
+
+/** `exceeded quota: small, requested: pods=1, used: pods=4, limited: pods=4` (plugin/pkg/admission/resourcequota). */
+function readQuota(message: string): Omit<QuotaRefusal, keyof Refusal> {
+  const [, quota, requested = '', used = '', limited = ''] =
+    /exceeded quota: (\S+), requested: (\S+), used: (\S+), limited: (\S+)/.exec(message) ?? []
+  const [, demanding, mustSpecify] = /failed quota: (\S+): must specify (.+)$/.exec(message) ?? []
+  if (quota === undefined) return { quota: demanding, mustSpecify }
+  const [inUse, limits] = [quantitiesOf(used), quantitiesOf(limited)]
+  const shortages = [...quantitiesOf(requested)].map(([resource, quantity]) => ({
+    resource,
+    requested: quantity,
+    used: inUse.get(resource) ?? '?',
+    limited: limits.get(resource) ?? '?',
+  }))
+  return { quota, shortages }
+}
+
+/** `limits.cpu=1500m,pods=1` as a map. */
+function quantitiesOf(list: string): ReadonlyMap<string, string> {
+  return new Map(list.split(',').map((each) => each.split('=') as [string, string]))
+}
+
+function denierOf(message: string): AdmissionRefusal['by'] {
+  const level = find(/violates PodSecurity "([^":]+)/, message)
+  if (level !== undefined) return { type: 'pod-security', name: level }
+  const policy = find(/ValidatingAdmissionPolicy '([^']+)'/, message)
+  if (policy !== undefined) return { type: 'policy', name: policy }
+  const webhook = find(/admission webhook "([^"]+)"/, message)
+  if (webhook !== undefined) return { type: 'webhook', name: webhook }
+  return /per (?:Pod|Container) is/.test(message) ? { type: 'limit-range' } : undefined
+}
+
+function find(pattern: RegExp, message: string): string | undefined {
+  return pattern.exec(message)?.[1]
+}
 
 /**
  * What keeps a controller from creating pods, from its ReplicaFailure condition; those of StatefulSets, DaemonSets and Jobs
@@ -40,9 +120,11 @@ export function creationProblem(
   const attempts = attemptsOf(controller, creations, context, since)
   const failed = replicaFailure(controller)
   const last = isShort ? attempts.at(-1) : undefined
-  if (failed !== undefined) return [refusedProblem(controller, 'pods', failed, attempts, context)]
+  if (failed !== undefined) return [refusedProblem(controller, 'create pods', failed, attempts, context)]
   if (last?.reason !== 'FailedCreate') return []
-  return [refusedProblem(controller, 'pods', { ...last, lastTransitionTime: last.firstTimestamp }, attempts, context)]
+  return [
+    refusedProblem(controller, 'create pods', { ...last, lastTransitionTime: last.firstTimestamp }, attempts, context),
+  ]
 }
 
 /**
@@ -64,7 +146,7 @@ export function rolloutCreationProblem(
   const progressing = condition(deployment, 'Progressing')
   if (current === undefined && progressing?.reason === 'ReplicaSetCreateError') {
     const attempts = attemptsOf(deployment, ['ReplicaSetCreateError'], context)
-    return [refusedProblem(deployment, 'its ReplicaSet', progressing, attempts, context)]
+    return [refusedProblem(deployment, 'create its ReplicaSet', progressing, attempts, context)]
   }
   const own = replicaFailure(deployment)
   if (own === undefined || (current === undefined && !isObserved(deployment))) return []
@@ -72,7 +154,7 @@ export function rolloutCreationProblem(
   if (older !== undefined)
     return creationProblem(older, context).map((problem) => ({ ...problem, neverFails: true, proven: false }))
   const attempts = current === undefined ? [] : attemptsOf(current, creations, context)
-  return [refusedProblem(deployment, 'pods', own, attempts, context)]
+  return [refusedProblem(deployment, 'create pods', own, attempts, context)]
 }
 
 type Controller = KubeObject & { status?: { conditions?: Condition[] } }
@@ -109,7 +191,7 @@ interface Report {
  */
 function refusedProblem(
   { kind, metadata }: Controller,
-  what: 'pods' | 'its ReplicaSet',
+  action: Refusal['action'],
   report: Report,
   attempts: readonly EventObject[],
   context: RuleContext,
@@ -119,33 +201,31 @@ function refusedProblem(
   const latest = refused.at(-1)
   const isSince = latest !== undefined && (context.time(lastOccurrence(latest)) ?? 0) >= (reportedAt ?? 0)
   const message = (isSince ? latest.message : report.message) ?? ''
-  const reason = reasonOf(message)
-  const refusals = refused.filter((event) => reasonOf(event.message ?? '') === reason)
+  const refusal = refusalKindOf(message)
+  const same = refused.filter((event) => refusalKindOf(event.message ?? '') === refusal)
   const count = Math.max(
     1,
-    refusals.reduce((sum, event) => sum + eventCount(event), 0),
+    same.reduce((sum, event) => sum + eventCount(event), 0),
   )
-  const isInvalid = reason === 'replica-failure' && /\bis invalid: /.test(message)
-  const isDenied = reason === 'admission-denied' || isInvalid
-  const firstAt = refusals[0]?.firstTimestamp ?? report.lastTransitionTime
-  const since = reasonOf(report.message ?? '') === reason ? reportedAt : context.time(firstAt)
-  const lastAt = Math.max(since ?? 0, ...refusals.map((event) => context.time(lastOccurrence(event)) ?? 0))
+  const firstAt = same[0]?.firstTimestamp ?? report.lastTransitionTime
+  const since = refusalKindOf(report.message ?? '') === refusal ? reportedAt : context.time(firstAt)
+  const lastAt = Math.max(since ?? 0, ...same.map((event) => context.time(lastOccurrence(event)) ?? 0))
+  const { reason, read } = refusal
+  const detail = {
+    action: report.reason === 'FailedDelete' ? 'delete pods' : action,
+    message: withoutPreamble(message),
+    ...read(message),
+  }
+  const isDenied = reason === 'admission-denied' || ('isInvalid' in detail && detail.isInvalid === true)
   const observed = { seen: isDenied ? count : 0, needed: 2, since: since ?? 0, atLeastMs: 0 }
   return problemOf({
     reason,
     subject: `${kind.toLowerCase()}/${metadata.name}`,
-    detail: {
-      text: `cannot ${report.reason === 'FailedDelete' ? 'delete' : 'create'} ${what}: ${withoutPreamble(message)}`,
-      isInvalid,
-    },
+    detail,
     count,
     firstSeenAt: since ?? context.now,
     proven: prove({ ...observed, isCurrent: isSinceStart(lastAt, context) }, context.now).proven,
   })
-}
-
-function reasonOf(message: string): ReasonCode {
-  return wordings.find(([, pattern]) => pattern.test(message))?.[0] ?? 'replica-failure'
 }
 
 /**
