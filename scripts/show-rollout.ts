@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { readHeader } from '../src/recording/read.ts'
+import { readHeader } from '../src/recording/reader.ts'
 import { startApiServer } from '../test/support/api-server.ts'
 import { playRecording } from '../test/support/play-recording.ts'
 import { recordingPath } from '../test/support/recordings.ts'

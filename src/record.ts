@@ -4,7 +4,7 @@ import { EvidenceReader } from './diagnosis/evidence-reader.ts'
 import { Gate } from './gate/gate.ts'
 import type { GateSettings } from './gate/settings.ts'
 import type { LiveLogs } from './logs/live-logs.ts'
-import { startRecording } from './recording/write.ts'
+import { startRecording } from './recording/writer.ts'
 import { evidenceLimitMs, type LivePlan, openLiveLogs, type Rollout, withPlan } from './rollout.ts'
 
 /** What became of a recording. */

@@ -22,7 +22,7 @@ import type { ParsedReferences, Reference } from './plan/references.ts'
 import { type Resolution, type ResolvedPlan, resolveReferences, resolveTargets } from './plan/resolve.ts'
 import { chooseStreamed, parseStreamLogs, resolveStreamLogs } from './plan/stream-logs.ts'
 import { nameKey, type Source, type Target, targetWatch } from './plan/target.ts'
-import { describeWriteFailure, startRecording } from './recording/write.ts'
+import { describeWriteFailure, startRecording } from './recording/writer.ts'
 import { version } from './version.ts'
 
 /** What is known when the gate starts. */

@@ -1,7 +1,7 @@
 import { parseDuration } from '../duration.ts'
 import { type Mistake, UserError } from '../errors.ts'
 import { recordRollout } from '../record.ts'
-import { describeWriteFailure } from '../recording/write.ts'
+import { describeWriteFailure } from '../recording/writer.ts'
 import { count } from '../report/wording.ts'
 import { gateRollout } from '../rollout.ts'
 import type { Arguments } from './arguments.ts'

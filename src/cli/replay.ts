@@ -7,12 +7,11 @@ import { type EndedTimeline, misconfiguredTimeline } from '../gate/timeline.ts'
 import { parseInputs } from '../inputs.ts'
 import { readHealthChecks } from '../plan/health-checks.ts'
 import { parseReferences } from '../plan/references.ts'
-import type { RecordingHeader } from '../recording/format.ts'
-import { planReplay } from '../recording/plan.ts'
-import { readHeader } from '../recording/read.ts'
+import { readHeader } from '../recording/reader.ts'
+import { indexRecording } from '../recording/recording-index.ts'
 import { type ReplayHooks, replay as replayRecording } from '../recording/replay.ts'
-import { inputsOf, settingsOf } from '../recording/settings.ts'
-import { surveyRecording } from '../recording/survey.ts'
+import { inputsOf, planReplay, settingsOf } from '../recording/replay-plan.ts'
+import type { RecordingHeader } from '../recording/writer.ts'
 import { plain } from '../report/escape.ts'
 import { count } from '../report/wording.ts'
 import type { Arguments } from './arguments.ts'
@@ -107,8 +106,8 @@ async function judge(
   )
   const settings = { ...settingsOf(header, inputs), healthChecks }
   const resources = overrides['resources']
-  const survey = await surveyRecording(file)
-  const plan = planReplay(survey, header, inputs, resources === undefined ? undefined : parseReferences(resources))
+  const index = await indexRecording(file)
+  const plan = planReplay(index, header, inputs, resources === undefined ? undefined : parseReferences(resources))
   const { startedAt, context, stallTimeoutMs, serverOffsetMs } = settings
   const timeoutMs = gateTimeoutMs(settings, plan.targets)
 
@@ -117,7 +116,7 @@ async function judge(
   const skipped = new Map<string, { line: number; count: number }>()
   const time = speed === undefined ? undefined : new ReplayTime(startedAt, speed, cancelled)
   const hooks: ReplayHooks = {
-    survey,
+    index,
     place: plan.place,
     cancelled,
     onEntry: (entry) => story.entry(entry),
@@ -128,7 +127,7 @@ async function judge(
     },
     ...(time === undefined
       ? {}
-      : { pace: (at) => time.passTo(at), onGate: (gate) => story.watch(() => gate.timeline(time.now)) }),
+      : { waitUntil: (at) => time.passTo(at), onGate: (gate) => story.watch(() => gate.timeline(time.now)) }),
   }
   try {
     story.begin({ startedAt, context, timeoutMs, stallTimeoutMs, ...plan })

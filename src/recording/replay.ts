@@ -4,38 +4,38 @@ import { Gate } from '../gate/gate.ts'
 import type { GateSettings } from '../gate/settings.ts'
 import type { Entry } from '../gate/timeline.ts'
 import type { Target } from '../plan/target.ts'
-import { readEvents } from './read.ts'
-import { type Survey, surveyRecording } from './survey.ts'
+import type { OnLine } from './lines.ts'
+import { readEvents } from './reader.ts'
+import { indexRecording, type RecordingIndex } from './recording-index.ts'
 
-/** How whoever replays takes part in it. */
 export interface ReplayHooks {
   readonly onEntry?: (entry: Entry) => void
-  /** The line that the recording cannot be read on from, counted from 1, and why. */
-  readonly onDamage: (line: number, why: string) => void
-  /** A line that says nothing to this version. */
-  readonly onSkipped?: (line: number, why: string) => void
+  /** Gets the line that ends the replay, as the recording cannot be read on from there. */
+  readonly onDamage: OnLine
+  /** Gets a line that this version cannot use. */
+  readonly onSkipped?: OnLine
   /** Called before the first event. */
   readonly onGate?: (gate: Gate) => void
-  /** What the recording was found to hold; read from it when absent. */
-  readonly survey?: Survey
-  /** Changes events before the gate sees them. */
+  /** Read from the recording when absent. */
+  readonly index?: RecordingIndex
+  /** Changes events before the gate handles them. */
   readonly place?: (event: FeedEvent) => FeedEvent
   /**
-   * Waits until that moment of the recording has come, and says which one has: an earlier one only when it was cancelled
-   * meanwhile. Asked while the gate is open; by default no time passes.
+   * Waits until a moment of the recording, and returns the moment that was reached: an earlier one only when the replay was
+   * cancelled meanwhile. Called while the gate is open; by default no time passes.
    */
-  readonly pace?: (at: number) => Promise<number>
-  /** Cancels the gate at the moment that has been reached. */
+  readonly waitUntil?: (at: number) => Promise<number>
+  /** Cancels the gate at the moment that was reached. */
   readonly cancelled?: AbortSignal
 }
 
-/** So long beyond its longest clock a gate is left alone: if it then is still open, nothing will ever end it. */
+/** A gate that is still open this long after its longest clock is cancelled: nothing else will ever end it. */
 const silenceMs = 3_600_000
 
 /**
- * Plays a recording through the gate on a virtual clock: the verdict is that of the live run. After the last line
- * nothing changes any more, and the clocks still run, so a recording that ends in silence ends by one of them; a gate
- * without clocks would wait for ever, until somebody cancels it.
+ * Plays a recording through the gate on a virtual clock: the verdict is that of the live run. After the last line nothing
+ * changes any more and the clocks go on, so a recording that stops early ends by a deadline. A gate without clocks is
+ * cancelled.
  */
 export async function replay(
   path: string,
@@ -43,20 +43,20 @@ export async function replay(
   settings: GateSettings,
   hooks: ReplayHooks,
 ): Promise<Gate> {
-  const { onDamage, onSkipped, place = (event) => event, cancelled } = hooks
-  const { answered } = hooks.survey ?? (await surveyRecording(path))
+  const { onDamage, onSkipped, place = (event) => event, waitUntil, cancelled } = hooks
+  const { answered } = hooks.index ?? (await indexRecording(path))
   const gate = new Gate(targets, settings, (request) => answered.some((known) => covers(known, request)), hooks.onEntry)
   hooks.onGate?.(gate)
   let reached = settings.startedAt
   const passTo = async (at: number) => {
     reached = Math.max(reached, at)
-    if (hooks.pace === undefined) return
+    if (waitUntil === undefined) return
     for (let clock = gate.nextClock(); clock !== undefined && clock.at < at; clock = gate.nextClock()) {
-      reached = await hooks.pace(clock.at)
+      reached = await waitUntil(clock.at)
       if (cancelled?.aborted) return
       gate.advance(reached)
     }
-    if (gate.verdict === undefined) reached = await hooks.pace(at)
+    if (gate.verdict === undefined) reached = await waitUntil(at)
   }
 
   for await (const event of readEvents(path, onDamage, onSkipped)) {

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { readHeader } from '../../src/recording/read.ts'
+import { readHeader } from '../../src/recording/reader.ts'
 import { reportSchema } from '../../src/report/json-report.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
 import { rolledOut, unobserved } from './objects.ts'

@@ -6,7 +6,7 @@ import { Gate } from '../../src/gate/gate.ts'
 import type { GateSettings } from '../../src/gate/settings.ts'
 import type { Outcome, TargetOutcome, Timeline } from '../../src/gate/timeline.ts'
 import type { Target } from '../../src/plan/target.ts'
-import { formatEvent, type RecordingHeader } from '../../src/recording/format.ts'
+import { formatEvent, type RecordingHeader } from '../../src/recording/writer.ts'
 import {
   complete,
   createDeployment,

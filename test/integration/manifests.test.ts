@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { readHeader } from '../../src/recording/read.ts'
+import { readHeader } from '../../src/recording/reader.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
 import { playRecording } from '../support/play-recording.ts'
 import { programPath } from '../support/program.ts'

@@ -3,9 +3,9 @@ import { join, resolve } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { explain } from '../../src/diagnosis/explain.ts'
 import type { EndedTimeline, Entry } from '../../src/gate/timeline.ts'
-import { readHeader } from '../../src/recording/read.ts'
+import { readHeader } from '../../src/recording/reader.ts'
 import { replay } from '../../src/recording/replay.ts'
-import { settingsOf } from '../../src/recording/settings.ts'
+import { settingsOf } from '../../src/recording/replay-plan.ts'
 import type { Report } from '../../src/report/json-report.ts'
 
 /** Recordings of a real cluster; `npm run recordings` makes them. */

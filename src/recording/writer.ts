@@ -3,14 +3,53 @@ import { dirname } from 'node:path'
 import type { Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { constants, createGzip, type Gzip } from 'node:zlib'
-import type { FeedEvent } from '../cluster/feed.ts'
+import { codeOf } from '../cluster/failures.ts'
+import type { FeedEvent, Observation } from '../cluster/feed.ts'
 import { UserError } from '../errors.ts'
 import type { GateSettings } from '../gate/settings.ts'
 import { type Inputs, inputDefinitions } from '../inputs.ts'
 import type { Plan } from '../plan/resolve.ts'
-import { formatEvent, type RecordingHeader, recordingVersion } from './format.ts'
+import type { Target } from '../plan/target.ts'
 
-/** Writes what was watched, line by line, each flushed as it comes: a killed process leaves a usable file. */
+/** The first line of a recording (DESIGN §6). */
+export interface RecordingHeader {
+  readonly recording: 'rollout-gate/v1'
+  readonly startedAt: string
+  readonly server: string
+  readonly context: string
+  readonly serverOffsetMs: number
+  /** What the user wrote, without defaults and never with credentials. */
+  readonly inputs: Readonly<Record<string, unknown>>
+  /** What it resolved to. */
+  readonly targets?: readonly Target[]
+}
+
+export const recordingVersion = 'rollout-gate/v1'
+
+/** One line of a recording, without its line break. A failure is a line of type `ERROR` with the HTTP status. */
+export function formatEvent({ at, ...observation }: FeedEvent): string {
+  return JSON.stringify({ at: new Date(at).toISOString(), ...fieldsOf(observation) })
+}
+
+function fieldsOf(observation: Observation): object {
+  switch (observation.type) {
+    case 'UNAVAILABLE': {
+      const { type: _type, code, lastSuccessAt, ...rest } = observation
+      const since = lastSuccessAt === undefined ? undefined : new Date(lastSuccessAt).toISOString()
+      return { type: 'ERROR', code, ...rest, lastSuccessAt: since }
+    }
+    case 'REFUSED': {
+      const { type: _type, what: _what, final, ...rest } = observation
+      return { type: 'ERROR', code: codeOf(observation), ...rest, final: final || undefined }
+    }
+    case 'MISSING':
+      return { ...observation, type: 'ERROR', code: codeOf(observation) }
+    default:
+      return observation
+  }
+}
+
+/** Writes a recording line by line, each flushed at once: a killed process leaves a usable file. */
 export class RecordingWriter {
   readonly #sink: Writable
   readonly #gzip: Gzip | undefined
@@ -21,11 +60,11 @@ export class RecordingWriter {
    * @throws the file system's error where it cannot be opened for writing
    */
   constructor(path: string, header: RecordingHeader) {
-    // A folder for artifacts is seldom there before the first of them.
+    // The folder of an artifact seldom exists before the first one.
     mkdirSync(dirname(path), { recursive: true })
     const file = createWriteStream(path, { fd: openSync(path, 'w') })
     this.#done = finished(file)
-    // A full disk is told when the recording is closed, not as an unhandled rejection in between.
+    // A full disk is reported when the recording is closed, not as an unhandled rejection.
     this.#done.catch(() => {})
     this.#gzip = path.endsWith('.gz') ? createGzip() : undefined
     this.#gzip?.pipe(file)
@@ -38,7 +77,7 @@ export class RecordingWriter {
   }
 
   /**
-   * Ends the recording with the line that says that it is whole.
+   * Ends the recording with an `END` line, which shows that it is complete.
    * @throws the file system's error where some of it could not be written
    */
   async end(at: number): Promise<void> {

@@ -1,10 +1,10 @@
 import type { FeedEvent } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
-import { readText } from './lines.ts'
-import { whyMisshapen } from './shape.ts'
+import { type OnLine, readText } from './lines.ts'
+import { isObject, objectMistake } from './object-schema.ts'
 
-/** Whether a file that begins with this line holds bare objects. */
-export function holdsObjects(firstLine: string): boolean {
+/** Whether a file that begins with this line contains bare objects. */
+export function containsObjects(firstLine: string): boolean {
   const line = firstLine.trim()
   if (line.startsWith('[') || line === '{') return true
   try {
@@ -16,20 +16,16 @@ export function holdsObjects(firstLine: string): boolean {
 
 /**
  * The bare objects of a file, as events: what `kubespy record` writes (a JSON array of every version of one object), or
- * `kubectl get -w -o json` (one after the other). Nothing says what happened to them or when, so
+ * `kubectl get -w -o json` (one after the other). They contain no types and moments of events, so
  *
- * - the moment of a version is the latest moment that it tells of itself, and never before that of the version before;
- * - a new uid under one name means that the object was deleted and created, which whoever takes the events must see;
- * - the first version stands for the first list of its kind.
+ * - the moment of a version is the latest moment that it contains, and never before that of the version before;
+ * - a new uid under one name means that the object was deleted and created: the store recognises that;
+ * - the first version is the first list of its kind.
  *
- * What cannot be read ends it: `onDamage` hears of the line and why. An object that no API server would have served is
- * passed over, and `onSkipped` hears of it.
+ * Text that cannot be read ends the events and is reported to `onDamage`. An object that no API server would have served
+ * is left out and reported to `onSkipped`.
  */
-export async function* readObjects(
-  path: string,
-  onDamage: (line: number, why: string) => void,
-  onSkipped: (line: number, why: string) => void,
-): AsyncGenerator<FeedEvent> {
+export async function* readObjects(path: string, onDamage: OnLine, onSkipped: OnLine): AsyncGenerator<FeedEvent> {
   let at: number | undefined
   let line = 1
   try {
@@ -37,7 +33,7 @@ export async function* readObjects(
       line = text.line
       const object = JSON.parse(text.json) as KubeObject
       if (!isObject(object)) throw new Error('it is no Kubernetes object')
-      const why = whyMisshapen(object)
+      const why = objectMistake(object)
       if (why !== undefined) {
         onSkipped(line, why)
         continue
@@ -47,17 +43,11 @@ export async function* readObjects(
       const isFirst = at === undefined
       at = Math.max(at ?? 0, latestMoment(object) ?? 0)
       yield { at, type: isFirst ? 'ADDED' : 'MODIFIED', object }
-      if (isFirst) yield { at, type: 'SYNCED', apiVersion, kind, ...(namespace === undefined ? {} : { namespace }) }
+      if (isFirst) yield { at, type: 'SYNCED', apiVersion, kind, namespace }
     }
   } catch (error) {
     onDamage(error instanceof Damage ? error.line : line, error instanceof Error ? error.message : String(error))
   }
-}
-
-/** Whether a value of JSON can be told from others of its kind: all that the gate demands of an object. */
-export function isObject(value: unknown): value is KubeObject {
-  const { apiVersion, kind, metadata } = (value ?? {}) as Partial<KubeObject>
-  return typeof apiVersion === 'string' && typeof kind === 'string' && typeof metadata?.name === 'string'
 }
 
 const moments = new Set([
@@ -74,8 +64,8 @@ const moments = new Set([
 ])
 
 /**
- * The latest moment that an object's metadata and status tell of, in milliseconds since the epoch. Only fields that say
- * when something happened count: a deletionTimestamp or an expiry date lies ahead.
+ * The latest moment in an object's metadata and status, in milliseconds since the epoch. Only fields of past moments count:
+ * a deletionTimestamp or an expiry date lies ahead.
  */
 function latestMoment({ metadata, status }: KubeObject): number | undefined {
   let latest: number | undefined
@@ -91,14 +81,14 @@ function latestMoment({ metadata, status }: KubeObject): number | undefined {
   return latest
 }
 
-/** An object of JSON as it was written, with the line that it begins in. */
-interface Text {
+/** The JSON of an object, with its first line. */
+interface ObjectText {
   readonly json: string
   readonly line: number
 }
 
-/** The objects of a file of JSON, whatever brackets, commas and blanks stand between them. */
-async function* splitObjects(path: string): AsyncGenerator<Text> {
+/** The objects of a file of JSON, whatever brackets, commas and blanks separate them. */
+async function* splitObjects(path: string): AsyncGenerator<ObjectText> {
   const mark = /["\\{}\n]/g
   let line = 1
   let startLine = 1
@@ -108,7 +98,7 @@ async function* splitObjects(path: string): AsyncGenerator<Text> {
   let isEscaped = false
   for await (const piece of readText(path)) {
     let start = 0
-    // The character behind a backslash is none of ours, also where a piece ends between them.
+    // The character after a backslash is skipped, also where it begins the next piece.
     mark.lastIndex = isEscaped && piece !== '' ? 1 : 0
     isEscaped = isEscaped && piece === ''
     for (let match = mark.exec(piece); match !== null; match = mark.exec(piece)) {
@@ -142,6 +132,7 @@ function checkBetween(text: string, next: string, line: number): void {
   if (next !== '{' || /[^\s[\],]/.test(text)) throw new Damage('it is no list of Kubernetes objects', line)
 }
 
+/** The file cannot be read on from this line. */
 class Damage extends Error {
   readonly line: number
 

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { whyMisshapen } from '../../src/recording/shape.ts'
+import { objectMistake } from '../../src/recording/object-schema.ts'
 import { createDeployment, createEvent, createPod, createReplicaSet, readyStatus } from '../lifecycle/builders.ts'
 
 /** The object with other fields, of whatever type. */
@@ -33,7 +33,7 @@ describe('an object that no API server wrote', () => {
     ['involvedObject', having(createEvent(pod, { reason: 'Failed' }), { involvedObject: null })],
     ['involvedObject.fieldPath', having(createEvent(pod, { reason: 'Failed' }), { involvedObject: { fieldPath: 7 } })],
   ])('is told by the field of another type: %s', (path, object) => {
-    expect(whyMisshapen(object)).toBe(`no API server wrote its object: ${path} is of another type`)
+    expect(objectMistake(object)).toBe(`no API server wrote its object: ${path} is of another type`)
   })
 })
 
@@ -50,6 +50,6 @@ describe('an object may', () => {
     ['have fields that we do not know', having(deployment, { spec: { novel: 1 }, more: [] })],
     ['be a custom resource of any shape', having(custom, { spec: 'big', status: ['?'] })],
   ])('%s', (_, object) => {
-    expect(whyMisshapen(object)).toBeUndefined()
+    expect(objectMistake(object)).toBeUndefined()
   })
 })

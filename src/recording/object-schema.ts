@@ -1,0 +1,155 @@
+import { z } from 'zod'
+import type { KubeObject } from '../cluster/objects.ts'
+import { groupOf } from '../cluster/store.ts'
+
+const text = z.string().nullish()
+const number = z.number().nullish()
+const scalar = z.union([z.string(), z.number()]).nullish()
+const texts = z.record(z.string(), scalar).nullish()
+const textList = z.array(z.string()).nullish()
+/** An object with these fields, each of which may be absent or null, and any others. */
+const object = (fields: z.ZodRawShape) => z.looseObject(fields).nullish()
+const list = (fields: z.ZodRawShape) => z.array(z.looseObject(fields)).nullish()
+
+const period = { startedAt: text, finishedAt: text }
+const cause = { reason: text, message: text }
+const conditions = list({ type: text, status: text, ...cause, lastTransitionTime: text })
+
+const metadata = object({
+  namespace: text,
+  uid: text,
+  // Recordings written by hand often contain numbers here; these fields and labels are only compared.
+  resourceVersion: scalar,
+  generation: scalar,
+  creationTimestamp: text,
+  deletionTimestamp: text,
+  labels: texts,
+  annotations: texts,
+  ownerReferences: list({ apiVersion: text, kind: text, name: text, uid: text }),
+  finalizers: textList,
+  managedFields: list({ manager: text, operation: text, subresource: text, time: text }),
+})
+
+const selector = object({
+  matchLabels: texts,
+  matchExpressions: list({ key: text, operator: text, values: textList }),
+})
+const probe = object({
+  initialDelaySeconds: number,
+  periodSeconds: number,
+  failureThreshold: number,
+  httpGet: object({}),
+})
+const containers = list({
+  name: text,
+  image: text,
+  command: textList,
+  args: textList,
+  env: list({ name: text }),
+  envFrom: list({}),
+  ports: list({ name: text, containerPort: number }),
+  volumeMounts: list({ name: text }),
+  resources: object({}),
+  readinessProbe: probe,
+  livenessProbe: probe,
+  startupProbe: probe,
+})
+const podSpec = {
+  containers,
+  initContainers: containers,
+  volumes: list({ name: text }),
+  readinessGates: list({}),
+  nodeName: text,
+}
+const state = object({
+  waiting: object(cause),
+  running: object(period),
+  terminated: object({ exitCode: number, signal: number, ...cause, ...period }),
+})
+const containerStatuses = list({
+  name: text,
+  restartCount: number,
+  image: text,
+  imageID: text,
+  state,
+  lastState: state,
+})
+const template = object({ metadata: object({ labels: texts, annotations: texts }), spec: object(podSpec) })
+
+/** `spec`, `status` and the subject of an event may be absent; no API server writes null there. */
+const part = (fields: z.ZodRawShape) => z.looseObject(fields).optional()
+const status = (fields: z.ZodRawShape = {}) => part({ ...fields, conditions })
+const workload = {
+  spec: part({
+    replicas: number,
+    minReadySeconds: number,
+    selector,
+    template,
+    strategy: object({}),
+    updateStrategy: object({}),
+  }),
+  status: status({ replicas: number, updatedReplicas: number, readyReplicas: number, availableReplicas: number }),
+}
+const balanced = status({ loadBalancer: object({ ingress: list({ ip: text, hostname: text }) }) })
+const paths = list({ backend: object({ service: object({ name: text, port: object({}) }) }) })
+
+/** The fields that are read of each kind with a rule of its own, and of the kinds behind them. */
+const kinds: Readonly<Record<string, z.ZodRawShape>> = {
+  '/Pod': {
+    spec: part(podSpec),
+    status: status({ phase: text, ...cause, containerStatuses, initContainerStatuses: containerStatuses }),
+  },
+  '/ReplicationController': { spec: part({ replicas: number, selector: texts, template }), status: status() },
+  '/Service': { spec: part({ selector: texts, ports: list({ name: text, targetPort: scalar }) }), status: balanced },
+  '/PersistentVolumeClaim': { spec: part({ storageClassName: text }), status: status({ phase: text }) },
+  '/Node': { spec: part({ taints: list({ key: text }) }), status: status() },
+  '/Namespace': { status: status({ phase: text }) },
+  '/Event': {
+    involvedObject: part({ kind: text, namespace: text, name: text, uid: text, fieldPath: text }),
+    type: text,
+    ...cause,
+    count: number,
+    series: object({ count: number }),
+    firstTimestamp: text,
+    lastTimestamp: text,
+    eventTime: text,
+  },
+  'apps/Deployment': workload,
+  'apps/ReplicaSet': workload,
+  'apps/StatefulSet': workload,
+  'apps/DaemonSet': workload,
+  'batch/Job': {
+    spec: part({ completions: number, selector, template }),
+    status: status({ active: number, succeeded: number, failed: number }),
+  },
+  'discovery.k8s.io/EndpointSlice': {
+    endpoints: list({ conditions: object({}), targetRef: object({ name: text, uid: text }) }),
+    ports: list({ name: text, port: number }),
+  },
+  'networking.k8s.io/Ingress': { spec: part({ rules: list({ http: object({ paths }) }) }), status: balanced },
+}
+
+const anyKind = z.looseObject({ metadata })
+const schemas = new Map(
+  Object.entries(kinds).map(([kind, fields]) => [
+    kind,
+    z.looseObject({ metadata, spec: part({}), status: part({}), involvedObject: part({}), ...fields }),
+  ]),
+)
+
+/**
+ * Why no API server can have served an object: the path of the first field with another type; undefined where all have
+ * the expected types. Rules rely on the types of what they read, and a file can contain anything. Of custom resources only
+ * the metadata is checked: their rules expect any shape.
+ */
+export function objectMistake(object: KubeObject): string | undefined {
+  const schema = schemas.get(`${groupOf(object.apiVersion)}/${object.kind}`) ?? anyKind
+  const [issue] = schema.safeParse(object).error?.issues ?? []
+  return issue === undefined ? undefined : `no API server wrote its object: ${issue.path.join('.')} is of another type`
+}
+
+/** Whether a value of JSON has what identifies an object. */
+export function isObject(value: unknown): value is KubeObject {
+  const { apiVersion, kind, metadata } = (value ?? {}) as Partial<KubeObject>
+  return typeof apiVersion === 'string' && typeof kind === 'string' && typeof metadata?.name === 'string'
+}

@@ -1,0 +1,160 @@
+import { failureFromStatus } from '../cluster/failures.ts'
+import type { FeedEvent } from '../cluster/feed.ts'
+import type { KubeObject } from '../cluster/objects.ts'
+import { UserError } from '../errors.ts'
+import type { Target } from '../plan/target.ts'
+import { containsObjects, readObjects } from './bare-objects.ts'
+import { type OnLine, readLines } from './lines.ts'
+import { isObject, objectMistake } from './object-schema.ts'
+import { type RecordingHeader, recordingVersion } from './writer.ts'
+
+/**
+ * Reads the header of a recording and adds defaults, so that a few lines written by hand are a recording too. The header
+ * of a file of bare objects (see `readObjects`) names the first object as the target.
+ * @throws UserError where the file cannot be read, or is no recording
+ */
+export async function readHeader(path: string): Promise<RecordingHeader> {
+  const first = await firstLine(path)
+  const isBare = containsObjects(first)
+  const header = (isBare ? {} : (parse(first) ?? {})) as Partial<RecordingHeader>
+  if (isBare || header.recording === recordingVersion) {
+    const isDated = !Number.isNaN(Date.parse(header.startedAt ?? ''))
+    const event = isDated ? undefined : await firstEvent(path)
+    if (!isBare || event !== undefined) {
+      return {
+        server: '',
+        context: '',
+        serverOffsetMs: 0,
+        inputs: {},
+        ...(isBare && event !== undefined && 'object' in event ? { targets: [targetOf(event.object)] } : header),
+        recording: recordingVersion,
+        startedAt: isDated && header.startedAt ? header.startedAt : new Date(event?.at ?? 0).toISOString(),
+      }
+    }
+  }
+  const message = `This is no recording: its first line does not say "recording":"${recordingVersion}".`
+  throw new UserError([{ input: path, line: 1, message }])
+}
+
+function targetOf({ apiVersion, kind, metadata: { namespace, name } }: KubeObject): Target {
+  return { apiVersion, kind, namespace, name, clocks: {} }
+}
+
+async function firstEvent(path: string): Promise<FeedEvent | undefined> {
+  for await (const event of readEvents(path, () => {})) return event
+  return undefined
+}
+
+async function firstLine(path: string): Promise<string> {
+  try {
+    for await (const line of readLines(path)) if (line.trim() !== '') return line
+    return ''
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new UserError([{ input: path, message: `The recording cannot be read: ${why}` }])
+  }
+}
+
+/**
+ * The events of a recording in their order, read as a stream. A line that cannot be read ends it and is reported to
+ * `onDamage`; a line that this version cannot use is left out and reported to `onSkipped`.
+ */
+export async function* readEvents(
+  path: string,
+  onDamage: OnLine,
+  onSkipped: OnLine = () => {},
+): AsyncGenerator<FeedEvent> {
+  let number = 0
+  let latest: number | undefined
+  try {
+    for await (const line of readLines(path)) {
+      number++
+      if (line.trim() === '') continue
+      if (latest === undefined) {
+        if (containsObjects(line)) {
+          yield* readObjects(path, onDamage, onSkipped)
+          return
+        }
+        latest = Date.parse((parse(line) as Partial<RecordingHeader> | undefined)?.startedAt ?? '') || 0
+        continue
+      }
+      const event = eventOf(parse(line))
+      if (event === undefined) {
+        onDamage(number, 'it is no event of a recording')
+        return
+      }
+      // The gate's time never runs backwards, whatever the clock did while it was recorded.
+      latest = Math.max(latest, event.at ?? latest)
+      const why = whyUnusable(event)
+      if (why !== undefined) onSkipped(number, why)
+      else if (event.type === 'ERROR') yield* failureIn(event, latest)
+      else yield { ...event, at: latest } as FeedEvent
+    }
+  } catch (error) {
+    onDamage(number + 1, error instanceof Error ? error.message : String(error))
+  }
+}
+
+/** An event as it may be written: only its type is certain, or its object. */
+type WrittenEvent = { readonly type: string; readonly at?: number } & Partial<Record<string, unknown>>
+
+/** Without a moment, that of the line before holds; an object without a type was added. */
+function eventOf(line: unknown): WrittenEvent | undefined {
+  if (typeof line !== 'object' || line === null || Array.isArray(line)) return undefined
+  const { at: moment, ...event } = (isObject(line) ? { object: line } : line) as Record<string, unknown>
+  const at = typeof moment === 'string' ? Date.parse(moment) : undefined
+  const type = event['type'] ?? (isObject(event['object']) ? 'ADDED' : undefined)
+  if (typeof type !== 'string' || (moment !== undefined && !Number.isFinite(at))) return undefined
+  const defaults = type === 'ERROR' ? { code: 0, message: '' } : type === 'LOG' ? { previous: false, text: '' } : {}
+  return { ...defaults, ...event, type, at }
+}
+
+/** The failure of an `ERROR` line; none where the server only required a new list (410). */
+function* failureIn({ type: _type, ...written }: WrittenEvent, at: number): Generator<FeedEvent> {
+  const { code, message, lastSuccessAt, final } = written
+  const since = typeof lastSuccessAt === 'string' ? Date.parse(lastSuccessAt) : Number.NaN
+  const request = Object.fromEntries(
+    ['apiVersion', 'kind', 'namespace', 'name', 'labelSelector'].flatMap((field) =>
+      typeof written[field] === 'string' ? [[field, written[field]]] : [],
+    ),
+  )
+  const failure = failureFromStatus(Number(code) || 0, typeof message === 'string' ? message : '', {
+    ...request,
+    lastSuccessAt: Number.isNaN(since) ? undefined : since,
+    final: final === true,
+  })
+  if (failure !== undefined) yield { ...failure, at }
+}
+
+function whyUnusable(event: WrittenEvent): string | undefined {
+  switch (event.type) {
+    case 'ADDED':
+    case 'MODIFIED':
+    case 'DELETED':
+      return isObject(event['object']) ? objectMistake(event['object']) : 'its object lacks apiVersion, kind or name'
+    case 'DISCOVERY':
+      return isResources(event['resources']) ? undefined : 'it lists no resources'
+    case 'SYNCED':
+    case 'ERROR':
+    case 'ALIVE':
+    case 'LOG':
+    case 'CANCEL':
+    case 'END':
+      return undefined
+    default:
+      return `this version knows no ${event.type}`
+  }
+}
+
+function isResources(resources: unknown): boolean {
+  return Array.isArray(resources) && resources.every((each) => typeof each?.kind === 'string')
+}
+
+function parse(line: string): unknown {
+  try {
+    // An editor may have put a byte order mark before the first line: white space for `trim`, an error in JSON.
+    return JSON.parse(line.trim())
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,195 @@
+import { type ApiResource, type FeedEvent, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
+import { groupOf } from '../cluster/store.ts'
+import { apiVersionOf, pluralOf } from '../plan/kinds.ts'
+import { readEvents } from './reader.ts'
+
+/** The kinds, names and answered requests of a whole recording: to find the targets of a recording whose header names none. */
+export class RecordingIndex {
+  readonly #discovered: ApiResource[] = []
+  /** By apiVersion and kind. */
+  readonly #kinds = new Map<string, KindIndex>()
+  readonly #namespaces = new Set<string>()
+  readonly #answered = new Map<string, WatchRequest>()
+
+  add(event: FeedEvent): void {
+    if (event.type === 'DISCOVERY') {
+      this.#discovered.push(...event.resources)
+    } else if (event.type === 'SYNCED' || isFailure(event)) {
+      const { apiVersion, kind, namespace, name, labelSelector } = event
+      if (apiVersion === undefined || kind === undefined) return
+      const known = this.#kindIndex(apiVersion, kind)
+      known.isListed ||= event.type === 'SYNCED'
+      this.#addNamespace(known, namespace)
+      if (event.type !== 'SYNCED' && !(event.type === 'REFUSED' && event.what === 'access')) return
+      this.#answered.set(requestKey(event), { apiVersion, kind, namespace, name, labelSelector })
+    } else if ('object' in event) {
+      const { apiVersion, kind, metadata } = event.object
+      const known = this.#kindIndex(apiVersion, kind)
+      this.#addNamespace(known, metadata.namespace)
+      if (!known.isListed && kind !== 'Event') known.objects.set(metadata.name, metadata)
+    }
+  }
+
+  /**
+   * The requests that the server answered: completed first lists, and refusals. The state of any other request stays
+   * unknown.
+   */
+  get answered(): readonly WatchRequest[] {
+    return [...this.#answered.values()]
+  }
+
+  /**
+   * The kinds that a reference may mean, the likeliest first: those of discovery, the common ones with objects, others
+   * with objects, and the remaining common ones.
+   */
+  get kinds(): readonly ApiResource[] {
+    const named = [...this.#kinds.values()]
+    const isNamed = (resource: ApiResource) => named.some(({ apiVersion, kind }) => isKind(resource, apiVersion, kind))
+    const known = [...this.#discovered, ...commonKinds]
+    const guessed = named
+      .filter(({ apiVersion, kind }) => !known.some((each) => isKind(each, apiVersion, kind)))
+      .map(({ apiVersion, kind, isNamespaced }) => guessKind(apiVersion, kind, isNamespaced))
+    return [
+      ...this.#discovered,
+      ...commonKinds.filter(isNamed),
+      ...guessed,
+      ...commonKinds.filter((each) => !isNamed(each)),
+    ]
+  }
+
+  /** The namespace of all objects; undefined when there are several or none. */
+  get onlyNamespace(): string | undefined {
+    return this.#namespaces.size === 1 ? [...this.#namespaces][0] : undefined
+  }
+
+  /** The names in the first list of a kind that the selector selects. */
+  namesOf({ apiVersion, kind, namespace, labelSelector = '' }: WatchRequest): readonly string[] {
+    return [...this.#kinds.values()]
+      .filter((known) => known.kind === kind && groupOf(known.apiVersion) === groupOf(apiVersion))
+      .flatMap(({ objects }) => [...objects.values()])
+      .filter((object) => namespace === undefined || (object.namespace ?? namespace) === namespace)
+      .filter(({ labels }) => selects(labelSelector, labels ?? {}))
+      .map(({ name }) => name)
+  }
+
+  #kindIndex(apiVersion: string, kind: string): KindIndex {
+    const key = `${apiVersion} ${kind}`
+    const known = this.#kinds.get(key) ?? {
+      apiVersion,
+      kind,
+      isNamespaced: false,
+      isListed: false,
+      objects: new Map(),
+    }
+    this.#kinds.set(key, known)
+    return known
+  }
+
+  #addNamespace(known: KindIndex, namespace: string | undefined): void {
+    if (namespace === undefined) return
+    known.isNamespaced = true
+    this.#namespaces.add(namespace)
+  }
+}
+
+/** What a recording contains of one kind. */
+interface KindIndex {
+  readonly apiVersion: string
+  readonly kind: string
+  isNamespaced: boolean
+  /** Its first list is complete: later objects are no part of a selection. */
+  isListed: boolean
+  readonly objects: Map<string, { name: string; namespace?: string; labels?: Record<string, string> }>
+}
+
+/** Whether a resource serves this kind, in any version. */
+export function isKind(resource: ApiResource, apiVersion: string, kind: string): boolean {
+  return resource.kind === kind && groupOf(apiVersionOf(resource)) === groupOf(apiVersion)
+}
+
+/** Reads a whole recording, a damaged one as far as possible: the replay reports the damage. */
+export async function indexRecording(path: string): Promise<RecordingIndex> {
+  const index = new RecordingIndex()
+  for await (const event of readEvents(path, () => {})) index.add(event)
+  return index
+}
+
+function resource(apiVersion: string, kind: string, plural: string, ...shortNames: string[]): ApiResource {
+  return { ...namesOf(apiVersion, kind), plural, shortNames, namespaced: true, status: true }
+}
+
+function clusterWide(apiVersion: string, kind: string, plural: string, ...shortNames: string[]): ApiResource {
+  return { ...resource(apiVersion, kind, plural, ...shortNames), namespaced: false }
+}
+
+function namesOf(apiVersion: string, kind: string) {
+  const group = groupOf(apiVersion)
+  const version = group === '' ? apiVersion : apiVersion.slice(group.length + 1)
+  return { group, version, kind, singular: kind.toLowerCase() }
+}
+
+/**
+ * The common kinds with their short names, for recordings without discovery (Kubernetes 1.34 and Gateway API 1.4,
+ * `kubectl api-resources`).
+ */
+const commonKinds: readonly ApiResource[] = [
+  resource('v1', 'ConfigMap', 'configmaps', 'cm'),
+  resource('v1', 'Event', 'events', 'ev'),
+  clusterWide('v1', 'Namespace', 'namespaces', 'ns'),
+  resource('v1', 'PersistentVolumeClaim', 'persistentvolumeclaims', 'pvc'),
+  resource('v1', 'Pod', 'pods', 'po'),
+  resource('v1', 'ReplicationController', 'replicationcontrollers', 'rc'),
+  resource('v1', 'Secret', 'secrets'),
+  resource('v1', 'Service', 'services', 'svc'),
+  resource('v1', 'ServiceAccount', 'serviceaccounts', 'sa'),
+  resource('apps/v1', 'ControllerRevision', 'controllerrevisions'),
+  resource('apps/v1', 'DaemonSet', 'daemonsets', 'ds'),
+  resource('apps/v1', 'Deployment', 'deployments', 'deploy'),
+  resource('apps/v1', 'ReplicaSet', 'replicasets', 'rs'),
+  resource('apps/v1', 'StatefulSet', 'statefulsets', 'sts'),
+  resource('autoscaling/v2', 'HorizontalPodAutoscaler', 'horizontalpodautoscalers', 'hpa'),
+  resource('batch/v1', 'CronJob', 'cronjobs', 'cj'),
+  resource('batch/v1', 'Job', 'jobs'),
+  resource('discovery.k8s.io/v1', 'EndpointSlice', 'endpointslices'),
+  resource('networking.k8s.io/v1', 'Ingress', 'ingresses', 'ing'),
+  resource('networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies', 'netpol'),
+  resource('policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets', 'pdb'),
+  resource('rbac.authorization.k8s.io/v1', 'Role', 'roles'),
+  resource('rbac.authorization.k8s.io/v1', 'RoleBinding', 'rolebindings'),
+  clusterWide('rbac.authorization.k8s.io/v1', 'ClusterRole', 'clusterroles'),
+  clusterWide('rbac.authorization.k8s.io/v1', 'ClusterRoleBinding', 'clusterrolebindings'),
+  resource('gateway.networking.k8s.io/v1', 'Gateway', 'gateways', 'gtw'),
+  resource('gateway.networking.k8s.io/v1', 'HTTPRoute', 'httproutes'),
+  clusterWide('apiextensions.k8s.io/v1', 'CustomResourceDefinition', 'customresourcedefinitions', 'crd', 'crds'),
+  clusterWide('apiregistration.k8s.io/v1', 'APIService', 'apiservices'),
+]
+
+/** A kind of which a recording contains nothing but its name. */
+function guessKind(apiVersion: string, kind: string, namespaced: boolean): ApiResource {
+  const names = namesOf(apiVersion, kind)
+  return { ...names, plural: pluralOf(names.singular), namespaced, status: true }
+}
+
+/**
+ * Whether a valid label selector (`kubectl -l`) selects these labels (k8s.io/apimachinery pkg/labels: an absent label is
+ * not equal and not in).
+ */
+function selects(selector: string, labels: Readonly<Record<string, string>>): boolean {
+  return selector
+    .split(/,(?![^(]*\))/)
+    .map((part) => part.trim())
+    .every((part) => part === '' || meets(part, labels))
+}
+
+function meets(requirement: string, labels: Readonly<Record<string, string>>): boolean {
+  const [, not = '', key = '', operator = '', operand = ''] =
+    /^(!?)\s*([^\s!=(),]+)\s*(==?|!=|in|notin|)\s*(.*)$/.exec(requirement) ?? []
+  const value = Object.hasOwn(labels, key) ? labels[key] : undefined
+  if (operator === '') return (value === undefined) === (not === '!')
+  const values = operand
+    .replace(/^\(|\)$/g, '')
+    .split(',')
+    .map((each) => each.trim())
+  const isAmong = value !== undefined && values.includes(value)
+  return operator === '!=' || operator === 'notin' ? !isAmong : isAmong
+}

@@ -1,0 +1,113 @@
+import type { FeedEvent } from '../cluster/feed.ts'
+import { type GateSettings, gateSettings } from '../gate/settings.ts'
+import { type Inputs, inputDefinitions, parseInputs } from '../inputs.ts'
+import { type ParsedReferences, parseReferences } from '../plan/references.ts'
+import { type Plan, resolveReferences, resolveTargets } from '../plan/resolve.ts'
+import type { Target } from '../plan/target.ts'
+import { isKind, type RecordingIndex } from './recording-index.ts'
+import type { RecordingHeader } from './writer.ts'
+
+/** What the user of a recorded gate wrote, as a replay reads it. */
+export interface RecordedInputs {
+  readonly inputs: Inputs
+  /** Inputs of the recording that this version does not have: the verdict may differ for that. */
+  readonly unknown: readonly string[]
+}
+
+/**
+ * The inputs of a recorded gate, from the header of its recording.
+ *
+ * @param overrides texts by the names of inputs, which go before the recorded ones
+ * @throws UserError with every mistake
+ */
+export function inputsOf(
+  { inputs }: RecordingHeader,
+  overrides: Readonly<Record<string, string | undefined>> = {},
+): RecordedInputs {
+  const known = new Map(inputDefinitions.map((definition) => [definition.name, definition]))
+  const written = Object.entries(inputs)
+    .filter(([name, value]) => known.get(name)?.isReplayed && value !== null)
+    .map(([name, value]) => [name, Array.isArray(value) ? value.join('\n') : String(value)] as const)
+  return {
+    inputs: parseInputs({ ...Object.fromEntries(written), ...overrides }),
+    unknown: Object.keys(inputs).filter((name) => inputs[name] !== null && !known.has(name)),
+  }
+}
+
+/**
+ * The settings of the recorded gate.
+ *
+ * @param inputs by default the recorded ones
+ * @throws UserError where the recording contains values that an input does not take
+ */
+export function settingsOf(header: RecordingHeader, inputs: Inputs = inputsOf(header).inputs): GateSettings {
+  const { startedAt, server, context, serverOffsetMs } = header
+  return gateSettings(inputs, { startedAt: Date.parse(startedAt), context, serverVersion: server, serverOffsetMs })
+}
+
+/** What a replay judges, and how the objects of its recording are read. */
+export interface ReplayPlan extends Plan {
+  /** Corrects the namespace of an object that was written without one, or with one that its kind cannot have. */
+  readonly place: (event: FeedEvent) => FeedEvent
+}
+
+/**
+ * Names the targets of a recording: those of its header; where it has none, what the header's `resources` name among
+ * the kinds of the recording. The user's own references go before both.
+ *
+ * @param written the user's own references, if any
+ * @throws UserError when the targets cannot be found
+ */
+export function planReplay(
+  index: RecordingIndex,
+  header: RecordingHeader,
+  inputs: Inputs,
+  written?: ParsedReferences,
+): ReplayPlan {
+  const { kinds } = index
+  const namespace = inputs.namespace ?? index.onlyNamespace ?? 'default'
+  const milestones = Object.keys(inputs.milestoneTimeoutsMs)
+  const isNamespaced = ({ apiVersion, kind }: Pick<Target, 'apiVersion' | 'kind'>) =>
+    kinds.find((each) => isKind(each, apiVersion, kind))?.namespaced
+
+  const recorded = written === undefined ? recordedTargets(header) : undefined
+  const plan =
+    recorded === undefined
+      ? resolveTargets(
+          resolveReferences(written ?? parseReferences(inputs.resources), kinds, { namespace, milestones }),
+          (selection) => index.namesOf(selection),
+        )
+      : { targets: recorded.map((target) => inScope(target, isNamespaced(target), namespace)), notices: [] }
+
+  const namespaces = new Set(plan.targets.map((target) => target.namespace))
+  const [only = namespace] = namespaces.size === 1 ? namespaces : []
+  const place = (event: FeedEvent): FeedEvent => {
+    if (!('object' in event)) return event
+    const { object } = event
+    const metadata = inScope(object.metadata, isNamespaced(object), only)
+    return metadata === object.metadata ? event : { ...event, object: { ...object, metadata } }
+  }
+  return { ...plan, place }
+}
+
+/**
+ * Recordings that other tools wrote lack a namespace, or contain one where the kind has none: it is added or removed.
+ * What is written holds for an unknown kind.
+ */
+function inScope<T extends { readonly namespace?: string }>(
+  named: T,
+  isNamespaced: boolean | undefined,
+  namespace: string,
+): T {
+  if (isNamespaced === undefined || isNamespaced === (named.namespace !== undefined)) return named
+  if (isNamespaced) return { ...named, namespace }
+  const { namespace: _none, ...rest } = named
+  return rest as T
+}
+
+/** The header's targets; undefined when it has none, or incomplete ones. */
+function recordedTargets({ targets }: RecordingHeader): readonly Target[] | undefined {
+  if (!Array.isArray(targets) || targets.length === 0) return undefined
+  const areComplete = targets.every((target) => target?.apiVersion && target.kind && target.name !== undefined)
+  return areComplete ? targets.map((target) => ({ ...target, clocks: target.clocks ?? {} })) : undefined
+}
