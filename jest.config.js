@@ -1,9 +1,10 @@
-/** Tests run the TypeScript sources as ES modules: swc strips the types, nothing is bundled or mocked. */
+/** Tests import the TypeScript sources as ES modules; swc strips the types, and nothing is mocked. */
 export default {
   testEnvironment: 'node',
-  // A limit for what hangs, not for what is slow on a busy machine.
+  // Only for tests that hang; long enough for a busy machine.
   testTimeout: 60_000,
   extensionsToTreatAsEsm: ['.ts'],
+  // Builds the bundle that tests start as a process.
   globalSetup: '<rootDir>/test/support/program.ts',
   maxWorkers: '100%',
   testMatch: ['<rootDir>/test/**/*.test.ts'],

@@ -5,18 +5,17 @@ import { knownKinds, seenKinds } from '../src/lifecycle/rules.ts'
 import { reasonCodes, reasons } from '../src/reasons/reasons.ts'
 
 /**
- * Makes `docs/reference.md` from the code: every kind with its milestones and rule, every reason with its class, what
- * proves it, and the fix.
+ * Generates `docs/reference.md`: every kind with its milestones and rule, every reason with its class, proof and fix.
  *
- *     node scripts/docs.ts           write it
- *     node scripts/docs.ts --check   fail when it is not what the code gives
+ *     node scripts/docs.ts           write the file
+ *     node scripts/docs.ts --check   fail if the file is out of date
  */
 
 const path = join(import.meta.dirname, '../docs/reference.md')
 const text = reference()
 if (!process.argv.includes('--check')) writeFileSync(path, text)
 else if (readFileSync(path, 'utf8') !== text) {
-  console.error('docs/reference.md is not what the code gives: run npm run docs, and commit it.')
+  console.error('docs/reference.md is out of date: run npm run docs and commit it.')
   process.exitCode = 1
 }
 

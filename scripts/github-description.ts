@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /**
- * Makes `test/github/description.json`, the part of GitHub's own OpenAPI description that the extras use, against which
- * their requests are tested. The package that holds the whole is 470 MB when installed, too much for every `npm ci`.
+ * Generates `test/github/description.json`: the part of GitHub's OpenAPI description that the tests of the extras check
+ * requests against. The npm package with the whole description is 470 MB, too large for every `npm ci`.
  *
  *     node scripts/github-description.ts
  */
@@ -67,11 +67,11 @@ function download(): { readonly description: Description; readonly license: stri
 
 function operation(path: string, method: string): unknown {
   const found = description.paths[path]?.[method]
-  if (found === undefined) throw new Error(`The description has no ${method} ${path} any more.`)
+  if (found === undefined) throw new Error(`The description no longer contains ${method} ${path}.`)
   return found
 }
 
-/** Everything that these parts refer to, and what that refers to. */
+/** All components that these parts refer to, directly or indirectly. */
 function componentsOf(parts: unknown): Components {
   const components: Components = {}
   const look = (part: unknown): void => {

@@ -6,30 +6,38 @@ import { playRecording } from '../test/support/play-recording.ts'
 import { recordingPath } from '../test/support/recordings.ts'
 import { type ActionRun, startAction } from '../test/support/runner.ts'
 
-export interface Show {
-  /** Of a recording in `test/recordings/`. */
+export interface ShowOptions {
+  /** Name of a recording in `test/recordings/`. */
   readonly name: string
-  /** The file to run as the action, relative to the repository. */
+  /** The program of the action, relative to the repository. */
   readonly entry: string
-  /** Where the run leaves its files. */
+  /** Folder for the files of the run. */
   readonly folder: string
-  /** The file that job summaries are appended to. */
+  /** The job summary is appended to this file. */
   readonly summaryFile: string
-  /** Recorded time for each second of real time. */
+  /** Seconds of recorded time for each second of real time. */
   readonly speed: number
-  /** Gets every line of the log as it is told, but for what speaks to GitHub's runner alone. */
+  /** Called with each line of the log except runner commands. */
   readonly print: (line: string) => void
   readonly env?: NodeJS.ProcessEnv
 }
 
-/** Lets the action gate a recorded rollout, which an API server of this process plays to it as it once happened. */
-export async function showRollout({ name, entry, folder, summaryFile, speed, print, env }: Show): Promise<ActionRun> {
+/** Runs the action against a recorded rollout, which an API server in this process replays. */
+export async function showRollout({
+  name,
+  entry,
+  folder,
+  summaryFile,
+  speed,
+  print,
+  env,
+}: ShowOptions): Promise<ActionRun> {
   const path = recordingPath(name)
   const { inputs } = await readHeader(path)
   const server = await startApiServer()
   try {
     mkdirSync(join(folder, name), { recursive: true })
-    const written = {
+    const actionInputs = {
       kubeconfig: server.kubeconfig(),
       resources: 'deployment/web',
       namespace: String(inputs['namespace']),
@@ -38,16 +46,16 @@ export async function showRollout({ name, entry, folder, summaryFile, speed, pri
       const shown = withoutCommands(line)
       if (shown !== undefined) print(shown)
     })
-    const action = startAction(entry, join(folder, name), written, {
+    const action = startAction(entry, join(folder, name), actionInputs, {
       env: { GITHUB_STEP_SUMMARY: summaryFile, ...env },
       onText,
     })
     const stop = new AbortController()
-    const played = playRecording(server, path, { shiftTimes: true, speed, signal: stop.signal })
+    const replayed = playRecording(server, path, { shiftTimes: true, speed, signal: stop.signal })
     const ended = await action.ended
-    // What happened after the verdict is of no interest any more.
+    // Events after the verdict are not needed.
     stop.abort()
-    await played.catch((error: unknown) => {
+    await replayed.catch((error: unknown) => {
       if (!stop.signal.aborted) throw error
     })
     return ended
@@ -56,7 +64,7 @@ export async function showRollout({ name, entry, folder, summaryFile, speed, pri
   }
 }
 
-/** A line as GitHub shows it: the title of a group stays, the other commands to the runner do not. */
+/** A line as GitHub shows it: the title of a group, or undefined for other runner commands. */
 function withoutCommands(line: string): string | undefined {
   const [, command, data] = /^::([\w-]+)[^:]*::(.*)$/.exec(line) ?? []
   if (command === undefined) return line

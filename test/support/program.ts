@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path'
 const root = resolve(import.meta.dirname, '../..')
 const cache = join(root, 'node_modules/.cache/rollout-gate-programs')
 
-/** The bundle of the present sources that tests start as a process: Node loads it in a tenth of the sources' time. */
+/** The bundle of the present sources, which tests start as a process: Node loads it ten times faster than the sources. */
 const folder = join(cache, hashOfSources())
 
 /** The path of a program: `index.js`, the action, or `cli.js`, the command line. */
@@ -14,7 +14,7 @@ export function programPath(name: 'index.js' | 'cli.js'): string {
   return join(folder, name)
 }
 
-/** Jest's global setup: bundles the sources once, unless they are as they were. */
+/** Jest's global setup: builds the bundle unless the sources are unchanged. */
 export default function bundleSources(): void {
   if (existsSync(folder)) return
   mkdirSync(cache, { recursive: true })
@@ -27,7 +27,7 @@ export default function bundleSources(): void {
   renameSync(unfinished, folder)
 }
 
-/** A bundle of other sources, of another checkout perhaps, may still be in use. */
+/** A recent bundle of other sources may still be in use by another checkout. */
 function removeIfOld(bundle: string): void {
   if (Date.now() - statSync(bundle).mtimeMs > 86_400_000) rmSync(bundle, { recursive: true, force: true })
 }
