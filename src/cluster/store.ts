@@ -2,20 +2,14 @@ import { byLastOccurrence } from './event-order.ts'
 import { type Failure, type FeedEvent, type LogText, requestKey, type WatchRequest } from './feed.ts'
 import type { EventObject, KubeObject } from './objects.ts'
 
-/** What is known of the objects that a request would list. */
-export type Knowledge =
-  /** The first list is still on its way. */
-  | 'pending'
-  /** Listed, and followed since. */
-  | 'complete'
-  /** It may not be read, or nobody watched it: absence proves nothing. */
-  | 'unknown'
+/**
+ * Whether the store contains all objects of a request: `pending` until the first list, `complete` from then on, `unknown`
+ * where access is refused or nothing watches it, so that absence proves nothing.
+ */
+export type ListState = 'pending' | 'complete' | 'unknown'
 
-/** A failure that concerns one request. */
-export type Refusal = Failure
-
-/** Something that was heard, and with which line. */
-type Heard<T> = T & { readonly line: number }
+/** With the number of the event that reported it. */
+type Numbered<T> = T & { readonly number: number }
 
 /** An object that changed: its state before and after. */
 export interface Change {
@@ -23,52 +17,51 @@ export interface Change {
   readonly after?: KubeObject
 }
 
-/** The events about one object: by their names, and in the order of their last occurrence until one of them changes. */
+/** The events about one object: by their names, and sorted by their last occurrence until one of them changes. */
 interface EventsAbout {
   readonly byName: Map<string, EventObject>
   orderEvidence?: readonly EventObject[] | undefined
 }
 
 /**
- * The last known state of every object heard of, with the indexes that lifecycle rules ask: by name, by owner, and the
- * events of an object. Fed by one stream, it is a pure function of what was fed: replays see what the live run saw.
+ * The last known state of every object, with the indexes that lifecycle rules need: by name, by owner, and the events of
+ * an object. The state depends on the sequence of events alone, so a replay has that of the live run.
  */
 export class Store {
   readonly #objects = new Map<string, KubeObject>()
   readonly #byUid = new Map<string, KubeObject>()
   readonly #owned = new Map<string, Map<string, KubeObject>>()
   readonly #byKind = new Map<string, Map<string, KubeObject>>()
-  /** By the uid of what they are about, and by its kind and name. */
+  /** By the uid of the involved object, and by its kind and name. */
   readonly #events = new Map<string, EventsAbout>()
   /** The last state of each deleted object, by its name: a late event must not bring it back. */
   readonly #deleted = new Map<string, KubeObject>()
-  /** By kind: there are many requests, and the question is asked often. */
-  readonly #synced = new Map<string, Heard<WatchRequest>[]>()
-  /** By request, the last; of one that is forbidden, that. */
-  readonly #refused = new Map<string, Heard<Refusal>>()
-  /** How many lines were taken: what was said last of a request counts. */
-  #lines = 0
+  /** By kind, as there are many requests. */
+  readonly #synced = new Map<string, Numbered<WatchRequest>[]>()
+  /** Last refusal per request; a 403 is kept. */
+  readonly #refused = new Map<string, Numbered<Failure>>()
+  /** How many events were applied. */
+  #applied = 0
   readonly #willSync: (request: WatchRequest) => boolean
-  readonly #asked: AskedRequests
+  readonly #watched: WatchedRequests
   readonly #logs = new Map<string, LogText>()
   /** By group and kind: whether discovery lists a status subresource. */
   readonly #statuses = new Map<string, boolean>()
 
   /**
-   * `willSync` returns whether the first list of a request is still to be expected: it was started, or the recording
-   * contains it. `asked` are the requests that are watched.
+   * `willSync` returns whether the first list of a request will come: its watch was started, or the recording contains it. `watched` are the requests that are watched, or were.
    */
-  constructor(willSync: (request: WatchRequest) => boolean, asked = new AskedRequests()) {
+  constructor(willSync: (request: WatchRequest) => boolean, watched = new WatchedRequests()) {
     this.#willSync = willSync
-    this.#asked = asked
+    this.#watched = watched
   }
 
   /**
-   * Takes one line of the feed. Returns what changed: nothing for a repeated or outdated version of an object (two
-   * watches may see the same object), two changes when a name came back with another uid.
+   * Returns what changed: nothing for a repeated or outdated version of an object (two watches may report the same
+   * object), two changes when a name came back with another uid.
    */
   apply(event: FeedEvent): readonly Change[] {
-    this.#lines++
+    this.#applied++
     switch (event.type) {
       case 'ADDED':
       case 'MODIFIED':
@@ -77,13 +70,13 @@ export class Store {
         return this.#delete(event.object)
       case 'DISCOVERY':
         for (const { group, kind, status } of event.resources) {
-          // A kind is listed once a version: an object that has a status in one has it in all.
+          // Discovery lists a kind once per version; a status subresource in one version counts for all.
           const key = `${group}/${kind}`
           this.#statuses.set(key, status || this.#statuses.get(key) === true)
         }
         return []
       case 'SYNCED':
-        this.#synced.set(event.kind, [...(this.#synced.get(event.kind) ?? []), { ...event, line: this.#lines }])
+        this.#synced.set(event.kind, [...(this.#synced.get(event.kind) ?? []), { ...event, number: this.#applied }])
         return []
       case 'UNAVAILABLE':
       case 'REFUSED':
@@ -135,64 +128,64 @@ export class Store {
     return events.orderEvidence
   }
 
-  /** The log tail that was read of a container, if any. */
+  /** The end of a container's log, if it was read. */
   log(namespace: string, pod: string, container: string, previous: boolean): LogText | undefined {
     return this.#logs.get(`${namespace}/${pod}/${container}/${previous}`)
   }
 
   /**
-   * Whether the absence of an object that this request would list proves anything. It does, too, while the server does
-   * not know the kind (404): of a custom kind whose definition is not applied yet there is nothing.
+   * Whether the absence of an object of this request proves anything. It does while the server does not have the kind
+   * (404): there are no objects of a custom kind before its definition is applied.
    */
-  knowledge(request: WatchRequest): Knowledge {
+  listState(request: WatchRequest): ListState {
     const refusals = this.#refusals(request)
     if (refusals.some(deniesAccess)) return 'unknown'
     if (this.#syncedAt(request) > 0 || refusals.some(({ type }) => type === 'MISSING')) return 'complete'
     return this.#willSync(request) ? 'pending' : 'unknown'
   }
 
-  /** Why what this request names cannot be read: access is refused, the object does not exist, or no answer. */
-  refusal(request: WatchRequest): Refusal | undefined {
+  /** Why the objects of this request cannot be read: access is refused, the object does not exist, or no answer. */
+  refusal(request: WatchRequest): Failure | undefined {
     const within = [...this.#refused.values()].filter(
       (refused) =>
         deniesAccess(refused) &&
-        refused.line > this.#syncedAt(refused as WatchRequest) &&
+        refused.number > this.#syncedAt(refused as WatchRequest) &&
         covers(request, refused as WatchRequest),
     )
     const refusals = [...within, ...this.#refusals(request)]
     return refusals.find(deniesAccess) ?? refusals.at(-1)
   }
 
-  /** Whether objects of this kind have a status subresource; undefined where discovery said nothing of it. */
+  /** Whether objects of this kind have a status subresource; undefined without discovery. */
   declaresStatus({ apiVersion, kind }: { apiVersion: string; kind: string }): boolean | undefined {
     return this.#statuses.get(`${groupOf(apiVersion)}/${kind}`)
   }
 
-  /** The refusals that still stand: a list that was complete later shows that access was given back. */
-  #refusals(request: WatchRequest): readonly Refusal[] {
+  /** The refusals since the last complete list, which shows that access was given back. */
+  #refusals(request: WatchRequest): readonly Failure[] {
     if (this.#refused.size === 0) return []
     const syncedAt = this.#syncedAt(request)
     return [...this.#refused.values()].filter(
-      (refused) => refused.line > syncedAt && this.#asked.concerns(refused, request),
+      (refused) => refused.number > syncedAt && this.#watched.concerns(refused, request),
     )
   }
 
-  /** The line that last said that all of this request is listed; 0 where none did. */
+  /** The number of the event that last reported a complete list of this request; 0 without one. */
   #syncedAt(request: WatchRequest): number {
-    return this.#synced.get(request.kind)?.findLast((synced) => covers(synced, request))?.line ?? 0
+    return this.#synced.get(request.kind)?.findLast((synced) => covers(synced, request))?.number ?? 0
   }
 
-  #refuse(refusal: Refusal): void {
-    // Only an evidence request, which names its object, is of interest when there was no answer.
+  #refuse(refusal: Failure): void {
+    // Without an answer, only a request that reads evidence matters: it names its object.
     if (refusal.type === 'UNAVAILABLE' && refusal.name === undefined) return
     if (refusal.type === 'REFUSED' && refusal.what === 'credentials') return
     const key = requestKey(refusal)
     const last = this.#refused.get(key)
     if (deniesAccess(refusal) || last === undefined || !deniesAccess(last))
-      this.#refused.set(key, { ...refusal, line: this.#lines })
+      this.#refused.set(key, { ...refusal, number: this.#applied })
   }
 
-  /** What was read once is not forgotten because the log is gone later. */
+  /** A log that was read is kept although it cannot be read later. */
   #putLog(log: LogText): void {
     const key = `${log.namespace}/${log.pod}/${log.container}/${log.previous}`
     if (log.why === undefined || !this.#logs.get(key)?.text) this.#logs.set(key, log)
@@ -226,24 +219,24 @@ export class Store {
     if (before === undefined || before.metadata.uid !== object.metadata.uid) return []
     this.#remove(key, before)
     this.#deleted.set(key, object)
-    // The final state may say more than the one before it, a deletionTimestamp for one.
+    // The final state may contain more than the one before, such as a deletionTimestamp.
     return [{ before: object }]
   }
 
   #putEvent(event: EventObject): readonly Change[] {
     const { uid, kind = '', namespace = event.metadata.namespace, name = '' } = event.involvedObject ?? {}
-    const byName = subjectKey({ kind, name, ...(namespace === undefined ? {} : { namespace }) })
+    const byName = subjectKey({ kind, name, namespace })
     const before = this.#events.get(uid ?? byName)?.byName.get(event.metadata.name)
     if (before !== undefined && isOutdated(event, before)) return []
     for (const key of uid === undefined ? [byName] : [uid, byName]) {
       const events = this.#events.get(key) ?? { byName: new Map<string, EventObject>() }
-      // Taken out first, so that events without times and versions stand in the order in which they came last.
+      // Removed first, so that events without times and versions are sorted by their arrival.
       events.byName.delete(event.metadata.name)
       events.byName.set(event.metadata.name, event)
       events.orderEvidence = undefined
       this.#events.set(key, events)
     }
-    return [{ ...(before === undefined ? {} : { before }), after: event }]
+    return [{ before, after: event }]
   }
 
   #insert(key: string, object: KubeObject): void {
@@ -266,7 +259,7 @@ export class Store {
     this.#disown(key, object)
   }
 
-  /** Takes an object out of the index of the owners that it no longer has; others keep its place in their order. */
+  /** Removes an object from the index of the owners that it no longer has. In the others it keeps its place. */
   #disown(key: string, before: KubeObject, after?: KubeObject): void {
     for (const { uid } of before.metadata.ownerReferences ?? []) {
       if (after?.metadata.ownerReferences?.some((owner) => owner.uid === uid)) continue
@@ -283,7 +276,7 @@ export function groupOf(apiVersion: string): string {
   return slash < 0 ? '' : apiVersion.slice(0, slash)
 }
 
-/** Whether everything that `narrow` lists is within `wide`: fields that `wide` leaves out do not narrow it. */
+/** Whether `wide` lists everything that `narrow` lists. */
 export function covers(wide: Partial<WatchRequest>, narrow: WatchRequest): boolean {
   return (
     wide.kind === narrow.kind &&
@@ -294,8 +287,8 @@ export function covers(wide: Partial<WatchRequest>, narrow: WatchRequest): boole
   )
 }
 
-/** The requests that are watched, or were: what is reported of one of them concerns that one alone. */
-export class AskedRequests {
+/** The requests that are watched, or were. A report about one of them concerns that one alone. */
+export class WatchedRequests {
   readonly #keys = new Set<string>()
 
   add(requests: readonly WatchRequest[]): void {
@@ -307,8 +300,8 @@ export class AskedRequests {
   }
 
   /**
-   * Whether a report about `reported` concerns `request`. A watch is concerned by its own reports alone: a wide list may be
-   * refused where a narrow one is allowed. Whatever is not watched itself is served by the watch that covers it.
+   * Whether a report about `reported` concerns `request`. Only its own reports concern a watch: a wide list may be refused
+   * where a narrow one is allowed. A request that is not watched itself is served by the watch that covers it.
    */
   concerns(reported: Partial<WatchRequest>, request: WatchRequest): boolean {
     if (reported.kind === undefined) return true
@@ -317,7 +310,7 @@ export class AskedRequests {
   }
 }
 
-function deniesAccess(failure: Refusal): boolean {
+function deniesAccess(failure: Failure): boolean {
   return failure.type === 'REFUSED' && failure.what === 'access'
 }
 
@@ -327,7 +320,7 @@ function isEvent(object: KubeObject): object is EventObject {
 
 function identify(object: KubeObject): { apiVersion: string; kind: string; namespace?: string; name: string } {
   const { namespace, name } = object.metadata
-  return { apiVersion: object.apiVersion, kind: object.kind, name, ...(namespace === undefined ? {} : { namespace }) }
+  return { apiVersion: object.apiVersion, kind: object.kind, name, namespace }
 }
 
 function objectKey(reference: { apiVersion: string; kind: string; namespace?: string; name: string }): string {
@@ -338,7 +331,7 @@ function kindKey(kind: string, namespace: string | undefined): string {
   return `${kind}|${namespace ?? ''}`
 }
 
-/** The key of the events about an object by its kind and name: events name the version of its kind as they like. */
+/** The key of the events about an object by its kind and name: events may contain any version of its kind. */
 function subjectKey(subject: { kind: string; namespace?: string; name: string }): string {
   return objectKey({ ...subject, apiVersion: '' })
 }
@@ -355,8 +348,8 @@ function isOutdated(object: KubeObject, known: KubeObject): boolean {
 }
 
 /**
- * Whether an object is an earlier one than that which is known, or was last known, under its name. A uid says nothing of
- * the order, so resource versions decide; a later creation outweighs them, as after the restore of an etcd backup.
+ * Whether an object is earlier than the last known one of its name. Uids have no order, so resource versions decide; a
+ * later creation outweighs them, as after the restore of an etcd backup.
  */
 function isEarlier(object: KubeObject, known: KubeObject): boolean {
   const order = compareVersions(object, known)

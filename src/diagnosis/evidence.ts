@@ -1,6 +1,7 @@
 import { lastOccurrence } from '../cluster/event-order.ts'
+import type { Failure } from '../cluster/feed.ts'
 import type { KubeObject, Node } from '../cluster/objects.ts'
-import type { Refusal, Store } from '../cluster/store.ts'
+import type { Store } from '../cluster/store.ts'
 import type { Evidence } from '../gate/timeline.ts'
 import { concernsContainer, eventCount } from '../lifecycle/workloads/history.ts'
 import type { TargetFacts } from './target-facts.ts'
@@ -128,7 +129,7 @@ const abnormalTaints =
 export function nodeEvidence(
   name: string,
   node: Node | undefined,
-  refusal: Refusal | undefined,
+  refusal: Failure | undefined,
   since: (timestamp: string | undefined) => string,
 ): readonly Evidence[] {
   const title = 'Node'

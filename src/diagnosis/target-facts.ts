@@ -1,6 +1,6 @@
-import type { ContainerRef, LogText } from '../cluster/feed.ts'
+import type { ContainerRef, Failure, LogText } from '../cluster/feed.ts'
 import type { EventObject, KubeObject, Pod } from '../cluster/objects.ts'
-import type { Refusal, Store } from '../cluster/store.ts'
+import type { Store } from '../cluster/store.ts'
 import type { TargetRecord } from '../gate/timeline.ts'
 import { findSubject, withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { type Problem, reasons } from '../reasons/reasons.ts'
@@ -68,7 +68,7 @@ export class TargetFacts {
   }
 
   /** Why the objects of a core kind in the target's namespace, or one node, could not be read; undefined where nobody was refused. */
-  refusal(kind: 'Pod' | 'Event' | 'Node', name?: string): Refusal | undefined {
+  refusal(kind: 'Pod' | 'Event' | 'Node', name?: string): Failure | undefined {
     const { namespace } = this.#record.target
     const where = kind === 'Node' || namespace === undefined ? {} : { namespace }
     return this.#store.refusal({ apiVersion: 'v1', kind, ...where, ...(name === undefined ? {} : { name }) })

@@ -1,6 +1,6 @@
 import { isUnanswered } from '../cluster/failures.ts'
 import { type Failure, type FeedEvent, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
-import { type AskedRequests, covers } from '../cluster/store.ts'
+import { covers, type WatchedRequests } from '../cluster/store.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import type { Verdict } from './timeline.ts'
 
@@ -37,7 +37,7 @@ interface Withdrawal {
  * is renewed within 45 s, or reports that it is unavailable.
  */
 export class ApiHealth {
-  readonly #asked: AskedRequests
+  readonly #watched: WatchedRequests
   #wasReached = false
   readonly #unavailable = new Map<string, Unavailable>()
   #withdrawals: readonly Withdrawal[] = []
@@ -48,9 +48,9 @@ export class ApiHealth {
   /** In a row, without a success in between. */
   #credentialRefusals = 0
 
-  /** `asked` are the requests that are watched. */
-  constructor(asked: AskedRequests) {
-    this.#asked = asked
+  /** `watched` are the requests that are watched, or were. */
+  constructor(watched: WatchedRequests) {
+    this.#watched = watched
   }
 
   /** Takes one line of the feed. Returns what became unavailable or available by it, one sentence each. */
@@ -102,7 +102,7 @@ export class ApiHealth {
       case 'SYNCED':
         this.#succeed()
         this.#recover(event.kind, event)
-        this.#withdrawals = this.#withdrawals.filter(({ request }) => !this.#asked.concerns(event, request))
+        this.#withdrawals = this.#withdrawals.filter(({ request }) => !this.#watched.concerns(event, request))
         return
       case 'ALIVE':
         this.#succeed()
@@ -125,7 +125,7 @@ export class ApiHealth {
   #restoredBy(event: FeedEvent): readonly string[] {
     const kinds = event.type === 'SYNCED' ? pluralOf(event.kind) : ''
     const refused = this.#unreadable.get(kinds)
-    if (event.type !== 'SYNCED' || refused === undefined || !this.#asked.concerns(event, refused as WatchRequest))
+    if (event.type !== 'SYNCED' || refused === undefined || !this.#watched.concerns(event, refused as WatchRequest))
       return []
     this.#unreadable.delete(kinds)
     return [`${kinds} may be read again`]
@@ -240,7 +240,8 @@ export class ApiHealth {
   /** Refused credentials concern every watch. */
   #failing(requests: readonly WatchRequest[]): readonly Unavailable[] {
     return [...this.#unavailable.values()].filter(
-      ({ failure }) => failure.type === 'REFUSED' || requests.some((request) => this.#asked.concerns(failure, request)),
+      ({ failure }) =>
+        failure.type === 'REFUSED' || requests.some((request) => this.#watched.concerns(failure, request)),
     )
   }
 

@@ -2,7 +2,7 @@ import { lastOccurrence } from '../cluster/event-order.ts'
 import { type FeedEvent, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
 import type { EventObject, KubeObject, Pod } from '../cluster/objects.ts'
 import { OwnershipIndex } from '../cluster/ownership-index.ts'
-import { AskedRequests, type Change, covers, Store } from '../cluster/store.ts'
+import { type Change, covers, Store, WatchedRequests } from '../cluster/store.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
 import { containsEvidence, isEvidence, takeSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import { createGateTime, type GateTime } from '../lifecycle/gate-time.ts'
@@ -71,7 +71,7 @@ export class Gate {
   /** The targets whose rules read objects of a kind that they do not own. */
   readonly #byOtherKind: ReadonlyMap<string, readonly Gated[]>
   readonly #ownership: OwnershipIndex<Gated>
-  readonly #asked = new AskedRequests()
+  readonly #watched = new WatchedRequests()
   readonly #health: ApiHealth
   /** Watches of a whole namespace that were refused: narrow ones take their place. */
   readonly #refusedWide = new Set<string>()
@@ -104,9 +104,9 @@ export class Gate {
     this.#settings = { ...settings, timeoutMs: gateTimeoutMs(settings, targets) }
     this.#now = settings.startedAt
     this.#onEntry = onEntry
-    this.store = new Store(willSync, this.#asked)
+    this.store = new Store(willSync, this.#watched)
     this.#ownership = new OwnershipIndex(this.store)
-    this.#health = new ApiHealth(this.#asked)
+    this.#health = new ApiHealth(this.#watched)
     this.#gateTime = createGateTime(settings)
     this.#pods = new PodHistories(this.store, this.#gateTime)
     const names = nameTargets(targets).map(fullName)
@@ -166,7 +166,7 @@ export class Gate {
       this.#requests = consolidate([...found.flatMap(requestsOfTarget), ...events], (wide) =>
         this.#refusedWide.has(requestKey(wide)),
       )
-      this.#asked.add(this.#requests)
+      this.#watched.add(this.#requests)
     }
     return this.#requests
   }
@@ -224,7 +224,7 @@ export class Gate {
     const { isGood } = this.#health
     const { progressing } = this.#others
     // What is watched by now decides which targets a report about a watch concerns.
-    if (isFailure(event)) this.#asked.add(this.requests)
+    if (isFailure(event)) this.#watched.add(this.requests)
     for (const text of this.#health.observe(event)) this.#log({ kind: 'note', text })
     if (event.type === 'CANCEL')
       this.#finish({ outcome: 'cancelled', reason: 'cancelled', message: 'the job was cancelled' })
@@ -369,12 +369,12 @@ export class Gate {
 
   /** Whether the first list of something that it takes to judge a target is still on its way. */
   #isPending(gated: Gated): boolean {
-    return requestsOfTarget(gated).some((request) => this.store.knowledge(request) === 'pending')
+    return requestsOfTarget(gated).some((request) => this.store.listState(request) === 'pending')
   }
 
   /** Whether a target without an object is known to be absent: its deletion was seen, or its kind was listed in full. */
   #isAbsenceKnown({ state, target }: Gated): boolean {
-    return wasDeleted(state) || this.store.knowledge(targetWatch(target)) === 'complete'
+    return wasDeleted(state) || this.store.listState(targetWatch(target)) === 'complete'
   }
 
   /** Takes a change of an object. Returns the targets that it concerns. */
@@ -394,7 +394,7 @@ export class Gate {
         if (objectOf(gated.state)?.metadata.uid === object.metadata.uid) this.#assessLastState(gated, object)
         this.#apply(gated, { type: 'deleted' })
       } else {
-        const isFirstSight = this.store.knowledge(targetWatch(gated.target)) !== 'complete'
+        const isFirstSight = this.store.listState(targetWatch(gated.target)) !== 'complete'
         this.#apply(gated, { type: 'found', object: after, isFirstSight })
         if (objectOf(gated.state) === after) this.#ownership.assign(after.metadata.uid, gated)
       }
@@ -437,7 +437,7 @@ export class Gate {
       return
     }
     const gated = this.#targets.find(
-      ({ target }) => event.kind !== undefined && this.#asked.concerns(event, targetWatch(target)),
+      ({ target }) => event.kind !== undefined && this.#watched.concerns(event, targetWatch(target)),
     )
     if (gated === undefined) {
       const text = this.#health.refuse(event)
@@ -447,7 +447,7 @@ export class Gate {
     const request = targetWatch(gated.target)
     const { name, index } = gated
     if (this.#health.isWithdrawn(request)) return
-    if (this.store.knowledge(request) !== 'complete') {
+    if (this.store.listState(request) !== 'complete') {
       const message = `${name} may not be read: ${event.message}`
       this.#finish({ outcome: 'misconfigured', reason: 'forbidden', message })
       return

@@ -1,6 +1,6 @@
 import type { WatchRequest } from '../cluster/feed.ts'
 import type { EventObject, KubeObject, Pod } from '../cluster/objects.ts'
-import type { Knowledge } from '../cluster/store.ts'
+import type { ListState } from '../cluster/store.ts'
 import type { PodHistory, TargetHistory } from './workloads/history.ts'
 
 /**
@@ -38,7 +38,7 @@ export interface RuleContext {
   /** Whether a kind has a status subresource, as discovery says; undefined where nobody asked. */
   declaresStatus(kind: { readonly apiVersion: string; readonly kind: string }): boolean | undefined
   /** Whether the absence of what this request lists proves anything. */
-  knowledge(request: WatchRequest): Knowledge
+  listState(request: WatchRequest): ListState
 }
 
 export interface LifecycleSettings {

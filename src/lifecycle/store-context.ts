@@ -22,6 +22,6 @@ export function storeContext(
     events: (object) => store.eventsOf(object),
     podHistory: (pod) => pods.of(pod, now),
     declaresStatus: (kind) => store.declaresStatus(kind),
-    knowledge: (request) => store.knowledge(request),
+    listState: (request) => store.listState(request),
   }
 }

@@ -32,7 +32,7 @@ export class Changes {
 
   /** Takes one line of the feed; says what of it is news. `request` is the watch that it came from. */
   handle(event: FeedEvent, request: WatchRequest): readonly ObjectChange[] {
-    const wasThere = this.#store.knowledge(request) !== 'complete'
+    const wasThere = this.#store.listState(request) !== 'complete'
     return this.#store.apply(event).flatMap((change) => this.#read(change, event.at, wasThere))
   }
 

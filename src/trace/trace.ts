@@ -117,7 +117,7 @@ export class Trace {
 
   state(now: number): TraceState {
     const object = this.#object
-    const isLoading = this.requests.some((request) => this.#knowledge(request) === 'pending')
+    const isLoading = this.requests.some((request) => this.#listState(request) === 'pending')
     return {
       target: this.#target,
       startedAt: this.#settings.startedAt,
@@ -182,9 +182,9 @@ export class Trace {
     return isSelectedBy(service, before) && !isSelected ? service.metadata.uid : undefined
   }
 
-  #knowledge(request: WatchRequest) {
+  #listState(request: WatchRequest) {
     const isUnreadable = [...this.#unreadable.values()].some((unreadable) => covers(unreadable, request))
-    return isUnreadable ? 'unknown' : this.#store.knowledge(request)
+    return isUnreadable ? 'unknown' : this.#store.listState(request)
   }
 
   #assess(object: KubeObject, now: number): TracedObject {
@@ -194,7 +194,7 @@ export class Trace {
       othersProgress: false,
       // No workload is gated, so no pod belongs to a gated revision.
       isOfGatedRevision: () => undefined,
-      knowledge: (request) => this.#knowledge(request),
+      listState: (request) => this.#listState(request),
     }
     return {
       object,

@@ -1,6 +1,6 @@
 import type { Observation, WatchRequest } from '../../src/cluster/feed.ts'
 import type { EventObject, KubeObject, ObjectMeta } from '../../src/cluster/objects.ts'
-import { type Knowledge, Store } from '../../src/cluster/store.ts'
+import { type ListState, Store } from '../../src/cluster/store.ts'
 
 const pods: WatchRequest = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop' }
 const everywhere: WatchRequest = { apiVersion: 'v1', kind: 'Pod' }
@@ -21,7 +21,7 @@ function storeAfter(observations: readonly Observation[]): Store {
 }
 
 describe('what a store knows of the pods of a namespace', () => {
-  it.each<[string, Knowledge, readonly Observation[]]>([
+  it.each<[string, ListState, readonly Observation[]]>([
     ['is on its way until they are listed', 'pending', []],
     ['is complete once they are', 'complete', [listed(pods)]],
     ['is complete once all pods of the cluster are', 'complete', [listed(everywhere)]],
@@ -38,8 +38,8 @@ describe('what a store knows of the pods of a namespace', () => {
       'complete',
       [refused(everywhere), listed(pods)],
     ],
-  ])('%s', (_, knowledge, observations) => {
-    expect(storeAfter(observations).knowledge(pods)).toBe(knowledge)
+  ])('%s', (_, listState, observations) => {
+    expect(storeAfter(observations).listState(pods)).toBe(listState)
   })
 
   it('holds no refusal any more once they were listed', () => {

@@ -1,5 +1,5 @@
 import type { FeedEvent } from '../../src/cluster/feed.ts'
-import { AskedRequests } from '../../src/cluster/store.ts'
+import { WatchedRequests } from '../../src/cluster/store.ts'
 import { ApiHealth } from '../../src/gate/api-health.ts'
 import { complete, createDeployment, podStatus, readyStatus, waiting } from '../lifecycle/builders.ts'
 import {
@@ -26,7 +26,7 @@ const first = at(0, web.creating, allSynced)
 const pods = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop' }
 
 function healthAfter(...steps: readonly FeedEvent[][]): ApiHealth {
-  const health = new ApiHealth(new AskedRequests())
+  const health = new ApiHealth(new WatchedRequests())
   for (const event of steps.flat()) health.observe(event)
   return health
 }

@@ -296,7 +296,7 @@ export function context(options: ViewOptions = {}): RuleContext {
         gateTime,
       ),
     declaresStatus: () => options.declaresStatus,
-    knowledge: (request) => (isSeen(request) ? 'complete' : 'unknown'),
+    listState: (request) => (isSeen(request) ? 'complete' : 'unknown'),
   }
 }
 

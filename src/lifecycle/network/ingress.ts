@@ -22,7 +22,7 @@ export const ingressRule: Rule = {
 }
 
 function assessIngress(ingress: Ingress, context: RuleContext): Assessment {
-  const seesServices = context.knowledge(serviceRequest(ingress)) === 'complete'
+  const seesServices = context.listState(serviceRequest(ingress)) === 'complete'
   const missing = seesServices ? backendsOf(ingress).flatMap((backend) => missingWords(ingress, backend, context)) : []
   const addresses = (ingress.status?.loadBalancer?.ingress ?? []).flatMap(({ ip, hostname }) => ip ?? hostname ?? [])
   const isAddressed = (ingress.status?.loadBalancer?.ingress ?? []).length > 0

@@ -98,8 +98,8 @@ function examineEndpoints(service: Service, context: RuleContext): Behind {
   const slices = context
     .list('EndpointSlice', service.metadata.namespace)
     .filter((slice) => isSliceOf(service, slice)) as readonly EndpointSlice[]
-  if (context.knowledge(sliceRequest(service)) !== 'complete') return unseen
-  const seesPods = context.knowledge(podRequest(service)) === 'complete'
+  if (context.listState(sliceRequest(service)) !== 'complete') return unseen
+  const seesPods = context.listState(podRequest(service)) === 'complete'
   const matching = (context.list('Pod', service.metadata.namespace) as readonly Pod[]).filter((pod) =>
     isSelectedBy(service, pod),
   )
@@ -295,7 +295,7 @@ function needsEndpoint({ metadata, status }: Pod): boolean {
  * have made show them.
  */
 function isScaledToZero(service: Service, context: RuleContext): boolean {
-  const isListed = (request: WatchRequest) => context.knowledge(request) === 'complete'
+  const isListed = (request: WatchRequest) => context.listState(request) === 'complete'
   const needed = workloadRequests(service).filter(({ kind }) => kind === 'Deployment' || kind === 'StatefulSet')
   if (!needed.every(isListed)) return false
   const behind = workloadsBehind(service, context)

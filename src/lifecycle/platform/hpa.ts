@@ -44,7 +44,7 @@ function isDisabled({ type, reason }: Condition): boolean {
 /** Whether its target is seen to have replicas; an absent number is one. */
 function isScaledUp(object: KubeObject, context: RuleContext): boolean {
   return watched(object).some((request) => {
-    if (context.knowledge(request) !== 'complete') return false
+    if (context.listState(request) !== 'complete') return false
     const target = context.list(request.kind, request.namespace).find((each) => isNamed(each, request))
     return target !== undefined && (target.spec as { replicas?: number } | undefined)?.replicas !== 0
   })

@@ -154,7 +154,7 @@ const binderReasons = new Set(['WaitForFirstConsumer', 'WaitForPodScheduled'])
  */
 function hasConsumer(claim: PersistentVolumeClaim, consumers: readonly Pod[], context: RuleContext): boolean {
   if (isScheduled(claim)) return true
-  if (context.knowledge(podRequest(claim)) !== 'complete')
+  if (context.listState(podRequest(claim)) !== 'complete')
     return (
       context.events(claim).findLast(({ reason }) => binderReasons.has(reason ?? ''))?.reason === 'WaitForPodScheduled'
     )

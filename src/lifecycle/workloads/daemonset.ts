@@ -47,7 +47,7 @@ function assessDaemonSet(set: DaemonSet, context: RuleContext): Assessment {
   const isExcused = (node: string) => excuse(node) !== undefined
   const awaitedPods = observed ? owned.filter((pod) => !isExcused(nodeOf(pod))) : []
   const gated = awaitedPods.filter((pod) => isOnDelete || isNew(pod))
-  const seesPods = context.knowledge(podRequest(set)) === 'complete'
+  const seesPods = context.listState(podRequest(set)) === 'complete'
   const state = seesPods ? examinePods(gated, context) : undefined
   // Only pods of the new revision fail it (DESIGN §2); with OnDelete the old ones stay, and are among those that count.
   const current = seesPods

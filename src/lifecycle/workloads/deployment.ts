@@ -46,8 +46,8 @@ function assessDeployment(deployment: Deployment, context: RuleContext): Assessm
   const observed = isObserved(deployment)
   const replicas = deployment.spec?.replicas ?? 1
   const updated = status.updatedReplicas ?? 0
-  const seesReplicaSets = context.knowledge(replicaSetRequest(deployment)) === 'complete'
-  const seesPods = seesReplicaSets && context.knowledge(podRequest(deployment)) === 'complete'
+  const seesReplicaSets = context.listState(replicaSetRequest(deployment)) === 'complete'
+  const seesPods = seesReplicaSets && context.listState(podRequest(deployment)) === 'complete'
   const current = newReplicaSet(deployment, context)
   const revisionPods = context.owned(current?.metadata.uid, 'Pod') as readonly Pod[]
   const podsState = seesPods ? examinePods(revisionPods, context, context.lostPods(current?.metadata.uid)) : undefined

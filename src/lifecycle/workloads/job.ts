@@ -44,7 +44,7 @@ function assessJob(job: Job, context: RuleContext): Assessment {
   // Once the controller reports how the Job ended, that says what its pods came to.
   const hasEnded = isComplete || ended !== undefined
   const lost = hasEnded ? [] : context.lostPods(job.metadata.uid)
-  const state = context.knowledge(podRequest(job)) === 'complete' ? examinePods(owned, context, lost) : undefined
+  const state = context.listState(podRequest(job)) === 'complete' ? examinePods(owned, context, lost) : undefined
   const succeeded = status.succeeded ?? 0
   const wanted = spec.completions ?? 1
   const hasStarted = isComplete || succeeded > 0 || (status.active ?? 0) > 0 || (status.failed ?? 0) > 0

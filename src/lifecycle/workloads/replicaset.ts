@@ -28,7 +28,7 @@ function assessReplicaSet(set: ReplicaSet, context: RuleContext): Assessment {
   const available = set.status?.availableReplicas ?? 0
   const owned = context.owned(set.metadata.uid, 'Pod') as readonly Pod[]
   const state =
-    context.knowledge(podRequest(set)) === 'complete'
+    context.listState(podRequest(set)) === 'complete'
       ? examinePods(owned, context, context.lostPods(set.metadata.uid))
       : undefined
   const isComplete =

@@ -48,7 +48,7 @@ function assessStatefulSet(set: StatefulSet, context: RuleContext): Assessment {
     revision === undefined ? counted >= owned.length : pod.metadata.labels?.[hashLabel] === revision
   const gated = observed ? wanted.filter((pod) => isOnDelete || isNew(pod)) : []
   const lost = observed ? context.lostPods(set.metadata.uid).filter(isNew) : []
-  const seesPods = context.knowledge(podRequest(set)) === 'complete'
+  const seesPods = context.listState(podRequest(set)) === 'complete'
   const state = seesPods ? examinePods(gated, context, lost) : undefined
   const toUpdate = isOnDelete ? 0 : replicasToUpdate(set, seesPods)
   const isNewCounted = (pod: Pod) => pod.metadata.deletionTimestamp === undefined && isNew(pod)
