@@ -13,35 +13,40 @@ import {
 } from './target-state.ts'
 
 /** A moment, in milliseconds since the epoch, at which time alone changes something. */
-export type Deadline =
+export type Deadline<Gated extends GatedTarget> =
   /** Ends one target. The watches that it needs must answer before (DESIGN §2, "Blind is not stalled"). */
-  | { readonly at: number; readonly ends: 'target'; readonly index: number; readonly verdict: () => TargetVerdict }
+  | { readonly at: number; readonly ends: 'target'; readonly gated: Gated; readonly verdict: () => TargetVerdict }
   /** The gate's timeout: ends every open target, under the same condition. */
   | { readonly at: number; readonly ends: 'all-targets' }
   /** End the gate: 5 s after the first bad end (`fail-fast`); a watch without a success for too long. */
   | { readonly at: number; readonly ends: 'gate' }
-  /** End nothing: an assessment may change; nothing was logged for 30 s. */
-  | { readonly at: number; readonly ends: 'nothing'; readonly index?: number }
+  /** End nothing: the assessment of a target may change; nothing was logged for 30 s. */
+  | { readonly at: number; readonly ends: 'nothing'; readonly gated?: Gated }
 
 /** Whether the watches of targets must answer before a deadline passes. */
-export function endsTargets({ ends }: Deadline): boolean {
+export function endsTargets({ ends }: Pick<Deadline<GatedTarget>, 'ends'>): boolean {
   return ends === 'target' || ends === 'all-targets'
 }
 
-/** The deadlines that end one target, the next one first. While an answer is missing, none does. */
-export function targetDeadlines(
+/** Deadlines in the order in which they pass; at the same moment, those that end targets come first. */
+export function sortDeadlines<Gated extends GatedTarget>(
+  deadlines: readonly Deadline<Gated>[],
+): readonly Deadline<Gated>[] {
+  return deadlines.toSorted((a, b) => a.at - b.at || Number(endsTargets(b)) - Number(endsTargets(a)))
+}
+
+/** The deadlines of one target. While an answer is missing, none ends it. */
+export function targetDeadlines<Gated extends GatedTarget>(
   state: TargetState,
-  gated: GatedTarget,
+  gated: Gated,
   now: number,
   isUnanswered: boolean,
-): Deadline[] {
-  const { index } = gated
-  const recheckAt = state.type === 'ended' ? 0 : (state.assessment?.recheckAt ?? 0)
-  const ends = isUnanswered || !isOpen(state) ? [] : endingDeadlines(state, gated)
-  return [
-    ...ends.map((each) => ({ ...each, ends: 'target' as const, index })).toSorted((a, b) => a.at - b.at),
-    ...(recheckAt > now ? [{ at: recheckAt, ends: 'nothing' as const, index }] : []),
-  ]
+): readonly Deadline<Gated>[] {
+  const recheckAt = state.type === 'ended' ? undefined : state.assessment?.recheckAt
+  const ends = isUnanswered || !isOpen(state) ? [] : endsOf(state, gated)
+  const deadlines = ends.map(({ at, verdict }): Deadline<Gated> => ({ at, ends: 'target', gated, verdict }))
+  if (recheckAt !== undefined && recheckAt > now) deadlines.push({ at: recheckAt, ends: 'nothing', gated })
+  return sortDeadlines(deadlines)
 }
 
 /** When a target ends unless something happens before, and how. */
@@ -50,7 +55,7 @@ interface End {
   readonly verdict: () => TargetVerdict
 }
 
-function endingDeadlines(state: TargetState, gated: GatedTarget): readonly End[] {
+function endsOf(state: TargetState, gated: GatedTarget): readonly End[] {
   if (state.type === 'awaiting-change') return [changeDeadline(gated)]
   return [
     deletionDeadline(state),

@@ -19,7 +19,14 @@ import { missingContainers } from '../lifecycle/workloads/running-images.ts'
 import { fullName, nameKey, nameTargets, type Target, targetWatch } from '../plan/target.ts'
 import { messageOf } from '../reasons/reasons.ts'
 import { ApiHealth, unseenAtTimeoutMs } from './api-health.ts'
-import { type Deadline, endsTargets, hasStallHold, targetDeadlines, timeoutVerdict } from './deadlines.ts'
+import {
+  type Deadline,
+  endsTargets,
+  hasStallHold,
+  sortDeadlines,
+  targetDeadlines,
+  timeoutVerdict,
+} from './deadlines.ts'
 import { OtherTargets } from './other-targets.ts'
 import { decide, failFastMs, firstBadEnd } from './outcome.ts'
 import { type GateSettings, gateTimeoutMs } from './settings.ts'
@@ -84,10 +91,8 @@ export class Gate {
   #end: { readonly verdict: Verdict; readonly at: number } | undefined
   #published: ReadonlyMap<Gated, PublishedPods> = new Map()
   #requests: readonly WatchRequest[] | undefined
-  /** By target; a target's are set anew after whatever may move them. */
-  readonly #targetDeadlines: (readonly Deadline[])[]
-  /** All deadlines now. */
-  #deadlines: readonly Deadline[] = []
+  /** All deadlines, the gate's own under `gate`, each list in order. */
+  readonly #deadlines = new Map<Gated | 'gate', readonly Deadline<Gated>[]>()
   /** The targets whose deadlines may have moved. */
   readonly #moved = new Set<Gated>()
 
@@ -111,7 +116,6 @@ export class Gate {
     this.#pods = new PodHistories(this.store, this.#gateTime)
     const names = nameTargets(targets).map(fullName)
     this.#targets = targets.map((target, index) => this.#gate(target, index, names[index] ?? ''))
-    this.#targetDeadlines = targets.map(() => [])
     this.#byName = Map.groupBy(this.#targets, ({ target }) => nameKey(target))
     const otherKinds = new Set(this.#targets.flatMap(({ rule }) => rule.concernedBy ?? []))
     this.#byOtherKind = new Map(
@@ -193,19 +197,20 @@ export class Gate {
   nextClock(): Clock | undefined {
     if (this.#end !== undefined) return undefined
     let at = Infinity
-    for (const deadline of this.#deadlines) if (deadline.at < at) at = deadline.at
-    const endsTarget = this.#deadlines.some((deadline) => deadline.at === at && endsTargets(deadline))
+    let endsTarget = false
+    for (const [first] of this.#deadlines.values()) {
+      if (first === undefined || first.at > at) continue
+      endsTarget = endsTargets(first) || (first.at === at && endsTarget)
+      at = first.at
+    }
     return { at: Math.max(at, this.#now), endsTarget }
   }
 
   /** The watches that must answer, or report that they cannot, before time passes this moment. */
   requestsToConfirm(at: number): readonly WatchRequest[] {
-    const needed = this.#deadlines.flatMap((deadline) => {
-      if (deadline.at > at) return []
+    const needed = this.#due(at).flatMap((deadline) => {
       if (deadline.ends === 'all-targets') return this.#neededRequests()
-      return deadline.ends === 'target'
-        ? this.#targets.slice(deadline.index, deadline.index + 1).flatMap(requestsOfTarget)
-        : []
+      return deadline.ends === 'target' ? requestsOfTarget(deadline.gated) : []
     })
     return this.requests.filter((asked) => needed.some((request) => covers(asked, request)))
   }
@@ -259,23 +264,20 @@ export class Gate {
     }
   }
 
-  /** Passes the deadlines that are due at `at`. */
+  /** The deadlines up to and including `at`. */
+  #due(at: number): readonly Deadline<Gated>[] {
+    return [...this.#deadlines.values()].flatMap((deadlines) => deadlines.filter((deadline) => deadline.at <= at))
+  }
+
+  /** Carries out the deadlines that are due. */
   #pass(at: number): void {
     this.#now = at
-    const rechecked = this.#deadlines.flatMap((each) =>
-      each.at <= at && each.ends === 'nothing' ? (each.index ?? []) : [],
-    )
-    this.#assessAll(
-      rechecked.flatMap((index) => this.#targets[index] ?? []),
-      this.#others.progressing,
-    )
+    const rechecked = this.#due(at).flatMap((each) => (each.ends === 'nothing' ? (each.gated ?? []) : []))
+    this.#assessAll(rechecked, this.#others.progressing)
     this.#updateDeadlines()
-    const due = this.#deadlines.filter((deadline) => deadline.at <= at)
+    const due = this.#due(at)
     const isTimeout = due.some(({ ends }) => ends === 'all-targets')
-    const ends = due.flatMap((each) => {
-      const gated = each.ends === 'target' ? this.#targets[each.index] : undefined
-      return each.ends === 'target' && gated !== undefined ? [{ gated, verdict: each.verdict }] : []
-    })
+    const ends = due.filter((deadline) => deadline.ends === 'target')
     const unknown =
       this.#unknownVerdict(isTimeout) ?? this.#unseenVerdict(isTimeout ? this.#open : ends.map(({ gated }) => gated))
     if (unknown !== undefined) {
@@ -305,16 +307,16 @@ export class Gate {
         const isHeld = isUnanswered || hasStallHold(gated.state, gated, () => this.#awaitsOther(gated))
         gated.state = step(gated.state, { type: 'held', isHeld }, this.#now, gated).state
       }
-      this.#targetDeadlines[gated.index] = targetDeadlines(gated.state, gated, this.#now, isUnanswered)
+      this.#deadlines.set(gated, targetDeadlines(gated.state, gated, this.#now, isUnanswered))
     }
     this.#moved.clear()
-    this.#deadlines = [
-      ...this.#targetDeadlines.flat(),
+    const ofGate: readonly Deadline<Gated>[] = [
       { at: this.#timeoutAt, ends: 'all-targets' },
       { at: this.#unavailableAt, ends: 'gate' },
       { at: this.#failFastAt, ends: 'gate' },
       { at: this.#heartbeatAt, ends: 'nothing' },
     ]
+    this.#deadlines.set('gate', sortDeadlines(ofGate.filter(({ at }) => at < Infinity)))
   }
 
   /** The gate's timeout. It waits for an answer, and for 30 s since the last one at most. */
@@ -333,8 +335,7 @@ export class Gate {
 
   get #failFastAt(): number {
     if (!this.#settings.failFast) return Infinity
-    const states = this.#targets.map(({ state }) => state)
-    return (firstBadEnd(states, this.#settings) ?? Infinity) + failFastMs
+    return (firstBadEnd(this.#targets, this.#settings) ?? Infinity) + failFastMs
   }
 
   get #heartbeatAt(): number {
@@ -594,10 +595,9 @@ export class Gate {
     gated.state = state
     this.#others.update(gated.index, state)
     if (requestsOf(before, gated) !== requestsOf(state, gated)) this.#requests = undefined
-    // Other targets may wait for this one.
-    const hasTurned =
-      (before.type === 'ready') !== (state.type === 'ready') || (before.type !== 'ended' && state.type === 'ended')
-    for (const moved of hasTurned ? this.#targets : [gated]) this.#moved.add(moved)
+    this.#moved.add(gated)
+    if ((before.type === 'ready') !== (state.type === 'ready') || state.type === 'ended')
+      for (const other of this.#targets) if (other.state.assessment?.awaits !== undefined) this.#moved.add(other)
     for (const entry of entries) this.#log({ ...entry, target: gated.index })
   }
 

@@ -10,9 +10,12 @@ export const failFastMs = 5_000
 const precedence: readonly TargetOutcome[] = ['failed', 'superseded', 'stalled', 'timed-out']
 
 /** When a target had the first end that ends the gate soon; a superseded one may be welcome. */
-export function firstBadEnd(states: readonly TargetState[], { onSuperseded }: GateSettings): number | undefined {
+export function firstBadEnd(
+  targets: readonly { readonly state: TargetState }[],
+  { onSuperseded }: GateSettings,
+): number | undefined {
   let first: number | undefined
-  for (const state of states) {
+  for (const { state } of targets) {
     if (state.type !== 'ended' || (state.verdict.reason === 'superseded' && onSuperseded === 'pass')) continue
     first = Math.min(first ?? state.at, state.at)
   }

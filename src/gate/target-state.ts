@@ -205,10 +205,10 @@ export function step(state: TargetState, event: TargetEvent, now: number, gated:
       return isPresent(state) ? takeRevisions(state, event.revisions, now, gated) : unchanged
     case 'assessed':
       return isPresent(state) ? takeAssessment(state, event, now, gated) : unchanged
-    case 'held':
-      return isOpen(state)
-        ? { state: { ...state, stall: holdStall(state.stall, event.isHeld, now) }, entries: [] }
-        : unchanged
+    case 'held': {
+      const stall = holdStall(state.stall, event.isHeld, now)
+      return isOpen(state) && stall !== state.stall ? { state: { ...state, stall }, entries: [] } : unchanged
+    }
     case 'end': {
       const { problem, verdict } = event
       if (problem === undefined || state.assessment === undefined) return end(state, verdict, now, gated)
