@@ -71,7 +71,7 @@ async function showChanges(part: Part, args: Arguments, surface: Surface): Promi
         onTrouble: (words) =>
           tell(
             stderr,
-            words === undefined ? 'The server is heard again.' : `Not heard from the server just now: ${words}`,
+            words === undefined ? 'The server answers again.' : `The server does not answer at present: ${words}`,
           ),
       }
       const changes = new Changes(part, followed.isExcluded)

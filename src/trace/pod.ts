@@ -5,79 +5,76 @@ import { registryWords } from '../lifecycle/workloads/image-pull.ts'
 import { condition, examinePod } from '../lifecycle/workloads/pod-state.ts'
 import { byImportance } from '../lifecycle/workloads/pods.ts'
 import { classOf, messageOf } from '../reasons/reasons.ts'
-import { age, colored, dim, emptyLine, heading, type Line, line, type Mark, mark, type Span, volatile } from './line.ts'
+import { age, colored, dim, emptyLine, heading, type Line, line, type Mark, mark, volatile } from './line.ts'
 import type { TracedObject } from './trace.ts'
 
-/** How a pod stands, in words. */
 export interface PodSummary {
   readonly mark: Mark
-  readonly words: string
-  /** What changes with the time alone: `28 s left`. */
+  readonly text: string
+  /** `28 s left of its grace period` */
   readonly timeLeft?: string
 }
 
-/** One line on how a pod stands: what is most wrong with it, else how far it has come. */
+/** The state of a pod in one line: its worst problem, else its progress. */
 export function summarizePod(pod: Pod, context: RuleContext): PodSummary {
   const { deletionTimestamp } = pod.metadata
   if (deletionTimestamp !== undefined) return terminating(context.time(deletionTimestamp), context.now)
   const { phase, reason, message } = pod.status ?? {}
-  if (phase === 'Succeeded') return { mark: '✓', words: 'succeeded' }
+  if (phase === 'Succeeded') return { mark: '✓', text: 'succeeded' }
   if (phase === 'Failed') {
-    return { mark: '✗', words: ['failed', reason, message ?? exitWords(pod)].filter(Boolean).join(': ') }
+    return { mark: '✗', text: ['failed', reason, message ?? describeExit(pod)].filter(Boolean).join(': ') }
   }
   const state = examinePod(pod, context)
-  if (state.ready) return { mark: '✓', words: 'ready' }
+  if (state.ready) return { mark: '✓', text: 'ready' }
   const [problem] = state.problems.toSorted(byImportance)
   if (problem !== undefined) {
     const container = problem.container === undefined ? '' : `container ${problem.container}: `
-    return { mark: classOf(problem) === 'slow' ? '!' : '✗', words: `${container}${messageOf(problem)}` }
+    return { mark: classOf(problem) === 'slow' ? '!' : '✗', text: `${container}${messageOf(problem)}` }
   }
-  if (!state.scheduled) return { mark: '…', words: 'waiting for a node' }
-  if (state.started) return { mark: '…', words: notReadyWords(pod, context) }
-  if (state.stallHold === 'an image is being pulled') return { mark: '…', words: 'pulling its image' }
-  return { mark: '…', words: initWords(pod) ?? 'starting' }
+  if (!state.scheduled) return { mark: '…', text: 'waiting for a node' }
+  if (state.started) return { mark: '…', text: explainNotReady(pod, context) }
+  if (state.stallHold === 'an image is being pulled') return { mark: '…', text: 'pulling its image' }
+  return { mark: '…', text: initProgress(pod) ?? 'starting' }
 }
 
 /** `2 restarts, last exit code 1`; empty for a pod that never restarted. */
-export function restartWords(pod: Pod): string {
+export function summarizeRestarts(pod: Pod): string {
   const restarts = containersOf(pod).reduce((sum, { status }) => sum + (status?.restartCount ?? 0), 0)
   if (restarts === 0) return ''
   const last = containersOf(pod)
     .flatMap(({ status }) => status?.lastState?.terminated ?? [])
     .sort((a, b) => (b.finishedAt ?? '').localeCompare(a.finishedAt ?? ''))[0]
-  const exit = last === undefined ? '' : `, last exit code ${last.exitCode ?? '?'}${reasonWords(last.reason)}`
+  const exit = last === undefined ? '' : `, last exit code ${last.exitCode ?? '?'}${exitReason(last.reason)}`
   return `${restarts} ${restarts === 1 ? 'restart' : 'restarts'}${exit}`
 }
 
-/** The runtime's reason where it says more than the exit code. */
-export function reasonWords(reason: string | undefined): string {
+/** The runtime's reason where it adds to the exit code: ` (OOMKilled)`. */
+function exitReason(reason: string | undefined): string {
   return reason === undefined || reason === 'Error' || reason === 'Completed' ? '' : ` (${reason})`
 }
 
-/** Why a pod whose containers run is not ready: its readiness gates, else what its probes say. */
-function notReadyWords(pod: Pod, context: RuleContext): string {
+/** Why a pod whose containers run is not ready: its readiness gates, else its failing probes. */
+function explainNotReady(pod: Pod, context: RuleContext): string {
   const gate = (pod.spec?.readinessGates ?? []).find(
     ({ conditionType }) => condition(pod, conditionType)?.status !== 'True',
   )
   if (gate !== undefined && condition(pod, 'ContainersReady')?.status === 'True') {
     const found = condition(pod, gate.conditionType)
-    const words = found === undefined ? 'is not set' : `is ${found.status}${found.message ? `: ${found.message}` : ''}`
-    return `running, not ready: its readiness gate ${gate.conditionType} ${words}`
+    const value = found === undefined ? 'is not set' : `is ${found.status}${found.message ? `: ${found.message}` : ''}`
+    return `running, not ready: its readiness gate ${gate.conditionType} ${value}`
   }
-  const refusal = context
+  const failure = context
     .events(pod)
     .findLast(({ reason, message }) => reason === 'Unhealthy' && !/^Liveness/.test(message ?? ''))
-  return refusal?.message === undefined ? 'running, not ready yet' : `running, not ready yet: ${refusal.message}`
+  return failure?.message === undefined ? 'running, not ready yet' : `running, not ready yet: ${failure.message}`
 }
 
 function terminating(deadline: number | undefined, now: number): PodSummary {
   const left = deadline === undefined ? 0 : deadline - now
-  return left > 0
-    ? { mark: '…', words: 'terminating', timeLeft: `${age(left)} left of its grace period` }
-    : { mark: '…', words: 'terminating' }
+  return { mark: '…', text: 'terminating', timeLeft: left > 0 ? `${age(left)} left of its grace period` : undefined }
 }
 
-function initWords(pod: Pod): string | undefined {
+function initProgress(pod: Pod): string | undefined {
   const inits = containersOf(pod).filter(({ isInit }) => isInit)
   const next = inits.find(({ status }) => status?.state?.terminated?.exitCode !== 0)
   if (next === undefined) return undefined
@@ -85,12 +82,12 @@ function initWords(pod: Pod): string | undefined {
   return `init container ${inits.indexOf(next) + 1} of ${inits.length}: ${next.container.name} ${verb}`
 }
 
-function exitWords(pod: Pod): string | undefined {
+function describeExit(pod: Pod): string | undefined {
   const dead = containersOf(pod).find(({ status }) => (status?.state?.terminated?.exitCode ?? 0) !== 0)
   const exit = dead?.status?.state?.terminated
   return exit === undefined
     ? undefined
-    : `container ${dead?.container.name} ended with exit code ${exit.exitCode}${reasonWords(exit.reason)}`
+    : `container ${dead?.container.name} ended with exit code ${exit.exitCode}${exitReason(exit.reason)}`
 }
 
 /** A pod's containers: state, restarts, last exit and probes of each, in the order in which they start. */
@@ -100,14 +97,14 @@ export function containerLines(pod: Pod, traced: TracedObject): readonly Line[] 
   return [
     emptyLine,
     line(0, heading('containers')),
-    ...containers.flatMap((at) => [containerLine(at, width, traced), ...probeLines(pod, at, traced)]),
+    ...containers.flatMap((each) => [containerLine(each, width, traced), ...probeLines(pod, each, traced)]),
   ]
 }
 
-function containerLine(at: PodContainer, width: number, { context }: TracedObject): Line {
-  const { container, status, isInit } = at
+function containerLine(podContainer: PodContainer, width: number, { context }: TracedObject): Line {
+  const { container, status, isInit } = podContainer
   const role = isInit ? '(init)' : container.restartPolicy === 'Always' ? '(sidecar)' : undefined
-  const [as, words] = stateWords(at)
+  const [as, state] = describeState(podContainer)
   const startedAt = context.time(status?.state?.running?.startedAt)
   const restarts = status?.restartCount ?? 0
   const last = status?.lastState?.terminated
@@ -117,16 +114,16 @@ function containerLine(at: PodContainer, width: number, { context }: TracedObjec
     mark(as),
     { text: container.name, width, style: 'bold' },
     role === undefined ? undefined : dim(role),
-    colored(words, as),
+    colored(state, as),
     startedAt === undefined ? undefined : volatile(`· started ${age(context.now - startedAt)} ago`),
     restarts === 0 ? undefined : colored(`· ${restarts} ${restarts === 1 ? 'restart' : 'restarts'}`, '!'),
-    last === undefined ? undefined : dim(`· last exit code ${last.exitCode ?? '?'}${reasonWords(last.reason)}`),
+    last === undefined ? undefined : dim(`· last exit code ${last.exitCode ?? '?'}${exitReason(last.reason)}`),
     last === undefined || lastAt === undefined ? undefined : volatile(`(${age(context.now - lastAt)} ago)`),
     dim(`· ${container.image ?? 'no image'}`),
   )
 }
 
-function stateWords({ status, isInit, runsOnce }: PodContainer): readonly [Mark, string] {
+function describeState({ status, isInit, runsOnce }: PodContainer): readonly [Mark, string] {
   const state: ContainerState = status?.state ?? {}
   if (state.running) {
     if (isInit) return ['…', 'running']
@@ -135,13 +132,13 @@ function stateWords({ status, isInit, runsOnce }: PodContainer): readonly [Mark,
   if (state.terminated) {
     const { exitCode, reason } = state.terminated
     if (exitCode === 0 && runsOnce) return ['✓', 'done (exit code 0)']
-    return ['✗', `ended with exit code ${exitCode ?? '?'}${reasonWords(reason)}`]
+    return ['✗', `ended with exit code ${exitCode ?? '?'}${exitReason(reason)}`]
   }
-  return waitingWords(state.waiting?.reason ?? '', state.waiting?.message)
+  return describeWaiting(state.waiting?.reason ?? '', state.waiting?.message)
 }
 
-/** The kubelet's reasons (pkg/kubelet/images/types.go, pkg/kubelet/kuberuntime) in words. */
-function waitingWords(reason: string, message: string | undefined): readonly [Mark, string] {
+/** The kubelet's reasons: pkg/kubelet/images/types.go, pkg/kubelet/kuberuntime. */
+function describeWaiting(reason: string, message: string | undefined): readonly [Mark, string] {
   switch (reason) {
     case '':
       return ['·', 'not started']
@@ -170,42 +167,30 @@ function probeLines(pod: Pod, { container, status }: PodContainer, { context }: 
           event.message?.startsWith(`${kind} probe`),
       )?.message
   const isRunning = status?.state?.running !== undefined
-  const describe = (kind: string, probe: Probe | undefined, passed: boolean | undefined): Line | undefined => {
-    if (probe === undefined || !isRunning) return undefined
-    const words = failure(kind)
-    const verdict: readonly [Mark, string] =
-      passed === true ? ['✓', 'passed'] : words === undefined ? ['…', 'not passed yet'] : ['!', words]
-    return line(
-      6,
-      mark(verdict[0]),
-      `${kind.toLowerCase()} probe`,
-      dim(probeWords(probe)),
-      colored(verdict[1], verdict[0]),
-    )
+  const probeLine = (kind: string, probe: Probe | undefined, passed: boolean | undefined): readonly Line[] => {
+    const message = failure(kind)
+    // The status does not contain the result of the liveness probe: only events report failures.
+    if (probe === undefined || !isRunning || (passed === undefined && message === undefined)) return []
+    const as: Mark = passed ? '✓' : message === undefined ? '…' : '!'
+    const result = passed ? 'passed' : (message ?? 'not passed yet')
+    return [line(6, mark(as), `${kind.toLowerCase()} probe`, dim(describeProbe(probe)), colored(result, as))]
   }
   const started = status?.started === true
   return [
-    describe('Startup', container.startupProbe, started),
-    describe('Readiness', container.readinessProbe, started && status?.ready === true),
-    livenessLine(container.livenessProbe, isRunning ? failure('Liveness') : undefined),
-  ].filter((each) => each !== undefined)
-}
-
-/** The status says nothing of the liveness probe: only its failures are told, by events. */
-function livenessLine(probe: Probe | undefined, failure: string | undefined): Line | undefined {
-  if (probe === undefined || failure === undefined) return undefined
-  const spans: readonly Span[] = [mark('!'), { text: 'liveness probe' }, dim(probeWords(probe)), colored(failure, '!')]
-  return line(6, ...spans)
+    ...probeLine('Startup', container.startupProbe, started),
+    ...probeLine('Readiness', container.readinessProbe, started && status?.ready === true),
+    ...probeLine('Liveness', container.livenessProbe, undefined),
+  ]
 }
 
 /** `(GET :8080/ready every 10 s)` */
-function probeWords({ httpGet, tcpSocket, exec, grpc, periodSeconds = 10 }: Probe): string {
-  const what = httpGet
+function describeProbe({ httpGet, tcpSocket, exec, grpc, periodSeconds = 10 }: Probe): string {
+  const check = httpGet
     ? `GET :${httpGet.port ?? ''}${httpGet.path ?? '/'}`
     : tcpSocket
       ? `TCP :${tcpSocket.port ?? ''}`
       : grpc
         ? `gRPC :${grpc.port ?? ''}`
         : (exec?.command ?? []).join(' ')
-  return `(${what} every ${periodSeconds} s)`
+  return `(${check} every ${periodSeconds} s)`
 }

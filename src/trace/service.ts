@@ -1,7 +1,7 @@
 import type { EndpointSlice, Pod, Service } from '../cluster/objects.ts'
 import { declaredPorts, isSelectedBy, isSliceOf, isUndeclared } from '../lifecycle/network/service-pods.ts'
 import { age, colored, dim, emptyLine, heading, type Line, line, type Mark, mark, volatile } from './line.ts'
-import { summarizePod } from './pod.ts'
+import { type PodSummary, summarizePod } from './pod.ts'
 import { type Candidate, candidatesOf, foreignEndpoints, nearMisses, targetOf } from './service-pods.ts'
 import type { TracedObject } from './trace.ts'
 
@@ -102,7 +102,7 @@ function endpointLines(
           4,
           mark('·'),
           dim(object.metadata.name),
-          dim(how === 'deleted' ? 'gone: it was deleted' : 'left: the selector no longer matches its labels'),
+          dim(how === 'deleted' ? 'deleted' : 'released: the selector no longer matches its labels'),
           volatile(`· ${age(traced.context.now - at)} ago`),
         ),
       ),
@@ -147,38 +147,38 @@ function candidateLine(
   traced: TracedObject,
 ): Line {
   const { pod, address } = candidate
-  const { mark: as, words, timeLeft } = candidateWords(candidate, traced)
+  const { mark: as, text, timeLeft } = describeCandidate(candidate, traced)
   return line(
     4,
     mark(as),
     { text: pod.metadata.name, width: width.name },
     width.address === 0 ? undefined : { text: address, width: width.address, style: 'dim' },
-    colored(words, as),
+    colored(text, as),
     timeLeft === undefined ? undefined : volatile(`· ${timeLeft}`),
   )
 }
 
 /** Whether a pod gets traffic, and why not. */
-function candidateWords(
+function describeCandidate(
   { pod, endpoint, getsTraffic, missingPorts }: Candidate,
   { context }: TracedObject,
-): { mark: Mark; words: string; timeLeft?: string } {
-  const words = summarizePod(pod, context)
+): PodSummary {
+  const summary = summarizePod(pod, context)
   const isLeaving = pod.metadata.deletionTimestamp !== undefined
   if (getsTraffic) {
-    return words.mark === '✓'
-      ? { mark: '✓', words: 'gets traffic' }
-      : { ...words, words: `still gets traffic: ${words.words}` }
+    return summary.mark === '✓'
+      ? { mark: '✓', text: 'gets traffic' }
+      : { ...summary, text: `still gets traffic: ${summary.text}` }
   }
-  if (pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed') return { ...words, mark: '·' }
+  if (pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed') return { ...summary, mark: '·' }
   if (missingPorts.length > 0 && !isLeaving) {
     const declared = declaredPorts(pod)
     const has = declared === '' ? 'they declare none' : `they declare ${declared}`
-    return { mark: '✗', words: `gets none: no container declares a port named "${missingPorts[0]}" (${has})` }
+    return { mark: '✗', text: `gets none: no container declares a port named "${missingPorts[0]}" (${has})` }
   }
-  if (isLeaving) return endpoint?.conditions?.serving ? { ...words, words: 'terminating, serves to the end' } : words
-  if (words.mark !== '✓') return { ...words, words: `gets none yet: ${words.words}` }
-  return { mark: '…', words: 'ready, but there is no ready endpoint of it yet' }
+  if (isLeaving) return endpoint?.conditions?.serving ? { ...summary, text: 'terminating, serves to the end' } : summary
+  if (summary.mark !== '✓') return { ...summary, text: `gets none yet: ${summary.text}` }
+  return { mark: '…', text: 'ready, but there is no ready endpoint of it yet' }
 }
 
 function isAlias({ spec }: Service): boolean {

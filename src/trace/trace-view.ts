@@ -14,62 +14,61 @@ import { selectedPods, serviceLines, serviceType } from './service.ts'
 import type { TracedObject, TraceState } from './trace.ts'
 import { descendants, treeLines } from './tree.ts'
 
-/** For how long it is told that a resource was made anew. */
+/** How long a view shows that a resource was created again. */
 const recreatedMs = 60_000
 
-/** How much is told: a picture that is taller than its terminal is drawn with less. */
-interface Measure {
-  readonly milestones: 'list' | 'trail'
+/** How much a view shows. A view that is taller than the terminal shows less. */
+interface Detail {
+  readonly milestones: 'list' | 'line'
   readonly conditions: boolean
   readonly events: number
 }
 
-const measures: readonly Measure[] = [
+const details: readonly Detail[] = [
   { milestones: 'list', conditions: true, events: 8 },
   { milestones: 'list', conditions: true, events: 4 },
-  { milestones: 'trail', conditions: true, events: 4 },
-  { milestones: 'trail', conditions: false, events: 4 },
-  { milestones: 'trail', conditions: false, events: 0 },
+  { milestones: 'line', conditions: true, events: 4 },
+  { milestones: 'line', conditions: false, events: 4 },
+  { milestones: 'line', conditions: false, events: 0 },
 ]
 
 /**
- * The picture of a resource and of everything behind it: where it stands, what is wrong and what to do, how far its
- * lifecycle has come, what is behind it, its conditions, the latest events.
+ * A resource and everything behind it: its status, its problems with what to do, its milestones, the objects behind it,
+ * its conditions and the latest events.
  *
- * @param rows how many lines there is room for; by default everything is told
+ * @param rows the height of the terminal; by default everything is shown
  */
 export function renderTrace(state: TraceState, rows = Number.POSITIVE_INFINITY): readonly Line[] {
-  const pages = measures.map((measure) => wholePage(state, measure))
-  const page = pages.find(({ length }) => length <= rows) ?? pages.at(-1) ?? []
-  if (page.length <= rows) return page
-  const shown = page.slice(0, Math.max(0, rows - 1))
-  return [...shown, line(0, dim(`… ${page.length - shown.length} more lines: make the window taller`))]
+  const views = details.map((detail) => viewLines(state, detail))
+  const view = views.find(({ length }) => length <= rows) ?? views.at(-1) ?? []
+  if (view.length <= rows) return view
+  const shown = view.slice(0, Math.max(0, rows - 1))
+  return [...shown, line(0, dim(`… ${view.length - shown.length} more lines: make the window taller`))]
 }
 
-function wholePage(state: TraceState, measure: Measure): readonly Line[] {
-  const { traced } = state
+function viewLines(state: TraceState, detail: Detail): readonly Line[] {
+  const { traced, connectionError } = state
+  const warnings = [...state.unreadable]
+  if (connectionError !== undefined) warnings.push(`the server does not answer at present: ${connectionError}`)
   return [
     titleLine(state),
-    ...standingLines(state),
-    ...state.unreadable.map((words) => line(0, mark('!'), colored(words, '!'))),
-    ...(state.connectionError === undefined
-      ? []
-      : [line(0, mark('!'), colored(`not heard from the server just now: ${state.connectionError}`, '!'))]),
+    ...statusLines(state),
+    ...warnings.map((warning) => line(0, mark('!'), colored(warning, '!'))),
     ...(traced === undefined
       ? remainsLines(state)
       : [
           ...problemLines(state.target, traced),
-          ...(measure.milestones === 'list' ? milestoneLines(traced) : [milestoneTrail(traced)]),
+          ...(detail.milestones === 'list' ? milestoneLines(traced) : [milestoneSummary(traced)]),
           ...behindLines(traced),
-          ...(measure.conditions ? conditionLines(traced.object, traced) : []),
-          ...eventLines(concerned(traced), measure.events, traced),
+          ...(detail.conditions ? conditionLines(traced) : []),
+          ...eventLines(traced, detail.events),
         ]),
   ]
 }
 
 function titleLine({ target, traced, now, startedAt }: TraceState): Line {
   const { namespace } = target
-  const about = traced === undefined ? undefined : aboutWords(traced)
+  const about = traced === undefined ? undefined : describeObject(traced)
   return line(
     0,
     { text: displayName(target), style: 'bold' },
@@ -79,8 +78,8 @@ function titleLine({ target, traced, now, startedAt }: TraceState): Line {
   )
 }
 
-/** What distinguishes this object among its kind: a revision, the type of a Service, the node of a pod. */
-function aboutWords({ object }: TracedObject): string | undefined {
+/** The revision of a Deployment, the type of a Service, the address of a pod. */
+function describeObject({ object }: TracedObject): string | undefined {
   if (isKind(object, '', 'Service')) return serviceType(object as Service)
   const revision = object.metadata.annotations?.['deployment.kubernetes.io/revision']
   if (revision !== undefined) return `revision ${revision}`
@@ -88,7 +87,7 @@ function aboutWords({ object }: TracedObject): string | undefined {
   return object.kind === 'Pod' && podIP ? podIP : undefined
 }
 
-function standingLines({ target, traced, now, deletedAt, recreatedAt, isLoading }: TraceState): readonly Line[] {
+function statusLines({ target, traced, now, deletedAt, recreatedAt, isLoading }: TraceState): readonly Line[] {
   if (traced === undefined) {
     if (isLoading) return [line(0, mark('…'), 'looking')]
     const name = displayName(target)
@@ -99,26 +98,33 @@ function standingLines({ target, traced, now, deletedAt, recreatedAt, isLoading 
     ]
   }
   const { status, message, problems } = traced.assessment
-  const going = problems.find(({ reason }) => reason === 'terminating')
-  const being = going === undefined ? undefined : messageOf(going)
+  const terminating = problems.find(({ reason }) => reason === 'terminating')
+  const headline = terminating === undefined ? statusText[status] : messageOf(terminating)
   const as: Mark = status === 'ready' ? '✓' : status === 'failed' ? '✗' : '…'
   const isNew = recreatedAt !== undefined && now - recreatedAt < recreatedMs
   return [
     line(
       0,
       mark(as),
-      { text: being ?? standing[status], style: 'bold' },
-      message === standing[status] || message === being ? undefined : `· ${message}`,
+      { text: headline, style: 'bold' },
+      message === statusText[status] || message === headline ? undefined : `· ${message}`,
     ),
     ...(isNew
-      ? [line(0, mark('·'), 'made anew: a new object of the same name', volatile(`${age(now - recreatedAt)} ago`))]
+      ? [
+          line(
+            0,
+            mark('·'),
+            'created again: a new object with the same name',
+            volatile(`${age(now - recreatedAt)} ago`),
+          ),
+        ]
       : []),
   ]
 }
 
-const standing = { ready: 'ready', progressing: 'in progress', failed: 'failing' } as const
+const statusText = { ready: 'ready', progressing: 'in progress', failed: 'failing' } as const
 
-/** Everything wrong, and what to do about the first of it. That it is being deleted stands above. */
+/** All problems, and a hint for the first. The status line already shows `terminating`. */
 function problemLines(target: Target, { assessment }: TracedObject): readonly Line[] {
   const { notes } = assessment
   const problems = assessment.problems.filter(({ reason }) => reason !== 'terminating')
@@ -158,19 +164,24 @@ function milestoneLines({ object, assessment, context }: TracedObject): readonly
     line(0, heading('milestones')),
     ...shown.map((milestone) => {
       const { name, state, message, count } = milestone
-      // What comes after the current one has not begun, but where pods are counted some are ahead of others.
-      const isAhead = state === 'open' && milestone !== current && (count?.done ?? 0) === 0
-      const as: Mark = state === 'done' ? '✓' : isAhead ? '·' : '…'
-      const words = name === 'created' || message === name || isAhead ? undefined : colored(message, as)
-      const isAge = name === 'created' && createdAt !== undefined
-      const since = isAge ? volatile(`${age(context.now - createdAt)} ago`) : undefined
-      return line(2, mark(as), { text: name, width }, words, since)
+      // Milestones after the current one have not begun, except where single pods have reached them.
+      const isPending = state === 'open' && milestone !== current && (count?.done ?? 0) === 0
+      const as: Mark = state === 'done' ? '✓' : isPending ? '·' : '…'
+      const showsMessage = name !== 'created' && message !== name && !isPending
+      const showsAge = name === 'created' && createdAt !== undefined
+      return line(
+        2,
+        mark(as),
+        { text: name, width },
+        showsMessage ? colored(message, as) : undefined,
+        showsAge ? volatile(`${age(context.now - createdAt)} ago`) : undefined,
+      )
     }),
   ]
 }
 
-/** The milestones on one line: how many are reached, and which are not. */
-function milestoneTrail({ assessment }: TracedObject): Line {
+/** One line: how many milestones are reached, and which are open. */
+function milestoneSummary({ assessment }: TracedObject): Line {
   const shown = assessment.milestones.filter(({ state }) => state !== 'skipped')
   const open = shown.filter(({ state }) => state === 'open')
   const reached =
@@ -180,8 +191,8 @@ function milestoneTrail({ assessment }: TracedObject): Line {
     mark(open.length === 0 ? '✓' : '…'),
     reached,
     ...open.map(({ name, count }, index) => {
-      const words = count === undefined ? name : `${name} ${count.done}/${count.total}`
-      return colored(`${index === 0 ? '· ' : ''}${words}`, '…')
+      const progress = count === undefined ? name : `${name} ${count.done}/${count.total}`
+      return colored(`${index === 0 ? '· ' : ''}${progress}`, '…')
     }),
   )
 }
@@ -193,8 +204,8 @@ function behindLines(traced: TracedObject): readonly Line[] {
   return treeLines(traced)
 }
 
-/** The objects whose events are told. */
-function concerned(traced: TracedObject): readonly KubeObject[] {
+/** The objects whose events are shown: all behind the resource; of a Service only pods with a problem. */
+function objectsWithEvents(traced: TracedObject): readonly KubeObject[] {
   const { object } = traced
   const others = isKind(object, '', 'Service')
     ? selectedPods(object as Service, traced).filter((pod) => summarizePod(pod, traced.context).mark !== '✓')
@@ -222,25 +233,24 @@ function isKind({ apiVersion, kind }: KubeObject, group: string, wanted: string)
   return kind === wanted && groupOf(apiVersion) === group
 }
 
-const marks: Readonly<Record<NonNullable<ReturnType<typeof readCondition>>['meaning'], Mark>> = {
+const conditionMarks: Readonly<Record<NonNullable<ReturnType<typeof readCondition>>['meaning'], Mark>> = {
   ready: '✓',
   progressing: '…',
   failed: '✗',
   suspended: '!',
 }
 
-/** Conditions of a pod that its milestones and containers tell. */
-const toldOtherwise: ReadonlySet<string> = new Set([
+/** Conditions of a pod that repeat its milestones and containers. */
+const repeatedConditions: ReadonlySet<string> = new Set([
   'PodScheduled',
   'PodReadyToStartContainers',
   'Initialized',
   'ContainersReady',
 ])
 
-/** The conditions of its status, each with what it says. */
-export function conditionLines(object: KubeObject, { context }: TracedObject): readonly Line[] {
+function conditionLines({ object, context }: TracedObject): readonly Line[] {
   const shown = presentConditions(object).filter(
-    ({ type, status }) => object.kind !== 'Pod' || (status !== 'True' && !toldOtherwise.has(type)),
+    ({ type, status }) => object.kind !== 'Pod' || (status !== 'True' && !repeatedConditions.has(type)),
   )
   if (shown.length === 0) return []
   const width = Math.max(...shown.map(({ type }) => type.length))
@@ -249,8 +259,8 @@ export function conditionLines(object: KubeObject, { context }: TracedObject): r
     line(0, heading('conditions')),
     ...shown.map((condition) => {
       const { type, status, reason, message, lastTransitionTime } = condition
-      const reading = readCondition(condition)
-      const as = reading === undefined ? '·' : marks[reading.meaning]
+      const meaning = readCondition(condition)?.meaning
+      const as = meaning === undefined ? '·' : conditionMarks[meaning]
       const since = context.time(lastTransitionTime)
       return line(
         2,
@@ -265,10 +275,10 @@ export function conditionLines(object: KubeObject, { context }: TracedObject): r
   ]
 }
 
-/** The latest events about these objects, the newest last, as a log reads. Ordinary ones are no news by themselves. */
-export function eventLines(objects: readonly KubeObject[], most: number, traced: TracedObject): readonly Line[] {
+/** The latest events, the newest last. Normal events alone do not make a new view. */
+function eventLines(traced: TracedObject, most: number): readonly Line[] {
   const { context } = traced
-  const events = objects
+  const events = objectsWithEvents(traced)
     .flatMap((object) => traced.events(object))
     .toSorted(byLastOccurrence)
     .slice(-most)
@@ -279,16 +289,16 @@ export function eventLines(objects: readonly KubeObject[], most: number, traced:
     ...events.map((event) => {
       const at = context.time(lastOccurrence(event)) ?? context.startedAt
       const { kind = '', name = '' } = event.involvedObject ?? {}
-      const isAboutItself = kind === traced.object.kind && name === traced.object.metadata.name
+      const isAboutResource = kind === traced.object.kind && name === traced.object.metadata.name
       const count = eventCount(event)
-      const isVolatile = event.type === 'Warning' ? {} : { isVolatile: true }
+      const isVolatile = event.type !== 'Warning'
       return line(
         2,
         volatile(`${age(context.now - at)} ago`.padStart(9)),
-        isAboutItself ? undefined : { ...dim(`${kind.toLowerCase()}/${name}`), ...isVolatile },
-        { text: event.reason ?? '', style: event.type === 'Warning' ? 'yellow' : 'bold', ...isVolatile },
+        isAboutResource ? undefined : { ...dim(`${kind.toLowerCase()}/${name}`), isVolatile },
+        { text: event.reason ?? '', style: isVolatile ? 'bold' : 'yellow', isVolatile },
         count > 1 ? volatile(`×${count}`) : undefined,
-        { text: event.message ?? '', ...isVolatile },
+        { text: event.message ?? '', isVolatile },
       )
     }),
   ]

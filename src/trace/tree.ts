@@ -4,25 +4,19 @@ import { newReplicaSet } from '../lifecycle/workloads/deployment.ts'
 import { observeTarget } from '../lifecycle/workloads/history.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { age, colored, dim, emptyLine, heading, type Line, line, type Mark, mark, volatile } from './line.ts'
-import { restartWords, summarizePod } from './pod.ts'
+import { summarizePod, summarizeRestarts } from './pod.ts'
 import type { DepartedObject, TracedObject } from './trace.ts'
 
-/** Owners may name each other in a circle; an operator's resource → Deployment → ReplicaSet → Pod is the deepest honest one. */
+/** Owner references may form a cycle. The deepest real tree: custom resource → Deployment → ReplicaSet → Pod. */
 const deepest = 5
 
-/** What a resource owns, and what that owns, with what left lately. Empty for one that owns nothing. */
+/** The tree of objects that a resource owns, with those that recently left it. Empty when there are none. */
 export function treeLines(traced: TracedObject): readonly Line[] {
   const lines = childrenLines(traced.object, 2, traced, deepest)
   return lines.length === 0 ? [] : [emptyLine, line(0, heading(headingOf(traced.object))), ...lines]
 }
 
-/** Pods, one a line, in columns. */
-function podLines(pods: readonly Pod[], indent: number, traced: TracedObject): readonly Line[] {
-  const width = widest(pods)
-  return pods.map((pod) => podLine(pod, indent, width, traced))
-}
-
-/** All that a resource owns, down to the depth that is drawn. */
+/** All objects that a resource owns, down to the depth that is shown. */
 export function descendants(object: KubeObject, traced: TracedObject, depth = deepest): readonly KubeObject[] {
   if (depth === 0) return []
   return traced.owned(object.metadata.uid).flatMap((child) => [child, ...descendants(child, traced, depth - 1)])
@@ -40,6 +34,7 @@ function childrenLines(object: KubeObject, indent: number, traced: TracedObject,
   const owned = traced.owned(object.metadata.uid)
   const pods = owned.filter(({ kind }) => kind === 'Pod') as readonly Pod[]
   const sets = owned.filter(({ kind }) => kind === 'ReplicaSet') as readonly ReplicaSet[]
+  const nameWidth = Math.max(0, ...pods.map(({ metadata }) => metadata.name.length))
   const others = owned.filter(({ kind }) => !['Pod', 'ReplicaSet', 'ControllerRevision'].includes(kind))
   return [
     ...replicaSetLines(object, sets, indent, traced, depth),
@@ -47,17 +42,17 @@ function childrenLines(object: KubeObject, indent: number, traced: TracedObject,
       otherLine(child, indent, traced),
       ...childrenLines(child, indent + 2, traced, depth - 1),
     ]),
-    ...podLines(pods.toSorted(byAge), indent, traced),
+    ...pods.toSorted(byAge).map((pod) => podLine(pod, indent, nameWidth, traced)),
     ...traced.departed
       .filter(
         ({ from, object: { metadata } }) =>
           from === object.metadata.uid && !owned.some((each) => each.metadata.uid === metadata.uid),
       )
-      .map((parting) => departedLine(parting, indent, traced)),
+      .map((departed) => departedLine(departed, indent, traced)),
   ]
 }
 
-/** The current ReplicaSet, those that still have pods, and the one that an undo would go back to. */
+/** The current ReplicaSet, those that have or had pods, and the previous one, which an undo would use. */
 function replicaSetLines(
   owner: KubeObject,
   sets: readonly ReplicaSet[],
@@ -79,21 +74,16 @@ function replicaSetLines(
 }
 
 function replicaSetLine(set: ReplicaSet, role: string, indent: number, { context }: TracedObject): Line {
-  const wanted = set.spec?.replicas ?? 1
+  const desired = set.spec?.replicas ?? 1
   const available = set.status?.availableReplicas ?? 0
-  const isEmpty = wanted === 0 && (set.status?.replicas ?? 0) === 0
-  const as: Mark =
-    role === 'previous' || (role === 'draining' && isEmpty)
-      ? '·'
-      : role === 'draining'
-        ? '…'
-        : available >= wanted
-          ? '✓'
-          : '…'
+  const isEmpty = desired === 0 && (set.status?.replicas ?? 0) === 0
+  const isOld = role === 'previous' || role === 'draining'
+  const isDone = isOld ? role === 'previous' || isEmpty : available >= desired
+  const as: Mark = isDone ? (isOld ? '·' : '✓') : '…'
   const revision = Number.isNaN(revisionOf(set)) ? '' : `revision ${revisionOf(set)}`
   const images = (set.spec?.template?.spec?.containers ?? []).flatMap(({ image }) => image ?? [])
-  const count = isEmpty ? 'scaled to zero' : `${available} of ${wanted} available`
-  const madeAt = context.time(set.metadata.creationTimestamp)
+  const count = isEmpty ? 'scaled to zero' : `${available} of ${desired} available`
+  const createdAt = context.time(set.metadata.creationTimestamp)
   return line(
     indent,
     mark(as),
@@ -101,24 +91,24 @@ function replicaSetLine(set: ReplicaSet, role: string, indent: number, { context
     [revision, role].filter(Boolean).join(', ') || undefined,
     colored(`· ${count}`, as),
     images.length === 0 ? undefined : dim(`· ${images.join(', ')}`),
-    madeAt === undefined ? undefined : volatile(`· ${age(context.now - madeAt)} old`),
+    createdAt === undefined ? undefined : volatile(`· ${age(context.now - createdAt)} old`),
   )
 }
 
 function podLine(pod: Pod, indent: number, width: number, { context }: TracedObject): Line {
-  const { mark: as, words, timeLeft } = summarizePod(pod, context)
-  const restarts = restartWords(pod)
+  const { mark: as, text, timeLeft } = summarizePod(pod, context)
+  const restarts = summarizeRestarts(pod)
   return line(
     indent,
     mark(as),
     { text: pod.metadata.name, width },
-    colored(words, as),
+    colored(text, as),
     timeLeft === undefined ? undefined : volatile(`· ${timeLeft}`),
     restarts === '' ? undefined : colored(`· ${restarts}`, '!'),
   )
 }
 
-/** An object of any other kind, as its own lifecycle rule judges it. */
+/** An object of any other kind, judged by its lifecycle rule. */
 function otherLine(object: KubeObject, indent: number, { context }: TracedObject): Line {
   const { status, message } = ruleOf(object).assess(object, {
     ...context,
@@ -134,8 +124,8 @@ function otherLine(object: KubeObject, indent: number, { context }: TracedObject
 }
 
 function departedLine({ object, at, how }: DepartedObject, indent: number, { context }: TracedObject): Line {
-  const words = how === 'deleted' ? 'gone: it was deleted' : 'left: its labels no longer match; it runs on by itself'
-  return line(indent, mark('·'), dim(object.metadata.name), dim(words), volatile(`· ${age(context.now - at)} ago`))
+  const text = how === 'deleted' ? 'deleted' : 'released: its labels no longer match; it still runs'
+  return line(indent, mark('·'), dim(object.metadata.name), dim(text), volatile(`· ${age(context.now - at)} ago`))
 }
 
 function revisionOf({ metadata }: ReplicaSet): number {
@@ -147,8 +137,4 @@ function byAge(a: KubeObject, b: KubeObject): number {
     (a.metadata.creationTimestamp ?? '').localeCompare(b.metadata.creationTimestamp ?? '') ||
     a.metadata.name.localeCompare(b.metadata.name, 'en', { numeric: true })
   )
-}
-
-function widest(objects: readonly KubeObject[]): number {
-  return Math.max(0, ...objects.map(({ metadata }) => metadata.name.length))
 }

@@ -35,7 +35,7 @@ describe('health checks', () => {
     expect((await check(fields)).current(database(status)).holds).toBe(holds)
   })
 
-  it('says which field was missing', async () => {
+  it('reports the missing field', async () => {
     expect((await check("current: status.phase == 'Running'")).current(database({})).error).toContain('phase')
   })
 
@@ -59,7 +59,7 @@ describe('health checks', () => {
     await expect(refusal).rejects.toThrow('checks.yaml')
   })
 
-  it('tells all mistakes at once', async () => {
+  it('reports all mistakes at once', async () => {
     const error = await parseHealthChecks(
       '- {kind: A, current: "true"}\n- {apiVersion: v1, kind: B}',
       'checks.yaml',

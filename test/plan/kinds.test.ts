@@ -42,12 +42,12 @@ describe('findKind', () => {
     expect(found('hpa.v1.autoscaling')).toBe('autoscaling/v1 HorizontalPodAutoscaler')
   })
 
-  it('takes the start of a group for the group', () => {
+  it('accepts the start of a group', () => {
     expect(found('storageclass.storage')).toBe('storage.k8s.io/v1 StorageClass')
     expect(found('events.events')).toBe('events.k8s.io/v1 Event')
   })
 
-  it('prefers a full name anywhere to a short name anywhere', () => {
+  it('prefers a full name to a short name', () => {
     expect(found('deployment')).toBe('apps/v1 Deployment')
     expect(found('deployment.odd.example.com')).toBe('odd.example.com/v1 OddThing')
   })
@@ -72,13 +72,13 @@ describe('explainUnknownKind', () => {
     expect(explainUnknownKind(word, resources)).toContain(hint)
   })
 
-  it('guesses nothing when nothing is near', () => {
+  it('suggests nothing when no kind is similar', () => {
     expect(explainUnknownKind('frobnicator', resources)).toBe(
       'The server has no kind "frobnicator". "kubectl api-resources" lists all kinds; a custom kind exists once its CustomResourceDefinition is applied.',
     )
   })
 
-  it('says why a category is refused', () => {
+  it('explains why a category is refused', () => {
     expect(explainUnknownKind('all', resources)).toBe(
       '"all" stands for many kinds, of whatever is there, so a gate on it would prove nothing. Name the kinds: deploy,sts --all.',
     )

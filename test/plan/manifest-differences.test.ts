@@ -20,7 +20,7 @@ const inContainer = (ours: object, theirs: object) =>
     { spec: { containers: [{ name: 'proxy' }, { name: 'app', ...theirs }] } },
   )
 
-describe('a live object carries its manifest', () => {
+describe('a live object matches its manifest', () => {
   const same: [why: string, ours: unknown, theirs: unknown][] = [
     ['when the server added fields', { a: 1 }, { a: 1, b: 2 }],
     ['when the field is null', null, 'x'],
@@ -73,7 +73,7 @@ describe('a live object carries its manifest', () => {
   ]
   it.each(same)('%s', (_, ours, theirs) => expect(inSpec(ours, theirs)).toEqual([]))
 
-  it('whatever its status, its version, and the notes that tools keep on it', () => {
+  it('whatever its status, its version and the annotations of tools are', () => {
     const metadata = {
       name: 'a',
       creationTimestamp: null,
@@ -89,7 +89,7 @@ describe('a live object carries its manifest', () => {
     expect(tell({ metadata, status: { phase: 'x' } }, live)).toEqual([])
   })
 
-  it('when environment variables are equal, empty, or come from elsewhere', () => {
+  it('when environment variables are equal, empty, or have another source', () => {
     const env = [
       { name: 'A', value: 'x' },
       { name: 'B', value: '' },
@@ -98,19 +98,19 @@ describe('a live object carries its manifest', () => {
     expect(inContainer({ env }, { env: [{ name: 'INJECTED', value: '1' }, env[0], { name: 'B' }, env[2]] })).toEqual([])
   })
 
-  it('when a Secret holds the texts of its manifest, however the base64 is broken', () => {
+  it('when a Secret contains the texts of its manifest, whatever the line breaks of its base64 are', () => {
     const secret = { apiVersion: 'v1', kind: 'Secret' }
     const data = { a: 'aGVs\n  bG8=\n' }
     expect(tell({ data, stringData: { b: 'hello' } }, { data: { a: 'aGVsbG8=', b: 'aGVsbG8=' } }, secret)).toEqual([])
   })
 
-  it('when a ConfigMap holds its texts', () => {
+  it('when a ConfigMap contains its texts', () => {
     const data = { 'a.conf': 'x: 1\n', empty: '' }
     expect(tell({ data }, { data }, { apiVersion: 'v1', kind: 'ConfigMap' })).toEqual([])
   })
 })
 
-describe('a live object does not carry its manifest', () => {
+describe('a live object differs from its manifest', () => {
   const different: [what: string, ours: unknown, theirs: unknown, told: string[]][] = [
     ['another number', 3, 5, ['spec.x is 5, not 3']],
     ['another text', 'a', 'b', ['spec.x is b, not a']],
@@ -136,7 +136,7 @@ describe('a live object does not carry its manifest', () => {
   ]
   it.each(different)('%s', (_, ours, theirs, told) => expect(inSpec(ours, theirs)).toEqual(told))
 
-  it('in the labels and annotations, where words are words', () => {
+  it('in labels and annotations, which are compared as text', () => {
     const metadata = { name: 'a', labels: { version: '1.0' }, annotations: { 'team/x': 'a' } }
     expect(tell({ metadata }, { metadata: { name: 'a', labels: { version: '1' } } })).toEqual([
       'metadata.labels.version is 1, not 1.0',
@@ -150,7 +150,7 @@ describe('a live object does not carry its manifest', () => {
     ])
   })
 
-  it('in its environment and data, whose values are not told', () => {
+  it('in its environment and data, whose values are not shown', () => {
     const env = (value: string) => ({ env: [{ name: 'PASSWORD', value }] })
     const secret = { apiVersion: 'v1', kind: 'Secret' }
     const told = [

@@ -56,8 +56,8 @@ function seen({ replicas = 3, image = 'app:v2', token = 'hunter2', managedFields
   return { at, type: 'ADDED', object: redact(object as KubeObject) }
 }
 
-describe('a live object that is not as its manifest', () => {
-  it('is told when it is first seen, as a warning at the line of the first difference', () => {
+describe('a live object that differs from its manifest', () => {
+  it('is reported when it is first seen, as a warning at the line of the first difference', () => {
     const text =
       'the live object differs from k8s/web.yaml:2: spec.replicas is 5, not 3 (line 7); spec.template.spec.containers[app].image is app:v1, not app:v2 (line 12)'
     expect(driftOf(web).drift.observe(seen({ replicas: 5, image: 'app:v1' }))).toEqual([
@@ -68,13 +68,13 @@ describe('a live object that is not as its manifest', () => {
     ])
   })
 
-  it('is told once, and only when it was not as its manifest at first', () => {
+  it('is reported once, and only when it differs at first sight', () => {
     const { drift } = driftOf(web)
     expect(drift.observe(seen({}))).toEqual([])
     expect(drift.observe(seen({ replicas: 5 }))).toEqual([])
   })
 
-  it('keeps the values of its environment to itself', () => {
+  it('is reported without the values of its environment', () => {
     const [note] = driftOf(web).drift.observe(seen({ token: 'hunter3' }))
     expect(note?.entry.text).toContain('env[TOKEN].value differs (line 14)')
     expect(JSON.stringify(note)).not.toMatch(/hunter|hmac/)
@@ -102,7 +102,7 @@ describe('a live object that is not as its manifest', () => {
     expect(note?.entry.text).toMatch(/l4 is missing \(line 6\) and 3 more$/)
   })
 
-  it('is not told of when another object is seen, or none', () => {
+  it('is not reported for another object, or for none', () => {
     const { drift } = driftOf(web)
     const other = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web', namespace: 'other' } }
     expect(drift.observe({ at: 1, type: 'ADDED', object: other })).toEqual([])
@@ -136,7 +136,7 @@ describe('the report', () => {
     ],
   }
 
-  it('has the differences among its entries and the notes of their target', () => {
+  it('contains the differences among its entries and the notes of their target', () => {
     expect(drift.addTo(timeline)).toBe(timeline)
     const [note] = drift.observe(seen({ replicas: 5 }))
     const { entries, targets } = drift.addTo(timeline)

@@ -63,7 +63,7 @@ describe('lines name', () => {
     expect(read(join(root, 'rendered.yaml')).files).toEqual([{ name: join(root, 'rendered.yaml'), text: 'a: 1' }])
   })
 
-  it('an exclude that excludes nothing, which is told', () => {
+  it('an exclude that excludes nothing, which is reported', () => {
     expect(read('k8s/web.yaml\n!k8s/job.yaml').idle).toEqual([{ line: 2, text: '!k8s/job.yaml' }])
   })
 })
@@ -143,7 +143,7 @@ describe('symbolic links', () => {
     expect(messagesOf('k8s/*/*.yaml')).toEqual([expect.stringMatching(/Nothing matches|leads out/)])
   })
 
-  it('that lead nowhere are told', () => {
+  it('that lead nowhere are reported', () => {
     symlinkSync('gone.yaml', join(workspace, 'link.yaml'))
     expect(messagesOf('link.yaml')).toEqual(['manifests:1: "link.yaml" cannot be read: it leads nowhere.'])
   })

@@ -106,7 +106,7 @@ describe('objects', () => {
     })
   })
 
-  it('whose name the server makes up are told, not gated', () => {
+  it('whose name the server generates are reported, not gated', () => {
     const text = 'apiVersion: batch/v1\nkind: Job\nmetadata: {generateName: migrate-}'
     expect(parse(text)).toMatchObject({
       references: [],
@@ -148,7 +148,7 @@ describe('the line of a field', () => {
     expect(parse(deployment).references[0]?.manifest?.lineOf(path)).toBe(line)
   })
 
-  it('that is not written is that of the nearest one around it', () => {
+  it('that is not written is that of the nearest enclosing field', () => {
     const lineOf = parse(deployment).references[0]?.manifest?.lineOf
     expect(lineOf?.(['spec', 'template', 'spec', 'containers', { name: 'app' }, 'resources', 'limits'])).toBe(16)
     expect(lineOf?.(['spec', 'template', 'spec', 'containers', { name: 'other' }, 'image'])).toBe(13)
@@ -261,7 +261,7 @@ describe('mistakes', () => {
     expect(messagesOf(`${part}---\n${part}`)).toHaveLength(1)
   })
 
-  it('an alias bomb, which costs neither time nor memory', () => {
+  it('an alias bomb, without using time or memory', () => {
     const levels = Array.from({ length: 12 }, (_, i) => `l${i + 1}: &l${i + 1} [${Array(9).fill(`*l${i}`).join()}]`)
     expect(messagesOf(`l0: &l0 [x]\n${levels.join('\n')}`)).toEqual([
       expect.stringMatching(/^1: Excessive alias count/),
@@ -278,7 +278,7 @@ describe('mistakes', () => {
     expect(messagesOf(`a: ${'['.repeat(5_000)}${']'.repeat(5_000)}`)).toHaveLength(1)
   })
 
-  it('does not stumble over names of JavaScript itself', () => {
+  it('accepts the names of properties of JavaScript objects', () => {
     const text = `${start}metadata: {name: a, annotations: {__proto__: x, constructor: "y"}}\n__proto__: {a: 1}`
     expect(messagesOf(text)).toEqual([])
     expect(parse(text).references[0]?.manifest?.lineOf(['toString'])).toBe(1)
@@ -289,7 +289,7 @@ describe('annotations', () => {
   const withAnnotations = (text: string) =>
     parse(`apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  annotations: {${text}}`)
 
-  it('give a target its clocks and its own definition of ready', () => {
+  it('set the clocks and the definition of ready of a target', () => {
     const text =
       'rollout-gate/timeout: 5m, rollout-gate/stall-timeout: "0", rollout-gate/for: condition=Ready, other: x'
     expect(withAnnotations(text).references).toMatchObject([
@@ -300,7 +300,7 @@ describe('annotations', () => {
     ])
   })
 
-  it('leave an object out, which is told', () => {
+  it('leave an object out, which is reported', () => {
     expect(withAnnotations('rollout-gate/skip: "true"')).toMatchObject({
       references: [],
       skipped: [{ file: 'k8s/web.yaml', line: 1, text: 'pod/a', why: 'rollout-gate/skip' }],

@@ -59,12 +59,12 @@ describe('manifests', () => {
     expect([...manifests.keys()]).toEqual(targets)
   })
 
-  it('mean their kind exactly, whatever else has that name', () => {
+  it('name their kind exactly, also when another group has that kind', () => {
     const text = 'apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: web}'
     expect(plan('', { 'a.yaml': text }).targets.map(targetId)).toEqual(['service.serving.knative.dev/web'])
   })
 
-  it('of whose objects the server makes up the name are notices, and a mistake where nothing else is gated', () => {
+  it('with generated names are notices, and a mistake when nothing else is gated', () => {
     const job = { 'job.yaml': '# a migration\napiVersion: batch/v1\nkind: Job\nmetadata: {generateName: migrate-}' }
     expect(plan('deploy/web', job)).toMatchObject({
       targets: [{ name: 'web' }],
@@ -76,7 +76,7 @@ describe('manifests', () => {
     ])
   })
 
-  it('of a cluster-wide kind have no namespace, and a written one is told', () => {
+  it('of a cluster-wide kind have no namespace, and a written one is reported', () => {
     const text = 'apiVersion: v1\nkind: Namespace\nmetadata: {name: x, namespace: shop}'
     expect(plan('', { 'a.yaml': text })).toMatchObject({
       targets: [{ name: 'x' }],
@@ -84,7 +84,7 @@ describe('manifests', () => {
     })
   })
 
-  it('that are skipped are told with their places', () => {
+  it('that are skipped are reported with their places', () => {
     const text = web('  annotations: {rollout-gate/skip: "true"}\n')
     expect(plan('', { 'a.yaml': text })).toMatchObject({
       targets: [],
@@ -92,7 +92,7 @@ describe('manifests', () => {
     })
   })
 
-  it('of kinds that the server does not know are told with file and line, all at once', () => {
+  it('of unknown kinds are reported with file and line, all at once', () => {
     const text =
       'apiVersion: acme.io/v1\nkind: Widget\nmetadata: {name: a}\n---\napiVersion: apps/v1beta1\nkind: Deployment\nmetadata: {name: b}'
     expect(mistakesOf(() => plan('wdiget/x', { 'a.yaml': text }))).toEqual([
@@ -103,7 +103,7 @@ describe('manifests', () => {
     ])
   })
 
-  it('of a kind that a CustomResourceDefinition among them brings are planned for', () => {
+  it('of a kind that a CustomResourceDefinition among them defines are targets', () => {
     const definition = `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: widgets.acme.io}
@@ -136,7 +136,7 @@ spec:
     expect(mistakesOf(() => resolve(`${definition}\n${widget('v1alpha1')}`))).toContain('kind-unknown')
   })
 
-  it('that hold the same object are a mistake that names both places, also through the default namespace', () => {
+  it('with the same object are a mistake that names both places, also through the default namespace', () => {
     const service = 'apiVersion: v1\nkind: Service\nmetadata: {name: web}'
     expect(
       mistakesOf(() => plan('', { 'a.yaml': web(), 'b.yaml': `${service}\n---\n${web('  namespace: shop\n')}` })),
@@ -148,7 +148,7 @@ spec:
 })
 
 describe('resources and manifests together', () => {
-  it('are gated all, each once, at the line of its manifest', () => {
+  it('are all gated, each once, at the line of its manifest', () => {
     const { targets, manifests } = plan('deploy/web --stall-timeout=1m\npod/x', { 'a.yaml': timeout('5m') })
     expect(targets).toMatchObject([
       {
@@ -168,12 +168,12 @@ describe('resources and manifests together', () => {
     ])
   })
 
-  it('let a manifest go before a selector', () => {
+  it('prefer a manifest to a selector', () => {
     const { targets } = plan('deploy -l app=web --timeout=1m', { 'a.yaml': timeout('5m') }, ['web'])
     expect(targets).toMatchObject([{ name: 'web', clocks: { timeoutMs: 300_000 }, source: { file: 'a.yaml' } }])
   })
 
-  it('let a line exclude what a manifest holds', () => {
+  it('let a line exclude an object of a manifest', () => {
     const service = '---\napiVersion: v1\nkind: Service\nmetadata: {name: web}'
     expect(plan('!svc/web', { 'a.yaml': `${web()}${service}` }).targets.map(targetId)).toEqual(['deployment.apps/web'])
   })
@@ -188,7 +188,7 @@ describe('annotations of live objects', () => {
   const apply = (text: string, annotations: Record<string, string>, lines = '') =>
     applyLiveAnnotations(plan(lines, { 'a.yaml': text }), () => live(annotations))
 
-  it('hold where the manifest and the lines say nothing', () => {
+  it('apply when the manifest and the lines do not set them', () => {
     const annotations = {
       'rollout-gate/timeout': '1m',
       'rollout-gate/stall-timeout': '2m',
@@ -201,7 +201,7 @@ describe('annotations of live objects', () => {
     expect([...manifests.keys()]).toEqual(targets)
   })
 
-  it('leave an object out unless its manifest says otherwise', () => {
+  it('leave an object out unless its manifest sets the annotation', () => {
     const skip = { 'rollout-gate/skip': 'true' }
     expect(apply(web(), skip)).toMatchObject({
       targets: [],
@@ -228,7 +228,7 @@ describe('annotations of live objects', () => {
     ])
   })
 
-  it('do not speak for targets without a manifest', () => {
+  it('do not apply to targets without a manifest', () => {
     const found = applyLiveAnnotations(plan('deploy/web'), () => live({ 'rollout-gate/skip': 'true' }))
     expect(found.targets).toHaveLength(1)
   })
@@ -275,7 +275,7 @@ describe('the inputs', () => {
     expect((await readTargetInputs({ manifests: ' \n' }, workspace)).mistakes).toMatchObject([{ input: 'resources' }])
   })
 
-  it('tell all their mistakes at once', async () => {
+  it('report all their mistakes at once', async () => {
     const { mistakes } = await readTargetInputs({ resources: 'web', manifests: 'k8s/\n*.json\n!x.yaml' }, workspace)
     expect(mistakes.map(({ input, line }) => `${input}:${line}`)).toEqual([
       'resources:1',
@@ -285,7 +285,7 @@ describe('the inputs', () => {
     ])
   })
 
-  it('tell an exclude that excludes nothing', async () => {
+  it('report an exclude that excludes nothing', async () => {
     const { skipped } = await readTargetInputs({ manifests: 'k8s/web.yaml\n!x.yaml' }, workspace)
     expect(skipped).toEqual([{ file: 'manifests', line: 2, text: '!x.yaml', why: 'it excludes nothing' }])
   })

@@ -18,7 +18,7 @@ describe('milestonesOf', () => {
     expect(milestonesOf({ apiVersion, kind }).join(' ')).toBe(names)
   })
 
-  it('are not those of a namesake in another group', () => {
+  it('are not those of the same kind in another group', () => {
     expect(milestonesOf({ apiVersion: 'serving.knative.dev/v1', kind: 'Service' })).toEqual([
       'created',
       'observed',

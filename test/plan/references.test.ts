@@ -167,7 +167,7 @@ describe('lines that kubectl printed', () => {
     })
   })
 
-  it('does not take a second name for a verb, which would leave it ungated', () => {
+  it('does not read a second name as a verb, which would leave it ungated', () => {
     expect(messagesOf('deployment/web api')).toEqual([
       '"api" stands beside a TYPE/NAME without being one. Write deployment/web service/web, or deployment web api.',
     ])
@@ -182,7 +182,7 @@ describe('lines that kubectl printed', () => {
   })
 })
 
-describe('what other commands printed', () => {
+describe('output of other commands', () => {
   const mistakesOf = (text: string) => parseReferences(text).mistakes.map(({ line, message }) => `${line}: ${message}`)
 
   it.each([
@@ -210,18 +210,18 @@ describe('what other commands printed', () => {
     ])
   })
 
-  it('names no release and no namespace that cannot be one', () => {
+  it('is explained without an invalid release or namespace name', () => {
     expect(mistakesOf('NAME: $(x)\nLAST DEPLOYED: now\nNAMESPACE: a b')[0]).toContain('helm get manifest RELEASE > ')
   })
 
-  it('is a manifest, which belongs into a file', () => {
+  it('is a manifest, which belongs in a file', () => {
     expect(mistakesOf('---\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n')).toEqual([
       '2: This is a manifest, and no reference. Write it into a file, and name the file in manifests.',
     ])
     expect(mistakesOf('{\n "apiVersion": "v1"\n}')).toHaveLength(1)
   })
 
-  it('is a table of kubectl get, which has a form with names', () => {
+  it('is a table of kubectl get, which can print names instead', () => {
     expect(
       mistakesOf('NAME   READY   UP-TO-DATE   AVAILABLE   AGE\nweb    1/1     1            1           5m'),
     ).toEqual(['1: kubectl get printed this table. Let it print names: kubectl get … -o name.'])
@@ -241,7 +241,7 @@ describe('what other commands printed', () => {
     ])
   })
 
-  it('tells of one failure once, however many lines it has, and reads the lines behind it', () => {
+  it('reports one failure once, however many lines it has, and reads the lines after it', () => {
     const text = [
       'service/web created',
       'The Deployment "web" is invalid: ',
@@ -338,19 +338,19 @@ describe('mistakes', () => {
     ])
   })
 
-  it('tells of a name that is empty', () => {
+  it('report an empty name', () => {
     expect(messagesOf('deployment "" web')).toEqual([
       '"deployment" has an empty name: is a variable not set? Write deployment/NAME.',
     ])
   })
 
-  it('tells that excludes alone name nothing', () => {
+  it('report that excludes alone name nothing', () => {
     expect(messagesOf('!deployment/web')).toEqual([
       'Every line excludes with "!" and none names a resource. Name what to gate, like deployment/web.',
     ])
   })
 
-  it('is collected from all lines while the good ones are read', () => {
+  it('are collected from all lines while valid ones are read', () => {
     const { references, mistakes } = parseReferences('deployment\nservice/web\npods --for=x --timeout=y\n')
     expect(references.map(({ name }) => name)).toEqual(['web'])
     expect(mistakes.map(({ line }) => line)).toEqual([1, 3, 3])

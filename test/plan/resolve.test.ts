@@ -34,7 +34,7 @@ function errorOf(run: () => unknown): UserError {
 const messageOf = (run: () => unknown) => errorOf(run).message
 
 describe('targets by name', () => {
-  it('carry all that the line says, and where it stands', () => {
+  it('contain the flags of their line, and its place', () => {
     expect(
       plan('# shop\ncert/tls -n web --timeout=1m --milestone-timeouts=ready=5s --for=condition=Ready').targets,
     ).toEqual([
@@ -50,14 +50,14 @@ describe('targets by name', () => {
     ])
   })
 
-  it('take the default namespace where the line has none', () => {
+  it('have the default namespace when the line has none', () => {
     expect(namesOf('deploy/web\ndeploy/web -n other')).toEqual([
       'shop:deployment.apps/web',
       'other:deployment.apps/web',
     ])
   })
 
-  it('have no namespace when their kind has none, and a written one is told', () => {
+  it('have no namespace when their kind has none, and a written one is reported', () => {
     expect(plan('namespace/shop\nclusterrole/system:node -n web')).toMatchObject({
       targets: [{ name: 'shop' }, { name: 'system:node' }],
       notices: ['resources, line 2: clusterroles have no namespace, so web is not used.'],
@@ -124,7 +124,7 @@ describe('selectors', () => {
       })
     })
 
-    it('do not excuse another line, nor another namespace', () => {
+    it('do not count as matches of another line or namespace', () => {
       expect(only('deploy -l app=web\nsts -l app=web').targets).toMatchObject([{ name: 'web' }, { name: '' }])
     })
 
@@ -150,7 +150,7 @@ describe('selectors', () => {
     expect(targets.map(targetId)).toEqual(['deployment.apps -l app=x', 'pod --all'])
   })
 
-  it('that match nothing are told apart', () => {
+  it('that match nothing are targets with different selectors', () => {
     expect(namesOf('deploy -l app=x\ndeploy -l app=y\ndeploy -l app=x')).toEqual([
       'shop:deployment.apps -l app=x',
       'shop:deployment.apps -l app=y',
@@ -166,13 +166,13 @@ describe('selectors', () => {
 })
 
 describe('excludes', () => {
-  it('of a kind with --all hold for whatever is named, without asking what is there', () => {
+  it('of a kind with --all apply to every name without a list', () => {
     const text = 'deploy/web\npod/a\npod/a -n other\npod -l app=x\n!pods --all'
     expect(namesOf(text, { 'app=x': ['db'] })).toEqual(['shop:deployment.apps/web', 'other:pod/a'])
     expect(resolve('deploy/web\n!pods --all').selections).toEqual([])
   })
 
-  it('leave out what they name, wherever they stand', () => {
+  it('leave out what they name, in any order of lines', () => {
     expect(namesOf('!deploy/a\ndeploy -l app=x\ndeploy/c', { 'app=x': ['a', 'b'] })).toEqual([
       'shop:deployment.apps/b',
       'shop:deployment.apps/c',
@@ -180,11 +180,11 @@ describe('excludes', () => {
     expect(namesOf('pod/a\npod/b\n!pods -l app=x', { 'app=x': ['a'] })).toEqual(['shop:pod/b'])
   })
 
-  it('do not reach into other namespaces or kinds', () => {
+  it('do not apply to other namespaces or kinds', () => {
     expect(namesOf('deploy/web\n!deploy/web -n other\n!sts/web')).toEqual(['shop:deployment.apps/web'])
   })
 
-  it('that leave out nothing are told', () => {
+  it('that leave out nothing are reported', () => {
     expect(plan('deploy/web\n!deploy/wbe').notices).toEqual([
       'resources, line 2: excludes deploy/wbe, which no line names.',
     ])
@@ -213,7 +213,7 @@ describe('a target that is named twice', () => {
     ])
   })
 
-  it('gets what all lines say of it', () => {
+  it('has the flags of all its lines', () => {
     expect(
       plan(
         [
@@ -253,7 +253,7 @@ describe('a target that is named twice', () => {
 })
 
 describe('nothing to gate', () => {
-  it('is an empty plan when every line was skipped, and all are told', () => {
+  it('is an empty plan when every line was skipped, and all are reported', () => {
     expect(plan('deployment.apps "web" deleted\nWarning: x')).toMatchObject({
       targets: [],
       notices: [
@@ -269,7 +269,7 @@ describe('nothing to gate', () => {
 })
 
 describe('mistakes', () => {
-  it('are comparisons with the values of ConfigMaps, which nobody keeps', () => {
+  it('are comparisons with the values of ConfigMaps, which are redacted', () => {
     const message = (text: string) => messageOf(() => resolve(text))
     expect(message("configmap/x --for=jsonpath='{.data.state}'=ready")).toBe(
       'resources, line 1: The gate keeps no values of a ConfigMap, so --for cannot compare one. Leave its value out to wait for the key.',
@@ -280,7 +280,7 @@ describe('mistakes', () => {
     expect(() => resolve("pod/x --for=jsonpath='{.data.state}'=ready")).not.toThrow()
   })
 
-  it('of the lines and of their kinds are told at once, in the order of the lines', () => {
+  it('of the lines and of their kinds are reported at once, in the order of the lines', () => {
     const error = errorOf(() =>
       resolve('deploymnt/web\nservice/Web\npod/x --timeout=5\njob/x --milestone-timeouts=pulled=1m\nall --all\npvc/ok'),
     )
@@ -301,7 +301,7 @@ describe('mistakes', () => {
     expect(errorOf(() => resolve('pod/x\ndeploymnt/web')).reason).toBe('kind-unknown')
   })
 
-  it('of a kind are told once for a line with many names', () => {
+  it('of a kind are reported once for a line with many names', () => {
     expect(errorOf(() => resolve('deploymnt a b c\ndeploymnt d')).mistakes.map(({ line }) => line)).toEqual([1, 2])
   })
 
@@ -360,7 +360,7 @@ describe('any text', () => {
     )
   })
 
-  it('is resolved in no time when every word is a typo', () => {
+  it('is resolved quickly when every word is a typo', () => {
     const text = Array.from({ length: 5_000 }, (_, i) => `deploy${i.toString(36)}x/web`).join('\n')
     const many = Array.from({ length: 20 }, () => resources).flat()
     const resolveAll = () => resolveReferences(parseReferences(text), many, defaults)

@@ -39,7 +39,7 @@ async function choose(text: string, { among = targets, labelled = {}, healthChec
   }
 }
 
-test('a name chooses the target of that name, in whichever namespace it is gated', async () => {
+test('a name selects the target of that name, in any namespace', async () => {
   expect(await choose('job/migrate deploy/api')).toEqual(['migrate', 'api'])
   expect(await choose('deploy/api -n other')).toEqual(['api'])
 })
@@ -48,18 +48,18 @@ test('a line that kubectl printed is a reference too', async () => {
   expect(await choose('job.batch/migrate created')).toEqual(['migrate'])
 })
 
-test('a selector chooses those of the targets that it matches now', async () => {
+test('a selector selects the targets that it matches now', async () => {
   const labelled = { shop: ['web', 'not-gated'], other: ['api'] }
   expect(await choose('deploy -l app=shop', { labelled })).toEqual(['web', 'api'])
   expect(await choose('deploy -l app=shop -n shop', { labelled })).toEqual(['web'])
   expect(await choose('deploy,job --all')).toEqual(['web', 'api', 'migrate'])
 })
 
-test('what is excluded is not shown', async () => {
+test('excluded targets are not shown', async () => {
   expect(await choose('deploy,job --all\n!deploy/api')).toEqual(['web', 'migrate'])
 })
 
-test('what is not gated is a mistake, with the line and what may have been meant', async () => {
+test('a reference that is not gated is a mistake, with its line and a suggestion', async () => {
   expect(await choose('job/migrat\ndeploy/api -n shop\ndeploy -l app=shop')).toEqual([
     'stream-logs 1: job/migrat is not among the gated resources. Did you mean job/migrate?',
     'stream-logs 2: deployment/api in shop is not among the gated resources. Name it in resources, too.',
@@ -75,7 +75,7 @@ test('a selector of several kinds is a mistake only when none of its kinds is am
   ])
 })
 
-test('a selector that matched nothing to gate is no mistake here: the gate tells of it', async () => {
+test('a selector of a not-found target is no mistake here: the gate reports it', async () => {
   const among = [target('Deployment', '', { selector: 'app=shop' })]
   expect(await choose('deploy -l app=shop', { among })).toEqual([''])
 })
@@ -99,7 +99,7 @@ test('a target that is judged without its pods is a mistake, and a Pod is never'
   expect(await choose('pod/task')).toEqual(['task'])
 })
 
-test('nothing is chosen where nothing is written', async () => {
+test('no target is selected without a reference', async () => {
   expect(parseStreamLogs('')).toEqual({ references: [], mistakes: [] })
   expect(await chooseStreamed(resolveStreamLogs([], resources), targets, async () => [])).toEqual(new Set())
 })

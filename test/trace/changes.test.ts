@@ -26,7 +26,7 @@ function observe(part: Part, first: readonly Observation[], ...later: readonly O
 const told = (changes: readonly ObjectChange[]) => changes.map((change) => textOf(changeLines(change, start))[0])
 
 describe('what counts as a change', () => {
-  test('the object as it is at first, each difference, its end', () => {
+  test('the first version of an object, each difference, and its deletion', () => {
     expect(told(observe('object', added(pod), ...modified(ready), ...deleted(ready)))).toEqual([
       ' 0:00.0 pod/once as it is',
       ' 0:01.0 pod/once changed',
@@ -34,32 +34,32 @@ describe('what counts as a change', () => {
     ])
   })
 
-  test('an object that comes later is created', () => {
+  test('an object that appears later is created', () => {
     expect(told(observe('object', [], ...added(pod)))).toEqual([' 0:01.0 pod/once created'])
   })
 
-  test('not what every write changes', () => {
+  test('not the metadata that every write changes', () => {
     const metadata = { ...pod.metadata, resourceVersion: '2', managedFields: [{ manager: 'kubelet' }] }
     expect(observe('object', added(pod), ...modified({ ...pod, metadata }))).toHaveLength(1)
   })
 
-  test('of the status, nothing but the status', () => {
+  test('of `status` only the status', () => {
     const relabelled = { ...pod, metadata: { ...pod.metadata, labels: { app: 'other' } } }
     expect(observe('status', added(pod), ...modified(relabelled), ...modified(ready))).toHaveLength(2)
   })
 
-  test('not what is excluded', () => {
+  test('not an excluded object', () => {
     const changes = new Changes('object', ({ metadata }) => metadata.name === 'once')
     expect(changes.handle({ type: 'ADDED', object: pod, at: start }, request)).toEqual([])
   })
 
-  test('that it begins to be deleted is said', () => {
+  test('the start of a deletion is reported', () => {
     const going = { ...pod, metadata: { ...pod.metadata, deletionTimestamp: iso(9) } }
     expect(told(observe('object', added(pod), ...modified(going)))[1]).toBe(' 0:01.0 pod/once is being deleted')
   })
 })
 
-describe('values that nobody may see', () => {
+describe('redacted values', () => {
   const redact = createRedactor()
   const secret = (password: string) =>
     redact({
@@ -69,7 +69,7 @@ describe('values that nobody may see', () => {
       data: { password },
     } as KubeObject)
 
-  test('are hidden, but that one changed is seen', () => {
+  test('are hidden, and a changed one is still visible', () => {
     const changes = observe('object', added(secret('aHVudGVyMg==')), ...modified(secret('aHVudGVyMw==')))
     const text = changes.flatMap((change) => textOf(changeLines(change, start))).join('\n')
     expect(text).not.toMatch(/aHVudGVy|hunter/)
@@ -77,7 +77,7 @@ describe('values that nobody may see', () => {
   })
 })
 
-describe('who changed it', () => {
+describe('the author of a change', () => {
   const by = (managedFields: ManagedFields[], object = pod): KubeObject => ({
     ...object,
     metadata: { ...object.metadata, managedFields },
@@ -85,42 +85,42 @@ describe('who changed it', () => {
   const kubectl = { manager: 'kubectl-create', operation: 'Update', time: iso(0) }
   const kubelet = (time: string) => ({ manager: 'kubelet', operation: 'Update', subresource: 'status', time })
 
-  test('the only manager of a new object', () => {
+  test('is the only manager of a new object', () => {
     expect(authorOf(undefined, by([kubectl]))).toBe('kubectl-create')
   })
 
-  test('the manager whose entry is new or has another time', () => {
+  test('is the manager whose entry is new or has another time', () => {
     expect(authorOf(by([kubectl]), by([kubectl, kubelet(iso(1))]))).toBe('kubelet (status)')
     expect(authorOf(by([kubectl, kubelet(iso(1))]), by([kubectl, kubelet(iso(2))]))).toBe('kubelet (status)')
   })
 
-  test('by server-side apply', () => {
+  test('contains server-side apply', () => {
     const argo = { manager: 'argocd', operation: 'Apply', time: iso(3) }
     expect(authorOf(by([kubectl]), by([kubectl, argo]))).toBe('argocd (server-side apply)')
   })
 
-  test('within one second, the only manager that can have written the status', () => {
+  test('is within one second the only manager that can have written the status', () => {
     const entries = [kubectl, kubelet(iso(1))]
     expect(authorOf(by(entries), by(entries, ready))).toBe('kubelet (status)')
   })
 
-  test('nobody, where several can have', () => {
+  test('is unknown when several managers can have written it', () => {
     const entries = [{ ...kubelet(iso(1)), manager: 'other' }, kubelet(iso(1))]
     expect(authorOf(by(entries), by(entries, ready))).toBeUndefined()
   })
 
-  test('nobody, for a deletion', () => {
+  test('is unknown for a deletion', () => {
     const going = { ...pod, metadata: { ...pod.metadata, deletionTimestamp: iso(9) } }
     expect(authorOf(by([kubectl]), by([kubectl], going))).toBeUndefined()
   })
 
-  test('the scheduler, for a binding', () => {
+  test('is the scheduler for a binding', () => {
     const unbound = createBarePod({ spec: { nodeName: '' } })
     const { nodeName: _, ...spec } = unbound.spec ?? {}
     expect(authorOf(by([kubectl], { ...unbound, spec }), by([kubectl]))).toBe('a scheduler (binding)')
   })
 
-  test('who scales, whose entry has no time', () => {
+  test('is the manager that scales, whose entry has no time', () => {
     const scaler = { manager: 'kubectl', operation: 'Update', subresource: 'scale' }
     const scaled = (replicas: number) => ({ ...by([kubectl, scaler]), spec: { replicas } })
     expect(authorOf(scaled(1), scaled(2))).toBe('kubectl (scale)')
@@ -132,7 +132,7 @@ describe('the differences of two documents', () => {
     status: { conditions: [condition('A', 'True'), condition('Ready', status, { message: 'two\nlines' })] },
   })
 
-  test('say where they are', () => {
+  test('contain their path', () => {
     const hunks = diffYaml(yamlLines(conditions('False')), yamlLines(conditions('True')))
     expect(hunks).toHaveLength(1)
     expect(hunks[0]?.path).toBe('status.conditions[Ready]')
@@ -156,7 +156,7 @@ describe('the differences of two documents', () => {
     expect(diffYaml(yamlLines(before), yamlLines(after)).map((hunk) => hunk.path)).toEqual([path])
   })
 
-  test('are printed with their signs, and harmless', () => {
+  test('are printed with their signs and without control characters', () => {
     const evil = { ...pod, spec: { ...pod.spec, serviceAccountName: '\x1b[2J::error::x' } }
     const [, change] = observe('object', added(pod), ...modified(evil))
     const lines = textOf(changeLines(change as ObjectChange, start))
@@ -165,11 +165,11 @@ describe('the differences of two documents', () => {
   })
 })
 
-describe('changes for programs', () => {
+describe('changes as JSON', () => {
   const changes = observe('object', added(pod), ...modified(ready), ...deleted(ready))
   const lines = changes.map((change) => JSON.parse(changeJson(change, start)))
 
-  test('say when, what, by whom', () => {
+  test('contain time, type, object and author', () => {
     expect(lines[1]).toMatchObject({
       at: new Date(moment(1)).toISOString(),
       elapsedSeconds: 1,
@@ -180,7 +180,7 @@ describe('changes for programs', () => {
     expect(lines.map(({ type }) => type)).toEqual(['ADDED', 'MODIFIED', 'DELETED'])
   })
 
-  test('carry patches that lead from each state to the next', () => {
+  test('contain patches from each state to the next', () => {
     const document: { state: unknown } = { state: null }
     const within = (patch: { path: string }[]) => patch.map((each) => ({ ...each, path: `/state${each.path}` }))
     applyPatch(document, within(lines[0].patch) as never)
@@ -190,7 +190,7 @@ describe('changes for programs', () => {
     expect(lines[2].patch).toEqual([{ op: 'remove', path: '' }])
   })
 
-  test('hold no character that a terminal obeys', () => {
+  test('contain no control character', () => {
     const labels = { a: '\x1b\x9b2J\u202e' }
     const [change] = observe('object', added({ ...pod, metadata: { ...pod.metadata, labels } }))
     const json = changeJson(change as ObjectChange, start)

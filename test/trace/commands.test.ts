@@ -95,7 +95,7 @@ function applyPod(server: ApiServer, status: object = { phase: 'Pending' }): voi
 }
 
 describe('trace', () => {
-  test('prints one picture for each change when it is no terminal, and ends with 130', async () => {
+  test('prints one view for each change without a terminal, and ends with 130', async () => {
     const server = await start()
     const { stdout, code, cancel } = run(server, ['trace', 'pod/web'])
     await stdout.until('waiting for pod/web to be created')
@@ -110,7 +110,7 @@ describe('trace', () => {
     expect(stdout.text).not.toContain('\x1b')
   })
 
-  test('ends with 0 when it is ready and that was asked for', async () => {
+  test('ends with 0 when the resource is ready and --until-ready is given', async () => {
     const server = await start()
     applyPod(server, ready(new Date(Date.now() - 3_600_000).toISOString()))
     const { stdout, code } = run(server, ['trace', 'pod/web', '--until-ready'])
@@ -118,14 +118,14 @@ describe('trace', () => {
     expect(stdout.text).toContain('✓ ready')
   })
 
-  test('ends with 1 when it is not ready in time', async () => {
+  test('ends with 1 when the resource is not ready in time', async () => {
     const server = await start()
     const { stderr, code } = run(server, ['trace', 'pod/web', '--until-ready', '--timeout=100ms'])
     expect(await code).toBe(1)
     expect(stderr.text).toBe('It was not ready in time.\n')
   })
 
-  test('leaves the terminal with its cursor and the last picture', async () => {
+  test('leaves the terminal with its cursor and the last view', async () => {
     const server = await start()
     applyPod(server)
     const { stdout, code, cancel } = run(server, ['trace', 'pod/web'], { isTTY: true })
@@ -138,7 +138,7 @@ describe('trace', () => {
     expect(last).toMatch(/^pod\/web in shop.*\n… in progress · pulling images/)
   })
 
-  test('says what may not be read, and ends with 2', async () => {
+  test('reports what may not be read, and ends with 2', async () => {
     const server = await start()
     server.deny({ verb: 'list', resource: 'pods' })
     const { stderr, code } = run(server, ['trace', 'pod/web'])
@@ -146,7 +146,7 @@ describe('trace', () => {
     expect(stderr.text).toMatch(/^pod\/web: It may not be read: .*forbidden/)
   })
 
-  test('takes one resource by its name, or by a selector that one object matches', async () => {
+  test('accepts one resource by name, or a selector with one match', async () => {
     const server = await start()
     applyPod(server, ready(new Date(Date.now() - 3_600_000).toISOString()))
     const selected = run(server, ['trace', 'pod', '-l', 'app=web', '--until-ready'])
@@ -170,7 +170,7 @@ describe('trace', () => {
 })
 
 describe('changes', () => {
-  test('prints the whole object, then differences, and what comes later', async () => {
+  test('prints the whole object, then differences, then later objects', async () => {
     const server = await start()
     const { stdout, stderr, code, cancel } = run(server, ['changes', 'pods', '-l', 'app=web'])
     await stderr.until('Waiting for pod -l app=web in shop to be created.')
@@ -183,7 +183,7 @@ describe('changes', () => {
     expect(await code).toBe(130)
   })
 
-  test('as JSON is one line a change, and nothing else', async () => {
+  test('prints as JSON one line for each change and nothing else', async () => {
     const server = await start()
     applyPod(server)
     const { stdout, code, cancel } = run(server, ['changes', 'pod/web', 'pod/api', '-o', 'json'])
@@ -199,7 +199,7 @@ describe('changes', () => {
     expect(lines.map(({ target, type }) => `${target} ${type}`)).toEqual(['pod/web ADDED', 'pod/web DELETED'])
   })
 
-  test('leave out what is excluded', async () => {
+  test('leaves out excluded objects', async () => {
     const server = await start()
     applyPod(server)
     const { stdout, cancel, code } = run(server, ['changes', 'pods', '--all', '!pod/web', 'services', '--all'])
@@ -224,7 +224,7 @@ describe('--until-ready', () => {
     expect(await code).toBe(0)
   })
 
-  test('waits for what a selector comes to match, with what is behind it', async () => {
+  test('waits for objects that a selector matches later, with the objects behind them', async () => {
     const server = await start()
     const { stderr, stdout, code, cancel } = run(server, ['status', 'pods', '-l', 'app=web', '--until-ready'])
     await stderr.until('Waiting for pod -l app=web')
@@ -235,7 +235,7 @@ describe('--until-ready', () => {
     cancel()
   })
 
-  test('passes over what is excluded', async () => {
+  test('ignores excluded objects', async () => {
     const server = await start()
     applyPod(server)
     const api = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'api', namespace: 'shop' } }
@@ -264,7 +264,7 @@ describe('status', () => {
     expect(await code).toBe(130)
   })
 
-  test('prints the status alone', async () => {
+  test('prints only the status', async () => {
     const server = await start()
     applyPod(server)
     const { stdout, code, cancel } = run(server, ['status', 'pod/web'])

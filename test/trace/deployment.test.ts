@@ -64,7 +64,7 @@ describe('a Deployment', () => {
     ])
   })
 
-  test('keeps in sight the revision that an undo would go back to, and no older one', () => {
+  test('shows the previous revision, which an undo would use, and no older one', () => {
     const old = createReplicaSet(
       { metadata: { name: 'web-0', annotations: { 'deployment.kubernetes.io/revision': '0' } }, spec: { replicas: 0 } },
       v1,
@@ -82,7 +82,7 @@ describe('a Deployment', () => {
     expect(section(page, heading)[1]).toMatch(/^ {4}✗ web-1-a container app: .* · 2 restarts, last exit code 3$/)
   })
 
-  test('says its conditions in words', () => {
+  test('shows its conditions with their messages', () => {
     const status = {
       ...complete(2),
       conditions: [
@@ -98,33 +98,30 @@ describe('a Deployment', () => {
   })
 })
 
-describe('pods that go', () => {
+describe('pods that leave', () => {
   const set = set1(2)
   const [a, b] = [pod('web-1-a', set), pod('web-1-b', set)]
   const shown = (page: readonly string[]) => section(page, heading).slice(1)
 
-  test('a deleted one is told for a while', () => {
+  test('a deleted pod is shown for 15 s', () => {
     const trace = createTrace(target, [0, ...added(v1, set, a, b)], [20, ...deleted(b)])
-    expect(shown(picture(trace, 23))).toEqual(['    ✓ web-1-a ready', '    · web-1-b gone: it was deleted · 3 s ago'])
+    expect(shown(picture(trace, 23))).toEqual(['    ✓ web-1-a ready', '    · web-1-b deleted · 3 s ago'])
     expect(shown(picture(trace, 40))).toEqual(['    ✓ web-1-a ready'])
   })
 
-  test('several are told, each for its own while', () => {
+  test('several are shown, each for 15 s', () => {
     const trace = createTrace(target, [0, ...added(v1, set, a, b)], [20, ...deleted(b)], [25, ...deleted(a)])
-    expect(shown(picture(trace, 26))).toEqual([
-      '    · web-1-b gone: it was deleted · 6 s ago',
-      '    · web-1-a gone: it was deleted · 1 s ago',
-    ])
+    expect(shown(picture(trace, 26))).toEqual(['    · web-1-b deleted · 6 s ago', '    · web-1-a deleted · 1 s ago'])
   })
 
-  test('a relabelled one has left, and lives on', () => {
+  test('a relabelled pod is released and still runs', () => {
     const { ownerReferences: _, ...metadata } = b.metadata
     const free = { ...b, metadata: { ...metadata, labels: {} } }
     const trace = createTrace(target, [0, ...added(v1, set, a, b)], [20, ...modified(free)])
-    expect(shown(picture(trace, 23))[1]).toMatch(/^ {4}· web-1-b left: its labels no longer match; .* · 3 s ago$/)
+    expect(shown(picture(trace, 23))[1]).toMatch(/^ {4}· web-1-b released: its labels no longer match; .* · 3 s ago$/)
   })
 
-  test('pods of others are of no concern', () => {
+  test('pods of other owners are not shown', () => {
     const other = pod(
       'api-1-a',
       createReplicaSet({ metadata: { name: 'api-1' } }, createDeployment({ metadata: { uid: 'api' } })),
@@ -134,7 +131,7 @@ describe('pods that go', () => {
   })
 })
 
-describe('a resource that is not there', () => {
+describe('a resource that does not exist', () => {
   test('is waited for', () => {
     expect(picture(createTrace(target, [0]), 3)).toEqual([
       'deployment/web in shop · 0:03',
@@ -148,7 +145,7 @@ describe('a resource that is not there', () => {
     expect(picture(trace, 1)[1]).toBe('… looking')
   })
 
-  test('is told to be deleted, with the pods that it leaves behind', () => {
+  test('is shown as deleted, with the pods that it leaves behind', () => {
     const set = set1(2)
     const left = pod('web-1-a', set, readyStatus(), { deletionTimestamp: iso(30) })
     const trace = createTrace(target, [0, ...added(v1, set, left)], [20, ...deleted(v1, set)])
@@ -165,12 +162,12 @@ describe('a resource that is not there', () => {
   test('may come back as a new object', () => {
     const again = createDeployment({ metadata: { uid: 'another' }, spec: { replicas: 0 }, status: complete(0) })
     const trace = createTrace(target, [0, ...added(v1)], [20, ...deleted(v1)], [30, ...added(again)])
-    expect(picture(trace, 35)[2]).toBe('· made anew: a new object of the same name 5 s ago')
+    expect(picture(trace, 35)[2]).toBe('· created again: a new object with the same name 5 s ago')
   })
 })
 
-describe('what cannot be seen', () => {
-  test('pods that may not be read are said to be so, and done without', () => {
+describe('what cannot be read', () => {
+  test('unreadable pods are reported, and the view goes on without them', () => {
     const trace = createTrace(target, [0, ...added(v1), failed(403, 'Pod', 'no')])
     expect(picture(trace, 5)).toContain('! Pods cannot be read: no')
     expect(picture(trace, 5)[1]).not.toBe('… looking')
@@ -186,27 +183,27 @@ describe('what cannot be seen', () => {
     expect(picture(trace, 5)[1]).not.toBe('… looking')
   })
 
-  test('a server that is not heard is told until it is heard again', () => {
+  test('a server that does not answer is reported until it answers again', () => {
     const error = failed(0, undefined, 'connection refused')
     const trace = createTrace(target, [0, ...added(v1)], [5, error])
-    expect(picture(trace, 6)).toContain('! not heard from the server just now: connection refused')
+    expect(picture(trace, 6)).toContain('! the server does not answer at present: connection refused')
     trace.handle({ type: 'ALIVE', at: 7 })
-    expect(picture(trace, 8).join()).not.toContain('not heard')
+    expect(picture(trace, 8).join()).not.toContain('does not answer')
   })
 })
 
-describe('a picture that is taller than its terminal', () => {
+describe('a view that is taller than the terminal', () => {
   const set = set1(2)
   const objects = [v1, set, pod('web-1-a', set), pod('web-1-b', set)]
 
-  test('tells its milestones on one line', () => {
+  test('shows its milestones on one line', () => {
     const page = pictureOf(target, objects, 5, 8)
     expect(page.length).toBeLessThanOrEqual(8)
     expect(page[2]).toBe('  … 8 of 9 milestones · ready 0/2')
     expect(section(page, heading)).toHaveLength(3)
   })
 
-  test('is cut where even that is too much', () => {
+  test('is cut when that is still too tall', () => {
     expect(pictureOf(target, objects, 5, 4).at(-1)).toBe('… 5 more lines: make the window taller')
   })
 })

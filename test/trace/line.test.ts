@@ -10,36 +10,36 @@ describe('painting a line', () => {
     expect(paintLine(line(0, '+', '    image: a'), { color: false })).toBe('+     image: a')
   })
 
-  test('makes what the cluster says harmless', () => {
+  test('escapes text from the cluster', () => {
     const hostile = '\x1b[2J\u202eevil\n::error::boo \x07'
     const painted = paintLine(line(0, { text: hostile, style: 'red' }), { color: true })
     expect(stripVTControlCharacters(painted)).toBe('evil ::error::boo')
     expect(painted.startsWith('\x1b[31m')).toBe(true)
   })
 
-  test('cuts what is wider than the terminal, colours not counted', () => {
+  test('cuts text that is wider than the terminal, not counting colours', () => {
     const wide = line(2, { text: 'abc', style: 'green' }, { text: 'defghijk', style: 'red' })
     const painted = paintLine(wide, { color: true, columns: 10 })
     expect(stripVTControlCharacters(painted)).toBe('  abc def…')
   })
 
-  test('has no colours where none are wanted', () => {
+  test('has no colours without the option', () => {
     expect(paintLine(line(0, { text: 'abc', style: 'green' }), { color: false })).toBe('abc')
   })
 })
 
-describe('news', () => {
+describe('the stable text of lines', () => {
   const page = (words: string, age: string) => [line(0, words, { text: age, isVolatile: true })]
 
-  test('is what other words say', () => {
+  test('differs when the text differs', () => {
     expect(stableText(page('ready', '1 s'))).not.toBe(stableText(page('failing', '1 s')))
   })
 
-  test('is not that time has passed', () => {
+  test('does not contain volatile text', () => {
     expect(stableText(page('ready', '1 s'))).toBe(stableText(page('ready', '2 s')))
   })
 
-  test('is not a line of things that are no news', () => {
+  test('leaves out lines with only volatile text', () => {
     expect(stableText([...page('ready', '1 s'), line(2, { text: 'Pulled', isVolatile: true })])).toBe(
       stableText(page('ready', '1 s')),
     )

@@ -23,14 +23,14 @@ function picture(status: PodStatus, spec: Partial<PodSpec> = {}, seconds = 5): s
 const containers = (status: PodStatus, spec: Partial<PodSpec> = {}) => section(picture(status, spec), 'containers')
 const app = (status: Partial<ContainerStatus>) => containers(podStatus(status))[0]
 
-describe('a pod that comes up', () => {
+describe('a pod that starts', () => {
   test('waits for a node', () => {
     const page = pictureOf(target, [createBarePod({ spec: { nodeName: '' } })])
     expect(page[1]).toBe('… in progress · waiting for a node')
     expect(section(page, 'milestones')).toContain('  … scheduled waiting for a node')
   })
 
-  test('tells its node, and what has not begun', () => {
+  test('shows its node, and the containers that have not started', () => {
     expect(section(picture(podStatus({}, { phase: 'Pending' })), 'milestones')).toEqual([
       '  ✓ created   5 s ago',
       '  ✓ scheduled scheduled on node-1',
@@ -72,7 +72,7 @@ describe('the containers of a pod', () => {
     expect(app(status)).toBe(words)
   })
 
-  test('init containers and sidecars are told apart, in the order in which they start', () => {
+  test('init containers and sidecars are marked, in the order in which they start', () => {
     const spec = {
       initContainers: [
         createContainer({ name: 'migrate' }),
@@ -95,7 +95,7 @@ describe('the containers of a pod', () => {
     ])
   })
 
-  test('probes say what they say', () => {
+  test('probes show their results', () => {
     const readinessProbe = { httpGet: { port: 8080, path: '/ready' }, periodSeconds: 5 }
     const livenessProbe = { tcpSocket: { port: 8080 } }
     const spec = { containers: [createContainer({ readinessProbe, livenessProbe })] }
@@ -109,15 +109,15 @@ describe('the containers of a pod', () => {
     ])
   })
 
-  test('a readiness gate is told when it is all that is missing', () => {
+  test('a readiness gate is shown when everything else is ready', () => {
     const conditions = [condition('Ready', 'False', { message: 'gate' }), condition('ContainersReady', 'True')]
     const page = picture({ ...readyStatus(), conditions }, { readinessGates: [{ conditionType: 'acme/lb' }] })
     expect(section(page, 'conditions')).toEqual(['  … Ready False gate'])
   })
 })
 
-describe('a pod in connectionError', () => {
-  test('says what is wrong, and what to do', () => {
+describe('a pod with problems', () => {
+  test('shows the problem and a hint', () => {
     const page = picture({ ...podStatus({ state: terminated(3, 4) }) })
     expect(page[2]).toMatch(/^ {2}✗ crash-loop container app: /)
     expect(page[3]).toMatch(/^ {4}→ /)
@@ -129,7 +129,7 @@ describe('a pod in connectionError', () => {
     expect(section(pictureOf(target, [pod, event]), 'events')).toEqual(['    3 s ago Failed ×3 no such image'])
   })
 
-  test('being deleted is its standing, not a problem', () => {
+  test('shows a deletion in its status line, not as a problem', () => {
     const metadata = { deletionTimestamp: iso(30), finalizers: ['acme/keep'] }
     const page = pictureOf(target, [createBarePod({ metadata, status: readyStatus() })], 11)
     expect(page[1]).toMatch(/^… is being deleted.*acme\/keep/)

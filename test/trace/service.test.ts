@@ -81,7 +81,7 @@ describe('how a Service is reached', () => {
     ])
   })
 
-  test('its title says of which type it is', () => {
+  test('its title contains its type', () => {
     expect(pictureOf(target, [createService({ type: 'NodePort' })])[0]).toContain('· NodePort 10.0.0.1 ·')
     expect(pictureOf(target, [createService({ clusterIP: 'None' })])[0]).toContain('· headless ·')
   })
@@ -90,7 +90,7 @@ describe('how a Service is reached', () => {
 describe('why a pod gets no traffic', () => {
   const endpoints = (...objects: Parameters<typeof pictureOf>[1]) => section(pictureOf(target, objects), 'endpoints')
 
-  test('it does: all are ready', () => {
+  test('it gets traffic when all are ready', () => {
     expect(
       endpoints(
         createService(),
@@ -135,7 +135,7 @@ describe('why a pod gets no traffic', () => {
     ])
   })
 
-  test('its endpoint is not made yet', () => {
+  test('its endpoint does not exist yet', () => {
     expect(endpoints(createService(), a, createSlice([]))[1]).toBe(
       '    … web-a ready, but there is no ready endpoint of it yet',
     )
@@ -149,7 +149,7 @@ describe('why a pod gets no traffic', () => {
     ])
   })
 
-  test('the selector matches nothing, but nearly something', () => {
+  test('the selector matches nothing, and similar labels are shown', () => {
     const service = createService({ selector: { app: 'wbe', tier: 'front' } })
     expect(endpoints(service, a, b)).toEqual([
       '  ✗ selector app=wbe,tier=front does not match any of the 2 pods in shop',
@@ -180,7 +180,7 @@ describe('why a pod gets no traffic', () => {
     ).toBe('    … web-b 10.1.0.2:8080 terminating · 10 s left of its grace period')
   })
 
-  test('it was relabelled and has left', () => {
+  test('it was relabelled and released', () => {
     const trace = createTrace(
       target,
       [
@@ -201,11 +201,11 @@ describe('why a pod gets no traffic', () => {
       [20, ...modified({ ...b, metadata: { ...b.metadata, labels: {} } })],
     )
     expect(section(picture(trace, 22), 'endpoints').at(-1)).toBe(
-      '    · web-b left: the selector no longer matches its labels · 2 s ago',
+      '    · web-b released: the selector no longer matches its labels · 2 s ago',
     )
   })
 
-  test('the Service has no selector, and others make its endpoints', () => {
+  test('the Service has no selector, and its endpoints are created by others', () => {
     const slice = {
       ...createSlice([], 5432),
       endpoints: [{ addresses: ['192.0.2.4'] }, { addresses: ['2001:db8::1'] }],

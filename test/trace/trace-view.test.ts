@@ -13,8 +13,8 @@ function open(isTTY: boolean, color?: string) {
   return { picture: openPicture({ given }, { stdout, env: {} }), written }
 }
 
-describe('a picture that is no terminal', () => {
-  test('is printed again only when it brings news', () => {
+describe('a view without a terminal', () => {
+  test('is printed again only when its stable text changes', () => {
     const { picture, written } = open(false)
     const trace = createTrace(target, [0, ...added(pod)])
     picture.draw(trace.state(moment(1)))
@@ -27,20 +27,20 @@ describe('a picture that is no terminal', () => {
     expect(written).toHaveLength(2)
   })
 
-  test('says nothing while the first lists are on their way', () => {
+  test('is empty while the first lists are pending', () => {
     const { picture, written } = open(false)
     picture.draw(createTrace(target).state(moment(0)))
     expect(written).toEqual([])
   })
 
-  test('has colours when they are wanted', () => {
+  test('has colours with the option', () => {
     const { picture, written } = open(false, 'always')
     picture.draw(createTrace(target, [0, ...added(pod)]).state(moment(1)))
     expect(written.join('')).toContain('\x1b[1mpod/once')
   })
 })
 
-describe('a picture on a terminal', () => {
+describe('a view on a terminal', () => {
   test('is drawn over the last one, within its lines and columns', () => {
     const { picture, written } = open(true)
     const trace = createTrace(target, [0, ...added(pod)])
