@@ -2,12 +2,12 @@ import { isDeepStrictEqual } from 'node:util'
 import type { KubeObject, ManagedFields, Pod } from './objects.ts'
 
 /**
- * Who changed an object, as far as its `managedFields` tell: `kubelet (status)`, `kubectl-client-side-apply`.
+ * Who changed an object, where its `managedFields` show it: `kubelet (status)`, `kubectl-client-side-apply`.
  *
- * A write that changes fields gives its manager's entry the time of the write, in whole seconds
- * (https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers). Where the second was the same before, only
- * a change of nothing but the status with one possible writer is told. Entries of the subresource `scale` have no time, so
- * such a one is told by what it can change. Binding a pod to its node leaves no entry, and a deletion neither.
+ * A write that changes fields sets the time of its manager's entry, in whole seconds
+ * (https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers). A second write within the same second is
+ * only recognised when it changed nothing but the status and has one possible writer. Entries of the subresource `scale`
+ * have no time and are recognised by a change of `replicas`. Binding a pod to its node and deleting leave no entry.
  */
 export function authorOf(before: KubeObject | undefined, after: KubeObject): string | undefined {
   const entries = after.metadata.managedFields ?? []
@@ -31,7 +31,7 @@ export function authorOf(before: KubeObject | undefined, after: KubeObject): str
 
 /**
  * Who changed the desired state of an object: every writer of anything but the status. Undefined where `managedFields` do
- * not show it, as for a second write of one manager within the same second, or for a client without a name.
+ * not show it: a second write of one manager within the same second, or a client without a name.
  */
 export function specAuthorOf(before: KubeObject, after: KubeObject): string | undefined {
   const written = writtenEntries(before, after).filter(

@@ -5,46 +5,46 @@ import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { UserError } from '../errors.ts'
 import { type Clock, ServerOffset, withTimeout } from './clock.ts'
-import { type ExecCredential, runExecPlugin } from './exec.ts'
+import { type ExecCredential, runExecPlugin } from './exec-plugin.ts'
 import { ApiError, asConnectionError, ConnectionError, errorFromStatus, isSuccess, isUnauthorized } from './failures.ts'
 import type { Kubeconfig } from './kubeconfig.ts'
 import { formsOf } from './secrets.ts'
 
 export interface ClientOptions {
   readonly clock: Clock
-  /** Told of every secret that turns up later (tokens of plugins and files), before it is used. */
+  /** Gets every secret that is read later (tokens of plugins and files), before it is used. */
   readonly mask: (secret: string) => void
   /** `rollout-gate/1.2.3` */
   readonly userAgent: string
-  /** What exec plugins inherit. */
+  /** The environment of exec plugins. */
   readonly env: NodeJS.ProcessEnv
 }
 
 export interface RequestOptions {
   readonly accept?: string
-  /** For the whole answer; for a stream until it begins. Default 30 s. */
+  /** The limit of the whole answer, or of the opening of a stream. Default 30 s. */
   readonly timeoutMs?: number
-  /** The longest time without a byte, in place of `timeoutMs`: an answer may be long. */
+  /** The longest time without a byte, in place of `timeoutMs`, for long answers. */
   readonly silenceMs?: number
   readonly maxBytes?: number
   readonly signal?: AbortSignal
 }
 
-/** Pages of 500 objects stay well below; the bound is there for what is no API server. */
+/** Pages of 500 objects are well below this; a server that is no API server may send more. */
 const largestAnswer = 128 << 20
 const largestRefusal = 64 << 10
 
-/** One reading of the kubeconfig, and of what its plugin said. */
+/** A kubeconfig with the credential of its plugin. */
 interface Session {
   readonly kubeconfig: Kubeconfig
   readonly credential: ExecCredential
 }
 
 /**
- * The thin HTTP client: JSON and text answers, and streams of lines. Failures are an `ApiError` (the server said no), a
+ * A thin HTTP client for JSON, text and streams. Failures are an `ApiError` (an answer other than success), a
  * `ConnectionError` (no answer, or none that makes sense) or a `UserError` (the credentials cannot be read).
- * Credentials are read again when the server refuses them (401), once a request; then the refusal is final. What an exec
- * plugin dated is renewed when its time is over.
+ * When the server refuses the credentials, they are read again once per request; then the refusal is final. A credential of
+ * an exec plugin is renewed when it expires.
  */
 export class Client {
   readonly #kubeconfig: Kubeconfig
@@ -58,7 +58,7 @@ export class Client {
   #session: Session | undefined
   #opening: Promise<Session> | undefined
 
-  /** `reload` reads the kubeconfig again, from where it came from. */
+  /** `reload` reads the kubeconfig again. */
   constructor(kubeconfig: Kubeconfig, reload: () => Kubeconfig, options: ClientOptions) {
     this.#kubeconfig = kubeconfig
     this.#reload = reload
@@ -70,7 +70,7 @@ export class Client {
     return this.#serverOffset.ms
   }
 
-  /** Ends every request in flight and lets go of every connection. */
+  /** Ends every request and closes every connection. */
   close(): void {
     this.#closing.abort(new ConnectionError('ECANCELED', 'the connection to the cluster was closed'))
     this.#plain.destroy()
@@ -125,7 +125,7 @@ export class Client {
     }
   }
 
-  /** The answer, if it is one of success; with credentials read again should the server refuse them. */
+  /** Sends a request; again with new credentials when the server refuses the first ones. */
   async #send(path: string, options: RequestOptions, signal: AbortSignal): Promise<IncomingMessage> {
     const session = await this.#currentSession()
     try {
@@ -146,7 +146,7 @@ export class Client {
     return expiresAt !== undefined && expiresAt <= this.#options.clock.now() ? this.#renew(session) : session
   }
 
-  /** Requests that were refused together share one reading. */
+  /** Requests that are refused at the same time share one reading. */
   async #renew(stale: Session): Promise<Session> {
     return this.#session === stale ? this.#open(this.#reload) : this.#currentSession()
   }
@@ -217,8 +217,8 @@ export class Client {
 }
 
 /**
- * One request and the beginning of its answer. A connection from the pool may have been closed by the server a moment
- * ago; nothing was lost then, and the request is repeated on another.
+ * Sends one request and returns the beginning of its answer. The server may just have closed a connection of the pool; then
+ * the request is repeated on another.
  */
 async function exchange(url: URL, options: https.RequestOptions): Promise<IncomingMessage> {
   for (;;) {
@@ -270,12 +270,12 @@ function credentialsUnreadable(user: string, error: unknown): UserError {
 }
 
 /**
- * The whole body of an answer as text, unpacked where it is gzipped (the API server does so above 128 KiB).
- * Throws when it grows beyond `maxBytes`: an answer must not be able to fill the runner's memory.
+ * The whole body of an answer as text, gunzipped where needed (the API server compresses above 128 KiB).
+ * Throws beyond `maxBytes`: an answer must not fill the runner's memory.
  */
 async function readBody(response: IncomingMessage, maxBytes: number, onBytes: () => void = () => {}): Promise<string> {
   const zipped = response.headers['content-encoding'] === 'gzip'
-  // A failure of either side destroys the other, so that reading it tells.
+  // A failure of either stream destroys the other, so that reading rejects.
   const stream: AsyncIterable<Buffer> = zipped ? pipeline(response, createGunzip(), () => {}) : response
   const chunks: Buffer[] = []
   let length = 0

@@ -1,11 +1,11 @@
 import { Client } from './client.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { collectionPath, discover, findResource, serverVersion } from './discovery.ts'
-import { ApiError } from './failures.ts'
+import { notFound } from './failures.ts'
 import { type ApiResource, type Observation, requestKey, type WatchRequest } from './feed.ts'
 import { runInitially } from './initial-requests.ts'
 import { type Kubeconfig, type KubeconfigInput, loadKubeconfig } from './kubeconfig.ts'
-import { type Places, usualPlaces } from './kubeconfig-document.ts'
+import { type Places, usualPlaces } from './kubeconfig-file.ts'
 import { asKind, listAll } from './list.ts'
 import { followLog, type LogLine, type LogRequest, type LogStreamRequest, type LogTail, readLog } from './logs.ts'
 import type { KubeObject } from './objects.ts'
@@ -15,28 +15,28 @@ import { Secrets, secretsIn } from './secrets.ts'
 
 export interface ConnectOptions {
   readonly clock?: Clock
-  /** Told of every secret, those of the kubeconfig at once, those of plugins and token files as they turn up. */
+  /** Gets every secret: those of the kubeconfig at once, those of plugins and token files when they are read. */
   readonly mask: (secret: string) => void
-  /** What else is secret, besides what the kubeconfig holds: hidden in what comes from the cluster. */
+  /** Further secrets, which are redacted in everything that the cluster returns. */
   readonly secrets?: readonly string[]
   /** `rollout-gate/1.2.3` */
   readonly userAgent: string
   readonly places?: Places
 }
 
-/** A kind that the server does not know is looked for again no sooner than this: its CRD may just be being installed. */
+/** Discovery is repeated for an unknown kind, whose CRD may just be being installed, no sooner than this. */
 const rediscoveryMs = 5_000
 
 /**
- * Reads the kubeconfig and masks what is secret in it; nothing is asked of the cluster yet.
+ * Reads the kubeconfig and masks its secrets; sends no request yet.
  * Throws a `UserError` when the kubeconfig cannot be used.
  */
 export function connect(input: KubeconfigInput, options: ConnectOptions): Cluster {
   const places = options.places ?? usualPlaces
   const load = () => loadKubeconfig(input, places)
   const kubeconfig = load()
-  const initial = new Secrets(shortestHidden)
-  const secrets = new Secrets(shortestHidden)
+  const initial = new Secrets(shortestRedacted)
+  const secrets = new Secrets(shortestRedacted)
   const mask = (secret: string) => {
     secrets.add(secret)
     options.mask(secret)
@@ -53,17 +53,17 @@ export function connect(input: KubeconfigInput, options: ConnectOptions): Cluste
   return new Cluster(kubeconfig, client, clock, { redactText: secrets.redact, redactTemplate: initial.redact, learn })
 }
 
-/** In what the rules read, shorter secrets stay: `admin` may be a password and is a word. Whoever prints hides them too. */
-const shortestHidden = 8
+/** Shorter secrets stay in what rules read (`admin` may be a password and is a word); output redacts them too. */
+const shortestRedacted = 8
 
-/** A cluster as the shells use it; everything that is asked of it is read-only. */
+/** Read-only access to a cluster. */
 export class Cluster {
   readonly context: string
-  /** Where references without a namespace belong: the input's, the context's, `default`. */
+  /** The namespace of references without one: the input's, the context's, `default`. */
   readonly namespace: string
   /** Every secret of the kubeconfig, already masked. */
   readonly secrets: readonly string[]
-  /** What every object goes through that comes from here; an object of the user's own can be compared after it. */
+  /** Redacts every object of the cluster; the user's own objects can be compared after it. */
   readonly redact: Redactor
   readonly #known: KnownSecrets
   readonly #kubeconfig: Kubeconfig
@@ -98,19 +98,19 @@ export class Cluster {
     return { clock: this.#clock, server, context, user }
   }
 
-  /** Server minus this machine, in milliseconds; the more answers, the closer. */
+  /** Server minus this machine, in milliseconds; more answers make it more exact. */
   get serverOffsetMs(): number {
     return this.#client.serverOffsetMs
   }
 
-  /** Group versions whose API server did not answer (`metrics.k8s.io/v1beta1`): a kind missing there may exist. */
+  /** Group versions whose API server did not answer (`metrics.k8s.io/v1beta1`): a kind that is missing there may exist. */
   get staleGroups(): readonly string[] {
     return this.#stale
   }
 
   /**
-   * The first contact: what the server serves, and its version. A server that does not answer is tried for 30 s; then,
-   * and at once for refused credentials, missing access or a bad certificate, it throws a `UserError` with the reason.
+   * The first requests: what the server serves, and its version. Repeats them for 30 s while the server does not answer.
+   * Throws a `UserError` then, and at once for refused credentials, missing access or a bad certificate.
    */
   async discover(): Promise<readonly ApiResource[]> {
     const forbidden = {
@@ -125,8 +125,8 @@ export class Cluster {
   }
 
   /**
-   * The objects that a selector names at the very start, before anything is watched: as patient as the first contact, and
-   * throws a `UserError` for what only the user can mend, a list that is forbidden among it.
+   * The objects that a selector names before anything is watched. Repeats the request as `discover` does, and throws a
+   * `UserError` for what only the user can correct, such as a forbidden list.
    */
   async select(request: WatchRequest): Promise<readonly KubeObject[]> {
     const { kind, labelSelector, namespace } = request
@@ -138,41 +138,41 @@ export class Cluster {
     return runInitially(this.#connection, forbidden, () => this.list(request))
   }
 
-  /** The objects that a request names now. `ApiError` 404 when the server does not know the kind. */
+  /** The present objects of a request. Rejects with `isNotFound` when the server does not have the kind. */
   async list(request: WatchRequest): Promise<readonly KubeObject[]> {
     return (await listAll(this.#client, await this.#path(request), request, this.redact)).items
   }
 
-  /** One object as it is now. `ApiError` 404 when there is none. */
+  /** One present object. Rejects with `isNotFound` when there is none. */
   async get(reference: WatchRequest & { readonly name: string }): Promise<KubeObject> {
     const path = `${await this.#path(reference)}/${encodeURIComponent(reference.name)}`
     return this.redact(asKind((await this.#client.json(path)) as object, reference))
   }
 
-  /** Follows a request from now on and reports to the sink; a request that is already followed goes on as it is. */
+  /** Watches a request and reports to the sink; does nothing for a request that is watched already. */
   watch(request: WatchRequest, sink: Sink): void {
     if (!this.#closed && !this.#reflectors.has(requestKey(request))) void this.#follow(request, sink).run()
   }
 
   /**
-   * Fresh lists of followed requests. Resolves once the sinks have the differences, or why a request has none: it is
-   * refused or unavailable.
+   * Lists watched requests again. Resolves once the sinks have the differences, or why a request has none: it is refused or
+   * unavailable.
    */
   async refresh(requests: readonly WatchRequest[]): Promise<void> {
     await Promise.all(requests.map((request) => this.#reflectors.get(requestKey(request))?.refresh()))
   }
 
-  /** See `readLog`; what is known to be secret is hidden in it. */
+  /** See `readLog`; known secrets are redacted. */
   readLog(request: LogRequest): Promise<LogTail> {
     return readLog(this.#client, request, this.#known.redactText)
   }
 
-  /** See `followLog`; what is known to be secret is hidden in it. */
+  /** See `followLog`; known secrets are redacted. */
   followLog(request: LogStreamRequest, signal: AbortSignal): Promise<AsyncIterable<LogLine>> {
     return followLog(this.#client, request, signal, this.#known.redactText)
   }
 
-  /** Ends everything at once; nothing is told any more, and nothing keeps the process alive. */
+  /** Ends everything at once; the sinks get nothing more, and nothing keeps the process alive. */
   close(): void {
     this.#closed = true
     for (const reflector of this.#reflectors.values()) reflector.close()
@@ -188,7 +188,7 @@ export class Cluster {
       redactText: this.#known.redactText,
       sink,
       onUnmatched: (object) => this.#followUnmatched(object, sink),
-      ...(known === undefined ? {} : { known }),
+      known,
     })
     this.#reflectors.set(requestKey(request), reflector)
     return reflector
@@ -196,17 +196,17 @@ export class Cluster {
 
   /**
    * A watch with a label selector reports an object that stops matching as deleted (kubernetes.io/docs/reference/using-api/
-   * api-concepts, "watch"). While another watch holds the object, that one reports its truth. Otherwise the object is
-   * followed by its name until it is gone. Resolves once the sink knows what became of it.
+   * api-concepts, "watch"). While another watch contains the object, that one reports its state. Otherwise the object is
+   * watched by its name until it is gone. Resolves once the sink has its state.
    */
   async #followUnmatched(object: KubeObject, sink: Sink): Promise<void> {
     if ([...this.#reflectors.values()].some((reflector) => reflector.holds(object))) return
     const { apiVersion, kind, metadata } = object
     const { name, namespace } = metadata
-    const request: WatchRequest = { apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) }
+    const request: WatchRequest = { apiVersion, kind, name, namespace }
     const key = requestKey(request)
     const isDeleted = () => sink({ type: 'DELETED', object })
-    // It is followed by its name already, and that watch has seen it go.
+    // A watch by its name exists already, and has reported the deletion.
     if (this.#closed || this.#reflectors.has(key)) {
       isDeleted()
       return
@@ -219,7 +219,7 @@ export class Cluster {
         reflector.close()
       }
     }
-    // The report carries the resource version of the change itself, which is still to be seen.
+    // The object has the resource version of the change itself, which is still to be reported.
     const { resourceVersion: _, ...known } = metadata
     const reflector = this.#follow(request, report, { ...object, metadata: known })
     const answered = reflector.refresh()
@@ -227,7 +227,7 @@ export class Cluster {
     await answered
   }
 
-  /** The path of a request's collection. A kind that is not known is looked for again, for it may have been installed since. */
+  /** The path of a request's collection. Discovery is repeated for an unknown kind, which may have been installed since. */
   async #path(request: WatchRequest): Promise<string> {
     const known = this.#discovered
     let resource = findResource(known?.resources ?? (await this.#rediscover()), request)
@@ -235,7 +235,7 @@ export class Cluster {
       resource = findResource(await this.#rediscover(), request)
     }
     if (!resource) {
-      throw new ApiError(404, `the server does not know the kind ${request.kind} in ${request.apiVersion}`)
+      throw notFound(`the server does not know the kind ${request.kind} in ${request.apiVersion}`)
     }
     return collectionPath(resource, request.namespace)
   }

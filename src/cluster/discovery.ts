@@ -5,11 +5,11 @@ import type { ApiResource, WatchRequest } from './feed.ts'
 export interface Discovery {
   /** The core group first, then the groups in the server's order; within a group the preferred version first. */
   readonly resources: readonly ApiResource[]
-  /** `metrics.k8s.io/v1beta1`: group versions whose aggregated API server does not answer; their resources may be missing. */
+  /** Group versions whose aggregated API server does not answer (`metrics.k8s.io/v1beta1`): their resources may be missing. */
   readonly stale: readonly string[]
 }
 
-/** Aggregated discovery (KEP-3352): stable since 1.30, beta since 1.27; older servers ignore it and answer as ever. */
+/** Aggregated discovery (KEP-3352): stable since 1.30, beta since 1.27; older servers ignore it. */
 const accept = [
   'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList',
   'application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList',
@@ -17,8 +17,8 @@ const accept = [
 ].join(',')
 
 /**
- * What the server serves: two requests on a server that knows aggregated discovery, else one for each group version.
- * A group that cannot be read is noted, not an error. Throws when `/api` or `/apis` cannot be read.
+ * What the server serves: two requests on a server with aggregated discovery, else one for each group version.
+ * A group that cannot be read is listed as stale. Throws when `/api` or `/apis` cannot be read.
  */
 export async function discover(client: Client): Promise<Discovery> {
   const [core, groups] = await Promise.all(
@@ -41,7 +41,7 @@ export async function serverVersion(client: Client): Promise<string | undefined>
   }
 }
 
-/** Any of the four answers: APIGroupDiscoveryList, APIVersions, APIGroupList. */
+/** An APIGroupDiscoveryList, APIVersions or APIGroupList. */
 interface Answer {
   readonly items?: readonly AggregatedGroup[]
   readonly versions?: readonly string[]
@@ -113,7 +113,7 @@ function fromAggregated(groups: readonly AggregatedGroup[]): Discovery {
           plural: resource.resource,
           namespaced: resource.scope === 'Namespaced',
           status: (resource.subresources ?? []).some(({ subresource }) => subresource === 'status'),
-          ...(resource.singularResource ? { singular: resource.singularResource } : {}),
+          singular: resource.singularResource || undefined,
           ...names(resource),
         })
       }
@@ -122,7 +122,7 @@ function fromAggregated(groups: readonly AggregatedGroup[]): Discovery {
   return { resources, stale }
 }
 
-/** Enough to be quick, few enough not to trip the server's fairness queues. */
+/** Few enough for the server's API priority and fairness. */
 const legacyRequestsAtOnce = 8
 
 async function legacy(client: Client, path: string, groupVersions: readonly string[]): Promise<Discovery> {
@@ -146,7 +146,7 @@ async function legacyResources(client: Client, path: string, groupVersion: strin
   try {
     list = (await client.json(`${path}/${groupVersion}`)) as typeof list
   } catch (error) {
-    // 503: the aggregated API server behind this group is down. Everybody else's must not suffer.
+    // The aggregated API server behind this group may be down; the other groups can still be read.
     if (error instanceof ApiError && !isUnauthorized(error)) return undefined
     throw error
   }
@@ -162,13 +162,13 @@ async function legacyResources(client: Client, path: string, groupVersion: strin
       plural: resource.name,
       namespaced: resource.namespaced === true,
       status: withStatus.has(`${resource.name}/status`),
-      ...(resource.singularName ? { singular: resource.singularName } : {}),
+      singular: resource.singularName || undefined,
       ...names(resource),
     }))
 }
 
 function names({ verbs, shortNames, categories }: Pick<LegacyResource, 'verbs' | 'shortNames' | 'categories'>) {
-  return { ...(verbs ? { verbs } : {}), ...(shortNames ? { shortNames } : {}), ...(categories ? { categories } : {}) }
+  return { verbs, shortNames, categories }
 }
 
 /** The resource that serves a kind, in exactly this group and version. */

@@ -1,10 +1,10 @@
 import type { Failure, WatchRequest } from './feed.ts'
 
-/** The API server answered, and not with success. */
+/** An answer of the API server other than success. */
 export class ApiError extends Error {
   /** HTTP status, or the `code` of a Status object inside a watch. */
   readonly status: number
-  /** How long the server asks us to stay away, from `Retry-After`. */
+  /** From `Retry-After`. */
   readonly retryAfterMs: number | undefined
 
   constructor(status: number, message: string, retryAfterMs?: number) {
@@ -32,14 +32,14 @@ export function errorFromStatus(body: unknown, status: number, message: string, 
 export class ConnectionError extends Error {
   /** `ECONNREFUSED`, `ETIMEDOUT`, `CERT_HAS_EXPIRED` … */
   readonly code: string
-  /** The two sides do not trust each other's certificates: trying again does not help. */
+  /** A certificate is not trusted: trying again does not help. */
   readonly certificate: boolean
 
   constructor(code: string, message: string) {
     super(message)
     this.name = 'ConnectionError'
     this.code = code
-    this.certificate = isCertificateCode(code)
+    this.certificate = certificateCodes.test(code)
   }
 }
 
@@ -47,11 +47,7 @@ export class ConnectionError extends Error {
 const certificateCodes =
   /^(CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|INVALID_(CA|PURPOSE)|HOSTNAME_MISMATCH|PATH_LENGTH_EXCEEDED|ERROR_IN_CERT_|ERR_TLS_(CERT|INVALID)|ERR_SSL_|ERR_OSSL_|EPROTO$)/
 
-function isCertificateCode(code: string): boolean {
-  return certificateCodes.test(code)
-}
-
-/** Whatever Node throws while a request is made, as a `ConnectionError` with a message for people. */
+/** An error that Node throws during a request, as a `ConnectionError`. */
 export function asConnectionError(error: unknown): ConnectionError {
   if (error instanceof ConnectionError) return error
   const { errors } = Object(error) as { errors?: unknown }
@@ -91,9 +87,14 @@ export function isTransient(error: unknown): boolean {
   )
 }
 
-/** How long the server asks to stay away; 0 where it does not. */
+/** How long the server wants no request, in milliseconds; 0 without `Retry-After`. */
 export function retryAfterOf(error: unknown): number {
   return error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0
+}
+
+/** The error of an answer that there is no such object or kind. */
+export function notFound(message: string): ApiError {
+  return new ApiError(404, message)
 }
 
 export function isSuccess(status: number | undefined): boolean {

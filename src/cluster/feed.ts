@@ -48,7 +48,7 @@ export interface LogText extends LogRef {
 }
 
 /**
- * A request that did not succeed. The request is the one that failed; without `kind` the failure concerns every watch.
+ * A request that failed; without `kind` the failure concerns every watch.
  * A recording writes it as a line of type `ERROR` with the HTTP status (DESIGN §6).
  */
 export type Failure = { readonly message: string } & Partial<WatchRequest> &
@@ -72,11 +72,11 @@ export type Failure = { readonly message: string } & Partial<WatchRequest> &
     | { readonly type: 'MISSING' }
   )
 
-/** What the cluster reports, without its moment. */
+/** What is observed of the cluster, without its moment. */
 export type Observation =
   | { readonly type: 'DISCOVERY'; readonly resources: readonly ApiResource[] }
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: KubeObject }
-  /** The first list of a request is complete. Without `labelSelector` and `name` it stands for all of the kind in that namespace. */
+  /** The first list of a request is complete. Without `labelSelector` and `name` it contains all of the kind in that namespace. */
   | ({ readonly type: 'SYNCED' } & WatchRequest)
   | Failure
   /** A watch that was unavailable or refused can be read again; without `kind`, every watch. */
@@ -87,12 +87,12 @@ export type Observation =
   | { readonly type: 'END' }
 
 /**
- * One line of the one stream that live watching, recordings and tests all feed to the gate.
+ * One event of the feed: the stream that a live cluster, a recording or a test gives to the gate.
  * `at`: milliseconds since the epoch on this machine's clock, never running backwards.
  */
 export type FeedEvent = Observation & { readonly at: number }
 
-/** The same text for the same watch. */
+/** Equal for requests that are the same watch. */
 export function requestKey({ apiVersion, kind, namespace, name, labelSelector }: Partial<WatchRequest>): string {
   return JSON.stringify([apiVersion, kind, namespace, name, labelSelector])
 }

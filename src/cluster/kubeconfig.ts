@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
+import { BlockList, isIP } from 'node:net'
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js'
-import type { ExecPlugin } from './exec.ts'
+import type { ExecPlugin } from './exec-plugin.ts'
 import {
   type Entry,
   isSection,
@@ -10,11 +11,10 @@ import {
   readKubeconfig,
   type Section,
   usualPlaces,
-} from './kubeconfig-document.ts'
-import { isLoopback, proxyFromEnvironment } from './proxy.ts'
+} from './kubeconfig-file.ts'
 import { secretsOf } from './secrets.ts'
 
-/** What the user says of the cluster; absent means the usual place, the current context, the context's namespace. */
+/** The inputs that name the cluster; by default the usual place, the current context, the context's namespace. */
 export interface KubeconfigInput {
   /** The kubeconfig itself (YAML or JSON), base64 of it, or the path of a file. */
   readonly kubeconfig?: string
@@ -22,7 +22,7 @@ export interface KubeconfigInput {
   readonly namespace?: string
 }
 
-/** A kubeconfig that was found, read and understood; nothing was asked of the cluster yet. */
+/** A kubeconfig that was found, read and checked without the cluster. */
 export interface Kubeconfig {
   /** client-node's, set to the context: it applies certificates, tokens, auth providers and proxies. */
   readonly kubeConfig: KubeConfig
@@ -32,13 +32,13 @@ export interface Kubeconfig {
   readonly server: string
   readonly user: string
   readonly proxied: boolean
-  /** Asked for credentials when the user has no token of his own. */
+  /** Gives the credentials when the user has no token. */
   readonly exec?: ExecPlugin
-  /** What an exec plugin may be told of the cluster. */
+  /** The cluster as an exec plugin gets it with `provideClusterInfo`. */
   readonly execCluster: object
-  /** Read anew for each request: such tokens rotate. */
+  /** Read for each request, as such tokens rotate. */
   readonly tokenFile?: string
-  /** Headers that act as somebody else (`as`, `as-groups`, `as-uid`, `as-user-extra`). */
+  /** Impersonation headers (`as`, `as-groups`, `as-uid`, `as-user-extra`). */
   readonly impersonation: Readonly<Record<string, string | string[]>>
   /** Every string that must be masked before anything is printed. */
   readonly secrets: readonly string[]
@@ -51,8 +51,8 @@ export interface Kubeconfig {
 export function loadKubeconfig(input: KubeconfigInput, places: Places = usualPlaces): Kubeconfig {
   const document = readKubeconfig(input.kubeconfig, places)
   const context = chooseContext(document, input.context)
-  const cluster = theCluster(document, context)
-  const user = theUser(document, context)
+  const cluster = findCluster(document, context)
+  const user = findUser(document, context)
   const server = String(cluster.body['server'])
   checkCluster(cluster, user)
   checkUser(user)
@@ -66,9 +66,9 @@ export function loadKubeconfig(input: KubeconfigInput, places: Places = usualPla
     server: server.replace(/\/+$/, ''),
     user: user.name,
     proxied: Boolean(proxy),
-    ...(isSection(exec) && !token && !tokenFile ? { exec: exec as unknown as ExecPlugin } : {}),
+    exec: isSection(exec) && !token && !tokenFile ? (exec as unknown as ExecPlugin) : undefined,
     execCluster: { ...cluster.body, extensions: undefined, config: execConfig(cluster) },
-    ...(typeof tokenFile === 'string' && tokenFile !== '' ? { tokenFile } : {}),
+    tokenFile: typeof tokenFile === 'string' && tokenFile !== '' ? tokenFile : undefined,
     impersonation: impersonation(user),
     secrets: secretsOf(document),
   }
@@ -92,7 +92,7 @@ function chooseContext(document: KubeconfigDocument, wanted: string | undefined)
   return context
 }
 
-function theCluster(document: KubeconfigDocument, { name: context, body }: Entry): Entry {
+function findCluster(document: KubeconfigDocument, { name: context, body }: Entry): Entry {
   const cluster = document.clusters.find(({ name }) => name === body['cluster'])
   if (!cluster) {
     throw mistake(
@@ -107,7 +107,7 @@ function theCluster(document: KubeconfigDocument, { name: context, body }: Entry
 }
 
 /** A context without a user is anonymous, as in kubectl. */
-function theUser(document: KubeconfigDocument, { name: context, body }: Entry): Entry {
+function findUser(document: KubeconfigDocument, { name: context, body }: Entry): Entry {
   if (!body['user']) return { name: 'anonymous', body: {} }
   const user = document.users.find(({ name }) => name === body['user'])
   if (!user) {
@@ -166,9 +166,8 @@ function withoutSecrets(owner: string): Error {
 }
 
 /**
- * client-node reads the document as JSON. It is given only what it handles well: exec plugins, token files and group
- * impersonation are ours (it runs plugins without telling them the protocol, and does not know `tokenFile`);
- * and for http:// it must hear that there is no certificate to verify.
+ * client-node reads the document as JSON, without what it does not support well: exec plugins (it runs them without
+ * `KUBERNETES_EXEC_INFO`), `tokenFile` and group impersonation. It refuses http:// unless verification is off.
  */
 function toKubeConfig(context: Entry, cluster: Entry, user: Entry, proxy: unknown): KubeConfig {
   const { exec: _exec, tokenFile, as: _as, ...body } = user.body
@@ -220,4 +219,44 @@ function impersonation({ body }: Entry): Record<string, string | string[]> {
         )
       : {}),
   }
+}
+
+/**
+ * The proxy that the environment prescribes for a server, as kubectl reads it (Go's `http.ProxyFromEnvironment`):
+ * `HTTPS_PROXY` or `HTTP_PROXY` by the server's scheme, in capitals or not, unless the server is on this machine or
+ * stands in `NO_PROXY` (names with their subdomains, addresses, CIDR ranges, each with an optional port, or `*`).
+ */
+export function proxyFromEnvironment(server: string, env: NodeJS.ProcessEnv): string | undefined {
+  const url = new URL(server)
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  const port = url.port || (url.protocol === 'https:' ? '443' : '80')
+  const proxy =
+    url.protocol === 'https:' ? env['HTTPS_PROXY'] || env['https_proxy'] : env['HTTP_PROXY'] || env['http_proxy']
+  if (!proxy || isLoopback(host)) return undefined
+  const exceptions = (env['NO_PROXY'] || env['no_proxy'] || '').split(',').map((entry) => entry.trim().toLowerCase())
+  if (exceptions.some((entry) => entry !== '' && matches(entry, host.toLowerCase(), port))) return undefined
+  return proxy.includes('://') ? proxy : `http://${proxy}`
+}
+
+/** `localhost` and the loopback addresses of both families. */
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
+}
+
+function matches(entry: string, host: string, port: string): boolean {
+  if (entry === '*') return true
+  const [network, prefix] = entry.split('/')
+  if (network !== undefined && prefix !== undefined && isIP(network)) return inRange(network, Number(prefix), host)
+  const withPort = isIP(entry) ? null : /^(.*):(\d+)$/.exec(entry)
+  if (withPort && withPort[2] !== port) return false
+  const name = (withPort?.[1] ?? entry).replace(/^\[|\]$/g, '').replace(/^\*?\./, '')
+  return host === name || (!isIP(host) && host.endsWith(`.${name}`))
+}
+
+function inRange(network: string, prefix: number, host: string): boolean {
+  const family = isIP(network) === 6 ? 'ipv6' : 'ipv4'
+  if (isIP(host) === 0 || !(prefix >= 0 && prefix <= (family === 'ipv6' ? 128 : 32))) return false
+  const range = new BlockList()
+  range.addSubnet(network, prefix, family)
+  return range.check(host, isIP(host) === 6 ? 'ipv6' : 'ipv4')
 }

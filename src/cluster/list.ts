@@ -6,7 +6,7 @@ import type { Redactor } from './redact.ts'
 
 export interface List {
   readonly items: readonly KubeObject[]
-  /** Where a watch goes on without missing anything. */
+  /** Where a watch starts without missing a change. */
   readonly resourceVersion: string
 }
 
@@ -20,8 +20,8 @@ export interface ListOptions {
 const pageSize = 500
 
 /**
- * Reads a collection as of now (no `resourceVersion`: what was applied a moment ago is in it), page by page. Pages come
- * from one snapshot; when that is gone (410) it starts again, at last without pages, as client-go's pager does.
+ * Reads a collection page by page, with the latest changes in it (no `resourceVersion`). Pages are of one snapshot; when
+ * that has expired the list is read again without pages, as client-go's pager does.
  */
 export async function listAll(
   client: Client,
@@ -57,7 +57,7 @@ async function listPages(
     const page = await client.json(`${path}?${query}`, options)
     onPage?.()
     const { metadata, items: objects } = (page ?? {}) as { metadata?: Record<string, unknown>; items?: unknown }
-    // An empty list may be null: Go writes a nil slice so.
+    // An empty list may be null: the JSON of a nil slice in Go.
     if (objects !== null && !Array.isArray(objects)) {
       throw new ConnectionError('EBADMSG', `the server answered ${path} with something that is no list`)
     }
@@ -73,8 +73,8 @@ export function asKind(object: object, { apiVersion, kind }: WatchRequest): Kube
 }
 
 /**
- * The query that narrows the collection on the server's side. A name goes by field selector, which is also what a role
- * restricted to `resourceNames` allows.
+ * The query that narrows the collection on the server. A name becomes a field selector, which a role with `resourceNames`
+ * allows too.
  */
 export function selection({ name, labelSelector }: WatchRequest): Record<string, string> {
   return {

@@ -8,19 +8,19 @@ export interface LogRequest extends LogRef {
   readonly tailLines: number
 }
 
-/** The end of a container's log, or why there is none: `neverWas` where there is nothing to miss. */
+/** The end of a container's log, or why there is none; `neverStarted` where none can exist. */
 export type LogTail =
   | { readonly text: string }
-  | { readonly text: undefined; readonly why: string; readonly neverWas?: boolean }
+  | { readonly text: undefined; readonly why: string; readonly neverStarted?: boolean }
 
 const timeoutMs = 10_000
 const longestTailBytes = 64 << 10
-/** The kubelet cuts off the *end* of the tail at this limit, and the end is what we want: it must hold the longest tail. */
+/** The kubelet cuts off the *end* of the tail at this limit, so it must be longer than any tail. */
 const limitBytes = 4 << 20
 
 /**
- * The last lines of a container's log. A log that does not exist (any more, or yet) is no error but an answer without
- * text; other refusals are, as `ApiError`. `redact` takes out what nobody may see, before the log is cut.
+ * The last lines of a container's log. A log that does not exist (any more, or yet) gives a result without text; other
+ * refusals reject as `ApiError`. `redact` removes secrets before the log is cut.
  */
 export async function readLog(
   client: Client,
@@ -36,13 +36,13 @@ export async function readLog(
   })
   try {
     const text = await client.text(`${logPath(request)}?${query}`, { timeoutMs, maxBytes: limitBytes + 1024 })
-    return isRefusal(text)
-      ? { text: undefined, why: refusalWords(text.trim()) }
+    return isKubeletRefusal(text)
+      ? { text: undefined, why: explainRefusal(text.trim()) }
       : { text: lastBytes(redact(text), longestTailBytes) }
   } catch (error) {
     const failure = logFailureOf(error)
     if (failure !== 'not-started' && failure !== 'gone') throw error
-    return { text: undefined, why: messageOf(error), neverWas: failure === 'not-started' }
+    return { text: undefined, why: messageOf(error), neverStarted: failure === 'not-started' }
   }
 }
 
@@ -57,24 +57,24 @@ export function logFailureOf(error: unknown): 'not-started' | 'gone' | 'refused'
 }
 
 /** The path of a pod's logs. */
-export function logPath({ namespace, pod }: { readonly namespace: string; readonly pod: string }): string {
+function logPath({ namespace, pod }: { readonly namespace: string; readonly pod: string }): string {
   return `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/log`
 }
 
 /**
- * A kubelet that finds the log gone says so in the log's place, with status 200 (pkg/kubelet/kuberuntime,
+ * When the log is gone, the kubelet writes this in its place, with status 200 (pkg/kubelet/kuberuntime,
  * `GetContainerLogs`; cri-client/pkg/logs, `ReadLogs`).
  */
-const refusals =
+const kubeletRefusals =
   /^(unable to retrieve container logs for \S+|failed to try resolving symlinks in path .*|failed to (open|create|find) log file .*|rpc error: code = .*)$/
 
-/** Whether a text is the kubelet's word that there is no log, and not a log. */
-export function isRefusal(text: string): boolean {
-  return refusals.test(text.trim())
+/** Whether a text is the kubelet's message that there is no log. */
+function isKubeletRefusal(text: string): boolean {
+  return kubeletRefusals.test(text.trim())
 }
 
-/** The kubelet names a container that it has removed by an id that says nothing to anybody. */
-function refusalWords(text: string): string {
+/** Without the id of a container that the kubelet has removed. */
+function explainRefusal(text: string): string {
   return /^unable to retrieve container logs|code = NotFound/.test(text) ? 'the node no longer has it' : text
 }
 
@@ -91,37 +91,36 @@ function lastBytes(text: string, limit: number): string {
 }
 
 export interface LogStreamRequest extends LogRef {
-  /** Goes on while the container runs; else the stream ends with what was written so far. */
+  /** Reads on while the container runs; else the stream ends with what was written so far. */
   readonly follow: boolean
-  /** Only lines written then or later: milliseconds since the epoch, of which the kubelet heeds whole seconds. */
+  /** Only lines written then or later: milliseconds since the epoch, rounded to seconds by the kubelet. */
   readonly since: number
-  /** Only so many of the last lines; absent: all. */
+  /** Only the last lines; absent: all. */
   readonly tailLines?: number
-  /** How long the server may take to begin. A kubelet begins with the first line, however late a container writes it. */
+  /** How long the answer may take to begin: the kubelet begins it with the first line that the container writes. */
   readonly timeoutMs: number
 }
 
 /** A line that a container wrote, without its line break. Not yet escaped. */
 export interface LogLine {
-  /** When it was written, by the node's clock: milliseconds since the epoch. Absent: it is the kubelet's own word. */
+  /** When it was written, by the node's clock: milliseconds since the epoch. Absent for a message of the kubelet. */
   readonly at: number | undefined
   readonly text: string
-  /** How much of a line that is too long was left out at its end. */
+  /** How much was cut off at the end of a line that is too long. */
   readonly cutBytes: number
 }
 
-/** What is kept of a line: enough to read a stack trace, and nothing that anybody would read to its end in a job's log. */
+/** Longer lines are cut: enough for a stack trace, little enough for a job's log. */
 const longestLineBytes = 4_000
-/** So much is read beyond: a secret that stands across the cut is only known by its whole. */
+/** A secret across the cut is only found when all of it was read. */
 const beyondBytes = 4_000
 
 const stamp = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)) ?/
 
 /**
  * Reads a container's log from a moment on, line by line as it is written, until the container ends (kubelet,
- * `ReadLogs`), the connection breaks or the signal is aborted (both reject). Refusals reject as `ApiError`: 400 where the
- * container has not started yet or never ran before, 404 where the pod is gone, 403. Says nothing of whether the server
- * can be seen: its bytes come from a kubelet. `redact` takes out what nobody may see, before a line is cut.
+ * `ReadLogs`), the connection breaks or the signal is aborted (both reject). Refusals reject (see `logFailureOf`). The
+ * bytes come from a kubelet, so they do not count for the health of the API. `redact` removes secrets before a line is cut.
  */
 export async function followLog(
   client: Client,
@@ -146,23 +145,23 @@ async function* stampedLines(response: IncomingMessage, redact: (text: string) =
   for await (const { text, cutBytes } of boundedLines(response)) {
     const [prefix, written = ''] = stamp.exec(text) ?? []
     if (prefix !== undefined) yield { at: Date.parse(written), ...cut(redact(text.slice(prefix.length)), cutBytes) }
-    else if (!isRefusal(text)) yield { at: undefined, ...cut(redact(text), cutBytes) }
+    else if (!isKubeletRefusal(text)) yield { at: undefined, ...cut(redact(text), cutBytes) }
   }
 }
 
-/** `cutBytes`: those that were left out before. */
+/** `cutBytes`: those that were cut off before. */
 function cut(text: string, cutBytes: number): Omit<LogLine, 'at'> {
   const bytes = Buffer.from(text)
   const left = bytes.length - longestLineBytes
   return left <= 0 ? { text, cutBytes } : { text: wholeCharacters(bytes.subarray(0, -left)), cutBytes: cutBytes + left }
 }
 
-/** A cut may have left half a character. */
+/** Without half a character at the end. */
 function wholeCharacters(bytes: Buffer): string {
   return bytes.toString('utf8').replace(/\uFFFD+$/, '')
 }
 
-/** Lines of bounded length. What stands behind the last line break is a line too, unless the stream breaks. */
+/** Lines of bounded length. The text after the last line break is a line too, unless the stream breaks. */
 async function* boundedLines(response: IncomingMessage): AsyncGenerator<Omit<LogLine, 'at'>> {
   let kept: Buffer[] = []
   let keptBytes = 0

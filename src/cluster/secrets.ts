@@ -1,4 +1,4 @@
-import { type Entry, isSection, type KubeconfigDocument } from './kubeconfig-document.ts'
+import { type Entry, isSection, type KubeconfigDocument } from './kubeconfig-file.ts'
 
 /** Strings that must never be printed. */
 export class Secrets {

@@ -153,7 +153,7 @@ export class EvidenceReader {
     try {
       const tail = await this.#cluster.readLog({ ...log, tailLines: this.#tailLines })
       if (tail.text !== undefined) this.#observe({ type: 'LOG', ...log, text: tail.text })
-      else if (!tail.neverWas) this.#observe({ type: 'LOG', ...log, text: '', why: tail.why })
+      else if (!tail.neverStarted) this.#observe({ type: 'LOG', ...log, text: '', why: tail.why })
       return true
     } catch (error) {
       const isRefused = isForbidden(error)

@@ -1,4 +1,4 @@
-import { type ExecPlugin, runExecPlugin } from '../../src/cluster/exec.ts'
+import { type ExecPlugin, runExecPlugin } from '../../src/cluster/exec-plugin.ts'
 import { UserError } from '../../src/errors.ts'
 
 /** A plugin that is this JavaScript. */

@@ -20,15 +20,15 @@ export interface ExecCredential {
   readonly expiresAt?: number
 }
 
-/** Plugins ask their cloud; one that takes longer waits for a person who is not there. */
+/** A plugin that takes longer waits for a login that nobody makes. */
 const pluginTimeoutMs = 60_000
 
 /**
- * Runs the program that the kubeconfig names for its credentials, the way kubectl does
- * (kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins): it is told the
- * protocol's version and, if it wants, the cluster; it cannot ask questions, and it cannot hang.
- * client-node's own runner does neither, so that plugins which insist on either fail or never end.
- * `cluster` is what `provideClusterInfo` hands over. Throws a `UserError` that names the program and says what to do.
+ * Runs a credential plugin as kubectl does
+ * (kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins): with the protocol's
+ * version and, with `provideClusterInfo`, the cluster; without a terminal, and with a time limit. client-node's own runner
+ * does none of this, so that some plugins fail or never end.
+ * Throws a `UserError` that names the program and what to do.
  */
 export function runExecPlugin(plugin: ExecPlugin, cluster: object, env: NodeJS.ProcessEnv): Promise<ExecCredential> {
   const { command } = plugin
@@ -58,7 +58,7 @@ export function runExecPlugin(plugin: ExecPlugin, cluster: object, env: NodeJS.P
   })
 }
 
-/** Inputs of the action are none of the program's business: they hold the kubeconfig and tokens. */
+/** Without the inputs of the action, which contain the kubeconfig and tokens. */
 function pluginEnvironment(plugin: ExecPlugin, cluster: object, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const info = {
     apiVersion: plugin.apiVersion ?? 'client.authentication.k8s.io/v1',
@@ -99,7 +99,7 @@ function explain(error: Error & { code?: unknown; killed?: boolean }, plugin: Ex
   )
 }
 
-/** What the program prints is a credential: no error may quote it. */
+/** No error may quote the output: it is a credential. */
 function parseCredential(command: string, stdout: string): ExecCredential {
   let status: Record<string, unknown> | undefined
   try {
@@ -118,12 +118,7 @@ function parseCredential(command: string, stdout: string): ExecCredential {
     throw refused(`The kubeconfig's credential program "${command}" printed neither a token nor a certificate.`)
   }
   const expiresAt = Date.parse(text('expirationTimestamp') ?? '')
-  return {
-    ...(token === undefined ? {} : { token }),
-    ...(certificate === undefined ? {} : { certificate }),
-    ...(key === undefined ? {} : { key }),
-    ...(Number.isNaN(expiresAt) ? {} : { expiresAt }),
-  }
+  return { token, certificate, key, expiresAt: Number.isNaN(expiresAt) ? undefined : expiresAt }
 }
 
 function refused(message: string): UserError {

@@ -12,17 +12,17 @@ export interface Entry {
   readonly body: Section
 }
 
-/** One kubeconfig, or several merged, as it was written; every path in it absolute. */
+/** One kubeconfig, or several merged, with absolute paths. */
 export interface KubeconfigDocument {
   readonly currentContext: string | undefined
   readonly clusters: readonly Entry[]
   readonly users: readonly Entry[]
   readonly contexts: readonly Entry[]
-  /** What was read, to find the secrets in it; the encoded form too where there was one. */
+  /** The text that was read, and its base64 where it was encoded: to find the secrets in it. */
   readonly texts: readonly string[]
 }
 
-/** Where the usual places are; tests have their own. */
+/** Where a kubeconfig is looked for. */
 export interface Places {
   readonly env: NodeJS.ProcessEnv
   readonly home: string
@@ -37,7 +37,7 @@ export const usualPlaces: Places = {
 
 /**
  * Finds and reads the kubeconfig: the text itself (YAML or JSON), base64 of it, or the path of a file; without one
- * `$KUBECONFIG`, `~/.kube/config`, and the service account of the pod that we run in, as kubectl looks for it.
+ * `$KUBECONFIG`, `~/.kube/config`, and the service account of this pod, as in kubectl.
  * Throws a `UserError` that never quotes what may be a secret.
  */
 export function readKubeconfig(given: string | undefined, places: Places): KubeconfigDocument {
@@ -55,7 +55,7 @@ export function readKubeconfig(given: string | undefined, places: Places): Kubec
   )
 }
 
-/** A name that stands in several files means the first (kubernetes.io, "Merging kubeconfig files"). */
+/** Of entries with the same name, the first holds (kubernetes.io, "Merging kubeconfig files"). */
 function merge(documents: readonly KubeconfigDocument[]): KubeconfigDocument {
   const firstOfEachName = (entries: readonly Entry[]) =>
     entries.filter(({ name }, index) => entries.findIndex((other) => other.name === name) === index)
@@ -96,7 +96,7 @@ function existingFile(text: string, home: string): string | undefined {
   return path
 }
 
-/** Base64 in any dress: wrapped at 64 or 76 columns, without padding, URL-safe. Text of a kubeconfig never passes for it. */
+/** Base64 in any form: wrapped, without padding, URL-safe. The text of a kubeconfig is never valid base64. */
 function decode(text: string): string | undefined {
   const compact = text.replace(/\s+/g, '')
   if (compact.length < 16 || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(compact) || /^[./~]/.test(text)) return undefined
@@ -153,7 +153,7 @@ function parse(text: string, encoded: readonly string[] = []): KubeconfigDocumen
     content = load(text)
   } catch (error) {
     if (!(error instanceof YAMLException)) throw error
-    // The reason may quote what stands there (`*secret` reads as an alias), the snippet always does.
+    // The reason may quote the text (`*secret` reads as an alias), and the snippet always does.
     const reason = error.reason.replace(/"[^"]*"|<[^>]*>/g, '"…"')
     const flattened = text.includes('\n')
       ? ''
@@ -204,7 +204,7 @@ function withAbsolutePaths(document: KubeconfigDocument, folder: string): Kubeco
   }
 }
 
-/** `./bin/plugin` is relative to the kubeconfig; a bare name is looked for in the PATH. */
+/** `./bin/plugin` is relative to the kubeconfig; a bare name is searched in the PATH. */
 function withAbsoluteCommand(exec: Section, folder: string): Section {
   const command = exec['command']
   return typeof command === 'string' && /[\\/]/.test(command) && !isAbsolute(command)
@@ -212,7 +212,7 @@ function withAbsoluteCommand(exec: Section, folder: string): Section {
     : exec
 }
 
-/** A pod finds its API server in its environment, and its credentials in its service account's folder. */
+/** The kubeconfig of a pod: the API server from its environment, the credentials of its service account. */
 function serviceAccount({ env, serviceAccount: folder }: Places): KubeconfigDocument | undefined {
   const host = env['KUBERNETES_SERVICE_HOST']
   const tokenFile = join(folder, 'token')
@@ -235,5 +235,5 @@ export function isSection(value: unknown): value is Section {
 }
 
 export function mistake(message: string, line?: number): UserError {
-  return new UserError([{ input: 'kubeconfig', message, ...(line === undefined ? {} : { line }) }])
+  return new UserError([{ input: 'kubeconfig', message, line }])
 }
