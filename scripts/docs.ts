@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { hintFor } from '../src/diagnosis/hints.ts'
-import { knownKinds, seenKinds } from '../src/lifecycle/rules.ts'
+import { kindsReadyOnceSeen, knownKinds } from '../src/lifecycle/rules.ts'
 import { reasonCodes, reasons } from '../src/reasons/reasons.ts'
 
 /**
@@ -43,7 +43,7 @@ function reference(): string {
     '',
     ...table(['kind', 'milestones', 'ready when'], kinds),
     '',
-    `Ready once they exist: ${[...seenKinds].map((key) => key.replace(/^.*\//, '')).join(', ')}.`,
+    `Ready once they exist: ${[...kindsReadyOnceSeen].map((key) => key.replace(/^.*\//, '')).join(', ')}.`,
     '',
     'Every other kind is judged by what it says of itself: observed generation, conditions of either polarity, the words of its',
     'phase, state or health. One that says nothing is ready once it exists, and the report says that nothing more could be known.',

@@ -1,16 +1,35 @@
 import type { Condition, KubeObject } from '../cluster/objects.ts'
-import { fieldsOf } from './custom/signal.ts'
+import type { Problem } from '../reasons/reasons.ts'
+import type { StatusSignal } from '../reasons/status.ts'
+import { proveReported } from './proof.ts'
+import type { RuleContext } from './rule-context.ts'
 
-/** The conditions of an object's status that speak of its present generation; anything malformed is left out. */
+/** A part of an object whose fields only the API server's schema knows. */
+export type Fields = Readonly<Record<string, unknown>>
+
+/** A list; an empty one for anything else that a custom resource contains there. */
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+/** The objects in a list; none where it is no list. */
+export function fieldsOf(value: unknown): readonly Fields[] {
+  return listOf(value).filter((each): each is Fields => typeof each === 'object' && each !== null)
+}
+
+/** Nothing, or only empty lists, objects and texts. */
+export function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === null || value === '') return true
+  return typeof value === 'object' && Object.values(value).every(isEmpty)
+}
+
+/** The conditions of an object's status that are about its present generation; malformed ones are left out. */
 export function presentConditions(object: KubeObject): readonly Condition[] {
   const { conditions } = (object.status ?? {}) as { conditions?: unknown }
   return conditionsIn(conditions).filter((each) => isPresent(each, object))
 }
 
-/**
- * The conditions in a list. Custom resources hold whatever their schema lets through: only what has a type and a status is
- * a condition, and a status of some is a boolean.
- */
+/** The conditions in a list: whatever has a type and a status. Some custom resources write the status as a boolean. */
 export function conditionsIn(list: unknown): readonly Condition[] {
   return fieldsOf(list).flatMap(({ status, ...rest }) => {
     const condition = { ...rest, status: typeof status === 'boolean' ? (status ? 'True' : 'False') : status }
@@ -23,20 +42,94 @@ function isCondition(value: unknown): value is Condition {
   return typeof type === 'string' && typeof status === 'string'
 }
 
-/** Whether a condition speaks of the object's present generation; one without a generation of its own does. */
+/** Whether a condition is about the object's present generation; one without a generation of its own is. */
 export function isPresent({ observedGeneration }: Condition, { metadata }: KubeObject): boolean {
   return !isStale(observedGeneration, metadata.generation)
 }
 
-/**
- * Whether an observed generation is older than the object's. Some controllers write it as a string, and some write a
- * hash there, which says nothing of the order.
- */
+/** Whether an observed generation is older than the object's. A string counts as a number; a hash has no order. */
 export function isStale(observed: unknown, generation = 0): boolean {
   return observed !== undefined && observed !== null && Number(observed) < generation
 }
 
-/** A condition in words: `Ready is False (ImagePullFailed): no such image`. */
-export function conditionWords({ type, status, reason, message }: Condition): string {
-  return `${type} is ${status}${reason ? ` (${reason})` : ''}${message ? `: ${message}` : ''}`
+/** A statement of an object's status, with the condition that contains it. */
+export interface ConditionSignal extends StatusSignal {
+  readonly condition?: Condition
+}
+
+/** @param part the part of the object that the condition is about: `listener https` */
+export function conditionSignal(condition: Condition, part?: string): ConditionSignal {
+  const { type, status, reason, message } = condition
+  return { part, name: type, value: status, reason, message, condition }
+}
+
+/** The key of a signal in a rule's `failures`, without what changes while the failure lasts: `Ready=False`. */
+export function signalKey({ part, name, value }: StatusSignal): string {
+  return `${part === undefined ? '' : `${part}: `}${name}${value === undefined ? '' : `=${value}`}`
+}
+
+/** How long a failure that the object reports must persist before it is believed. */
+export const reportedMs = 10_000
+
+/** Slow: a bare False, which many controllers set while they are still at work. */
+export function conditionProblem(
+  object: KubeObject,
+  signals: readonly ConditionSignal[],
+  { history, now, time }: RuleContext,
+): Problem<'condition-false'> {
+  const firstSeenAt = Math.min(time(signals[0]?.condition?.lastTransitionTime) ?? history.firstSeenAt, now)
+  // The error of the metrics client (k8s.io/metrics), in the message of the autoscaler's condition.
+  const needsMetricsServer = signals.some(({ message }) => String(message).includes('resource metrics API'))
+  const detail = { signals: signals.map(withoutCondition), needsMetricsServer }
+  return { ...ownProblem(object, firstSeenAt), reason: 'condition-false', detail }
+}
+
+/** Strike: a failure of the present generation that the object reports, once it has persisted for `atLeastMs`. */
+export function reportedProblem(
+  object: KubeObject,
+  signals: readonly [ConditionSignal, ...ConditionSignal[]],
+  context: RuleContext,
+  atLeastMs = reportedMs,
+): Problem<'reported-failed'> {
+  const since = failingSince(object, signals[0], context)
+  return {
+    ...ownProblem(object, since),
+    reason: 'reported-failed',
+    detail: { signals: signals.map(withoutCondition) },
+    ...proveReported(since, atLeastMs, context.now),
+  }
+}
+
+function withoutCondition({ part, name, value, reason, message }: ConditionSignal): StatusSignal {
+  return { part, name, value, reason, message }
+}
+
+/**
+ * Since when an object reports a failure, in milliseconds since the epoch on the runner's clock. The condition's own time
+ * counts where the object names the generation that the condition is about. Otherwise the condition may be about an older
+ * spec, and counts from its first sight; so does a time in the future, from a clock that is ahead.
+ */
+function failingSince(object: KubeObject, signal: ConditionSignal, { history, now, time }: RuleContext): number {
+  const { condition } = signal
+  const seenAt = history.failures.get(signalKey(signal)) ?? now
+  const changedAt = time(condition?.lastTransitionTime)
+  if (changedAt === undefined || changedAt > now) return seenAt
+  const { observedGeneration } = (object.status ?? {}) as { observedGeneration?: unknown }
+  const isDated = (condition?.observedGeneration ?? observedGeneration) !== undefined
+  return isDated && !isStale(observedGeneration, object.metadata.generation) ? changedAt : Math.max(changedAt, seenAt)
+}
+
+/** Slow: no controller has written a status yet. */
+export function notReconciled(
+  object: KubeObject,
+  { history }: RuleContext,
+  detail: Problem<'not-reconciled'>['detail'] = { awaited: 'status' },
+): Problem<'not-reconciled'> {
+  return { ...ownProblem(object, history.firstSeenAt), reason: 'not-reconciled', detail }
+}
+
+/** The common fields of a problem of an object itself. */
+export function ownProblem({ kind, metadata }: KubeObject, firstSeenAt: number) {
+  const subject = `${kind.toLowerCase()}/${metadata.name}`
+  return { subject, count: 1, firstSeenAt, proven: false } as const
 }

@@ -30,6 +30,14 @@ export function prove({ seen, needed, since, atLeastMs, isCurrent }: Observation
   return now >= provenAt ? { proven: true } : { proven: false, recheckAt: provenAt }
 }
 
+/**
+ * Whether a failure that an object reports is certain: it must persist, since controllers retry. A report about the present
+ * generation needs no second one.
+ */
+export function proveReported(since: number, atLeastMs: number, now: number): Proof {
+  return prove({ seen: 1, needed: 1, since, atLeastMs, isCurrent: true }, now)
+}
+
 /** Whether a moment, on the runner's clock, may lie after the gate's start; an unknown one does not. */
 export function isSinceStart(moment: number | undefined, { startedAt }: Pick<GateTime, 'startedAt'>): boolean {
   return moment !== undefined && moment > startedAt - roundedMs

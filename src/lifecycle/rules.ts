@@ -3,21 +3,15 @@ import { groupOf } from '../cluster/store.ts'
 import type { ExpectedImages } from '../inputs.ts'
 import type { HealthCheck } from '../plan/health-checks.ts'
 import type { Target } from '../plan/target.ts'
-import { genericRule } from './custom/generic.ts'
+import { genericRule, helmRepositoryRule } from './custom/generic.ts'
 import { healthCheckRule } from './custom/health-check.ts'
-import { helmRepositoryRule } from './custom/helm-repository.ts'
 import { waitForRule } from './custom/wait-for.ts'
-import { gatewayRule } from './network/gateway.ts'
+import { gatewayRule, routeRule } from './network/gateway.ts'
 import { ingressRule } from './network/ingress.ts'
-import { routeRule } from './network/route.ts'
 import { serviceRule } from './network/service.ts'
-import { apiServiceRule } from './platform/api-service.ts'
-import { definitionRule } from './platform/crd.ts'
-import { seenRule } from './platform/exists-rule.ts'
-import { autoscalerRule } from './platform/hpa.ts'
-import { namespaceRule } from './platform/namespace.ts'
-import { disruptionBudgetRule } from './platform/pdb.ts'
-import { claimRule } from './platform/pvc.ts'
+import { apiServiceRule, crdRule, existsRule, namespaceRule, pdbRule } from './platform/condition-kinds.ts'
+import { hpaRule } from './platform/hpa.ts'
+import { pvcRule } from './platform/pvc.ts'
 import type { Rule } from './rule.ts'
 import { daemonSetRule } from './workloads/daemonset.ts'
 import { deploymentRule } from './workloads/deployment.ts'
@@ -109,7 +103,7 @@ export const knownKinds: readonly KnownKind[] = [
   {
     apiVersion: 'batch/v1',
     kind: 'CronJob',
-    rule: seenRule,
+    rule: existsRule,
     behind: [jobs, pods],
     readyWhen: 'it exists',
   },
@@ -124,7 +118,7 @@ export const knownKinds: readonly KnownKind[] = [
   {
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',
-    rule: claimRule,
+    rule: pvcRule,
     readyWhen:
       'it is Bound, or waits for its first consumer (WaitForFirstConsumer), nothing uses it and it names no volume',
   },
@@ -152,20 +146,20 @@ export const knownKinds: readonly KnownKind[] = [
   {
     apiVersion: 'autoscaling/v2',
     kind: 'HorizontalPodAutoscaler',
-    rule: autoscalerRule,
+    rule: hpaRule,
     readyWhen:
       'it is able to scale and reads its metric, or is disabled by zero replicas; after a change, its controller has 15 s to answer',
   },
   {
     apiVersion: 'policy/v1',
     kind: 'PodDisruptionBudget',
-    rule: disruptionBudgetRule,
+    rule: pdbRule,
     readyWhen: 'its controller has observed the present generation',
   },
   {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
-    rule: definitionRule,
+    rule: crdRule,
     readyWhen: 'it is Established',
   },
   {
@@ -195,7 +189,7 @@ const byKey = new Map<string, Pick<KnownKind, 'rule' | 'behind'>>([
 ])
 
 /** Built-in kinds that are ready once they are seen, by group and kind. */
-export const seenKinds: ReadonlySet<string> = new Set([
+export const kindsReadyOnceSeen: ReadonlySet<string> = new Set([
   '/ConfigMap',
   '/Secret',
   '/ServiceAccount',
@@ -215,7 +209,7 @@ export const seenKinds: ReadonlySet<string> = new Set([
 /** The rule of a kind, whatever its version; the generic one for kinds without a rule of their own. */
 export function ruleOf(kind: { apiVersion: string; kind: string }): Rule {
   const key = keyOf(kind)
-  return byKey.get(key)?.rule ?? (seenKinds.has(key) ? seenRule : genericRule)
+  return byKey.get(key)?.rule ?? (kindsReadyOnceSeen.has(key) ? existsRule : genericRule)
 }
 
 /** What the custom resources of most operators own. */

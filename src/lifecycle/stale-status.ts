@@ -1,25 +1,25 @@
 import type { Condition, KubeObject } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/store.ts'
-import { namesGeneration } from './custom/status-signals.ts'
+import { namesGeneration } from './custom/signals.ts'
 import type { RuleContext } from './rule-context.ts'
 
 /**
- * Controllers that reconcile by the clock, in milliseconds: that of HorizontalPodAutoscalers every 15 s
+ * How often controllers reconcile that do so by time, in milliseconds: that of HorizontalPodAutoscalers every 15 s
  * (`--horizontal-pod-autoscaler-sync-period` of kube-controller-manager).
  */
 const syncPeriodsMs: Readonly<Record<string, number>> = { 'autoscaling/HorizontalPodAutoscaler': 15_000 }
 
 /**
- * Until when the status of an object may be older than its spec. Many controllers do not name the generation that their
- * status is about: right after an apply, "Ready" is that of the spec before. Where the spec was written after the status, the
- * controller is given its sync period, or the settle time, from that write; at the most from when the present spec was first
- * seen, as other writers are dated alike.
+ * Until when the status of an object may be older than its spec. Many controllers do not name the generation of their status:
+ * right after an apply, "Ready" may be about the spec before. Where the spec was written after the status, the controller
+ * has its sync period, or the settle time, from that write; at most from when the present spec was first seen, since other
+ * writers have the same dates.
  *
  * https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management: the API server dates each manager's
- * last write, and keeps those of the status subresource apart.
+ * last write, and keeps writes to the status subresource apart.
  *
- * @param signals the conditions that are believed; undefined for what the status says otherwise
- * @returns milliseconds since the epoch on the runner's clock; undefined when the status can be believed now
+ * @param signals the conditions that decided; undefined for what the status contains otherwise
+ * @returns milliseconds since the epoch on the runner's clock; undefined when the status is not stale
  */
 export function staleUntil(
   object: KubeObject,
@@ -31,9 +31,9 @@ export function staleUntil(
   const lastOf = (entries: typeof managedFields) => Math.max(...entries.map((entry) => time(entry.time) ?? -Infinity))
   const statusAt = lastOf(managedFields.filter(({ subresource }) => subresource === 'status'))
   const specAt = lastOf(managedFields.filter(({ subresource }) => subresource === undefined))
-  // What was only created has no older status; kinds without a generation are dated by their creation.
+  // A new object has no older status; kinds without a generation are dated by their creation.
   const isNew = generation === undefined ? specAt <= (time(creationTimestamp) ?? -Infinity) : generation <= 1
-  // A controller that writes no status subresource cannot be told from the writer of the spec.
+  // Without a status subresource, the controller cannot be distinguished from the writer of the spec.
   if (isNew || statusAt === -Infinity || statusAt > specAt) return undefined
   const periodMs = syncPeriodsMs[`${groupOf(object.apiVersion)}/${object.kind}`] ?? settings.settleMs
   const until = Math.min(specAt, history.specSeenAt) + periodMs

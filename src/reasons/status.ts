@@ -1,21 +1,38 @@
-import type { HintFacts, ReasonFamily } from './spec.ts'
-import {
-  clusterCommand,
-  command,
-  described,
-  fromWords,
-  namedIn,
-  nameOf,
-  type TextDetail,
-  textSentence,
-} from './wording.ts'
+import { clause, type HintFacts, predicate, type ReasonFamily } from './spec.ts'
+import { clusterCommand, command, described, nameOf } from './wording.ts'
+
+/** One statement of an object about its state: a condition, or a field of its status or spec. */
+export interface StatusSignal {
+  /** The part that it is about: `listener https`. */
+  readonly part?: string
+  /** The type of the condition, or the path of the field. */
+  readonly name: string
+  /** The status of the condition, or the value of the field; an error has only a message. */
+  readonly value?: string
+  readonly reason?: string
+  readonly message?: string
+}
 
 export interface StatusDetails {
-  readonly 'claim-pending': TextDetail
-  readonly 'claim-lost': TextDetail
-  readonly 'condition-false': TextDetail
-  readonly 'reported-failed': TextDetail
-  readonly 'not-reconciled': TextDetail
+  readonly 'claim-pending': {
+    /** The latest event of the binder or a provisioner, and what it reports as missing. */
+    readonly message?: string
+    readonly missingClass?: string
+    readonly needsClass?: boolean
+    /** The volume that the claim names, where no event is known. */
+    readonly volume?: string
+  }
+  readonly 'claim-lost': Readonly<Record<string, never>>
+  readonly 'condition-false': {
+    readonly signals: readonly StatusSignal[]
+    /** The autoscaler cannot read a metric, because the cluster serves no resource metrics. */
+    readonly needsMetricsServer?: boolean
+  }
+  readonly 'reported-failed': { readonly signals: readonly StatusSignal[] } | { readonly healthCheck: 'failed' }
+  readonly 'not-reconciled':
+    | { readonly awaited: 'status' }
+    | { readonly awaited: 'gateway-class'; readonly gatewayClass: string }
+    | { readonly awaited: 'parents'; readonly parents: readonly string[] }
 }
 
 export const statusReasons: ReasonFamily<StatusDetails> = {
@@ -23,7 +40,12 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
     class: 'slow',
     when: 'the claim is not bound yet',
     title: 'the volume claim is not bound',
-    sentence: textSentence,
+    sentence: ({ detail: { message, volume } }) =>
+      predicate(
+        volume === undefined
+          ? `is not bound${message === undefined ? '' : `: ${message}`}`
+          : `is not bound to volume ${volume}, which it names`,
+      ),
     hint: claimHint,
     field: { object: ['spec', 'storageClassName'] },
   },
@@ -31,20 +53,24 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
     class: 'terminal',
     when: 'the claim has been Lost for 30 s: its volume is gone',
     title: 'the volume claim lost its volume',
-    sentence: textSentence,
+    sentence: () => predicate('has lost its volume'),
     hint: () => 'The volume behind the claim is gone. Restore it, or create the claim anew.',
   },
   'condition-false': {
     class: 'slow',
     when: "the object's own condition says that it is not ready",
     title: 'it says itself that it is not ready',
-    headline: fromWords([
-      [/\(FailedGet\w*Metric\)/, 'the autoscaler cannot read its metric'],
-      [/^([\w./-]+) is False\b/, 'its condition $1 is False'],
-    ]),
-    sentence: textSentence,
+    headline: ({ detail: { signals } }, shorten) => {
+      if (signals.some(({ reason = '' }) => /^FailedGet\w*Metric$/.test(reason)))
+        return 'the autoscaler cannot read its metric'
+      const [first] = signals
+      return first?.part === undefined && first?.value === 'False'
+        ? `its condition ${shorten(first.name, 50)} is False`
+        : undefined
+    },
+    sentence: ({ detail }) => clause(signalsText(detail.signals)),
     hint: (s) =>
-      /resource metrics API/.test(s.problem?.detail.text ?? '')
+      s.problem?.detail.needsMetricsServer
         ? `The cluster gives no figures of what pods use: is a metrics server installed, and does it run? ${command(s, 'top', 'pods')} works once it does.`
         : `Its own status says what it waits for: ${described(s)}.`,
   },
@@ -52,27 +78,57 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
     class: 'strike',
     when: "the object's own word of failure has stood for 10 s under the observed generation",
     title: 'it reports a failure itself',
-    sentence: textSentence,
+    sentence: ({ detail }) =>
+      'healthCheck' in detail ? predicate('has failed by its health check') : clause(signalsText(detail.signals)),
     hint: (s) => `Its own status says what failed: ${described(s)}.`,
   },
   'not-reconciled': {
     class: 'slow',
     when: 'no controller has written a status yet',
     title: 'its controller has not reported a status',
-    sentence: textSentence,
+    sentence: ({ detail }) => {
+      switch (detail.awaited) {
+        case 'status':
+          return predicate('has no status yet: no controller has acted on it')
+        case 'gateway-class':
+          return clause(
+            `no controller has acted on it yet: GatewayClass ${detail.gatewayClass} must exist, and its controller must run`,
+          )
+        case 'parents': {
+          const parents = detail.parents.join(' and ')
+          return detail.parents.length === 1
+            ? clause(
+                `no controller has reported yet whether ${parents} accepts it: ${parents} must exist, and its controller must run`,
+              )
+            : clause(
+                `no controller has reported yet whether ${parents} accept it: they must exist, and their controllers must run`,
+              )
+        }
+      }
+    },
     hint: (s) =>
       `No controller has written a status of ${nameOf(s)}: is the one that serves its kind installed and running? If nothing ever writes one, gate it with \`${nameOf(s).replaceAll('`', '')} --for=create\`.`,
   },
 }
-/** What keeps a claim from its volume, by the words of the binder and of provisioners. */
-function claimHint(facts: HintFacts<TextDetail>): string {
-  const message = facts.problem?.detail.text ?? ''
-  const missing = namedIn(message, /storageclass\S* "([^"]+)" not found/i)
+
+/** `Ready is False (NoQuota): no quota left`, `phase is Failed`, `listener https: Accepted is False` */
+export function signalText({ part, name, value, reason, message }: StatusSignal): string {
+  const where = part === undefined ? '' : `${part}: `
+  const is = value === undefined ? '' : ` is ${value}`
+  return `${where}${name}${is}${reason ? ` (${reason})` : ''}${message ? `: ${message}` : ''}`
+}
+
+export function signalsText(signals: readonly StatusSignal[]): string {
+  return signals.map(signalText).join(', ')
+}
+
+/** What keeps a claim from its volume. */
+function claimHint(facts: HintFacts<StatusDetails['claim-pending']>): string {
+  const { missingClass, needsClass } = facts.problem?.detail ?? {}
   const classes = clusterCommand('get', 'storageclass')
-  if (missing !== undefined)
-    return `Correct storageClassName, or create the StorageClass ${missing}. ${classes} lists what is there.`
-  if (/no storage class is set/i.test(message))
-    return `Set storageClassName, or mark a StorageClass as default: ${classes}.`
+  if (missingClass !== undefined)
+    return `Correct storageClassName, or create the StorageClass ${missingClass}. ${classes} lists what is there.`
+  if (needsClass) return `Set storageClassName, or mark a StorageClass as default: ${classes}.`
   const about = facts.problem?.subject ?? nameOf(facts)
   return `Its storage class, size or access mode may not be had. Its events: ${command(facts, 'describe', about)}.`
 }

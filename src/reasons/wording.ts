@@ -21,6 +21,11 @@ export function textSentence({ detail: { text } }: ProblemFields<TextDetail>): S
   return { text, form: predicateStart.test(text) ? 'predicate' : 'clause' }
 }
 
+/** `1 pod`, `3 pods` */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
 /** The image by its name, or words for it. */
 export function imageOf({ problem, spec }: HintFacts<{ readonly image?: string }>): string {
   return problem?.detail.image ?? spec?.image ?? 'the image'

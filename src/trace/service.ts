@@ -1,20 +1,29 @@
-import type { EndpointSlice, Pod, Service } from '../cluster/objects.ts'
-import { declaredPorts, isSelectedBy, isSliceOf, isUndeclared } from '../lifecycle/network/service-pods.ts'
+import type { Pod, Service, ServicePort } from '../cluster/objects.ts'
+import {
+  declaredPorts,
+  explainService,
+  formatLabels,
+  isSelectedBy,
+  isUndeclared,
+  type SelectedPod,
+  type ServiceExplanation,
+  targetPortNumbers,
+} from '../lifecycle/network/service-explanation.ts'
 import { age, colored, dim, emptyLine, heading, type Line, line, type Mark, mark, volatile } from './line.ts'
 import { type PodSummary, summarizePod } from './pod.ts'
-import { type Candidate, candidatesOf, foreignEndpoints, nearMisses, targetOf } from './service-pods.ts'
 import type { TracedObject } from './trace.ts'
 
 /** How a Service is reached, and which pods get its traffic, or why they do not. */
 export function serviceLines(service: Service, traced: TracedObject): readonly Line[] {
-  const { namespace } = service.metadata
-  const pods = traced.context.list('Pod', namespace) as readonly Pod[]
-  const slices = traced.context.list('EndpointSlice', namespace).filter((slice) => isSliceOf(service, slice))
+  const explanation = explainService(service, traced.context)
   return [
     emptyLine,
     line(0, heading('reached at')),
-    ...addressLines(service, pods),
-    ...(isAlias(service) ? [] : endpointLines(service, pods, slices, traced)),
+    ...addressLines(
+      service,
+      explanation.pods.map(({ pod }) => pod),
+    ),
+    ...(isAlias(service) ? [] : endpointLines(service, explanation, traced)),
   ]
 }
 
@@ -32,16 +41,15 @@ export function serviceType({ spec = {} }: Service): string {
   return clusterIP ? `${type} ${clusterIP}` : type
 }
 
-function addressLines(service: Service, pods: readonly Pod[]): readonly Line[] {
+function addressLines(service: Service, selected: readonly Pod[]): readonly Line[] {
   const { spec = {}, metadata, status } = service
   const name = `${metadata.name}.${metadata.namespace ?? 'default'}.svc`
   if (isAlias(service)) {
     return [line(2, mark('✓'), name, dim('→'), spec.externalName ?? '?', dim('(a DNS alias: no ports, no endpoints)'))]
   }
   const ports = spec.ports ?? []
-  const selected = pods.filter((pod) => isSelectedBy(service, pod))
-  const target = (port: (typeof ports)[number]) =>
-    dim(`→ port ${targetOf(port, selected)} of ${spec.selector ? 'the pods' : 'the endpoints'}`)
+  const target = (port: ServicePort) =>
+    dim(`→ port ${formatTargetPort(port, selected)} of ${spec.selector ? 'the pods' : 'the endpoints'}`)
   const isHeadless = spec.clusterIP === 'None'
   const all = ports.map((port) => {
     const label = `${port.port}/${port.protocol ?? 'TCP'}${port.name ? ` (${port.name})` : ''}`
@@ -77,24 +85,28 @@ function addressLines(service: Service, pods: readonly Pod[]): readonly Line[] {
   ]
 }
 
-function endpointLines(
-  service: Service,
-  pods: readonly Pod[],
-  slices: readonly EndpointSlice[],
-  traced: TracedObject,
-): readonly Line[] {
-  const candidates = candidatesOf(service, pods, slices)
-  const foreign = foreignEndpoints(slices)
+/** A target port by number; one by name with the number that the pods give to it: `8080 ("http")`. */
+function formatTargetPort(port: ServicePort, pods: readonly Pod[]): string {
+  const { targetPort = port.port } = port
+  if (typeof targetPort !== 'string') return String(targetPort ?? '?')
+  const numbers = targetPortNumbers(pods, port)
+  return numbers.length === 0 ? `"${targetPort}"` : `${numbers.join(' or ')} ("${targetPort}")`
+}
+
+function endpointLines(service: Service, explanation: ServiceExplanation, traced: TracedObject): readonly Line[] {
+  const { pods, endpoints } = explanation
   const width = {
-    name: Math.max(0, ...candidates.map(({ pod }) => pod.metadata.name.length)),
-    address: Math.max(0, ...candidates.map(({ address }) => address.length)),
+    name: Math.max(0, ...pods.map(({ pod }) => pod.metadata.name.length)),
+    address: Math.max(0, ...pods.map(({ address }) => address.length)),
   }
   return [
     emptyLine,
     line(0, heading('endpoints')),
-    ...selectorLines(service, candidates, pods, slices),
-    ...candidates.map((candidate) => candidateLine(candidate, width, traced)),
-    ...foreign.map((address) => line(4, mark('✓'), address, dim('· no pod of this selector'))),
+    ...selectorLines(service, explanation),
+    ...pods.map((pod) => podLine(pod, width, traced)),
+    ...endpoints
+      .filter(({ endpoint }) => endpoint.targetRef?.kind !== 'Pod')
+      .map(({ address }) => line(4, mark('✓'), address, dim('· no pod of this selector'))),
     ...traced.departed
       .filter(({ from }) => from === service.metadata.uid)
       .map(({ object, at, how }) =>
@@ -109,45 +121,52 @@ function endpointLines(
   ]
 }
 
-function selectorLines(
-  service: Service,
-  candidates: readonly Candidate[],
-  pods: readonly Pod[],
-  slices: readonly EndpointSlice[],
-): readonly Line[] {
-  const labels = Object.entries(service.spec?.selector ?? {}).map(([key, value]) => `${key}=${value}`)
-  if (labels.length === 0) {
-    const words = slices.length === 0 ? 'and nobody has made endpoints for it' : 'its endpoints are made by others'
-    return [line(2, mark(slices.length === 0 ? '!' : '·'), 'no selector:', words)]
+function selectorLines(service: Service, { slices, allPods, pods }: ServiceExplanation): readonly Line[] {
+  const labels = formatLabels(service.spec?.selector ?? {})
+  if (labels === '') {
+    const text = slices.length === 0 ? 'and nobody has made endpoints for it' : 'its endpoints are made by others'
+    return [line(2, mark(slices.length === 0 ? '!' : '·'), 'no selector:', text)]
   }
-  const selector: Parameters<typeof line>[1] = { text: labels.join(','), style: 'bold' }
-  if (candidates.length === 0) {
-    const all = pods.length === 1 ? 'the only pod' : `any of the ${pods.length} pods`
-    const words = pods.length === 0 ? 'matches nothing: there is no pod' : `does not match ${all}`
+  const selector: Parameters<typeof line>[1] = { text: labels, style: 'bold' }
+  if (pods.length === 0) {
+    const all = allPods.length === 1 ? 'the only pod' : `any of the ${allPods.length} pods`
+    const text = allPods.length === 0 ? 'matches nothing: there is no pod' : `does not match ${all}`
     return [
-      line(2, mark('✗'), 'selector', selector, colored(`${words} in ${service.metadata.namespace ?? 'default'}`, '✗')),
-      ...(pods.length === 0 ? [] : nearMisses(service, pods).map((words) => line(4, dim(words)))),
+      line(2, mark('✗'), 'selector', selector, colored(`${text} in ${service.metadata.namespace ?? 'default'}`, '✗')),
+      ...(allPods.length === 0 ? [] : existingLabels(service, allPods).map((each) => line(4, dim(each)))),
     ]
   }
-  const taking = candidates.filter(({ getsTraffic }) => getsTraffic).length
-  const as: Mark = taking === 0 ? '✗' : taking < candidates.length ? '…' : '✓'
-  const matched = candidates.length === 1 ? 'matches 1 pod,' : `matches ${candidates.length} pods,`
-  return [line(2, mark(as), 'selector', selector, matched, colored(shareWords(taking, candidates.length), as))]
+  const served = pods.filter(({ getsTraffic }) => getsTraffic).length
+  const as: Mark = served === 0 ? '✗' : served < pods.length ? '…' : '✓'
+  const matched = pods.length === 1 ? 'matches 1 pod,' : `matches ${pods.length} pods,`
+  return [line(2, mark(as), 'selector', selector, matched, colored(shareWords(served, pods.length), as))]
 }
 
-function shareWords(taking: number, all: number): string {
-  if (all === 1) return taking === 1 ? 'which gets traffic' : 'which gets no traffic'
-  if (taking === all) return 'all of them get traffic'
-  return taking === 0 ? 'none of them gets traffic' : `${taking} of them ${taking === 1 ? 'gets' : 'get'} traffic`
+/** The values that pods have for each label of the selector: `pods have app=web (3)`. */
+function existingLabels({ spec }: Service, pods: readonly Pod[]): readonly string[] {
+  const maxValues = 3
+  return Object.keys(spec?.selector ?? {}).map((key) => {
+    const values = Map.groupBy(pods, ({ metadata }) => metadata.labels?.[key])
+    const named = [...values].filter(([value]) => value !== undefined).sort(([, a], [, b]) => b.length - a.length)
+    if (named.length === 0) return `no pod has a label ${key}`
+    const shown = named.slice(0, maxValues).map(([value, { length }]) => `${key}=${value} (${length})`)
+    return `pods have ${shown.join(', ')}${named.length > maxValues ? ' …' : ''}`
+  })
 }
 
-function candidateLine(
-  candidate: Candidate,
+function shareWords(served: number, all: number): string {
+  if (all === 1) return served === 1 ? 'which gets traffic' : 'which gets no traffic'
+  if (served === all) return 'all of them get traffic'
+  return served === 0 ? 'none of them gets traffic' : `${served} of them ${served === 1 ? 'gets' : 'get'} traffic`
+}
+
+function podLine(
+  selected: SelectedPod,
   width: { readonly name: number; readonly address: number },
   traced: TracedObject,
 ): Line {
-  const { pod, address } = candidate
-  const { mark: as, text, timeLeft } = describeCandidate(candidate, traced)
+  const { pod, address } = selected
+  const { mark: as, text, timeLeft } = podTraffic(selected, traced)
   return line(
     4,
     mark(as),
@@ -159,25 +178,28 @@ function candidateLine(
 }
 
 /** Whether a pod gets traffic, and why not. */
-function describeCandidate(
-  { pod, endpoint, getsTraffic, missingPorts }: Candidate,
+function podTraffic(
+  { pod, endpoints, getsTraffic, missingPorts: [missingPort] }: SelectedPod,
   { context }: TracedObject,
 ): PodSummary {
-  const summary = summarizePod(pod, context)
-  const isLeaving = pod.metadata.deletionTimestamp !== undefined
+  const state = summarizePod(pod, context)
+  const isTerminating = pod.metadata.deletionTimestamp !== undefined
   if (getsTraffic) {
-    return summary.mark === '✓'
+    return state.mark === '✓'
       ? { mark: '✓', text: 'gets traffic' }
-      : { ...summary, text: `still gets traffic: ${summary.text}` }
+      : { ...state, text: `still gets traffic: ${state.text}` }
   }
-  if (pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed') return { ...summary, mark: '·' }
-  if (missingPorts.length > 0 && !isLeaving) {
-    const declared = declaredPorts(pod)
-    const has = declared === '' ? 'they declare none' : `they declare ${declared}`
-    return { mark: '✗', text: `gets none: no container declares a port named "${missingPorts[0]}" (${has})` }
+  if (pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed') return { ...state, mark: '·' }
+  if (missingPort !== undefined && !isTerminating) {
+    const declared = declaredPorts(pod) || 'none'
+    return {
+      mark: '✗',
+      text: `gets none: no container declares a port named "${missingPort}" (they declare ${declared})`,
+    }
   }
-  if (isLeaving) return endpoint?.conditions?.serving ? { ...summary, text: 'terminating, serves to the end' } : summary
-  if (summary.mark !== '✓') return { ...summary, text: `gets none yet: ${summary.text}` }
+  const isServing = endpoints.some(({ endpoint }) => endpoint.conditions?.serving)
+  if (isTerminating) return isServing ? { ...state, text: 'terminating, serves to the end' } : state
+  if (state.mark !== '✓') return { ...state, text: `gets none yet: ${state.text}` }
   return { mark: '…', text: 'ready, but there is no ready endpoint of it yet' }
 }
 

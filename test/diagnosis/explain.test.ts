@@ -70,7 +70,7 @@ it('the chain of a pod that waits for its claim ends in the claim, also where no
   const cause: Problem = {
     reason: 'claim-pending',
     subject: 'persistentvolumeclaim/data',
-    detail: { text: 'is not bound' },
+    detail: {},
     count: 1,
     firstSeenAt: start,
     proven: false,

@@ -1,7 +1,6 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { apiServiceRule } from '../../src/lifecycle/platform/api-service.ts'
-import { definitionRule } from '../../src/lifecycle/platform/crd.ts'
-import { autoscalerRule } from '../../src/lifecycle/platform/hpa.ts'
+import { apiServiceRule, crdRule } from '../../src/lifecycle/platform/condition-kinds.ts'
+import { hpaRule } from '../../src/lifecycle/platform/hpa.ts'
 import type { Rule } from '../../src/lifecycle/rule.ts'
 import { observeTarget } from '../../src/lifecycle/workloads/history.ts'
 import { condition, context, createDeployment, createReplicaSet, iso, moment, reported } from './builders.ts'
@@ -22,7 +21,7 @@ describe('a HorizontalPodAutoscaler', () => {
   const active = condition('ScalingActive', 'True')
 
   it('is ready when it can scale and reads its metric', () => {
-    expect(judge(autoscalerRule, { conditions: [able, active] })).toMatchObject({
+    expect(judge(hpaRule, { conditions: [able, active] })).toMatchObject({
       status: 'ready',
       message: 'AbleToScale is True, ScalingActive is True',
     })
@@ -30,7 +29,7 @@ describe('a HorizontalPodAutoscaler', () => {
 
   it('is ready when zero replicas disable it', () => {
     const disabled = condition('ScalingActive', 'False', { reason: 'ScalingDisabled' })
-    expect(judge(autoscalerRule, { conditions: [able, disabled] })).toMatchObject({
+    expect(judge(hpaRule, { conditions: [able, disabled] })).toMatchObject({
       status: 'ready',
       message: 'disabled while its target has zero replicas',
     })
@@ -48,7 +47,7 @@ describe('a HorizontalPodAutoscaler', () => {
     }
     const judgeBeside = (target: KubeObject, unseen: readonly string[] = []) => {
       const history = observeTarget(undefined, autoscaler, moment(0))
-      return reported(autoscalerRule.assess(autoscaler, context({ now: 60, history, objects: [target], unseen })))
+      return reported(hpaRule.assess(autoscaler, context({ now: 60, history, objects: [target], unseen })))
     }
 
     it('is ready while its target has none, and not once it has some: the condition is older than that', () => {
@@ -64,8 +63,8 @@ describe('a HorizontalPodAutoscaler', () => {
     })
 
     it('watches its target, and is looked at anew when that changes', () => {
-      expect(autoscalerRule.relatives(autoscaler)).toEqual([{ ...scaleTargetRef, namespace: 'shop' }])
-      const isConcerned = (other: KubeObject) => autoscalerRule.isConcernedBy?.(autoscaler, other, undefined)
+      expect(hpaRule.relatives(autoscaler)).toEqual([{ ...scaleTargetRef, namespace: 'shop' }])
+      const isConcerned = (other: KubeObject) => hpaRule.isConcernedBy?.(autoscaler, other, undefined)
       expect(isConcerned(createDeployment())).toBe(true)
       expect(isConcerned(createDeployment({ metadata: { name: 'api' } }))).toBe(false)
       expect(isConcerned(createReplicaSet({ metadata: { name: 'web' } }))).toBe(false)
@@ -73,13 +72,13 @@ describe('a HorizontalPodAutoscaler', () => {
 
     it('does not watch a target of a custom kind, which nobody may know', () => {
       const custom = { ...scaleTargetRef, apiVersion: 'example.com/v1', kind: 'Widget' }
-      expect(autoscalerRule.relatives({ ...autoscaler, spec: { scaleTargetRef: custom } })).toEqual([])
+      expect(hpaRule.relatives({ ...autoscaler, spec: { scaleTargetRef: custom } })).toEqual([])
     })
   })
 
   it('is not ready, in its own words, when it cannot read its metric', () => {
     const blind = condition('ScalingActive', 'False', { reason: 'FailedGetResourceMetric', message: 'no metrics' })
-    expect(judge(autoscalerRule, { conditions: [able, blind] })).toMatchObject({
+    expect(judge(hpaRule, { conditions: [able, blind] })).toMatchObject({
       status: 'progressing',
       problems: [
         { reason: 'condition-false', message: 'ScalingActive is False (FailedGetResourceMetric): no metrics' },
@@ -88,22 +87,18 @@ describe('a HorizontalPodAutoscaler', () => {
   })
 
   it('is not reconciled before its controller has spoken', () => {
-    expect(judge(autoscalerRule, undefined).problems).toMatchObject([{ reason: 'not-reconciled', class: 'slow' }])
-    expect(judge(autoscalerRule, { conditions: [able] }).status).toBe('progressing')
+    expect(judge(hpaRule, undefined).problems).toMatchObject([{ reason: 'not-reconciled', class: 'slow' }])
+    expect(judge(hpaRule, { conditions: [able] }).status).toBe('progressing')
   })
 
   it('is not ready by what it said of an older generation', () => {
     const status = { observedGeneration: 1, conditions: [able, active] }
-    expect(judge(autoscalerRule, status, { generation: 2 }).status).toBe('progressing')
+    expect(judge(hpaRule, status, { generation: 2 }).status).toBe('progressing')
   })
 
   it('of autoscaling/v1 carries its conditions as an annotation', () => {
     const annotated = (text: string) =>
-      judge(
-        autoscalerRule,
-        { currentReplicas: 1 },
-        { annotations: { 'autoscaling.alpha.kubernetes.io/conditions': text } },
-      )
+      judge(hpaRule, { currentReplicas: 1 }, { annotations: { 'autoscaling.alpha.kubernetes.io/conditions': text } })
     expect(annotated(JSON.stringify([able, active])).status).toBe('ready')
     expect(annotated('no json').status).toBe('progressing')
     expect(annotated('{"type":1}').status).toBe('progressing')
@@ -112,13 +107,13 @@ describe('a HorizontalPodAutoscaler', () => {
 
 describe('a CustomResourceDefinition', () => {
   it('is ready when it is established', () => {
-    expect(judge(definitionRule, { conditions: [condition('Established', 'True')] }).status).toBe('ready')
+    expect(judge(crdRule, { conditions: [condition('Established', 'True')] }).status).toBe('ready')
   })
 
   it('is not ready while it is being installed, which is no failure', () => {
     const installing = condition('Established', 'False', { reason: 'Installing', lastTransitionTime: iso(0) })
     const accepted = condition('NamesAccepted', 'True')
-    expect(judge(definitionRule, { conditions: [accepted, installing] })).toMatchObject({
+    expect(judge(crdRule, { conditions: [accepted, installing] })).toMatchObject({
       status: 'progressing',
       problems: [{ reason: 'condition-false' }],
     })
@@ -127,13 +122,13 @@ describe('a CustomResourceDefinition', () => {
   it('fails when its names have been taken by another one for 10 s', () => {
     const taken = condition('NamesAccepted', 'False', { reason: 'KindConflict', lastTransitionTime: iso(50) })
     const status = { conditions: [taken] }
-    expect(judge(definitionRule, status, {}, 59)).toMatchObject({ status: 'progressing', recheckAt: moment(60) })
-    expect(judge(definitionRule, status).failure).toMatchObject({ reason: 'reported-failed', class: 'strike' })
+    expect(judge(crdRule, status, {}, 59)).toMatchObject({ status: 'progressing', recheckAt: moment(60) })
+    expect(judge(crdRule, status).failure).toMatchObject({ reason: 'reported-failed', class: 'strike' })
   })
 
   it('waits for the certificate of its conversion webhook, which cert-manager writes later', () => {
     const established = condition('Established', 'False', { reason: 'InvalidCABundle', lastTransitionTime: iso(0) })
-    expect(judge(definitionRule, { conditions: [condition('NamesAccepted', 'True'), established] })).toMatchObject({
+    expect(judge(crdRule, { conditions: [condition('NamesAccepted', 'True'), established] })).toMatchObject({
       status: 'progressing',
       problems: [{ reason: 'condition-false', class: 'slow' }],
     })
@@ -142,7 +137,7 @@ describe('a CustomResourceDefinition', () => {
   it('fails when a change of its names is refused, though the names of before are still served', () => {
     const taken = condition('NamesAccepted', 'False', { reason: 'ShortNamesConflict', lastTransitionTime: iso(0) })
     const status = { conditions: [condition('Established', 'True'), taken] }
-    expect(judge(definitionRule, status).failure).toMatchObject({ reason: 'reported-failed' })
+    expect(judge(crdRule, status).failure).toMatchObject({ reason: 'reported-failed' })
   })
 
   it.each([
@@ -151,13 +146,13 @@ describe('a CustomResourceDefinition', () => {
   ])('fails 10 s after first sight of a refusal that is dated %s', (_, seconds) => {
     const taken = condition('NamesAccepted', 'False', { reason: 'KindConflict', lastTransitionTime: iso(seconds) })
     const status = { conditions: [taken] }
-    expect(judge(definitionRule, status, {}, 9)).toMatchObject({ status: 'progressing', recheckAt: moment(10) })
-    expect(judge(definitionRule, status, {}, 10).status).toBe('failed')
+    expect(judge(crdRule, status, {}, 9)).toMatchObject({ status: 'progressing', recheckAt: moment(10) })
+    expect(judge(crdRule, status, {}, 10).status).toBe('failed')
   })
 
   it('is not ready while it is being taken down', () => {
     const status = { conditions: [condition('Established', 'True'), condition('Terminating', 'True')] }
-    expect(judge(definitionRule, status, { deletionTimestamp: iso(1) })).toMatchObject({
+    expect(judge(crdRule, status, { deletionTimestamp: iso(1) })).toMatchObject({
       status: 'progressing',
       problems: [{ reason: 'terminating' }],
     })

@@ -1,8 +1,6 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { helmRepositoryRule } from '../../src/lifecycle/custom/helm-repository.ts'
-import { seenRule } from '../../src/lifecycle/platform/exists-rule.ts'
-import { namespaceRule } from '../../src/lifecycle/platform/namespace.ts'
-import { disruptionBudgetRule } from '../../src/lifecycle/platform/pdb.ts'
+import { helmRepositoryRule } from '../../src/lifecycle/custom/generic.ts'
+import { existsRule, namespaceRule, pdbRule } from '../../src/lifecycle/platform/condition-kinds.ts'
 import type { Rule } from '../../src/lifecycle/rule.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
 import { context, iso, reported, seenTarget } from './builders.ts'
@@ -19,15 +17,15 @@ function judge(rule: Rule, rest: Partial<KubeObject> = {}, metadata: object = {}
 
 describe('a kind that does its work later or elsewhere', () => {
   it('is ready once it exists', () => {
-    expect(judge(seenRule)).toMatchObject({ status: 'ready', message: 'exists' })
+    expect(judge(existsRule)).toMatchObject({ status: 'ready', message: 'exists' })
   })
 
   it('is not ready while it is being deleted', () => {
-    expect(judge(seenRule, {}, { deletionTimestamp: iso(1) }).status).toBe('progressing')
+    expect(judge(existsRule, {}, { deletionTimestamp: iso(1) }).status).toBe('progressing')
   })
 
   it('tells when a CronJob runs, and that it is suspended, which is no problem', () => {
-    const cronJob = (spec: object) => judge(seenRule, { kind: 'CronJob', spec })
+    const cronJob = (spec: object) => judge(existsRule, { kind: 'CronJob', spec })
     expect(cronJob({ schedule: '0 1 * * *' })).toMatchObject({
       status: 'ready',
       message: 'exists, runs at "0 1 * * *"',
@@ -45,7 +43,7 @@ describe('a kind that does its work later or elsewhere', () => {
     ['rbac.authorization.k8s.io/v1', 'ClusterRole'],
     ['networking.k8s.io/v1', 'NetworkPolicy'],
   ])('is %s %s', (apiVersion, kind) => {
-    expect(ruleOf({ apiVersion, kind })).toBe(seenRule)
+    expect(ruleOf({ apiVersion, kind })).toBe(existsRule)
   })
 })
 
@@ -68,7 +66,7 @@ describe('a PodDisruptionBudget', () => {
     ['not ready without a status', undefined, 'progressing'],
   ])('is %s', (_, status, expected) => {
     const rest = status === undefined ? {} : { status }
-    expect(judge(disruptionBudgetRule, rest, { generation: 2 }).status).toBe(expected)
+    expect(judge(pdbRule, rest, { generation: 2 }).status).toBe(expected)
   })
 })
 
@@ -90,7 +88,7 @@ describe('a PodDisruptionBudget that its controller cannot work with', () => {
         ...rest,
       },
     ]
-    expect(judge(disruptionBudgetRule, { status: { ...status, conditions } }, { generation: 2 })).toMatchObject({
+    expect(judge(pdbRule, { status: { ...status, conditions } }, { generation: 2 })).toMatchObject({
       status: 'progressing',
       problems: [
         {

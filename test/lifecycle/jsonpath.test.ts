@@ -1,4 +1,4 @@
-import { compileJsonPath } from '../../src/lifecycle/custom/jsonpath.ts'
+import { compileJsonPath } from '../../src/lifecycle/custom/wait-for.ts'
 
 const object = {
   status: {

@@ -1,4 +1,4 @@
-import { readCondition } from '../../src/lifecycle/custom/polarity.ts'
+import { readCondition } from '../../src/lifecycle/custom/status-vocabulary.ts'
 import { condition } from './builders.ts'
 
 function read(written: string, isWork = false): string | undefined {

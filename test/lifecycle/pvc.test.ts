@@ -1,5 +1,5 @@
 import type { KubeObject, PersistentVolumeClaim, PodSpec } from '../../src/cluster/objects.ts'
-import { claimRule } from '../../src/lifecycle/platform/pvc.ts'
+import { pvcRule } from '../../src/lifecycle/platform/pvc.ts'
 import { context, createBarePod, createEvent, moment, reported, seenTarget, type ViewOptions } from './builders.ts'
 
 function createClaim(phase: string, metadata: object = {}, spec: object = {}): PersistentVolumeClaim {
@@ -27,7 +27,7 @@ function consumer(status: object = {}) {
 }
 
 function judge(claim: PersistentVolumeClaim, objects: readonly KubeObject[] = [], options: ViewOptions = {}) {
-  return reported(claimRule.assess(claim, context({ now: 60, history: seenTarget([0, claim]), ...options, objects })))
+  return reported(pvcRule.assess(claim, context({ now: 60, history: seenTarget([0, claim]), ...options, objects })))
 }
 
 const late = storageClass('WaitForFirstConsumer')
@@ -122,7 +122,7 @@ describe('a PersistentVolumeClaim', () => {
 })
 
 test('a claim is looked at anew when a pod that uses it changes, or a class, and not for any other pod', () => {
-  const isConcerned = (other: KubeObject) => claimRule.isConcernedBy?.(createClaim('Pending'), other, undefined)
+  const isConcerned = (other: KubeObject) => pvcRule.isConcernedBy?.(createClaim('Pending'), other, undefined)
   expect(isConcerned(consumer())).toBe(true)
   expect(isConcerned(storageClass('Immediate'))).toBe(true)
   expect(isConcerned(createBarePod())).toBe(false)

@@ -29,16 +29,6 @@ it.each([
     'persistentvolumeclaim/data, which the pods need, is not bound',
   ],
   [
-    'condition-false',
-    { message: 'ScalingActive is False (FailedGetScale): no' },
-    'its condition ScalingActive is False',
-  ],
-  [
-    'no-endpoints',
-    { message: 'selects 3 pods, 2 of them of an older revision, the new one not ready' },
-    'the Service has no ready endpoints of the new revision',
-  ],
-  [
     'image-not-found',
     { message: 'holds up the update until somebody deletes the pod', oldRevision: 'blocks-update' },
     'an old pod holds up the update',

@@ -2,26 +2,25 @@ import type { KubeObject } from '../../cluster/objects.ts'
 import type { HealthCheck } from '../../plan/health-checks.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import type { Assessment } from '../assessment.ts'
-import { proveReported } from '../platform/condition-problems.ts'
+import { ownProblem, reportedMs } from '../conditions.ts'
+import { proveReported } from '../proof.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { isStatusStale } from './status-signals.ts'
+import { isStatusStale } from './signals.ts'
 
-/** The word of failure of a user's expression. */
-const failedWord = 'failed'
-/** A resource's failure by the user's expression is believed when it has stood for this long. */
-const failedMs = 10_000
+/** The key in a rule's `failures`. */
+const failedKey = 'failed'
 
 /**
- * The user's own health check, with the meaning that Flux gives it (https://fluxcd.io/flux/components/kustomize/kustomizations/#health-check-expressions):
- * an older generation is in progress, then `inProgress`, then `failed`, then `current` decide; none of them: in progress.
- * Just after a change, a status that names no generation has the settle time to take back what made `current` true.
+ * The user's own health check, with the meaning of Flux (https://fluxcd.io/flux/components/kustomize/kustomizations/#health-check-expressions):
+ * an older generation is in progress, then `inProgress`, `failed` and `current` decide in this order; otherwise it is in
+ * progress. Just after a change, a status that names no generation may be stale for the settle time.
  */
 export function healthCheckRule(check: HealthCheck): Rule {
   return {
     milestones: ['created', 'observed', 'ready'],
     relatives: () => [],
-    failures: (object) => (check.failed?.(object).holds === true ? [failedWord] : []),
+    failures: (object) => (check.failed?.(object).holds === true ? [failedKey] : []),
     assess: (object, context) => assessHealthCheck(object, check, context),
   }
 }
@@ -33,7 +32,6 @@ function assessHealthCheck(object: KubeObject, check: HealthCheck, context: Rule
   const current = check.current(object)
   const ready = isObserved && !isInProgress && !hasFailed && current.holds
   const problems: readonly Problem[] = hasFailed ? [failedProblem(object, context)] : []
-  const failure = problems.find(({ proven }) => proven)
   const words =
     current.error === undefined
       ? 'its health check is not met yet'
@@ -54,20 +52,18 @@ function assessHealthCheck(object: KubeObject, check: HealthCheck, context: Rule
       { name: 'ready', state: ready ? 'done' : 'open', message: ready ? 'its health check is met' : words },
     ],
     problems,
-    ...(failure === undefined ? {} : { failure }),
+    failure: problems.find(({ proven }) => proven),
     notes: [],
   })
 }
 
-/** Strike: the user's word of failure, once it has stood for ten seconds. */
+/** Strike: the user's `failed`, once it has been true for ten seconds. */
 function failedProblem(object: KubeObject, context: RuleContext): Problem {
-  const since = context.history.failures.get(failedWord) ?? context.now
+  const since = context.history.failures.get(failedKey) ?? context.now
   return {
+    ...ownProblem(object, since),
     reason: 'reported-failed',
-    subject: `${object.kind.toLowerCase()}/${object.metadata.name}`,
-    detail: { text: 'has failed by its health check' },
-    count: 1,
-    firstSeenAt: since,
-    ...proveReported(since, failedMs, context.now),
+    detail: { healthCheck: 'failed' },
+    ...proveReported(since, reportedMs, context.now),
   }
 }

@@ -1,5 +1,40 @@
-/** What a word of a status says of the object: the same four things that people want to know. */
+import type { Condition } from '../../cluster/objects.ts'
+import type { ConditionSignal } from '../conditions.ts'
+
+/** What a signal means for the object: the four states that users ask for. */
 export type Meaning = 'ready' | 'progressing' | 'failed' | 'suspended'
+
+/**
+ * What a condition is about: `summary` the whole object (Ready), `accepted` whether the spec was accepted, `whole` the
+ * object, without being its summary (Available, `phase`), `part` a part of it (DatabaseReady).
+ */
+export type Weight = 'summary' | 'accepted' | 'whole' | 'part'
+
+/** One statement of an object about its own state. */
+export interface Signal extends ConditionSignal {
+  readonly meaning: Meaning
+  /**
+   * See `Weight`. Besides: `change` is about the change in progress (updateStatus, replica counts), `error` the text of an
+   * error, `unknown` a phase without a known meaning, `spec` what the user requested in the spec.
+   */
+  readonly weight: Weight | 'change' | 'error' | 'unknown' | 'spec'
+}
+
+/** The signal of a field; none where its value has no known meaning. */
+export function fieldSignal(
+  name: string,
+  value: string,
+  meaning: Meaning | undefined,
+  weight: Signal['weight'],
+): readonly Signal[] {
+  return meaning === undefined ? [] : [{ meaning, weight, name, value }]
+}
+
+/** The meaning and weight of a condition. */
+export interface Reading {
+  readonly meaning: Meaning
+  readonly weight: Weight
+}
 
 const failed = set(`
   failed failure failures fail failing error errors err errored degraded unhealthy crashed crash crashing crashloop lost
@@ -23,24 +58,24 @@ const ready = set(`
   stable steady normal idle exists existing found enabled initialized initialised loaded latest updated upgraded restored
   imported exported resolved programmed uptodate running adopted advertised generated elected failedover failedback
 `)
-/** Words that mean something only when they stand alone: in company they are parts of names. */
+/** Words with a meaning only when they are the whole name: in compounds they are parts of other names. */
 const alone: ReadonlyMap<string, Meaning> = new Map([
   ['up', 'ready'],
   ['new', 'progressing'],
   ['scheduled', 'progressing'],
 ])
-/** Of a piece of work (a Job, a backup), these say that it has begun, not that it is done. */
-export const begun: ReadonlySet<string> = set('running active started accepted created working scheduled enabled')
-/** They negate the word behind them: `NotReady`, `NonCompliant`. */
+/** Of a piece of work (a Job, a backup), these mean that it has begun, not that it is done. */
+const begun: ReadonlySet<string> = set('running active started accepted created working scheduled enabled')
+/** They negate the next word: `NotReady`, `NonCompliant`. */
 const adverbs = set('not non un never')
-/** They negate the noun that a name ends with: `NoErrors`, `NoClusterDataConflict`. */
+/** They negate the noun at the end of a name: `NoErrors`, `NoClusterDataConflict`. */
 const determiners = set('no without')
 /** Words that may stand between a negation and what it negates: `NotYetSynced`. */
 const fillers = set('yet currently fully any all')
-/** Behind them, `fail` is no failure but part of the name of an action or a design: `FailedOver`, `FailSafe`. */
+/** Compounds in which `fail` means no failure: `FailedOver`, `FailSafe`. */
 const compound = /\b(fail|failed|failing) (over|back|safe|fast|open|closed)\b/gi
-/** A status that is longer than this is a sentence for people, not a word. */
-const longest = 5
+/** A value of more words is a sentence for people, not a state. */
+const mostTokens = 5
 
 /** The words that a name is made of, in lower case: `RollingUpdate`, `rolling_update` and `Rolling update` are the same. */
 export function tokensOf(name: string): readonly string[] {
@@ -55,17 +90,15 @@ export function tokensOf(name: string): readonly string[] {
 }
 
 /**
- * What a word such as `Running`, `InProgress`, `FailedToStart` or `up-to-date` says of an object that names its state by
- * it; undefined for words that say nothing to us. There is no standard for them: these are the words that controllers
- * commonly use (`phase` in the Kubernetes API conventions, "Typical status properties"), in whichever form they write them.
- *
- * The worst part of a compound decides. An English `-ing` is something still going on.
+ * The meaning of a state such as `Running`, `InProgress`, `FailedToStart` or `up-to-date`; undefined for unknown words. No
+ * standard exists: these are the words that controllers commonly use (`phase` in the Kubernetes API conventions, "Typical
+ * status properties"). The worst part of a compound decides; an `-ing` is still in progress.
  * @param isWork the object is a piece of work that ends, so that `Running` is not its goal
  */
 export function meaningOf(word: string, isWork = false): Meaning | undefined {
-  // `ERROR, the secret cannot be found`: what follows is for people.
+  // `ERROR, the secret cannot be found`: the rest is for people.
   const tokens = tokensOf(word.split(/[,:;(]/, 1)[0] ?? '')
-  if (tokens.length === 0 || tokens.length > longest) return undefined
+  if (tokens.length === 0 || tokens.length > mostTokens) return undefined
   const joined = tokens.join('')
   const has = (words: ReadonlySet<string>) => words.has(joined) || tokens.some((token) => words.has(token))
   const isNegated =
@@ -73,16 +106,16 @@ export function meaningOf(word: string, isWork = false): Meaning | undefined {
   if (has(failed)) return isNegated || tokens.at(-1) === 'free' ? undefined : 'failed'
   if (has(suspended)) return isNegated ? undefined : 'suspended'
   if (has(progressing) || (isWork && has(begun))) return 'progressing'
-  if (tokens.some(isGoingOn)) return 'progressing'
+  if (tokens.some(isInProgress)) return 'progressing'
   if (isNegated) return 'progressing'
   if (has(ready) || joined === 'insync') return 'ready'
   return tokens.length === 1 ? alone.get(joined) : undefined
 }
 
 /**
- * How a name negates one of its words, given by its index: `word` is negated itself (`NotReady`, `NoErrors`); `kind` means
- * that there is none of a kind, which is neither good nor bad by itself (`NoUpdateAvailable`); undefined where nothing
- * negates it, as in `ConfigNotFoundError`, whose negation ends at the word that it stands before.
+ * How a name negates the word at an index. `word`: the word itself is negated (`NotReady`, `NoErrors`). `kind`: none of a
+ * kind exists, which is neither good nor bad (`NoUpdateAvailable`). Undefined: nothing negates it; in `ConfigNotFoundError`
+ * the negation ends at the word after it.
  */
 export function negationOf(tokens: readonly string[], index: number): 'word' | 'kind' | undefined {
   const before = tokens.slice(0, index)
@@ -91,19 +124,176 @@ export function negationOf(tokens: readonly string[], index: number): 'word' | '
   const determiner = before.findLastIndex((token) => determiners.has(token))
   if (determiner < 0) return undefined
   const word = tokens[index] ?? ''
-  // `NoSuchHostError` is the name of an error; `NoReplicationErrors` says that there are none.
+  // `NoSuchHostError` is the name of an error; `NoReplicationErrors` means that there are none.
   const isNoun = determiner === index - 1 || (!ready.has(word) && !/^(?:error|err)$/.test(word))
   return isNoun ? 'word' : 'kind'
 }
 
-/** Whether a word is the opposite of a good one: `unbound`, `unattached`. */
-export function isOpposite(token: string): boolean {
+/** `unbound`, `unattached`: the opposite of a good word. */
+function isOpposite(token: string): boolean {
   return token.startsWith('un') && ready.has(token.slice(2))
 }
 
-/** `creating`, `scaling`: an `-ing` that is not itself a good state to be in. */
-export function isGoingOn(token: string): boolean {
+/** `creating`, `scaling`: an `-ing` that is not itself a good state. */
+function isInProgress(token: string): boolean {
   return token.length > 5 && token.endsWith('ing') && !ready.has(token)
+}
+
+/** Types that are True once the present spec is accepted; Ready may still be about the spec before. */
+const acceptanceTypes = new Set([
+  'accepted',
+  'admitted',
+  'applied',
+  'compliant',
+  'namesaccepted',
+  'programmed',
+  'reconciled',
+  'resolvedrefs',
+  'synced',
+  'valid',
+  'validated',
+])
+/** Bad as a condition type, but not as a state. */
+const badTypes = new Set(['terminal'])
+/** Types that are not ready while they are True, and no failure. */
+const unreadyTypes = new Set(
+  'pending unavailable unreachable unready unschedulable incomplete missing conflict conflicted blocked'.split(' '),
+)
+/** Good words that name, as a type, an option and not a state. */
+const options = new Set(['enabled', 'supported', 'existing', 'failedover', 'failedback'])
+/** Words that name, as a type, an ability: good when True. */
+const abilities = new Set([
+  'reachable',
+  'discoverable',
+  'schedulable',
+  'resolvable',
+  'accessible',
+  'usable',
+  'addressable',
+])
+/** `ErrorOccurred`, `FailureDetected`: the noun before counts. */
+const happened = new Set(['occurred', 'occured', 'detected', 'encountered', 'present', 'seen'])
+/** Reasons why a part is False that was never requested. */
+const notRequested = /^(?:not|un)?(?:disabled|required|applicable|needed|requested|used|enabled|configured|skipped)$/i
+/** Reasons with which Progressing=True is done (a Deployment's NewReplicaSetAvailable), and Running=False is over. */
+const doneReasons = new Set([
+  'available',
+  'completed',
+  'complete',
+  'succeeded',
+  'finished',
+  'done',
+  'healthy',
+  'expected',
+])
+
+/**
+ * The meaning of a condition of either polarity: `Ready=False`, `Degraded=True` and `Progressing=True` all mean "not ready".
+ * Undefined for the good status of a bad type (Degraded=False), and for unknown types.
+ *
+ * Based on the API conventions (conditions of either polarity, "Typical status properties"), kstatus (Ready, Reconciling,
+ * Stalled; https://github.com/kubernetes-sigs/cli-utils/tree/master/pkg/kstatus), the Gateway API (Accepted, Programmed,
+ * ResolvedRefs), Crossplane (Synced) and Knative (Succeeded=False is final).
+ * @param isWork the object is a piece of work that ends, so that `Running=True` is not its goal
+ */
+export function readCondition(condition: Condition, isWork = false): Reading | undefined {
+  const { type, reason = '' } = condition
+  const tokens = tokensOf(type)
+  const name = tokens.join('')
+  const is = condition.status.toLowerCase()
+  switch (name) {
+    case 'ready':
+      return positive(is, reason, 'summary')
+    case 'notready':
+    case 'unready':
+      return positive(is === 'true' ? 'false' : 'true', reason, 'summary')
+    case 'stalled':
+      return whenTrue(is, 'failed', 'summary')
+    case 'reconciling':
+      return whenTrue(is, 'progressing', 'summary')
+    case 'progressing':
+      return readProgressing(is, reason)
+    default:
+      return acceptanceTypes.has(name) ? positive(is, reason, 'accepted') : readByWord(tokens, is, condition, isWork)
+  }
+}
+
+/** The last word of a type decides its polarity: `DatabaseReady`, `ReconcileError`, `ControlPlaneUpdating`. */
+function readByWord(
+  tokens: readonly string[],
+  is: string,
+  { reason = '', message = '' }: Condition,
+  isWork: boolean,
+): Reading | undefined {
+  const name = tokens.join('')
+  const last = tokens.at(-1) ?? ''
+  const isCurrent = name.endsWith('uptodate') || name.endsWith('insync')
+  const weight = tokens.length === 1 || name === 'uptodate' || name === 'insync' ? 'whole' : 'part'
+  const bad = happened.has(last) ? tokens.findLastIndex(isBad) : isBad(last) ? tokens.length - 1 : -1
+  const negation = negationOf(tokens, bad < 0 ? tokens.length - 1 : bad)
+  if (negation !== undefined) return readNegated(negation, last, bad >= 0, is, reason)
+  if (meaningOf(last) === 'suspended') return whenTrue(is, 'suspended', weight)
+  if (bad >= 0 || tokens[0] === 'invalid') {
+    const isWhole = tokens[0] === 'invalid' || tokens.some((token) => token.startsWith('error'))
+    return whenTrue(is, 'failed', isWhole ? 'whole' : weight)
+  }
+  if (isInProgress(last) || unreadyTypes.has(last) || isOpposite(last)) return whenTrue(is, 'progressing', weight)
+  const isGood = isCurrent || abilities.has(last) || (meaningOf(last) === 'ready' && !options.has(last))
+  // An unknown type that is not True, with a reason that means failure.
+  if (!isGood) return is !== 'true' && meaningOf(reason) === 'failed' ? { meaning: 'progressing', weight } : undefined
+  if (is === 'false' && (isDone(reason) || (weight === 'part' && notRequested.test(reason)))) return undefined
+  if (isWork && begun.has(last)) return { meaning: 'progressing', weight: 'part' }
+  // `Running` of an operator whose message is its present step: "Creating the database".
+  if (last === 'running' && is === 'true' && /^\w+ing\b/.test(message)) return { meaning: 'progressing', weight }
+  // Succeeded=False is final; while the work is in progress, it is Unknown.
+  const isOver = name === 'succeeded' && is === 'false' && meaningOf(reason, true) !== 'progressing'
+  return isOver ? { meaning: 'failed', weight } : positive(is, reason, weight)
+}
+
+/**
+ * The meaning of a negated word: `NoErrors=True` is good, `NotAvailable=True` is not ready. No error is about a part, and
+ * its opposite is no failure by itself.
+ */
+function readNegated(
+  negation: 'word' | 'kind',
+  last: string,
+  isBadWord: boolean,
+  is: string,
+  reason: string,
+): Reading | undefined {
+  if (negation === 'kind') return undefined
+  if (isBadWord || unreadyTypes.has(last)) return positive(is, reason, 'part')
+  const isFalse = is === 'false' ? 'true' : 'false'
+  if (meaningOf(last) === 'suspended') return whenTrue(isFalse, 'suspended', 'part')
+  if (isInProgress(last)) return whenTrue(isFalse, 'progressing', 'part')
+  const isGood = abilities.has(last) || (meaningOf(last) === 'ready' && !options.has(last))
+  return isGood ? whenTrue(is, 'progressing', 'part') : undefined
+}
+
+function positive(status: string, reason: string, weight: Weight): Reading {
+  if (status === 'true') return { meaning: 'ready', weight }
+  return { meaning: meaningOf(reason) === 'suspended' ? 'suspended' : 'progressing', weight }
+}
+
+function whenTrue(status: string, meaning: Meaning, weight: Weight): Reading | undefined {
+  return status === 'true' ? { meaning, weight } : undefined
+}
+
+/** Controllers like that of Deployments keep Progressing=True when they are done, and set False when they give up. */
+function readProgressing(status: string, reason: string): Reading | undefined {
+  const why = meaningOf(reason)
+  if (why === 'suspended') return { meaning: 'suspended', weight: 'whole' }
+  if (status === 'true') return isDone(reason) ? undefined : { meaning: 'progressing', weight: 'whole' }
+  if (status === 'false') return why === 'failed' ? { meaning: 'failed', weight: 'whole' } : undefined
+  return { meaning: 'progressing', weight: 'whole' }
+}
+
+function isDone(reason: string): boolean {
+  return doneReasons.has(tokensOf(reason).at(-1) ?? '')
+}
+
+function isBad(token: string): boolean {
+  return meaningOf(token) === 'failed' || badTypes.has(token)
 }
 
 function set(words: string): ReadonlySet<string> {

@@ -1,27 +1,25 @@
 import type { Condition, KubeObject } from '../../cluster/objects.ts'
 import type { WaitFor } from '../../plan/target.ts'
 import type { Assessment } from '../assessment.ts'
-import { conditionsIn, isPresent as isOfGeneration, isStale } from '../conditions.ts'
+import { conditionsIn, type Fields, isPresent as isOfGeneration, isStale } from '../conditions.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { compileJsonPath } from './jsonpath.ts'
-import type { Fields } from './signal.ts'
-import { isStatusStale } from './status-signals.ts'
+import { isStatusStale } from './signals.ts'
 
 /**
- * The user's own definition of ready, as `kubectl wait --for` takes it
- * (https://kubernetes.io/docs/reference/kubectl/generated/kubectl_wait/). A condition of an older generation does not
- * count, nor does a status of one; where no generation is named, a word from before a change has the settle time to be
- * taken back. `delete` is decided by absence: while the object exists, it is not ready.
- * @param kindRule the rule of the kind: an object that has ended by it, as a Job, stays ready when it is removed
+ * The user's own definition of ready, as in `kubectl wait --for`
+ * (https://kubernetes.io/docs/reference/kubectl/generated/kubectl_wait/). A condition or status of an older generation does
+ * not count; where no generation is named, the status may be stale for the settle time after a change. With `delete`, an
+ * object that exists is not ready.
+ * @param kindRule the rule of the kind: an object that has ended by it, such as a Job, stays ready when it is removed
  */
 export function waitForRule(waitFor: WaitFor, kindRule: Pick<Rule, 'lastState'> = {}): Rule {
   const { lastState } = waitFor.type === 'delete' ? {} : kindRule
   return {
     milestones: ['created', 'observed', 'ready'],
     relatives: () => [],
-    ...(lastState === undefined ? {} : { lastState }),
-    ...(waitFor.type === 'delete' ? { readyWhenAbsent: 'does not exist' } : {}),
+    lastState,
+    readyWhenAbsent: waitFor.type === 'delete' ? 'does not exist' : undefined,
     assess: (object, context) => {
       const assessment = assessWaitFor(object, waitFor, context)
       const isOver = assessment.status === 'ready' && lastState?.(object, []) !== undefined
@@ -34,50 +32,50 @@ function assessWaitFor(object: KubeObject, waitFor: WaitFor, context: RuleContex
   const { met, message, signals } = evaluate(object, waitFor)
   const assessment = conclude(object, context, {
     ready: met,
-    ...(signals === undefined ? {} : { signals }),
+    signals,
     readyMessage: message,
     milestones: [
       createdMilestone,
-      { name: 'observed', state: 'skipped', message: 'the reference says what to wait for' },
+      { name: 'observed', state: 'skipped', message: 'the reference defines what to wait for' },
       { name: 'ready', state: met ? 'done' : 'open', message },
     ],
     problems: [],
     notes: [],
   })
-  // Being deleted is the way to the wish, not in its way.
+  // With `delete`, the deletion is what is awaited and no problem.
   return waitFor.type === 'delete' ? { ...assessment, problems: [], message } : assessment
 }
 
-interface Said {
+interface Evaluation {
   readonly met: boolean
   readonly message: string
-  /** The conditions by which the status says so; undefined for what it says otherwise. */
+  /** The conditions that decided; undefined for what the status contains otherwise. */
   readonly signals?: readonly (Condition | undefined)[]
 }
 
-/** What a wish names and its object does not have, and what there is in its place. */
+/** The condition or field of a `--for` that the object does not have, and those that exist. */
 export interface MissingSubject {
   /** `condition Availble`, `{.status.phse}` */
   readonly words: string
-  /** The name to compare with the others: `Availble`, `phse`. */
+  /** The name to compare with the existing ones: `Availble`, `phse`. */
   readonly name: string
-  /** Where the others are: `.status`; empty for conditions and for the object's own fields. */
+  /** Where the existing ones are: `.status`; empty for conditions and for the object's own fields. */
   readonly at: string
   /** The names that exist; never empty. */
   readonly existing: readonly string[]
 }
 
-const mostNames = 8
+const maxNames = 8
 
-/** The names as a list for people; of more than eight the rest are counted. */
+/** The names as a list; of more than eight, the rest are counted. */
 export function listNames(names: readonly string[]): string {
-  const rest = names.length - mostNames
-  return `${names.slice(0, mostNames).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
+  const rest = names.length - maxNames
+  return `${names.slice(0, maxNames).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
 }
 
 /**
- * The condition or field of a wish that the object does not have. Undefined when it is there, and when nothing is known in
- * its place: the object may have no status yet.
+ * The condition or field of a `--for` that the object does not have. Undefined when it exists, and when no other exists: the
+ * object may have no status yet.
  */
 export function missingSubject(object: KubeObject, waitFor: WaitFor | undefined): MissingSubject | undefined {
   if (waitFor?.type === 'condition') {
@@ -109,7 +107,7 @@ function conditionsOf({ status }: KubeObject): readonly Condition[] {
   return conditionsIn(((status ?? {}) as Fields)['conditions'])
 }
 
-function evaluate(object: KubeObject, waitFor: WaitFor): Said {
+function evaluate(object: KubeObject, waitFor: WaitFor): Evaluation {
   switch (waitFor.type) {
     case 'create':
       return { met: true, message: 'exists' }
@@ -131,14 +129,14 @@ function evaluate(object: KubeObject, waitFor: WaitFor): Said {
       const valuesIn = compileJsonPath(waitFor.path) ?? (() => [])
       const values = valuesIn(object)
       const [value] = values
-      const isWished = isValue(values, waitFor.value)
+      const isMet = isValue(values, waitFor.value)
       const missing = missingSubject(object, waitFor)
       const others = missing === undefined ? '' : `: ${missing.at || 'it'} has ${listNames(missing.existing)}`
       const words = value === undefined ? `not there yet${others}` : JSON.stringify(value)
-      if (!/\bstatus\b/.test(waitFor.path)) return { met: isWished, message: `${waitFor.path} is ${words}` }
-      const isPresent = !isStatusStale(object) && isValue(valuesIn(withoutStale(object)), waitFor.value) === isWished
+      if (!/\bstatus\b/.test(waitFor.path)) return { met: isMet, message: `${waitFor.path} is ${words}` }
+      const isPresent = !isStatusStale(object) && isValue(valuesIn(withoutStale(object)), waitFor.value) === isMet
       return {
-        met: isWished && isPresent,
+        met: isMet && isPresent,
         message: `${waitFor.path} is ${words}${isPresent ? '' : ' of an older generation'}`,
         signals: [undefined],
       }
@@ -146,11 +144,11 @@ function evaluate(object: KubeObject, waitFor: WaitFor): Said {
   }
 }
 
-/** Whether a path leads to the one plain value that is wished for, or to anything at all where none is. */
-function isValue(values: readonly unknown[], wished: string | undefined): boolean {
+/** Whether the path yields the one plain value that is wanted; any value where none is given. */
+function isValue(values: readonly unknown[], wanted: string | undefined): boolean {
   const [value] = values
-  if (wished === undefined) return values.length > 0
-  return values.length === 1 && (typeof value !== 'object' || value === null) && String(value) === wished
+  if (wanted === undefined) return values.length > 0
+  return values.length === 1 && (typeof value !== 'object' || value === null) && String(value) === wanted
 }
 
 /** The object with conditions of an older generation reduced to their types. */
@@ -162,4 +160,61 @@ function withoutStale(object: KubeObject): KubeObject {
     return condition === undefined || isOfGeneration(condition, object) ? each : { type: condition.type }
   })
   return { ...object, status: { ...object.status, conditions: present } }
+}
+
+/**
+ * The JSONPath of `kubectl wait --for=jsonpath='{.status.phase}'=Running`: fields, quoted fields, indexes, `[*]` and
+ * filters of the form `[?(@.type=="Ready")]`, as in kubectl's documentation. Other expressions (recursive descent, slices,
+ * scripts) are refused.
+ */
+const step =
+  /\.([A-Za-z_][\w-]*(?:\\\.[\w-]+)*)|\[['"]([^'"\]]+)['"]\]|\[(-?\d+)\]|\[(\*)\]|\[\?\(@((?:\.[\w-]+)+)\s*==\s*(?:"([^"]*)"|'([^']*)'|([\w.-]+))\)\]/y
+
+type Step = (value: unknown) => readonly unknown[]
+
+/** Parses a path; undefined for an unsupported one. The function returns every value at the path. */
+export function compileJsonPath(expression: string): ((object: unknown) => readonly unknown[]) | undefined {
+  const path = expression
+    .trim()
+    .replace(/^\{\s*/, '')
+    .replace(/\s*\}$/, '')
+    .replace(/^\$/, '')
+  const steps: Step[] = []
+  step.lastIndex = 0
+  while (step.lastIndex < path.length) {
+    const found = step.exec(path)
+    if (found === null) return undefined
+    steps.push(toStep(found))
+  }
+  if (steps.length === 0) return undefined
+  return (object) => steps.reduce<readonly unknown[]>((values, next) => values.flatMap(next), [object])
+}
+
+function toStep([, field, quoted, index, star, filterPath, ...literals]: RegExpExecArray): Step {
+  const name = field?.replaceAll('\\.', '.') ?? quoted
+  if (name !== undefined) return (value) => property(value, name)
+  if (index !== undefined) return (value) => (Array.isArray(value) ? element(value, Number(index)) : [])
+  if (star !== undefined) return (value) => (typeof value === 'object' && value !== null ? Object.values(value) : [])
+  const fields = (filterPath ?? '').split('.').slice(1)
+  const wanted = literals.find((literal) => literal !== undefined)
+  return (value) =>
+    Array.isArray(value)
+      ? value.filter((item) =>
+          fields
+            .reduce<readonly unknown[]>((at, each) => at.flatMap((v) => property(v, each)), [item])
+            .some((v) => String(v) === wanted),
+        )
+      : []
+}
+
+function property(value: unknown, name: string): readonly unknown[] {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? [(value as Record<string, unknown>)[name]]
+    : []
+}
+
+/** The element at an index, counted from the end where it is negative; none beyond either end. */
+function element(list: readonly unknown[], index: number): readonly unknown[] {
+  const at = index < 0 ? list.length + index : index
+  return at in list ? [list[at]] : []
 }

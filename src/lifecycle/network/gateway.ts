@@ -1,31 +1,67 @@
 import type { KubeObject } from '../../cluster/objects.ts'
 import { milestonesOf } from '../../plan/milestones.ts'
 import { messageOf, type Problem } from '../../reasons/reasons.ts'
-import type { Assessment } from '../assessment.ts'
-import { fieldsOf } from '../custom/signal.ts'
-import { notReconciled } from '../platform/condition-problems.ts'
+import type { Assessment, Awaited } from '../assessment.ts'
+import {
+  type ConditionSignal,
+  conditionProblem,
+  conditionSignal,
+  conditionsIn,
+  type Fields,
+  fieldsOf,
+  isPresent,
+  notReconciled,
+  reportedProblem,
+  signalKey,
+} from '../conditions.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
-import {
-  againstProblem,
-  failuresAgainst,
-  isAgainst,
-  type PartCondition,
-  spokenConditions,
-} from './gateway-conditions.ts'
+
+const group = 'gateway.networking.k8s.io'
+
+/** True of a part that serves what was requested; `Scheduled` and `Ready` are older names (Gateway API 0.5). */
+const goodTypes = new Set(['Accepted', 'Programmed', 'ResolvedRefs', 'Ready', 'Scheduled'])
+/** True of a part that is not served wholly; `Detached` is the older opposite of Accepted. */
+const badTypes = new Set(['Conflicted', 'PartiallyInvalid', 'Detached'])
+
+/**
+ * Reasons with which an implementation reports that the object requests what it cannot do: only another apply changes that.
+ * With any other reason, a Gateway, Service, Secret or ReferenceGrant that is created later may repair it.
+ */
+const finalReasons = new Set([
+  'UnsupportedValue',
+  'IncompatibleFilters',
+  'InvalidKind',
+  'InvalidRouteKinds',
+  'UnsupportedAddress',
+])
 
 /**
  * A Gateway of the Gateway API: https://gateway-api.sigs.k8s.io/reference/spec/#gatewaystatus
  *
- * Ready when its controller says, of the present generation, that it is Accepted and Programmed, and nothing stands against
- * any of its listeners: a Gateway may be programmed without the listener whose certificate is missing. The controller
- * waits itself for the addresses that it cannot do without, so a missing one is told and not waited for.
+ * Ready when its controller reports, of the present generation, Accepted and Programmed, and nothing bad of any listener: a
+ * Gateway may be programmed without the listener whose certificate is missing. The controller itself waits for addresses
+ * that it needs, so a missing one is reported and not awaited.
  */
 export const gatewayRule: Rule = {
-  milestones: milestonesOf({ apiVersion: 'gateway.networking.k8s.io/v1', kind: 'Gateway' }),
+  milestones: milestonesOf({ apiVersion: `${group}/v1`, kind: 'Gateway' }),
   relatives: () => [],
-  failures: (gateway) => failuresAgainst(partsOf(gateway)),
+  failures: (gateway) => finalFailures(gatewaySignals(gateway)),
   assess: assessGateway,
+}
+
+/**
+ * A route of the Gateway API, of any protocol: https://gateway-api.sigs.k8s.io/reference/spec/#routestatus
+ *
+ * Ready when every parent that its spec names accepts the present generation, and nothing bad is reported: its references
+ * are resolved (ResolvedRefs) and all of its rules are used (no PartiallyInvalid). The status of parents that the spec no
+ * longer names does not count.
+ */
+export const routeRule: Rule = {
+  milestones: milestonesOf({ apiVersion: `${group}/v1`, kind: 'HTTPRoute' }),
+  relatives: () => [],
+  failures: (route) => finalFailures(routeSignals(parentsOf(route))),
+  assess: assessRoute,
 }
 
 interface GatewayStatus {
@@ -34,47 +70,176 @@ interface GatewayStatus {
   readonly listeners?: unknown
 }
 
-/** The conditions of its listeners, which say more precisely what is wrong than the Gateway does, and then its own. */
-function partsOf(gateway: KubeObject): readonly PartCondition[] {
-  const status = (gateway.status ?? {}) as GatewayStatus
+/** The conditions of its listeners, which are more precise, and then its own. */
+function gatewaySignals(gateway: KubeObject): readonly ConditionSignal[] {
+  const { listeners, conditions } = (gateway.status ?? {}) as GatewayStatus
   return [
-    ...fieldsOf(status.listeners).flatMap(({ name, conditions }) =>
-      spokenConditions(gateway, conditions).map((condition) => ({ where: `listener ${name}: `, condition })),
-    ),
-    ...spokenConditions(gateway, status.conditions).map((condition) => ({ where: '', condition })),
+    ...fieldsOf(listeners).flatMap((each) => reportedSignals(gateway, each['conditions'], `listener ${each['name']}`)),
+    ...reportedSignals(gateway, conditions),
   ]
 }
 
 function assessGateway(gateway: KubeObject, context: RuleContext): Assessment {
   const status = (gateway.status ?? {}) as GatewayStatus
-  const own = spokenConditions(gateway, status.conditions)
-  const isTrue = (...types: string[]) => own.some((each) => types.includes(each.type) && each.status === 'True')
+  const { gatewayClassName: gatewayClass = '' } = (gateway.spec ?? {}) as { gatewayClassName?: string }
+  const own = reportedSignals(gateway, status.conditions)
+  const signals = gatewaySignals(gateway)
+  const isTrue = (...types: string[]) => own.some(({ name, value }) => types.includes(name) && value === 'True')
   const problem =
-    own.length === 0 ? unheard(gateway, context) : againstProblem(gateway, partsOf(gateway).filter(isAgainst), context)
+    own.length === 0
+      ? // Most often nobody serves the class of a new Gateway.
+        notReconciled(gateway, context, { awaited: 'gateway-class', gatewayClass })
+      : badConditionsProblem(gateway, signals, context)
   const ready = problem === undefined && isTrue('Accepted', 'Scheduled') && isTrue('Programmed', 'Ready')
   const addresses = fieldsOf(status.addresses).flatMap(({ value }) => value ?? [])
-  const words = `accepted and programmed${addresses.length === 0 ? '' : `, address ${addresses.join(', ')}`}`
+  const message = `accepted and programmed${addresses.length === 0 ? '' : `, address ${addresses.join(', ')}`}`
   const waiting = problem === undefined ? 'waiting for its controller to accept and program it' : messageOf(problem)
   return conclude(gateway, context, {
     ready,
-    readyMessage: words,
-    signals: partsOf(gateway).map(({ condition }) => condition),
+    readyMessage: message,
+    signals: signals.map(({ condition }) => condition),
     milestones: [
       createdMilestone,
       own.length === 0
         ? { name: 'observed', state: 'open', message: waiting }
         : { name: 'observed', state: 'done', message: 'observed' },
-      { name: 'ready', state: ready ? 'done' : 'open', message: ready ? words : waiting },
+      { name: 'ready', state: ready ? 'done' : 'open', message: ready ? message : waiting },
     ],
     problems: problem === undefined ? [] : [problem],
-    ...(problem?.proven ? { failure: problem } : {}),
+    failure: problem?.proven ? problem : undefined,
     notes: ready && addresses.length === 0 ? ['it has no address yet'] : [],
   })
 }
 
-/** Nobody has spoken of the present generation; of a new Gateway, most often because nobody serves its class. */
-function unheard(gateway: KubeObject, context: RuleContext): Problem {
-  const { gatewayClassName = '' } = (gateway.spec ?? {}) as { gatewayClassName?: string }
-  const text = `no controller has acted on it yet: GatewayClass ${gatewayClassName} has to exist, and its controller to run`
-  return { ...notReconciled(gateway, context), detail: { text } }
+/** A parent of a route: a Gateway (or, in a mesh, a Service), and one of its listeners. */
+interface ParentRef {
+  readonly group?: string
+  readonly kind?: string
+  readonly namespace?: string
+  readonly name?: string
+  readonly sectionName?: string
+  readonly port?: number
+}
+
+/** A parent that a route names, and the conditions of the present generation for it. */
+interface Parent {
+  readonly ref: ParentRef
+  /** `gateway/web`, `gateway/web in infra, listener https` */
+  readonly name: string
+  readonly signals: readonly ConditionSignal[]
+}
+
+function parentsOf(route: KubeObject): readonly Parent[] {
+  const { parents } = (route.status ?? {}) as { parents?: unknown }
+  const refs = fieldsOf((route.spec as Fields | undefined)?.['parentRefs']) as readonly ParentRef[]
+  return refs.map((ref) => ({
+    ref,
+    name: parentName(ref, route),
+    signals: fieldsOf(parents)
+      .filter(({ parentRef }) => parentRef && isSameParent(ref, parentRef, route))
+      .flatMap(({ conditions }) => reportedSignals(route, conditions)),
+  }))
+}
+
+function routeSignals(parents: readonly Parent[]): readonly ConditionSignal[] {
+  return parents.flatMap(({ name, signals }) =>
+    signals.map((each) => ({ ...each, part: parents.length > 1 ? name : undefined })),
+  )
+}
+
+function assessRoute(route: KubeObject, context: RuleContext): Assessment {
+  const parents = parentsOf(route)
+  const names = parents.map(({ name }) => name)
+  const signals = routeSignals(parents)
+  const unanswered = parents.filter((each) => !each.signals.some(({ name }) => name === 'Accepted'))
+  const bad = badConditionsProblem(route, signals, context)
+  const problems: readonly Problem[] = [
+    ...(bad === undefined ? [] : [bad]),
+    // Slow: only the controller of a parent reports, and not before the parent exists.
+    ...(unanswered.length === 0
+      ? []
+      : [notReconciled(route, context, { awaited: 'parents', parents: unanswered.map(({ name }) => name) })]),
+  ]
+  const ready = problems.length === 0
+  const message = parents.length === 0 ? 'names no parent to accept it' : `accepted by ${names.join(' and ')}`
+  const waiting = problems[0] === undefined ? '' : messageOf(problems[0])
+  return conclude(route, context, {
+    ready,
+    readyMessage: message,
+    signals: signals.map(({ condition }) => condition),
+    milestones: [
+      createdMilestone,
+      unanswered.length === 0
+        ? { name: 'observed', state: 'done', message: 'observed' }
+        : { name: 'observed', state: 'open', message: waiting },
+      { name: 'ready', state: ready ? 'done' : 'open', message: ready ? message : waiting },
+    ],
+    problems,
+    failure: bad?.proven ? bad : undefined,
+    awaits: ready ? undefined : parents.map(({ ref }) => awaitedParent(ref, route)),
+    notes: parents.length === 0 ? ['it names no parent, so nothing takes its traffic'] : [],
+  })
+}
+
+/**
+ * Whether two references name the same parent. The defaults are a Gateway in the namespace of the route. Some controllers
+ * omit the other fields where the spec has them, and others add them.
+ */
+function isSameParent(a: ParentRef, b: ParentRef, { metadata }: KubeObject): boolean {
+  const agree = (key: 'name' | 'sectionName' | 'port') =>
+    a[key] === undefined || b[key] === undefined || a[key] === b[key]
+  return (
+    (a.group ?? group) === (b.group ?? group) &&
+    (a.kind ?? 'Gateway') === (b.kind ?? 'Gateway') &&
+    (a.namespace ?? metadata.namespace) === (b.namespace ?? metadata.namespace) &&
+    agree('name') &&
+    agree('sectionName') &&
+    agree('port')
+  )
+}
+
+function awaitedParent(ref: ParentRef, route: KubeObject): Awaited {
+  const { group: parentGroup = group, kind = 'Gateway', namespace = route.metadata.namespace, name = '' } = ref
+  return { apiVersion: parentGroup === '' ? 'v1' : `${parentGroup}/v1`, kind, name, namespace }
+}
+
+function parentName({ kind = 'Gateway', namespace, name, sectionName }: ParentRef, { metadata }: KubeObject): string {
+  const where = namespace === undefined || namespace === metadata.namespace ? '' : ` in ${namespace}`
+  return `${kind.toLowerCase()}/${name}${where}${sectionName === undefined ? '' : `, listener ${sectionName}`}`
+}
+
+/**
+ * The conditions of the object's present generation, without those that the API server itself adds to a new Gateway: Unknown
+ * since 1970, "Waiting for controller".
+ */
+function reportedSignals(object: KubeObject, conditions: unknown, part?: string): readonly ConditionSignal[] {
+  return conditionsIn(conditions)
+    .filter((each) => isPresent(each, object) && Date.parse(each.lastTransitionTime ?? '') !== 0)
+    .map((each) => conditionSignal(each, part))
+}
+
+/** Whether a condition reports that a part is not served, or not wholly, as requested. */
+function isBad({ name, value }: ConditionSignal): boolean {
+  return goodTypes.has(name) ? value !== 'True' : badTypes.has(name) && value === 'True'
+}
+
+function isFinal({ reason = '' }: ConditionSignal): boolean {
+  return finalReasons.has(reason)
+}
+
+/** The conditions that fail an object once they have persisted for ten seconds, as a rule's `failures`. */
+function finalFailures(signals: readonly ConditionSignal[]): readonly string[] {
+  return signals.filter((each) => isBad(each) && isFinal(each)).map(signalKey)
+}
+
+/** The problem of all bad conditions; final ones decide. Undefined when there are none. */
+function badConditionsProblem(
+  object: KubeObject,
+  signals: readonly ConditionSignal[],
+  context: RuleContext,
+): Problem | undefined {
+  const bad = signals.filter(isBad)
+  const [first, ...others] = bad.filter(isFinal)
+  if (first !== undefined) return reportedProblem(object, [first, ...others], context)
+  return bad.length === 0 ? undefined : conditionProblem(object, bad, context)
 }

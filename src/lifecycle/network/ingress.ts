@@ -3,16 +3,16 @@ import type { Ingress, IngressBackend, KubeObject, Service } from '../../cluster
 import { milestonesOf } from '../../plan/milestones.ts'
 import { messageOf, type Problem } from '../../reasons/reasons.ts'
 import type { Assessment } from '../assessment.ts'
-import { ownProblem } from '../platform/condition-problems.ts'
+import { ownProblem } from '../conditions.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 
 /**
  * An Ingress: https://kubernetes.io/docs/concepts/services-networking/ingress/
  *
- * Ready when the Services and ports of its backends exist, and none of them is being deleted. Many controllers never write
- * an address, so a missing one is told and not waited for; except where Services may not be read: then it is the only sign
- * that there is.
+ * Ready when the Services and ports of its backends exist, and no Service is being deleted. Many controllers never write an
+ * address, so a missing one is reported and not awaited; except where Services may not be read: then the address is the
+ * only signal.
  */
 export const ingressRule: Rule = {
   milestones: milestonesOf({ apiVersion: 'networking.k8s.io/v1', kind: 'Ingress' }),
@@ -23,14 +23,18 @@ export const ingressRule: Rule = {
 
 function assessIngress(ingress: Ingress, context: RuleContext): Assessment {
   const seesServices = context.listState(serviceRequest(ingress)) === 'complete'
-  const missing = seesServices ? backendsOf(ingress).flatMap((backend) => missingWords(ingress, backend, context)) : []
+  const missing = seesServices
+    ? backendsOf(ingress).flatMap((backend) => missingBackend(ingress, backend, context))
+    : []
   const addresses = (ingress.status?.loadBalancer?.ingress ?? []).flatMap(({ ip, hostname }) => ip ?? hostname ?? [])
   const isAddressed = (ingress.status?.loadBalancer?.ingress ?? []).length > 0
   const needsAddress = !seesServices && !isAddressed
   const own = ownProblem(ingress, context.history.firstSeenAt)
+  const reason = 'backend-missing' as const
   const problems: readonly Problem[] = [
-    ...[...new Set(missing)].map((text) => ({ ...own, reason: 'backend-missing' as const, detail: { text } })),
-    ...(needsAddress ? [{ ...own, reason: 'address-pending' as const, detail: { text: 'has no address yet' } }] : []),
+    // Several paths may have the same backend.
+    ...new Map(missing.map((detail) => [JSON.stringify(detail), { ...own, reason, detail }])).values(),
+    ...(needsAddress ? [{ ...own, reason: 'address-pending' as const, detail: { isLoadBalancer: false } }] : []),
   ]
   return conclude(ingress, context, {
     ready: problems.length === 0,
@@ -51,7 +55,7 @@ function assessIngress(ingress: Ingress, context: RuleContext): Assessment {
         ? { name: 'address', state: 'done', message: `address ${addresses.join(', ')}` }
         : needsAddress
           ? { name: 'address', state: 'open', message: 'waiting for its address' }
-          : { name: 'address', state: 'skipped', message: 'no address, which is not waited for' },
+          : { name: 'address', state: 'skipped', message: 'no address, which is not awaited' },
     ],
     problems,
     notes: isAddressed ? [] : ['it has no address yet'],
@@ -66,7 +70,7 @@ function backendWords(ingress: Ingress, seesServices: boolean): string {
 }
 
 function serviceRequest({ metadata: { namespace } }: KubeObject): WatchRequest {
-  return { apiVersion: 'v1', kind: 'Service', ...(namespace === undefined ? {} : { namespace }) }
+  return { apiVersion: 'v1', kind: 'Service', namespace }
 }
 
 function backendsOf({ spec = {} }: Ingress): readonly IngressBackend[] {
@@ -77,18 +81,21 @@ function backendsOf({ spec = {} }: Ingress): readonly IngressBackend[] {
   ].filter(({ service }) => service !== undefined)
 }
 
-function missingWords(ingress: Ingress, { service: wanted }: IngressBackend, context: RuleContext): readonly string[] {
-  const services = context.list('Service', ingress.metadata.namespace) as readonly Service[]
-  const service = services.find(({ metadata }) => metadata.name === wanted?.name)
-  if (service === undefined) return [`its backend service/${wanted?.name ?? ''} does not exist`]
-  if (service.metadata.deletionTimestamp !== undefined)
-    return [`its backend service/${service.metadata.name} is being deleted`]
-  const { name, number } = wanted?.port ?? {}
-  if (service.spec?.type === 'ExternalName' || (name === undefined && number === undefined)) return []
-  const hasPort = (service.spec?.ports ?? []).some((port) =>
-    name === undefined ? port.port === number : port.name === name,
+/** What a backend lacks; nothing where its Service and port exist. */
+function missingBackend(
+  { metadata: { namespace } }: Ingress,
+  { service: reference }: IngressBackend,
+  context: RuleContext,
+): readonly Problem<'backend-missing'>['detail'][] {
+  const service = reference?.name ?? ''
+  const found = (context.list('Service', namespace) as readonly Service[]).find(
+    ({ metadata }) => metadata.name === service,
   )
-  return hasPort
-    ? []
-    : [`its backend service/${service.metadata.name} has no port ${name === undefined ? number : `named "${name}"`}`]
+  if (found === undefined) return [{ service, state: 'missing' }]
+  if (found.metadata.deletionTimestamp !== undefined) return [{ service, state: 'terminating' }]
+  const { name, number } = reference?.port ?? {}
+  const port = name ?? number
+  if (found.spec?.type === 'ExternalName' || port === undefined) return []
+  const hasPort = (found.spec?.ports ?? []).some((each) => (name === undefined ? each.port : each.name) === port)
+  return hasPort ? [] : [{ service, state: 'port-missing', port }]
 }

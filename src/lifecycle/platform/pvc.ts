@@ -2,31 +2,31 @@ import type { WatchRequest } from '../../cluster/feed.ts'
 import type { EventObject, KubeObject, PersistentVolumeClaim, Pod } from '../../cluster/objects.ts'
 import { milestonesOf } from '../../plan/milestones.ts'
 import type { Problem } from '../../reasons/reasons.ts'
+import { signalText } from '../../reasons/status.ts'
 import type { Assessment } from '../assessment.ts'
-import { conditionWords, presentConditions } from '../conditions.ts'
+import { conditionSignal, ownProblem, presentConditions } from '../conditions.ts'
+import { proveReported } from '../proof.ts'
 import { conclude, createdMilestone, nameOf, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { proveReported } from './condition-problems.ts'
 
 /**
  * A PersistentVolumeClaim: https://kubernetes.io/docs/concepts/storage/persistent-volumes/
  *
- * Ready when Bound, or when nothing uses it and its class binds only for its first consumer (WaitForFirstConsumer): then
- * nobody can wait for it. A resize that is under way may need another pod, and is told. Terminal: Lost for 30 s, its volume
- * is gone.
+ * Ready when Bound, or when nothing uses it and its class binds only for its first consumer (WaitForFirstConsumer). A
+ * resize in progress may need another pod, and is reported. Terminal: Lost for 30 s, its volume is gone.
  */
-export const claimRule: Rule = {
+export const pvcRule: Rule = {
   milestones: milestonesOf({ apiVersion: 'v1', kind: 'PersistentVolumeClaim' }),
   concernedBy: ['Pod', 'StorageClass'],
   isConcernedBy: (claim, other) => other.kind !== 'Pod' || isUsedBy(claim, other as Pod),
   relatives: (object) => [{ apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass' }, podRequest(object)],
-  failures: (object) => ((object as PersistentVolumeClaim).status?.phase === 'Lost' ? [lost] : []),
+  failures: (object) => ((object as PersistentVolumeClaim).status?.phase === 'Lost' ? [lostKey] : []),
   assess: (object, context) => assessClaim(object as PersistentVolumeClaim, context),
 }
 
-const lost = 'phase=Lost'
+const lostKey = 'phase=Lost'
 /**
- * A Lost claim is bound again when its volume is restored, at the controller's next look: every 15 s (syncBoundClaim,
+ * A Lost claim is bound again when its volume is restored, at the controller's next sync: every 15 s (syncBoundClaim,
  * pkg/controller/volume/persistentvolume).
  */
 const lostMs = 30_000
@@ -35,18 +35,17 @@ const lostMs = 30_000
 const resizing = /Resiz|ModifyingVolume|ModifyVolume/
 
 function podRequest({ metadata: { namespace } }: KubeObject): WatchRequest {
-  return { apiVersion: 'v1', kind: 'Pod', ...(namespace === undefined ? {} : { namespace }) }
+  return { apiVersion: 'v1', kind: 'Pod', namespace }
 }
 
 function assessClaim(claim: PersistentVolumeClaim, context: RuleContext): Assessment {
   const phase = claim.status?.phase ?? 'Pending'
   const isBound = phase === 'Bound'
   const consumers = consumersOf(claim, context)
-  const isLate = waitsForConsumer(claim, context)
-  const isWaiting = phase === 'Pending' && isLate && !hasConsumer(claim, consumers, context)
+  const bindsLate = waitsForConsumer(claim, context)
+  const isWaiting = phase === 'Pending' && bindsLate && !hasConsumer(claim, consumers, context)
   const volume = claim.spec?.volumeName ?? ''
-  const problems = isBound || isWaiting ? [] : [problemOf(claim, phase, context)]
-  const failure = problems.find(({ proven }) => proven)
+  const problems = isBound || isWaiting ? [] : [bindingProblem(claim, phase, context)]
   return conclude(claim, context, {
     ready: isBound || isWaiting,
     readyMessage: isBound
@@ -66,28 +65,28 @@ function assessClaim(claim: PersistentVolumeClaim, context: RuleContext): Assess
         : { name: 'bound', state: isBound ? 'done' : 'open', message: isBound ? 'bound' : `phase ${phase}` },
     ],
     problems,
-    ...(failure === undefined ? {} : { failure }),
-    ...(isBound || isScheduled(claim) || !isLate ? {} : { awaits: consumers.map(nameOf) }),
+    failure: problems.find(({ proven }) => proven),
+    awaits: isBound || isScheduled(claim) || !bindsLate ? undefined : consumers.map(nameOf),
     notes: presentConditions(claim).flatMap((each) =>
-      each.status === 'True' && resizing.test(each.type) ? [conditionWords(each)] : [],
+      each.status === 'True' && resizing.test(each.type) ? [signalText(conditionSignal(each))] : [],
     ),
   })
 }
 
 /**
- * The problem of a claim that keeps a pod from being scheduled, by the latest event about the claim: nobody need watch
- * claims for that. Undefined where no event says that one of the pod's claims could not be bound.
+ * The problem of a claim that keeps a pod from being scheduled, by the latest event about the claim: claims need not be
+ * watched for that. Undefined where no event reports that one of the pod's claims could not be bound.
  */
 export function unboundClaim(pod: Pod, context: RuleContext): Problem | undefined {
   const { namespace } = pod.metadata
   for (const name of claimsOf(pod)) {
-    const metadata = { name, ...(namespace === undefined ? {} : { namespace }) }
+    const metadata = { name, namespace }
     const event = context
       .events({ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata })
       .findLast(({ reason = '' }) => bindingFailures.has(reason) || reason === 'ProvisioningSucceeded')
     if (event === undefined || event.reason === 'ProvisioningSucceeded') continue
     const firstSeenAt = context.time(event.firstTimestamp ?? event.eventTime) ?? context.now
-    return pendingProblem(name, event.message, firstSeenAt)
+    return pendingProblem(name, firstSeenAt, event.message)
   }
   return undefined
 }
@@ -107,26 +106,29 @@ export const waitsForClaims = /PersistentVolumeClaims/
  */
 const bindingFailures: ReadonlySet<string> = new Set(['FailedBinding', 'ProvisioningFailed', 'VolumeMismatch'])
 
-function problemOf(claim: PersistentVolumeClaim, phase: string, context: RuleContext): Problem {
-  const { name } = claim.metadata
-  const said = context.events(claim).findLast(({ reason = '' }) => bindingFailures.has(reason))?.message
-  const pending = pendingProblem(name, said, context.history.firstSeenAt)
+function bindingProblem(claim: PersistentVolumeClaim, phase: string, context: RuleContext): Problem {
+  const { firstSeenAt, failures } = context.history
   if (phase === 'Lost') {
-    const since = context.history.failures.get(lost) ?? context.now
+    const since = failures.get(lostKey) ?? context.now
     const proof = proveReported(since, lostMs, context.now)
-    return { ...pending, reason: 'claim-lost', detail: { text: 'has lost its volume' }, firstSeenAt: since, ...proof }
+    return { ...ownProblem(claim, since), reason: 'claim-lost', detail: {}, ...proof }
   }
+  const message = context.events(claim).findLast(({ reason = '' }) => bindingFailures.has(reason))?.message
+  const pending = pendingProblem(claim.metadata.name, firstSeenAt, message)
   const volume = claim.spec?.volumeName ?? ''
-  return volume === '' || said !== undefined
-    ? pending
-    : { ...pending, detail: { text: `is not bound to volume ${volume}, which it names` } }
+  return volume === '' || message !== undefined ? pending : { ...pending, detail: { volume } }
 }
 
-function pendingProblem(name: string, why: string | undefined, firstSeenAt: number): Problem<'claim-pending'> {
+/** @param message the latest event of the binder (pkg/controller/volume/persistentvolume) or of a provisioner */
+function pendingProblem(name: string, firstSeenAt: number, message: string | undefined): Problem<'claim-pending'> {
   return {
     reason: 'claim-pending',
     subject: `persistentvolumeclaim/${name}`,
-    detail: { text: `is not bound${why === undefined ? '' : `: ${why}`}` },
+    detail: {
+      message,
+      missingClass: /storageclass\S{0,60} "([^"]{1,253})" not found/i.exec(message ?? '')?.[1],
+      needsClass: /no storage class is set/i.test(message ?? ''),
+    },
     count: 1,
     firstSeenAt,
     proven: false,
@@ -134,8 +136,8 @@ function pendingProblem(name: string, why: string | undefined, firstSeenAt: numb
 }
 
 /**
- * By its class, or, where classes may not be read, by the event that the binder writes. A claim that names its volume is
- * bound without delay, whatever its class (syncUnboundClaim, pkg/controller/volume/persistentvolume).
+ * By its class; where classes may not be read, by the binder's event. A claim that names its volume is bound at once,
+ * whatever its class (syncUnboundClaim, pkg/controller/volume/persistentvolume).
  */
 function waitsForConsumer(claim: PersistentVolumeClaim, context: RuleContext): boolean {
   if ((claim.spec?.volumeName ?? '') !== '') return false
@@ -145,12 +147,12 @@ function waitsForConsumer(claim: PersistentVolumeClaim, context: RuleContext): b
   return context.events(claim).some(({ reason }) => binderReasons.has(reason ?? ''))
 }
 
-/** What the binder says of a claim whose class waits for a consumer (pkg/controller/volume/events). */
+/** The binder's events about a claim whose class waits for a consumer (pkg/controller/volume/events). */
 const binderReasons = new Set(['WaitForFirstConsumer', 'WaitForPodScheduled'])
 
 /**
- * Whether a pod uses it: by the node that the scheduler chose for it, by the pods that are not done, or, where pods may not
- * be read, by the binder's event about the pod that it waits for.
+ * Whether a pod uses it: by the node that the scheduler chose, by the pods that have not ended, or, where pods may not be
+ * read, by the binder's event about the pod that it waits for.
  */
 function hasConsumer(claim: PersistentVolumeClaim, consumers: readonly Pod[], context: RuleContext): boolean {
   if (isScheduled(claim)) return true
@@ -161,12 +163,12 @@ function hasConsumer(claim: PersistentVolumeClaim, consumers: readonly Pod[], co
   return consumers.length > 0
 }
 
-/** The scheduler has chosen a node for it: from now on it waits for its provisioner alone. */
+/** Whether the scheduler has chosen a node: from then on the claim waits only for its provisioner. */
 function isScheduled({ metadata }: PersistentVolumeClaim): boolean {
   return metadata.annotations?.['volume.kubernetes.io/selected-node'] !== undefined
 }
 
-/** The pods that use it and are not done. */
+/** The pods that use it and have not ended. */
 function consumersOf(claim: PersistentVolumeClaim, context: RuleContext): readonly Pod[] {
   return (context.list('Pod', claim.metadata.namespace) as readonly Pod[]).filter(
     (pod) => pod.status?.phase !== 'Succeeded' && pod.status?.phase !== 'Failed' && isUsedBy(claim, pod),
@@ -177,7 +179,7 @@ function isUsedBy({ metadata }: KubeObject, pod: Pod): boolean {
   return claimsOf(pod).includes(metadata.name)
 }
 
-/** The names of the claims that the volumes of a pod are made from: those that it names, and those that are made for it. */
+/** The names of the claims of a pod's volumes: those that it names, and those created for its ephemeral volumes. */
 function claimsOf({ metadata, spec }: Pod): readonly string[] {
   return (spec?.volumes ?? []).flatMap(
     ({ persistentVolumeClaim, ephemeral, name }) =>

@@ -1,5 +1,5 @@
 import type { KubeObject, PodTemplate } from '../../cluster/objects.ts'
-import type { Fields } from '../custom/signal.ts'
+import type { Fields } from '../conditions.ts'
 import { isSameTemplate } from './template.ts'
 
 const numberAnnotation = 'deployment.kubernetes.io/revision'

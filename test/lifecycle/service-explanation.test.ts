@@ -1,7 +1,6 @@
-import type { EndpointSlice, KubeObject, Pod, Service } from '../../src/cluster/objects.ts'
-import { walkChecklist } from '../../src/lifecycle/network/service-checklist.ts'
-import type { Workload } from '../../src/lifecycle/network/service-pods.ts'
-import type { Check } from '../../src/reasons/reasons.ts'
+import type { Pod, Service } from '../../src/cluster/objects.ts'
+import { explainService, explainUnserved, type Workload } from '../../src/lifecycle/network/service-explanation.ts'
+import { type Check, messageOf } from '../../src/reasons/reasons.ts'
 import { cpuMs } from '../support/cpu.ts'
 import {
   condition,
@@ -31,19 +30,22 @@ function webPod(name: string, rest: { status?: Pod['status']; metadata?: object;
   return createPod({ metadata: { name, ...metadata }, spec: { containers, ...spec }, status })
 }
 
-interface Around {
+interface Namespace {
+  /** Undefined where pods may not be read. */
   readonly pods?: readonly Pod[] | undefined
   readonly workloads?: readonly Workload[]
-  readonly slices?: readonly EndpointSlice[]
   readonly options?: ViewOptions
 }
 
-function walk(service: Service, around: Around) {
-  const { workloads = [], slices = [], options = {} } = around
-  const pods = 'pods' in around ? around.pods : []
-  const objects: readonly KubeObject[] = [...(pods ?? []), ...workloads]
-  const finding = walkChecklist(service, { pods, workloads, slices }, context({ now: 60, ...options, objects }))
-  return { ...finding, lines: finding.checks.map(line) }
+/** Why a Service without ready endpoints has none, with its checks as lines. */
+function explain(service: Service, namespace: Namespace) {
+  const { workloads = [], options = {} } = namespace
+  const pods = 'pods' in namespace ? namespace.pods : []
+  const around = context({ now: 60, ...options, objects: [...(pods ?? []), ...workloads] })
+  const explanation = explainService(service, around)
+  const problem = explainUnserved(service, explanation, service.spec?.ports ?? [], pods !== undefined, around)
+  const { reason, cause, checks = [] } = problem
+  return { reason, cause, message: messageOf(problem), lines: checks.map(line) }
 }
 
 function line({ state, text }: Check): string {
@@ -53,115 +55,115 @@ function line({ state, text }: Check): string {
 const dying = { deletionTimestamp: '2025-01-15T12:00:30Z' }
 
 describe('a selector that matches nothing', () => {
-  it('is held against the pods that carry almost the same', () => {
+  it('suggests the labels of pods that are almost the same', () => {
     const pods = [webPod('a'), webPod('b'), webPod('c', { metadata: { labels: { app: 'shop' } } })]
-    const { reason, message, lines } = walk(createService({ selector: { app: 'wbe' } }), { pods })
+    const { reason, message, lines } = explain(createService({ selector: { app: 'wbe' } }), { pods })
     expect(reason).toBe('selector-matches-nothing')
     expect(message).toBe('its selector app=wbe matches no pod; 2 pods carry app=web')
     expect(lines).toEqual(['✓ the Service exists', '✗ selector app=wbe matches no pod; 2 pods carry app=web'])
   })
 
-  it('is held against labels that somebody wrote as numbers', () => {
+  it('suggests labels that are numbers in the manifest', () => {
     const pods = [webPod('a', { metadata: { labels: { app: 8081 } } })]
-    const { message } = walk(createService({ selector: { app: 8080 } }), { pods })
+    const { message } = explain(createService({ selector: { app: 8080 } }), { pods })
     expect(message).toBe('its selector app=8080 matches no pod; 1 pod carries app=8081')
   })
 
-  it('costs little where labels are longer than any server would take', () => {
+  it('is cheap where labels are longer than the API server allows', () => {
     const pods = [webPod('a', { metadata: { labels: { app: 'x'.repeat(100_000) } } })]
     const service = createService({ selector: { app: 'y'.repeat(100_000) } })
-    expect(cpuMs(() => walk(service, { pods }))).toBeLessThan(1_000)
+    expect(cpuMs(() => explain(service, { pods }))).toBeLessThan(1_000)
   })
 
-  it('is held against what workloads give to their pods, where no pods are seen', () => {
-    const { message } = walk(createService({ selector: { app: 'wbe' } }), { workloads: [createDeployment()] })
+  it('suggests the labels in the pod template of a workload that has no pods', () => {
+    const { message } = explain(createService({ selector: { app: 'wbe' } }), { workloads: [createDeployment()] })
     expect(message).toBe('its selector app=wbe matches no pod; deployment/web makes pods with app=web')
   })
 
-  it('is held against those that agree with most of it', () => {
+  it('suggests labels that agree with most of the selector', () => {
     const pods = [
       webPod('a', { metadata: { labels: { app: 'web', tier: 'back' } } }),
       webPod('b', { metadata: { labels: { app: 'shop', tier: 'front' } } }),
       webPod('c', { metadata: { labels: { app: 'web', tier: 'font' } } }),
     ]
-    expect(walk(createService({ selector: { app: 'web', tier: 'front' } }), { pods }).message).toContain(
+    expect(explain(createService({ selector: { app: 'web', tier: 'front' } }), { pods }).message).toContain(
       '; 1 pod carries app=web,tier=font',
     )
   })
 
-  it('is held against what is spelt most like it', () => {
+  it('suggests the labels that are spelt most like the selector', () => {
     const other = createDeployment({
       metadata: { name: 'crash' },
       spec: { template: createTemplate({}, { app: 'crash' }) },
     })
-    const { message } = walk(createService({ selector: { app: 'wbe' } }), { workloads: [other, createDeployment()] })
+    const { message } = explain(createService({ selector: { app: 'wbe' } }), { workloads: [other, createDeployment()] })
     expect(message).toContain('deployment/web makes pods with app=web')
   })
 
-  it('is held against nothing where nothing is like it', () => {
+  it('suggests nothing where no value is similar', () => {
     const pods = [webPod('a', { metadata: { labels: { app: 'shop' } } })]
-    expect(walk(createService({ selector: { app: 'web' } }), { pods }).message).toBe(
+    expect(explain(createService({ selector: { app: 'web' } }), { pods }).message).toBe(
       'its selector app=web matches no pod',
     )
   })
 
-  it('is held against nothing where nothing carries its label', () => {
+  it('suggests nothing where no pod has the label', () => {
     const pods = [webPod('a')]
-    expect(walk(createService({ selector: { name: 'web' } }), { pods }).message).toBe(
+    expect(explain(createService({ selector: { name: 'web' } }), { pods }).message).toBe(
       'its selector name=web matches no pod',
     )
   })
 })
 
-describe('a selector that is right', () => {
-  it('waits for the pods of a workload that has none', () => {
-    const { reason, message } = walk(createService(), { workloads: [createDeployment({ spec: { replicas: 3 } })] })
+describe('a selector that matches a workload without pods', () => {
+  it('reports how many pods the workload wants', () => {
+    const { reason, message } = explain(createService(), { workloads: [createDeployment({ spec: { replicas: 3 } })] })
     expect(reason).toBe('no-endpoints')
     expect(message).toBe('has no pods behind it: deployment/web wants 3 pods and has none')
   })
 
-  it('finds its workload scaled to zero', () => {
+  it('reports that the workload is scaled to zero', () => {
     const other = createDeployment({ metadata: { name: 'other' }, spec: { replicas: 1, template: createTemplate() } })
     const workloads = [createDeployment({ spec: { replicas: 0 } }), other]
-    expect(walk(createService(), { workloads }).lines.at(-1)).toBe(
+    expect(explain(createService(), { workloads }).lines.at(-1)).toBe(
       '✗ deployment/web is scaled to zero, deployment/other wants 1 pod and has none',
     )
   })
 })
 
-describe('the walk goes on', () => {
-  it('to a port that is named and missing, with those that there are', () => {
+describe('the explanation of pods that get no traffic', () => {
+  it('is a port name that no container declares, with the declared ports', () => {
     const service = createService({ ports: [{ port: 80, targetPort: 'web' }] })
-    const { message, lines } = walk(service, { pods: [webPod('a')] })
+    const { message, lines } = explain(service, { pods: [webPod('a')] })
     expect(message).toBe('no container of the pods that it selects has a port named "web"')
     expect(lines.at(-1)).toBe(
       '✗ no container of the pods that it selects has a port named "web": they declare 8080 ("http")',
     )
   })
 
-  it('past a port that nobody declares, with a remark', () => {
+  it('only remarks a port number that no container declares', () => {
     const service = createService({ ports: [{ port: 80, targetPort: 9090 }] })
-    const { message, lines } = walk(service, { pods: [webPod('a')] })
+    const { message, lines } = explain(service, { pods: [webPod('a')] })
     expect(lines).toContainEqual(expect.stringMatching(/^· port 9090: no container declares it/))
     expect(message).not.toContain('9090')
   })
 
-  it('to pods that are all on their way out', () => {
+  it('is that all pods are being deleted', () => {
     const pods = [webPod('a', { metadata: dying }), webPod('b', { metadata: dying })]
-    expect(walk(createService(), { pods }).message).toBe('selects 2 pods, all of them being deleted')
+    expect(explain(createService(), { pods }).message).toBe('selects 2 pods, all of them being deleted')
   })
 
-  it('to pods that no node takes', () => {
+  it('is that no pod is scheduled', () => {
     const scheduled = condition('PodScheduled', 'False', { message: '0/1 nodes are available: 1 Insufficient cpu.' })
     const pods = [webPod('a', { spec: { nodeName: '' }, status: { phase: 'Pending', conditions: [scheduled] } })]
-    const { lines, cause } = walk(createService(), { pods })
+    const { lines, cause } = explain(createService(), { pods })
     expect(lines.at(-1)).toMatch(/^✗ it is not scheduled to a node: pod\/a cannot be scheduled: /)
     expect(cause?.reason).toBe('unschedulable')
   })
 
-  it('to pods that crash, whose problem is the cause', () => {
+  it('is a pod that crashes, whose problem is the cause', () => {
     const pods = [webPod('a', { status: crashLoopStatus(3, 50) }), webPod('b', { status: crashLoopStatus(2, 50) })]
-    const { message, lines, cause } = walk(createService(), { pods })
+    const { message, lines, cause } = explain(createService(), { pods })
     expect(message).toMatch(/^selects 2 pods, none of them ready: container app of pod\/a exited with code 3/)
     expect(lines).toEqual([
       '✓ the Service exists',
@@ -173,9 +175,9 @@ describe('the walk goes on', () => {
     expect(cause).toMatchObject({ reason: 'crash-loop', subject: 'pod/a', container: 'app' })
   })
 
-  it('to pods that are ready, but only of an older revision', () => {
+  it('is that only pods of an older revision are ready', () => {
     const pods = [webPod('old')]
-    const finding = walk(createService(), { pods, options: { isOfGatedRevision: () => false } })
+    const finding = explain(createService(), { pods, options: { isOfGatedRevision: () => false } })
     expect(finding.message).toBe('selects 1 pod, of an older revision; no new one is there yet')
     expect(finding.lines.at(-1)).toBe('✗ only pods of an older revision are ready')
   })
@@ -190,27 +192,27 @@ describe('the walk goes on', () => {
       ['old', 'new', 'new-too'],
       'selects 3 pods, 1 of them of an older revision, none of the new ones ready: container app of pod/new ',
     ],
-  ])('to the new pods of an update, whose old ones are ready: %j', (names, words) => {
+  ])('is the new pods of an update, while the old ones are ready: %j', (names, words) => {
     const pods = names.map((name) => webPod(name, name.startsWith('old') ? {} : { status: crashLoopStatus(3, 50) }))
     const isOfGatedRevision = ({ metadata }: Pod) => !metadata.name.startsWith('old')
-    const finding = walk(createService(), { pods, options: { isOfGatedRevision } })
+    const finding = explain(createService(), { pods, options: { isOfGatedRevision } })
     expect(finding.message.startsWith(words)).toBe(true)
     expect(finding.lines.at(-1)).toMatch(/^✗ only pods of an older revision are ready/)
   })
 
-  it('to endpoints that nobody has made yet', () => {
-    expect(walk(createService(), { pods: [webPod('a')] }).lines.at(-1)).toBe(
+  it('is that no endpoint was made yet', () => {
+    expect(explain(createService(), { pods: [webPod('a')] }).lines.at(-1)).toBe(
       '✗ no endpoint takes traffic to the ready pod yet: none was made',
     )
   })
 })
 
-it('a Service that is being deleted is told first', () => {
-  expect(walk(createService({}, dying), { pods: [webPod('a')] }).lines[0]).toBe('✗ the Service is being deleted')
+it('a Service that is being deleted is the first check', () => {
+  expect(explain(createService({}, dying), { pods: [webPod('a')] }).lines[0]).toBe('✗ the Service is being deleted')
 })
 
-it('where pods may not be seen, only the endpoints speak', () => {
-  const { message, lines } = walk(createService(), { pods: undefined })
+it('where pods may not be read, only the endpoints count', () => {
+  const { message, lines } = explain(createService(), { pods: undefined })
   expect(message).toBe('has 0 endpoints, none of them ready')
   expect(lines).toContain('· its pods cannot be seen')
 })

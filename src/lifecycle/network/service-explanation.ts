@@ -1,0 +1,375 @@
+import leven from 'leven'
+import type {
+  Container,
+  EndpointSlice,
+  KubeObject,
+  ObjectMeta,
+  Pod,
+  PodTemplate,
+  Service,
+  ServicePort,
+} from '../../cluster/objects.ts'
+import { endpointsCheck, type NetworkDetails, unmatchedSelector } from '../../reasons/network.ts'
+import { type Check, type Problem, problemSentence } from '../../reasons/reasons.ts'
+import { counted } from '../../reasons/wording.ts'
+import { ownProblem } from '../conditions.ts'
+import type { RuleContext } from '../rule-context.ts'
+import { condition, examinePod, isReplaced } from '../workloads/pod-state.ts'
+import { byImportance } from '../workloads/pods.ts'
+
+/** A workload that creates pods: Deployment, StatefulSet, DaemonSet or ReplicaSet. */
+export type Workload = KubeObject & { readonly spec?: { readonly replicas?: number; readonly template?: PodTemplate } }
+
+export const workloadKinds = ['Deployment', 'StatefulSet', 'ReplicaSet', 'DaemonSet'] as const
+
+type Endpoint = NonNullable<EndpointSlice['endpoints']>[number]
+
+/** An endpoint of a Service, with the slice that contains it. */
+export interface ServiceEndpoint {
+  readonly endpoint: Endpoint
+  readonly slice: EndpointSlice
+  /** `10.1.2.3:8080`; without a port where the slice has none. */
+  readonly address: string
+  /** With publishNotReadyAddresses every endpoint is ready, and `serving` contains whether its pod is. */
+  readonly isReady: boolean
+}
+
+/** A pod that a Service selects, and how the Service reaches it. */
+export interface SelectedPod {
+  readonly pod: Pod
+  /** Its endpoints: one for each type of address and each set of ports. */
+  readonly endpoints: readonly ServiceEndpoint[]
+  /** The address of its first endpoint; without one, its IP address as far as it is known. */
+  readonly address: string
+  /** Traffic of the Service goes to it, by its EndpointSlice; the pod itself may be not ready any more. */
+  readonly getsTraffic: boolean
+  /** The ports of the Service that a ready endpoint carries as the Service has them now: a slice lags behind a change. */
+  readonly servedPorts: readonly ServicePort[]
+  /** Target ports by name that no container of the pod declares. */
+  readonly missingPorts: readonly string[]
+}
+
+/** How a Service reaches pods. */
+export interface ServiceExplanation {
+  readonly slices: readonly EndpointSlice[]
+  readonly endpoints: readonly ServiceEndpoint[]
+  /** All pods of the namespace, and those that the selector matches. */
+  readonly allPods: readonly Pod[]
+  readonly pods: readonly SelectedPod[]
+}
+
+/** Matches the pods that a Service selects with its endpoints. */
+export function explainService(service: Service, { list }: Pick<RuleContext, 'list'>): ServiceExplanation {
+  const { namespace } = service.metadata
+  const slices = (list('EndpointSlice', namespace) as readonly EndpointSlice[]).filter((each) =>
+    isSliceOf(service, each),
+  )
+  const endpoints = slices.flatMap((slice) => (slice.endpoints ?? []).map((endpoint) => toEndpoint(endpoint, slice)))
+  const ofPods = Map.groupBy(
+    endpoints.filter(({ endpoint }) => endpoint.targetRef?.kind === 'Pod'),
+    ({ endpoint }) => endpoint.targetRef?.name,
+  )
+  const allPods = list('Pod', namespace) as readonly Pod[]
+  const pods = allPods
+    .filter((pod) => isSelectedBy(service, pod))
+    .map((pod) => {
+      const { name, uid } = pod.metadata
+      // A StatefulSet's next pod has the same name, and the endpoint of the one before may still exist.
+      const own = (ofPods.get(name) ?? []).filter(({ endpoint }) => (endpoint.targetRef?.uid ?? uid) === uid)
+      return explainPod(service, pod, own)
+    })
+  return { slices, endpoints, allPods, pods }
+}
+
+function toEndpoint(endpoint: Endpoint, slice: EndpointSlice): ServiceEndpoint {
+  const { conditions, addresses: [ip = ''] = [] } = endpoint
+  const port = slice.ports?.[0]?.port
+  return {
+    endpoint,
+    slice,
+    address: ip === '' || port === undefined ? ip : `${ip.includes(':') ? `[${ip}]` : ip}:${port}`,
+    isReady: conditions?.ready !== false && conditions?.serving !== false,
+  }
+}
+
+function explainPod({ spec }: Service, pod: Pod, endpoints: readonly ServiceEndpoint[]): SelectedPod {
+  const ports = spec?.ports ?? []
+  const ready = endpoints.filter(({ isReady }) => isReady)
+  const { podIP = '' } = (pod.status ?? {}) as { podIP?: string }
+  return {
+    pod,
+    endpoints,
+    address: endpoints[0]?.address || podIP,
+    // An absent condition is true: https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/#ready
+    getsTraffic: endpoints.some(
+      ({ endpoint, slice }) =>
+        endpoint.conditions?.ready !== false && (ports.length === 0 || (slice.ports ?? []).length > 0),
+    ),
+    servedPorts: ports.filter((port) => ready.some(({ slice }) => carriesPort(slice, pod, port))),
+    missingPorts: ports.filter((port) => isPortMissing(pod, port)).map(({ targetPort }) => String(targetPort)),
+  }
+}
+
+function carriesPort(slice: EndpointSlice, pod: Pod, port: ServicePort): boolean {
+  const wanted = targetPortIn(pod, port)
+  return (
+    wanted !== undefined &&
+    (slice.ports ?? []).some((each) => (each.name ?? '') === (port.name ?? '') && each.port === wanted)
+  )
+}
+
+/**
+ * Why no endpoint is ready for some ports of a Service. Follows the order of
+ * https://kubernetes.io/docs/tasks/debug/debug-application/debug-service/ (Service, selector, pods, ports, scheduling,
+ * readiness, endpoints) to the first answer that explains the rest; each answer is a check.
+ * @param unserved the ports without a ready endpoint
+ * @param seesPods whether pods may be read
+ */
+export function explainUnserved(
+  service: Service,
+  { pods: all, allPods, endpoints }: ServiceExplanation,
+  unserved: readonly ServicePort[],
+  seesPods: boolean,
+  context: RuleContext,
+): Problem {
+  const checks: Check[] = [
+    service.metadata.deletionTimestamp === undefined
+      ? passed('the Service exists')
+      : failed('the Service is being deleted'),
+  ]
+  const own = ownProblem(service, context.history.firstSeenAt)
+  const isPartial = unserved.length < (service.spec?.ports ?? []).length
+  const end = (finding: NetworkDetails['no-endpoints']['finding'], cause?: Problem): Problem => {
+    const ports = isPartial ? unserved.map(({ name, port }) => name ?? port ?? '') : undefined
+    checks.push(failed(endpointsCheck(finding, cause && problemSentence(cause))))
+    return { ...own, reason: 'no-endpoints', detail: { finding, ports }, checks, cause }
+  }
+  if (!seesPods) {
+    checks.push(remark('its pods cannot be seen'))
+    return end({ type: 'pods-unreadable', endpoints: endpoints.length })
+  }
+
+  const selector = formatLabels(service.spec?.selector ?? {})
+  // Of pods with different ports, those that have an unserved one.
+  const able = all.filter(({ pod }) => unserved.some((port) => targetPortIn(pod, port) !== undefined))
+  const selected = (isPartial && able.length > 0 ? able : all).map(({ pod }) => pod)
+  const workloads = selected.length > 0 ? [] : standaloneWorkloads(service, context)
+  const behind = workloads.filter((workload) => isSelectedBy(service, podsMetadata(workload)))
+  if (selected.length === 0 && behind.length === 0) {
+    const detail = { selector, similar: similarLabels(service, allPods, workloads) }
+    checks.push(failed(unmatchedSelector(detail)))
+    return { ...own, reason: 'selector-matches-nothing', detail, checks }
+  }
+  if (selected.length === 0) {
+    const names = behind.map((each) => ({ name: nameOf(each), replicas: each.spec?.replicas }))
+    checks.push(passed(`selector ${selector} matches the pods of ${names.map(({ name }) => name).join(', ')}`))
+    return end({ type: 'no-pods', workloads: names })
+  }
+  checks.push(passed(`selector ${selector} matches ${counted(selected.length, 'pod')}`))
+
+  const missing = unserved.find((port) => selected.every((pod) => isPortMissing(pod, port)))
+  checks.push(...unserved.flatMap((port) => portCheck(port, selected)))
+  if (missing !== undefined) {
+    const declared = [...new Set(selected.map(declaredPorts))].filter((ports) => ports !== '')
+    return end({ type: 'port-name-missing', port: String(missing.targetPort), declared })
+  }
+
+  const staying = selected.filter((pod) => !isReplaced(pod))
+  const ended = selected.length - staying.length
+  if (staying.length === 0) {
+    const areAllDeleted = selected.every(({ metadata }) => metadata.deletionTimestamp !== undefined)
+    return end({ type: 'pods-ended', pods: ended, areAllDeleted })
+  }
+  if (ended > 0) checks.push(remark(`${ended} of them failed or being deleted`))
+
+  const states = staying.map((pod) => examinePod(pod, context))
+  // In an update the new pods count; the old ones while there are no others.
+  const newPods = staying.filter((pod) => context.isOfGatedRevision(pod) !== false)
+  const [cause] = states
+    .flatMap(({ pod, problems }) => (newPods.length === 0 || newPods.includes(pod) ? problems : []))
+    .sort(byImportance)
+  const counts = { pods: staying.length, newPods: newPods.length }
+  const unscheduled = states.filter(({ scheduled }) => !scheduled).length
+  if (unscheduled === staying.length) return end({ type: 'pods-not-ready', ...counts, isNoneScheduled: true }, cause)
+  checks.push(
+    unscheduled === 0
+      ? passed(`${staying.length === 1 ? 'it is' : 'all of them are'} scheduled to a node`)
+      : failed(`${unscheduled} of them not scheduled to a node`),
+  )
+  const readyPods = newPods.filter(isReady).length
+  if (readyPods > 0) return end({ type: 'endpoints-not-made', ...counts, readyPods, endpoints: endpoints.length })
+  const [podMessage] = staying.flatMap((pod) => {
+    const message = condition(pod, 'Ready')?.message
+    return message ? [`pod/${pod.metadata.name} has ${message}`] : []
+  })
+  return end({ type: 'pods-not-ready', ...counts, isOldReady: staying.some(isReady), podMessage }, cause)
+}
+
+function isReady(pod: Pod): boolean {
+  return condition(pod, 'Ready')?.status === 'True'
+}
+
+function passed(text: string): Check {
+  return { state: 'passed', text }
+}
+
+function failed(text: string): Check {
+  return { state: 'failed', text }
+}
+
+function remark(text: string): Check {
+  return { state: 'remark', text }
+}
+
+function nameOf({ kind, metadata }: KubeObject): string {
+  return `${kind.toLowerCase()}/${metadata.name}`
+}
+
+/** The workloads of the namespace of a Service, without the ReplicaSets of Deployments. */
+function standaloneWorkloads({ metadata }: Service, { list }: Pick<RuleContext, 'list'>): readonly Workload[] {
+  return workloadKinds
+    .flatMap((kind) => list(kind, metadata.namespace) as readonly Workload[])
+    .filter(
+      (each) => !each.metadata.ownerReferences?.some(({ kind, controller }) => controller && kind === 'Deployment'),
+    )
+}
+
+/** The workloads whose pods a Service selects, whether they have any yet or not. */
+export function workloadsBehind(service: Service, context: Pick<RuleContext, 'list'>): readonly Workload[] {
+  return standaloneWorkloads(service, context).filter((each) => isSelectedBy(service, podsMetadata(each)))
+}
+
+/** Whether a Service's selector selects a pod, by its labels; an empty selector selects nothing. */
+export function isSelectedBy(
+  { spec }: Service,
+  { metadata }: { readonly metadata: Pick<ObjectMeta, 'labels'> },
+): boolean {
+  const { selector = {} } = spec ?? {}
+  const wanted = Object.keys(selector)
+  return wanted.length > 0 && wanted.every((key) => metadata.labels?.[key] === selector[key])
+}
+
+/** The labels of a workload's pods, as the metadata of one. */
+export function podsMetadata({ spec }: Workload): { readonly metadata: Pick<ObjectMeta, 'labels'> } {
+  return { metadata: spec?.template?.metadata ?? {} }
+}
+
+/** Labels as in kubectl: `app=web,tier=front`. */
+export function formatLabels(labels: Readonly<Record<string, string>>): string {
+  return Object.entries(labels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(',')
+}
+
+/** Whether an EndpointSlice is a Service's: https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/#ownership */
+export function isSliceOf({ metadata }: Service, { metadata: { labels } }: KubeObject): boolean {
+  return labels?.['kubernetes.io/service-name'] === metadata.name
+}
+
+/**
+ * The number of a Service's target port in a pod; undefined where no container declares a port of that name and protocol
+ * (FindPort, k8s.io/endpointslice).
+ */
+export function targetPortIn(pod: Pod, { port, targetPort = port, protocol = 'TCP' }: ServicePort): number | undefined {
+  if (typeof targetPort !== 'string') return targetPort
+  return portsOf(pod).find((each) => each.name === targetPort && (each.protocol ?? 'TCP') === protocol)?.containerPort
+}
+
+/** The numbers that pods give to a target port by name. */
+export function targetPortNumbers(pods: readonly Pod[], port: ServicePort): readonly number[] {
+  return [...new Set(pods.flatMap((pod) => targetPortIn(pod, port) ?? []))]
+}
+
+function isPortMissing(pod: Pod, port: ServicePort): boolean {
+  return typeof port.targetPort === 'string' && targetPortIn(pod, port) === undefined
+}
+
+/**
+ * Whether a target port is a number that no container of these pods declares although they declare others. Traffic may
+ * still arrive: declaring a port only informs.
+ */
+export function isUndeclared({ port, targetPort = port }: ServicePort, pods: readonly Pod[]): boolean {
+  const declared = pods.flatMap(portsOf).map(({ containerPort }) => containerPort)
+  return typeof targetPort === 'number' && declared.length > 0 && !declared.includes(targetPort)
+}
+
+/** The ports that the containers of a pod declare: `8080 ("http"), 9090`. */
+export function declaredPorts(pod: Pod): string {
+  return portsOf(pod)
+    .map(({ name, containerPort }) => `${containerPort}${name ? ` ("${name}")` : ''}`)
+    .join(', ')
+}
+
+/** The ports of the containers and sidecars; init containers that end serve no traffic. */
+function portsOf({ spec }: Pod): NonNullable<Container['ports']> {
+  const sidecars = (spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always')
+  return [...(spec?.containers ?? []), ...sidecars].flatMap(({ ports = [] }) => ports)
+}
+
+function portCheck(port: ServicePort, pods: readonly Pod[]): readonly Check[] {
+  const { targetPort = port.port } = port
+  if (typeof targetPort === 'string') {
+    const numbers = targetPortNumbers(pods, port)
+    return numbers.length === 0 ? [] : [passed(`port "${targetPort}" is ${numbers.join(' or ')} of the pods`)]
+  }
+  if (targetPort === undefined) return []
+  if (isUndeclared(port, pods)) {
+    const declared = [...new Set(pods.map(declaredPorts))].join(' or ')
+    const text = `port ${targetPort}: no container declares it (they declare ${declared}), which is no mistake if one listens there`
+    return [remark(text)]
+  }
+  return pods.some((pod) => declaredPorts(pod) !== '') ? [passed(`port ${targetPort} is declared by the pods`)] : []
+}
+
+/** A longer value is no label (apimachinery, `LabelValueMaxLength`); comparing costs the product of both lengths. */
+const maxLabelLength = 63
+
+/** 1 for equal words, 0 for words without anything in common. */
+function similarity(a: string, b: string): number {
+  if (a.length > maxLabelLength || b.length > maxLabelLength) return 0
+  return a === b ? 1 : 1 - leven(a, b) / Math.max(a.length, b.length, 1)
+}
+
+/** Labels below this are not suggested: the similarity of `wbe` and `web` is 1/3. */
+const minSimilarity = 0.3
+
+/**
+ * The labels that a selector was probably meant to match: of all labels of pods, and of the pod templates of workloads,
+ * those that agree with most of the selector, and are spelt most like the rest of it.
+ */
+function similarLabels(
+  { spec }: Service,
+  pods: readonly Pod[],
+  workloads: readonly Workload[],
+): NetworkDetails['selector-matches-nothing']['similar'] {
+  const selector = Object.entries(spec?.selector ?? {})
+  const candidates = [
+    ...pods.filter((pod) => !isReplaced(pod)).map((of) => ({ labels: of.metadata.labels ?? {}, of })),
+    ...workloads.map((of) => ({ labels: podsMetadata(of).metadata.labels ?? {}, of })),
+  ]
+  // The pods of one workload have the same labels: few sets of labels are compared.
+  const groups = Map.groupBy(candidates, ({ labels }) => selector.map(([key]) => labels[key]).join())
+  const [best] = [...groups.values()]
+    .map((group) => ({ group, score: score(group[0]?.labels ?? {}, selector) }))
+    .toSorted((a, b) => b.score - a.score)
+  const [first] = best?.group ?? []
+  if (best === undefined || first === undefined || best.score < minSimilarity) return undefined
+  const shown = selector.flatMap(([key]): [string, string][] => {
+    const value = first.labels[key]
+    return value === undefined ? [] : [[key, value]]
+  })
+  const count = best.group.filter(({ of }) => of.kind === 'Pod').length
+  return {
+    labels: formatLabels(Object.fromEntries(shown)),
+    pods: count,
+    workload: count > 0 ? undefined : nameOf(first.of),
+  }
+}
+
+function score(labels: Readonly<Record<string, string>>, selector: readonly (readonly [string, string])[]): number {
+  return selector.reduce((sum, [key, value]) => {
+    const label = labels[key]
+    // In a recording written by hand, either may be a number.
+    return sum + (label === undefined ? 0 : similarity(String(value), String(label)))
+  }, 0)
+}

@@ -1,0 +1,221 @@
+import type { Condition, KubeObject } from '../../cluster/objects.ts'
+import { milestonesOf } from '../../plan/milestones.ts'
+import { messageOf, type Problem } from '../../reasons/reasons.ts'
+import type { Assessment, Awaited } from '../assessment.ts'
+import {
+  conditionProblem,
+  conditionSignal,
+  conditionsIn,
+  isStale,
+  notReconciled,
+  ownProblem,
+  presentConditions,
+  reportedProblem,
+  signalKey,
+} from '../conditions.ts'
+import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from '../rule.ts'
+import type { RuleContext } from '../rule-context.ts'
+
+/** What the conditions of a kind mean, beyond that all of the named ones must be True. */
+export interface ConditionMeaning {
+  /** Whether a condition that is not True is fine for its reason. */
+  readonly isFine?: (condition: Condition, object: KubeObject, context: RuleContext) => boolean
+  /** Whether a condition reports a failure: a strike, once it has persisted for ten seconds. */
+  readonly isFailure?: (condition: Condition) => boolean
+  /** The message once the object is ready, where the conditions would mislead. */
+  readonly readyMessage?: (conditions: readonly Condition[]) => string | undefined
+  /** The conditions, where the status does not contain them. */
+  readonly conditionsOf?: (object: KubeObject) => readonly Condition[]
+  /** The objects without which the conditions cannot become True. */
+  readonly awaits?: (object: KubeObject) => readonly Awaited[]
+}
+
+/** The rule of a kind that is ready when all conditions of these types are True. */
+export function conditionRule(
+  kind: { apiVersion: string; kind: string },
+  types: readonly string[],
+  meaning: ConditionMeaning = {},
+): Rule {
+  return {
+    milestones: milestonesOf(kind),
+    relatives: () => [],
+    failures: (object) => failuresOf(object, meaning).map((each) => signalKey(conditionSignal(each))),
+    assess: (object, context) => assessConditions(object, types, meaning, context),
+  }
+}
+
+/** The conditions of the present generation. */
+function presentOf(object: KubeObject, { conditionsOf = presentConditions }: ConditionMeaning): readonly Condition[] {
+  const { observedGeneration } = (object.status ?? {}) as { observedGeneration?: number }
+  return isStale(observedGeneration, object.metadata.generation) ? [] : conditionsOf(object)
+}
+
+function failuresOf(object: KubeObject, meaning: ConditionMeaning): readonly Condition[] {
+  return presentOf(object, meaning).filter((each) => meaning.isFailure?.(each))
+}
+
+function assessConditions(
+  object: KubeObject,
+  types: readonly string[],
+  meaning: ConditionMeaning,
+  context: RuleContext,
+): Assessment {
+  const { isFine, readyMessage, awaits } = meaning
+  const present = presentOf(object, meaning)
+  const found = types.map((type) => present.find((each) => each.type === type))
+  const holds = (each: Condition | undefined) =>
+    each !== undefined && (each.status === 'True' || isFine?.(each, object, context) === true)
+  const wrong = found.find((each) => each !== undefined && !holds(each))
+  const [failed] = failuresOf(object, meaning)
+  const ready = found.every(holds) && failed === undefined
+  const reported = found.filter((each) => each !== undefined)
+  const isReported = reported.length > 0
+  const message = readyMessage?.(reported) ?? reported.map(({ type, status }) => `${type} is ${status}`).join(', ')
+  const problem =
+    failed !== undefined
+      ? reportedProblem(object, [conditionSignal(failed)], context)
+      : wrong !== undefined
+        ? conditionProblem(object, [conditionSignal(wrong)], context)
+        : notReconciled(object, context)
+  const waiting = problem.reason === 'not-reconciled' ? 'waiting for its controller' : messageOf(problem)
+  return conclude(object, context, {
+    ready,
+    readyMessage: message,
+    signals: reported,
+    milestones: [
+      createdMilestone,
+      {
+        name: 'observed',
+        state: isReported ? 'done' : 'open',
+        message: isReported ? 'observed' : 'waiting for its controller',
+      },
+      { name: 'ready', state: ready ? 'done' : 'open', message: ready ? message : waiting },
+    ],
+    problems: ready ? [] : [problem],
+    awaits: ready ? undefined : awaits?.(object),
+    failure: !ready && problem.proven ? problem : undefined,
+    notes: [],
+  })
+}
+
+/** Reasons why a CRD is not established yet, and will be: by itself, or once cert-manager has written a certificate. */
+const passingReasons: ReadonlySet<string | undefined> = new Set(['Installing', 'InvalidCABundle'])
+
+/**
+ * A CustomResourceDefinition: ready when its names are accepted and the API server serves it (Established).
+ * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
+ *
+ * Strike: another definition has its names (NamesAccepted is False), so it is not established, or keeps its old names
+ * (apiextensions-apiserver, pkg/controller/status/naming_controller.go and pkg/controller/establish/establishing_controller.go).
+ */
+export const crdRule = conditionRule(
+  { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' },
+  ['Established'],
+  {
+    isFailure: ({ type, status, reason }) =>
+      status === 'False' && (type === 'NamesAccepted' || (type === 'Established' && !passingReasons.has(reason))),
+  },
+)
+
+/**
+ * An APIService: ready when the aggregator reaches its Service (Available).
+ * https://kubernetes.io/docs/tasks/extend-kubernetes/setup-extension-api-server/
+ */
+export const apiServiceRule = conditionRule(
+  { apiVersion: 'apiregistration.k8s.io/v1', kind: 'APIService' },
+  ['Available'],
+  {
+    // An APIService without a Service is served by the API server itself.
+    awaits: ({ spec }) => {
+      const { namespace, name } = (spec as { service?: Partial<Awaited> } | undefined)?.service ?? {}
+      return namespace === undefined || name === undefined
+        ? []
+        : [{ apiVersion: 'v1', kind: 'Service', namespace, name }]
+    },
+  },
+)
+
+/**
+ * A PodDisruptionBudget: ready when its controller has observed it; whether it allows a disruption now does not matter.
+ * Slow: pods that the controller cannot count, which it reports before it has observed the budget (SyncFailed,
+ * pkg/controller/disruption). https://kubernetes.io/docs/tasks/run-application/configure-pdb/
+ */
+export const pdbRule: Rule = {
+  milestones: milestonesOf({ apiVersion: 'policy/v1', kind: 'PodDisruptionBudget' }),
+  relatives: () => [],
+  assess: (object, context) => {
+    const ready = isObserved(object)
+    // Its observedGeneration is the last one that was observed (failSafe), and not the present one.
+    const { conditions } = (object.status ?? {}) as { conditions?: unknown }
+    const failed = conditionsIn(conditions).find(({ reason }) => reason === 'SyncFailed')
+    const problem =
+      ready || failed === undefined ? undefined : conditionProblem(object, [conditionSignal(failed)], context)
+    return conclude(object, context, {
+      ready,
+      readyMessage: 'observed',
+      milestones: [
+        createdMilestone,
+        observedMilestone(object),
+        { name: 'ready', state: ready ? 'done' : 'open', message: problem === undefined ? '' : messageOf(problem) },
+      ],
+      problems: problem === undefined ? [] : [problem],
+      notes: [],
+    })
+  },
+}
+
+/**
+ * A Namespace: ready while it is Active. One that is terminating accepts no new objects until it is gone.
+ * https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/
+ */
+export const namespaceRule: Rule = {
+  milestones: milestonesOf({ apiVersion: 'v1', kind: 'Namespace' }),
+  relatives: () => [],
+  assess: (object, context) => {
+    const { phase = 'Active' } = (object.status ?? {}) as { phase?: string }
+    const ready = phase === 'Active'
+    const terminating: Problem = {
+      ...ownProblem(object, context.history.firstSeenAt),
+      reason: 'terminating',
+      detail: { finalizers: [] },
+    }
+    return conclude(object, context, {
+      ready,
+      readyMessage: 'active',
+      milestones: [
+        createdMilestone,
+        { name: 'observed', state: 'skipped', message: '' },
+        { name: 'ready', state: ready ? 'done' : 'open', message: `phase ${phase}` },
+      ],
+      problems: ready || object.metadata.deletionTimestamp !== undefined ? [] : [terminating],
+      notes: [],
+    })
+  },
+}
+
+/**
+ * Kinds that are ready once they exist: they work later (CronJob) or elsewhere (ConfigMap, Secret, RBAC, NetworkPolicy …),
+ * so there is nothing to wait for.
+ */
+export const existsRule: Rule = {
+  milestones: milestonesOf({ apiVersion: 'v1', kind: 'ConfigMap' }),
+  relatives: () => [],
+  assess: (object, context) =>
+    conclude(object, context, {
+      ready: true,
+      readyMessage: existsMessage(object),
+      milestones: [
+        createdMilestone,
+        { name: 'observed', state: 'skipped', message: 'nothing has to observe it' },
+        { name: 'ready', state: 'done', message: '' },
+      ],
+      problems: [],
+      notes: [],
+    }),
+}
+
+function existsMessage({ kind, spec }: KubeObject): string {
+  if (kind !== 'CronJob') return 'exists'
+  const { suspend, schedule } = (spec ?? {}) as { suspend?: boolean; schedule?: string }
+  return suspend ? 'exists, and is suspended' : `exists, runs at "${schedule ?? '?'}"`
+}

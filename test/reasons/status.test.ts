@@ -1,0 +1,83 @@
+import { problemSentence } from '../../src/reasons/reasons.ts'
+import type { StatusDetails, StatusSignal } from '../../src/reasons/status.ts'
+import { createProblem, headline, hint } from './builders.ts'
+
+describe('a claim that is not bound', () => {
+  const onClaim = { subject: 'persistentvolumeclaim/data', container: undefined }
+
+  it.each<[StatusDetails['claim-pending'], string]>([
+    [{}, 'is not bound'],
+    [{ message: 'no such class' }, 'is not bound: no such class'],
+    [{ volume: 'pv-7' }, 'is not bound to volume pv-7, which it names'],
+  ])('%j', (detail, text) => {
+    expect(problemSentence(createProblem('claim-pending', detail, onClaim))).toBe(`persistentvolumeclaim/data ${text}`)
+  })
+
+  it.each<[StatusDetails['claim-pending'], string]>([
+    [{ missingClass: 'fast' }, 'Correct storageClassName, or create the StorageClass fast. '],
+    [{ needsClass: true }, 'Set storageClassName, or mark a StorageClass as default: '],
+    [{ message: 'no volume fits' }, 'Its storage class, size or access mode may not be had. '],
+  ])('%j: the hint names what the claim lacks', (detail, text) => {
+    expect(hint('claim-pending', detail)).toContain(text)
+  })
+})
+
+describe('a condition that is False', () => {
+  const noMetrics: StatusSignal = { name: 'ScalingActive', value: 'False', reason: 'FailedGetResourceMetric' }
+
+  it.each<[readonly StatusSignal[], string, string]>([
+    [
+      [{ name: 'Ready', value: 'False', reason: 'NoQuota', message: 'no quota left' }],
+      'Ready is False (NoQuota): no quota left',
+      'its condition Ready is False',
+    ],
+    [
+      [
+        { part: 'listener https', name: 'Accepted', value: 'False' },
+        { name: 'phase', value: 'Pending' },
+      ],
+      'listener https: Accepted is False, phase is Pending',
+      'it says itself that it is not ready',
+    ],
+    [[noMetrics], 'ScalingActive is False (FailedGetResourceMetric)', 'the autoscaler cannot read its metric'],
+    [
+      [{ name: 'ScalingActive', value: 'False', reason: 'FailedGetScale' }],
+      'ScalingActive is False (FailedGetScale)',
+      'its condition ScalingActive is False',
+    ],
+  ])('%j', (signals, text, title) => {
+    const problem = createProblem('condition-false', { signals }, { subject: 'widget/w', container: undefined })
+    expect(problemSentence(problem)).toBe(`widget/w: ${text}`)
+    expect(headline('condition-false', { signals })).toBe(title)
+  })
+
+  it('of an autoscaler without metrics: the hint asks for a metrics server', () => {
+    expect(hint('condition-false', { signals: [noMetrics], needsMetricsServer: true })).toMatch(
+      /is a metrics server installed, and does it run\? `kubectl top pods -n shop` works once it does\.$/,
+    )
+  })
+})
+
+it.each<[StatusDetails['reported-failed'], string]>([
+  [{ signals: [{ name: 'phase', value: 'Failed', message: 'no' }] }, 'widget/w: phase is Failed: no'],
+  [{ signals: [{ name: 'errorMessage', message: 'no' }] }, 'widget/w: errorMessage: no'],
+  [{ healthCheck: 'failed' }, 'widget/w has failed by its health check'],
+])('a failure that the object reports: %j', (detail, text) => {
+  const problem = createProblem('reported-failed', detail, { subject: 'widget/w', container: undefined })
+  expect(problemSentence(problem)).toBe(text)
+})
+
+it.each<[StatusDetails['not-reconciled'], string]>([
+  [{ awaited: 'status' }, 'widget/w has no status yet: no controller has acted on it'],
+  [
+    { awaited: 'parents', parents: ['gateway/a'] },
+    'widget/w: no controller has reported yet whether gateway/a accepts it: gateway/a must exist, and its controller must run',
+  ],
+  [
+    { awaited: 'parents', parents: ['gateway/a', 'gateway/b'] },
+    'widget/w: no controller has reported yet whether gateway/a and gateway/b accept it: they must exist, and their controllers must run',
+  ],
+])('a status that no controller has written: %j', (detail, text) => {
+  const problem = createProblem('not-reconciled', detail, { subject: 'widget/w', container: undefined })
+  expect(problemSentence(problem)).toBe(text)
+})
