@@ -1,4 +1,3 @@
-import { holdStall, restartStall } from '../../src/gate/target-state.ts'
 import {
   complete,
   condition,
@@ -26,23 +25,6 @@ import {
   run,
   synced,
 } from './builders.ts'
-
-describe('the stall clock', () => {
-  it('begins anew when something moved', () => {
-    expect(restartStall({ since: 100 }, 120)).toEqual({ since: 120 })
-  })
-
-  it('stands still while it is held, and counts on from there', () => {
-    const held = holdStall(holdStall({ since: 100 }, true, 110), true, 115)
-    expect(held).toEqual({ since: 100, heldSince: 110 })
-    expect(holdStall(holdStall(held, false, 130), false, 140)).toEqual({ since: 120 })
-  })
-
-  it('that is held when something moves begins anew with its release', () => {
-    const moved = restartStall(holdStall({ since: 100 }, true, 110), 120)
-    expect(holdStall(moved, false, 130)).toEqual({ since: 130 })
-  })
-})
 
 const web = createWorkload('web')
 const first = at(0, web.creating, allSynced)

@@ -1,0 +1,331 @@
+import fc from 'fast-check'
+import type { KubeObject } from '../../src/cluster/objects.ts'
+import { targetDeadlines } from '../../src/gate/deadlines.ts'
+import {
+  firstState,
+  type GatedTarget,
+  holdStall,
+  isOpen,
+  restartStall,
+  step,
+  type TargetEvent,
+  type TargetState,
+} from '../../src/gate/target-state.ts'
+import type { Assessment } from '../../src/lifecycle/assessment.ts'
+import { createGateTime } from '../../src/lifecycle/gate-time.ts'
+import type { Problem } from '../../src/reasons/reasons.ts'
+import { createContainer, createDeployment, createTemplate, moment } from '../lifecycle/builders.ts'
+import { numRuns } from '../support/thorough.ts'
+import { createSettings, createTarget } from './builders.ts'
+
+function createGated(rule: Partial<GatedTarget['rule']> = {}, settings = createSettings()): GatedTarget {
+  const assess = () => {
+    throw new Error('step assesses nothing')
+  }
+  return {
+    target: createTarget(),
+    index: 0,
+    name: 'deployment/web',
+    rule: { milestones: ['created', 'observed', 'ready'], relatives: () => [], assess, ...rule },
+    settings,
+    gateTime: createGateTime(settings),
+    takeSnapshot: (object) => (object === undefined ? [] : [object]),
+  }
+}
+
+const gated = createGated()
+const deletionAwaited = createGated({ readyWhenAbsent: 'does not exist' })
+const changeAwaited = createGated({}, createSettings({ awaitChangeMs: 60_000 }))
+
+function createObject(uid: string, image = 'acme/web:v1', generation = 1, replicas = 1): KubeObject {
+  const template = createTemplate({ containers: [createContainer({ image })] })
+  return createDeployment({ metadata: { uid, generation }, spec: { template, replicas } })
+}
+
+const problem: Problem = {
+  reason: 'condition-false',
+  subject: 'deployment/web',
+  detail: { text: 'is not available' },
+  count: 1,
+  firstSeenAt: moment(0),
+  proven: true,
+} as Problem
+
+function createAssessment(status: Assessment['status'], overrides: Partial<Assessment> = {}): Assessment {
+  const state = status === 'ready' ? 'done' : 'open'
+  return {
+    status,
+    message: `it is ${status}`,
+    milestones: ['created', 'observed', 'ready'].map((name) => ({
+      name,
+      message: name,
+      state: name === 'ready' ? state : 'done',
+    })),
+    problems: status === 'failed' ? [problem] : [],
+    failure: status === 'failed' ? problem : undefined,
+    notes: [],
+    ...overrides,
+  }
+}
+
+function found(uid: string, isFirstSight = false): TargetEvent {
+  return { type: 'found', object: createObject(uid), isFirstSight }
+}
+
+function assessed(status: Assessment['status'], overrides: Partial<Assessment> = {}): TargetEvent {
+  return {
+    type: 'assessed',
+    assessment: createAssessment(status, overrides),
+    isUnavailable: false,
+    awaitsOther: false,
+  }
+}
+
+const deleted: TargetEvent = { type: 'deleted' }
+const ended: TargetEvent = { type: 'end', verdict: { outcome: 'stalled', reason: 'no-progress', message: '' } }
+
+/** The types of the states that a target goes through, one event a second. */
+function typesAfter(events: readonly TargetEvent[], target: GatedTarget = gated): readonly string[] {
+  let state = firstState(target)
+  const states = events.map((event, index) => {
+    state = step(state, event, moment(index + 1), target).state
+    return state
+  })
+  return [firstState(target), ...states].map(({ type }) => type)
+}
+
+describe('a target', () => {
+  it.each([
+    [
+      'is ready when it is assessed so, and falls back',
+      [found('a'), assessed('progressing'), assessed('ready'), assessed('progressing')],
+      ['absent', 'listing', 'judged', 'ready', 'judged'],
+    ],
+    [
+      'ends with a failure',
+      [found('a'), assessed('failed'), assessed('ready')],
+      ['absent', 'listing', 'ended', 'ended'],
+    ],
+    [
+      'is absent after its deletion, and keeps its assessment when the same object comes back',
+      [found('a'), assessed('ready'), deleted, found('a')],
+      ['absent', 'listing', 'ready', 'absent', 'judged'],
+    ],
+    [
+      'is judged anew when another object takes its name',
+      [found('a'), assessed('ready'), found('b')],
+      ['absent', 'listing', 'ready', 'listing'],
+    ],
+    [
+      'stays ready when it is deleted after its work is done',
+      [found('a'), assessed('ready', { completed: true }), deleted, found('b')],
+      ['absent', 'listing', 'ready', 'ready', 'listing'],
+    ],
+    [
+      'falls back when a list that it needs is not complete',
+      [found('a'), assessed('ready'), { type: 'list-pending' }],
+      ['absent', 'listing', 'ready', 'judged'],
+    ],
+    [
+      'is absent again when its last state decides nothing',
+      [{ type: 'last-state-found', object: createObject('a') }, assessed('progressing'), lastStateJudged()],
+      ['absent', 'listing', 'judged', 'absent'],
+    ],
+    ['is not ready because it is absent', [{ type: 'absence-known' }], ['absent', 'absent']],
+  ] as const)('%s', (_, events, types) => {
+    expect(typesAfter(events as readonly TargetEvent[])).toEqual(types)
+  })
+
+  it('that is to be deleted is ready by absence, also when another object takes its name', () => {
+    const absence: TargetEvent = { type: 'absence-known' }
+    expect(typesAfter([found('a'), assessed('progressing'), deleted, absence], deletionAwaited)).toEqual([
+      'absent',
+      'listing',
+      'judged',
+      'absent',
+      'ready',
+    ])
+    expect(typesAfter([found('a'), found('b'), absence, found('b')], deletionAwaited)).toEqual([
+      'absent',
+      'listing',
+      'absent',
+      'ready',
+      'ready',
+    ])
+  })
+
+  it('whose change is awaited is not judged before', () => {
+    expect(typesAfter([found('a', true), assessed('ready'), found('b'), assessed('ready')], changeAwaited)).toEqual([
+      'awaiting-change',
+      'awaiting-change',
+      'awaiting-change',
+      'listing',
+      'ready',
+    ])
+  })
+})
+
+function lastStateJudged(): TargetEvent {
+  return { type: 'last-state-judged', deletedAt: moment(1) }
+}
+
+describe('the stall clock', () => {
+  it('begins anew when something moved', () => {
+    expect(restartStall({ since: 100 }, 120)).toEqual({ since: 120 })
+  })
+
+  it('stands still while it is held, and counts on from there', () => {
+    const held = holdStall(holdStall({ since: 100 }, true, 110), true, 115)
+    expect(held).toEqual({ since: 100, heldSince: 110 })
+    expect(holdStall(holdStall(held, false, 130), false, 140)).toEqual({ since: 120 })
+  })
+
+  it('that is held when something moves begins anew with its release', () => {
+    const moved = restartStall(holdStall({ since: 100 }, true, 110), 120)
+    expect(holdStall(moved, false, 130)).toEqual({ since: 130 })
+  })
+})
+
+const objects = fc
+  .record({
+    uid: fc.constantFrom('a', 'b'),
+    image: fc.constantFrom('acme/web:v1', 'acme/web:v2'),
+    generation: fc.nat({ max: 3 }),
+    replicas: fc.nat({ max: 2 }),
+  })
+  .map(({ uid, image, generation, replicas }) => createObject(uid, image, generation, replicas))
+
+const anyAssessment = fc
+  .record({
+    status: fc.constantFrom('ready', 'progressing', 'failed'),
+    completed: fc.boolean(),
+    recheckAfter: fc.nat({ max: 60 }),
+    done: fc.nat({ max: 3 }),
+  })
+  .map(({ status, completed, recheckAfter, done }) => {
+    const assessment = createAssessment(status, { recheckAt: moment(recheckAfter) })
+    const [first, ...others] = assessment.milestones
+    const counted = first === undefined ? [] : [{ ...first, count: { done, total: 3 } }]
+    return { ...assessment, completed: completed && status === 'ready', milestones: [...counted, ...others] }
+  })
+
+const assessments = fc.record({
+  type: fc.constant('assessed' as const),
+  assessment: anyAssessment,
+  isUnavailable: fc.boolean(),
+  awaitsOther: fc.boolean(),
+})
+
+const events: fc.Arbitrary<TargetEvent> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({ type: fc.constant('found' as const), object: objects, isFirstSight: fc.boolean() }),
+  },
+  { weight: 4, arbitrary: assessments },
+  { weight: 1, arbitrary: fc.constant(deleted) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('last-state-found' as const), object: objects }) },
+  { weight: 1, arbitrary: fc.constant(lastStateJudged()) },
+  { weight: 1, arbitrary: fc.constant<TargetEvent>({ type: 'absence-known' }) },
+  { weight: 1, arbitrary: fc.constant<TargetEvent>({ type: 'list-pending' }) },
+  { weight: 1, arbitrary: fc.constant<TargetEvent>({ type: 'revisions-listed', revisions: [] }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('held' as const), isHeld: fc.boolean() }) },
+)
+
+const runs = fc.record({
+  target: fc.constantFrom(gated, deletionAwaited, changeAwaited),
+  steps: fc.array(fc.record({ after: fc.nat({ max: 40 }), event: events }), {
+    minLength: 5,
+    maxLength: 30,
+    size: 'max',
+  }),
+  /** When a deadline ends the target. */
+  endsAfter: fc.nat({ max: 40 }),
+})
+
+/** Runs the steps; `check` sees each event with the states around it. */
+function forEachStep(
+  check: (
+    before: TargetState,
+    event: TargetEvent,
+    after: ReturnType<typeof step>,
+    now: number,
+    of: GatedTarget,
+  ) => void,
+): void {
+  fc.assert(
+    fc.property(runs, ({ target, steps, endsAfter }) => {
+      let state = firstState(target)
+      let second = 0
+      for (const [index, { after, event }] of steps.entries()) {
+        second += after
+        const now = moment(second)
+        const applied = index === endsAfter ? ended : event
+        const result = step(state, applied, now, target)
+        check(state, applied, result, now, target)
+        state = result.state
+      }
+    }),
+    { seed: 20_251_122, numRuns },
+  )
+}
+
+describe('whatever happens to a target', () => {
+  it('nothing changes after its end', () => {
+    let ends = 0
+    forEachStep((before, _, { state, entries }) => {
+      if (before.type !== 'ended') return
+      ends += 1
+      expect(state).toBe(before)
+      expect(entries).toEqual([])
+    })
+    expect(ends).toBeGreaterThan(numRuns)
+  })
+
+  it('it is ready only by an assessment or by the absence that is awaited', () => {
+    let readies = 0
+    forEachStep((before, event, { state }, _, { rule }) => {
+      if (state.type !== 'ready' || before.type === 'ready') return
+      readies += 1
+      if (event.type === 'assessed') expect(event.assessment.status).toBe('ready')
+      else expect([event.type, rule.readyWhenAbsent]).toEqual(['absence-known', 'does not exist'])
+    })
+    expect(readies).toBeGreaterThan(numRuns / 5)
+  })
+
+  it('its verdict is logged when it is ready and when it ends, and only then', () => {
+    forEachStep((before, _, { state, entries }) => {
+      const hasTurned = state.type !== before.type && (state.type === 'ready' || state.type === 'ended')
+      const verdicts = entries.filter(({ kind }) => kind === 'verdict').map(({ outcome }) => outcome)
+      const outcome = state.type === 'ended' ? state.verdict.outcome : 'ready'
+      expect(verdicts).toEqual(hasTurned ? [outcome] : [])
+    })
+  })
+
+  it('a deadline ends it while it is open, unless its stall clock is held', () => {
+    forEachStep((_, __, { state }, now, target) => {
+      const ends = targetDeadlines(state, target, now, false).filter(({ ends }) => ends === 'target')
+      if (!isOpen(state)) expect(ends).toEqual([])
+      else if (state.stall.heldSince === undefined) expect(ends.length).toBeGreaterThan(0)
+      expect(targetDeadlines(state, target, now, true).filter(({ ends }) => ends === 'target')).toEqual([])
+    })
+  })
+
+  it('its clocks never go back', () => {
+    forEachStep((before, _, { state }, now) => {
+      const { reachedAt } = state.milestones
+      expect(reachedAt).toEqual(reachedAt.toSorted((a, b) => a - b))
+      expect(reachedAt.every((at) => at <= now)).toBe(true)
+      if (before.type === 'ended' || state.type === 'ended') return
+      expect(state.stall.since).toBeGreaterThanOrEqual(before.stall.since)
+      expect(state.stall.since).toBeLessThanOrEqual(now)
+    })
+  })
+
+  it('a step changes neither the state before it nor the event, and repeats exactly', () => {
+    forEachStep((before, event, { state, entries }, now, target) => {
+      const texts = JSON.stringify([before, event])
+      expect(step(before, event, now, target)).toEqual({ state, entries })
+      expect(JSON.stringify([before, event])).toBe(texts)
+    })
+  })
+})
