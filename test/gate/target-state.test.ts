@@ -43,13 +43,13 @@ function createObject(uid: string, image = 'acme/web:v1', generation = 1, replic
 }
 
 const problem: Problem = {
-  reason: 'condition-false',
+  reason: 'suspended',
   subject: 'deployment/web',
-  detail: { text: 'is not available' },
+  detail: {},
   count: 1,
   firstSeenAt: moment(0),
   proven: true,
-} as Problem
+}
 
 function createAssessment(status: Assessment['status'], overrides: Partial<Assessment> = {}): Assessment {
   const state = status === 'ready' ? 'done' : 'open'
