@@ -16,11 +16,11 @@ import { LiveLogs } from './logs/live-logs.ts'
 import type { LogOutput } from './logs/log-streams.ts'
 import { type HealthCheck, readHealthChecks } from './plan/health-checks.ts'
 import { applyLiveAnnotations } from './plan/manifests/annotations.ts'
-import { withAwaited } from './plan/manifests/differences.ts'
+import { withComparableManifests } from './plan/manifests/differences.ts'
 import { timeoutMistakes } from './plan/reference-flags.ts'
 import type { ParsedReferences, Reference } from './plan/references.ts'
 import { type Resolution, type ResolvedPlan, resolveReferences, resolveTargets } from './plan/resolve.ts'
-import { chooseStreamed, parseStreamLogs, resolveStreamLogs } from './plan/stream-logs.ts'
+import { parseStreamLogs, resolveStreamLogs, selectStreamedTargets } from './plan/stream-logs.ts'
 import { nameKey, type Source, type Target, targetWatch } from './plan/target.ts'
 import { describeWriteFailure, startRecording } from './recording/writer.ts'
 import { version } from './version.ts'
@@ -206,7 +206,7 @@ async function planTargets(
   return {
     ...annotated,
     kinds: [...new Set(resolution.resolved.map(({ resource }) => resource))],
-    streamed: await chooseStreamed(streamed, annotated.targets, namesOf, healthChecks),
+    streamed: await selectStreamedTargets(streamed, annotated.targets, namesOf, healthChecks),
   }
 }
 
@@ -250,7 +250,7 @@ async function gateTargets(
   cluster: Cluster,
 ): Promise<EndedTimeline> {
   const { inputs, reporter, cancelled, clock } = rollout
-  const plan = settings.awaitChangeMs > 0 ? withAwaited(planned, cluster.redact) : planned
+  const plan = settings.awaitChangeMs > 0 ? withComparableManifests(planned, cluster.redact) : planned
   const recording = inputs.record === undefined ? undefined : startRecording(inputs.record, plan, settings, inputs)
   const drift = new ManifestDrift(plan, cluster.redact)
   let logs: LiveLogs | undefined

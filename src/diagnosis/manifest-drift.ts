@@ -2,7 +2,12 @@ import type { FeedEvent } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
 import type { Redactor } from '../cluster/redact.ts'
 import type { Entry, Timeline } from '../gate/timeline.ts'
-import { comparable, type Difference, describeDifference, differences } from '../plan/manifests/differences.ts'
+import {
+  type Difference,
+  describeDifference,
+  findDifferences,
+  normalizeManifest,
+} from '../plan/manifests/differences.ts'
 import type { Manifest } from '../plan/manifests/manifest.ts'
 import type { ResolvedPlan } from '../plan/resolve.ts'
 import { displayName, nameKey, type Source, type Target } from '../plan/target.ts'
@@ -49,8 +54,8 @@ export class ManifestDrift {
     if (awaited === undefined) return []
     this.#awaited.delete(key)
     const { index, target, manifest } = awaited
-    const ours = this.#redact(comparable(manifest.object) as unknown as KubeObject)
-    const all = differences(ours as unknown as Manifest['object'], object)
+    const ours = this.#redact(normalizeManifest(manifest.object) as unknown as KubeObject)
+    const all = findDifferences(ours as unknown as Manifest['object'], object)
     const isScaled = this.#scaled.has(scaleKey(target.namespace, target.kind, target.name)) || hasScaleWriter(object)
     const isScaledReplicas = ({ path }: Difference) => isScaled && path.join('.') === 'spec.replicas'
     const notes = [

@@ -4,7 +4,7 @@ import type { GateTime } from '../lifecycle/gate-time.ts'
 import { findRevision, formerNumbersOf, numberOf, templateOf } from '../lifecycle/workloads/revision.ts'
 import { isFollowedChange, isSameTemplate } from '../lifecycle/workloads/template.ts'
 import { templateChanges } from '../lifecycle/workloads/template-diff.ts'
-import { differences } from '../plan/manifests/differences.ts'
+import { findDifferences } from '../plan/manifests/differences.ts'
 import type { Target } from '../plan/target.ts'
 
 /** How a later version relates to the gated object; `revision` is the number of the older one, where that is known. */
@@ -99,7 +99,7 @@ export function hasArrived(
     listed === undefined ||
     isChanged(listed, object) ||
     wasWritten(object, gateTime) ||
-    (manifest !== undefined && differences(manifest, object).length === 0)
+    (manifest !== undefined && findDifferences(manifest, object).length === 0)
   )
 }
 

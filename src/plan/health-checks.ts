@@ -4,8 +4,8 @@ import type { KubeObject } from '../cluster/objects.ts'
 import { type Mistake, UserError } from '../errors.ts'
 
 /**
- * The user's own health check of a kind, as Flux writes them in `healthCheckExprs`: CEL over the object's fields. An
- * expression that reaches for a field that is not there says nothing, and so is not true.
+ * The user's own health check of a kind: CEL over the object's fields, as in Flux' `healthCheckExprs`. An expression with
+ * a missing field is false.
  */
 export interface HealthCheck {
   readonly apiVersion: string
@@ -15,10 +15,10 @@ export interface HealthCheck {
   readonly inProgress?: Expression
 }
 
-/** Whether an expression holds of an object, or why it could not be evaluated. */
+/** Whether an expression is true for an object, or why it could not be evaluated. */
 export type Expression = (object: KubeObject) => { readonly holds: boolean; readonly error?: string }
 
-interface Written {
+interface RawHealthCheck {
   readonly apiVersion?: unknown
   readonly kind?: unknown
   readonly current?: unknown
@@ -34,7 +34,7 @@ const fields = ['apiVersion', 'kind', 'current', 'failed', 'inProgress']
  * @throws UserError with every mistake
  */
 export async function parseHealthChecks(text: string, path: string): Promise<readonly HealthCheck[]> {
-  // Both libraries are loaded by those alone who write health checks.
+  // Loaded when needed: both libraries cost start-up time.
   const [{ load }, { Environment: CelEnvironment }] = await Promise.all([
     import('js-yaml'),
     import('@marcbachmann/cel-js'),
@@ -55,10 +55,10 @@ function parseYaml(
   text: string,
   load: (text: string) => unknown,
   addMistake: (message: string) => void,
-): readonly Written[] {
+): readonly RawHealthCheck[] {
   try {
     const list = load(text)
-    if (Array.isArray(list)) return list as readonly Written[]
+    if (Array.isArray(list)) return list as readonly RawHealthCheck[]
     addMistake('This is no list. Write a YAML list of {apiVersion, kind, current, failed, inProgress}.')
   } catch (error) {
     addMistake(`This is no YAML: ${error instanceof Error ? error.message.split('\n')[0] : error}`)
@@ -67,7 +67,7 @@ function parseYaml(
 }
 
 function compile(
-  entry: Written,
+  entry: RawHealthCheck,
   where: string,
   environment: Environment,
   addMistake: (message: string) => void,
@@ -77,20 +77,18 @@ function compile(
     return undefined
   }
   for (const name of Object.keys(entry))
-    if (!fields.includes(name))
-      addMistake(`${where} has a field "${name}", which means nothing here. There are ${fields.join(', ')}.`)
+    if (!fields.includes(name)) addMistake(`${where} has an unknown field "${name}". There are ${fields.join(', ')}.`)
   const { apiVersion, kind } = entry
   if (typeof apiVersion !== 'string' || typeof kind !== 'string') {
     addMistake(`${where} lacks ${typeof apiVersion === 'string' ? 'kind' : 'apiVersion'}.`)
     return undefined
   }
-  const holdsValues = apiVersion === 'v1' && (kind === 'ConfigMap' || kind === 'Secret')
+  const isRedacted = apiVersion === 'v1' && (kind === 'ConfigMap' || kind === 'Secret')
   const expression = (name: 'current' | 'failed' | 'inProgress'): Expression | undefined => {
     const source = entry[name]
     if (source === undefined && name !== 'current') return undefined
-    if (holdsValues && typeof source === 'string' && /\b(data|binaryData|stringData)\b/.test(source)) {
-      // They are hashes as soon as they arrive: a comparison would wait for ever.
-      addMistake(`${where}, ${name}: the gate keeps no values of a ${kind}, so no expression can look at them.`)
+    if (isRedacted && typeof source === 'string' && /\b(data|binaryData|stringData)\b/.test(source)) {
+      addMistake(`${where}, ${name}: the gate keeps no values of a ${kind}, so no expression can read them.`)
       return undefined
     }
     if (typeof source === 'string' && source.trim() !== '')
@@ -100,13 +98,7 @@ function compile(
   }
   const [current, failed, inProgress] = [expression('current'), expression('failed'), expression('inProgress')]
   if (current === undefined) return undefined
-  return {
-    apiVersion,
-    kind,
-    current,
-    ...(failed === undefined ? {} : { failed }),
-    ...(inProgress === undefined ? {} : { inProgress }),
-  }
+  return { apiVersion, kind, current, failed, inProgress }
 }
 
 function toExpression(
@@ -134,7 +126,7 @@ function firstLine(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? ''
 }
 
-/** Whole numbers of JSON are CEL's int, as they are to the API server. */
+/** Whole numbers of JSON are integers in CEL, as for the API server. */
 function toCel(value: unknown): unknown {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value
   if (Array.isArray(value)) return value.map(toCel)
@@ -143,8 +135,8 @@ function toCel(value: unknown): unknown {
 }
 
 /**
- * The health checks of a file; none without a path.
- * @throws UserError where it cannot be read, or with every mistake in it
+ * Reads the health checks of a file; none without a path.
+ * @throws UserError when the file cannot be read, or with every mistake in it
  */
 export async function readHealthChecks(path: string | undefined): Promise<readonly HealthCheck[]> {
   if (path === undefined) return []

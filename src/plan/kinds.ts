@@ -17,9 +17,9 @@ export function pluralOf(kind: string): string {
  * The resource that kubectl means by a word: `deploy`, `Deployment`, `deployments`, `deployment.apps`,
  * `deployments.v1.apps`, `storageclass.storage` (the start of a group suffices), in any case.
  *
- * Where several match, the first one of discovery is meant: it lists core and built-in groups first, and the preferred
- * version of a group first. A full name anywhere goes before a short name anywhere (k8s.io/client-go pkg/restmapper;
- * k8s.io/apimachinery `ParseResourceArg`).
+ * Of several matches the first of discovery is returned: it lists core and built-in groups first, and a group's preferred
+ * version first. Full names go before short names (k8s.io/client-go pkg/restmapper; k8s.io/apimachinery
+ * `ParseResourceArg`).
  */
 export function findKind(word: string, resources: readonly ApiResource[]): ApiResource | undefined {
   const { name, group } = splitKind(word)
@@ -94,9 +94,8 @@ interface Definition {
 }
 
 /**
- * The kinds that the CustomResourceDefinitions among the manifests define. They were applied a moment ago, and the server
- * serves a kind only when its definition is established: whoever is planned for by then is watched as soon as it does
- * (apiextensions.k8s.io/v1, `CustomResourceDefinitionSpec`).
+ * The kinds that the CustomResourceDefinitions among the manifests define. The server serves a kind only once its
+ * definition is established, which may be later (apiextensions.k8s.io/v1, `CustomResourceDefinitionSpec`).
  */
 export function definedKinds(references: readonly Reference[]): readonly ApiResource[] {
   return references.flatMap(({ manifest }) => {

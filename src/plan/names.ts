@@ -13,9 +13,8 @@ export function checkNamespace(text: string, addMistake: AddMistake): boolean {
 }
 
 /**
- * Whether `text` can be the name of an object of this API group: an RFC 1123 subdomain, or, for the groups whose names
- * are freer (`system:node`, an IP address), anything that can be a part of a URL's path.
- * Kubernetes: "Object Names and IDs", "Path Segment Names".
+ * Whether `text` can be the name of an object of this API group: an RFC 1123 subdomain, or, for groups with freer names
+ * (`system:node`, an IP address), a segment of a URL path (Kubernetes: "Object Names and IDs").
  */
 export function checkName(text: string, group: string, addMistake: AddMistake): boolean {
   if (group === 'rbac.authorization.k8s.io' || group === 'networking.k8s.io') {
@@ -40,15 +39,12 @@ const requirement = new RegExp(
 
 /** Whether `text` is a label selector as `kubectl -l` takes it: `app=shop,tier!=db,env in (prod, stage),!canary`. */
 export function checkSelector(text: string, addMistake: AddMistake): boolean {
-  const wrong = text.length > 2_000 ? text : splitRequirements(text).find((part) => !requirement.test(part))
-  if (wrong === undefined) return true
+  // Commas within parentheses do not separate requirements.
+  const parts = text.length > 2_000 ? [text] : text.split(/,(?![^(]*\))/).map((part) => part.trim())
+  const invalid = parts.find((part) => !requirement.test(part))
+  if (invalid === undefined) return true
   addMistake(
-    `${quote(wrong)} is no label selector. Write -l app=shop, -l 'app!=shop', -l 'app in (shop, cart)' or --all for every object.`,
+    `${quote(invalid)} is no label selector. Write -l app=shop, -l 'app!=shop', -l 'app in (shop, cart)' or --all for every object.`,
   )
   return false
-}
-
-/** Parts at commas that stand outside of parentheses. */
-function splitRequirements(text: string): string[] {
-  return text.split(/,(?![^(]*\))/).map((part) => part.trim())
 }

@@ -8,8 +8,7 @@ export interface Word {
 }
 
 /**
- * Splits a line into words as a POSIX shell does: blanks part them, single and double quotes and the backslash keep
- * them together, `#` at the start of a word begins a comment. Nothing is expanded.
+ * Splits a line into words as a POSIX shell does, with quotes, backslashes and `#` comments. Nothing is expanded.
  *
  * @returns the words; undefined after a mistake
  */
@@ -53,7 +52,7 @@ export function splitWords(line: string, addMistake: AddMistake): Word[] | undef
   return words
 }
 
-/** What a line of kubectl's output says: the resource it speaks of, or why there is nothing to gate. */
+/** The words that name the resource in a line of kubectl's output, or why there is nothing to gate. */
 export type KubectlLine = { readonly words: readonly string[]; readonly skip?: undefined } | { readonly skip: string }
 
 /**
@@ -61,10 +60,10 @@ export type KubectlLine = { readonly words: readonly string[]; readonly skip?: u
  * the name in quotes, as `kubectl delete` and old releases print (k8s.io/cli-runtime pkg/printers, `NamePrinter`;
  * k8s.io/kubectl pkg/cmd/delete).
  *
- * The verb may be any: kubectl's are participles (`configured`, `serverside-applied`, `rolled back`,
- * `skipped rollback (…)`), besides `condition met`. A second name beside a TYPE/NAME is thus no verb but a mistake.
+ * kubectl's verbs are participles (`configured`, `serverside-applied`, `rolled back`, `skipped rollback (…)`) and
+ * `condition met`. Other words after a TYPE/NAME are not read as a verb: they may be names.
  *
- * @returns nothing when kubectl would not have printed it
+ * @returns undefined for a line that kubectl does not print
  */
 export function parseKubectlLine(line: string): KubectlLine | undefined {
   if (/^warning:/i.test(line)) return { skip: 'a warning' }
@@ -90,7 +89,7 @@ export function parseKubectlLine(line: string): KubectlLine | undefined {
   return { words: words.slice(0, inQuotes ? 2 : 1).map(({ text }) => text) }
 }
 
-/** A line that shows that a whole text is something else than references, and what to hand over instead. */
+/** The line that shows that a text does not contain references, and what to pass instead. */
 export interface ForeignOutput {
   /** Counted from 1. */
   readonly line: number
@@ -98,7 +97,7 @@ export interface ForeignOutput {
 }
 
 /**
- * Recognizes what other commands print: Helm's report of a release, a manifest, a table of `kubectl get`.
+ * Recognizes the output of other commands: Helm's report of a release, a manifest, a table of `kubectl get`.
  *
  * @param lines the text, line by line
  */
@@ -136,13 +135,12 @@ function explainHelm(lines: readonly string[]): string {
 const failure =
   /^(?:error: |error (?:validating|parsing|when) |Error from server\b|Error: |Unable to connect to the server|The connection to the server \S+ was refused|The \S+ "[^"]*" is invalid|unable to recognize )/
 
-/** Whether a line reports that a command failed. */
 export function isFailureLine(line: string): boolean {
   return failure.test(line)
 }
 
-/** Whether a line is from the log of kubectl itself: `W0101 10:00:00.000000   12345 warnings.go:70] …` (k8s.io/klog). */
-export function isLogLine(line: string): boolean {
+/** Whether a line is from kubectl's own log: `W0101 10:00:00.000000   12345 warnings.go:70] …` (k8s.io/klog). */
+function isLogLine(line: string): boolean {
   return /^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \S+\]/.test(line)
 }
 

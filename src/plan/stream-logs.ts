@@ -8,7 +8,7 @@ import { displayName, type Target } from './target.ts'
 
 const input = 'stream-logs'
 
-/** The kinds whose pods the gate knows. */
+/** The kinds whose pods the gate watches. */
 const kindsWithPods: ReadonlySet<string> = new Set([
   '/Pod',
   '/ReplicationController',
@@ -30,7 +30,7 @@ export function parseStreamLogs(text: string): Pick<ParsedReferences, 'reference
     .map(({ line }) => ({
       input,
       line,
-      message: 'It takes no --for and no clocks. Write them behind the reference in resources.',
+      message: 'It takes no --for and no clocks. Write them after the reference in resources.',
     }))
   return { references, mistakes: [...mistakes, ...withClocks].toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0)) }
 }
@@ -45,80 +45,73 @@ export function resolveStreamLogs(references: readonly Reference[], resources: r
   const podless = resolution.resolved.filter(({ resource: { group, kind } }) => !kindsWithPods.has(`${group}/${kind}`))
   throwMistakes(
     podless.map(({ reference, resource: { kind } }) =>
-      mistake(reference, `The gate knows of no pods of a ${kind}. Name what runs them: job/NAME, deployment/NAME.`),
+      mistakeOf(reference, `The gate watches no pods of a ${kind}. Name what runs them: job/NAME, deployment/NAME.`),
     ),
   )
   return resolution
 }
 
 /**
- * Chooses the targets whose logs are shown.
+ * Selects the targets whose logs are shown.
  *
- * @param list asks for the names of the objects that a request with a label selector names now
- * @param healthChecks what the user says of kinds: of those, and of targets with a wish, no pods are watched
+ * @param list returns the names of the objects that a request with a label selector matches now
+ * @param healthChecks the pods of their kinds are not watched, nor those of targets with `--for`
  * @returns their places among the targets
- * @throws UserError for references that choose nothing, or what cannot be shown
+ * @throws UserError for references that match no target, or a target whose pods are not watched
  */
-export async function chooseStreamed(
+export async function selectStreamedTargets(
   { resolved }: Resolution,
   targets: readonly Target[],
   list: (request: WatchRequest) => Promise<readonly string[]>,
   healthChecks: readonly Pick<HealthCheck, 'apiVersion' | 'kind'>[] = [],
 ): Promise<ReadonlySet<number>> {
-  const found: MistakeWithReason[] = []
-  const excluded = new Set<number>()
-  const chosen = new Map<number, Reference>()
-  const unmatched = new Map<number, ResolvedReference[]>()
-  const matchedLines = new Set<number>()
-  for (const entry of resolved) {
-    const { reference } = entry
-    const matches = await matchesOf(entry, targets, list)
-    if (reference.exclude) {
-      for (const index of matches) excluded.add(index)
-    } else if (matches.length === 0 && reference.name !== undefined) {
-      found.push(mistake(reference, nothingWords([entry], targets)))
-    } else if (matches.length === 0) {
-      unmatched.set(reference.line, [...(unmatched.get(reference.line) ?? []), entry])
-    } else {
-      matchedLines.add(reference.line)
-      for (const index of matches) chosen.set(index, chosen.get(index) ?? reference)
+  const matches = new Map<ResolvedReference, readonly number[]>()
+  for (const entry of resolved) matches.set(entry, await matchesOf(entry, targets, list))
+  const placesOf = (entry: ResolvedReference) => matches.get(entry) ?? []
+  const excluded = new Set(resolved.filter(({ reference }) => reference.exclude).flatMap(placesOf))
+  const included = resolved.filter(({ reference }) => !reference.exclude)
+  // A selector of several kinds, as `deploy,sts -l app=web`, needs a match of one kind only.
+  const together = Map.groupBy(included, ({ reference: { line, kind, name } }) =>
+    name === undefined ? `${line}` : `${line} ${kind}/${name}`,
+  )
+  const mistakes: MistakeWithReason[] = []
+  for (const entries of together.values())
+    if (entries[0] !== undefined && entries.flatMap(placesOf).length === 0)
+      mistakes.push(mistakeOf(entries[0].reference, explainNoMatch(entries, targets)))
+  const selected = new Set<number>()
+  for (const entry of included) {
+    for (const index of placesOf(entry)) {
+      if (excluded.has(index) || selected.has(index)) continue
+      selected.add(index)
+      const message = explainUnwatched(targets[index] as Target, healthChecks)
+      if (message !== undefined) mistakes.push(mistakeOf(entry.reference, message))
     }
   }
-  // `deploy,sts -l app=web` chooses nothing only when none of its kinds has a match.
-  for (const [line, entries] of unmatched)
-    if (!matchedLines.has(line) && entries[0] !== undefined)
-      found.push(mistake(entries[0].reference, nothingWords(entries, targets)))
-  for (const index of excluded) chosen.delete(index)
-  for (const [index, reference] of chosen) {
-    const words = unwatchedWords(targets[index] as Target, healthChecks)
-    if (words !== undefined) found.push(mistake(reference, words))
-  }
-  throwMistakes(found)
-  return new Set(chosen.keys())
+  throwMistakes(mistakes)
+  return selected
 }
 
-/** The places of the targets that a reference means. Where it says nothing of a namespace, any will do. */
+/** The places of the targets that a reference matches, in any namespace unless it names one. */
 async function matchesOf(
   entry: ResolvedReference,
   targets: readonly Target[],
   list: (request: WatchRequest) => Promise<readonly string[]>,
 ): Promise<readonly number[]> {
-  const { reference } = entry
+  const { name, selector } = entry.reference
   const candidates = candidatesOf(entry, targets)
-  const { name, selector } = reference
   if (name !== undefined) return candidates.filter(([, target]) => target.name === name).map(([index]) => index)
   if (selector === '') return candidates.map(([index]) => index)
   const names = new Map<string, readonly string[]>()
   for (const namespace of new Set(candidates.map(([, target]) => target.namespace ?? ''))) {
     names.set(namespace, await list(listRequest({ ...entry, namespace })))
   }
-  // A selector of resources that matched nothing is a target of its own, and is told as such.
+  // A selector of `resources` without a match is a target of its own, which the gate reports.
   return candidates
     .filter(([, it]) => it.selector === selector || names.get(it.namespace ?? '')?.includes(it.name))
     .map(([index]) => index)
 }
 
-/** The targets of a reference's kind, and of its namespace if it names one, with their places. */
+/** The targets of a reference's kind, and of its namespace where it names one, with their places. */
 function candidatesOf(
   { reference, resource }: ResolvedReference,
   targets: readonly Target[],
@@ -131,20 +124,20 @@ function candidatesOf(
   )
 }
 
-/** @param entries those of one reference: of several kinds, or one */
-function nothingWords(entries: readonly ResolvedReference[], targets: readonly Target[]): string {
+/** @param entries one reference, of one or several kinds */
+function explainNoMatch(entries: readonly ResolvedReference[], targets: readonly Target[]): string {
   const { name = '', selector, namespace } = entries[0]?.reference ?? {}
   const kind = entries.map(({ resource }) => resource.kind).join(',')
-  const shown = (it: Pick<Target, 'name' | 'selector'>) => displayName({ apiVersion: '', kind, ...it })
+  const display = (it: Pick<Target, 'name' | 'selector'>) => displayName({ apiVersion: '', kind, ...it })
   const where = namespace === undefined ? '' : ` in ${namespace}`
   const siblings = entries.flatMap((entry) => candidatesOf(entry, targets)).map(([, target]) => target.name)
-  const near = nearest(name, siblings).map((sibling) => shown({ name: sibling }))
+  const near = nearest(name, siblings).map((sibling) => display({ name: sibling }))
   const remedy = near.length === 0 ? 'Name it in resources, too.' : `Did you mean ${near.join(' or ')}?`
-  return `${shown({ name, ...(selector === undefined ? {} : { selector }) })}${where} is not among the gated resources. ${remedy}`
+  return `${display({ name, selector })}${where} is not among the gated resources. ${remedy}`
 }
 
-/** Why the pods of a target are not watched, if they are not. */
-function unwatchedWords(
+/** Why the pods of a target are not watched; undefined when they are. */
+function explainUnwatched(
   target: Target,
   healthChecks: readonly Pick<HealthCheck, 'apiVersion' | 'kind'>[],
 ): string | undefined {
@@ -152,12 +145,12 @@ function unwatchedWords(
   if (kind === 'Pod' && waitFor?.type !== 'delete') return undefined
   const name = displayName(target)
   if (waitFor !== undefined) {
-    return `${name} is waited for by --for, and then its pods are not watched. Leave --for out: by itself a ${kind} is judged by more than that.`
+    return `${name} has --for, so its pods are not watched. Leave --for out to judge the ${kind} by its own rules.`
   }
   const isChecked = healthChecks.some((it) => it.kind === kind && groupOf(it.apiVersion) === groupOf(apiVersion))
-  return isChecked ? `${name} is judged by health-checks, and then its pods are not watched.` : undefined
+  return isChecked ? `${name} is judged by health-checks, so its pods are not watched.` : undefined
 }
 
-function mistake({ line }: Reference, message: string): MistakeWithReason {
-  return { input, line, message, reason: 'input-invalid' }
+function mistakeOf({ line }: Reference, message: string): MistakeWithReason {
+  return { input, line, message }
 }

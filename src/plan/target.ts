@@ -17,14 +17,14 @@ export type WaitFor =
   | { readonly type: 'create' }
   | { readonly type: 'delete' }
 
-/** Clocks, in milliseconds; 0 is off; absent means that the gate's own holds. */
+/** Clocks in milliseconds; 0 is off. The gate's own clock applies where one is absent. */
 export interface TargetClocks {
   readonly timeoutMs?: number
   readonly stallTimeoutMs?: number
   readonly milestoneTimeoutsMs?: Readonly<Record<string, number>>
 }
 
-/** Without the clocks that are not set, so that a spread over defaults keeps these. */
+/** Omits undefined clocks, so that a spread over others keeps these. */
 export function definedClocks(clocks: TargetClocks): TargetClocks {
   return Object.fromEntries(Object.entries(clocks).filter(([, value]) => value !== undefined))
 }
@@ -36,14 +36,13 @@ export interface Target {
   readonly namespace?: string
   readonly name: string
   /**
-   * Set, with an empty `name`, when the user's selector matched nothing: such a target is `not-found`.
-   * Empty for `--all`.
+   * Set, with an empty `name`, when the selector matched nothing: the target is `not-found`. Empty for `--all`.
    */
   readonly selector?: string
   readonly clocks: TargetClocks
   readonly waitFor?: WaitFor
   readonly source?: Source
-  /** What `await-change` waits for the object to carry: its manifest, comparable, its values hashed as live ones are. */
+  /** What `await-change` waits for: the manifest as `normalizeManifest` returns it, redacted as live objects are. */
   readonly manifest?: ManifestObject
 }
 
@@ -65,12 +64,12 @@ function nameOrSelector(name: string, selector: string | undefined): string {
 
 type NamedTarget = Pick<Target, 'apiVersion' | 'kind' | 'name' | 'selector'>
 
-/** The watch that sees the target itself. */
+/** The watch of the target itself. */
 export function targetWatch({ apiVersion, kind, namespace, name }: Target): WatchRequest {
-  return { apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) }
+  return { apiVersion, kind, name, namespace }
 }
 
-/** What makes a live object and a target the same, whatever version of its group either is in. */
+/** The same key for a live object and its target, whatever their API versions are. */
 export function nameKey({
   apiVersion,
   kind,
@@ -80,15 +79,15 @@ export function nameKey({
   return JSON.stringify([groupOf(apiVersion), kind, namespace, name])
 }
 
-/** What a target is called in the log, the summary and messages. Not yet escaped. */
+/** A target's name in the log, the summary and messages. Not yet escaped. */
 export interface TargetName {
-  /** `deployment/web`; with the group where two targets would read alike. */
+  /** `deployment/web`; with the group when two targets would have the same name. */
   readonly name: string
-  /** Only when the targets lie in several namespaces. */
+  /** Set when the targets are in several namespaces. */
   readonly namespace?: string
 }
 
-/** The names of all targets, as short as tells them apart, in their order. */
+/** The shortest distinct names of all targets, in their order. */
 export function nameTargets(targets: readonly Target[]): TargetName[] {
   const several = namespacesOf(targets).length > 1
   const key = (target: Target) => `${target.namespace ?? ''} ${displayName(target)}`
@@ -96,16 +95,16 @@ export function nameTargets(targets: readonly Target[]): TargetName[] {
   for (const target of targets) uses.set(key(target), (uses.get(key(target)) ?? 0) + 1)
   return targets.map((target) => ({
     name: (uses.get(key(target)) ?? 0) > 1 ? targetId(target) : displayName(target),
-    ...(several && target.namespace !== undefined ? { namespace: target.namespace } : {}),
+    namespace: several ? target.namespace : undefined,
   }))
 }
 
-/** A name in one piece, as the references of the input are written: `deployment/web -n shop`. */
+/** A name as references are written: `deployment/web -n shop`. */
 export function fullName({ name, namespace }: TargetName): string {
   return namespace === undefined ? name : `${name} -n ${namespace}`
 }
 
-/** Every namespace that a target lies in, once, in their order. */
+/** The distinct namespaces of the targets, in their order. */
 export function namespacesOf(targets: readonly Target[]): string[] {
   return [...new Set(targets.flatMap(({ namespace }) => namespace ?? []))]
 }

@@ -44,7 +44,7 @@ describe('health checks', () => {
     ['no YAML', '- {a: [', 'This is no YAML'],
     ['an entry without a kind', '- {apiVersion: v1, current: "true"}', 'Entry 1 lacks kind'],
     ['an entry without current', '- {apiVersion: v1, kind: A}', 'Entry 1 (A) lacks current'],
-    ['an unknown field', '- {apiVersion: v1, kind: A, current: "true", ready: "x"}', 'has a field "ready"'],
+    ['an unknown field', '- {apiVersion: v1, kind: A, current: "true", ready: "x"}', 'has an unknown field "ready"'],
     ['a broken expression', '- {apiVersion: v1, kind: A, current: "status.phase =="}', 'Entry 1, current:'],
     [
       'a look at values, which are never kept',

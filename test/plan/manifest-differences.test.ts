@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { createRedactor } from '../../src/cluster/redact.ts'
-import { comparable, describeDifference, differences } from '../../src/plan/manifests/differences.ts'
+import { describeDifference, findDifferences, normalizeManifest } from '../../src/plan/manifests/differences.ts'
 import type { ManifestObject } from '../../src/plan/manifests/manifest.ts'
 
 const redact = createRedactor()
@@ -9,8 +9,8 @@ const redact = createRedactor()
 function tell(manifest: object, live: object, of: object = { apiVersion: 'example.com/v1', kind: 'Thing' }): string[] {
   const ours = { metadata: { name: 'a' }, ...of, ...manifest } as ManifestObject
   const theirs = { metadata: { name: 'a' }, ...of, ...live } as KubeObject
-  const stripped = redact(comparable(ours) as unknown as KubeObject) as unknown as ManifestObject
-  return differences(stripped, redact(theirs)).map(describeDifference)
+  const stripped = redact(normalizeManifest(ours) as unknown as KubeObject) as unknown as ManifestObject
+  return findDifferences(stripped, redact(theirs)).map(describeDifference)
 }
 
 const inSpec = (ours: unknown, theirs: unknown) => tell({ spec: { x: ours } }, { spec: { x: theirs } })

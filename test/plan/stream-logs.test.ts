@@ -1,7 +1,7 @@
 import type { WatchRequest } from '../../src/cluster/feed.ts'
 import { UserError } from '../../src/errors.ts'
 import { parseReferences } from '../../src/plan/references.ts'
-import { chooseStreamed, parseStreamLogs, resolveStreamLogs } from '../../src/plan/stream-logs.ts'
+import { parseStreamLogs, resolveStreamLogs, selectStreamedTargets } from '../../src/plan/stream-logs.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { resources } from './discovery.ts'
 
@@ -30,7 +30,7 @@ async function choose(text: string, { among = targets, labelled = {}, healthChec
     const { references } = parseReferences(text, 'stream-logs')
     const list = async ({ namespace = '', labelSelector }: WatchRequest) =>
       labelSelector === 'app=shop' ? (labelled[namespace] ?? []) : []
-    const chosen = await chooseStreamed(resolveStreamLogs(references, resources), among, list, healthChecks)
+    const chosen = await selectStreamedTargets(resolveStreamLogs(references, resources), among, list, healthChecks)
     return [...chosen].map((index) => among[index]?.name)
   } catch (error) {
     if (error instanceof UserError)
@@ -83,14 +83,14 @@ test('a selector of a not-found target is no mistake here: the gate reports it',
 test('a kind that is unknown, or has no pods, is a mistake', async () => {
   expect(await choose('jbo/migrate')).toEqual([expect.stringMatching(/^stream-logs 1: The server has no kind "jbo"/)])
   expect(await choose('svc/web', { among: [target('Service', 'web')] })).toEqual([
-    'stream-logs 1: The gate knows of no pods of a Service. Name what runs them: job/NAME, deployment/NAME.',
+    'stream-logs 1: The gate watches no pods of a Service. Name what runs them: job/NAME, deployment/NAME.',
   ])
 })
 
 test('a target that is judged without its pods is a mistake, and a Pod is never', async () => {
   const waitFor = { type: 'condition', condition: 'Complete', status: 'True' } as const
   expect(await choose('job/migrate', { among: [target('Job', 'migrate', { waitFor })] })).toEqual([
-    expect.stringMatching(/^stream-logs 1: job\/migrate is waited for by --for, .* Leave --for out/),
+    expect.stringMatching(/^stream-logs 1: job\/migrate has --for, .* Leave --for out/),
   ])
   const healthChecks = [{ apiVersion: 'batch/v1', kind: 'Job' }]
   expect(await choose('job/migrate', { healthChecks })).toEqual([
@@ -101,7 +101,7 @@ test('a target that is judged without its pods is a mistake, and a Pod is never'
 
 test('no target is selected without a reference', async () => {
   expect(parseStreamLogs('')).toEqual({ references: [], mistakes: [] })
-  expect(await chooseStreamed(resolveStreamLogs([], resources), targets, async () => [])).toEqual(new Set())
+  expect(await selectStreamedTargets(resolveStreamLogs([], resources), targets, async () => [])).toEqual(new Set())
 })
 
 test('mistakes have the numbers of their lines, and --for and clocks are mistakes', () => {

@@ -3,14 +3,13 @@ import { parseDuration } from '../../duration.ts'
 import { type AddMistake, type MistakeWithReason, nearest, quote, throwMistakes } from '../../errors.ts'
 import { explainLongTimeout, parseWaitFor } from '../reference-flags.ts'
 import type { ResolvedPlan } from '../resolve.ts'
-import type { Target, TargetClocks, WaitFor } from '../target.ts'
+import { definedClocks, type Target, type TargetClocks, type WaitFor } from '../target.ts'
 import { type Manifest, nameOf } from './manifest.ts'
 
-/** What an object's own annotations say of how it is to be gated (DESIGN §3). */
+/** The settings of the gate in an object's annotations (DESIGN §3). */
 export interface GateAnnotations {
   readonly clocks: Pick<TargetClocks, 'timeoutMs' | 'stallTimeoutMs'>
   readonly waitFor?: WaitFor
-  /** Absent when nothing is written. */
   readonly skip?: boolean
 }
 
@@ -19,9 +18,9 @@ const names = ['timeout', 'stall-timeout', 'for', 'skip']
 const known = names.map((name) => `${prefix}${name}`)
 
 /**
- * Reads the annotations that speak to the gate; those of others are left alone.
+ * Reads the annotations with the gate's prefix.
  *
- * @param annotations `metadata.annotations`, of whatever type
+ * @param annotations `metadata.annotations`, of any type
  * @param addMistake takes the key of the annotation
  */
 export function readGateAnnotations(
@@ -48,17 +47,13 @@ export function readGateAnnotations(
     const text = written.get(key)
     return text === undefined ? undefined : parse(text, (message) => addMistake(key, `${key}: ${message}`))
   }
-  const timeoutMs = read('timeout', parseDuration)
-  const stallTimeoutMs = read('stall-timeout', parseDuration)
-  const waitFor = read('for', parseWaitFor)
-  const skip = read('skip', parseSkip)
   return {
-    clocks: {
-      ...(timeoutMs === undefined ? {} : { timeoutMs }),
-      ...(stallTimeoutMs === undefined ? {} : { stallTimeoutMs }),
-    },
-    ...(waitFor === undefined ? {} : { waitFor }),
-    ...(skip === undefined ? {} : { skip }),
+    clocks: definedClocks({
+      timeoutMs: read('timeout', parseDuration),
+      stallTimeoutMs: read('stall-timeout', parseDuration),
+    }),
+    waitFor: read('for', parseWaitFor),
+    skip: read('skip', parseSkip),
   }
 }
 
@@ -69,19 +64,19 @@ function parseSkip(text: string, addMistake: AddMistake): boolean | undefined {
 }
 
 /**
- * Takes from the live objects the annotations for the gate that their manifests do not have: what was annotated by hand
- * or by a webhook. What the user wrote, in the manifest or in `resources`, goes before it.
+ * Adds the annotations of live objects that are not in their manifests, as a person or a webhook writes them. A setting in
+ * the manifest or in `resources` goes before that of the live object.
  *
  * @param liveOf the live object of a target, as far as it exists
  * @param gateMs the gate's timeout, where the user wrote one
- * @throws UserError with every mistake in them, each with the manifest's file and line
+ * @throws UserError with every mistake in the annotations, each with the manifest's file and line
  */
 export function applyLiveAnnotations(
   { targets, notices, manifests }: ResolvedPlan,
   liveOf: (target: Target) => KubeObject | undefined,
   gateMs?: number,
 ): ResolvedPlan {
-  const found: MistakeWithReason[] = []
+  const mistakes: MistakeWithReason[] = []
   const kept: { readonly target: Target; readonly manifest: Manifest | undefined }[] = []
   const skipped: string[] = []
 
@@ -93,21 +88,20 @@ export function applyLiveAnnotations(
       continue
     }
     const { file, line } = manifest
+    const name = nameOf(manifest)
     const addMistake = (message: string) =>
-      found.push({ input: file, line, message: `Of the live ${nameOf(manifest)}: ${message}`, reason: 'input-invalid' })
-    const said = readGateAnnotations(unwritten(live, manifest), (_, message) => addMistake(message))
-    const tooLong =
-      target.clocks.timeoutMs === undefined ? explainLongTimeout(said.clocks.timeoutMs, gateMs) : undefined
+      mistakes.push({ input: file, line, message: `Of the live ${name}: ${message}` })
+    const settings = readGateAnnotations(liveOnlyAnnotations(live, manifest), (_, message) => addMistake(message))
+    const { waitFor, skip, clocks } = settings
+    const tooLong = target.clocks.timeoutMs === undefined ? explainLongTimeout(clocks.timeoutMs, gateMs) : undefined
     if (tooLong !== undefined) addMistake(`rollout-gate/timeout: ${tooLong}`)
-    if (said.skip) {
-      skipped.push(`${file}, line ${line} is skipped (rollout-gate/skip of the live object): ${nameOf(manifest)}`)
-      continue
+    if (skip) skipped.push(`${file}, line ${line} is skipped (rollout-gate/skip of the live object): ${name}`)
+    else {
+      const merged = { ...target, clocks: { ...clocks, ...target.clocks }, waitFor: target.waitFor ?? waitFor }
+      kept.push({ target: merged, manifest })
     }
-    const waitFor = target.waitFor ?? said.waitFor
-    const clocks = { ...said.clocks, ...target.clocks }
-    kept.push({ target: { ...target, clocks, ...(waitFor === undefined ? {} : { waitFor }) }, manifest })
   }
-  throwMistakes(found)
+  throwMistakes(mistakes)
   return {
     targets: kept.map(({ target }) => target),
     notices: [...notices, ...skipped],
@@ -115,9 +109,9 @@ export function applyLiveAnnotations(
   }
 }
 
-/** The live annotations whose keys the manifest does not have. */
-function unwritten({ metadata }: KubeObject, { object }: Manifest): Record<string, string> {
-  const written = object.metadata['annotations']
-  const isWritten = (key: string) => typeof written === 'object' && written !== null && Object.hasOwn(written, key)
-  return Object.fromEntries(Object.entries(metadata.annotations ?? {}).filter(([key]) => !isWritten(key)))
+function liveOnlyAnnotations({ metadata }: KubeObject, { object }: Manifest): Record<string, string> {
+  const inManifest = object.metadata['annotations'] ?? {}
+  return Object.fromEntries(
+    Object.entries(metadata.annotations ?? {}).filter(([key]) => !Object.hasOwn(inManifest, key)),
+  )
 }

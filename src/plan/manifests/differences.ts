@@ -4,25 +4,24 @@ import { parseDuration } from '../../duration.ts'
 import type { ResolvedPlan } from '../resolve.ts'
 import { describePath, type ManifestObject, type Step } from './manifest.ts'
 
-/** A field that the manifest has and the live object has not, or not with that value. */
+/** A field of the manifest that is missing or different in the live object. */
 export interface Difference {
   readonly path: readonly Step[]
   readonly manifest: unknown
-  /** Undefined where the live object does not have the field. */
+  /** Undefined where the field is missing. */
   readonly live: unknown
 }
 
 /**
- * What a live object does not carry of its manifest. Only fields of the manifest count: what the server, a controller or
- * a webhook added is no difference, nor is a value that means the same written otherwise, an empty value where there is
- * none, or another order of elements that have names. `status` and the identity (`apiVersion`, name, namespace) are not
- * compared.
+ * The fields of a manifest that a live object lacks or has with another value. Not counted are fields that the server, a
+ * controller or a webhook added, equal values in another form, empty values, and another order of elements with names.
+ * `status` and the identity (`apiVersion`, name, namespace) are not compared.
  *
  * Values of environment variables, Secrets and ConfigMaps must be hashed on both sides by the same `redact`.
  *
- * @param manifest as {@link comparable} makes it
+ * @param manifest the result of {@link normalizeManifest}
  */
-export function differences(manifest: ManifestObject, live: KubeObject): readonly Difference[] {
+export function findDifferences(manifest: ManifestObject, live: KubeObject): readonly Difference[] {
   const found: Difference[] = []
   const { apiVersion, kind, metadata, status, ...rest } = manifest
   const { labels, annotations } = metadata
@@ -32,10 +31,10 @@ export function differences(manifest: ManifestObject, live: KubeObject): readonl
 }
 
 /**
- * The manifest as the server would store what it says: without empty values, and the text of a Secret in base64
- * (`stringData` is written, never read: v1 `Secret`).
+ * The manifest as the server stores it: without empty values, and with the text of a Secret in base64 (`stringData` is
+ * write-only: v1 `Secret`).
  */
-export function comparable(manifest: ManifestObject): ManifestObject {
+export function normalizeManifest(manifest: ManifestObject): ManifestObject {
   const filled = withoutEmpty(manifest) as ManifestObject
   if (filled.apiVersion !== 'v1') return filled
   if (filled.kind === 'ConfigMap') return { ...filled, ...base64Of(filled, 'binaryData') }
@@ -48,17 +47,17 @@ export function comparable(manifest: ManifestObject): ManifestObject {
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Annotations that tools keep for themselves, and that change from one apply to the next. */
-const ownAnnotations = /^(kubectl\.kubernetes\.io\/|deployment\.kubernetes\.io\/|rollout-gate\/)/
-/** Maps whose values are words of the user: `1.0` and `1` are two. */
-const wordMaps = new Set(['labels', 'annotations', 'matchLabels', 'nodeSelector', 'selector', 'args', 'command'])
+/** Annotations that tools write, and that change with each apply. */
+const toolAnnotations = /^(kubectl\.kubernetes\.io\/|deployment\.kubernetes\.io\/|rollout-gate\/)/
+/** Fields with texts: `1.0` and `1` are different. */
+const textFields = new Set(['labels', 'annotations', 'matchLabels', 'nodeSelector', 'selector', 'args', 'command'])
 
 function compare(ours: unknown, theirs: unknown, path: readonly Step[], found: Difference[]): void {
   if (ours === null || ours === undefined || ours === '') return
   if (isObject(ours)) {
     if (isObject(theirs)) {
       for (const [name, value] of Object.entries(ours)) {
-        if (!isOthers(path, name))
+        if (!isIgnored(path, name))
           compare(value, Object.hasOwn(theirs, name) ? theirs[name] : undefined, [...path, name], found)
       }
     } else if (!isZero(ours)) {
@@ -74,16 +73,16 @@ function compare(ours: unknown, theirs: unknown, path: readonly Step[], found: D
   }
 }
 
-/** Fields that are not the manifest's to say, whatever it says. */
-function isOthers(path: readonly Step[], name: string): boolean {
+/** Fields that other writers may change. */
+function isIgnored(path: readonly Step[], name: string): boolean {
   const last = path.at(-1)
-  if (last === 'annotations') return ownAnnotations.test(name)
-  // Filled in by whoever issues the certificate.
+  if (last === 'annotations') return toolAnnotations.test(name)
+  // The issuer of the certificate fills it in.
   if (name === 'caBundle') return true
   return last === 'metadata' && name === 'creationTimestamp'
 }
 
-/** What the server leaves out where it stores objects: an absent field means the same. */
+/** Values that the server omits when it stores an object. */
 function isZero(value: unknown): boolean {
   if (Array.isArray(value)) return value.length === 0
   if (isObject(value)) return Object.values(value).every(isZero)
@@ -93,12 +92,12 @@ function isZero(value: unknown): boolean {
 function isSame(ours: unknown, theirs: unknown, path: readonly Step[]): boolean {
   // 0 asks the server to choose.
   if (path.at(-1) === 'nodePort' && ours === 0) return true
-  return path.some((step) => typeof step === 'string' && wordMaps.has(step))
+  return path.some((step) => typeof step === 'string' && textFields.has(step))
     ? String(ours) === String(theirs)
     : isSameScalar(ours, theirs)
 }
 
-/** What names the elements of a list, in the words of the API's own list map keys; the first that fits both is meant. */
+/** The keys of list elements (`x-kubernetes-list-map-keys`); the first that identify the elements of both lists apply. */
 const elementKeys: readonly (readonly string[])[] = [
   ['name'],
   ['mountPath'],
@@ -122,9 +121,9 @@ function compareLists(
   } else if (ours.length === theirs.length) {
     for (const [index, element] of ours.entries()) compare(element, theirs[index], [...path, index], found)
   } else if (ours.every(isObject)) {
-    // Admission adds elements, as tolerations: ours must be among them.
+    // Admission adds elements such as tolerations.
     for (const [index, element] of ours.entries()) {
-      if (!theirs.some((other) => carries(element, other, [...path, index])))
+      if (!theirs.some((other) => includes(element, other, [...path, index])))
         found.push({ path: [...path, index], manifest: element, live: undefined })
     }
   } else {
@@ -132,13 +131,13 @@ function compareLists(
   }
 }
 
-function carries(ours: unknown, theirs: unknown, path: readonly Step[]): boolean {
+function includes(ours: unknown, theirs: unknown, path: readonly Step[]): boolean {
   const found: Difference[] = []
   compare(ours, theirs, path, found)
   return found.length === 0
 }
 
-/** Whether all elements have these fields, and no two the same values. */
+/** Whether these fields identify all elements. */
 function areNamed(elements: readonly unknown[], keys: readonly string[]): boolean {
   const [first = ''] = keys
   if (!elements.every((element) => isObject(element) && /^(string|number)$/.test(typeof element[first]))) return false
@@ -160,7 +159,7 @@ function stepTo(element: unknown, keys: readonly string[]): Readonly<Record<stri
   )
 }
 
-/** One sentence's part for people: `spec.replicas is 5, not 3`. Values that are hashed are not shown. */
+/** `spec.replicas is 5, not 3`. Hashed values are not shown. */
 export function describeDifference({ path, manifest, live }: Difference): string {
   const field = describePath(path)
   if (live === undefined) return `${field} is missing`
@@ -177,7 +176,7 @@ function shown(value: unknown): string | undefined {
   return value.length > longestValue ? `${value.slice(0, longestValue)}…` : value
 }
 
-/** Without fields that are empty; elements of lists keep their places. */
+/** Removes empty fields; list elements keep their places. */
 function withoutEmpty(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutEmpty)
   if (!isObject(value)) return value
@@ -188,7 +187,7 @@ function withoutEmpty(value: unknown): unknown {
   )
 }
 
-/** The field with the base64 of its values as the server writes it: without line breaks, and padded. */
+/** The field with its base64 values as the server writes them: without line breaks, padded. */
 function base64Of(object: Json, name: string): Readonly<Record<string, Readonly<Record<string, string>>>> {
   const values = mapStrings(object[name], (text) => Buffer.from(text, 'base64').toString('base64'))
   return Object.keys(values).length === 0 ? {} : { [name]: values }
@@ -206,10 +205,10 @@ function isObject(value: unknown): value is Json {
 }
 
 /**
- * Whether two scalars mean the same to Kubernetes, which writes some values back in another form than they came in:
- * quantities (`1000m` as `1`), durations (`60m` as `1h0m0s`), moments, integers or strings.
+ * Whether two scalars are equal for Kubernetes, which stores some values in another form: quantities (`1000m` as `1`),
+ * durations (`60m` as `1h0m0s`), times, integers or strings.
  */
-export function isSameScalar(ours: unknown, theirs: unknown): boolean {
+function isSameScalar(ours: unknown, theirs: unknown): boolean {
   if (ours === theirs || String(ours) === String(theirs)) return true
   if (typeof ours === 'boolean' || typeof theirs === 'boolean') return false
   const [a, b] = [String(ours), String(theirs)]
@@ -223,13 +222,13 @@ const decimal: Readonly<Record<string, number>> = { k: 1e3, M: 1e6, G: 1e9, T: 1
 const binary = ['Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei']
 const fraction: Readonly<Record<string, number>> = { m: 1e3, u: 1e6, n: 1e9 }
 
-/** The number that a quantity stands for (k8s.io/apimachinery pkg/api/resource, `Quantity`). */
+/** The number of a quantity (k8s.io/apimachinery pkg/api/resource, `Quantity`). */
 function quantity(text: string): number | undefined {
   const match = /^([+-]?(?:\d+\.?\d*|\.\d+))(?:([kMGTPE]i|[kMGTPEmun])|([eE][+-]?\d{1,3}))?$/.exec(text)
   if (match === null) return undefined
   const [, digits = '', suffix = '', exponent = ''] = match
   const number = Number(`${digits}${exponent}`)
-  // Divided, not multiplied by 0.001: 300m is exactly 0.3 then.
+  // Division is exact where a multiplication by 0.001 is not: 300m is 0.3.
   if (fraction[suffix] !== undefined) return number / fraction[suffix]
   if (decimal[suffix] !== undefined) return number * decimal[suffix]
   return number * 1024 ** (binary.indexOf(suffix) + 1)
@@ -244,14 +243,14 @@ function moment(text: string): number | undefined {
 }
 
 /**
- * The plan with each target knowing what its manifest says, so that `await-change` sees when the object carries it, live
- * and in a replay. `redact`: the one that live objects go through, so that hashed values can be compared.
+ * Adds to each target its normalized manifest, so that `await-change` can recognize the change, live and in a replay.
+ * `redact` is that of the live objects, so that hashed values can be compared.
  */
-export function withAwaited<P extends ResolvedPlan>(plan: P, redact: Redactor): P {
+export function withComparableManifests<P extends ResolvedPlan>(plan: P, redact: Redactor): P {
   const pairs = plan.targets.map((target) => {
     const manifest = plan.manifests.get(target)
     if (manifest === undefined) return [target, target] as const
-    const object = redact(comparable(manifest.object) as unknown as KubeObject) as unknown as ManifestObject
+    const object = redact(normalizeManifest(manifest.object) as unknown as KubeObject) as unknown as ManifestObject
     return [target, { ...target, manifest: object }] as const
   })
   const awaited = new Map(pairs)
