@@ -9,7 +9,7 @@ import { readHeader } from '../../src/recording/reader.ts'
 import { buildReport } from '../../src/report/json-report.ts'
 import { gateRollout } from '../../src/rollout.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
-import { FlowingClock } from '../support/flowing-clock.ts'
+import { EventLoopClock } from '../support/event-loop-clock.ts'
 import { playRecording } from '../support/play-recording.ts'
 import { recordingPath, replayRecording } from '../support/recordings.ts'
 
@@ -18,14 +18,14 @@ const token = 'sesame-open-0123456789'
 const name = 'stalled'
 let folder: string
 let server: ApiServer
-let clock: FlowingClock
+let clock: EventLoopClock
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'blind-'))
   server = await startApiServer()
   await playRecording(server, recordingPath(name), { speed: Number.POSITIVE_INFINITY })
   const { startedAt, serverOffsetMs } = await readHeader(recordingPath(name))
-  clock = new FlowingClock(Date.parse(startedAt), 20, (now) => {
+  clock = new EventLoopClock(Date.parse(startedAt), 20, (now) => {
     server.clockOffsetMs = now + serverOffsetMs - Date.now()
   })
 })
@@ -64,7 +64,7 @@ async function gate(written: Record<string, string>, onWatching: () => void = ()
     isOver = true
   })
   ended.catch(() => {})
-  await clock.flow(Number.POSITIVE_INFINITY, () => isOver)
+  await clock.advance(Number.POSITIVE_INFINITY, () => isOver)
   return await ended
 }
 

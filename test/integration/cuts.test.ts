@@ -6,7 +6,7 @@ import { readEvents, readHeader } from '../../src/recording/reader.ts'
 import { settingsOf } from '../../src/recording/replay-plan.ts'
 import type { RecordingHeader } from '../../src/recording/writer.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
-import { FlowingClock } from '../support/flowing-clock.ts'
+import { EventLoopClock } from '../support/event-loop-clock.ts'
 import { openRecording } from '../support/play-recording.ts'
 import { readExpectations, recordingPath } from '../support/recordings.ts'
 import { isThorough } from '../support/thorough.ts'
@@ -97,7 +97,7 @@ async function play(name: string, { prepare = () => {}, before = () => {} }: Int
   const { header, first, discovery, later } = await read(name)
   const settings = settingsOf(header)
   const server = await startApiServer()
-  const clock = new FlowingClock(settings.startedAt, msPerTurn, (now) => {
+  const clock = new EventLoopClock(settings.startedAt, msPerTurn, (now) => {
     server.clockOffsetMs = now + header.serverOffsetMs - Date.now()
   })
   const cluster = connect({ kubeconfig: server.kubeconfig() }, { clock, mask: () => {}, userAgent: 'test' })
@@ -112,13 +112,13 @@ async function play(name: string, { prepare = () => {}, before = () => {} }: Int
     const ended = new Follower(gate, cluster, clock, settings.startedAt, () => {}).run()
     // Who has listed a thing has asked for all that follows from it, so once all watches are open, all lists are done.
     const isWatching = () => server.openWatches.length === gate.requests.length || isOver()
-    await clock.flow(Number.POSITIVE_INFINITY, isWatching, 1)
+    await clock.advance(Number.POSITIVE_INFINITY, isWatching, 1)
     for (const [index, at] of later.entries()) {
-      if (await clock.flow(at, isOver)) break
+      if (await clock.advance(at, isOver)) break
       await before(index, server)
       await player.step()
     }
-    await clock.flow(Number.POSITIVE_INFINITY, isOver)
+    await clock.advance(Number.POSITIVE_INFINITY, isOver)
     await ended
     const { verdict, startedAt, finishedAt } = gate.timeline()
     if (verdict === undefined) throw new Error('the gate ended without a verdict')

@@ -22,18 +22,18 @@ import {
   start,
 } from '../lifecycle/builders.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
-import { FlowingClock } from '../support/flowing-clock.ts'
+import { EventLoopClock } from '../support/event-loop-clock.ts'
 import { replayRecording } from '../support/recordings.ts'
 
 const token = 'sesame-open-0123456789'
 let folder: string
 let server: ApiServer
-let clock: FlowingClock
+let clock: EventLoopClock
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'evidence-'))
   server = await startApiServer()
-  clock = new FlowingClock(start, 20, (now) => {
+  clock = new EventLoopClock(start, 20, (now) => {
     server.clockOffsetMs = now - Date.now()
   })
 })
@@ -69,7 +69,7 @@ async function gate(
     isOver = true
   })
   ended.catch(() => {})
-  await clock.flow(Number.POSITIVE_INFINITY, () => isOver)
+  await clock.advance(Number.POSITIVE_INFINITY, () => isOver)
   const timeline = await ended
   const replayed = await replayRecording(record)
   expect(replayed.damage).toEqual([])

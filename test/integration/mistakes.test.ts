@@ -3,7 +3,7 @@ import { readInputs } from '../../src/inputs.ts'
 import { parseReferences } from '../../src/plan/references.ts'
 import { checkInputs } from '../../src/rollout.ts'
 import { type ApiServer, type ApiServerOptions, startApiServer } from '../support/api-server.ts'
-import { FlowingClock } from '../support/flowing-clock.ts'
+import { EventLoopClock } from '../support/event-loop-clock.ts'
 
 const token = 'sesame-open-0123456789'
 let server: ApiServer
@@ -19,7 +19,7 @@ afterEach(() => server.close())
 /** What the user is told, as `input line: message`. */
 async function mistakesOf(raw: Record<string, string>): Promise<string[]> {
   const whole = { kubeconfig: server.kubeconfig({ token, namespace: 'shop' }), ...raw }
-  const clock = new FlowingClock(Date.now(), 20, () => {})
+  const clock = new EventLoopClock(Date.now(), 20, () => {})
   let isOver = false
   const { inputs, mistakes } = readInputs(whole)
   const references = parseReferences(raw['resources'] ?? '')
@@ -27,7 +27,7 @@ async function mistakesOf(raw: Record<string, string>): Promise<string[]> {
     isOver = true
   })
   reading.catch(() => {})
-  await clock.flow(Number.POSITIVE_INFINITY, () => isOver)
+  await clock.advance(Number.POSITIVE_INFINITY, () => isOver)
   try {
     await reading
     return []

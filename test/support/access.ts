@@ -1,7 +1,7 @@
 import type { ApiResource } from '../../src/cluster/feed.ts'
 import { ApiError, groupResource } from './status.ts'
 
-/** What one request wants to do, in the words of RBAC. */
+/** The RBAC attributes of a request. */
 export interface Attempt {
   readonly verb: string
   readonly group: string
@@ -13,8 +13,8 @@ export interface Attempt {
 }
 
 /**
- * What is not allowed. `*` stands for any verb or resource; an absent `group` or `namespace` for any.
- * `namespace: ''` denies at the cluster scope alone, as for an account that was only given a Role.
+ * Requests that are denied. `*` matches any verb or resource; an absent `group` or `namespace` matches any.
+ * `namespace: ''` denies only cluster-scoped requests, as for an account that has only a Role.
  */
 export interface Denial {
   readonly verb: string
@@ -23,10 +23,10 @@ export interface Denial {
   readonly namespace?: string
 }
 
-/** The user that every message names. */
+/** The user name in all messages. */
 const USER = 'system:serviceaccount:ci:deployer'
 
-/** Everything is allowed until it is denied. */
+/** Allows everything that is not denied. */
 export class Access {
   #denials: Denial[] = []
 
@@ -42,14 +42,14 @@ export class Access {
     return !this.#denials.some(
       (denial) =>
         (denial.verb === '*' || denial.verb === verb) &&
-        // Every authenticated user may review his own access (ClusterRole system:basic-user).
+        // Every authenticated user may review their own access (ClusterRole system:basic-user).
         (denial.resource === resource || (denial.resource === '*' && group !== 'authorization.k8s.io')) &&
         (denial.group === undefined || denial.group === group) &&
         (denial.namespace === undefined || denial.namespace === namespace),
     )
   }
 
-  /** Throws the 403 that the RBAC authoriser gives (apiserver `endpoints/handlers/responsewriters/errors.go`). */
+  /** Throws the 403 of the RBAC authoriser (apiserver `endpoints/handlers/responsewriters/errors.go`). */
   check(attempt: Attempt): void {
     if (this.allows(attempt)) return
     const { verb, group, resource, namespace, name } = attempt

@@ -2,7 +2,7 @@ import { request as tlsRequest } from 'node:https'
 import { text } from 'node:stream/consumers'
 import type { Deployment } from '../../src/cluster/objects.ts'
 import { type ApiServer, type ApiServerOptions, startApiServer } from './api-server.ts'
-import { getJson, type Item, type List, openLines, openWatch, told } from './requests.ts'
+import { eventText, getJson, type Item, type List, openLines, openWatch } from './requests.ts'
 import type { Status } from './status.ts'
 
 const servers: ApiServer[] = []
@@ -57,7 +57,7 @@ describe('the store', () => {
     })
   })
 
-  test('counts the generation up when the spec changes, and only then', async () => {
+  test('increases the generation only when the spec changes', async () => {
     const server = await start()
     const created = server.apply(web)
     const scaled = server.apply({ ...web, spec: { replicas: 2 } })
@@ -74,12 +74,12 @@ describe('the store', () => {
     expect(server.apply({ ...manifest, spec: { replicas: 2 } }).status).toEqual(web.status)
   })
 
-  test('takes a write that changes nothing for no change', async () => {
+  test('ignores a write that changes nothing', async () => {
     const server = await start()
     expect(server.apply(web).metadata.resourceVersion).toBe(server.apply(web).metadata.resourceVersion)
   })
 
-  test('says which kind it does not serve', async () => {
+  test('rejects a kind that it does not serve', async () => {
     const server = await start()
     expect(() => server.apply({ apiVersion: 'acme.io/v1', kind: 'Anvil', metadata: { name: 'a' } })).toThrow(
       'The server does not serve Anvil in acme.io/v1',
@@ -95,7 +95,7 @@ describe('the store', () => {
 })
 
 describe('a list', () => {
-  test('is sorted by name, and its items of built-in kinds carry neither kind nor apiVersion', async () => {
+  test('is sorted by name, and items of built-in kinds have no kind and apiVersion', async () => {
     const server = await start()
     server.apply(pod('b'))
     server.apply(pod('a'))
@@ -106,7 +106,7 @@ describe('a list', () => {
     expect(list.items[0]).not.toHaveProperty('apiVersion')
   })
 
-  test('of custom resources names kind and apiVersion in its items', async () => {
+  test('of custom resources has kind and apiVersion in its items', async () => {
     const server = await start()
     server.discovery.serve({
       group: 'acme.io',
@@ -122,7 +122,7 @@ describe('a list', () => {
     expect(items[0]).toMatchObject({ apiVersion: 'acme.io/v1', kind: 'Anvil' })
   })
 
-  test('comes in pages of one moment, whatever is written between them', async () => {
+  test('has pages of one revision, whatever is written between them', async () => {
     const server = await start()
     for (const name of ['a', 'b', 'c', 'd']) server.apply(pod(name))
     const first = await getJson<List>(server, `${PODS}?limit=2`)
@@ -170,7 +170,7 @@ describe('a list', () => {
     expect(namesOf(await getJson<List>(server, `${PODS}?${query}`))).toEqual(names)
   })
 
-  test('of events is narrowed by what they are about', async () => {
+  test('of events can be filtered by their involved object', async () => {
     const server = await start()
     for (const name of ['a', 'b']) {
       const involvedObject = { kind: 'Pod', name, uid: `uid-${name}` }
@@ -196,7 +196,7 @@ describe('a list', () => {
     },
   )
 
-  test('that is large comes compressed to those who can take it', async () => {
+  test('that is large is compressed for clients that accept gzip', async () => {
     const server = await start()
     server.apply({
       apiVersion: 'v1',
@@ -211,7 +211,7 @@ describe('a list', () => {
 })
 
 describe('a watch', () => {
-  test('begins after the resource version that it names, and misses nothing', async () => {
+  test('starts after its resource version and misses nothing', async () => {
     const server = await start()
     server.apply(pod('a'))
     const { metadata } = await getJson<List>(server, PODS)
@@ -220,30 +220,30 @@ describe('a watch', () => {
     server.patch(podRef('a'), { status: { phase: 'Running' } })
     server.remove(podRef('b'))
     const events = [await next(), await next(), await next()]
-    expect(events.map(told)).toEqual(['ADDED b', 'MODIFIED a', 'DELETED b'])
+    expect(events.map(eventText)).toEqual(['ADDED b', 'MODIFIED a', 'DELETED b'])
     expect(events[0]?.object).toMatchObject({ kind: 'Pod', apiVersion: 'v1' })
     const versions = events.map(({ object }) => Number(object.metadata.resourceVersion))
     const first = Number(metadata.resourceVersion)
     expect(versions).toEqual([first + 1, first + 2, first + 3])
   })
 
-  test('without a version begins with all there is', async () => {
+  test('without a version starts with all objects', async () => {
     const server = await start()
     server.apply(pod('a'))
     const next = await openWatch(server, `${PODS}?watch=true`)
-    expect(told(await next())).toBe('ADDED a')
+    expect(eventText(await next())).toBe('ADDED a')
   })
 
-  test('sees only its namespace and kind', async () => {
+  test('has only events of its namespace and kind', async () => {
     const server = await start()
     const next = await openWatch(server, `${PODS}?watch=1`)
     server.apply({ ...pod('elsewhere'), metadata: { name: 'elsewhere', namespace: 'other' } })
     server.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'config', namespace: 'shop' } })
     server.apply(pod('here'))
-    expect(told(await next())).toBe('ADDED here')
+    expect(eventText(await next())).toBe('ADDED here')
   })
 
-  test('tells an object that no longer matches as deleted: its last matching state, the version of the change', async () => {
+  test('reports an object that no longer matches as deleted, with its last matching state and the version of the change', async () => {
     const server = await start()
     server.apply(pod('a', { app: 'web' }))
     const next = await openWatch(server, `${PODS}?watch=1&labelSelector=app=web`)
@@ -254,10 +254,10 @@ describe('a watch', () => {
     expect(object.metadata.labels).toEqual({ app: 'web' })
     expect(object.metadata.resourceVersion).toBe(changed.metadata.resourceVersion)
     server.apply(pod('a', { app: 'web' }))
-    expect(told(await next())).toBe('ADDED a')
+    expect(eventText(await next())).toBe('ADDED a')
   })
 
-  test('from a compacted version gets 410 as an event, and its end', async () => {
+  test('from a compacted version gets 410 as an event and ends', async () => {
     const server = await start()
     const { metadata } = await getJson<List>(server, PODS)
     server.compact()
@@ -266,7 +266,7 @@ describe('a watch', () => {
     expect(await next()).toBeUndefined()
   })
 
-  test('from a compacted version gets 410 as a status when that is asked for', async () => {
+  test('from a compacted version gets 410 as a status if requested', async () => {
     const server = await start()
     const { metadata } = await getJson<List>(server, PODS)
     server.compact({ as: 'status' })
@@ -274,13 +274,13 @@ describe('a watch', () => {
     expect(response.status).toBe(410)
   })
 
-  test('from the version of a list after a compaction goes on', async () => {
+  test('from the version of a list after a compaction works', async () => {
     const server = await start()
     server.compact()
     const { metadata } = await getJson<List>(server, PODS)
     const next = await openWatch(server, `${PODS}?watch=1&resourceVersion=${metadata.resourceVersion}`)
     server.apply(pod('a'))
-    expect(told(await next())).toBe('ADDED a')
+    expect(eventText(await next())).toBe('ADDED a')
   })
 
   test('ends after its timeout', async () => {
@@ -288,7 +288,7 @@ describe('a watch', () => {
     expect(await next()).toBeUndefined()
   })
 
-  test('gets bookmarks when it asked for them', async () => {
+  test('gets bookmarks if it requested them', async () => {
     const server = await start({ bookmarkEveryMs: 20 })
     const { metadata } = server.apply(pod('a'))
     const query = `watch=1&resourceVersion=${metadata.resourceVersion}`
@@ -300,7 +300,7 @@ describe('a watch', () => {
     const plain = await openWatch(server, `${PODS}?${query}`)
     await next()
     server.apply(pod('b'))
-    expect(told(await plain())).toBe('ADDED b')
+    expect(eventText(await plain())).toBe('ADDED b')
   })
 })
 
@@ -315,7 +315,7 @@ describe('discovery', () => {
     }[]
   }
 
-  test('tells everything in one document to those who ask for that', async () => {
+  test('is one document for clients that request aggregated discovery', async () => {
     const server = await start()
     const response = await fetch(`${server.url}/apis`, { headers: { accept: AGGREGATED } })
     expect(response.headers.get('content-type')).toContain('as=APIGroupDiscoveryList')
@@ -339,7 +339,7 @@ describe('discovery', () => {
     expect(core.items[0]?.versions[0]?.resources?.map(({ resource }) => resource)).toContain('pods')
   })
 
-  test('of an old server comes group by group, without singular names of built-in kinds', async () => {
+  test('of an old server is one document for each group, without singular names of built-in kinds', async () => {
     const server = await start({ aggregatedDiscovery: false, version: 'v1.25.3' })
     const headers = { accept: AGGREGATED }
     expect(await getJson(server, '/api', { headers })).toMatchObject({ kind: 'APIVersions', versions: ['v1'] })
@@ -364,7 +364,7 @@ describe('discovery', () => {
     expect(await getJson(server, '/version')).toMatchObject({ major: '1', minor: '25', gitVersion: 'v1.25.3' })
   })
 
-  test('names a group whose server is down, without its resources', async () => {
+  test('lists a group whose server is down, without its resources', async () => {
     const server = await start()
     server.discovery.markStale('metrics.k8s.io/v1beta1')
     const { items } = await getJson<AggregatedList>(server, '/apis', { headers: { accept: AGGREGATED } })
@@ -373,7 +373,7 @@ describe('discovery', () => {
     expect(await getJson<Status>(server, '/apis/metrics.k8s.io/v1beta1')).toMatchObject({ code: 503 })
   })
 
-  test('follows what is served and no longer served', async () => {
+  test('follows added and removed resources', async () => {
     const server = await start()
     const anvil = { group: 'acme.io', version: 'v1', kind: 'Anvil', plural: 'anvils', namespaced: true, status: true }
     server.discovery.serve(anvil)
@@ -407,7 +407,7 @@ describe('a refusal', () => {
     expect(await (await fetch(`${server.url}/nowhere`)).text()).toBe('404 page not found\n')
   })
 
-  test('of a write is 405: nothing changes the cluster but the test', async () => {
+  test('of a write is 405', async () => {
     const server = await start()
     server.apply(pod('web'))
     const answer = await getJson<Status>(server, `${PODS}/web`, { method: 'DELETE' })
@@ -415,7 +415,7 @@ describe('a refusal', () => {
     expect(server.get(podRef('web'))).toBeDefined()
   })
 
-  test('for lack of a permission says who may not do what where', async () => {
+  test('for a missing permission names user, verb, resource and namespace', async () => {
     const server = await start()
     server.deny({ verb: 'list', resource: 'deployments', namespace: 'shop' })
     const path = '/apis/apps/v1/namespaces/shop/deployments'
@@ -431,7 +431,7 @@ describe('a refusal', () => {
     expect(await getJson<List>(server, path)).toMatchObject({ kind: 'DeploymentList' })
   })
 
-  test('at the cluster scope alone leaves the namespaces open', async () => {
+  test('of cluster-scoped requests leaves the namespaces allowed', async () => {
     const server = await start()
     server.deny({ verb: '*', resource: '*', namespace: '' })
     expect(await getJson<Status>(server, '/api/v1/pods')).toMatchObject({
@@ -441,7 +441,7 @@ describe('a refusal', () => {
     expect(await getJson<List>(server, PODS)).toMatchObject({ kind: 'PodList' })
   })
 
-  test('of logs is apart from that of pods', async () => {
+  test('of logs does not affect pods', async () => {
     const server = await start()
     server.apply(pod('web'))
     server.deny({ verb: 'get', resource: 'pods/log' })
@@ -449,7 +449,7 @@ describe('a refusal', () => {
     expect(await getJson<Item>(server, `${PODS}/web`)).toMatchObject({ kind: 'Pod' })
   })
 
-  test('of a token is 401, for unknown ones and once they are refused', async () => {
+  test('of a token is 401, for unknown and for refused tokens', async () => {
     const server = await start({ tokens: ['good'] })
     const headers = { authorization: 'Bearer good' }
     expect(await getJson<Status>(server, PODS)).toMatchObject({ code: 401, message: 'Unauthorized' })
@@ -484,7 +484,7 @@ describe('an access review', () => {
     expect(answer).toMatchObject({ code: 415, reason: 'UnsupportedMediaType' })
   })
 
-  test('of the rules leaves out what is denied', async () => {
+  test('of the rules omits denied resources', async () => {
     const server = await start()
     const ask = () =>
       getJson<{ status: object }>(server, `${path}/selfsubjectrulesreviews`, {
@@ -509,7 +509,7 @@ describe('a log', () => {
     return (await fetch(`${server.url}${PODS}/web/log?${query}`)).text()
   }
 
-  test('is cut to a tail and to a number of bytes', async () => {
+  test('is limited to a tail and to a number of bytes', async () => {
     const server = await start()
     server.apply(pod('web'))
     server.setLog(WEB_LOG, 'one\ntwo\nthree\n')
@@ -521,7 +521,7 @@ describe('a log', () => {
     expect(await log(server, 'tailLines=1&timestamps=true')).toMatch(/^\d{4}-\S+Z three\n$/)
   })
 
-  test('is refused as by the real server where there is none', async () => {
+  test('that does not exist is refused as by the real server', async () => {
     const server = await start()
     expect(await log(server)).toContain('pods \\"web\\" not found')
     const containers = [{ name: 'app' }, { name: 'proxy' }]
@@ -548,14 +548,14 @@ describe('a log', () => {
 })
 
 describe('a fault', () => {
-  test('cut watches break, and can be opened again', async () => {
+  test('cut watches break and can be opened again', async () => {
     const server = await start()
     const next = await openWatch(server, `${PODS}?watch=1`)
     server.cutWatches()
     await expect(next()).rejects.toThrow()
     const again = await openWatch(server, `${PODS}?watch=1`)
     server.apply(pod('a'))
-    expect(told(await again())).toBe('ADDED a')
+    expect(eventText(await again())).toBe('ADDED a')
   })
 
   test('a watch can be cut in the middle of an event', async () => {
@@ -568,7 +568,7 @@ describe('a fault', () => {
     await expect(reader?.read()).rejects.toThrow()
   })
 
-  test('while it hangs nothing is answered and watches are silent; then all of it comes', async () => {
+  test('a hanging server sends nothing; afterwards it sends everything', async () => {
     const server = await start()
     const next = await openWatch(server, `${PODS}?watch=1&timeoutSeconds=60`)
     server.hang(true)
@@ -583,11 +583,11 @@ describe('a fault', () => {
     await server.until(({ requests }) => requests.length === 2)
     expect(heard).toBe(false)
     server.hang(false)
-    expect(told(await event)).toBe('ADDED a')
+    expect(eventText(await event)).toBe('ADDED a')
     expect(namesOf(await answer)).toEqual(['a'])
   })
 
-  test('a server that hangs can be closed', async () => {
+  test('a hanging server can be closed', async () => {
     const server = await start()
     server.hang(true)
     const answer = fetch(server.url + PODS)
@@ -597,7 +597,7 @@ describe('a fault', () => {
     await refused
   })
 
-  test('the next requests fail as they are told to', async () => {
+  test('failNext fails the next requests', async () => {
     const server = await start()
     server.failNext(1, 429, { retryAfterSeconds: 3 })
     server.failNext(1, 500, { filter: ({ path }) => path.endsWith('/events') })
@@ -609,7 +609,7 @@ describe('a fault', () => {
     expect((await fetch(`${server.url}/api/v1/events`)).status).toBe(200)
   })
 
-  test('requests can fail by a reset connection, until that is taken back', async () => {
+  test('requests can fail by a reset connection until stopFailing', async () => {
     const server = await start()
     server.failNext(Number.POSITIVE_INFINITY, 0)
     await expect(fetch(server.url + PODS)).rejects.toThrow()
@@ -618,7 +618,7 @@ describe('a fault', () => {
     expect((await fetch(server.url + PODS)).status).toBe(200)
   })
 
-  test('a server that stopped comes back on its port with its objects', async () => {
+  test('a stopped server starts again on its port with its objects', async () => {
     const server = await start()
     const { url } = server
     const { metadata } = server.apply(pod('a'))
@@ -631,7 +631,7 @@ describe('a fault', () => {
     expect(namesOf(await getJson<List>(server, PODS))).toEqual(['a'])
   })
 
-  test('a broken line arrives as it is', async () => {
+  test('a broken line is sent unchanged', async () => {
     const server = await start()
     const next = await openLines(server, `${PODS}?watch=1`)
     server.sendBrokenLine()
@@ -639,7 +639,7 @@ describe('a fault', () => {
     expect(() => JSON.parse(line)).toThrow()
   })
 
-  test('an event can arrive in pieces that cut characters', async () => {
+  test('an event can be split in the middle of characters', async () => {
     const server = await start()
     const response = await fetch(`${server.url}${PODS}?watch=1`)
     const reader = response.body?.getReader()
@@ -662,10 +662,10 @@ describe('a fault', () => {
     expect(JSON.parse((await pods()) ?? '')).toMatchObject({ type: 'ERROR', object: { code: 500 } })
     expect(await pods()).toBeUndefined()
     server.apply({ apiVersion: 'v1', kind: 'Event', metadata: { name: 'a' } })
-    expect(told(await events())).toBe('ADDED a')
+    expect(eventText(await events())).toBe('ADDED a')
   })
 
-  test('a clock that is off shows in the Date header and in timestamps', async () => {
+  test('the clock offset is in the Date header and in timestamps', async () => {
     const server = await start({ clockOffsetMs: 3_600_000 })
     const date = Date.parse((await fetch(server.url + PODS)).headers.get('date') ?? '')
     expect(date - Date.now()).toBeGreaterThan(3_590_000)
@@ -673,15 +673,15 @@ describe('a fault', () => {
   })
 })
 
-describe('what tests can ask', () => {
-  test('which requests came, in order', async () => {
+describe('information for tests', () => {
+  test('the requests, in order', async () => {
     const server = await start()
     await fetch(`${server.url}${PODS}?limit=5`)
     expect(server.requests).toMatchObject([{ method: 'GET', path: PODS, url: `${PODS}?limit=5` }])
     expect(server.requests[0]?.query.get('limit')).toBe('5')
   })
 
-  test('which watches are open', async () => {
+  test('the open watches', async () => {
     const server = await start()
     const opened = server.until(({ openWatches }) => openWatches.length === 1)
     const next = await openLines(server, `${PODS}?watch=1`)
@@ -692,7 +692,7 @@ describe('what tests can ask', () => {
     await server.until(({ openWatches }) => openWatches.length === 0)
   })
 
-  test('a kubeconfig for it', async () => {
+  test('a kubeconfig for the server', async () => {
     const server = await start()
     expect(JSON.parse(server.kubeconfig({ token: 'good', namespace: 'shop' }))).toMatchObject({
       clusters: [{ cluster: { server: server.url } }],
@@ -701,7 +701,7 @@ describe('what tests can ask', () => {
     })
   })
 
-  test('the same over https, with the authority in the kubeconfig', async () => {
+  test('a kubeconfig with the authority, over https', async () => {
     const server = await start({ tls: true })
     server.apply(pod('a'))
     const { clusters } = JSON.parse(server.kubeconfig()) as {

@@ -1,13 +1,17 @@
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import type { ApiResource } from '../../src/cluster/feed.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { Access, type Denial } from './access.ts'
-import { type Certificate, selfSignedCertificate } from './certificate.ts'
 import type { Cluster } from './cluster.ts'
 import { Discovery } from './discovery.ts'
 import { type FailureOptions, Failures, type SeenRequest } from './failures.ts'
@@ -20,19 +24,19 @@ import { resetConnection, Stream } from './stream.ts'
 import type { Watch } from './watch.ts'
 
 export interface ApiServerOptions {
-  /** What the server serves at first; by default the built-in kinds. */
+  /** The served resources; by default the built-in kinds. */
   resources?: readonly ApiResource[]
   /** Default `v1.34.4`. */
   version?: string
   /** False: a server before 1.27, without aggregated discovery. */
   aggregatedDiscovery?: boolean
-  /** How often watches that asked for bookmarks get one; default a minute. */
+  /** Interval of bookmarks, for watches that requested them; default one minute. */
   bookmarkEveryMs?: number
   /** How far the server's clock is ahead of this machine's; may be changed later. */
   clockOffsetMs?: number
-  /** Bearer tokens that are let in; by default everybody is, with or without one. */
+  /** Accepted bearer tokens; by default all requests are accepted, also without a token. */
   tokens?: readonly string[]
-  /** Serve https with a certificate made now, which needs the `openssl` command. */
+  /** Serve https with a new certificate; needs the `openssl` command. */
   tls?: boolean
 }
 
@@ -53,10 +57,10 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
 
 /**
  * A Kubernetes API server in this process: real HTTP, a store that tests change, and the faults of real networks.
- * It serves what a client that only reads asks for; its answers follow Kubernetes 1.34.
+ * It serves read requests only; its responses follow Kubernetes 1.34.
  */
 export class ApiServer {
-  /** Every request since the start, in the order of arrival. */
+  /** All requests since the start, in the order of arrival. */
   readonly requests: SeenRequest[] = []
   readonly store: Store
   readonly discovery: Discovery
@@ -117,11 +121,11 @@ export class ApiServer {
     })
   }
 
-  // What is in the cluster.
+  // Objects and logs.
 
   /**
    * Creates or updates an object and returns it as stored. Sets uid, creation timestamp and, as the spec changes,
-   * generation, where the object does not give them itself; an absent status stays as it was.
+   * generation, unless the object contains them; without a status the previous one is kept.
    */
   apply(manifest: Manifest): KubeObject {
     const resource = this.#resourceOf(manifest)
@@ -150,46 +154,46 @@ export class ApiServer {
     this.logs.set(ref, log)
   }
 
-  /** Adds to the log of a container; those who follow it see it. */
+  /** Appends to the log of a container and sends the text to its followers. */
   appendLog(ref: LogRef, log: string): void {
     this.logs.append(ref, log)
   }
 
-  /** Ends the log of a container for those who follow it, as its exit does. */
+  /** Ends the followed logs of a container, as its exit does. */
   endLog(ref: LogRef): void {
     this.logs.end(ref)
   }
 
-  // Who may do what.
+  // Access.
 
-  /** Refuses some requests with 403 from now on; access reviews say so. */
+  /** Refuses some requests with 403 from now on; access reviews report it. */
   deny(denial: Denial): void {
     this.#access.deny(denial)
   }
 
-  /** Takes every denial back. */
+  /** Removes all denials. */
   allowAll(): void {
     this.#access.allowAll()
   }
 
-  /** Answers every new request with 401, whatever its token: they have expired. */
+  /** Answers every new request with 401, as for expired tokens. */
   refuseTokens(): void {
     this.#tokens = new Set()
   }
 
-  /** Lets in these tokens alone. */
+  /** Accepts only these tokens. */
   acceptTokens(tokens: readonly string[]): void {
     this.#tokens = new Set(tokens)
   }
 
-  // What was asked.
+  // Requests.
 
-  /** The watches that are open now. */
+  /** The open watches. */
   get openWatches(): readonly { readonly plural: string; readonly url: string }[] {
     return [...this.#watches].map(({ selection, url }) => ({ plural: selection.resource.plural, url }))
   }
 
-  /** Resolves once `condition` holds; it is looked at whenever a request arrives and a watch opens or closes. */
+  /** Resolves once `condition` holds; checked when a request arrives and when a watch opens or closes. */
   until(condition: (server: this) => boolean): Promise<void> {
     return new Promise((resolve) => {
       const look = () => {
@@ -202,14 +206,14 @@ export class ApiServer {
     })
   }
 
-  // What goes wrong.
+  // Faults.
 
   /** Resets the connections of all watches and followed logs; with `midEvent` after half an event was sent. */
   cutWatches({ midEvent = false } = {}): void {
     for (const stream of this.#streams) stream.cut(midEvent ? '{"type":"MODIFIED","object":{"kind":"' : undefined)
   }
 
-  /** Ends all watches in order, as their timeout does. */
+  /** Ends all watches as their timeout does. */
   endWatches(): void {
     for (const { stream } of this.#watches) stream.end()
   }
@@ -223,7 +227,7 @@ export class ApiServer {
     }
   }
 
-  /** While on: requests are accepted and get no answer, open watches fall silent. Off: all that was held back is sent. */
+  /** While on, requests are accepted but not answered, and open watches send nothing. Off: everything held back is sent. */
   hang(on: boolean): void {
     if (on) this.#hanging ??= Promise.withResolvers()
     else {
@@ -243,12 +247,12 @@ export class ApiServer {
     this.#failures.add(times, code, options)
   }
 
-  /** Takes back every failure that is still to come. */
+  /** Removes all failures that have not happened yet. */
   stopFailing(): void {
     this.#failures.clear()
   }
 
-  /** Forgets all changes so far: watches and pages from an older resource version get 410 Gone, in the form that is asked for. */
+  /** Compacts all changes so far: watches and pages from an older resource version get 410 Gone, as an event or a status. */
   compact({ as = 'event' }: { as?: 'event' | 'status' } = {}): void {
     this.store.compact()
     this.#expiredAs = as
@@ -259,20 +263,20 @@ export class ApiServer {
     for (const watch of this.#watches) watch.sendBookmark(this.store.revision)
   }
 
-  /** Sends a line that is no JSON to all watches. */
+  /** Sends a line that is not JSON to all watches. */
   sendBrokenLine(): void {
     for (const { stream } of this.#watches) stream.write('{"type":"MODIFIED","object":{"kind":\n')
   }
 
-  /** Sends what watches and logs have to say in chunks of so many bytes from now on, undefined: whole again. */
+  /** Sends events and logs in chunks of so many bytes from now on; undefined: unsplit. */
   splitEvents(chunkBytes: number | undefined): void {
     this.#chunkBytes = chunkBytes
     for (const stream of this.#streams) stream.chunkBytes = chunkBytes
   }
 
-  // Its own life.
+  // Start and stop.
 
-  /** Listens, after `stop` on the same port and with the same objects. */
+  /** Starts listening; after `stop` on the same port and with the same objects. */
   async start(): Promise<void> {
     const listener = (request: IncomingMessage, response: ServerResponse) => void this.#serve(request, response)
     const http = this.#certificate ? createTlsServer(this.#certificate, listener) : createServer(listener)
@@ -293,7 +297,7 @@ export class ApiServer {
     await closed
   }
 
-  /** Ends everything. */
+  /** Stops the server and its timers. */
   async close(): Promise<void> {
     clearInterval(this.#bookmarkTimer)
     await this.stop()
@@ -389,7 +393,7 @@ function missing({ kind, namespace, name }: ObjectRef): never {
   throw new Error(`There is no ${kind} ${name} in ${namespace ?? 'default'}`)
 }
 
-/** Sends an answer, compressed as the real server does when it is large and the client can take it (KEP-156). */
+/** Sends a response; large ones are compressed if the client accepts gzip, as the real server does (KEP-156). */
 function send(
   { body, contentType = 'application/json', code = 200 }: Answer,
   { headers }: IncomingMessage,
@@ -399,4 +403,24 @@ function send(
   const compress = bytes.length > 128 * 1024 && /\bgzip\b/.test(String(headers['accept-encoding']))
   response.writeHead(code, { 'Content-Type': contentType, ...(compress && { 'Content-Encoding': 'gzip' }) })
   response.end(compress ? gzipSync(bytes, { level: 1 }) : bytes)
+}
+
+/** A key and its certificate in PEM. */
+export interface Certificate {
+  readonly key: string
+  readonly cert: string
+}
+
+/** Creates a self-signed certificate for 127.0.0.1, valid for a day, with the `openssl` command. */
+export async function selfSignedCertificate(): Promise<Certificate> {
+  const folder = await mkdtemp(join(tmpdir(), 'api-server-'))
+  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+  const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '1']
+  const subject = ['-subj', '/CN=kube-apiserver', '-addext', 'subjectAltName=IP:127.0.0.1,DNS:localhost']
+  try {
+    await promisify(execFile)('openssl', [...request, ...subject, '-keyout', key, '-out', cert])
+    return { key: await readFile(key, 'utf8'), cert: await readFile(cert, 'utf8') }
+  } finally {
+    await rm(folder, { recursive: true })
+  }
 }

@@ -6,9 +6,9 @@ import type { Store } from './store.ts'
 import type { Stream } from './stream.ts'
 import type { Watch } from './watch.ts'
 
-/** What the handlers of requests read and open. */
+/** The state of the API server that the request handlers use. */
 export interface Cluster {
-  /** As `/version` tells it: `v1.34.4`. */
+  /** `gitVersion` of `/version`: `v1.34.4`. */
   readonly version: string
   readonly store: Store
   readonly discovery: Discovery
@@ -18,6 +18,6 @@ export interface Cluster {
   readonly expiredAs: 'event' | 'status'
   now(): Date
   openStream(response: ServerResponse, contentType: string): Stream
-  /** Adds a watch that sees changes from now on. */
+  /** Adds a watch for later changes. */
   openWatch(watch: Watch): void
 }

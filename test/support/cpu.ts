@@ -1,4 +1,4 @@
-/** Milliseconds of processor time that `work` takes: unlike time on the wall, a busy machine does not lengthen them much. */
+/** CPU time of `work` in milliseconds; unlike elapsed time, load on the machine hardly changes it. */
 export function cpuMs(work: () => void): number {
   const before = process.cpuUsage()
   work()

@@ -13,12 +13,12 @@ interface Subresource {
   readonly verbs: readonly string[]
 }
 
-/** Which resources the server has, and the documents that say so. */
+/** The served resources and their discovery documents. */
 export class Discovery {
   #resources: ApiResource[]
   /** `group/version`s whose extension API server does not answer. */
   #stale = new Set<string>()
-  /** False: a server before 1.27, which knows the per-group documents alone. */
+  /** False: a server before 1.27, which has only the per-group documents. */
   readonly #aggregated: boolean
 
   constructor(resources: readonly ApiResource[], aggregated: boolean) {
@@ -36,19 +36,19 @@ export class Discovery {
     this.#resources.push(resource)
   }
 
-  /** Takes a resource away, as the deletion of its CRD does. */
+  /** Removes a resource, as the deletion of its CRD does. */
   unserve({ group, version, plural }: Pick<ApiResource, 'group' | 'version' | 'plural'>): void {
     this.#resources = this.#resources.filter(
       (known) => known.group !== group || known.version !== version || known.plural !== plural,
     )
   }
 
-  /** Lets the extension API server behind `group/version` be down: named in discovery without resources, 503 itself. */
+  /** Takes the extension API server of `group/version` down: discovery lists it without resources, requests get 503. */
   markStale(groupVersion: string): void {
     this.#stale.add(groupVersion)
   }
 
-  /** Whether requests to that version of a group can only fail. */
+  /** Whether the extension API server of `group/version` is down. */
   isStale(group: string, version: string): boolean {
     return this.#stale.has(groupVersion(group, version))
   }

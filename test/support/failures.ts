@@ -1,6 +1,6 @@
 import { ApiError } from './status.ts'
 
-/** A request as it arrived, answered or not. */
+/** A received request. */
 export interface SeenRequest {
   readonly method: string
   /** Path and query. */
@@ -24,7 +24,7 @@ interface Failure {
   readonly filter: (request: SeenRequest) => boolean
 }
 
-/** Requests that are to fail, first come first served. */
+/** Failures of later requests, in the order in which they were added. */
 export class Failures {
   #failures: Failure[] = []
 
@@ -42,7 +42,7 @@ export class Failures {
     this.#failures = []
   }
 
-  /** How this request is to fail, counted as done; undefined when it is not. */
+  /** Takes the failure for this request; undefined if the request succeeds. */
   take(request: SeenRequest): ApiError | 'reset' | undefined {
     const failure = this.#failures.find(({ remaining, filter }) => remaining > 0 && filter(request))
     if (failure) failure.remaining -= 1

@@ -1,26 +1,26 @@
 import type { ServerResponse } from 'node:http'
 import type { ApiResource } from '../../src/cluster/feed.ts'
+import type { KubeObject } from '../../src/cluster/objects.ts'
 import type { Cluster } from './cluster.ts'
-import { list } from './lists.ts'
-import { openWatch } from './open-watch.ts'
-import { streamLog } from './pod-log.ts'
-import { type ObjectsRoute, parseRoute } from './route.ts'
-import { selectionOf } from './selection.ts'
+import { streamLog } from './logs.ts'
+import { apiVersionOf, isBuiltIn, served } from './resources.ts'
+import { revisionOf, type Selection, selectionOf, selects } from './selection.ts'
 import { ApiError, groupResource } from './status.ts'
-import { served } from './versions.ts'
+import type { Store } from './store.ts'
+import { openWatch } from './watch.ts'
 
-/** A request that is let in, with its body read. */
+/** An authenticated request with its body. */
 export interface ApiRequest {
   readonly method: string
   readonly path: string
   readonly query: URLSearchParams
-  /** Path and query as they came. */
+  /** Path and query. */
   readonly url: string
   readonly accept: string
   readonly body: string
 }
 
-/** An answer that is sent whole: a JSON document, or plain text. */
+/** A complete response: a JSON document or plain text. */
 export interface Answer {
   readonly body: object | string
   readonly contentType?: string
@@ -29,8 +29,8 @@ export interface Answer {
 }
 
 /**
- * Answers any request: returns what to send, or undefined when it streams the answer itself.
- * Throws an ApiError where the answer is a Status.
+ * Handles a request: returns the response, or undefined if the handler streams it.
+ * Throws an ApiError if the response is a Status.
  */
 export function handle(cluster: Cluster, request: ApiRequest, response: ServerResponse): Answer | undefined {
   const route = parseRoute(request.path)
@@ -78,7 +78,7 @@ function handleObjects(
   if (verb === 'create' && group === 'authorization.k8s.io') {
     return { body: review(cluster, resource, request.body), code: 201 }
   }
-  // The gate only ever reads; whatever would change the cluster is refused.
+  // The gate only reads, so writes are refused.
   if (!['get', 'list', 'watch'].includes(verb) || !resource.verbs?.includes(verb)) throw new ApiError(405)
   if (name === undefined) {
     const selection = selectionOf(resource, namespace, query)
@@ -119,7 +119,7 @@ function review({ access, discovery }: Cluster, { kind }: ApiResource, body: str
     : access.reviewRules(asked, discovery.resources)
 }
 
-/** Reads a JSON document; protobuf, which the real server takes too, is refused like any other format. */
+/** Parses a JSON document; other formats are refused, also protobuf, which the real server accepts. */
 function parseBody(body: string): Record<string, unknown> {
   try {
     return JSON.parse(body) as Record<string, unknown>
@@ -139,4 +139,130 @@ function notFound(resource: ApiResource, name: string): ApiError {
     ...(resource.group !== '' && { group: resource.group }),
     kind: resource.plural,
   })
+}
+
+/** Start of the next page: after the object `start` in the list at `revision`. */
+interface Continuation {
+  readonly revision: number
+  readonly start: string
+}
+
+/** The list for a query: the present one, or the one of its first page. */
+export function list(store: Store, selection: Selection, query: URLSearchParams): object {
+  const { resource } = selection
+  const asked = revisionOf(query)
+  const token = query.get('continue') ?? ''
+  const continued = token === '' ? undefined : readToken(token)
+  if (continued && asked) throw new ApiError(400, 'specifying resource version is not allowed when using continue')
+  if (asked !== undefined && asked > store.revision) throw tooLargeRevision(asked, store.revision)
+
+  const exact = query.get('resourceVersionMatch') === 'Exact' ? asked : undefined
+  const revision = continued?.revision ?? exact ?? store.revision
+  const objects = store.list(resource, revision)
+  if (!objects) {
+    throw continued
+      ? new ApiError(410, 'The provided continue parameter is too old to display a consistent list result.')
+      : new ApiError(410, 'The resourceVersion for the provided list is too old.')
+  }
+  const all = objects.filter(
+    (object) => selects(selection, object) && (continued === undefined || pageKey(object) > continued.start),
+  )
+  // Version 0 is served from the watch cache, which does not page.
+  const limit = asked === 0 ? 0 : Number(query.get('limit') ?? 0)
+  const items = limit > 0 ? all.slice(0, limit) : all
+  const last = items.at(-1)
+  const more = last !== undefined && items.length < all.length
+  return {
+    kind: `${resource.kind}List`,
+    apiVersion: apiVersionOf(resource),
+    metadata: {
+      resourceVersion: String(revision),
+      ...(more && {
+        continue: writeToken({ revision, start: pageKey(last) }),
+        remainingItemCount: all.length - items.length,
+      }),
+    },
+    items: items.map((object) => listItem(resource, object)),
+  }
+}
+
+/** List items of built-in kinds have no kind and apiVersion; those of custom resources have both. */
+function listItem(resource: ApiResource, object: KubeObject): object {
+  const item = served(resource, object)
+  if (!isBuiltIn(resource)) return item
+  const { kind: _, apiVersion: __, ...rest } = item
+  return rest
+}
+
+function pageKey({ metadata }: KubeObject): string {
+  return `${metadata.namespace ?? ''}/${metadata.name}`
+}
+
+function writeToken(continuation: Continuation): string {
+  return Buffer.from(JSON.stringify(continuation)).toString('base64url')
+}
+
+function readToken(token: string): Continuation {
+  try {
+    return JSON.parse(Buffer.from(token, 'base64url').toString()) as Continuation
+  } catch {
+    throw new ApiError(400, `continue key is not valid: ${token}`)
+  }
+}
+
+function tooLargeRevision(asked: number, current: number): ApiError {
+  return new ApiError(504, `Too large resource version: ${asked}, current: ${current}`, {
+    causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+    retryAfterSeconds: 1,
+  })
+}
+
+/** The target of an API path. */
+export type Route =
+  | { readonly to: 'version' }
+  | { readonly to: 'root'; readonly path: 'api' | 'apis' }
+  | { readonly to: 'group'; readonly group: string }
+  | { readonly to: 'resources'; readonly group: string; readonly version: string }
+  | ({ readonly to: 'objects' } & ObjectsRoute)
+
+/** A collection, an object in it, or a subresource of that. */
+export interface ObjectsRoute {
+  readonly group: string
+  readonly version: string
+  /** Empty at the cluster scope. */
+  readonly namespace: string
+  readonly plural: string
+  readonly name?: string
+  readonly subresource?: string
+}
+
+/** Parses a path as the API server's `RequestInfoFactory` does; undefined if nothing is served there. */
+export function parseRoute(path: string): Route | undefined {
+  const [root, ...rest] = path
+    .split('/')
+    .filter((part) => part !== '')
+    .map(decodeURIComponent)
+  if (root === 'version' && rest.length === 0) return { to: 'version' }
+  if (root !== 'api' && root !== 'apis') return undefined
+  if (rest.length === 0) return { to: 'root', path: root }
+  const [group = '', version, ...names] = root === 'api' ? ['', ...rest] : rest
+  if (version === undefined) return { to: 'group', group }
+  if (names.length === 0) return { to: 'resources', group, version }
+  const objects = parseNames(names)
+  return objects && { to: 'objects', group, version, ...objects }
+}
+
+/** Namespaces are objects too: `namespaces/shop` and `namespaces/shop/status` name one, `namespaces/shop/pods` is in it. */
+function parseNames(
+  names: readonly string[],
+): Pick<ObjectsRoute, 'namespace' | 'plural' | 'name' | 'subresource'> | undefined {
+  const inNamespace = names[0] === 'namespaces' && names.length > 2 && names[2] !== 'status' && names[2] !== 'finalize'
+  const [plural, name, subresource, ...more] = inNamespace ? names.slice(2) : names
+  if (plural === undefined || more.length > 0) return undefined
+  return {
+    namespace: inNamespace ? (names[1] ?? '') : '',
+    plural,
+    ...(name !== undefined && { name }),
+    ...(subresource !== undefined && { subresource }),
+  }
 }

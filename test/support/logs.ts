@@ -1,6 +1,9 @@
+import type { ServerResponse } from 'node:http'
+import type { Pod } from '../../src/cluster/objects.ts'
+import type { Cluster } from './cluster.ts'
 import { ApiError } from './status.ts'
 
-/** The log of one container, or of the one that ran before it. */
+/** Identifies the log of a container or of its previous instance. */
 export interface LogRef {
   readonly namespace: string
   readonly pod: string
@@ -34,17 +37,17 @@ interface Follower {
   readonly timestamps: boolean
 }
 
-/** What containers have written, as far as tests say so. */
+/** The logs of all containers. */
 export class LogStore {
   #logs = new Map<string, Log>()
   #now: () => Date
 
-  /** `now` stamps the lines. */
+  /** @param now time for the timestamps of lines */
   constructor(now: () => Date) {
     this.#now = now
   }
 
-  /** Replaces the whole log, for those who follow it too: they go on from what is appended. */
+  /** Replaces the log; followers get only what is appended later. */
   set(ref: LogRef, text: string): void {
     const log = this.#log(ref)
     log.lines = this.#split(text)
@@ -58,7 +61,7 @@ export class LogStore {
     for (const { onText, timestamps } of log.followers) onText(lines.map((line) => printed(line, timestamps)).join(''))
   }
 
-  /** The container has stopped: those who follow its log are told that there is no more. */
+  /** Ends the followed streams, as when the container stops. */
   end(ref: LogRef): void {
     const log = this.#log(ref)
     log.ended = true
@@ -78,7 +81,7 @@ export class LogStore {
     return limitBytes === undefined ? text : Buffer.from(text).subarray(0, limitBytes).toString()
   }
 
-  /** Tells `follower` what is appended from now on, until the returned function is called. */
+  /** Sends later text to `follower` until the returned function is called. */
   follow(ref: LogRef, follower: Follower): () => void {
     const log = this.#log(ref)
     if (log.ended) follower.onEnd()
@@ -99,7 +102,7 @@ export class LogStore {
   }
 }
 
-/** Reads the query of a log request; throws a 400 for numbers that are none. */
+/** Parses the query of a log request; throws a 400 for invalid numbers. */
 export function logOptions(query: URLSearchParams, now: Date): LogOptions {
   const tailLines = count(query, 'tailLines')
   const limitBytes = count(query, 'limitBytes')
@@ -126,4 +129,60 @@ function printed({ at, text }: Line, timestamps: boolean): string {
 
 function keyOf({ namespace, pod, container, previous = false }: LogRef): string {
   return [namespace, pod, container, previous].join('/')
+}
+
+/** Serves `pods/NAME/log`; with `follow` also the text that is appended later. */
+export function streamLog(cluster: Cluster, pod: Pod, query: URLSearchParams, response: ServerResponse): void {
+  const options = logOptions(query, cluster.now())
+  const ref: LogRef = {
+    namespace: pod.metadata.namespace ?? '',
+    pod: pod.metadata.name,
+    container: chosenContainer(pod, query.get('container') ?? ''),
+    previous: query.get('previous') === 'true',
+  }
+  if (!cluster.logs.has(ref)) checkHasRun(pod, ref)
+
+  const stream = cluster.openStream(response, 'text/plain')
+  stream.write(cluster.logs.read(ref, options))
+  if (query.get('follow') !== 'true') {
+    stream.end()
+    return
+  }
+  const leave = cluster.logs.follow(ref, {
+    onText: (text) => stream.write(text),
+    onEnd: () => stream.end(),
+    timestamps: options.timestamps,
+  })
+  stream.onClose(leave)
+}
+
+/** The container of a log request (kubernetes `pkg/registry/core/pod/strategy.go`, LogLocation). */
+function chosenContainer({ metadata: { name }, spec }: Pod, asked: string): string {
+  const containers = (spec?.containers ?? []).map((container) => container.name)
+  const initContainers = (spec?.initContainers ?? []).map((container) => container.name)
+  if (asked !== '') {
+    if ([...containers, ...initContainers].includes(asked)) return asked
+    throw new ApiError(400, `container ${asked} is not valid for pod ${name}`)
+  }
+  const [only, ...others] = containers
+  if (only !== undefined && others.length === 0) return only
+  const inits = initContainers.length > 0 ? ` or one of the init containers: [${initContainers.join(' ')}]` : ''
+  throw new ApiError(
+    400,
+    `a container name must be specified for pod ${name}, choose one of: [${containers.join(' ')}]${inits}`,
+  )
+}
+
+/** Throws if the status shows that the container never ran; else a missing log is empty (kubelet `kubelet_pods.go`). */
+function checkHasRun({ status }: Pod, { container, pod, previous }: LogRef): void {
+  const containers = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])]
+  const { state, lastState } = containers.find(({ name }) => name === container) ?? {}
+  if (lastState?.terminated) return
+  if (previous) throw new ApiError(400, `previous terminated container "${container}" in pod "${pod}" not found`)
+  if (state?.waiting) {
+    throw new ApiError(
+      400,
+      `container "${container}" in pod "${pod}" is waiting to start: ${state.waiting.reason ?? ''}`,
+    )
+  }
 }

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib'
 import type { Pod } from '../../src/cluster/objects.ts'
 import { type ApiServer, startApiServer } from './api-server.ts'
 import { openRecording, playRecording } from './play-recording.ts'
-import { getJson, type Item, type List, openLines, openWatch, told } from './requests.ts'
+import { eventText, getJson, type Item, type List, openLines, openWatch } from './requests.ts'
 
 const STARTED_AT = '2025-03-01T12:00:00.400Z'
 const PODS = '/api/v1/namespaces/shop/pods'
@@ -52,7 +52,7 @@ function pod(name: string, resourceVersion: string, fields: Partial<Pod> = {}): 
 }
 
 describe('playing a recording', () => {
-  test('tells its changes to those who watch, objects as they were', async () => {
+  test('sends its changes to watches, with unchanged objects', async () => {
     const next = await openWatch(server, `${PODS}?watch=1`)
     const object = pod('a', '5001', { status: { phase: 'Pending' } })
     const file = await recording([
@@ -68,7 +68,7 @@ describe('playing a recording', () => {
     expect(await next()).toMatchObject({ type: 'DELETED', object: { status: { phase: 'Failed' } } })
   })
 
-  test('keeps versions in the order of the recording where a list was out of order', async () => {
+  test('keeps versions in the order of the recording when a list was out of order', async () => {
     const file = await recording([
       { type: 'ADDED', object: pod('a', '5009') },
       { type: 'ADDED', object: pod('b', '4000') },
@@ -77,14 +77,14 @@ describe('playing a recording', () => {
     const next = await openWatch(server, `${PODS}?watch=1`)
     await playRecording(server, file, { speed: Number.POSITIVE_INFINITY })
     const events = [await next(), await next(), await next()]
-    expect(events.map((event) => `${told(event)} ${event.object.metadata.resourceVersion}`)).toEqual([
+    expect(events.map((event) => `${eventText(event)} ${event.object.metadata.resourceVersion}`)).toEqual([
       'ADDED a 5009',
       'ADDED b 5010',
       'MODIFIED b 5020',
     ])
   })
 
-  test('reads gzip, logs, discovery and kinds that discovery did not name', async () => {
+  test('reads gzip, logs, discovery and kinds without discovery', async () => {
     const anvil = { apiVersion: 'acme.io/v1', kind: 'Anvil', metadata: { name: 'x', namespace: 'shop' } }
     const gantry = { ...anvil, apiVersion: 'acme.io/v1', kind: 'Gantry' }
     const described = {
@@ -112,7 +112,7 @@ describe('playing a recording', () => {
     expect(await (await fetch(`${server.url}${PODS}/a/log?previous=true`)).text()).toBe('gone\n')
   })
 
-  test('a step at a time applies one line at a time', async () => {
+  test('applies one line for each step', async () => {
     const file = await recording([
       { type: 'ADDED', object: pod('a', '1') },
       { type: 'SYNCED', apiVersion: 'v1', kind: 'Pod' },
@@ -128,7 +128,7 @@ describe('playing a recording', () => {
     expect(await player.step()).toBeUndefined()
   })
 
-  test('takes its time, divided by the speed', async () => {
+  test('takes the recorded time divided by the speed', async () => {
     const events = Array.from({ length: 11 }, () => ({ type: 'ALIVE' }))
     const file = await recording(events)
     const startedAt = performance.now()
@@ -147,7 +147,7 @@ describe('playing a recording', () => {
     await refused
   })
 
-  test('shifts timestamps to now by whole seconds, and leaves what is no time', async () => {
+  test('shifts timestamps to now by whole seconds, and no other text', async () => {
     const status: Pod['status'] = {
       startTime: '2025-03-01T12:00:00Z',
       message: 'since 2025-03-01T12:00:00Z',
@@ -171,7 +171,7 @@ describe('playing a recording', () => {
     expect(server.clockOffsetMs).toBe(-120)
   })
 
-  test('plays recorded errors as faults when asked to', async () => {
+  test('replays recorded errors as faults with the option faults', async () => {
     const file = await recording([
       { type: 'ERROR', code: 410, apiVersion: 'v1', kind: 'Pod', message: 'too old' },
       { type: 'ERROR', code: 0, message: 'connection refused' },
@@ -192,18 +192,20 @@ describe('playing a recording', () => {
     expect((await fetch(`${server.url}/api/v1/events`)).status).toBe(403)
   })
 
-  test('leaves recorded errors out by default', async () => {
+  test('ignores recorded errors by default', async () => {
     const file = await recording([{ type: 'ERROR', code: 503, message: 'unavailable' }])
     await playRecording(server, file, { speed: Number.POSITIVE_INFINITY })
     expect((await fetch(server.url + PODS)).status).toBe(200)
   })
 
-  test('says what is wrong with a file that is no recording, and where', async () => {
+  test('rejects a file that is not a recording, with the line of the mistake', async () => {
     const file = join(folder, 'broken.ndjson')
     await writeFile(file, '{"kind":"List"}\n')
-    await expect(openRecording(server, file)).rejects.toThrow(`${file} is no recording: its first line is not a header`)
+    await expect(openRecording(server, file)).rejects.toThrow(
+      `${file} is not a recording: its first line is not a header`,
+    )
     await writeFile(file, `{"recording":"rollout-gate/v1","startedAt":"${STARTED_AT}"}\n{"at":\n`)
-    await expect(playRecording(server, file)).rejects.toThrow(`${file}, line 2 is no JSON`)
+    await expect(playRecording(server, file)).rejects.toThrow(`${file}, line 2 is not JSON`)
     await expect(openRecording(server, join(folder, 'missing.ndjson'))).rejects.toThrow('ENOENT')
     await writeFile(`${file}.gz`, 'not gzip')
     await expect(openRecording(server, `${file}.gz`)).rejects.toThrow('incorrect header check')

@@ -7,14 +7,14 @@ import { guessResource } from './resources.ts'
 /** One line of a recording after the first. */
 export type RecordedEvent = (Exclude<Observation, Failure> | RecordedFailure) & { readonly at: string }
 
-/** A failure as a recording writes it. */
+/** A failure in a recording. */
 type RecordedFailure = {
   readonly type: 'ERROR'
   readonly code: number
   readonly message: string
 } & Partial<WatchRequest>
 
-/** The first line of a recording, as far as playing it needs. */
+/** The first line of a recording. */
 export interface RecordingHeader {
   readonly recording: 'rollout-gate/v1'
   readonly startedAt: string
@@ -24,19 +24,19 @@ export interface RecordingHeader {
 
 export interface PlayerOptions {
   /**
-   * Moves all timestamps in objects, in whole seconds, as if the recording began when it is played (at speed 1), and
-   * sets the server's clock off as it was then. Needed wherever timestamps are compared with now.
+   * Shifts all timestamps in objects by whole seconds, as if the recording started now (at speed 1), and sets the recorded
+   * clock offset of the server. Needed if timestamps are compared with the present time.
    */
   readonly shiftTimes?: boolean
   /**
    * Plays ERROR lines: 410 expires the watches of the kind, 403 denies it, everything else resets all connections and
-   * fails all requests until the next other line. By default they are left out.
+   * fails all requests until the next line of another type. By default ERROR lines are ignored.
    */
   readonly faults?: boolean
 }
 
 export interface PlayOptions extends PlayerOptions {
-  /** Recorded time for each second of real time; `Infinity`: as fast as possible. Default 1. */
+  /** Seconds of recorded time for each second of real time; `Infinity`: as fast as possible. Default 1. */
   readonly speed?: number
   readonly signal?: AbortSignal
 }
@@ -47,7 +47,7 @@ export async function playRecording(server: ApiServer, file: string, options: Pl
   await player.play(options)
 }
 
-/** Opens a recording to play it step by step. Nothing is applied yet. Throws when the file is no recording. */
+/** Opens a recording to play it step by step. Throws if the file is not a recording. */
 export async function openRecording(
   server: ApiServer,
   file: string,
@@ -56,20 +56,20 @@ export async function openRecording(
   const [first = '', ...lines] = recordedLines(file)
   const header = first === '' ? undefined : (parseLine(first, file, 1) as RecordingHeader)
   if (header?.recording !== 'rollout-gate/v1')
-    throw new Error(`${file} is no recording: its first line is not a header`)
+    throw new Error(`${file} is not a recording: its first line is not a header`)
   return new RecordingPlayer(server, header, readEvents(lines, file), options)
 }
 
-/** Applies the lines of a recording to a server, one by one or in their time. */
+/** Applies the lines of a recording to a server, one at a time or at their recorded times. */
 export class RecordingPlayer {
   readonly header: RecordingHeader
   readonly #server: ApiServer
   readonly #events: Iterator<RecordedEvent>
   readonly #faults: boolean
   readonly #shiftMs: number
-  /** The moment of the recording that has been reached, ms since the epoch. */
+  /** Recorded time of the last line, in ms since the epoch. */
   #reached: number
-  #blind = false
+  #isFailing = false
 
   /** Use `openRecording`. */
   constructor(
@@ -95,14 +95,14 @@ export class RecordingPlayer {
     return event
   }
 
-  /** Applies lines up to and including the first that `isLast` takes, say a SYNCED; undefined when none did. */
+  /** Applies lines up to and including the first that `isLast` accepts; undefined if there is none. */
   async stepUntil(isLast: (event: RecordedEvent) => boolean): Promise<RecordedEvent | undefined> {
     let event = await this.step()
     while (event && !isLast(event)) event = await this.step()
     return event
   }
 
-  /** Applies all lines that are left, each when its time has come. Rejects when `signal` is aborted. */
+  /** Applies the remaining lines, each at its time. Rejects when `signal` is aborted. */
   async play({ speed = 1, signal }: Pick<PlayOptions, 'speed' | 'signal'> = {}): Promise<void> {
     const startedAt = performance.now()
     const from = this.#reached
@@ -123,7 +123,7 @@ export class RecordingPlayer {
 
   #apply(event: RecordedEvent): void {
     const { store, discovery, logs } = this.#server
-    if (event.type !== 'ERROR') this.#see()
+    if (event.type !== 'ERROR') this.#stopFailing()
     switch (event.type) {
       case 'DISCOVERY':
         for (const resource of event.resources) discovery.serve(resource)
@@ -140,7 +140,7 @@ export class RecordingPlayer {
         if (this.#faults) this.#fail(event)
         break
       default:
-        // SYNCED, ALIVE, CANCEL and END tell of the client, not of the cluster.
+        // SYNCED, ALIVE, CANCEL and END are about the client, not the cluster.
         break
     }
   }
@@ -151,19 +151,19 @@ export class RecordingPlayer {
     else if (code === 403 && resource)
       this.#server.deny({ verb: '*', group: resource.group, resource: resource.plural })
     else {
-      this.#blind = true
+      this.#isFailing = true
       this.#server.failNext(Number.POSITIVE_INFINITY, code)
       this.#server.cutWatches()
     }
   }
 
-  #see(): void {
-    if (!this.#blind) return
-    this.#blind = false
+  #stopFailing(): void {
+    if (!this.#isFailing) return
+    this.#isFailing = false
     this.#server.stopFailing()
   }
 
-  /** A recording need not say what is served: kinds that the server does not know are added as they come. */
+  /** A recording may lack DISCOVERY lines, so unknown kinds are added when they occur. */
   #resourceOf({ apiVersion, kind }: { apiVersion: string; kind: string }): ApiResource {
     const { discovery } = this.#server
     const known = discovery.findKind(apiVersion, kind)
@@ -183,14 +183,14 @@ function parseLine(line: string, file: string, number: number): unknown {
   try {
     return JSON.parse(line)
   } catch (error) {
-    throw new Error(`${file}, line ${number} is no JSON: ${String(error)}`)
+    throw new Error(`${file}, line ${number} is not JSON: ${String(error)}`)
   }
 }
 
-/** RFC 3339 as Kubernetes writes it, from this century: 1970 and 0001 stand for "never". */
+/** RFC 3339 as Kubernetes writes it, from this century: 1970 and 0001 mean "never". */
 const TIMESTAMP = /^2\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
 
-/** A copy in which every timestamp is so many ms (whole seconds) later; fractions of seconds stay as they are written. */
+/** A copy with all timestamps later by `shiftMs` (whole seconds); fractions of seconds keep their format. */
 function shifted<T>(value: T, shiftMs: number): T {
   if (shiftMs === 0) return value
   if (typeof value === 'string') {

@@ -8,7 +8,7 @@ import { replay } from '../../src/recording/replay.ts'
 import { settingsOf } from '../../src/recording/replay-plan.ts'
 import type { Report } from '../../src/report/json-report.ts'
 
-/** Recordings of a real cluster; `npm run recordings` makes them. */
+/** Recordings of a real cluster, made by `npm run recordings`. */
 export const recordingsFolder = resolve(import.meta.dirname, '../recordings')
 export const expectationsFile = join(recordingsFolder, 'expected.json')
 
@@ -31,7 +31,7 @@ export interface Expectation {
   >
 }
 
-/** The expectations of all recordings, by the scenario's name. */
+/** The expected results of all recordings, by scenario name. */
 export function readExpectations(): Record<string, Expectation> {
   return JSON.parse(readFileSync(expectationsFile, 'utf8')) as Record<string, Expectation>
 }

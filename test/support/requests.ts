@@ -1,6 +1,6 @@
 import type { ApiServer } from './api-server.ts'
 
-/** An object as it arrives, with the fields that tests look at. */
+/** A received object, with the fields that tests check. */
 export interface Item {
   readonly kind?: string
   readonly apiVersion?: string
@@ -31,13 +31,13 @@ export interface WatchEvent {
   readonly object: Item & { readonly code?: number; readonly reason?: string }
 }
 
-/** Gets a JSON document, whatever the status of the answer. */
+/** Gets a JSON document, whatever the status code. */
 export async function getJson<T>(server: ApiServer, path: string, init: RequestInit = {}): Promise<T> {
   const response = await fetch(server.url + path, init)
   return (await response.json()) as T
 }
 
-/** Opens a stream and hands out its lines: `undefined` at the end of it, an error when its connection breaks. */
+/** Opens a stream and returns a function for its next line: `undefined` at the end, an error if the connection breaks. */
 export async function openLines(server: ApiServer, path: string): Promise<() => Promise<string | undefined>> {
   const response = await fetch(server.url + path)
   const chunks = response.body?.pipeThrough(new TextDecoderStream()).getReader()
@@ -54,7 +54,7 @@ export async function openLines(server: ApiServer, path: string): Promise<() => 
   }
 }
 
-/** Opens a watch and hands out its events; throws at its end. */
+/** Opens a watch and returns a function for its next event, which throws at the end. */
 export async function openWatch(server: ApiServer, path: string): Promise<() => Promise<WatchEvent>> {
   const nextLine = await openLines(server, path)
   return async () => {
@@ -64,7 +64,7 @@ export async function openWatch(server: ApiServer, path: string): Promise<() => 
   }
 }
 
-/** `MODIFIED web`: what an event says, in short. */
-export function told({ type, object }: WatchEvent): string {
+/** Type and name of an event: `MODIFIED web`. */
+export function eventText({ type, object }: WatchEvent): string {
   return `${type} ${object.metadata.name}`
 }

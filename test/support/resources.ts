@@ -1,4 +1,5 @@
 import type { ApiResource } from '../../src/cluster/feed.ts'
+import type { KubeObject } from '../../src/cluster/objects.ts'
 
 const ALL_VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch']
 
@@ -25,7 +26,7 @@ export function splitGroupVersion(apiVersion: string): [group: string, version: 
   return slash === -1 ? ['', apiVersion] : [apiVersion.slice(0, slash), apiVersion.slice(slash + 1)]
 }
 
-/** The kinds that every cluster serves, as far as rollouts touch them. Written down from the discovery of Kubernetes 1.34. */
+/** Built-in kinds that matter for rollouts, as in the discovery of Kubernetes 1.34. */
 export const BUILT_IN_RESOURCES: readonly ApiResource[] = [
   resource('v1', 'ConfigMap', 'configmaps', { shortNames: ['cm'] }),
   resource('v1', 'Endpoints', 'endpoints', { shortNames: ['ep'] }),
@@ -92,12 +93,12 @@ export const BUILT_IN_RESOURCES: readonly ApiResource[] = [
 
 const BUILT_IN_GROUPS = new Set(BUILT_IN_RESOURCES.map(({ group }) => group))
 
-/** Built into the server, not defined by a CRD: some answers differ in form between the two. */
+/** Whether the kind is built in, not defined by a CRD; some responses differ between the two. */
 export function isBuiltIn({ group }: { group: string }): boolean {
   return BUILT_IN_GROUPS.has(group)
 }
 
-/** A namespaced resource with a status for a kind of which nothing else is known, its plural formed as English forms it. */
+/** A namespaced resource with a status for an unknown kind, with the English plural. */
 export function guessResource(apiVersion: string, kind: string): ApiResource {
   const singular = kind.toLowerCase()
   const plural = /(s|x|z|ch|sh)$/.test(singular)
@@ -106,4 +107,15 @@ export function guessResource(apiVersion: string, kind: string): ApiResource {
       ? `${singular.slice(0, -1)}ies`
       : `${singular}s`
   return resource(apiVersion, kind, plural, { status: true })
+}
+
+/** The object in this version of its resource. */
+export function served(resource: ApiResource, object: KubeObject): KubeObject {
+  const { apiVersion: _, kind: __, ...rest } = object
+  return { kind: resource.kind, apiVersion: apiVersionOf(resource), ...rest }
+}
+
+/** `apps/v1`, or `v1` in the core group. */
+export function apiVersionOf({ group, version }: Pick<ApiResource, 'group' | 'version'>): string {
+  return group === '' ? version : `${group}/${version}`
 }

@@ -5,10 +5,10 @@ import { parse } from 'yaml'
 
 const root = resolve(import.meta.dirname, '../..')
 
-/** A finished run of the action, as the runner sees it. */
+/** A finished run of the action. */
 export interface ActionRun {
   exitCode: number | null
-  /** Standard output and error as they came. */
+  /** Standard output and error in their order. */
   log: string
   outputs: Record<string, string>
   /** The job summary. */
@@ -17,22 +17,22 @@ export interface ActionRun {
   endedAt: number
 }
 
-/** The action as it runs. */
+/** A running action. */
 export interface StartedAction {
   process: ChildProcess
-  /** It has told something of a target, or has ended: what happens from now on happens during the wait. */
+  /** Resolves with the first log line of a target, or at the end. */
   watching: Promise<void>
   ended: Promise<ActionRun>
 }
 
-/** A line of the log that begins with the elapsed time, perhaps in colour. */
-const tellsOfTarget = /^\S{0,5} *\d+:\d\d/m
+/** A log line that starts with the elapsed time, possibly coloured. */
+const targetLine = /^\S{0,5} *\d+:\d\d/m
 
 /**
- * Starts the action as GitHub's runner does, in a folder of its own where its log and files stay.
- * @param entry the file that the runner starts, relative to the repository: `dist/index.js`, `src/index.ts`
- * @param inputs by their names; the others get what `action.yml` says
- * @param env takes the place of what the runner sets; undefined: not set
+ * Starts the action as GitHub's runner does, in a folder that keeps its log and files.
+ * @param entry the program, relative to the repository: `dist/index.js`, `src/index.ts`
+ * @param inputs by name; the others have the defaults of `action.yml`
+ * @param env overrides the variables of the runner; undefined: not set
  */
 export function startAction(
   entry: string,
@@ -75,7 +75,7 @@ export function startAction(
       log += text
       file.write(text)
       onText(text)
-      if (tellsOfTarget.test(log)) watching.resolve()
+      if (targetLine.test(log)) watching.resolve()
     })
   }
   let endedAt = 0
@@ -94,7 +94,7 @@ export function startAction(
   return { process: child, watching: watching.promise, ended }
 }
 
-/** The runner sets a variable for every input that action.yml declares, empty where there is no default. */
+/** The runner sets a variable for every input of action.yml, empty if the input has no default. */
 function environmentOf(inputs: Readonly<Record<string, string>>): Record<string, string> {
   const manifest = join(root, 'action.yml')
   const declared: Record<string, { default?: unknown }> = existsSync(manifest)
@@ -109,7 +109,7 @@ function environmentOf(inputs: Readonly<Record<string, string>>): Record<string,
   )
 }
 
-/** Reads what was written to `GITHUB_OUTPUT`: `name=value`, or `name<<DELIMITER`, lines, `DELIMITER`. */
+/** Parses the file `GITHUB_OUTPUT`: `name=value`, or `name<<DELIMITER`, lines, `DELIMITER`. */
 function parseOutputs(text: string): Record<string, string> {
   const outputs: Record<string, string> = {}
   const lines = text.split(/\r?\n/)

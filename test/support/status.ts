@@ -1,4 +1,4 @@
-/** `metav1.Status`: how the API server says that a request failed. */
+/** `metav1.Status`: the response to a failed request. */
 export interface Status {
   readonly kind: 'Status'
   readonly apiVersion: 'v1'
@@ -18,7 +18,7 @@ export interface StatusDetails {
   readonly retryAfterSeconds?: number
 }
 
-/** What a status code is called and says when nothing more precise is known (apimachinery `api/errors`). */
+/** Default reason and message of a status code (apimachinery `api/errors`). */
 const GENERIC: Record<number, readonly [reason: string, message: string]> = {
   400: ['BadRequest', 'the server rejected our request for an unknown reason'],
   401: ['Unauthorized', 'Unauthorized'],
@@ -32,7 +32,7 @@ const GENERIC: Record<number, readonly [reason: string, message: string]> = {
   504: ['Timeout', 'Timeout: request did not complete within the allotted duration'],
 }
 
-/** A request that ends with a Status; thrown by whatever answers requests. */
+/** A failed request; thrown by request handlers. */
 export class ApiError extends Error {
   readonly status: Status
 
@@ -51,13 +51,13 @@ export class ApiError extends Error {
     }
   }
 
-  /** Seconds for the `Retry-After` header, absent when the client is not asked to come back. */
+  /** Seconds for the `Retry-After` header; undefined without the header. */
   get retryAfterSeconds(): number | undefined {
     return this.status.details?.retryAfterSeconds
   }
 }
 
-/** `deployments.apps`, or `pods` in the core group: how messages name a resource. */
+/** The name of a resource in messages: `deployments.apps`, or `pods` in the core group. */
 export function groupResource({ group, plural }: { group: string; plural: string }): string {
   return group === '' ? plural : `${plural}.${group}`
 }

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { KubeObject, ObjectMeta } from '../../src/cluster/objects.ts'
 
-/** An object as a test writes it: any fields beside those that every object has. */
+/** An object of a test: the common fields and any others. */
 export type Manifest = KubeObject | { apiVersion: string; kind: string; metadata: ObjectMeta; [field: string]: unknown }
 
-/** Where objects of one kind live; all versions of a group share their objects, as in etcd. */
+/** A collection of objects of one kind; all versions of a group share them, as in etcd. */
 export interface Collection {
   readonly group: string
   readonly plural: string
@@ -16,7 +16,7 @@ export interface Change {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
   readonly revision: number
   readonly collection: string
-  /** The state after the write; of a deletion the last state, with the revision of the deletion. */
+  /** The state after the write; for a deletion the last state with the revision of the deletion. */
   readonly object: KubeObject
   readonly previous?: KubeObject
 }
@@ -33,7 +33,7 @@ const WITHOUT_GENERATION = new Set([
 
 /**
  * The cluster's objects and the log of their changes: one counter of revisions for everything, as in etcd.
- * Objects are copied on their way in and out, so that a test may go on editing what it passed or got.
+ * Objects are copied on the way in and out, so a test may change its own copies.
  */
 export class Store {
   #objects = new Map<string, KubeObject>()
@@ -53,12 +53,12 @@ export class Store {
     return this.#revision
   }
 
-  /** Changes up to and including this revision are forgotten. */
+  /** Changes up to and including this revision are compacted. */
   get compacted(): number {
     return this.#compacted
   }
 
-  /** Calls `listener` on every change until the returned function is called. */
+  /** Calls `listener` with every change until the returned function is called. */
   subscribe(listener: (change: Change) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -70,9 +70,8 @@ export class Store {
   }
 
   /**
-   * Creates the object, or replaces it as an update would: uid, creation timestamp and, when absent, the status stay;
-   * the generation grows when the spec changes. A write that changes nothing is no change.
-   * Whatever the object itself gives for these fields wins.
+   * Creates the object, or replaces it as an update does: keeps uid, creation timestamp and, without a new one, the
+   * status; a changed spec increases the generation. Values in the object win. A write without a difference is ignored.
    */
   apply(collection: Collection, manifest: Manifest): KubeObject {
     const object = copy(manifest) as KubeObject
@@ -95,7 +94,7 @@ export class Store {
     const previous = this.#objects.get(objectKey(collection, namespace, name))
     if (!previous) return undefined
     const object = mergePatch(previous, patch) as KubeObject
-    // The generation is the server's to count, unless the patch itself sets it.
+    // The server counts the generation unless the patch sets it.
     if (object.metadata.generation === previous.metadata.generation) {
       const generation = nextGeneration(object, previous)
       if (generation !== undefined) object.metadata.generation = generation
@@ -112,23 +111,22 @@ export class Store {
   }
 
   /**
-   * Writes what a recording saw, field by field as it was. Its resource version is kept where it is ahead of the
-   * store's: recordings hold lists, whose objects are older than one another, and a watch can only go forward.
-   * The object becomes the store's own.
+   * Stores a recorded object unchanged, without a copy. Its resource version is kept if it is larger than the store's:
+   * recorded lists contain older versions, and the versions of a watch must increase.
    */
   replay(collection: Collection, type: Change['type'], object: KubeObject): void {
     const previous = this.#objects.get(keyOf(collection, object))
     const version = Number(object.metadata.resourceVersion)
     const revision = Number.isSafeInteger(version) && version > this.#revision ? version : this.#revision + 1
     if (type !== 'DELETED') {
-      const toldAgain = previous !== undefined && isDeepStrictEqual(previous, object)
-      if (!toldAgain) this.#write(collection, object, revision)
+      const isUnchanged = previous !== undefined && isDeepStrictEqual(previous, object)
+      if (!isUnchanged) this.#write(collection, object, revision)
     } else if (previous) {
       this.#delete(collection, object, revision)
     }
   }
 
-  /** All objects of a collection as they were at `revision`, sorted by namespace and name; undefined once that is compacted. */
+  /** All objects of a collection as they were at `revision`, sorted by namespace and name; undefined if compacted. */
   list(collection: Collection, revision = this.#revision): KubeObject[] | undefined {
     if (revision < this.#compacted) return undefined
     const path = collectionPath(collection)
@@ -150,7 +148,7 @@ export class Store {
     return this.#changes.filter((change) => change.collection === path && change.revision > revision)
   }
 
-  /** Forgets every change so far, as etcd does every five minutes. Moves on by one revision, so that all known ones are too old. */
+  /** Compacts all changes so far, as etcd does every five minutes. Adds one revision, so that all known ones are too old. */
   compact(): void {
     this.#revision += 1
     this.#compacted = this.#revision
@@ -188,12 +186,12 @@ export class Store {
   }
 }
 
-/** A copy as it would come off the wire: fields that are undefined are absent. */
+/** A JSON copy: undefined fields are absent. */
 function copy<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T
 }
 
-/** RFC 3339 in whole seconds, as `metav1.Time` is written. */
+/** RFC 3339 in whole seconds, as in `metav1.Time`. */
 export function timestamp(time: Date): string {
   return time.toISOString().replace(/\.\d+Z$/, 'Z')
 }

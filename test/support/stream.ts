@@ -2,9 +2,9 @@ import type { ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** An answer that is written piece by piece: a watch or a followed log, with the ways in which networks spoil it. */
+/** A streamed response, a watch or a followed log, with the faults of networks. */
 export class Stream {
-  /** Set: text is sent in pieces of so many bytes, each in a chunk and a turn of its own, whatever characters that cuts. */
+  /** If set, text is sent in chunks of so many bytes, each in its own turn, even in the middle of a character. */
   chunkBytes: number | undefined
   readonly #response: ServerResponse
   #queue: string[] = []
@@ -22,25 +22,25 @@ export class Stream {
     this.#response.once('close', listener)
   }
 
-  /** Queues text; what comes after the end is dropped. */
+  /** Queues text; text after the end is dropped. */
   write(text: string): void {
     if (!this.#ended) this.#queue.push(text)
     void this.#send()
   }
 
-  /** Ends the answer in order, after what was written. */
+  /** Ends the response after the queued text. */
   end(): void {
     this.#ended = true
     void this.#send()
   }
 
-  /** While silent nothing is sent, not even the end; it all comes when the silence is over. */
+  /** While silent nothing is sent, not even the end; afterwards everything is sent. */
   silence(on: boolean): void {
     this.#silent = on
     void this.#send()
   }
 
-  /** Resets the connection; `parting` bytes still get through before. */
+  /** Resets the connection, after sending `parting`. */
   cut(parting?: string): void {
     this.#queue = []
     const socket = this.#response.socket
@@ -68,7 +68,7 @@ export class Stream {
   }
 }
 
-/** Breaks a connection as a crash does: by a TCP reset where there is no TLS around it. */
+/** Breaks a connection as a crash does: by a TCP reset, unless the connection uses TLS. */
 export function resetConnection(socket: Socket | null): void {
   if (socket?.constructor === Socket) socket.resetAndDestroy()
   else socket?.destroy()

@@ -1,11 +1,13 @@
+import type { ServerResponse } from 'node:http'
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { type Selection, selects } from './selection.ts'
-import type { Status } from './status.ts'
+import type { Cluster } from './cluster.ts'
+import { apiVersionOf, served } from './resources.ts'
+import { revisionOf, type Selection, selects } from './selection.ts'
+import { ApiError, type Status } from './status.ts'
 import { type Change, collectionPath } from './store.ts'
 import type { Stream } from './stream.ts'
-import { apiVersionOf, served } from './versions.ts'
 
-/** One open watch: turns changes into the events that its selection sees. */
+/** An open watch: turns changes into the events of its selection. */
 export class Watch {
   readonly selection: Selection
   /** Path and query of the request. */
@@ -21,7 +23,7 @@ export class Watch {
   }
 
   /**
-   * Sends the change if the selection sees it. An object that begins to match is ADDED, one that no longer
+   * Sends the change if it concerns the selection. An object that begins to match is ADDED, one that no longer
    * matches is DELETED: its last matching state, with the revision of the change (apiserver `cacher/cache_watcher.go`).
    */
   offer({ type, collection, revision, object, previous }: Change): void {
@@ -34,12 +36,12 @@ export class Watch {
     else if (before) this.#event('DELETED', withRevision(previous, revision))
   }
 
-  /** Sends an object that was there before the watch began. */
+  /** Sends an object that existed before the watch. */
   sendInitial(object: KubeObject): void {
     this.#event('ADDED', object)
   }
 
-  /** Tells how far the watch has come, if the client asked for that. */
+  /** Sends a bookmark if the client requested bookmarks. */
   sendBookmark(revision: number): void {
     if (!this.#bookmarks) return
     const { kind } = this.selection.resource
@@ -50,7 +52,7 @@ export class Watch {
     })
   }
 
-  /** Sends an ERROR event, after which a watch is over. */
+  /** Sends an ERROR event, which ends the watch. */
   sendError(status: Status): void {
     this.#line('ERROR', status)
     this.stream.end()
@@ -67,4 +69,38 @@ export class Watch {
 
 function withRevision(object: KubeObject, revision: number): KubeObject {
   return { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } }
+}
+
+/** Serves a watch: the changes since the revision of the query, then all later changes. */
+export function openWatch(
+  cluster: Cluster,
+  selection: Selection,
+  { query, url }: { query: URLSearchParams; url: string },
+  response: ServerResponse,
+): void {
+  const { store, expiredAs } = cluster
+  const { resource } = selection
+  // Without a version, or from 0, a watch starts with the present objects.
+  const since = revisionOf(query) || undefined
+  const missed = since === undefined ? [] : store.changesSince(resource, since)
+  const expired = new ApiError(410, `too old resource version: ${since} (${store.compacted})`)
+  if (!missed && expiredAs === 'status') throw expired
+
+  const stream = cluster.openStream(response, 'application/json')
+  const opened = new Watch(selection, url, stream, query.get('allowWatchBookmarks') === 'true')
+  if (!missed) {
+    opened.sendError(expired.status)
+    return
+  }
+
+  const present = since === undefined ? (store.list(resource) ?? []) : []
+  for (const object of present) if (selects(selection, object)) opened.sendInitial(object)
+  for (const change of missed) opened.offer(change)
+  cluster.openWatch(opened)
+
+  const timeoutSeconds = Number(query.get('timeoutSeconds') ?? 0)
+  if (timeoutSeconds > 0) {
+    const timer = setTimeout(() => stream.end(), timeoutSeconds * 1000)
+    stream.onClose(() => clearTimeout(timer))
+  }
 }

@@ -7,29 +7,28 @@ interface Timer {
 }
 
 /**
- * Time that flows with the turns of the event loop: so much of it for each turn, however long the turn takes. Client and
- * server in one process need a few turns for a request on any machine, so hours pass in no time, and no load makes
- * anything late.
+ * A clock that advances by a fixed time for each turn of the event loop, however long the turn takes. A request between
+ * client and server in one process needs a few turns on any machine, so hours take no time, and load delays nothing.
  */
-export class FlowingClock implements Clock {
+export class EventLoopClock implements Clock {
   #now: number
   readonly #msPerTurn: number
-  readonly #onFlow: (now: number) => void
+  readonly #onAdvance: (now: number) => void
   readonly #timers = new Set<Timer>()
 
-  /** `onFlow` is told of every new now. */
-  constructor(now: number, msPerTurn: number, onFlow: (now: number) => void = () => {}) {
+  /** @param onAdvance called with each new time */
+  constructor(now: number, msPerTurn: number, onAdvance: (now: number) => void = () => {}) {
     this.#now = now
     this.#msPerTurn = msPerTurn
-    this.#onFlow = onFlow
-    onFlow(now)
+    this.#onAdvance = onAdvance
+    onAdvance(now)
   }
 
   now(): number {
     return this.#now
   }
 
-  /** Always the middle. */
+  /** Always 0.5. */
   random(): number {
     return 0.5
   }
@@ -40,30 +39,30 @@ export class FlowingClock implements Clock {
     return () => this.#timers.delete(timer)
   }
 
-  /** Lets time flow until it is `end`, or until the condition holds; says whether it does. */
-  async flow(end: number, until: () => boolean = () => false, msPerTurn = this.#msPerTurn): Promise<boolean> {
+  /** Advances the time to `end` or until the condition holds. Returns whether the condition holds. */
+  async advance(end: number, until: () => boolean = () => false, msPerTurn = this.#msPerTurn): Promise<boolean> {
     while (!until()) {
       if (this.#now >= end) return false
-      this.#advance(Math.min(end, this.#now + msPerTurn))
+      this.#runTimers(Math.min(end, this.#now + msPerTurn))
       await nextTurn()
     }
     return true
   }
 
-  #advance(to: number): void {
+  #runTimers(to: number): void {
     for (;;) {
       const next = [...this.#timers].filter(({ at }) => at <= to).sort((a, b) => a.at - b.at)[0]
       if (next === undefined) break
       this.#timers.delete(next)
-      this.#move(Math.max(this.#now, next.at))
+      this.#setTime(Math.max(this.#now, next.at))
       next.callback()
     }
-    this.#move(to)
+    this.#setTime(to)
   }
 
-  #move(now: number): void {
+  #setTime(now: number): void {
     if (now === this.#now) return
     this.#now = now
-    this.#onFlow(now)
+    this.#onAdvance(now)
   }
 }
