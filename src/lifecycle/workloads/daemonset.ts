@@ -1,17 +1,23 @@
-import type { DaemonSet, KubeObject, Pod } from '../../cluster/objects.ts'
+import type { DaemonSet, KubeObject, Node, Pod } from '../../cluster/objects.ts'
 import { milestonesOf } from '../../plan/milestones.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { podRequest, selectedRequest } from '../network/selector.ts'
-import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from '../rule.ts'
+import { isObserved, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { excuses, nodeOf, unfinishedNodes } from './daemon-nodes.ts'
-import { earliest, isReplaced } from './pod-state.ts'
-import { byImportance, examinePods, type PodsState, settledByPods, settledUnseen } from './pods.ts'
+import { condition, isReplaced } from './pod-state.ts'
 import { creationProblem } from './replica-failure.ts'
-import { countMilestone, podMilestones, pods, settlingMilestone, stallHold } from './replicas.ts'
 import { findRevision, newestOf } from './revision.ts'
-import { stuckPods } from './stuck-termination.ts'
 import { templateMadeAt } from './template-change.ts'
+import {
+  assessWorkload,
+  countMilestone,
+  examineWorkloadPods,
+  onDeleteNote,
+  podCount,
+  settledAs,
+  settledPods,
+  settlingMilestone,
+} from './workload.ts'
 
 const hashLabel = 'controller-revision-hash'
 const generationLabel = 'pod-template-generation'
@@ -36,108 +42,75 @@ export const daemonSetRule: Rule = {
 }
 
 function assessDaemonSet(set: DaemonSet, context: RuleContext): Assessment {
-  const { status = {} } = set
+  const { metadata, spec = {}, status = {} } = set
   const observed = isObserved(set)
-  const isOnDelete = set.spec?.updateStrategy?.type === 'OnDelete'
+  const isOnDelete = spec.updateStrategy?.type === 'OnDelete'
   const desired = status.desiredNumberScheduled ?? 0
   const present = presentRevision(set, context)
   const isNew = revisionTest(set, present, context)
-  const owned = context.owned(set.metadata.uid, 'Pod') as readonly Pod[]
+  const owned = context.owned(metadata.uid, 'Pod') as readonly Pod[]
   const excuse = excuses(context)
   const isExcused = (node: string) => excuse(node) !== undefined
   const awaitedPods = observed ? owned.filter((pod) => !isExcused(nodeOf(pod))) : []
   const gated = awaitedPods.filter((pod) => isOnDelete || isNew(pod))
-  const seesPods = context.listState(podRequest(set)) === 'complete'
-  const state = seesPods ? examinePods(gated, context) : undefined
-  // Only pods of the new revision fail it (DESIGN §2); with OnDelete the old ones stay, and are among those that count.
-  const current = seesPods
-    ? examinePods(awaitedPods.filter(isNew), context, context.lostPods(set.metadata.uid).filter(isNew))
-    : undefined
+  const lost = context.lostPods(metadata.uid).filter(isNew)
+  const mayFail = isOnDelete ? isNew : undefined
+  const examined = examineWorkloadPods(set, { owned, gated, lost, mayFail, waitsForTermination: true }, context)
 
-  const passed = state?.pods.filter((pod) => pod.settled).length ?? 0
-  const unfinished = passed === 0 ? [] : unfinishedNodes(owned, isExcused, isNew)
+  const unfinished = settledPods(examined, 0) === 0 ? [] : unfinishedNodes(owned, isExcused, isNew)
   // Of a node that is gone, or that has a pod although none should be there, the controller counts nothing.
   const uncounted = Math.max(0, new Set(owned.map(nodeOf)).size - (status.currentNumberScheduled ?? 0))
   const awaited = Math.max(0, desired - Math.max(0, unfinished.length - uncounted))
   const updated = isOnDelete ? desired : (status.updatedNumberScheduled ?? 0)
   const available = (isOnDelete ? status.numberReady : status.numberAvailable) ?? 0
   const isUpdated = observed && updated >= awaited
-  const isAvailable = isUpdated && available >= awaited
-  const settled = state === undefined ? settledUnseen(context) : settledByPods(state, awaited, context)
+  const settled = settledAs(examined, awaited, context)
   const isOld = (pod: Pod) => !isReplaced(pod) && !isNew(pod)
   const old = owned.filter(isOld).length
   // The controller's counts contain excused nodes, and none that the set should not run on any more (NodeShouldRunDaemonPod,
   // pkg/controller/daemon): of both, only the pods show whether the others are done.
-  const seesRevisions = context.owned(set.metadata.uid, 'ControllerRevision').length > 0
+  const seesRevisions = context.owned(metadata.uid, 'ControllerRevision').length > 0
   const leftOver = isOnDelete || (unfinished.length === 0 && !seesRevisions) ? 0 : awaitedPods.filter(isOld).length
   const isDoneElsewhere = unfinished.length === 0 || gated.filter((pod) => !isReplaced(pod)).length >= awaited
-  const isDone = isAvailable && isDoneElsewhere && leftOver === 0 && settled.done
-  const stuck = stuckPods(owned, context)
-  const problems = [
-    ...(current?.problems ?? []),
-    ...(isDone ? [] : stuck.problems),
-    ...creationProblem(
-      set,
-      context,
-      observed && (status.currentNumberScheduled ?? 0) < desired,
-      templateMadeAt(set, present, context),
-    ),
-  ].toSorted(byImportance)
-  const failure = current?.failure ?? problems.find((problem) => problem.proven && !problem.subject.startsWith('pod/'))
-  const hold = stallHold(state, owned, set.spec?.minReadySeconds, context)
-  const created = Math.max(desired === 0 ? 0 : 1, gated.length)
+  const ready = isUpdated && available >= awaited && isDoneElsewhere && leftOver === 0 && settled.done
 
-  return conclude(set, context, {
-    ready: isDone,
+  const created = Math.max(desired === 0 ? 0 : 1, gated.length)
+  const readyPods = settledPods(examined, observed ? available : 0)
+  const isReadyDone = ready || (observed ? undefined : false)
+  const isShort = observed && (status.currentNumberScheduled ?? 0) < desired
+  const findings = {
+    ready,
     readyMessage:
       desired === 0
         ? 'no node takes its pods'
-        : `${available} of ${pods(desired)} ${isOnDelete ? 'ready' : 'available'}`,
+        : `${available} of ${podCount(desired)} ${isOnDelete ? 'ready' : 'available'}`,
+    settled,
+    created: observed ? Math.min(awaited, created) : created,
     milestones: [
-      createdMilestone,
-      observedMilestone(set),
-      ...podMilestones(state, observed ? Math.min(awaited, created) : created),
-      readyMilestone(state, observed ? available : 0, awaited, isDone, observed),
+      settlingMilestone(countMilestone('ready', readyPods, awaited, 'ready', isReadyDone), examined.state, awaited),
       updatedMilestone(updated, awaited, isUpdated, leftOver),
     ],
-    problems,
-    ...(failure === undefined ? {} : { failure }),
-    ...hold,
-    ...earliest([state?.recheckAt, settled.at, hold.recheckAt, stuck.recheckAt]),
-    pods: new Set(gated.flatMap((pod) => pod.metadata.uid ?? [])),
+    problems: creationProblem(set, context, isShort, templateMadeAt(set, present, context)),
     notes: [
-      ...(isOnDelete && old > 0
-        ? [`${pods(old)} of an older revision: updateStrategy OnDelete replaces a pod only when it is deleted`]
-        : []),
-      ...(unfinished.length > 0
-        ? [
-            `not waiting for ${unfinished
-              .slice(0, 5)
-              .map((node) => `${node} (${excuse(node)})`)
-              .join(', ')}${unfinished.length > 5 ? ` and ${unfinished.length - 5} more nodes` : ''}`,
-          ]
-        : []),
+      ...(isOnDelete && old > 0 ? [onDeleteNote(old)] : []),
+      ...(unfinished.length > 0 ? [excusedNote(unfinished.map((node) => `${node} (${excuse(node)})`))] : []),
     ],
-  })
+  }
+  return assessWorkload(set, examined, findings, context)
 }
 
-function readyMilestone(
-  state: PodsState | undefined,
-  available: number,
-  awaited: number,
-  isDone: boolean,
-  observed: boolean,
-) {
-  const ready = state === undefined ? available : state.pods.filter((pod) => pod.settled).length
-  const milestone = settlingMilestone(countMilestone('ready', ready, awaited, 'ready'), state, awaited)
-  return { ...milestone, state: isDone ? ('done' as const) : observed ? milestone.state : ('open' as const) }
+/** @param nodes each with why it is excused */
+function excusedNote(nodes: readonly string[]): string {
+  const more = nodes.length > 5 ? ` and ${nodes.length - 5} more nodes` : ''
+  return `not waiting for ${nodes.slice(0, 5).join(', ')}${more}`
 }
 
 /** @param leftOver how many pods of an older revision are left, on nodes that count or not */
 function updatedMilestone(updated: number, awaited: number, isUpdated: boolean, leftOver: number): Milestone {
-  const milestone = countMilestone('updated', updated, awaited, 'updated')
-  if (!isUpdated || leftOver === 0) return { ...milestone, state: isUpdated ? 'done' : 'open' }
-  return { ...milestone, state: 'open', message: `${pods(leftOver)} of an older revision still running` }
+  const milestone = countMilestone('updated', updated, awaited, 'updated', isUpdated && leftOver === 0)
+  return isUpdated && leftOver > 0
+    ? { ...milestone, message: `${podCount(leftOver)} of an older revision still running` }
+    : milestone
 }
 
 /**
@@ -168,4 +141,50 @@ function revisionTest(set: DaemonSet, present: KubeObject | undefined, context: 
   return ({ metadata: { labels = {} } }) =>
     (hash !== undefined && labels[hashLabel] === hash) ||
     (generation !== undefined && labels[generationLabel] === generation)
+}
+
+/** Why nobody should wait for a node: it is not ready, cordoned, gone, or joined since the gate began. */
+function excuses(context: RuleContext): (node: string) => string | undefined {
+  const nodes = new Map((context.list('Node', undefined) as readonly Node[]).map((node) => [node.metadata.name, node]))
+  return (name) => {
+    const node = nodes.get(name)
+    if (nodes.size === 0 || name === '') return undefined
+    if (node === undefined) return 'gone'
+    if (node.spec?.unschedulable === true) return 'cordoned'
+    if (condition(node, 'Ready')?.status !== 'True') return 'not ready'
+    return (context.time(node.metadata.creationTimestamp) ?? 0) <= context.startedAt
+      ? undefined
+      : 'joined since the gate began'
+  }
+}
+
+/**
+ * The excused nodes that have a pod of this set which is not finished, and so holds nothing up. A node without one may not
+ * be meant by the set at all (node selector, taints), and is not among them.
+ */
+function unfinishedNodes(
+  owned: readonly Pod[],
+  isExcused: (node: string) => boolean,
+  isNew: (pod: Pod) => boolean,
+): readonly string[] {
+  const isFinished = (pod: Pod) => isNew(pod) && !isReplaced(pod) && condition(pod, 'Ready')?.status === 'True'
+  const finished = new Set(owned.filter(isFinished).map(nodeOf))
+  return [...new Set(owned.map(nodeOf))].filter((node) => isExcused(node) && !finished.has(node))
+}
+
+/** A pod that waits for its node names it by the affinity that the controller gives it (pkg/controller/daemon/util). */
+function nodeOf({ spec }: Pod): string {
+  if (spec?.nodeName !== undefined && spec.nodeName !== '') return spec.nodeName
+  const { affinity } = (spec ?? {}) as { affinity?: NodeAffinity }
+  const terms = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
+  const fields = terms.flatMap(({ matchFields = [] }) => matchFields)
+  return fields.find(({ key }) => key === 'metadata.name')?.values?.[0] ?? ''
+}
+
+interface NodeAffinity {
+  nodeAffinity?: {
+    requiredDuringSchedulingIgnoredDuringExecution?: {
+      nodeSelectorTerms?: { matchFields?: { key?: string; values?: string[] }[] }[]
+    }
+  }
 }

@@ -4,22 +4,26 @@ import { classOf, type Problem } from '../../reasons/reasons.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { podRequest, selectedRequest } from '../network/selector.ts'
 import { proveReported } from '../proof.ts'
-import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from '../rule.ts'
+import { isObserved, type Rule } from '../rule.ts'
+
 import type { RuleContext } from '../rule-context.ts'
-import { condition, earliest } from './pod-state.ts'
-import {
-  byImportance,
-  examinePods,
-  notesOf,
-  type PodsState,
-  type Settled,
-  settledByPods,
-  settledUnseen,
-} from './pods.ts'
+import { condition } from './pod-state.ts'
+import { notesOf } from './pods.ts'
 import { rolloutCreationProblem } from './replica-failure.ts'
-import { countMilestone, podMilestones, pods, settlingMilestone, stallHold } from './replicas.ts'
 import { findRevision, numberOf } from './revision.ts'
-import { type StuckPods, stuckPods } from './stuck-termination.ts'
+import {
+  assessWorkload,
+  countMilestone,
+  type ExaminedPods,
+  examineWorkloadPods,
+  podCount,
+  settledAs,
+  settledPods,
+  settlingMilestone,
+} from './workload.ts'
+
+/** The reason of the condition `Progressing` once nothing moved for progressDeadlineSeconds. */
+const deadlineExceeded = 'ProgressDeadlineExceeded'
 
 /** A deadline that already stood at first sight is believed when no number of the status moved for this long. */
 const standingDeadlineMs = 10_000
@@ -42,74 +46,65 @@ function replicaSetRequest(deployment: Deployment) {
 }
 
 function assessDeployment(deployment: Deployment, context: RuleContext): Assessment {
-  const status = deployment.status ?? {}
+  const { metadata, spec = {}, status = {} } = deployment
   const observed = isObserved(deployment)
-  const replicas = deployment.spec?.replicas ?? 1
+  const replicas = spec.replicas ?? 1
   const updated = status.updatedReplicas ?? 0
-  const seesReplicaSets = context.listState(replicaSetRequest(deployment)) === 'complete'
-  const seesPods = seesReplicaSets && context.listState(podRequest(deployment)) === 'complete'
-  const current = newReplicaSet(deployment, context)
-  const revisionPods = context.owned(current?.metadata.uid, 'Pod') as readonly Pod[]
-  const podsState = seesPods ? examinePods(revisionPods, context, context.lostPods(current?.metadata.uid)) : undefined
 
   const isUpdated = observed && updated >= replicas
   const old = Math.max(0, (status.replicas ?? 0) - updated)
+  const seesReplicaSets = context.listState(replicaSetRequest(deployment)) === 'complete'
+  const replicaSets = context.owned(metadata.uid, 'ReplicaSet') as readonly ReplicaSet[]
+  const current = newReplicaSet(deployment, context)
+  const gated = context.owned(current?.metadata.uid, 'Pod') as readonly Pod[]
+  const owned = replicaSets.flatMap((set) => context.owned(set.metadata.uid, 'Pod') as readonly Pod[])
+  const examined = examineWorkloadPods(
+    deployment,
+    {
+      owned,
+      gated,
+      lost: context.lostPods(current?.metadata.uid),
+      // Any other strategy makes new pods whatever becomes of the old ones.
+      waitsForTermination: spec.strategy?.type === 'Recreate' && !isUpdated,
+      areKnown: seesReplicaSets,
+    },
+    context,
+  )
+
   const available = availableReplicas(status, current, old)
   const isAvailable = isUpdated && available >= updated
   // A scale is observed with the counts of before, which the controller itself does not take for complete (DeploymentComplete).
   const surplus = Math.max(0, updated - replicas)
   const isDrained = isUpdated && old === 0 && surplus === 0
-  const settled =
-    podsState === undefined ? settledByConditions(deployment, context) : settledByPods(podsState, replicas, context)
-  const replicaSets = context.owned(deployment.metadata.uid, 'ReplicaSet')
-  const all = replicaSets.flatMap((set) => context.owned(set.metadata.uid, 'Pod') as readonly Pod[])
-  const draining = all.filter(
-    (pod) => pod.metadata.deletionTimestamp !== undefined && !revisionPods.includes(pod),
-  ).length
-
-  // Any other strategy makes new pods whatever becomes of the old ones.
-  const stuck: StuckPods =
-    deployment.spec?.strategy?.type === 'Recreate' && !isUpdated ? stuckPods(all, context) : { problems: [] }
-  const deadline = progressDeadline(deployment, observed, context, podsState?.problems[0] ?? stuck.problems[0])
-  const problems = [
-    ...(podsState?.problems ?? []),
-    ...stuck.problems,
-    ...(isUpdated || (old === 0 && (current !== undefined || updated > 0)) ? [] : pausedProblem(deployment, context)),
-    ...rolloutCreationProblem(deployment, current, replicaSets as readonly ReplicaSet[], context),
-    ...(deadline === undefined ? [] : [deadline]),
-  ].sort(byImportance)
-  const failure = podsState?.failure ?? failureOf(problems)
-  const hold = stallHold(podsState, all, deployment.spec?.minReadySeconds, context)
-
-  return conclude(deployment, context, {
-    ready: isAvailable && isDrained && settled.done,
-    readyMessage: `${current === undefined ? '' : `revision ${revisionOf(current)}, `}${available} of ${pods(replicas)} available`,
+  const settled = settledAs(examined, replicas, context, { unchangedSince: conditionsChangedAt(deployment, context) })
+  const ready = isAvailable && isDrained && settled.done
+  const readyPods = settledPods(examined, isUpdated ? (status.readyReplicas ?? 0) : 0)
+  const isRolledOut = isUpdated || (old === 0 && (current !== undefined || updated > 0))
+  const draining = owned.filter((pod) => pod.metadata.deletionTimestamp !== undefined && !gated.includes(pod)).length
+  const findings = {
+    ready,
+    readyMessage: `${current === undefined ? '' : `revision ${revisionOf(current)}, `}${available} of ${podCount(replicas)} available`,
+    settled,
+    revision: replicaSetMilestone(deployment, current, isUpdated, seesReplicaSets),
+    // A rolling update raises the new ReplicaSet wave by wave: the first wave shows whether its pods are scheduled and start.
+    created: Math.min(replicas, Math.max(1, current?.spec?.replicas ?? replicas)),
     milestones: [
-      createdMilestone,
-      observedMilestone(deployment),
-      replicaSetMilestone(deployment, current, isUpdated, seesReplicaSets),
-      ...podMilestones(podsState, wanted(current, replicas)),
-      readyMilestone(deployment, podsState, replicas),
-      {
-        ...countMilestone('available', Math.min(available, updated), replicas, 'available'),
-        ...(isAvailable ? { state: 'done' } : { state: 'open' }),
-      },
+      settlingMilestone(countMilestone('ready', readyPods, replicas, 'ready'), examined.state, replicas),
+      countMilestone('available', Math.min(available, updated), replicas, 'available', isAvailable),
       drainedMilestone(isDrained, old, surplus, replicaSets.length > 1),
     ],
-    problems,
-    ...(failure === undefined ? {} : { failure }),
-    ...hold,
-    ...earliest(
-      [podsState?.recheckAt, settled.at, hold.recheckAt, stuck.recheckAt].map((at) =>
-        at !== undefined && at > context.now ? at : undefined,
-      ),
-    ),
-    pods: new Set(revisionPods.flatMap((pod) => pod.metadata.uid ?? [])),
+    problems: [
+      ...(isRolledOut ? [] : pausedProblem(deployment, context)),
+      ...rolloutCreationProblem(deployment, current, replicaSets, context),
+      ...(observed ? progressDeadlineProblem(deployment, examined, context) : []),
+    ],
+    explain: explainDeadline,
     notes: [
-      ...notesOf(podsState, isAvailable && isDrained && settled.done),
+      ...notesOf(examined.state, ready),
       ...(draining === 0 ? [] : [`${draining} old ${draining === 1 ? 'pod' : 'pods'} still draining`]),
     ],
-  })
+  }
+  return assessWorkload(deployment, examined, findings, context)
 }
 
 /**
@@ -135,25 +130,17 @@ export function newReplicaSet(deployment: Deployment, context: RuleContext): Rep
   return found ?? (isMade ? owned.find((set) => numberOf(set) === numberOf(deployment)) : undefined)
 }
 
-/**
- * How many pods the new ReplicaSet is to have by now. A rolling update raises it wave by wave, so the first wave already
- * shows whether pods are scheduled, their images pulled and their containers started.
- */
-function wanted(current: ReplicaSet | undefined, replicas: number): number {
-  return Math.min(replicas, Math.max(1, current?.spec?.replicas ?? replicas))
-}
-
 function revisionOf(object: KubeObject): string {
   const number = numberOf(object)
   return Number.isNaN(number) ? '?' : `${number}`
 }
 
-/** Without pods to look at, the conditions tell since when the Deployment has stood as it stands. */
-function settledByConditions(deployment: Deployment, context: RuleContext): Settled {
+/** When the conditions that describe the rollout last changed, on the runner's clock. */
+function conditionsChangedAt(deployment: Deployment, context: RuleContext): number {
   const changed = (deployment.status?.conditions ?? [])
     .filter(({ type }) => type === 'Available' || type === 'Progressing')
     .map((each) => context.time(each.lastUpdateTime ?? each.lastTransitionTime) ?? 0)
-  return settledUnseen(context, Math.max(0, ...changed))
+  return Math.max(0, ...changed)
 }
 
 function replicaSetMilestone(
@@ -174,23 +161,12 @@ function replicaSetMilestone(
   return { name: 'replicaset', state: 'open', message: 'waiting for the new ReplicaSet' }
 }
 
-function readyMilestone(deployment: Deployment, state: PodsState | undefined, replicas: number): Milestone {
-  if (state === undefined) {
-    const ready =
-      isObserved(deployment) && (deployment.status?.updatedReplicas ?? 0) >= replicas
-        ? (deployment.status?.readyReplicas ?? 0)
-        : 0
-    return countMilestone('ready', ready, replicas, 'ready')
-  }
-  const settled = state.pods.filter((pod) => pod.settled).length
-  return settlingMilestone(countMilestone('ready', settled, replicas, 'ready'), state, replicas)
-}
-
 /** @param surplus how many more pods of the new revision the Deployment has than it wants, after a scale */
 function drainedMilestone(isDrained: boolean, old: number, surplus: number, hasOlder: boolean): Milestone {
   if (isDrained)
     return { name: 'drained', state: 'done', message: hasOlder ? 'no active pods of older revisions left' : '' }
-  const what = old === 0 && surplus > 0 ? `${pods(surplus)} more than wanted` : `${pods(old)} of older revisions`
+  const what =
+    old === 0 && surplus > 0 ? `${podCount(surplus)} more than wanted` : `${podCount(old)} of older revisions`
   return { name: 'drained', state: 'open', message: `${what} still running` }
 }
 
@@ -200,44 +176,37 @@ function drainedMilestone(isDrained: boolean, old: number, surplus: number, hasO
  * nothing moved for 10 s. While a Deployment is paused its controller estimates no progress, and leaves an earlier report
  * standing (checkPausedConditions, pkg/controller/deployment/sync.go).
  */
-function progressDeadline(
+function progressDeadlineProblem(
   deployment: Deployment,
-  observed: boolean,
+  { state, stuck }: ExaminedPods,
   context: RuleContext,
-  cause: Problem | undefined,
-): Problem | undefined {
+): readonly Problem[] {
+  const { metadata, spec = {} } = deployment
   const progressing = condition(deployment, 'Progressing')
-  if (
-    !observed ||
-    deployment.spec?.paused ||
-    progressing?.status !== 'False' ||
-    progressing.reason !== 'ProgressDeadlineExceeded'
-  )
-    return undefined
-  const first = condition(context.history.first as Deployment, 'Progressing')
-  const stood = first?.reason === 'ProgressDeadlineExceeded'
-  return {
-    reason: 'progress-deadline-exceeded',
-    subject: `deployment/${deployment.metadata.name}`,
-    detail: {
-      deadlineSeconds: deployment.spec?.progressDeadlineSeconds ?? 600,
-      message: progressing.message ?? 'the deadline has passed',
+  const isExceeded = progressing?.status === 'False' && progressing.reason === deadlineExceeded
+  if (spec.paused || !isExceeded) return []
+  const stood = condition(context.history.first as Deployment, 'Progressing')?.reason === deadlineExceeded
+  return [
+    {
+      reason: 'progress-deadline-exceeded',
+      subject: `deployment/${metadata.name}`,
+      detail: {
+        deadlineSeconds: spec.progressDeadlineSeconds ?? 600,
+        message: progressing.message ?? 'the deadline has passed',
+      },
+      // The controller reports only that the deadline has passed; the problem of a pod is why.
+      cause: state?.problems[0] ?? stuck.problems[0],
+      count: 1,
+      firstSeenAt: context.time(progressing.lastTransitionTime) ?? context.now,
+      ...proveReported(context.history.countersMovedAt, stood ? standingDeadlineMs : 0, context.now),
     },
-    // The controller reports only that the deadline has passed; the problem of a pod is why.
-    cause,
-    count: 1,
-    firstSeenAt: context.time(progressing.lastTransitionTime) ?? context.now,
-    ...proveReported(context.history.countersMovedAt, stood ? standingDeadlineMs : 0, context.now),
-  }
+  ]
 }
 
-/** A proven problem fails the Deployment; the deadline gives way to a pod's problem that explains it. */
-function failureOf(problems: readonly Problem[]): Problem | undefined {
-  const proven = problems.find(
-    (problem) => problem.proven && problem.container === undefined && !problem.subject.startsWith('pod/'),
-  )
-  if (proven?.reason !== 'progress-deadline-exceeded') return proven
-  return problems.find((problem) => classOf(problem) !== 'slow' && problem.subject.startsWith('pod/')) ?? proven
+/** The deadline gives way as the reason to a terminal or strike problem of a pod that explains it. */
+function explainDeadline({ reason }: Problem, problems: readonly Problem[]): Problem | undefined {
+  if (reason !== 'progress-deadline-exceeded') return undefined
+  return problems.find((problem) => classOf(problem) !== 'slow' && problem.subject.startsWith('pod/'))
 }
 
 /** Slow: nothing is rolled out while it is paused. A scale is, unless it has pods of several revisions. */

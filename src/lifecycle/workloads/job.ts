@@ -10,7 +10,7 @@ import { containersOf } from './history.ts'
 import { condition, earliest, type PodState } from './pod-state.ts'
 import { byImportance, examinePods } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
-import { stallHold } from './replicas.ts'
+import { stallHold } from './workload.ts'
 
 /** Deaths in a Job's pods prove nothing: backoffLimit and podFailurePolicy decide (DESIGN §2). They are shown. */
 const deaths: ReadonlySet<ReasonCode> = new Set([

@@ -3,15 +3,23 @@ import { milestonesOf } from '../../plan/milestones.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import type { Assessment } from '../assessment.ts'
 import { podRequest, selectedRequest } from '../network/selector.ts'
-import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from '../rule.ts'
+import { isObserved, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { earliest, isReplaced } from './pod-state.ts'
-import { byImportance, examinePods, type PodsState, type Settled, settledByPods, settledUnseen } from './pods.ts'
+import { isReplaced } from './pod-state.ts'
+import { examinePods } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
-import { countMilestone, podMilestones, pods, settlingMilestone, stallHold } from './replicas.ts'
 import { findRevision } from './revision.ts'
-import { stuckPods } from './stuck-termination.ts'
 import { templateMadeAt } from './template-change.ts'
+import {
+  assessWorkload,
+  countMilestone,
+  examineWorkloadPods,
+  onDeleteNote,
+  podCount,
+  settledAs,
+  settledPods,
+  settlingMilestone,
+} from './workload.ts'
 
 const hashLabel = 'controller-revision-hash'
 
@@ -46,70 +54,54 @@ function assessStatefulSet(set: StatefulSet, context: RuleContext): Assessment {
   const counted = updatedReplicas(set, revision, owned, context)
   const isNew = (pod: Pod) =>
     revision === undefined ? counted >= owned.length : pod.metadata.labels?.[hashLabel] === revision
+  const old = wanted.filter((pod) => !isReplaced(pod) && !isNew(pod))
   const gated = observed ? wanted.filter((pod) => isOnDelete || isNew(pod)) : []
   const lost = observed ? context.lostPods(set.metadata.uid).filter(isNew) : []
-  const seesPods = context.listState(podRequest(set)) === 'complete'
-  const state = seesPods ? examinePods(gated, context, lost) : undefined
-  const toUpdate = isOnDelete ? 0 : replicasToUpdate(set, seesPods)
+  const mayFail = isOnDelete ? isNew : undefined
+  const examined = examineWorkloadPods(set, { owned, gated, lost, mayFail, waitsForTermination: true }, context)
+
+  const toUpdate = isOnDelete ? 0 : replicasToUpdate(set, examined.state !== undefined)
   const isNewCounted = (pod: Pod) => pod.metadata.deletionTimestamp === undefined && isNew(pod)
   const newBelow = wanted.filter((pod) => isNewCounted(pod) && isBelowPartition(pod, set)).length
   const newOutside = owned.filter((pod) => isNewCounted(pod) && !wanted.includes(pod)).length
   const updated = Math.max(0, counted - newBelow - newOutside)
-
-  const isReady = observed && (status.readyReplicas ?? 0) >= replicas && (status.replicas ?? 0) <= replicas
-  const isUpdated = observed && (isOnDelete || updated >= toUpdate)
-  const isAvailable = (spec.minReadySeconds ?? 0) === 0 || (status.availableReplicas ?? 0) >= replicas
-  const settled: Settled =
-    state === undefined
-      ? settledUnseen(context)
-      : settledByPods(state, isOnDelete ? replicas : toUpdate + newBelow, context, owned.length - wanted.length)
-  const old = wanted.filter((pod) => !isReplaced(pod) && !isNew(pod))
-  // Only pods of the new revision fail it (DESIGN §2); with OnDelete the old ones stay, and are among those that count.
-  const current = isOnDelete && seesPods && observed ? examinePods(wanted.filter(isNew), context, lost) : state
-  const ready = isReady && isUpdated && isAvailable && settled.done
-  const stuck = stuckPods(owned, context)
-  const problems = [
-    ...(current?.problems ?? []),
-    ...(ready ? [] : stuck.problems),
-    ...(isUpdated && !isOnDelete ? [] : blockingProblems(old, isOnDelete, context)),
-    ...creationProblem(
-      set,
-      context,
-      observed && (status.replicas ?? 0) < replicas,
-      templateMadeAt(set, present, context),
-    ),
-  ].toSorted(byImportance)
-  const failure =
-    failureOf(set, current) ?? problems.find((problem) => problem.proven && !problem.subject.startsWith('pod/'))
-  const hold = stallHold(state, owned, spec.minReadySeconds, context)
   const total = isOnDelete ? replicas : toUpdate
-  const settledCount =
-    state === undefined ? (observed ? (status.readyReplicas ?? 0) : 0) : state.pods.filter((pod) => pod.settled).length
 
-  return conclude(set, context, {
-    ready,
-    readyMessage: `${status.readyReplicas ?? 0} of ${pods(replicas)} ready`,
+  const unwanted = owned.length - wanted.length
+  const settled = settledAs(examined, isOnDelete ? replicas : toUpdate + newBelow, context, { unwanted })
+  const isUpdated = observed && (isOnDelete || updated >= toUpdate)
+  const isReady =
+    observed &&
+    (status.readyReplicas ?? 0) >= replicas &&
+    (status.replicas ?? 0) <= replicas &&
+    isUpdated &&
+    settled.done
+  const isAvailable = (spec.minReadySeconds ?? 0) === 0 || (status.availableReplicas ?? 0) >= replicas
+  const readyPods = settledPods(examined, observed ? (status.readyReplicas ?? 0) : 0)
+  const isShort = observed && (status.replicas ?? 0) < replicas
+  const findings = {
+    ready: isReady && isAvailable,
+    readyMessage: `${status.readyReplicas ?? 0} of ${podCount(replicas)} ready`,
+    settled,
+    // An ordered rollout creates one pod after another: those that exist show how far each one comes.
+    created: Math.min(total, Math.max(1, gated.length)),
     milestones: [
-      createdMilestone,
-      observedMilestone(set),
-      // An ordered rollout makes its pods one after another: those that are there show how far each one comes.
-      ...podMilestones(state, Math.min(total, Math.max(1, gated.length))),
-      isReady && isUpdated && settled.done
-        ? { ...countMilestone('ready', settledCount, total, 'ready'), state: 'done' }
-        : settlingMilestone(countMilestone('ready', settledCount, total, 'ready'), state, total),
-      {
-        ...countMilestone('updated', updated, toUpdate, 'updated'),
-        state: isUpdated ? 'done' : 'open',
-      },
+      settlingMilestone(
+        countMilestone('ready', readyPods, total, 'ready', isReady || undefined),
+        examined.state,
+        total,
+      ),
+      countMilestone('updated', updated, toUpdate, 'updated', isUpdated),
     ],
-    problems,
-    ...(failure === undefined ? {} : { failure }),
-    ...hold,
-    ...earliest([state?.recheckAt, settled.at, hold.recheckAt, stuck.recheckAt]),
-    pods: new Set(gated.flatMap((pod) => pod.metadata.uid ?? [])),
+    problems: [
+      ...(isUpdated && !isOnDelete ? [] : blockingProblems(old, isOnDelete, context)),
+      ...creationProblem(set, context, isShort, templateMadeAt(set, present, context)),
+    ],
+    isOrdered: spec.podManagementPolicy !== 'Parallel',
     keptPods: new Set(old.flatMap((pod) => (isBelowPartition(pod, set) ? (pod.metadata.uid ?? []) : []))),
     notes: notesOf(set, old.length, isOnDelete),
-  })
+  }
+  return assessWorkload(set, examined, findings, context)
 }
 
 /** The ControllerRevision that the status names; where it names none, the one with the present template. */
@@ -169,12 +161,6 @@ function isBelowPartition(pod: Pod, set: StatefulSet): boolean {
   return placeOf(pod, set) < (set.spec?.updateStrategy?.rollingUpdate?.partition ?? 0)
 }
 
-/** In an ordered rollout the next pod waits for the one before it, so the pod that has a problem decides alone. */
-function failureOf(set: StatefulSet, state: PodsState | undefined): Problem | undefined {
-  if (set.spec?.podManagementPolicy === 'Parallel') return state?.failure
-  return state?.problems.find(({ proven }) => proven)
-}
-
 /**
  * Slow: the controller waits for every pod to be ready before it updates the next, so a broken pod of the old revision
  * holds the rollout up until somebody deletes it (https://github.com/kubernetes/kubernetes/issues/67250).
@@ -189,9 +175,8 @@ function blockingProblems(old: readonly Pod[], isOnDelete: boolean, context: Rul
 
 function notesOf({ spec }: StatefulSet, old: number, isOnDelete: boolean): readonly string[] {
   if (old === 0) return []
-  if (isOnDelete)
-    return [`${pods(old)} of an older revision: updateStrategy OnDelete replaces a pod only when it is deleted`]
+  if (isOnDelete) return [onDeleteNote(old)]
   return (spec?.updateStrategy?.rollingUpdate?.partition ?? 0) > 0
-    ? [`${pods(old)} below the partition ${old === 1 ? 'stays' : 'stay'} on the older revision`]
+    ? [`${podCount(old)} below the partition ${old === 1 ? 'stays' : 'stay'} on the older revision`]
     : []
 }
