@@ -1,7 +1,7 @@
 import type { Clock } from './cluster/clock.ts'
 import { type Cluster, connect } from './cluster/cluster.ts'
 import type { ApiResource, FeedEvent, WatchRequest } from './cluster/feed.ts'
-import { Follower } from './cluster/follower.ts'
+import { type EventConsumer, Follower } from './cluster/follower.ts'
 import type { KubeObject } from './cluster/objects.ts'
 import { EvidenceReader } from './diagnosis/evidence-reader.ts'
 import { explain } from './diagnosis/explain.ts'
@@ -242,17 +242,54 @@ async function readLive(
   return (target) => live.get(nameKey(target))
 }
 
-/** Follows the cluster until the gate has an outcome, then collects the evidence that is still under way. */
+/** Gates the targets until there is an outcome. */
 async function gateTargets(
   rollout: Rollout,
   planned: LivePlan,
   settings: GateSettings,
   cluster: Cluster,
 ): Promise<EndedTimeline> {
-  const { inputs, reporter, cancelled, clock } = rollout
+  const { inputs, reporter, clock } = rollout
   const plan = settings.awaitChangeMs > 0 ? withComparableManifests(planned, cluster.redact) : planned
   const recording = inputs.record === undefined ? undefined : startRecording(inputs.record, plan, settings, inputs)
   const drift = new ManifestDrift(plan, cluster.redact)
+  let gate: Gate
+  try {
+    gate = await followGate(rollout, plan, settings, cluster, (event, current, report) => {
+      recording?.write(event)
+      if ('object' in event && current.awaits(event.object)) return
+      for (const { entry, warning } of drift.observe(event)) {
+        if (warning === undefined) report(entry)
+        else reporter.onWarning(warning.text, warning.source)
+      }
+    })
+  } finally {
+    // The verdict does not depend on the recording.
+    await recording
+      ?.end(clock.now())
+      .catch((error: unknown) => reporter.onWarning(describeWriteFailure(inputs.record, error)))
+  }
+  const timeline = explain(drift.addTo(gate.timeline()), gate.store, settings.serverOffsetMs, plan.manifests)
+  if (timeline.verdict === undefined) throw new Error('The gate ended without a verdict.')
+  return { ...timeline, verdict: timeline.verdict }
+}
+
+/** Gets every event before the gate handles it; `report` adds an entry to the log. */
+export type OnEvent = (event: FeedEvent, gate: Gate, report: (entry: Entry) => void) => void
+
+/**
+ * Follows the cluster until the gate has an outcome, then collects the evidence that is still under way.
+ * @param isEndless follows beyond the outcome, until the job is cancelled
+ */
+export async function followGate(
+  { inputs, reporter, cancelled, clock }: Rollout,
+  plan: LivePlan,
+  settings: GateSettings,
+  cluster: Cluster,
+  onEvent: OnEvent,
+  isEndless = false,
+): Promise<Gate> {
+  const { startedAt, serverOffsetMs } = settings
   let logs: LiveLogs | undefined
   let evidence: EvidenceReader | undefined
   const report = (entry: Entry) => (logs === undefined ? reporter.onEntry(entry) : logs.entry(entry))
@@ -266,55 +303,49 @@ async function gateTargets(
       evidence?.onEntry(entry)
     },
   )
-  const onEvent = (event: FeedEvent) => {
-    recording?.write(event)
+  logs = new LiveLogs({
+    gate,
+    targets: plan.targets,
+    streamed: plan.streamed,
+    source: cluster,
+    clock,
+    startedAt: startedAt + serverOffsetMs,
+    listener: { ...reporter, cancelled },
+  })
+  const consumer = isEndless ? beyondOutcome(gate) : gate
+  const follower = new Follower(consumer, cluster, clock, startedAt, (event) => {
     evidence?.observe(event)
     logs?.update()
-    if ('object' in event && gate.awaits(event.object)) return
-    for (const { entry, warning } of drift.observe(event)) {
-      if (warning === undefined) report(entry)
-      else reporter.onWarning(warning.text, warning.source)
-    }
-  }
-  logs = openLiveLogs(rollout, plan, gate, settings, cluster)
-  const follower = new Follower(gate, cluster, clock, settings.startedAt, onEvent)
+    onEvent(event, gate, report)
+  })
   evidence = new EvidenceReader(gate, cluster, (read) => follower.observe(read), inputs.logLines)
-  const cancel = () => follower.observe({ type: 'CANCEL' })
+  const cancel = () => (isEndless ? follower.stop() : follower.observe({ type: 'CANCEL' }))
   if (cancelled.aborted) cancel()
   cancelled.addEventListener('abort', cancel)
   reporter.onStart?.((now) => gate.timeline(now))
   try {
     follower.observe({ type: 'DISCOVERY', resources: plan.kinds })
     await follower.run()
-    await Promise.all([evidence.finish(clock, evidenceLimitMs(cancelled)), logs.finish()])
+    // A cancelled job has little time left.
+    await Promise.all([evidence.finish(clock, cancelled.aborted ? 1_500 : 5_000), logs.finish()])
   } finally {
     logs.close()
     cancelled.removeEventListener('abort', cancel)
-    // The verdict does not depend on the recording.
-    await recording
-      ?.end(clock.now())
-      .catch((error: unknown) => reporter.onWarning(describeWriteFailure(inputs.record, error)))
   }
-  const timeline = explain(drift.addTo(gate.timeline()), gate.store, settings.serverOffsetMs, plan.manifests)
-  if (timeline.verdict === undefined) throw new Error('The gate ended without a verdict.')
-  return { ...timeline, verdict: timeline.verdict }
+  return gate
 }
 
-/** The logs that are shown beside a gate. */
-export function openLiveLogs(
-  { reporter, cancelled, clock }: Rollout,
-  { targets, streamed }: LivePlan,
-  gate: Gate,
-  { startedAt, serverOffsetMs }: GateSettings,
-  source: Cluster,
-): LiveLogs {
-  const listener = { ...reporter, cancelled }
-  return new LiveLogs({ gate, targets, streamed, source, clock, startedAt: startedAt + serverOffsetMs, listener })
-}
-
-/** How long to wait for evidence once the gate has an outcome. A cancelled job has little time left. */
-export function evidenceLimitMs({ aborted }: AbortSignal): number {
-  return aborted ? 1_500 : 5_000
+function beyondOutcome(gate: Gate): EventConsumer {
+  return {
+    isOver: false,
+    get requests() {
+      return gate.requests
+    },
+    handle: (event) => gate.handle(event),
+    nextClock: () => gate.nextClock(),
+    advance: (now) => gate.advance(now),
+    requestsToConfirm: (at) => gate.requestsToConfirm(at),
+  }
 }
 
 /** The result, or undefined when the job is cancelled first. */
