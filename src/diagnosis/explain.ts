@@ -2,8 +2,7 @@ import type { Container, Pod } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import type { Evidence, ProblemRecord, TargetOutcome, TargetRecord, Timeline, Verdict } from '../gate/timeline.ts'
 import { withCauses } from '../lifecycle/evidence-snapshot.ts'
-import { runtimeWords } from '../lifecycle/workloads/death.ts'
-import { concernsContainer } from '../lifecycle/workloads/history.ts'
+import { runtimeError } from '../lifecycle/workloads/death.ts'
 import { isJobEnd } from '../lifecycle/workloads/job.ts'
 import { describePath, type Manifest } from '../plan/manifests/manifest.ts'
 import { displayName, fullName, nameTargets, type Target } from '../plan/target.ts'
@@ -153,18 +152,7 @@ function detailsOf(problem: Problem, facts: TargetFacts): HintDetails {
   const lastLine = lines.at(-1)?.trim().slice(0, longestLastLine) || undefined
   const object = facts.subject(problem)
   const pod = object?.kind === 'Pod' ? (object as Pod) : undefined
-  return { problem, spec: findContainer(problem, facts), lastLine, pod, probeMessage: probeWords(problem, pod, facts) }
-}
-
-/** The kubelet's last message about the failing probe, without `Readiness probe failed: `. */
-function probeWords({ reason, container = '' }: Problem, pod: Pod | undefined, facts: TargetFacts): string | undefined {
-  const probe = /^(liveness|readiness|startup)-failing$/.exec(reason)?.[1]
-  if (probe === undefined || pod === undefined) return undefined
-  const last = facts
-    .eventsOf(pod)
-    .filter((event) => event.reason === 'Unhealthy' && concernsContainer(event, container))
-    .findLast(({ message }) => message?.toLowerCase().startsWith(`${probe} probe`))
-  return last?.message?.replace(/^\w+ probe \w+:\s*/, '')
+  return { problem, spec: findContainer(problem, facts), lastLine, pod }
 }
 
 function findContainer(problem: Problem, facts: TargetFacts): Container | undefined {
@@ -227,5 +215,5 @@ function terminationMessage(problem: Problem, { status }: Pod, hasEvents: boolea
   const end = found?.state?.terminated ?? found?.lastState?.terminated
   const words = (end?.message ?? '').trim()
   if (hasEvents && end?.reason === 'StartError') return undefined
-  return words === '' || messageOf(problem).includes(runtimeWords(words)) ? undefined : words
+  return words === '' || messageOf(problem).includes(runtimeError(words)) ? undefined : words
 }

@@ -1,21 +1,19 @@
-/** A Secret or ConfigMap that a pod refers to and that is not there, or that lacks the key. */
-export interface MissingObject {
-  /** As kubectl writes it: `secret/database`; `secret` alone where the kubelet does not say which. */
-  readonly object: string
-  readonly key?: string
-}
+import type { MissingObject } from '../reasons/containers.ts'
 
 /**
- * What is missing, from the kubelet's words about environment variables (pkg/kubelet/kubelet_pods.go) and volumes
- * (pkg/volume/{secret,configmap,projected}); undefined when they are about something else. The kubelet's own cache that
- * is not filled yet ("not registered") is nothing missing.
+ * The missing Secret or ConfigMap in the kubelet's message about an environment variable (pkg/kubelet/kubelet_pods.go) or a
+ * volume (pkg/volume/{secret,configmap,projected}); undefined for any other message. `not registered` is about the kubelet's
+ * own cache, which is not filled yet.
  */
 export function missingObject(message: string): MissingObject | undefined {
-  const [, kind, name] = /\b(secret|configmap) "([^"]+)" not found/i.exec(message) ?? []
-  if (kind !== undefined) return { object: `${kind.toLowerCase()}/${name}` }
-  const [, key, holder, path = ''] = /couldn't find key (\S+) in (Secret|ConfigMap) (\S+)/i.exec(message) ?? []
-  if (holder !== undefined && key !== undefined)
-    return { object: `${holder.toLowerCase()}/${path.slice(path.indexOf('/') + 1)}`, key }
-  const [, source = '', absent] = /references non-existent (secret|config) key: (\S+)/i.exec(message) ?? []
-  return absent === undefined ? undefined : { object: source === 'secret' ? 'secret' : 'configmap', key: absent }
+  const [, absent = '', name] = /\b(secret|configmap) "([^"]+)" not found/i.exec(message) ?? []
+  if (name !== undefined) return { kind: kindOf(absent), name }
+  const [, key, holder = '', path = ''] = /couldn't find key (\S+) in (Secret|ConfigMap) (\S+)/i.exec(message) ?? []
+  if (key !== undefined) return { kind: kindOf(holder), name: path.slice(path.indexOf('/') + 1), key }
+  const [, source = '', reference] = /references non-existent (secret|config) key: (\S+)/i.exec(message) ?? []
+  return reference === undefined ? undefined : { kind: kindOf(source), key: reference }
+}
+
+function kindOf(word: string): MissingObject['kind'] {
+  return word.toLowerCase() === 'secret' ? 'secret' : 'configmap'
 }

@@ -1,33 +1,99 @@
 import type { Probe } from '../cluster/objects.ts'
 import { platformHint } from './images.ts'
-import type { HintFacts, ReasonFamily } from './spec.ts'
+import { clause, type HintFacts, type ProblemFields, predicate, type ReasonFamily, type Sentence } from './spec.ts'
 import {
   command,
   containerHeadline,
   containerOf,
   describedPod,
+  type Exit,
   exitCode,
-  fromWords,
+  exited,
+  exitWords,
   imageLimit,
   imageOf,
   inNamespace,
   nameLimit,
   readLog,
-  type TextDetail,
-  textSentence,
+  timesNow,
 } from './wording.ts'
 
+export interface CrashDetail extends Exit {
+  /** The event about its postStart hook: the kubelet ends a container whose hook fails. */
+  readonly failedHook?: string
+  /** Its node no longer knows how it ended. */
+  readonly isLost?: boolean
+}
+
+/** A container that its runtime could not start, or whose shell found no program to run. */
+export interface StartDetail extends Exit {
+  readonly image?: string
+  /** The answer of the runtime; empty where it gave none. */
+  readonly message: string
+  /** The program exists, and may not be executed. */
+  readonly isForbidden?: boolean
+}
+
+export interface CreateDetail extends StartDetail {
+  /** The container was created, and could not be started. */
+  readonly isCreated: boolean
+  /** The mount that failed. */
+  readonly mount?: FailedMount
+}
+
+export interface FailedMount {
+  readonly volume: string
+  readonly subPath?: string
+  /** Where the container mounts it. */
+  readonly path: string
+  readonly error: string
+}
+
+export interface ProbeDetail {
+  /** The container runs: the probe fails, or has not succeeded. Else it was killed because of the probe. */
+  readonly isRunning: boolean
+  /** It was ready before. */
+  readonly wasReady?: boolean
+  /** What the kubelet reports of the probe: empty where the probe printed nothing, absent where it has not failed yet. */
+  readonly failure?: string
+  readonly answer?: ProbeAnswer
+}
+
+/** What the container answered to a probe, as the kubelet reports it (pkg/probe/http, tcp, grpc). */
+export type ProbeAnswer =
+  | { readonly type: 'http-status'; readonly status: number }
+  | { readonly type: 'grpc-status'; readonly status: string }
+  | { readonly type: 'grpc-error'; readonly code: string }
+  | { readonly type: 'no-grpc-server' | 'no-grpc-health' | 'connection-refused' | 'timeout' }
+
+/** A Secret or ConfigMap that a pod refers to and that does not exist, or that lacks the key. */
+export interface MissingObject {
+  readonly kind: 'secret' | 'configmap'
+  /** Absent where the kubelet does not report it. */
+  readonly name?: string
+  readonly key?: string
+}
+
+/** What a container, or a volume of its pod, needs and what is missing. */
+export interface MissingDetail {
+  /** Absent where the kubelet names no object. */
+  readonly missing?: MissingObject
+  /** The volume, where it is one that needs the object. */
+  readonly volume?: string
+  readonly message: string
+}
+
 export interface ContainerDetails {
-  readonly 'crash-loop': TextDetail
-  readonly 'out-of-memory': TextDetail
-  readonly 'bad-command': TextDetail
-  readonly 'exec-format': TextDetail
-  readonly 'init-container-failed': TextDetail
-  readonly 'liveness-failing': TextDetail
-  readonly 'startup-failing': TextDetail
-  readonly 'readiness-failing': TextDetail
-  readonly 'config-missing': TextDetail
-  readonly 'container-create-failed': TextDetail
+  readonly 'crash-loop': CrashDetail
+  readonly 'out-of-memory': { readonly limit?: string }
+  readonly 'bad-command': StartDetail
+  readonly 'exec-format': StartDetail
+  readonly 'init-container-failed': CrashDetail
+  readonly 'liveness-failing': ProbeDetail
+  readonly 'startup-failing': ProbeDetail
+  readonly 'readiness-failing': ProbeDetail
+  readonly 'config-missing': MissingDetail
+  readonly 'container-create-failed': CreateDetail
 }
 
 export const containerReasons: ReasonFamily<ContainerDetails> = {
@@ -35,9 +101,8 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     class: 'strike',
     when: 'a container died for the third time, 30 s after its first death at the earliest',
     title: 'a container keeps crashing',
-    headline: (problem, shorten) =>
-      containerHeadline((name) => `${name} keeps crashing${exitCode(problem)}`)(problem, shorten),
-    sentence: textSentence,
+    headline: containerHeadline((name, problem) => `${name} keeps crashing${exitCode(problem)}`),
+    sentence: crashSentence,
     hint: crashHint,
     readsLogs: true,
     field: { container: [] },
@@ -47,7 +112,10 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     when: "as crash-loop, each death by the kernel's out-of-memory killer",
     title: 'a container ran out of memory',
     headline: containerHeadline((name) => `${name} ran out of memory`),
-    sentence: textSentence,
+    sentence: ({ detail: { limit }, count }) =>
+      predicate(
+        `was killed for using more memory than ${limit === undefined ? 'the node has' : `its limit of ${limit}`}${timesNow(count)}`,
+      ),
     hint: memoryHint,
     readsLogs: true,
     readsNode: true,
@@ -58,7 +126,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     when: 'as crash-loop: the program does not exist in the image or cannot be executed',
     title: 'the command could not be run',
     headline: containerHeadline((name) => `the command of ${name} could not be run`),
-    sentence: textSentence,
+    sentence: startSentence,
     hint: commandHint,
     readsLogs: true,
     field: { container: ['command'] },
@@ -68,7 +136,8 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     when: 'as crash-loop: the program is for another processor architecture',
     title: 'the image is built for another architecture',
     headline: containerHeadline((name) => `the image of ${name} is built for another architecture`),
-    sentence: textSentence,
+    sentence: ({ detail: { message }, count }) =>
+      predicate(`cannot run on this node's architecture: ${message}${timesNow(count)}`),
     hint: platformHint,
     readsLogs: true,
     field: { container: ['image'] },
@@ -78,7 +147,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     when: 'as crash-loop, of an init container',
     title: 'an init container failed',
     headline: containerHeadline((name, problem) => `init ${name} failed${exitCode(problem)}`),
-    sentence: textSentence,
+    sentence: crashSentence,
     hint: (s) =>
       `The pod starts only when ${s.problem === undefined ? 'its init container' : containerOf(s)} succeeds. ${readLog(s, { isPrevious: true, isNamed: true })}`,
     readsLogs: true,
@@ -89,7 +158,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     when: 'as crash-loop, each death by the liveness probe',
     title: 'the liveness probe fails',
     headline: containerHeadline((name) => `${name} fails its liveness probe`),
-    sentence: textSentence,
+    sentence: (problem) => probeSentence('liveness', problem),
     hint: (s) => probeHint('liveness', s),
     readsLogs: true,
     field: { container: ['livenessProbe'] },
@@ -100,7 +169,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     when: 'as crash-loop, each death by the startup probe; slow while it only does not succeed',
     title: 'the startup probe fails',
     headline: containerHeadline((name) => `${name} fails its startup probe`),
-    sentence: textSentence,
+    sentence: (problem) => probeSentence('startup', problem),
     hint: (s) => probeHint('startup', s),
     readsLogs: true,
     field: { container: ['startupProbe'] },
@@ -110,7 +179,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     when: 'a container runs, and has used up the time that its own probes allow without being ready',
     title: 'the readiness probe fails',
     headline: containerHeadline((name) => `${name} fails its readiness probe`),
-    sentence: textSentence,
+    sentence: (problem) => probeSentence('readiness', problem),
     hint: (s) => probeHint('readiness', s),
     readsLogs: true,
     field: { container: ['readinessProbe'] },
@@ -119,14 +188,14 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     class: 'strike',
     when: 'a Secret, ConfigMap or a key in it has been missing for 60 s',
     title: 'a Secret, ConfigMap or key is missing',
-    headline: ({ detail }, shorten) => {
-      if (detail.object === undefined || !detail.object.includes('/')) return undefined
-      const object = shorten(detail.object, imageLimit)
-      return detail.key === undefined
+    headline: ({ detail: { missing } }, shorten) => {
+      if (missing?.name === undefined) return undefined
+      const object = shorten(`${missing.kind}/${missing.name}`, imageLimit)
+      return missing.key === undefined
         ? `${object} is missing`
-        : `${object} lacks the key ${shorten(detail.key, nameLimit)}`
+        : `${object} lacks the key ${shorten(missing.key, nameLimit)}`
     },
-    sentence: textSentence,
+    sentence: missingSentence,
     hint: missingHint,
     field: { container: ['env'], pod: ['spec', 'volumes'] },
   },
@@ -135,19 +204,69 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     when: 'the runtime has not been able to create the container for 60 s, or to start it for the third time',
     title: 'a container could not be created',
     headline: (problem, shorten) =>
-      fromWords([[/volume "([^"]+)".* cannot be mounted/, 'volume $1 cannot be mounted']])(problem, shorten) ??
-      containerHeadline((name) => `${name} could not be created`)(problem, shorten),
-    sentence: textSentence,
-    hint: (s) =>
-      /\(subPath .*: not a directory/.test(s.problem?.detail.text ?? '')
-        ? subPathHint(s)
-        : `The container runtime says why in the pod's events: ${describedPod(s)}.`,
+      problem.detail.mount === undefined
+        ? containerHeadline((name) => `${name} could not be created`)(problem, shorten)
+        : `volume ${shorten(problem.detail.mount.volume, nameLimit)} cannot be mounted`,
+    sentence: createSentence,
+    hint: (s) => subPathHint(s) ?? `The container runtime says why in the pod's events: ${describedPod(s)}.`,
     readsNode: true,
   },
 }
 
+function crashSentence({ detail, count }: ProblemFields<CrashDetail>): Sentence {
+  const { failedHook, isLost } = detail
+  const how =
+    failedHook !== undefined
+      ? `is killed because its postStart hook fails: ${failedHook}`
+      : isLost
+        ? 'was lost: its node no longer knows how it ended'
+        : exited(detail)
+  return predicate(`${how}${timesNow(count)}`)
+}
+
+function startSentence({ detail, count }: ProblemFields<StartDetail>): Sentence {
+  return predicate(`cannot start: ${detail.message === '' ? exitWords(detail) : detail.message}${timesNow(count)}`)
+}
+
+function createSentence(problem: ProblemFields<CreateDetail>): Sentence {
+  const { isCreated, message, mount } = problem.detail
+  if (!isCreated) return predicate(`cannot be created: ${message}`)
+  if (mount === undefined) return startSentence(problem)
+  const part = mount.subPath === undefined ? '' : ` (subPath ${mount.subPath})`
+  const how = `volume "${mount.volume}"${part} cannot be mounted at ${mount.path}: ${mount.error}`
+  return predicate(`cannot start: ${how}${timesNow(problem.count)}`)
+}
+
+type ProbeKind = 'liveness' | 'readiness' | 'startup'
+
+function probeSentence(kind: ProbeKind, { detail, count }: ProblemFields<ProbeDetail>): Sentence {
+  const { isRunning, wasReady, failure = '' } = detail
+  const why = failure === '' ? '' : `: ${failure}`
+  if (!isRunning) return predicate(`is killed because its ${kind} probe fails${timesNow(count)}`)
+  if (wasReady) return predicate(`was ready, and then not ready${why}${timesNow(count)}`)
+  return detail.failure === undefined
+    ? predicate(`runs, but its ${kind} probe has not succeeded`)
+    : predicate(`fails its ${kind} probe${why}`)
+}
+
+function missingSentence({ container, detail: { missing, volume, message } }: ProblemFields<MissingDetail>): Sentence {
+  if (container !== undefined) return predicate(`cannot be created: ${message}`)
+  const why = missing?.key === undefined ? message : `${missingName(missing)} has no key ${missing.key}`
+  return mountSentence(volume, why)
+}
+
+/** `volume "settings" cannot be mounted: …`. */
+export function mountSentence(volume: string | undefined, why: string): Sentence {
+  return clause(`${volume === undefined ? 'a volume' : `volume "${volume}"`} cannot be mounted: ${why}`)
+}
+
+/** As kubectl writes it: `secret/database`; `secret` alone where its name is unknown. */
+function missingName({ kind, name }: MissingObject): string {
+  return name === undefined ? kind : `${kind}/${name}`
+}
+
 /** Why a container ends again and again, as far as its exit code tells. */
-export function crashHint(facts: HintFacts<TextDetail>): string {
+function crashHint(facts: HintFacts<CrashDetail>): string {
   const { problem } = facts
   const { exitCode, signal } = problem?.detail ?? {}
   const what =
@@ -170,7 +289,7 @@ const exitMeanings: Readonly<Record<number, string>> = {
 }
 
 /** How much memory it may use, and how soon that was too little. */
-export function memoryHint(facts: HintFacts<TextDetail>): string {
+function memoryHint(facts: HintFacts<unknown>): string {
   const limit = facts.spec?.resources?.limits?.['memory']
   const { container } = facts.problem ?? {}
   const status = facts.pod?.status?.containerStatuses?.find(({ name }) => name === container)
@@ -183,46 +302,43 @@ export function memoryHint(facts: HintFacts<TextDetail>): string {
 }
 
 /** Which program does not exist, or may not be run. */
-export function commandHint(facts: HintFacts<TextDetail>): string {
+function commandHint(facts: HintFacts<StartDetail>): string {
   const { spec, problem } = facts
-  const isForbidden = /permission denied/i.test(problem?.detail.text ?? '') || problem?.detail.exitCode === 126
   const written = [...(spec?.command ?? []), ...(spec?.args ?? [])]
   const runs = written.length === 0 ? '' : ` It runs \`${JSON.stringify(written).replaceAll('`', '')}\`.`
-  const why = isForbidden
+  const why = problem?.detail.isForbidden
     ? `the program may not be run: make it executable in ${imageOf(facts)} (\`chmod +x\`)`
     : `the program does not exist in ${imageOf(facts)}, or is not on its PATH`
   const said = facts.lastLine === undefined ? '' : ` The last line that was logged is "${facts.lastLine}".`
   return `Correct \`command\` and \`args\` of ${containerOf(facts)}: ${why}.${runs}${said}`
 }
 
-/** A subPath that names no file becomes a folder, which nothing mounts onto a file. */
-export function subPathHint(facts: HintFacts<TextDetail>): string {
-  const [, volume = '', subPath = '', mountPath = ''] =
-    /volume "([^"]+)" \(subPath (.+)\) cannot be mounted at (\S+): not a directory/.exec(
-      facts.problem?.detail.text ?? '',
-    ) ?? []
-  const source = sourceOf(volume, facts)
-  const has = source === undefined ? 'the volume' : source
+/** A subPath that names no file becomes a folder, which cannot be mounted onto a file. */
+function subPathHint(facts: HintFacts<CreateDetail>): string | undefined {
+  const { mount } = facts.problem?.detail ?? {}
+  if (mount?.subPath === undefined || !mount.error.startsWith('not a directory')) return undefined
+  const source = sourceOf(mount.volume, facts)
   const keys = source === undefined ? '' : ` ${command(facts, 'describe', source)} lists its keys.`
-  return `It seems that ${has} has no ${subPath}, so that an empty folder stands in for it, and ${mountPath} is a file in the image. Correct the subPath, or add the key.${keys}`
+  return `It seems that ${source ?? 'the volume'} has no ${mount.subPath}, so that an empty folder stands in for it, and ${mount.path} is a file in the image. Correct the subPath, or add the key.${keys}`
 }
 
 /** The ConfigMap or Secret that a volume is made from. */
-function sourceOf(volume: string, { pod }: HintFacts<TextDetail>): string | undefined {
+function sourceOf(volume: string, { pod }: HintFacts<unknown>): string | undefined {
   const { configMap, secret } = pod?.spec?.volumes?.find(({ name }) => name === volume) ?? {}
   if (configMap?.name !== undefined) return `configmap/${configMap.name}`
   return secret?.secretName === undefined ? undefined : `secret/${secret.secretName}`
 }
 
-/** Names what to create, where it is referred to, and how to see what is there. */
-export function missingHint(facts: HintFacts<TextDetail>): string {
-  const { object, key } = facts.problem?.detail ?? {}
+/** Names what to create, where it is referred to, and how to see what exists. */
+function missingHint(facts: HintFacts<MissingDetail>): string {
+  const { missing } = facts.problem?.detail ?? {}
   const where = inNamespace(facts) || ' in the same namespace'
-  if (object === undefined || !object.includes('/'))
+  if (missing?.name === undefined)
     return `Create the Secret or ConfigMap (or the key in it) that the message names,${where}, or correct the reference.`
-  const users = referencesTo(object, key, facts)
+  const { kind, key } = missing
+  const object = missingName(missing)
+  const users = referencesTo(missing, facts)
   const reference = users === '' ? 'the reference' : `the reference (${users})`
-  const [kind = ''] = object.split('/')
   return key === undefined
     ? `Create ${object}${where}, or correct ${reference}. ${command(facts, 'get', kind)} lists what is there.`
     : `Add the key ${key} to ${object}${where}, or correct ${reference}. ${command(facts, 'describe', object)} lists its keys.`
@@ -234,8 +350,7 @@ interface Reference {
 }
 
 /** Where a pod refers to a Secret or ConfigMap: `env PASSWORD of container app, volume settings`. */
-function referencesTo(object: string, key: string | undefined, { pod }: HintFacts<TextDetail>): string {
-  const [kind = '', name] = object.split('/')
+function referencesTo({ kind, name, key }: MissingObject, { pod }: HintFacts<unknown>): string {
   const [ofEnv, ofFrom] = kind === 'secret' ? ['secretKeyRef', 'secretRef'] : ['configMapKeyRef', 'configMapRef']
   const { containers = [], initContainers = [], volumes = [] } = pod?.spec ?? {}
   const found = [...initContainers, ...containers].flatMap((container) => [
@@ -255,8 +370,8 @@ function referencesTo(object: string, key: string | undefined, { pod }: HintFact
   return [...found, ...mounted].slice(0, 3).join(', ')
 }
 
-/** What a probe asks and what came of it, held against what the container declares. */
-export function probeHint(kind: 'liveness' | 'readiness' | 'startup', facts: HintFacts<TextDetail>): string {
+/** What a probe asks and what came of it, compared with what the container declares. */
+function probeHint(kind: ProbeKind, facts: HintFacts<ProbeDetail>): string {
   const probe = facts.spec?.[`${kind}Probe`]
   const further = {
     liveness: 'If the container only needs longer to start, give it a startupProbe.',
@@ -266,41 +381,45 @@ export function probeHint(kind: 'liveness' | 'readiness' | 'startup', facts: Hin
   return `${asked(probe, facts)} ${further[kind]}`
 }
 
-function asked(probe: Probe | undefined, facts: HintFacts<TextDetail>): string {
+function asked(probe: Probe | undefined, { spec, problem }: HintFacts<ProbeDetail>): string {
   if (probe === undefined) return 'Check what the probe asks.'
   const command = probe.exec?.command?.join(' ')
   if (command !== undefined) return `The probe runs \`${command.replaceAll('`', '')}\`, which has to end with code 0.`
   const port = probe.httpGet?.port ?? probe.tcpSocket?.port ?? probe.grpc?.port
   const path = probe.httpGet === undefined ? '' : ` for ${probe.httpGet.path ?? '/'}`
-  const ports = facts.spec?.ports ?? []
+  const ports = spec?.ports ?? []
   if (ports.length > 0 && !ports.some(({ containerPort, name }) => containerPort === port || name === port)) {
     const declared = ports.map(({ containerPort }) => containerPort).join(', ')
     return `The probe asks port ${port}${path}, but the container declares ${declared}.`
   }
-  return `The probe asks port ${port}${path}${answer(probe, facts)}`
+  return `The probe asks port ${port}${path}: ${answered(problem?.detail.answer, probe)}`
 }
 
-/** What the answer to a probe means, by the words of the kubelet (pkg/probe/http, tcp, grpc). */
-function answer({ timeoutSeconds = 1 }: Probe, { probeMessage = '', problem }: HintFacts<TextDetail>): string {
-  const said = `${probeMessage} ${problem?.detail.text ?? ''}`
-  const status = /statuscode: (\d{3})/.exec(said)?.[1]
-  if (status === '404') return ': the app answers, but has no such path (404).'
-  if (status === '401' || status === '403') return `: the app answers, but wants the kubelet to log in (${status}).`
-  if (status !== undefined) return `: the app answers ${status}, and any of 200 to 399 would do.`
-  if (/failed to connect service/.test(said))
-    return ': no gRPC server answers there. It has to listen on that port, and on all addresses, not on localhost alone.'
-  if (/does not implement the grpc health protocol/.test(said))
-    return ': the app answers, but does not implement the gRPC health protocol (grpc.health.v1.Health).'
-  const serving = /service unhealthy \(responded with "(\w+)"\)/.exec(said)?.[1]
-  if (serving !== undefined) return `: the app answers ${serving}, and only SERVING would do.`
-  const code = /rpc error: code = (\w+)/.exec(said)?.[1]
-  if (code !== undefined)
-    return `: the app answers with the gRPC code ${code}. Does it know the service that the probe names?`
-  if (/connection refused/.test(said))
-    return ': nothing listens there. It has to listen on that port, and on all addresses, not on localhost alone.'
-  if (/deadline exceeded|i\/o timeout|Client\.Timeout|did not complete within/.test(said))
-    return `: no answer within its timeoutSeconds of ${timeoutSeconds}.`
-  return ': is that where it listens?'
+/** What the answer to a probe means. */
+function answered(answer: ProbeAnswer | undefined, { timeoutSeconds = 1 }: Probe): string {
+  const listen = 'It has to listen on that port, and on all addresses, not on localhost alone.'
+  switch (answer?.type) {
+    case 'http-status': {
+      const { status } = answer
+      if (status === 404) return 'the app answers, but has no such path (404).'
+      if (status === 401 || status === 403) return `the app answers, but wants the kubelet to log in (${status}).`
+      return `the app answers ${status}, and any of 200 to 399 would do.`
+    }
+    case 'no-grpc-server':
+      return `no gRPC server answers there. ${listen}`
+    case 'no-grpc-health':
+      return 'the app answers, but does not implement the gRPC health protocol (grpc.health.v1.Health).'
+    case 'grpc-status':
+      return `the app answers ${answer.status}, and only SERVING would do.`
+    case 'grpc-error':
+      return `the app answers with the gRPC code ${answer.code}. Does it know the service that the probe names?`
+    case 'connection-refused':
+      return `nothing listens there. ${listen}`
+    case 'timeout':
+      return `no answer within its timeoutSeconds of ${timeoutSeconds}.`
+    default:
+      return 'is that where it listens?'
+  }
 }
 
 /** ` × periodSeconds (now 30 × 10 s)`; the API's defaults are 3 and 10 s. */

@@ -1,27 +1,56 @@
 import type { PodSpec } from '../cluster/objects.ts'
-import type { HintFacts, ReasonFamily } from './spec.ts'
-import {
-  clusterCommand,
-  command,
-  described,
-  describedPod,
-  imageLimit,
-  namedIn,
-  readLog,
-  type TextDetail,
-  textSentence,
-} from './wording.ts'
+import { mountSentence } from './containers.ts'
+import { clause, type HintFacts, type ProblemFields, predicate, type ReasonFamily, type Sentence } from './spec.ts'
+import { clusterCommand, command, described, describedPod, type Exit, exited, imageLimit, readLog } from './wording.ts'
 
 const taintsCommand = clusterCommand('get', 'nodes', '-o', 'custom-columns=NODE:.metadata.name,TAINTS:.spec.taints')
 
+/** Why a pod has no node: its scheduling gates are not removed, or the scheduler found none. */
+export type UnschedulableDetail =
+  | { readonly schedulingGates: readonly string[] }
+  | {
+      /** How many nodes the cluster has; absent where the scheduler does not count them. */
+      readonly nodes?: number
+      readonly causes: readonly SchedulingCause[]
+    }
+
+/** Why some nodes do not take a pod; `nodes` is their number, absent where the pod itself is the cause. */
+export type SchedulingCause = { readonly nodes?: number } & (
+  | { readonly type: 'resource'; readonly resource: string }
+  | { readonly type: 'taint'; readonly key?: string; readonly value?: string }
+  | { readonly type: 'pod-affinity'; readonly rule: string }
+  | {
+      readonly type:
+        | 'pod-count'
+        | 'cordoned'
+        | 'node-selector'
+        | 'topology-spread'
+        | 'host-port'
+        | 'volume-node'
+        | 'volume-count'
+    }
+  /** The scheduler's own message, about the claims of the pod or about anything else. */
+  | { readonly type: 'unbound-claims' | 'claim' | 'other'; readonly message: string }
+)
+
+/** How a pod ended, by its status. */
+export interface EndedDetail {
+  /** `Evicted`, `NodeAffinity` … */
+  readonly statusReason?: string
+  readonly message: string
+  /** The end of its container, where one has failed. */
+  readonly exit?: Exit & { readonly isOutOfMemory: boolean }
+}
+
 export interface PodDetails {
-  readonly unschedulable: TextDetail
-  readonly 'volume-not-mounted': TextDetail
-  readonly 'sandbox-failed': TextDetail
-  readonly 'readiness-gate-pending': TextDetail
-  readonly evicted: TextDetail
-  readonly 'pod-failed': TextDetail
-  readonly 'pod-stuck': TextDetail
+  readonly unschedulable: UnschedulableDetail
+  readonly 'volume-not-mounted': { readonly volume?: string; readonly message: string }
+  readonly 'sandbox-failed': { readonly message: string }
+  /** The condition types of the readiness gates that are not True. */
+  readonly 'readiness-gate-pending': { readonly gates: readonly string[] }
+  readonly evicted: EndedDetail
+  readonly 'pod-failed': EndedDetail
+  readonly 'pod-stuck': { readonly finalizers: readonly string[]; readonly node?: string }
 }
 
 export const podReasons: ReasonFamily<PodDetails> = {
@@ -30,12 +59,12 @@ export const podReasons: ReasonFamily<PodDetails> = {
     when: 'the scheduler found no node: one may come, or be freed',
     title: 'no node can take the pods',
     headline: ({ detail }, shorten, cause) => {
-      if (detail.schedulingGates !== undefined) return 'the scheduling gates of the pods are not removed'
+      if ('schedulingGates' in detail) return 'the scheduling gates of the pods are not removed'
       return cause?.reason === 'claim-pending'
         ? `${shorten(cause.subject, imageLimit)}, which the pods need, is not bound`
         : undefined
     },
-    sentence: textSentence,
+    sentence: unschedulableSentence,
     hint: (s) => (s.cause?.reason === 'claim-pending' ? s.cause.hint : schedulingHint(s)),
     field: { pod: ['spec'] },
   },
@@ -43,7 +72,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
     class: 'slow',
     when: 'the kubelet cannot mount or attach a volume, and tries again',
     title: 'a volume could not be mounted',
-    sentence: textSentence,
+    sentence: ({ detail: { volume, message } }) => mountSentence(volume, message),
     hint: (s) =>
       `The volume, or what it is made from, is missing or cannot be attached. Its events: ${describedPod(s)}.`,
     readsNode: true,
@@ -53,7 +82,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
     class: 'slow',
     when: "the node cannot set up the pod's network, and tries again",
     title: 'the pod sandbox could not be created',
-    sentence: textSentence,
+    sentence: ({ detail: { message } }) => clause(`no network sandbox: ${message}`),
     hint: (s) =>
       `The node cannot set up the pod's network: look at the network plugin on that node. Its events: ${describedPod(s)}.`,
     readsNode: true,
@@ -62,7 +91,10 @@ export const podReasons: ReasonFamily<PodDetails> = {
     class: 'slow',
     when: 'the containers of a pod are ready, and the condition of one of its readiness gates is not True',
     title: 'a readiness gate of the pods is not open',
-    sentence: textSentence,
+    sentence: ({ detail: { gates } }) =>
+      predicate(
+        `runs, but nobody has opened its readiness ${gates.length === 1 ? 'gate' : 'gates'} ${gates.join(', ')} yet`,
+      ),
     hint: (s) =>
       `Readiness gates are opened from outside the pod, most often by the controller of a load balancer: is it running, and does it know the pod? ${describedPod(s)}.`,
   },
@@ -70,7 +102,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
     class: 'terminal',
     when: 'the node evicted a pod that no controller replaces; slow where one does',
     title: 'pods were evicted',
-    sentence: textSentence,
+    sentence: (problem) => endedSentence('was evicted', problem.detail.message, problem),
     hint: () => 'The node evicted the pod for the pressure that the message names. Set requests that fit what it uses.',
     readsNode: true,
   },
@@ -78,7 +110,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
     class: 'terminal',
     when: 'a pod that no controller replaces has ended in failure; slow where one does, when the kubelet refused or ended it',
     title: 'a pod failed',
-    sentence: textSentence,
+    sentence: (problem) => endedSentence('failed', statusOf(problem.detail), problem),
     hint: (s) =>
       s.problem?.isReplaced
         ? `The message says why the node refuses or ends the pods; their controller makes others. Their events: ${described(s)}.`
@@ -90,12 +122,20 @@ export const podReasons: ReasonFamily<PodDetails> = {
     class: 'slow',
     when: 'a pod that has to go first is still there after its grace period: its node may come back',
     title: 'a deleted pod is still there',
-    sentence: textSentence,
+    sentence: ({ detail: { finalizers, node } }) => {
+      const why =
+        finalizers.length > 0
+          ? `its finalizers hold it: ${finalizers.join(', ')}`
+          : node === undefined
+            ? 'nobody has ended it'
+            : `its node ${node} has not stopped it`
+      return predicate(`is still there although its grace period is over, and holds up the others: ${why}`)
+    },
     hint: (s) => {
       const about = s.problem?.subject ?? ''
       const force = about === '' ? '' : `: ${command(s, 'delete', about, '--force')}`
-      const finalizers = namedIn(s.problem?.detail.text, /finalizers(?: hold it)?: (.+)$/)
-      if (finalizers !== undefined) return finalizerAdvice(s, about, finalizers.split(', '))
+      const { finalizers = [] } = s.problem?.detail ?? {}
+      if (finalizers.length > 0) return finalizerAdvice(s, about, finalizers)
       const node = s.pod?.spec?.nodeName
       const gone = node === undefined ? '' : ` (${clusterCommand('delete', 'node', node)})`
       return `Bring its node back, or delete the node if it is gone for good${gone}. Only where its containers surely run no more, delete the pod by force${force}.`
@@ -103,41 +143,109 @@ export const podReasons: ReasonFamily<PodDetails> = {
   },
 }
 
+function unschedulableSentence({ detail }: ProblemFields<UnschedulableDetail>, cause?: string): Sentence {
+  if ('schedulingGates' in detail) {
+    const [which, verb] = detail.schedulingGates.length === 1 ? ['gate', 'is'] : ['gates', 'are']
+    return predicate(
+      `cannot be scheduled before its scheduling ${which} ${detail.schedulingGates.join(', ')} ${verb} removed`,
+    )
+  }
+  const { nodes, causes } = detail
+  const of = nodes === undefined ? '' : `of ${nodes} ${nodes === 1 ? 'node' : 'nodes'}, `
+  const why = causes.map((each) => (each.nodes === undefined ? '' : `${each.nodes} `) + causeWords(each)).join(', ')
+  return predicate(`cannot be scheduled: ${of}${why}${cause === undefined ? '' : `: ${cause}`}`)
+}
+
+/** What one node (`lacks cpu`) or several nodes (`lack cpu`) have that keeps the pod from them. */
+function causeWords(cause: SchedulingCause): string {
+  const [has, is, does, lacks] = cause.nodes === 1 ? ['has', 'is', 'does', 'lacks'] : ['have', 'are', 'do', 'lack']
+  switch (cause.type) {
+    case 'resource':
+      return `${lacks} ${cause.resource}`
+    case 'pod-count':
+      return `${is} full of pods`
+    case 'taint':
+      return `${has} a taint that the pod does not tolerate${cause.key === undefined ? '' : ` (${taintOf(cause)})`}`
+    case 'cordoned':
+      return `${is} cordoned`
+    case 'node-selector':
+      return `${does} not match its node selector or affinity`
+    case 'pod-affinity':
+      return `${does} not match the ${cause.rule} between pods`
+    case 'topology-spread':
+      return `${does} not match its topology spread constraints`
+    case 'host-port':
+      return `${has} the host port taken`
+    case 'volume-node':
+      return 'cannot reach its volume'
+    case 'volume-count':
+      return `${has} no room for another volume`
+    default:
+      return cause.message
+  }
+}
+
+function taintOf({ key = '', value }: { readonly key?: string; readonly value?: string }): string {
+  return value === undefined ? key : `${key}=${value}`
+}
+
+/** How a pod ended: replaced by its controller (`count` pods by now), or for good. */
+function endedSentence(verb: string, why: string, { isReplaced, count, detail }: ProblemFields<EndedDetail>): Sentence {
+  if (isReplaced) {
+    const pods = count > 1 ? ` (${count} pods now)` : ''
+    return predicate(`${verb} and is replaced${pods}${why === '' ? '' : `: ${why}`}`)
+  }
+  const { exit } = detail
+  const status = statusOf(detail)
+  if (exit === undefined) return predicate(`failed${status === '' ? '' : `: ${status}`}`)
+  const how = exit.isOutOfMemory ? 'was killed for using too much memory' : exited(exit)
+  return predicate(`${how}, and nothing restarts it`)
+}
+
+function statusOf({ statusReason = '', message }: EndedDetail): string {
+  return [statusReason, message].filter((each) => each !== '').join(': ')
+}
+
 /** The pod as a whole has ended. */
-export function endedHint(facts: HintFacts<TextDetail>): string {
+function endedHint(facts: HintFacts<EndedDetail>): string {
   return `Nothing restarts the pod. ${facts.problem?.container === undefined ? `See how it ended: ${describedPod(facts)}.` : readLog(facts)}`
 }
 
-/** What would let a node take the pod, for each reason that the scheduler gives. The words are those of `scheduling.ts`. */
-export function schedulingHint(facts: HintFacts<TextDetail>): string {
-  const { text: message = '', schedulingGates } = facts.problem?.detail ?? {}
-  if (schedulingGates !== undefined)
+/** What would let a node take the pod, for each cause. */
+function schedulingHint(facts: HintFacts<UnschedulableDetail>): string {
+  const { detail } = facts.problem ?? {}
+  if (detail !== undefined && 'schedulingGates' in detail)
     return 'Scheduling gates are removed by whoever set them, most often the controller of a queue or a quota: check that it runs, and that there is room.'
-  const advice = [...resourceAdvice(message, facts), ...selectorAdvice(message, facts), ...taintAdvice(message)]
-  if (/is cordoned|are cordoned/.test(message))
-    advice.push(
-      `Nodes are cordoned: ${clusterCommand('get', 'nodes')} shows them, \`kubectl uncordon NODE\` opens one.`,
-    )
-  if (/unbound immediate PersistentVolumeClaims|persistentvolumeclaim/i.test(message))
-    advice.push(`Its PersistentVolumeClaims have to be bound first: ${command(facts, 'get', 'pvc')}.`)
-  if (/host port taken/.test(message))
-    advice.push(
-      'Another pod has the host port. If that is the old one, let it go first (strategy Recreate, or maxSurge 0 with maxUnavailable 1); if not, change hostPort, or do without it.',
-    )
-  if (/full of pods/.test(message)) advice.push('Add a node, or remove pods: a node takes only so many.')
-  if (/topology spread|affinity between pods/.test(message))
-    advice.push('Loosen its affinity or topology spread constraints, or add nodes that satisfy them.')
+  const causes = detail?.causes ?? []
+  const has = (...types: SchedulingCause['type'][]) => causes.some(({ type }) => types.includes(type))
+  const advice = [
+    ...causes.flatMap((cause) => (cause.type === 'resource' ? [resourceAdvice(cause.resource, facts)] : [])),
+    ...(has('node-selector') ? [selectorAdvice(facts)] : []),
+    ...taintAdvice(causes),
+    ...(has('cordoned')
+      ? [`Nodes are cordoned: ${clusterCommand('get', 'nodes')} shows them, \`kubectl uncordon NODE\` opens one.`]
+      : []),
+    ...(has('unbound-claims', 'claim')
+      ? [`Its PersistentVolumeClaims have to be bound first: ${command(facts, 'get', 'pvc')}.`]
+      : []),
+    ...(has('host-port')
+      ? [
+          'Another pod has the host port. If that is the old one, let it go first (strategy Recreate, or maxSurge 0 with maxUnavailable 1); if not, change hostPort, or do without it.',
+        ]
+      : []),
+    ...(has('pod-count') ? ['Add a node, or remove pods: a node takes only so many.'] : []),
+    ...(has('topology-spread', 'pod-affinity')
+      ? ['Loosen its affinity or topology spread constraints, or add nodes that satisfy them.']
+      : []),
+  ]
   return advice.length === 0
     ? 'Free or add capacity, or correct the pod’s requests, node selector, affinity or tolerations.'
     : advice.join(' ')
 }
 
-function resourceAdvice(message: string, { pod }: HintFacts<TextDetail>): string[] {
-  return [...message.matchAll(/\black(?:s)? ([\w./-]+)/g)].map(([, resource = '']) => {
-    const asked = requestsOf(pod?.spec, resource)
-    const amount = asked === '' ? 'too much' : asked
-    return `The pod asks for ${amount} ${resource}: lower \`resources.requests\`, or add a node with that much free (${clusterCommand('describe', 'nodes')} shows what is taken).`
-  })
+function resourceAdvice(resource: string, { pod }: HintFacts<unknown>): string {
+  const amount = requestsOf(pod?.spec, resource) || 'too much'
+  return `The pod asks for ${amount} ${resource}: lower \`resources.requests\`, or add a node with that much free (${clusterCommand('describe', 'nodes')} shows what is taken).`
 }
 
 /** What its containers ask for of a resource: `500m + 100m`. */
@@ -145,44 +253,38 @@ function requestsOf(spec: PodSpec | undefined, resource: string): string {
   return (spec?.containers ?? []).flatMap(({ resources }) => resources?.requests?.[resource] ?? []).join(' + ')
 }
 
-function selectorAdvice(message: string, { pod }: HintFacts<TextDetail>): string[] {
-  if (!/node selector or affinity/.test(message)) return []
+function selectorAdvice({ pod }: HintFacts<unknown>): string {
   const spec = (pod?.spec ?? {}) as { nodeSelector?: Record<string, string>; affinity?: { nodeAffinity?: object } }
   const labels = Object.entries(spec.nodeSelector ?? {}).map(([key, value]) => `${key}=${value}`)
-  const isSelected = labels.length > 0
-  const both = isSelected && spec.affinity?.nodeAffinity !== undefined ? ' and its node affinity' : ''
-  return isSelected
-    ? [
-        `The pod wants a node with the labels ${labels.join(', ')}${both}: correct nodeSelector, or label a node (${clusterCommand('label', 'node', 'NODE', ...labels)}).`,
-      ]
-    : [`Correct the pod’s node affinity, or label a node so that it matches.`]
+  if (labels.length === 0) return 'Correct the pod’s node affinity, or label a node so that it matches.'
+  const both = spec.affinity?.nodeAffinity === undefined ? '' : ' and its node affinity'
+  return `The pod wants a node with the labels ${labels.join(', ')}${both}: correct nodeSelector, or label a node (${clusterCommand('label', 'node', 'NODE', ...labels)}).`
 }
 
-/** Since Kubernetes 1.34 the scheduler does not say which taint. */
-function taintAdvice(message: string): string[] {
-  if (!/a taint that the pod does not tolerate/.test(message)) return []
-  const taints = [...message.matchAll(/does not tolerate \(([^)]+)\)/g)].map(([, taint = '']) => taint)
-  if (taints.length === 0)
+/** Since Kubernetes 1.34 the scheduler does not report which taint. */
+function taintAdvice(causes: readonly SchedulingCause[]): readonly string[] {
+  const taints = causes.filter((cause) => cause.type === 'taint')
+  if (taints.length > 0 && taints.every(({ key }) => key === undefined))
     return [
       `Where a taint is in the way, tolerate it in the pod or remove it from the node: ${taintsCommand} lists them.`,
     ]
-  return taints.map((taint) => {
-    const [key = '', value] = taint.split('=')
+  return taints.flatMap(({ key, value }) => {
+    if (key === undefined) return []
     if (key.startsWith('node.kubernetes.io/'))
       return `A node is marked ${key.slice(19)}: ${clusterCommand('describe', 'nodes')}.`
     const toleration = value === undefined ? `{key: ${key}, operator: Exists}` : `{key: ${key}, value: ${value}}`
-    return `Tolerate the taint ${taint} in the pod: \`tolerations: [${toleration.replaceAll('`', '')}]\`.`
+    return `Tolerate the taint ${taintOf({ key, value })} in the pod: \`tolerations: [${toleration.replaceAll('`', '')}]\`.`
   })
 }
 
 /** Finalizers that protect what is in use, or wait for what an object owns: nothing to take off by hand. */
 const ofKubernetes = /^(?:foregroundDeletion|orphan|(?:[\w.-]+\.)?kubernetes\.io\/\S+)$/
 
-/** What keeps a deleted object in the cluster, and how it goes. */
+/** How the finalizers of a deleted object are removed. */
 export function finalizerAdvice(facts: HintFacts<unknown>, about: string, finalizers: readonly string[]): string {
-  const list = finalizers.join(', ')
+  const names = finalizers.join(', ')
   if (finalizers.every((each) => ofKubernetes.test(each)))
-    return `Kubernetes takes ${list} off once nothing uses it any more, and what it owns is gone.`
+    return `Kubernetes takes ${names} off once nothing uses it any more, and what it owns is gone.`
   const force = command(facts, 'patch', about, '--type=json', '-p', '[{"op":"remove","path":"/metadata/finalizers"}]')
-  return `The controller that set ${list} has to take it off: does that run? Only where it is gone for good, do so by hand: ${force}.`
+  return `The controller that set ${names} has to take it off: does that run? Only where it is gone for good, do so by hand: ${force}.`
 }

@@ -71,8 +71,6 @@ export interface HintFacts<Detail> {
   readonly pod?: Pod
   /** The target itself. */
   readonly object?: KubeObject
-  /** The last message of the kubelet about the container's failing probe: `HTTP probe failed with statuscode: 503`. */
-  readonly probeMessage?: string
   /** The message of the gate's own verdict, where it ended without judging the target. */
   readonly gateMessage?: string
   /** An event reports that a Job of the target's name has ended. */

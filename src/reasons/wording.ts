@@ -3,15 +3,6 @@ import type { HintFacts, HintTarget, ProblemFields, ReasonSpec, Sentence } from 
 /** The detail of a reason whose text is not taken apart. */
 export interface TextDetail {
   readonly text: string
-  readonly image?: string
-  readonly exitCode?: number
-  readonly signal?: number
-  readonly object?: string
-  readonly key?: string
-  readonly containers?: readonly string[]
-  readonly schedulingGates?: readonly string[]
-  /** The container runs: its startup probe has only not succeeded yet. */
-  readonly isRunning?: boolean
 }
 
 const predicateStart =
@@ -123,6 +114,12 @@ export function timesNow(count: number): string {
   return count > 1 ? `, ${count} times now` : ''
 }
 
+/** The end of a container. */
+export interface Exit {
+  readonly exitCode?: number
+  readonly signal?: number
+}
+
 /** What the usual exit codes stand for; a program may mean anything by the others. */
 const exitCodes: Readonly<Record<number, string>> = {
   126: 'its command cannot be run: no program, or no permission',
@@ -136,12 +133,12 @@ const exitCodes: Readonly<Record<number, string>> = {
 }
 
 /** How a container ended: `exited with code 3`, `was ended by signal 11`. */
-export function exited({ exitCode, signal }: { exitCode?: number; signal?: number }): string {
+export function exited({ exitCode, signal }: Exit): string {
   return signal ? `was ended by signal ${signal}` : `exited with ${exitWords({ exitCode }).replace(/^exit /, '')}`
 }
 
 /** How a container ended: `exit code 137 (killed)`, `signal 11`. */
-export function exitWords({ exitCode, signal }: { exitCode?: number; signal?: number }): string {
+export function exitWords({ exitCode, signal }: Exit): string {
   if (signal) return `signal ${signal}`
   const meaning = exitCode === undefined ? undefined : exitCodes[exitCode]
   return `exit code ${exitCode ?? 'unknown'}${meaning === undefined ? '' : ` (${meaning})`}`

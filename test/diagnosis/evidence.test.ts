@@ -123,17 +123,10 @@ describe('a target that is not ready', () => {
     ])
   })
 
-  it('gets a hint from the probe of the container that has the problem', () => {
-    const of = (name: string) => ({ ...event('x', '').involvedObject, fieldPath: `spec.containers{${name}}` })
-    const declared = { ...container, ports: [{ containerPort: 8081 }] }
-    const unhealthy = (name: string, code: number) => ({
-      ...event('Unhealthy', `Readiness probe failed: HTTP probe failed with statuscode: ${code}`, {
-        involvedObject: of(name),
-      }),
-      metadata: meta(`unhealthy-${name}`, `e-${name}`),
-    })
-    const store = fill({ ...pod, spec: { containers: [declared] } }, unhealthy('app', 404), unhealthy('proxy', 503))
-    expect(explained({ reason: 'readiness-failing' }, store).hint).toContain('has no such path (404)')
+  it('gets a hint from the answer to its probe', () => {
+    const store = fill({ ...pod, spec: { containers: [{ ...container, ports: [{ containerPort: 8081 }] }] } })
+    const detail = { isRunning: true, answer: { type: 'http-status', status: 404 } }
+    expect(explained({ reason: 'readiness-failing', detail }, store).hint).toContain('has no such path (404)')
   })
 
   it('gets a hint that holds the probe against the ports', () => {

@@ -318,12 +318,12 @@ describe('a container that dies', () => {
     [{ exitCode: 0, signal: 11 }, {}, 'was ended by signal 11'],
   ])('by %j with %j says so', (death, resources, message) => {
     const pod = createPod({ spec: { containers: [createContainer({ resources })] }, status: deadStatus(1, 2, death) })
-    expect(examine(pod, { now: 5 }).problem).toMatchObject({ message, detail: { image: 'acme/web:v1' } })
+    expect(examine(pod, { now: 5 }).problem?.message).toBe(message)
   })
 
   it('by a signal names it', () => {
     const pod = createPod({ status: deadStatus(1, 2, { exitCode: 139, signal: 11 }) })
-    expect(examine(pod, { now: 5 }).problem?.detail).toEqual({ image: 'acme/web:v1', exitCode: 139, signal: 11 })
+    expect(examine(pod, { now: 5 }).problem?.detail).toEqual({ exitCode: 139, signal: 11 })
   })
 
   it('asks for no other look while its deaths are too few to prove anything', () => {

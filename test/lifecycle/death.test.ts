@@ -1,6 +1,7 @@
 import type { EventObject } from '../../src/cluster/objects.ts'
-import { explainDeath, runtimeWords } from '../../src/lifecycle/workloads/death.ts'
+import { explainDeath, probeFailure, runtimeError } from '../../src/lifecycle/workloads/death.ts'
 import { containersOf } from '../../src/lifecycle/workloads/history.ts'
+import { messageOf, problemOf } from '../../src/reasons/reasons.ts'
 import { exitWords } from '../../src/reasons/wording.ts'
 import { createContainer, createEvent, createPod } from './builders.ts'
 
@@ -10,6 +11,13 @@ if (app === undefined) throw new Error('The pod has no container.')
 const runc = (words: string) =>
   `failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: ${words}: unknown`
 const startError = (words: string) => ({ reason: 'StartError', exitCode: 128, message: runc(words) })
+
+/** The reason of a death, and its sentence. */
+function explained(...args: Parameters<typeof explainDeath>) {
+  const death = explainDeath(...args)
+  const problem = problemOf({ ...death, subject: 'pod/web-1-a', count: 1, firstSeenAt: 0, proven: false })
+  return { reason: death.reason, message: messageOf(problem) }
+}
 
 describe('why a container died', () => {
   it.each([
@@ -65,7 +73,7 @@ describe('why a container died', () => {
       'was lost: its node no longer knows how it ended',
     ],
   ] as const)('by %s', (_, death, reason, message) => {
-    expect(explainDeath(app, death, [])).toEqual({ reason, message })
+    expect(explained(app, death, [])).toEqual({ reason, message })
   })
 
   it('by a folder where a file is mounted, in words of the manifest', () => {
@@ -75,7 +83,7 @@ describe('why a container died', () => {
     )
     const from = '/var/lib/kubelet/pods/1/volume-subpaths/settings/app/0'
     const words = `error during container init: error mounting "${from}" to rootfs at "/etc/app.conf": mount ${from}:/etc/app.conf (via /proc/self/fd/6), flags: 0x5001: not a directory`
-    expect(mounting && explainDeath(mounting, startError(words), [])).toEqual({
+    expect(mounting && explained(mounting, startError(words), [])).toEqual({
       reason: 'container-create-failed',
       message: 'cannot start: volume "settings" (subPath web.conf) cannot be mounted at /etc/app.conf: not a directory',
     })
@@ -83,7 +91,7 @@ describe('why a container died', () => {
 
   it('by its postStart hook, in the words of the event', () => {
     const hook = createEvent(pod, { container: 'app', reason: 'FailedPostStartHook', message: 'PostStartHook failed' })
-    expect(explainDeath(app, { exitCode: 137 }, [hook])).toEqual({
+    expect(explained(app, { exitCode: 137 }, [hook])).toEqual({
       reason: 'crash-loop',
       message: 'is killed because its postStart hook fails: PostStartHook failed',
     })
@@ -122,6 +130,50 @@ describe('the words for how a container ended', () => {
     ['container create failed: executable file not found in $PATH', 'executable file not found in $PATH'],
     ['no layers around it', 'no layers around it'],
   ])('take the layers off: %s', (message, words) => {
-    expect(runtimeWords(message)).toBe(words)
+    expect(runtimeError(message)).toBe(words)
+  })
+})
+
+describe('the last failure of a probe', () => {
+  const unhealthy = (message: string, container = 'app') =>
+    createEvent(pod, { container, reason: 'Unhealthy', message })
+  const failure = (...events: EventObject[]) => probeFailure('readiness', app.container, events)
+
+  it.each([
+    ['HTTP probe failed with statuscode: 503', { type: 'http-status', status: 503 }],
+    [
+      'Get "http://10.0.0.1:8080/": dial tcp 10.0.0.1:8080: connect: connection refused',
+      { type: 'connection-refused' },
+    ],
+    ['Get "http://10.0.0.1:8080/": context deadline exceeded', { type: 'timeout' }],
+    ['timeout: health rpc did not complete within 1s', { type: 'timeout' }],
+    [
+      'timeout: failed to connect service "10.0.0.1:9090" within 1s: context deadline exceeded',
+      { type: 'no-grpc-server' },
+    ],
+    ['error: failed to connect service at "10.0.0.1:9090": connection error', { type: 'no-grpc-server' }],
+    [
+      'error: this server does not implement the grpc health protocol (grpc.health.v1.Health): unknown service',
+      { type: 'no-grpc-health' },
+    ],
+    ['service unhealthy (responded with "NOT_SERVING")', { type: 'grpc-status', status: 'NOT_SERVING' }],
+    [
+      'error: health rpc probe failed: rpc error: code = NotFound desc = unknown service',
+      { type: 'grpc-error', code: 'NotFound' },
+    ],
+    ['something else', undefined],
+  ])('%j contains the answer %j', (message, answer) => {
+    expect(failure(unhealthy(`Readiness probe failed: ${message}`))).toEqual({ failure: message, answer })
+  })
+
+  it('is read from the last event about this probe of this container', () => {
+    const others = [unhealthy('Liveness probe failed: 2'), unhealthy('Readiness probe failed: 3', 'proxy')]
+    expect(failure(unhealthy('Readiness probe failed: 1'), ...others).failure).toBe('1')
+    expect(failure(...others)).toEqual({})
+  })
+
+  it('is empty where the probe printed nothing', () => {
+    expect(failure(unhealthy('Readiness probe failed: ')).failure).toBe('')
+    expect(failure(unhealthy('Readiness probe errored and resulted in unknown state: no')).failure).toBe('no')
   })
 })

@@ -109,6 +109,7 @@ describe('a pod with readiness gates', () => {
         class: 'slow',
         subject: 'pod/web-1-a',
         message: `runs, but nobody has opened its readiness gate ${closed} yet`,
+        detail: { gates: [closed] },
         count: 1,
         firstSeenAt: moment(7),
         proven: false,

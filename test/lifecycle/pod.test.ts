@@ -96,7 +96,7 @@ describe('a pod of its own', () => {
       class: 'terminal',
       container: 'app',
       message: 'exited with code 3, and nothing restarts it',
-      detail: { exitCode: 3 },
+      detail: { exit: { exitCode: 3 } },
     })
   })
 
@@ -108,7 +108,7 @@ describe('a pod of its own', () => {
       containerStatuses: [createStatus({ state: terminated(3, 5) })],
     }
     const pod = createBarePod({ spec: { restartPolicy: 'Never', initContainers }, status })
-    expect(assess(pod).failure).toMatchObject({ container: 'app', detail: { exitCode: 3 } })
+    expect(assess(pod).failure).toMatchObject({ container: 'app', detail: { exit: { exitCode: 3 } } })
   })
 
   it('says that it was evicted', () => {
@@ -261,6 +261,7 @@ describe('what is wrong with a pod before its containers exist', () => {
         class: 'slow',
         subject: 'pod/once',
         message: 'cannot be scheduled: 0/1 nodes are available',
+        detail: { causes: [{ type: 'other', message: '0/1 nodes are available' }] },
         count: 1,
         firstSeenAt: moment(1),
         proven: false,
@@ -311,7 +312,7 @@ describe('what is wrong with a pod before its containers exist', () => {
       {
         reason: 'config-missing',
         message: 'volume "v" cannot be mounted: configmap/settings has no key web.conf',
-        detail: { object: 'configmap/settings', key: 'web.conf' },
+        detail: { missing: { kind: 'configmap', name: 'settings', key: 'web.conf' }, volume: 'v' },
       },
     ])
   })

@@ -164,7 +164,7 @@ describe('problems', () => {
       reason: 'crash-loop',
       subject: 'pod/a',
       container: 'app',
-      detail: { text: '' },
+      detail: {},
       count: 1,
       firstSeenAt: 0,
       proven: false,

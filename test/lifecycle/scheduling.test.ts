@@ -1,4 +1,5 @@
-import { schedulerWords } from '../../src/lifecycle/workloads/scheduling.ts'
+import { schedulingCauses } from '../../src/lifecycle/workloads/scheduling.ts'
+import { reasons } from '../../src/reasons/reasons.ts'
 
 describe("the scheduler's message about a pod that no node takes", () => {
   it.each([
@@ -33,6 +34,7 @@ describe("the scheduler's message about a pod that no node takes", () => {
     ['no nodes available to schedule pods', 'no nodes available to schedule pods'],
     ['', ''],
   ])('%s → %s', (message, words) => {
-    expect(schedulerWords(message)).toBe(words)
+    const problem = { subject: 'pod/web-1-a', count: 1, firstSeenAt: 0, detail: schedulingCauses(message) }
+    expect(reasons.unschedulable.sentence(problem).text).toBe(`cannot be scheduled: ${words}`)
   })
 })

@@ -5,7 +5,7 @@ const problem: Problem = {
   reason: 'crash-loop',
   subject: 'pod/web-x',
   container: 'app',
-  detail: { text: 'exited with code 3, 3 times now' },
+  detail: { exitCode: 3 },
   count: 3,
   firstSeenAt: 0,
   proven: true,

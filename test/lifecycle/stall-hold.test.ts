@@ -64,7 +64,10 @@ describe('a missing object', () => {
 
   it('has its minute from the first refusal, which the status shows late', () => {
     expect(examine(61, refused(2))?.proven).toBe(false)
-    expect(examine(62, refused(2))).toMatchObject({ proven: true, detail: { object: 'secret/database' } })
+    expect(examine(62, refused(2))).toMatchObject({
+      proven: true,
+      detail: { missing: { kind: 'secret', name: 'database' } },
+    })
   })
 
   it('has it anew when another thing is missing', () => {

@@ -18,6 +18,7 @@ describe('a pod that is being deleted', () => {
           subject: 'pod/web-0',
           message:
             'is still there although its grace period is over, and holds up the others: its node node-1 has not stopped it',
+          detail: { finalizers: [], node: 'node-1' },
           count: 1,
           pods: 1,
           firstSeenAt: moment(30),

@@ -9,25 +9,6 @@ function phrase(reason: ProblemRecord['reason'], overrides: ProblemOverrides = {
 }
 
 it.each([
-  ['crash-loop', { detail: { exitCode: 3 } }, 'container app keeps crashing (exit code 3)'],
-  ['out-of-memory', {}, 'container app ran out of memory'],
-  ['config-missing', { detail: { object: 'secret/db' } }, 'secret/db is missing'],
-  ['config-missing', { detail: { object: 'secret/db', key: 'password' } }, 'secret/db lacks the key password'],
-  ['config-missing', { detail: { object: 'secret' } }, 'a Secret, ConfigMap or key is missing'],
-  [
-    'init-container-failed',
-    { container: 'migrate', isInit: true, detail: { exitCode: 4 } },
-    'init container migrate failed (exit code 4)',
-  ],
-  ['readiness-failing', {}, 'container app fails its readiness probe'],
-  ['readiness-gate-pending', {}, 'a readiness gate of the pods is not open'],
-  ['unschedulable', {}, 'no node can take the pods'],
-  ['unschedulable', { detail: { schedulingGates: ['a/b'] } }, 'the scheduling gates of the pods are not removed'],
-  [
-    'unschedulable',
-    { cause: createProblem({ reason: 'claim-pending', subject: 'persistentvolumeclaim/data' }) },
-    'persistentvolumeclaim/data, which the pods need, is not bound',
-  ],
   [
     'image-not-found',
     { message: 'holds up the update until somebody deletes the pod', oldRevision: 'blocks-update' },

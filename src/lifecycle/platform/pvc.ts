@@ -1,6 +1,7 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
 import type { EventObject, KubeObject, PersistentVolumeClaim, Pod } from '../../cluster/objects.ts'
 import { milestonesOf } from '../../plan/milestones.ts'
+import type { UnschedulableDetail } from '../../reasons/pods.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { signalText } from '../../reasons/status.ts'
 import type { Assessment } from '../assessment.ts'
@@ -94,11 +95,13 @@ export function unboundClaim(pod: Pod, context: RuleContext): Problem | undefine
 /** Which problems of other objects an event may explain: those of pods that wait for its claim. Undefined where none. */
 export function explainedProblems({ involvedObject }: EventObject): ((problem: Problem) => boolean) | undefined {
   if (involvedObject?.kind !== 'PersistentVolumeClaim') return undefined
-  return ({ reason, detail }) => reason === 'unschedulable' && waitsForClaims.test(detail.text)
+  return ({ reason, detail }) => reason === 'unschedulable' && waitsForClaims(detail)
 }
 
-/** The words of the scheduler about a pod that waits for its claims (pkg/scheduler/framework/plugins/volumebinding). */
-export const waitsForClaims = /PersistentVolumeClaims/
+/** Whether a pod waits for its claims (pkg/scheduler/framework/plugins/volumebinding). */
+export function waitsForClaims(detail: UnschedulableDetail): boolean {
+  return 'causes' in detail && detail.causes.some(({ type }) => type === 'unbound-claims')
+}
 
 /**
  * The events of the binder and of provisioners about a claim without a volume, or without the volume that it names;

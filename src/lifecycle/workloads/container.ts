@@ -3,11 +3,10 @@ import { type Problem, type ProblemWith, problemOf, type ReasonCode } from '../.
 import { missingObject } from '../missing.ts'
 import { isSinceStart, type Proof, prove } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { explainDeath, runtimeWords } from './death.ts'
+import { explainDeath, probeFailure, runtimeError } from './death.ts'
 import { presentDeath } from './death-count.ts'
 import {
   type ContainerHistory,
-  concernsContainer,
   containerOfEvent,
   type PodContainer,
   type PodHistory,
@@ -101,19 +100,22 @@ function examineConfig(
   context: RuleContext,
 ): Finding {
   const since = refusedSince(pod, at, message, context) ?? history.waiting?.since ?? context.now
-  const missing = waiting === 'CreateContainerConfigError' ? missingObject(message) : undefined
   // The kubelet tries again every 10 to 15 s: a refusal that still stands has been repeated.
   const proof = prove({ seen: 1, needed: 1, since, atLeastMs: missingObjectMs, isCurrent: true }, context.now)
-  return finding(proof, pod, at, {
-    // A container that may not run as root cannot be created either, and nothing is missing.
-    reason:
-      waiting === 'CreateContainerError' || /runAsNonRoot/i.test(message)
-        ? 'container-create-failed'
-        : 'config-missing',
-    count: 1,
-    firstSeenAt: since,
-    detail: { text: `cannot be created: ${message === '' ? waiting : runtimeWords(message)}`, ...missing },
-  })
+  const own = { count: 1, firstSeenAt: since }
+  const error = message === '' ? waiting : runtimeError(message)
+  // Where a container may not run as root, nothing is missing.
+  return waiting === 'CreateContainerError' || /runAsNonRoot/i.test(message)
+    ? finding(proof, pod, at, {
+        ...own,
+        reason: 'container-create-failed',
+        detail: { isCreated: false, message: error },
+      })
+    : finding(proof, pod, at, {
+        ...own,
+        reason: 'config-missing',
+        detail: { missing: missingObject(message), message: error },
+      })
 }
 
 /** When the kubelet refused for this very reason first, as its event says; the status lags behind. Not before the gate began. */
@@ -226,22 +228,11 @@ function examineDeath(pod: Pod, at: PodContainer, history: ContainerHistory, con
 function deathProblem(
   at: PodContainer,
   death: ContainerStateTerminated,
-  history: ContainerHistory,
+  { deaths, firstDeathAt }: ContainerHistory,
   events: readonly EventObject[],
-  context: RuleContext,
+  { now }: RuleContext,
 ): Found {
-  const { reason, message } = explainDeath(at, death, events)
-  return {
-    reason,
-    count: history.deaths,
-    firstSeenAt: history.firstDeathAt ?? context.now,
-    detail: {
-      text: `${message}${history.deaths > 1 ? `, ${history.deaths} times now` : ''}`,
-      ...(at.container.image === undefined ? {} : { image: at.container.image }),
-      ...(death.exitCode === undefined ? {} : { exitCode: death.exitCode }),
-      ...(death.signal === undefined ? {} : { signal: death.signal }),
-    },
-  }
+  return { ...explainDeath(at, death, events), count: deaths, firstSeenAt: firstDeathAt ?? now }
 }
 
 /**
@@ -267,13 +258,10 @@ function examineRunning(pod: Pod, at: PodContainer, history: ContainerHistory, c
   const isStarting = status.started === false && container.startupProbe !== undefined
   // Without a probe it is ready as soon as the kubelet writes it down.
   if (!isStarting && container.readinessProbe === undefined) return {}
-  const probe = isStarting ? 'Startup' : 'Readiness'
-  const failure = context
-    .events(pod)
-    .findLast((e) => e.reason === 'Unhealthy' && e.message?.startsWith(probe) && concernsContainer(e, container.name))
+  const kind = isStarting ? 'startup' : 'readiness'
   return finding(unproven, pod, at, {
-    reason: isStarting ? 'startup-failing' : 'readiness-failing',
-    detail: { text: probeMessage(probe, failure?.message, lost?.count ?? 0), isRunning: true },
+    reason: `${kind}-failing`,
+    detail: { isRunning: true, wasReady: lost !== undefined, ...probeFailure(kind, container, context.events(pod)) },
     count: lost?.count ?? 1,
     firstSeenAt: lost?.firstAt ?? due ?? context.now,
   })
@@ -286,20 +274,6 @@ function isReadinessOpen(
   { now, settings }: RuleContext,
 ): boolean {
   return running?.readySince === undefined || now < running.readySince + Math.max(minReadyMs, settings.settleMs)
-}
-
-/**
- * `Readiness probe failed: HTTP probe failed with statuscode: 503` → `fails its readiness probe: HTTP probe …`.
- * @param lost how often the container was ready before
- */
-function probeMessage(probe: string, words: string | undefined, lost: number): string {
-  // A probe that reports nothing leaves the kubelet's sentence with a colon at its end.
-  const why = words?.replace(/^\w+ probe (?:failed|errored)[^:]*:?\s*/, '').trim() ?? ''
-  const because = why === '' ? '' : `: ${why}`
-  if (lost > 0) return `was ready, and then not ready${because}${lost > 1 ? `, ${lost} times now` : ''}`
-  return words === undefined
-    ? `runs, but its ${probe.toLowerCase()} probe has not succeeded`
-    : `fails its ${probe.toLowerCase()} probe${because}`
 }
 
 /**
@@ -322,8 +296,10 @@ export function probeSeconds(probe: Probe | undefined): number {
   )
 }
 
-/** A problem as far as its rule finds it; what is proven and whose it is comes to it. */
-type Found = Omit<ProblemWith<ReasonCode>, 'subject' | 'container' | 'proven'>
+/** A problem without its place and proof. */
+type Found = {
+  [Reason in ReasonCode]: Pick<ProblemWith<Reason>, 'reason' | 'detail' | 'count' | 'firstSeenAt'>
+}[ReasonCode]
 
 const unproven: Proof = { proven: false }
 

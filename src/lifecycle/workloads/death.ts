@@ -1,17 +1,26 @@
 import type { Container, ContainerStateTerminated, EventObject } from '../../cluster/objects.ts'
-import type { ReasonCode } from '../../reasons/reasons.ts'
-import { exited, exitWords } from '../../reasons/wording.ts'
-import { containerOfEvent, type PodContainer } from './history.ts'
+import type { FailedMount, ProbeAnswer, ProbeDetail } from '../../reasons/containers.ts'
+import type { ReasonDetails } from '../../reasons/reasons.ts'
+import { concernsContainer, containerOfEvent, type PodContainer } from './history.ts'
 
-/** Why a container died, in a reason code and for people. */
-export interface Death {
-  readonly reason: ReasonCode
-  readonly message: string
-}
+type DeathReason =
+  | 'crash-loop'
+  | 'out-of-memory'
+  | 'bad-command'
+  | 'exec-format'
+  | 'init-container-failed'
+  | 'liveness-failing'
+  | 'startup-failing'
+  | 'container-create-failed'
+
+/** Why a container died. */
+export type Death = {
+  [Reason in DeathReason]: { readonly reason: Reason; readonly detail: ReasonDetails[Reason] }
+}[DeathReason]
 
 /**
- * Why a container died, from the runtime's reason and words, its exit code, and the kubelet's events about the pod. The
- * exit codes are those of a shell: 126 and 127 for a program that cannot be run or found, 128 + n for signal n
+ * Why a container died, from the reason and message of its runtime, its exit code, and the kubelet's events about the pod.
+ * The exit codes are those of a shell: 126 and 127 for a program that cannot be run or found, 128 + n for signal n
  * (https://www.gnu.org/software/bash/manual/html_node/Exit-Status.html).
  */
 export function explainDeath(
@@ -19,66 +28,67 @@ export function explainDeath(
   death: ContainerStateTerminated,
   events: readonly EventObject[],
 ): Death {
-  const words = mountWords(runtimeWords(death.message ?? ''), container)
-  // The runtime's own start of the container can run out of memory, too.
-  if (death.reason === 'OOMKilled' || /container init was OOM-killed/i.test(words)) {
-    const limit = container.resources?.limits?.['memory']
-    const than = limit === undefined ? 'the node has' : `its limit of ${limit}`
-    return { reason: 'out-of-memory', message: `was killed for using more memory than ${than}` }
-  }
-  if (/exec format error/i.test(words))
-    return { reason: 'exec-format', message: `cannot run on this node's architecture: ${words}` }
-  // Docker says ContainerCannotRun; with containerd and CRI-O it is StartError, exit code 128.
+  const { exitCode, signal } = death
+  const { image } = container
+  const message = runtimeError(death.message ?? '')
+  // The runtime can run out of memory while it starts the container.
+  if (death.reason === 'OOMKilled' || /container init was OOM-killed/i.test(message))
+    return { reason: 'out-of-memory', detail: { limit: container.resources?.limits?.['memory'] } }
+  if (/exec format error/i.test(message)) return { reason: 'exec-format', detail: { image, message } }
+  const isForbidden = exitCode === 126 || /permission denied/i.test(message)
+  const start = { exitCode, signal, image, message, isForbidden }
+  // Docker reports ContainerCannotRun, containerd and CRI-O report StartError with exit code 128.
   if (death.reason === 'StartError' || death.reason === 'ContainerCannotRun') {
-    const isCommand = words === '' || /exec|no such file or directory|permission denied|not found/i.test(words)
+    const mount = failedMount(message, container)
+    const isCommand = message === '' || /exec|no such file or directory|permission denied|not found/i.test(message)
     const isMount =
-      /error mounting|failed to mount|cannot be mounted|not a directory: unknown: Are you trying to mount/i.test(words)
-    const reason = isCommand && !isMount ? 'bad-command' : 'container-create-failed'
-    return { reason, message: `cannot start: ${words === '' ? exitWords(death) : words}` }
+      /error mounting|failed to mount|cannot be mounted|not a directory: unknown: Are you trying to mount/i.test(
+        message,
+      )
+    return isCommand && !isMount
+      ? { reason: 'bad-command', detail: start }
+      : { reason: 'container-create-failed', detail: { ...start, isCreated: true, mount } }
   }
-  if (death.exitCode === 126 || death.exitCode === 127)
-    return { reason: 'bad-command', message: `cannot start: ${words === '' ? exitWords(death) : words}` }
-  const about = events.filter((event) => {
+  if (exitCode === 126 || exitCode === 127) return { reason: 'bad-command', detail: start }
+  const own = events.filter((event) => {
     const named = containerOfEvent(event)
     return named === undefined ? mentions(event.message ?? '', container.name) : named === container.name
   })
-  const killedBy = (probe: string) =>
-    about.some(({ reason, message }) => reason === 'Killing' && message?.includes(`failed ${probe} probe`))
-  if (killedBy('liveness')) return { reason: 'liveness-failing', message: 'is killed because its liveness probe fails' }
-  if (killedBy('startup')) return { reason: 'startup-failing', message: 'is killed because its startup probe fails' }
-  const reason = isInit ? 'init-container-failed' : 'crash-loop'
+  for (const kind of ['liveness', 'startup'] as const) {
+    if (own.some(({ reason, message }) => reason === 'Killing' && message?.includes(`failed ${kind} probe`)))
+      return { reason: `${kind}-failing`, detail: { isRunning: false, ...probeFailure(kind, container, events) } }
+  }
   const hook = events.findLast(
     (event) => event.reason === 'FailedPostStartHook' && containerOfEvent(event) === container.name,
   )
-  if (hook !== undefined)
-    return { reason, message: `is killed because its postStart hook fails: ${hook.message ?? ''}` }
-  if (death.reason === 'ContainerStatusUnknown')
-    return { reason, message: 'was lost: its node no longer knows how it ended' }
-  return { reason, message: exited(death) }
+  const isLost = death.reason === 'ContainerStatusUnknown'
+  return {
+    reason: isInit ? 'init-container-failed' : 'crash-loop',
+    detail: { exitCode, signal, failedHook: hook && (hook.message ?? ''), isLost },
+  }
 }
 
 /**
- * `error mounting "/var/lib/kubelet/pods/…" to rootfs at "/etc/app.conf": mount … not a directory` says of its many paths
- * only one that the manifest has, too: `volume "settings" (subPath app.conf) cannot be mounted at /etc/app.conf: not a directory`.
+ * The mount in `error mounting "/var/lib/kubelet/pods/…" to rootfs at "/etc/app.conf": mount … not a directory`, by the path
+ * at which the container mounts it.
  */
-function mountWords(words: string, { volumeMounts = [] }: Container): string {
-  const [, path, why] = /error mounting "[^"]+" to rootfs at "([^"]+)": .*: (.+)$/s.exec(words) ?? []
+function failedMount(message: string, { volumeMounts = [] }: Container): FailedMount | undefined {
+  const [, path, error = ''] = /error mounting "[^"]+" to rootfs at "([^"]+)": .*: (.+)$/s.exec(message) ?? []
   const mount = volumeMounts.find(({ mountPath }) => mountPath === path)
-  if (path === undefined || mount === undefined) return words
-  const part = mount.subPath === undefined ? '' : ` (subPath ${mount.subPath})`
-  return `volume "${mount.name}"${part} cannot be mounted at ${path}: ${why}`
+  if (path === undefined || mount === undefined) return undefined
+  return { volume: mount.name, subPath: mount.subPath, path, error }
 }
 
-/** Events that do not name their container in a field may do so in their words: `Container app failed liveness probe, will be restarted`. */
+/** An event without a field path may name its container: `Container app failed liveness probe, will be restarted`. */
 function mentions(message: string, container: string): boolean {
   return message.split(/[\s,]+/).includes(container)
 }
 
 /**
- * The words of the runtime that say what is wrong, without the layers that wrap them: `failed to create containerd task: …
- * runc create failed: unable to start container process: exec: "/app": …: unknown`.
+ * The error in the message of a runtime, without its wrapping: `failed to create containerd task: … runc create failed: unable
+ * to start container process: exec: "/app": …: unknown`.
  */
-export function runtimeWords(message: string): string {
+export function runtimeError(message: string): string {
   return message
     .trim()
     .replace(
@@ -87,4 +97,37 @@ export function runtimeWords(message: string): string {
     )
     .replace(/^failed to create containerd (?:task|container):\s*/i, '')
     .replace(/(?::\s*unknown)+\.?$/i, '')
+}
+
+/** What the kubelet last reported of a probe of this container: `Readiness probe failed: HTTP probe failed with statuscode: 503`. */
+export function probeFailure(
+  kind: 'liveness' | 'readiness' | 'startup',
+  { name }: Container,
+  events: readonly EventObject[],
+): Pick<ProbeDetail, 'failure' | 'answer'> {
+  const message = events.findLast(
+    (event) =>
+      event.reason === 'Unhealthy' &&
+      event.message?.toLowerCase().startsWith(`${kind} probe`) &&
+      concernsContainer(event, name),
+  )?.message
+  if (message === undefined) return {}
+  // Where the probe printed nothing, a colon ends the message.
+  const failure = message.replace(/^\w+ probe (?:failed|errored)[^:]*:?\s*/, '').trim()
+  return { failure, answer: probeAnswer(failure) }
+}
+
+/** What the container answered, from the message of the kubelet (pkg/probe/http, tcp, grpc). */
+export function probeAnswer(failure: string): ProbeAnswer | undefined {
+  const status = /statuscode: (\d{3})/.exec(failure)?.[1]
+  if (status !== undefined) return { type: 'http-status', status: Number(status) }
+  if (/failed to connect service/.test(failure)) return { type: 'no-grpc-server' }
+  if (/does not implement the grpc health protocol/.test(failure)) return { type: 'no-grpc-health' }
+  const health = /service unhealthy \(responded with "(\w+)"\)/.exec(failure)?.[1]
+  if (health !== undefined) return { type: 'grpc-status', status: health }
+  const code = /rpc error: code = (\w+)/.exec(failure)?.[1]
+  if (code !== undefined) return { type: 'grpc-error', code }
+  if (/connection refused/.test(failure)) return { type: 'connection-refused' }
+  const isTimeout = /deadline exceeded|i\/o timeout|Client\.Timeout|did not complete within/.test(failure)
+  return isTimeout ? { type: 'timeout' } : undefined
 }

@@ -1,22 +1,18 @@
 import type { Pod } from '../../cluster/objects.ts'
-import { type Problem, problemOf, type ReasonCode } from '../../reasons/reasons.ts'
+import type { EndedDetail } from '../../reasons/pods.ts'
+import { type Problem, problemOf } from '../../reasons/reasons.ts'
 import { isSinceStart } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { explainDeath } from './death.ts'
-import { containersOf } from './history.ts'
+import { type Death, explainDeath } from './death.ts'
+import { containersOf, type PodContainer } from './history.ts'
 
-/** The most recent of the pods that were lost in the same way, and how many there are. */
+/** How a pod ended; `at` is when. */
 interface Loss {
   readonly pod: Pod
   readonly at: number
-  readonly problem: {
-    readonly reason: ReasonCode
-    readonly container?: string
-    readonly isInit?: boolean
-    readonly exitCode?: number
-  }
-  /** What happened to the pod, without and with a number: the cluster's own words are its end. */
-  readonly message: (count: number) => string
+  readonly container?: string
+  readonly isInit?: boolean
+  readonly end: Death | { readonly reason: 'evicted' | 'pod-failed'; readonly detail: EndedDetail }
 }
 
 /**
@@ -30,17 +26,17 @@ export function lostPodProblems(lost: readonly Pod[], context: RuleContext): rea
     .map((pod) => describeLoss(pod, context))
     .filter(({ at }) => isSinceStart(at, context))
     .toSorted((a, b) => a.at - b.at)
-  const groups = Map.groupBy(losses, ({ problem: { reason, container = '' } }) => `${reason} ${container}`)
+  const groups = Map.groupBy(losses, ({ end, container = '' }) => `${end.reason} ${container}`)
   return [...groups.values()].flatMap((same) => {
     const [first, last] = [same[0], same.at(-1)]
     if (first === undefined || last === undefined) return []
-    const { exitCode, ...own } = last.problem
     return [
       problemOf({
-        ...own,
-        isReplaced: true,
+        ...last.end,
         subject: `pod/${last.pod.metadata.name}`,
-        detail: { text: last.message(same.length), exitCode },
+        container: last.container,
+        isInit: last.isInit,
+        isReplaced: true,
         count: same.length,
         firstSeenAt: first.at,
         proven: false,
@@ -61,38 +57,24 @@ export function lostPodNotes(all: readonly Pod[]): readonly string[] {
 }
 
 function describeLoss(pod: Pod, context: RuleContext): Loss {
-  const { reason, message = '' } = pod.status ?? {}
-  const words = message.trim().replace(/\.$/, '')
-  const dead = containersOf(pod).find(
+  const { reason = '', message = '' } = pod.status ?? {}
+  const at = lostAt(pod, context)
+  const dead = failedContainer(pod)
+  const death = dead?.status?.state?.terminated
+  // The containers of a pod that the kubelet ended were only killed.
+  if (reason === '' && dead !== undefined && death !== undefined) {
+    const end = explainDeath(dead, death, context.events(pod))
+    return { pod, at, container: dead.container.name, isInit: dead.isInit || undefined, end }
+  }
+  const detail = { statusReason: reason, message: message.trim().replace(/\.$/, '') }
+  return { pod, at, end: { reason: reason === 'Evicted' ? 'evicted' : 'pod-failed', detail } }
+}
+
+/** The first container of a pod that has ended in failure. */
+export function failedContainer(pod: Pod): PodContainer | undefined {
+  return containersOf(pod).find(
     ({ status, isDismissed }) => !isDismissed && (status?.state?.terminated?.exitCode ?? 0) !== 0,
   )
-  const death = dead?.status?.state?.terminated
-  const found = { pod, at: lostAt(pod, context) }
-  // Of a pod that the kubelet ended, the containers say only that they were killed.
-  if ((reason === undefined || reason === '') && dead !== undefined && death !== undefined) {
-    const { reason: code, message: how } = explainDeath(dead, death, context.events(pod))
-    const { exitCode } = death
-    return {
-      ...found,
-      problem: {
-        reason: code,
-        container: dead.container.name,
-        exitCode,
-        ...(dead.isInit ? { isInit: true } : {}),
-      },
-      message: (count) => `${how}${count > 1 ? `, ${count} times now` : ''}`,
-    }
-  }
-  const isEvicted = reason === 'Evicted'
-  const why = [isEvicted ? '' : reason, words].filter((each) => each !== undefined && each !== '').join(': ')
-  return {
-    ...found,
-    problem: { reason: isEvicted ? 'evicted' : 'pod-failed' },
-    message: (count) => {
-      const many = count > 1 ? ` (${count} pods now)` : ''
-      return `${isEvicted ? 'was evicted' : 'failed'} and is replaced${many}${why === '' ? '' : `: ${why}`}`
-    },
-  }
 }
 
 /** When a pod ended: the latest moment in its status; one that the kubelet refused has none but that of its creation. */

@@ -1,13 +1,14 @@
 import { lastOccurrence } from '../../cluster/event-order.ts'
 import type { Condition, EventObject, Pod } from '../../cluster/objects.ts'
-import { type Problem, problemOf, problemSentence } from '../../reasons/reasons.ts'
-import { type MissingObject, missingObject } from '../missing.ts'
+import type { MissingObject } from '../../reasons/containers.ts'
+import { type Problem, problemOf } from '../../reasons/reasons.ts'
+import { missingObject } from '../missing.ts'
 import { unboundClaim, waitsForClaims } from '../platform/pvc.ts'
 import { isSinceStart, prove } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { examineContainer, type Finding, missingObjectMs, probesDueAt } from './container.ts'
 import { type ContainerHistory, containerOfEvent, containersOf, eventCount, type PodContainer } from './history.ts'
-import { schedulerWords } from './scheduling.ts'
+import { schedulingCauses } from './scheduling.ts'
 
 const autoscalerReasons: readonly string[] = ['TriggeredScaleUp', 'Nominated', 'NotTriggerScaleUp']
 
@@ -174,12 +175,12 @@ function examineSetup(pod: Pod, context: RuleContext): readonly Finding[] {
   const scheduling = condition(pod, 'PodScheduled')
   if (scheduling?.reason === 'SchedulingGated') return [{ problem: schedulingGateProblem(pod, scheduling, context) }]
   if (scheduling?.status === 'False') {
-    const words = schedulerWords(scheduling.message ?? scheduling.reason ?? 'no node fits')
-    const cause = waitsForClaims.test(words) ? unboundClaim(pod, context) : undefined
+    const detail = schedulingCauses(scheduling.message ?? scheduling.reason ?? 'no node fits')
+    const cause = waitsForClaims(detail) ? unboundClaim(pod, context) : undefined
     const problem: Problem = {
       reason: 'unschedulable',
       subject,
-      detail: { text: `cannot be scheduled: ${words}${cause === undefined ? '' : `: ${problemSentence(cause)}`}` },
+      detail,
       count: 1,
       firstSeenAt: context.time(scheduling.lastTransitionTime) ?? context.now,
       proven: false,
@@ -200,15 +201,10 @@ function examineSetup(pod: Pod, context: RuleContext): readonly Finding[] {
  * https://kubernetes.io/docs/concepts/scheduling-eviction/pod-scheduling-readiness/
  */
 function schedulingGateProblem({ metadata, spec }: Pod, scheduled: Condition, context: RuleContext): Problem {
-  const gates = (spec?.schedulingGates ?? []).map(({ name }) => name)
-  const [which, verb] = gates.length === 1 ? ['scheduling gate', 'is'] : ['scheduling gates', 'are']
   return {
     reason: 'unschedulable',
     subject: `pod/${metadata.name}`,
-    detail: {
-      text: `cannot be scheduled before its ${which} ${gates.join(', ')} ${verb} removed`,
-      schedulingGates: gates,
-    },
+    detail: { schedulingGates: (spec?.schedulingGates ?? []).map(({ name }) => name) },
     count: 1,
     firstSeenAt: context.time(scheduled.lastTransitionTime) ?? context.now,
     proven: false,
@@ -229,9 +225,7 @@ function gateProblems(pod: Pod, context: RuleContext): Problem[] {
     {
       reason: 'readiness-gate-pending',
       subject: `pod/${pod.metadata.name}`,
-      detail: {
-        text: `runs, but nobody has opened its readiness ${closed.length === 1 ? 'gate' : 'gates'} ${closed.join(', ')} yet`,
-      },
+      detail: { gates: closed },
       count: 1,
       firstSeenAt: context.time(condition(pod, 'ContainersReady')?.lastTransitionTime) ?? context.now,
       proven: false,
@@ -273,10 +267,7 @@ function setupProblem(pod: Pod, event: EventObject, context: RuleContext): Findi
   const problem = problemOf({
     reason: isSandbox ? 'sandbox-failed' : missing === undefined ? 'volume-not-mounted' : 'config-missing',
     subject: `pod/${pod.metadata.name}`,
-    detail: {
-      text: isSandbox ? `no network sandbox: ${runtimeError(message)}` : mountWords(message, missing),
-      ...missing,
-    },
+    detail: isSandbox ? { message: setupError(message) } : { ...mountFailure(message), missing },
     count: eventCount(event),
     firstSeenAt: first,
     proven,
@@ -286,21 +277,19 @@ function setupProblem(pod: Pod, event: EventObject, context: RuleContext): Findi
 
 /** Of a missing key the kubelet says only which volume wanted it: the pod knows from what that is made. */
 function named(missing: MissingObject | undefined, message: string, { spec }: Pod): MissingObject | undefined {
-  if (missing === undefined || missing.object.includes('/')) return missing
-  const [, name] = /\bvolume "([^"]+)"/.exec(message) ?? []
-  const volume = spec?.volumes?.find((each) => each.name === name)
-  const source = missing.object === 'secret' ? volume?.secret?.secretName : volume?.configMap?.name
-  return source === undefined ? missing : { ...missing, object: `${missing.object}/${source}` }
+  if (missing === undefined || missing.name !== undefined) return missing
+  const [, volumeName] = /\bvolume "([^"]+)"/.exec(message) ?? []
+  const volume = spec?.volumes?.find((each) => each.name === volumeName)
+  return { ...missing, name: missing.kind === 'secret' ? volume?.secret?.secretName : volume?.configMap?.name }
 }
 
-/** `MountVolume.SetUp failed for volume "v" : secret "nope" not found` → `volume "v" cannot be mounted: secret …`. */
-function mountWords(message: string, missing: MissingObject | undefined): string {
-  const [, volume = 'a volume', why = message] = /^\w+\.\w+ failed for (volume "[^"]+") ?:\s*(.+)$/s.exec(message) ?? []
-  const reason = missing?.key === undefined ? runtimeError(why) : `${missing.object} has no key ${missing.key}`
-  return `${volume} cannot be mounted: ${reason}`
+/** `MountVolume.SetUp failed for volume "v" : secret "nope" not found` → the volume `v`, and `secret "nope" not found`. */
+function mountFailure(message: string): { volume?: string; message: string } {
+  const [, volume, why = message] = /^\w+\.\w+ failed for volume "([^"]+)" ?:\s*(.+)$/s.exec(message) ?? []
+  return { volume, message: setupError(why) }
 }
 
-function runtimeError(message: string): string {
+function setupError(message: string): string {
   return message.replace(/^Failed to create pod sandbox:\s*/i, '').replace(/rpc error: code = \w+ desc = /g, '')
 }
 

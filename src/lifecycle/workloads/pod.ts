@@ -1,12 +1,12 @@
 import type { Pod } from '../../cluster/objects.ts'
 import { milestonesOf } from '../../plan/milestones.ts'
 import { type Problem, problemOf } from '../../reasons/reasons.ts'
-import { exited } from '../../reasons/wording.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { isStale } from '../conditions.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { containersOf, type PodContainer } from './history.ts'
+import { failedContainer } from './lost-pods.ts'
 import { condition, earliest, examinePod, type PodState } from './pod-state.ts'
 
 /**
@@ -115,25 +115,19 @@ function initProgress(inits: ReturnType<typeof containersOf>): string {
 
 /** Terminal: no controller stands behind a pod of the user's own, so a failed one stays failed. */
 function failedPhase(pod: Pod, context: RuleContext): Problem {
-  const { reason, message } = pod.status ?? {}
-  const dead = containersOf(pod).find(
-    ({ status, isDismissed }) => !isDismissed && (status?.state?.terminated?.exitCode ?? 0) !== 0,
-  )
-  const exit = dead?.status?.state?.terminated
-  const words = [reason, message].filter((word) => word !== undefined && word !== '').join(': ')
+  const { reason, message = '' } = pod.status ?? {}
+  const dead = failedContainer(pod)
+  const death = dead?.status?.state?.terminated
+  const exit = death && {
+    exitCode: death.exitCode,
+    signal: death.signal,
+    isOutOfMemory: death.reason === 'OOMKilled',
+  }
   return problemOf({
     reason: reason === 'Evicted' ? 'evicted' : 'pod-failed',
     subject: `pod/${pod.metadata.name}`,
-    ...(dead === undefined ? {} : { container: dead.container.name }),
-    detail: {
-      text:
-        exit === undefined
-          ? `failed${words === '' ? '' : `: ${words}`}`
-          : exit.reason === 'OOMKilled'
-            ? 'was killed for using too much memory, and nothing restarts it'
-            : `${exited(exit)}, and nothing restarts it`,
-      exitCode: exit?.exitCode,
-    },
+    container: dead?.container.name,
+    detail: { statusReason: reason, message, exit },
     count: 1,
     firstSeenAt: context.now,
     proven: true,

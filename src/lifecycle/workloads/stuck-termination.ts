@@ -32,18 +32,10 @@ export function stuckPods(owned: readonly Pod[], context: RuleContext): StuckPod
 }
 
 function problemOf({ metadata, spec }: Pod, firstSeenAt: number, pods: number): Problem {
-  const finalizers = metadata.finalizers ?? []
-  const node = spec?.nodeName ?? ''
-  const why =
-    finalizers.length > 0
-      ? `its finalizers hold it: ${finalizers.join(', ')}`
-      : node === ''
-        ? 'nobody has ended it'
-        : `its node ${node} has not stopped it`
   return {
     reason: 'pod-stuck',
     subject: `pod/${metadata.name}`,
-    detail: { text: `is still there although its grace period is over, and holds up the others: ${why}` },
+    detail: { finalizers: metadata.finalizers ?? [], node: spec?.nodeName || undefined },
     count: 1,
     pods,
     firstSeenAt,

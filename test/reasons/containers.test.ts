@@ -1,0 +1,208 @@
+import type { Container } from '../../src/cluster/objects.ts'
+import type { CreateDetail, MissingObject, ProbeAnswer } from '../../src/reasons/containers.ts'
+import { messageOf } from '../../src/reasons/reasons.ts'
+import { container, createPod, createProblem, headline, hint } from './builders.ts'
+
+describe('a container that crashes', () => {
+  it('is named with its exit code and the number of its deaths', () => {
+    expect(messageOf(createProblem('crash-loop', { exitCode: 3 }, { count: 3 }))).toBe(
+      'exited with code 3, 3 times now',
+    )
+    expect(headline('crash-loop', { exitCode: 3 })).toBe('container app keeps crashing (exit code 3)')
+    expect(headline('init-container-failed', { exitCode: 4 }, { container: 'migrate', isInit: true })).toBe(
+      'init container migrate failed (exit code 4)',
+    )
+    expect(headline('out-of-memory', {})).toBe('container app ran out of memory')
+  })
+
+  it('has a hint with the last line of its log, and the command that shows the log', () => {
+    expect(hint('crash-loop', { exitCode: 3 }, { lastLine: 'no database' })).toBe(
+      'Find out why container app exits. The last line that it logged is "no database". The whole log: `kubectl logs pod/web-1-a -c app --previous -n shop`.',
+    )
+  })
+
+  it.each([
+    [0, /ends without an error, and is started again: keep its program in the foreground/],
+    [137, /Code 137 is SIGKILL/],
+    [139, /Code 139 is a segmentation fault/],
+    [143, /Code 143 is SIGTERM/],
+  ])('with exit code %d has a hint for that code', (exitCode, words) => {
+    expect(hint('crash-loop', { exitCode })).toMatch(words)
+  })
+
+  it('for lack of memory has a hint with its limit, and how soon it was used up', () => {
+    const ended = { startedAt: '2025-01-15T12:00:00Z', finishedAt: '2025-01-15T12:00:03Z' }
+    const pod = createPod({}, { containerStatuses: [{ name: 'app', lastState: { terminated: ended } }] })
+    const spec = { ...container, resources: { limits: { memory: '64Mi' } } }
+    expect(hint('out-of-memory', { limit: '64Mi' }, { pod, spec })).toBe(
+      'Raise `resources.limits.memory` of container app (now 64Mi, used up 3 s after its start), or make it use less.',
+    )
+  })
+})
+
+it.each([
+  [false, /does not exist in acme\/web:v2, or is not on its PATH\. It runs `\["serve","--fast"\]`\.$/],
+  [true, /may not be run: make it executable in acme\/web:v2/],
+])('the hint for a command that cannot be run (forbidden: %s) shows the command', (isForbidden, words) => {
+  const spec = { ...container, command: ['serve'], args: ['--fast'] }
+  expect(hint('bad-command', { message: 'no', isForbidden }, { spec })).toMatch(words)
+})
+
+describe('a container that cannot be created', () => {
+  const subPath: CreateDetail = {
+    isCreated: true,
+    message: 'error mounting "/var/lib/kubelet/x" to rootfs at "/etc/web.conf"',
+    mount: { volume: 'v', subPath: 'web.conf', path: '/etc/web.conf', error: 'not a directory' },
+  }
+
+  it('or not be started: the sentence names which', () => {
+    expect(messageOf(createProblem('container-create-failed', { isCreated: false, message: 'no' }))).toBe(
+      'cannot be created: no',
+    )
+    expect(messageOf(createProblem('container-create-failed', { isCreated: true, message: 'no' }, { count: 2 }))).toBe(
+      'cannot start: no, 2 times now',
+    )
+    expect(headline('container-create-failed', { isCreated: true, message: 'no' })).toBe(
+      'container app could not be created',
+    )
+  })
+
+  it('because a subPath is not in its volume', () => {
+    expect(messageOf(createProblem('container-create-failed', subPath))).toBe(
+      'cannot start: volume "v" (subPath web.conf) cannot be mounted at /etc/web.conf: not a directory',
+    )
+    expect(headline('container-create-failed', subPath)).toBe('volume v cannot be mounted')
+    expect(hint('container-create-failed', subPath)).toMatch(
+      /^It seems that the volume has no web\.conf, .* \/etc\/web\.conf is a file in the image\. Correct the subPath, or add the key\.$/,
+    )
+    const pod = createPod({ volumes: [{ name: 'v', configMap: { name: 'settings' } }] })
+    expect(hint('container-create-failed', subPath, { pod })).toMatch(
+      /^It seems that configmap\/settings has no web\.conf, .* `kubectl describe configmap\/settings -n shop` lists its keys\.$/,
+    )
+  })
+})
+
+describe('a Secret, ConfigMap or key that is missing', () => {
+  const database: MissingObject = { kind: 'secret', name: 'database' }
+  const pod = createPod({
+    containers: [
+      {
+        ...container,
+        env: [{ name: 'PASSWORD', valueFrom: { secretKeyRef: { name: 'database', key: 'password' } } }],
+        envFrom: [{ configMapRef: { name: 'settings' } }],
+      },
+    ],
+    volumes: [{ name: 'tls', secret: { secretName: 'cert' } }],
+  })
+
+  it('keeps the container from being created, or a volume from being mounted', () => {
+    const ofPod = { container: undefined }
+    const key = { ...database, key: 'password' }
+    expect(messageOf(createProblem('config-missing', { message: 'no' }))).toBe('cannot be created: no')
+    expect(messageOf(createProblem('config-missing', { volume: 'v', message: 'no' }, ofPod))).toBe(
+      'volume "v" cannot be mounted: no',
+    )
+    expect(messageOf(createProblem('config-missing', { missing: key, message: 'no' }, ofPod))).toBe(
+      'a volume cannot be mounted: secret/database has no key password',
+    )
+  })
+
+  it.each<[MissingObject | undefined, string]>([
+    [database, 'secret/database is missing'],
+    [{ ...database, key: 'password' }, 'secret/database lacks the key password'],
+    [{ kind: 'secret' }, 'a Secret, ConfigMap or key is missing'],
+    [undefined, 'a Secret, ConfigMap or key is missing'],
+  ])('%j is named in the headline', (missing, words) => {
+    expect(headline('config-missing', { missing, message: 'no' })).toBe(words)
+  })
+
+  it.each<[MissingObject | undefined, string]>([
+    [
+      database,
+      'Create secret/database in namespace shop, or correct the reference (env PASSWORD of container app). `kubectl get secret -n shop` lists what is there.',
+    ],
+    [
+      { ...database, key: 'password' },
+      'Add the key password to secret/database in namespace shop, or correct the reference (env PASSWORD of container app). `kubectl describe secret/database -n shop` lists its keys.',
+    ],
+    [
+      { kind: 'configmap', name: 'settings' },
+      'Create configmap/settings in namespace shop, or correct the reference (envFrom of container app). `kubectl get configmap -n shop` lists what is there.',
+    ],
+    [
+      { kind: 'secret', name: 'cert' },
+      'Create secret/cert in namespace shop, or correct the reference (volume tls). `kubectl get secret -n shop` lists what is there.',
+    ],
+    [
+      { kind: 'secret', name: 'other' },
+      'Create secret/other in namespace shop, or correct the reference. `kubectl get secret -n shop` lists what is there.',
+    ],
+    [
+      undefined,
+      'Create the Secret or ConfigMap (or the key in it) that the message names, in namespace shop, or correct the reference.',
+    ],
+  ])('%j: the hint names what to create where, and what refers to it', (missing, words) => {
+    expect(hint('config-missing', { missing, message: 'no' }, { pod })).toBe(words)
+  })
+})
+
+describe('a probe that fails', () => {
+  const asking = (readinessProbe: object, containerPort = 8080): Container => ({
+    ...container,
+    ports: [{ containerPort }],
+    readinessProbe,
+  })
+  const http = asking({ httpGet: { port: 8080, path: '/healthz' } })
+
+  it.each([
+    [{ isRunning: true }, 1, 'runs, but its readiness probe has not succeeded'],
+    [{ isRunning: true, failure: '' }, 1, 'fails its readiness probe'],
+    [{ isRunning: true, failure: 'no' }, 1, 'fails its readiness probe: no'],
+    [{ isRunning: true, wasReady: true, failure: 'no' }, 1, 'was ready, and then not ready: no'],
+    [{ isRunning: true, wasReady: true }, 2, 'was ready, and then not ready, 2 times now'],
+    [{ isRunning: false }, 3, 'is killed because its readiness probe fails, 3 times now'],
+  ])('%j, seen %d times', (detail, count, words) => {
+    expect(messageOf(createProblem('readiness-failing', detail, { count }))).toBe(words)
+    expect(headline('readiness-failing', detail)).toBe('container app fails its readiness probe')
+  })
+
+  it('at another port than the container declares', () => {
+    const spec = asking({ httpGet: { port: 8081 } })
+    expect(hint('readiness-failing', { isRunning: true }, { spec })).toMatch(
+      /^The probe asks port 8081 for \/, but the container declares 8080\. /,
+    )
+  })
+
+  it.each<[ProbeAnswer | undefined, string]>([
+    [{ type: 'http-status', status: 404 }, 'the app answers, but has no such path (404).'],
+    [{ type: 'http-status', status: 503 }, 'the app answers 503, and any of 200 to 399 would do.'],
+    [{ type: 'http-status', status: 401 }, 'the app answers, but wants the kubelet to log in (401).'],
+    [{ type: 'connection-refused' }, 'nothing listens there. It has to listen on that port,'],
+    [{ type: 'timeout' }, 'no answer within its timeoutSeconds of 1.'],
+    [undefined, 'is that where it listens?'],
+  ])('is explained by the answer %j', (answer, words) => {
+    expect(hint('readiness-failing', { isRunning: true, answer }, { spec: http })).toContain(
+      `The probe asks port 8080 for /healthz: ${words}`,
+    )
+  })
+
+  it.each<[ProbeAnswer, string]>([
+    [{ type: 'no-grpc-server' }, 'no gRPC server answers there. It has to listen on that port,'],
+    [{ type: 'no-grpc-health' }, 'the app answers, but does not implement the gRPC health protocol'],
+    [{ type: 'grpc-status', status: 'NOT_SERVING' }, 'the app answers NOT_SERVING, and only SERVING would do.'],
+    [{ type: 'grpc-error', code: 'NotFound' }, 'the app answers with the gRPC code NotFound.'],
+    [{ type: 'timeout' }, 'no answer within its timeoutSeconds of 1.'],
+  ])('over gRPC is explained by the answer %j', (answer, words) => {
+    const spec = asking({ grpc: { port: 9090 } }, 9090)
+    expect(hint('readiness-failing', { isRunning: true, answer }, { spec })).toContain(
+      `The probe asks port 9090: ${words}`,
+    )
+  })
+
+  it('by a command: the hint shows it, and how long a container may take to start', () => {
+    const spec = { ...container, startupProbe: { exec: { command: ['cat', '/up'] }, failureThreshold: 30 } }
+    expect(hint('startup-failing', { isRunning: true }, { spec })).toBe(
+      "The probe runs `cat /up`, which has to end with code 0. If the container only needs longer, raise the probe's failureThreshold (now 30, every 10 s).",
+    )
+  })
+})

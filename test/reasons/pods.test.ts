@@ -1,0 +1,174 @@
+import type { SchedulingCause } from '../../src/reasons/pods.ts'
+import { messageOf } from '../../src/reasons/reasons.ts'
+import { container, createPod, createProblem, headline, hint } from './builders.ts'
+
+const ofPod = { container: undefined }
+
+describe('a readiness gate that is not open', () => {
+  it('is named, with who opens it', () => {
+    const [one, two] = [{ gates: ['a/b'] }, { gates: ['a/b', 'c/d'] }]
+    expect(messageOf(createProblem('readiness-gate-pending', one))).toBe(
+      'runs, but nobody has opened its readiness gate a/b yet',
+    )
+    expect(messageOf(createProblem('readiness-gate-pending', two))).toBe(
+      'runs, but nobody has opened its readiness gates a/b, c/d yet',
+    )
+    expect(headline('readiness-gate-pending', one)).toBe('a readiness gate of the pods is not open')
+    expect(hint('readiness-gate-pending', one)).toContain('most often by the controller of a load balancer')
+    expect(hint('readiness-gate-pending', one)).not.toContain('probe')
+  })
+})
+
+describe('scheduling gates', () => {
+  it('are named, with who removes them, and no word of capacity', () => {
+    const [one, two] = [{ schedulingGates: ['a/b'] }, { schedulingGates: ['a/b', 'c/d'] }]
+    expect(messageOf(createProblem('unschedulable', one))).toBe(
+      'cannot be scheduled before its scheduling gate a/b is removed',
+    )
+    expect(messageOf(createProblem('unschedulable', two))).toBe(
+      'cannot be scheduled before its scheduling gates a/b, c/d are removed',
+    )
+    expect(headline('unschedulable', one)).toBe('the scheduling gates of the pods are not removed')
+    expect(hint('unschedulable', one)).toMatch(/^Scheduling gates are removed by whoever set them/)
+  })
+})
+
+describe('a pod that no node takes', () => {
+  const cause = (...causes: readonly SchedulingCause[]) => ({ nodes: 1, causes })
+  const advice = (each: SchedulingCause, spec: object = {}) =>
+    hint('unschedulable', cause(each), { pod: createPod(spec) })
+
+  it('has a title for a headline', () => {
+    expect(headline('unschedulable', cause({ type: 'cordoned', nodes: 1 }))).toBe('no node can take the pods')
+  })
+
+  it('for lack of a resource: the hint names what it asks for', () => {
+    const spec = { containers: [{ ...container, resources: { requests: { cpu: '900' } } }] }
+    expect(advice({ type: 'resource', resource: 'cpu' }, spec)).toMatch(/^The pod asks for 900 cpu: lower/)
+  })
+
+  it('for its node selector: the hint names the labels', () => {
+    expect(advice({ type: 'node-selector' }, { nodeSelector: { disk: 'ssd' } })).toBe(
+      'The pod wants a node with the labels disk=ssd: correct nodeSelector, or label a node (`kubectl label node NODE disk=ssd`).',
+    )
+    expect(advice({ type: 'node-selector' })).toMatch(/^Correct the pod’s node affinity/)
+  })
+
+  it.each([
+    [
+      { key: 'dedicated', value: 'database' },
+      'Tolerate the taint dedicated=database in the pod: `tolerations: [{key: dedicated, value: database}]`.',
+    ],
+    [{ key: 'gpu' }, 'Tolerate the taint gpu in the pod: `tolerations: [{key: gpu, operator: Exists}]`.'],
+    [{ key: 'node.kubernetes.io/not-ready' }, 'A node is marked not-ready: `kubectl describe nodes`.'],
+  ])('for the taint %j: the hint contains the toleration', (taint, words) => {
+    expect(advice({ type: 'taint', ...taint })).toBe(words)
+  })
+
+  it('for a taint that the scheduler does not name: the hint lists the taints', () => {
+    expect(advice({ type: 'taint' })).toContain('TAINTS:.spec.taints')
+    expect(hint('unschedulable', cause({ type: 'taint' }, { type: 'taint', key: 'gpu' }))).toMatch(/^Tolerate.*\]`\.$/)
+  })
+
+  it.each<[SchedulingCause, RegExp]>([
+    [{ type: 'host-port' }, /let it go first \(strategy Recreate, or maxSurge 0 with maxUnavailable 1\)/],
+    [{ type: 'cordoned' }, /^Nodes are cordoned: .* `kubectl uncordon NODE` opens one\.$/],
+    [{ type: 'pod-count' }, /^Add a node, or remove pods/],
+    [{ type: 'topology-spread' }, /^Loosen its affinity or topology spread constraints/],
+    [{ type: 'pod-affinity', rule: 'anti-affinity' }, /^Loosen its affinity or topology spread constraints/],
+    [{ type: 'claim', message: 'persistentvolumeclaim "data" not found' }, /`kubectl get pvc -n shop`/],
+    [{ type: 'other', message: 'on fire' }, /^Free or add capacity/],
+  ])('for %j has its own hint', (each, words) => {
+    expect(advice(each)).toMatch(words)
+  })
+
+  it('has one hint for each cause', () => {
+    const words = hint('unschedulable', cause({ type: 'resource', resource: 'cpu' }, { type: 'cordoned' }))
+    expect(words).toMatch(/^The pod asks for too much cpu: .* Nodes are cordoned: /)
+  })
+
+  it('because of its claims: what the claim lacks, or how to list the claims', () => {
+    const unbound = cause({ type: 'unbound-claims', message: 'pod has unbound immediate PersistentVolumeClaims' })
+    const claim = createProblem('claim-pending', {} as never, { subject: 'persistentvolumeclaim/data' })
+    const behind = { reason: 'claim-pending', subject: claim.subject, hint: 'Set storageClassName.' }
+    expect(headline('unschedulable', unbound, { cause: claim })).toBe(
+      'persistentvolumeclaim/data, which the pods need, is not bound',
+    )
+    expect(hint('unschedulable', unbound, { cause: behind })).toBe('Set storageClassName.')
+    expect(hint('unschedulable', unbound)).toContain('`kubectl get pvc -n shop`')
+  })
+})
+
+describe('a pod that has ended', () => {
+  const evicted = { statusReason: 'Evicted', message: 'The node was low on resource: memory' }
+  const failed = { statusReason: 'NodeAffinity', message: 'Pod was rejected' }
+  const replaced = { ...ofPod, isReplaced: true, count: 2 }
+
+  it.each([
+    ['evicted', evicted, ofPod, 'failed: Evicted: The node was low on resource: memory'],
+    ['evicted', evicted, replaced, 'was evicted and is replaced (2 pods now): The node was low on resource: memory'],
+    ['pod-failed', failed, ofPod, 'failed: NodeAffinity: Pod was rejected'],
+    ['pod-failed', failed, { ...replaced, count: 1 }, 'failed and is replaced: NodeAffinity: Pod was rejected'],
+    ['pod-failed', { message: '' }, ofPod, 'failed'],
+    [
+      'pod-failed',
+      { message: '', exit: { exitCode: 3, isOutOfMemory: false } },
+      {},
+      'exited with code 3, and nothing restarts it',
+    ],
+    [
+      'pod-failed',
+      { message: '', exit: { exitCode: 137, isOutOfMemory: true } },
+      {},
+      'was killed for using too much memory, and nothing restarts it',
+    ],
+  ] as const)('%s: %j, %j', (reason, detail, problem, words) => {
+    expect(messageOf(createProblem(reason, detail, problem))).toBe(words)
+  })
+
+  it('has a hint with its log, or how to see how it ended', () => {
+    const exit = { exitCode: 3, isOutOfMemory: false }
+    expect(hint('pod-failed', { message: '', exit }, { lastLine: 'no' })).toMatch(
+      /^Nothing restarts the pod\. The last line that container app logged is "no"\./,
+    )
+    expect(hint('pod-failed', failed, { problem: ofPod })).toBe(
+      'Nothing restarts the pod. See how it ended: `kubectl describe pod/web-1-a -n shop`.',
+    )
+    expect(hint('pod-failed', failed, { problem: replaced })).toMatch(/their controller makes others/)
+  })
+})
+
+describe('a deleted pod that is still there', () => {
+  const message = (detail: { finalizers: string[]; node?: string }) => messageOf(createProblem('pod-stuck', detail))
+
+  it.each([
+    [{ finalizers: ['a/b', 'c/d'] }, 'its finalizers hold it: a/b, c/d'],
+    [{ finalizers: [] }, 'nobody has ended it'],
+    [{ finalizers: [], node: 'n1' }, 'its node n1 has not stopped it'],
+  ])('%j', (detail, why) => {
+    expect(message(detail)).toBe(`is still there although its grace period is over, and holds up the others: ${why}`)
+  })
+
+  it.each([
+    [
+      { finalizers: [], node: 'n1' },
+      /^Bring its node back, .* delete the pod by force: `kubectl delete pod\/web-1-a --force -n shop`\.$/,
+    ],
+    [
+      { finalizers: ['a/b'] },
+      /^The controller that set a\/b has to take it off: does that run\? .*: `kubectl patch pod\/web-1-a --type=json -p '\[\{"op":"remove","path":"\/metadata\/finalizers"\}\]' -n shop`\.$/,
+    ],
+    [{ finalizers: ['kubernetes.io/pvc-protection'] }, /^Kubernetes takes kubernetes\.io\/pvc-protection off once/],
+  ])('%j has its own hint', (detail, words) => {
+    expect(hint('pod-stuck', detail, { problem: ofPod })).toMatch(words)
+  })
+})
+
+it('a volume or a sandbox that fails is named with the message of the kubelet', () => {
+  expect(messageOf(createProblem('volume-not-mounted', { volume: 'v', message: 'timed out' }, ofPod))).toBe(
+    'volume "v" cannot be mounted: timed out',
+  )
+  expect(messageOf(createProblem('sandbox-failed', { message: 'no plugin' }, ofPod))).toBe(
+    'no network sandbox: no plugin',
+  )
+})
