@@ -1,6 +1,100 @@
 import { parseArgs } from 'node:util'
 import { didYouMeanFlag, type Mistake, quote } from '../errors.ts'
-import { type Flag, filenameFlag, helpFlag, inputFlags, outputFlags, referenceFlags, sharedFlags } from './flags.ts'
+import { type InputDefinition, inputDefinitions } from '../inputs.ts'
+
+/** A flag of the command line. */
+export interface Flag {
+  readonly name: string
+  readonly short?: string
+  /** What its value is called in the help; a flag without one is a switch. */
+  readonly value?: string
+  /** A switch that also accepts one of these values, `--color=never`. */
+  readonly choices?: readonly string[]
+  readonly description: string
+  readonly default?: string
+  /** May be given more than once: its values become lines. */
+  readonly repeats?: boolean
+  /** Left out of the help. */
+  readonly hidden?: boolean
+}
+
+/** The flags that belong to one reference when they follow it. */
+export const referenceFlags: readonly Flag[] = [
+  {
+    name: 'namespace',
+    short: 'n',
+    value: 'NAMESPACE',
+    description: 'Its namespace; by default the one of the context.',
+  },
+  { name: 'selector', short: 'l', value: 'LABELS', description: 'Every object of a kind with these labels: app=shop.' },
+  { name: 'all', description: 'Every object of a kind.' },
+  {
+    name: 'for',
+    value: 'WHAT',
+    description: "What to wait for: condition=Ready, jsonpath='{.status.phase}'=Running, create, delete.",
+  },
+  { name: 'timeout', value: 'DURATION', description: 'How long it may take.' },
+  { name: 'stall-timeout', value: 'DURATION', description: 'How long it may go without any progress.' },
+  { name: 'milestone-timeouts', value: 'LIST', description: 'How long single milestones may take: ready=5m.' },
+]
+
+/** The reference flags that are inputs of the gate before the first reference. */
+export const sharedFlags: ReadonlySet<string> = new Set(['namespace', 'timeout', 'stall-timeout', 'milestone-timeouts'])
+
+/** Manifests are named as for kubectl. */
+export const filenameFlag: Flag = {
+  name: 'filename',
+  short: 'f',
+  value: 'FILE',
+  description: 'Manifests whose objects are waited for: a file, a folder, a glob, or - for stdin. May be repeated.',
+  repeats: true,
+}
+
+/** Every input as a flag of the same name, except those of the extras on GitHub. */
+export const inputFlags: readonly Flag[] = inputDefinitions.filter(({ flag }) => flag !== 'none').map(flagOf)
+
+/** The inputs that a replay reads. */
+export const replayFlags: readonly Flag[] = inputDefinitions.filter(({ isReplayed }) => isReplayed).map(flagOf)
+
+function flagOf({ name, placeholder, description, default: fallback, isLines, flag }: InputDefinition): Flag {
+  return {
+    name,
+    short: name === 'namespace' ? 'n' : undefined,
+    ...(placeholder === '' ? { choices: ['true', 'false'] } : { value: placeholder }),
+    description,
+    default: fallback,
+    repeats: isLines && flag === 'shown',
+    hidden: flag === 'hidden',
+  }
+}
+
+export const helpFlag: Flag = { name: 'help', short: 'h', description: 'Show this help.' }
+
+export const jsonFlag: Flag = {
+  name: 'json',
+  description: 'Print the report as one line of JSON, and everything else to stderr.',
+}
+
+export const colorFlag: Flag = {
+  name: 'color',
+  choices: ['auto', 'always', 'never'],
+  description: 'Colours: always, never, or auto, which a terminal without NO_COLOR gets.',
+}
+
+/** The flags of all commands. The value of a flag that a command does not accept must not become a reference. */
+const knownFlags: readonly Flag[] = [...referenceFlags, filenameFlag, ...inputFlags, jsonFlag, colorFlag]
+
+const namespaceHint = ' Name one namespace with -n.'
+
+/** The equivalent of a flag of kubectl, or what to write instead. */
+const kubectlFlags: Readonly<Record<string, string>> = {
+  '--tail': 'log-lines',
+  '--follow': 'stream-logs',
+  '-o': 'json',
+  '--output': 'json',
+  '-A': namespaceHint,
+  '--all-namespaces': namespaceHint,
+}
 
 /** A reference as it was written: `-`, `deployment/web`, or `deploy` and names, with the flags that belong to it. */
 export interface WrittenReference {
@@ -8,71 +102,69 @@ export interface WrittenReference {
   readonly flags: Map<string, string>
 }
 
-/** The arguments of a command, by what they belong to. Flags by their long names; a switch that was given is `true`. */
+/** The arguments of a command. Flags are by their long names; a switch without a value is `true`. */
 export interface Arguments {
-  /** The command's and the gate's. */
-  readonly given: ReadonlyMap<string, string>
-  /** What every reference takes that does not say otherwise: flags before the first one that are no inputs. */
-  readonly common: ReadonlyMap<string, string>
+  /** Flags of the command and of the gate. */
+  readonly flags: ReadonlyMap<string, string>
+  /** Reference flags before the first reference that are no inputs: the defaults of all references. */
+  readonly referenceDefaults: ReadonlyMap<string, string>
   readonly references: readonly WrittenReference[]
-  /** The names of files, for commands that take no references. */
+  /** For commands that take no references. */
   readonly files: readonly string[]
   readonly mistakes: readonly Mistake[]
 }
 
-/** What a command takes. */
+/** What a command accepts. */
 export interface Grammar {
   readonly takes: 'references' | 'files'
   readonly flags: readonly Flag[]
-  /** The flags of a reference that mean nothing to it. */
-  readonly without?: readonly string[]
-  /** Whether a flag with this value is the command's own although references have one of the same name. */
-  readonly claims?: (name: string, value: string) => boolean
+  /** Reference flags that the command does not accept. */
+  readonly withoutFlags?: readonly string[]
+  /** Whether a flag with this value is the command's own, although references have a flag of this name. */
+  readonly ownsFlag?: (name: string, value: string) => boolean
+}
+
+/** The reference flags that a command accepts. */
+export function referenceFlagsOf({ takes, withoutFlags = [] }: Grammar): readonly Flag[] {
+  return takes === 'references' ? referenceFlags.filter(({ name }) => !withoutFlags.includes(name)) : []
 }
 
 /**
- * Reads what stands behind a command. Flags of a reference belong to the one that they follow, and before the first one to
- * all; every other flag may stand anywhere. Never throws: mistakes are collected.
+ * Reads the arguments of a command. Reference flags belong to the reference before them, and before the first one to all;
+ * every other flag may be anywhere. Never throws: mistakes are collected.
  */
 export function readArguments(argv: readonly string[], grammar: Grammar): Arguments {
-  const reader = new ArgumentReader(argv, grammar)
-  return reader.read()
+  return new ArgumentReader(argv, grammar).read()
 }
 
 class ArgumentReader {
   readonly #argv: readonly string[]
   readonly #grammar: Grammar
-  readonly #flags: ReadonlyMap<string, Flag>
-  readonly #given = new Map<string, string>()
-  readonly #common = new Map<string, string>()
+  readonly #accepted: ReadonlyMap<string, Flag>
+  readonly #flags = new Map<string, string>()
+  readonly #referenceDefaults = new Map<string, string>()
   readonly #references: WrittenReference[] = []
   readonly #files: string[] = []
   readonly #mistakes: Mistake[] = []
+  /** The places of unknown flags whose value may follow. */
   readonly #unknown = new Set<number>()
 
   constructor(argv: readonly string[], grammar: Grammar) {
     this.#argv = argv
     this.#grammar = grammar
-    const ofReferences = referenceFlags.filter(({ name }) => !grammar.without?.includes(name))
-    const flags = [...(grammar.takes === 'references' ? ofReferences : []), ...grammar.flags, helpFlag]
-    this.#flags = new Map(flags.map((flag) => [flag.name, flag]))
+    const flags = [...referenceFlagsOf(grammar), ...grammar.flags, helpFlag]
+    this.#accepted = new Map(flags.map((flag) => [flag.name, flag]))
   }
 
   read(): Arguments {
     const options = Object.fromEntries(
-      [...otherFlags, ...this.#flags.values()].map(({ name, short, value }) => [
+      [...knownFlags, ...this.#accepted.values()].map(({ name, short, value }) => [
         name,
         { type: value === undefined ? ('boolean' as const) : ('string' as const), ...(short ? { short } : {}) },
       ]),
     )
-    const { tokens } = parseArgs({
-      args: [...this.#argv],
-      options,
-      strict: false,
-      allowPositionals: true,
-      tokens: true,
-    })
-    for (const token of tokens) {
+    const parse = { args: [...this.#argv], options, strict: false, allowPositionals: true, tokens: true } as const
+    for (const token of parseArgs(parse).tokens) {
       if (token.kind === 'positional') this.#addWord(token.value, token.index)
       if (token.kind !== 'option') continue
       const { name, rawName, index, inlineValue } = token
@@ -81,8 +173,8 @@ class ArgumentReader {
       this.#addFlag(name, rawName, value, inlineValue === true, index)
     }
     return {
-      given: this.#given,
-      common: this.#common,
+      flags: this.#flags,
+      referenceDefaults: this.#referenceDefaults,
       references: this.#references,
       files: this.#files,
       mistakes: this.#mistakes,
@@ -90,100 +182,79 @@ class ArgumentReader {
   }
 
   #addWord(word: string, index: number): void {
-    // A bare word behind an unknown flag is most probably its value.
+    // A bare word after an unknown flag is most probably its value.
     if (this.#unknown.has(index - 1) && !word.includes('/')) return
     if (this.#grammar.takes === 'files') {
       this.#files.push(word)
       return
     }
     const last = this.#references.at(-1)
-    if (last !== undefined && takesName(last) && !/^!|^-$|\//.test(word)) last.words.push(word)
+    if (last !== undefined && acceptsName(last) && !/^!|^-$|\//.test(word)) last.words.push(word)
     else this.#references.push({ words: [word], flags: new Map() })
   }
 
   #addFlag(name: string, rawName: string, value: string | undefined, isInline: boolean, index: number): void {
-    const complain = (message: string) => this.#mistakes.push({ input: rawName, message })
-    const negated = name.startsWith('no-') ? this.#flags.get(name.slice(3)) : undefined
-    const flag = this.#flags.get(name) ?? (negated?.choices === undefined ? undefined : negated)
-    if (flag === undefined && otherFlags.some((other) => other.name === name)) {
-      complain('This command does not take it. --help lists its flags.')
+    const addMistake = (message: string) => this.#mistakes.push({ input: rawName, message })
+    const negated = name.startsWith('no-') ? this.#accepted.get(name.slice(3)) : undefined
+    const flag = this.#accepted.get(name) ?? (negated?.choices === undefined ? undefined : negated)
+    if (flag === undefined && knownFlags.some((known) => known.name === name)) {
+      addMistake('This command does not take it. --help lists its flags.')
     } else if (flag === undefined) {
       this.#addUnknown(rawName, index, isInline)
     } else if (flag.value === undefined) {
       const choices = flag.choices ?? []
-      if (value === undefined) this.#put(flag.name, rawName, choiceOf(choices, flag === negated))
-      else if (flag === negated || choices.length === 0) complain(`It takes no value. Leave out ${quote(`=${value}`)}.`)
+      if (value === undefined) this.#put(flag.name, rawName, switchValue(choices, flag === negated))
+      else if (flag === negated || choices.length === 0)
+        addMistake(`It takes no value. Leave out ${quote(`=${value}`)}.`)
       else if (choices.includes(value)) this.#put(flag.name, rawName, value)
-      else complain(`${quote(value)} is not one of ${choices.join(', ')}.`)
+      else addMistake(`${quote(value)} is not one of ${choices.join(', ')}.`)
     } else if (value === undefined || value === '' || (!isInline && /^-./.test(value))) {
-      complain(`It has no value. Write ${rawName}${rawName.startsWith('--') ? '=' : ' '}${flag.value}.`)
+      addMistake(`It has no value. Write ${rawName}${rawName.startsWith('--') ? '=' : ' '}${flag.value}.`)
     } else {
       this.#put(flag.name, rawName, value)
     }
   }
 
   #addUnknown(rawName: string, index: number, isInline: boolean): void {
-    // `-web` is one word of the user, although it would be three flags.
+    // parseArgs makes three flags of `-web`; report one.
     if (this.#unknown.has(index)) return
-    this.#unknown.add(index)
-    if (isInline) this.#unknown.delete(index)
+    if (!isInline) this.#unknown.add(index)
     const input = rawName.startsWith('--') ? rawName : (this.#argv[index] ?? rawName)
-    const hint = this.#hintOfKubectl(input) ?? (didYouMeanFlag(input, this.#flags.keys()) || ' --help lists all flags.')
-    if (!this.#mistakes.some((mistake) => mistake.input === input)) {
-      this.#mistakes.push({ input, message: `There is no such flag.${hint}` })
-    }
+    if (this.#mistakes.some((mistake) => mistake.input === input)) return
+    this.#mistakes.push({ input, message: `There is no such flag.${this.#flagHint(input)}` })
   }
 
-  /** What a flag of kubectl is called here. */
-  #hintOfKubectl(input: string): string | undefined {
-    const flag = kubectlFlags.get(input)
-    if (flag === undefined) return undefined
-    if (!flag.startsWith('--')) return ` ${flag}`
-    return this.#flags.has(flag.slice(2)) ? ` Did you mean ${flag}?` : undefined
+  #flagHint(input: string): string {
+    const equivalent = Object.hasOwn(kubectlFlags, input) ? kubectlFlags[input] : undefined
+    if (equivalent === namespaceHint) return namespaceHint
+    if (equivalent !== undefined && this.#accepted.has(equivalent)) return ` Did you mean --${equivalent}?`
+    return didYouMeanFlag(input, this.#accepted.keys()) || ' --help lists all flags.'
   }
 
   #put(name: string, rawName: string, value: string): void {
-    const flags = this.#owner(name, value)
+    const flags = this.#ownerOf(name, value)
     const before = flags.get(name)
-    if (before !== undefined && this.#flags.get(name)?.repeats) flags.set(name, `${before}\n${value}`)
-    else if (before !== undefined)
-      this.#mistakes.push({ input: rawName, message: 'It is given twice. Keep one of them.' })
-    else flags.set(name, value)
+    if (before === undefined) flags.set(name, value)
+    else if (this.#accepted.get(name)?.repeats) flags.set(name, `${before}\n${value}`)
+    else this.#mistakes.push({ input: rawName, message: 'It is given twice. Keep one of them.' })
   }
 
-  #owner(name: string, value: string): Map<string, string> {
-    const { takes, claims } = this.#grammar
-    if (takes === 'files' || claims?.(name, value) || !referenceFlags.some((flag) => flag.name === name)) {
-      return this.#given
+  #ownerOf(name: string, value: string): Map<string, string> {
+    const { takes, ownsFlag } = this.#grammar
+    if (takes === 'files' || ownsFlag?.(name, value) || !referenceFlags.some((flag) => flag.name === name)) {
+      return this.#flags
     }
-    return this.#references.at(-1)?.flags ?? (sharedFlags.has(name) ? this.#given : this.#common)
+    return this.#references.at(-1)?.flags ?? (sharedFlags.has(name) ? this.#flags : this.#referenceDefaults)
   }
 }
 
-const allNamespaces = 'Name one namespace with -n.'
-
-/** What kubectl's flags are called here, or what to write in their place. */
-const kubectlFlags: ReadonlyMap<string, string> = new Map([
-  ['--tail', '--log-lines'],
-  ['--follow', '--stream-logs'],
-  ['-o', '--json'],
-  ['--output', '--json'],
-  ['-A', allNamespaces],
-  ['--all-namespaces', allNamespaces],
-])
-
-/** The flags of all commands: one that a command does not take has its value all the same. */
-const otherFlags: readonly Flag[] = [...referenceFlags, filenameFlag, ...inputFlags, ...outputFlags].filter(
-  ({ name }) => name !== 'output',
-)
-
-/** Whether a bare word that follows is another name of this reference's kind: `deploy web api`, `deploy -n shop web`. */
-function takesName({ words: [kind = '', ...names], flags }: WrittenReference): boolean {
+/** Whether a bare word that follows is a name of this reference's kind: `deploy web api`, `deploy -n shop web`. */
+function acceptsName({ words: [kind = '', ...names], flags }: WrittenReference): boolean {
   if (kind.includes('/') || kind === '-' || flags.has('selector') || flags.has('all')) return false
   return names.length === 0 || flags.size === 0
 }
 
-function choiceOf(choices: readonly string[], isNegated: boolean): string {
+function switchValue(choices: readonly string[], isNegated: boolean): string {
   const [yes = 'true', no = 'false'] = choices.filter((choice) => choice !== 'auto')
   return isNegated ? no : yes
 }

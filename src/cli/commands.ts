@@ -1,96 +1,111 @@
-import type { Arguments, Grammar } from './arguments.ts'
-import { changes, status } from './changes.ts'
-import { type Flag, filenameFlag, inputFlags, judgingFlags, outputFlags } from './flags.ts'
-import type { Surface } from './output.ts'
+import {
+  type Arguments,
+  colorFlag,
+  type Flag,
+  filenameFlag,
+  type Grammar,
+  helpFlag,
+  inputFlags,
+  jsonFlag,
+  referenceFlagsOf,
+  replayFlags,
+} from './arguments.ts'
+import type { CommandContext } from './output.ts'
 import { record } from './record.ts'
 import { replay } from './replay.ts'
-import { trace } from './trace.ts'
+import { changes, status, trace } from './views.ts'
 import { wait } from './wait.ts'
 
-/** A command of the program: what it takes, what its help says, and what it does. */
+/** A command: what it accepts, its help, and its function. */
 export interface Command extends Grammar {
   readonly name: string
-  /** What stands behind the name: `REFERENCE…`. */
+  /** The arguments after the name: `REFERENCE…`. */
   readonly usage: string
   /** One line for the list of commands. */
   readonly summary: string
-  /** A paragraph or more for its own help. */
+  /** Paragraphs for its own help. */
   readonly description: string
-  /** What is typed behind the program's name, and what that does. */
+  /** What to type after the program's name, and what that does. */
   readonly examples: readonly (readonly [typed: string, does: string])[]
   /** Resolves to the exit code. */
-  readonly run: (args: Arguments, surface: Surface) => Promise<number>
+  readonly run: (args: Arguments, context: CommandContext) => Promise<number>
 }
 
-const [json, color] = outputFlags as readonly [Flag, Flag]
+/** The flags of inputs by their names. */
+function inputFlagsNamed(...names: string[]): readonly Flag[] {
+  return inputFlags.filter(({ name }) => names.includes(name))
+}
 
-/** The inputs that say which cluster a view looks at, and where. */
-const placeFlags = inputFlags.filter(({ name }) => ['kubeconfig', 'context', 'namespace'].includes(name))
+const clusterFlags = inputFlagsNamed('kubeconfig', 'context', 'namespace')
 
-const changeFlags: readonly Flag[] = [
-  {
-    name: 'output',
-    short: 'o',
-    value: 'FORMAT',
-    description: 'text: YAML and coloured differences. json: one line of JSON a change.',
-    default: 'text',
-  },
-  { name: 'until-ready', description: 'End when all that is followed is ready.' },
-  filenameFlag,
-  ...inputFlags.filter(({ name }) => ['settle-time', 'max-restarts'].includes(name)),
-  ...placeFlags,
-  color,
-]
+const changesGrammar = {
+  takes: 'references',
+  withoutFlags: ['for', 'timeout', 'stall-timeout', 'milestone-timeouts'],
+  flags: [
+    {
+      name: 'output',
+      short: 'o',
+      value: 'FORMAT',
+      description: 'text: YAML and coloured differences. json: one line of JSON a change.',
+      default: 'text',
+    },
+    { name: 'until-ready', description: 'End when all that is followed is ready.' },
+    filenameFlag,
+    ...inputFlagsNamed('settle-time', 'max-restarts'),
+    ...clusterFlags,
+    colorFlag,
+  ],
+} as const satisfies Grammar
 
-const changeWords =
-  'A REFERENCE names one object, several, or those of a selector, also such as are made later. Each change says when it came and, where managedFields tell, who made it. ' +
-  'Values of Secrets, ConfigMaps and environment variables are hidden; that one changed is seen.\n\n' +
-  'With -o json each change is one line: {"at", "elapsedSeconds", "target", "namespace", "by", "type", "patch"}. The type is ADDED, MODIFIED or DELETED; the patch (RFC 6902) makes the present state of the one before, which is null at first. ' +
+const changesDescription =
+  'A REFERENCE names one object, several, or those of a selector, also such as are created later. Each change has its time and, from managedFields, who made it. ' +
+  'Values of Secrets, ConfigMaps and environment variables are redacted; a change of one is still visible.\n\n' +
+  'With -o json each change is one line: {"at", "elapsedSeconds", "target", "namespace", "by", "type", "patch"}. The type is ADDED, MODIFIED or DELETED; the patch (RFC 6902) turns the previous state into the present one, and the state before the first is null. ' +
   'It runs until Ctrl-C (130), or with --until-ready until all that is followed is ready (0).'
 
-/** In the order of the help. */
+/** All commands, in the order of the help. */
 export const commands: readonly Command[] = [
   {
     name: 'wait',
     usage: 'REFERENCE…',
     summary: 'wait for a rollout: is it ready, and if not, why',
     description:
-      'Watches resources through the milestones of their lifecycle until all are ready, one has failed or a clock runs out, and says which and why.\n\n' +
+      'Watches resources through the milestones of their lifecycle until all are ready, one has failed or a clock runs out, and reports which and why.\n\n' +
       'A REFERENCE is written as for kubectl wait: deployment/web, deploy web api, sts -l app=shop, !job/old to leave one out, or - for stdin: what kubectl apply printed, or manifests. ' +
-      'Exit codes: 0 ready, 1 not ready, 2 a mistake of yours, 130 cancelled.',
+      'Exit codes: 0 ready, 1 not ready, 2 invalid input, 130 cancelled.',
     examples: [
       ['wait deployment/web', 'until the Deployment has rolled out, at most 10 minutes'],
       ['wait -n shop deployment/web job/migrate --timeout=20m', 'both in shop; the Job may take 20 minutes'],
       ['wait deploy,sts -l app=shop --json', 'all with that label; the report as JSON'],
       ['wait certificate/tls --for=condition=Ready', 'until a condition is true, as kubectl wait'],
-      ['wait -', 'behind kubectl apply -f k8s/ |: all that was applied'],
-      ['wait -f k8s/', 'all that the manifests name; problems point to their lines'],
-      ['wait job/migrate --stream-logs=job/migrate', 'with what the Job logs, live'],
+      ['wait -', 'after kubectl apply -f k8s/ |: all that was applied'],
+      ['wait -f k8s/', 'all objects of the manifests; problems point to their lines'],
+      ['wait job/migrate --stream-logs=job/migrate', 'with the log of the Job, live'],
     ],
     takes: 'references',
-    flags: [filenameFlag, ...inputFlags, json, color],
+    flags: [filenameFlag, ...inputFlags, jsonFlag, colorFlag],
     run: wait,
   },
   {
     name: 'replay',
     usage: 'FILE…',
-    summary: 'judge recordings again: the verdict and the log as they were',
+    summary: 'replay recordings: the verdict and the log of each',
     description:
-      'Plays recordings through the gate on a virtual clock, without a cluster. Flags go before the recorded inputs, to ask what would have been. ' +
-      'Also reads what kubespy record and kubectl get -w -o json write; such versions of one object are taken to have come at the latest moment that each tells of itself. ' +
+      'Plays recordings through the gate on a virtual clock, without a cluster. Flags replace the recorded inputs, to ask what would have been. ' +
+      'Also reads the output of kubespy record and of kubectl get -w -o json; each version of an object is dated by the latest time in it. ' +
       'The exit code is the worst of the files, as of wait.',
     examples: [
       ['replay incident.ndjson.gz', 'the log and the verdict of that gate'],
       ['replay incident.ndjson.gz --stall-timeout=2m', 'what if the stall timeout had been 2 minutes?'],
-      ['replay incident.ndjson.gz --speed=1', 'as it was lived through, in real time'],
+      ['replay incident.ndjson.gz --speed=1', 'in real time'],
       ['replay --json *.ndjson', 'one report a line, in the order of the files'],
     ],
     takes: 'files',
     flags: [
       { name: 'speed', value: 'FACTOR', description: 'Let time pass: 1 is real time, 10 ten times as fast.' },
-      ...judgingFlags,
-      json,
-      color,
+      ...replayFlags,
+      jsonFlag,
+      colorFlag,
     ],
     run: replay,
   },
@@ -99,9 +114,9 @@ export const commands: readonly Command[] = [
     usage: 'REFERENCE… -o FILE',
     summary: 'record all that a gate would watch, to replay it later',
     description:
-      'Writes everything that the gate would watch to a file, line by line: the resources, what is behind them, their events. Values of Secrets, ConfigMaps and environment variables are not in it. ' +
+      'Writes everything that the gate would watch to a file, line by line: the resources, their dependents and their events. Values of Secrets, ConfigMaps and environment variables are not in it. ' +
       'It ends with Ctrl-C, after --for=DURATION, or with --until-ready when the gate is over (exit codes as of wait).\n\n' +
-      'A --for that begins with a digit says how long to record, wherever it stands; any other belongs to a reference.',
+      'A --for that begins with a digit is the duration of the recording, wherever it is written; any other belongs to a reference.',
     examples: [
       ['record deployment/web -o web.ndjson', 'until Ctrl-C'],
       ['record deployment/web -o web.ndjson.gz --for=2m', 'two minutes, compressed'],
@@ -119,9 +134,9 @@ export const commands: readonly Command[] = [
       { name: 'until-ready', description: 'End when the gate is over.' },
       filenameFlag,
       ...inputFlags.filter(({ name }) => name !== 'record'),
-      color,
+      colorFlag,
     ],
-    claims: (name, value) => name === 'for' && /^[-\d.]/.test(value),
+    ownsFlag: (name, value) => name === 'for' && /^[-\d.]/.test(value),
     run: record,
   },
   {
@@ -129,8 +144,8 @@ export const commands: readonly Command[] = [
     usage: 'REFERENCE',
     summary: 'see a resource and everything behind it, live',
     description:
-      'Draws where a resource stands, what is wrong with it, the milestones of its lifecycle, and what is behind it: the containers of a pod, the ReplicaSets and pods of a Deployment, the addresses and endpoints of a Service with the reason why a pod gets no traffic, what any other resource owns; and the latest events. ' +
-      'On a terminal the picture is drawn anew in place; elsewhere each one that brings news is printed. What does not exist yet is waited for.\n\n' +
+      'Shows the state of a resource, its problems, the milestones of its lifecycle, and what is behind it: the containers of a pod, the ReplicaSets and pods of a Deployment, the addresses and endpoints of a Service with the reason why a pod gets no traffic, what any other resource owns; and the latest events. ' +
+      'On a terminal it is redrawn in place; elsewhere each change is printed. A resource that does not exist yet is waited for.\n\n' +
       'It runs until Ctrl-C (130), or with --until-ready until the resource is ready (0); with a --timeout at most so long (1).',
     examples: [
       ['trace service/web', 'which pods get its traffic, and why the others do not'],
@@ -139,13 +154,13 @@ export const commands: readonly Command[] = [
       ['trace job -l app=migrate', 'the one Job with that label'],
     ],
     takes: 'references',
-    without: ['stall-timeout', 'milestone-timeouts'],
+    withoutFlags: ['stall-timeout', 'milestone-timeouts'],
     flags: [
       { name: 'until-ready', description: 'End when the resource is ready.' },
       filenameFlag,
-      ...inputFlags.filter(({ name }) => ['settle-time', 'max-restarts', 'timeout'].includes(name)),
-      ...placeFlags,
-      color,
+      ...inputFlagsNamed('settle-time', 'max-restarts', 'timeout'),
+      ...clusterFlags,
+      colorFlag,
     ],
     run: trace,
   },
@@ -153,30 +168,107 @@ export const commands: readonly Command[] = [
     name: 'status',
     usage: 'REFERENCE…',
     summary: 'see what changes in the status of objects, and who changes it',
-    description: `Prints the .status of objects as YAML, then what differs at each change. ${changeWords}`,
+    description: `Prints the .status of objects as YAML, then what differs at each change. ${changesDescription}`,
     examples: [
-      ['status pod/web-0', 'how a pod comes up'],
+      ['status pod/web-0', 'how a pod starts'],
       ['status certificate/tls issuer/main -n shop', 'two objects'],
       ['status pods -l app=web -o json', 'those with a label, also new ones, for a program'],
     ],
-    takes: 'references',
-    without: ['for', 'timeout', 'stall-timeout', 'milestone-timeouts'],
-    flags: changeFlags,
+    ...changesGrammar,
     run: status,
   },
   {
     name: 'changes',
     usage: 'REFERENCE…',
     summary: 'see what changes in whole objects, and who changes it',
-    description: `Prints objects as YAML, then what differs at each change. ${changeWords}`,
+    description: `Prints objects as YAML, then what differs at each change. ${changesDescription}`,
     examples: [
-      ['changes deployment/web', 'who touches it, and where'],
-      ['changes -f k8s/ --until-ready', 'what the manifests name, until all of it is ready'],
+      ['changes deployment/web', 'who changes it, and where'],
+      ['changes -f k8s/ --until-ready', 'the objects of the manifests, until all are ready'],
       ['changes endpointslices -l kubernetes.io/service-name=web', 'how the endpoints of a Service form'],
     ],
-    takes: 'references',
-    without: ['for', 'timeout', 'stall-timeout', 'milestone-timeouts'],
-    flags: changeFlags,
+    ...changesGrammar,
     run: changes,
   },
 ]
+
+const helpWidth = 100
+
+/** The help of the program: its purpose, and its commands. */
+export function renderHelp(program: string): string {
+  return lines(
+    `Usage: ${program} COMMAND …`,
+    '',
+    'Watches Kubernetes rollouts, and reports how they end and why.',
+    '',
+    ...table(commands.map(({ name, usage, summary }) => [`${name} ${usage}`, summary])),
+    '',
+    ...table([
+      [`${program} COMMAND --help`, 'flags and examples of a command'],
+      [`${program} --version`, 'the version of this program'],
+    ]),
+  )
+}
+
+export function renderCommandHelp(program: string, command: Command): string {
+  const { name, usage, description, examples } = command
+  const ofReferences = referenceFlagsOf(command)
+  // A flag that means the same in both places is described with the references.
+  const isElsewhere = ({ name }: Flag) =>
+    command.ownsFlag?.(name, '0') !== true && ofReferences.some((flag) => flag.name === name)
+  const flags = [...command.flags.filter((flag) => !flag.hidden && !isElsewhere(flag)), helpFlag]
+  const takesReferences = command.takes === 'references'
+  return lines(
+    `Usage: ${program} ${name} ${usage} [flags]`,
+    '',
+    ...description.split('\n').flatMap((paragraph) => wrap(paragraph, helpWidth)),
+    '',
+    'Examples:',
+    ...table(examples.map(([typed, does]) => [`${program} ${typed}`, does])),
+    ...(takesReferences ? ['', 'Flags of a reference: after it they belong to it, before the first one to all.'] : []),
+    ...table(ofReferences.map((flag) => [flagForm(flag), flag.description])),
+    '',
+    takesReferences ? 'Other flags, anywhere:' : 'Flags:',
+    ...table(flags.map((flag) => [flagForm(flag), describeFlag(flag)])),
+  )
+}
+
+/** `-n, --namespace=NAMESPACE` */
+function flagForm({ name, short, value, choices }: Flag): string {
+  const takes = value !== undefined ? `=${value}` : choices?.includes('auto') ? `=${choices.join('|')}` : ''
+  const shown = choices?.[0] === 'true' ? `[no-]${name}` : name
+  return `${short === undefined ? '    ' : `-${short}, `}--${shown}${takes}`
+}
+
+function describeFlag({ description, default: fallback }: Flag): string {
+  return fallback ? `${description} Default: ${fallback}.` : description
+}
+
+/** Two columns; a first one that is too wide gets its own line. */
+function table(rows: readonly (readonly [string, string])[]): string[] {
+  const widest = 34
+  const column = Math.max(...rows.map(([first]) => first.length).filter((length) => length <= widest), 0)
+  return rows.flatMap(([first, second]) => {
+    const [begin = '', ...more] = wrap(second, Math.max(40, helpWidth - column - 4))
+    const rest = more.map((line) => `${' '.repeat(column + 4)}${line}`)
+    if (first.length <= column) return [`  ${first.padEnd(column)}  ${begin}`, ...rest]
+    return [`  ${first}`, `${' '.repeat(column + 4)}${begin}`, ...rest]
+  })
+}
+
+function wrap(text: string, columns: number): string[] {
+  const wrapped: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > columns) {
+      wrapped.push(line)
+      line = ''
+    }
+    line = line === '' ? word : `${line} ${word}`
+  }
+  return [...wrapped, line]
+}
+
+function lines(...all: string[]): string {
+  return `${all.map((line) => line.trimEnd()).join('\n')}\n`
+}

@@ -1,49 +1,36 @@
+import { stripVTControlCharacters } from 'node:util'
 import type { Secrets } from '../cluster/secrets.ts'
+import { describeMistake, type UserError } from '../errors.ts'
+import { passes } from '../gate/outcome.ts'
+import type { EndedTimeline } from '../gate/timeline.ts'
 import { plain } from '../report/escape.ts'
+import { buildReport } from '../report/json-report.ts'
 
-/** A stream that is printed to: stdout, stderr, or what a test makes of them. */
+/** A stream to print to: stdout, stderr, or a test's own. */
 export interface Output {
   write(text: string): unknown
   readonly isTTY?: boolean
   readonly columns?: number
   readonly rows?: number
   hasColors?(): boolean
-  on?(event: 'resize', listener: () => void): unknown
-  off?(event: 'resize', listener: () => void): unknown
 }
 
-/** What a command works with besides its arguments. */
-export interface Surface {
+/** What a command has besides its arguments. */
+export interface CommandContext {
   readonly stdout: Output
   readonly stderr: Output
   readonly env: Readonly<Record<string, string | undefined>>
   /** How the program was called: `rollout-gate`, `kubectl rollout-gate`. */
   readonly program: string
-  /** Takes every secret out of a text; told of them as they turn up. */
+  /** Redacted in all output. A command adds the secrets that it reads. */
   readonly secrets: Secrets
   /** Aborted at the first Ctrl-C. */
   readonly cancelled: AbortSignal
   readStdin(): Promise<string>
 }
 
-/** Whether to print in colour; `--color` goes before what the stream and its environment say. */
-export function usesColor(output: Output, flag: string | undefined): boolean {
-  if (flag === 'always' || flag === 'never') return flag === 'always'
-  return output.isTTY === true && output.hasColors?.() === true
-}
-
-/** Whether the output is a terminal on which lines can be drawn anew. */
-export function isLive({ isTTY }: Output, env: Surface['env']): boolean {
-  return isTTY === true && !env['CI'] && env['TERM'] !== 'dumb'
-}
-
-/** Prints one line of words for people. */
-export function tell(output: Output, text: string): void {
-  output.write(`${plain(text)}\n`)
-}
-
-/** The same output, without secrets. */
-export function guard(output: NodeJS.WriteStream, { redact }: Secrets): Output {
+/** The same stream, with secrets redacted. */
+export function redactOutput(output: Output, { redact }: Secrets): Output {
   return {
     write: (text) => output.write(redact(text)),
     get isTTY() {
@@ -56,7 +43,96 @@ export function guard(output: NodeJS.WriteStream, { redact }: Secrets): Output {
       return output.rows
     },
     hasColors: () => output.hasColors?.() === true,
-    on: (event, listener) => output.on(event, listener),
-    off: (event, listener) => output.off(event, listener),
+  }
+}
+
+/** @param flag the value of `--color`, which takes precedence over the stream and its environment */
+export function usesColor(output: Output, flag: string | undefined): boolean {
+  if (flag === 'always' || flag === 'never') return flag === 'always'
+  return output.isTTY === true && output.hasColors?.() === true
+}
+
+/** Whether lines can be redrawn in place. */
+export function isInteractive({ isTTY }: Output, env: CommandContext['env']): boolean {
+  return isTTY === true && !env['CI'] && env['TERM'] !== 'dumb'
+}
+
+export function printLines(output: Output, lines: readonly string[]): void {
+  output.write(lines.map((line) => `${line}\n`).join(''))
+}
+
+/** Prints text as one line that is safe in a terminal. */
+export function printMessage(output: Output, text: string): void {
+  output.write(`${plain(text)}\n`)
+}
+
+export function printMistakes(output: Output, { mistakes }: UserError): void {
+  for (const mistake of mistakes) printMessage(output, describeMistake(mistake))
+}
+
+/** The report of a gate as one line of JSON. */
+export function printReport(output: Output, timeline: EndedTimeline): void {
+  output.write(`${JSON.stringify(buildReport(timeline))}\n`)
+}
+
+export const cancelledCode = 130
+export const misconfiguredCode = 2
+
+/** The exit code of a gate (DESIGN §4): 0 ready, 1 not ready, 2 misconfigured, 130 cancelled. */
+export function exitCodeOf(timeline: EndedTimeline, onSuperseded: 'fail' | 'pass' = 'fail'): number {
+  const { outcome } = timeline.verdict
+  if (outcome === 'misconfigured') return misconfiguredCode
+  if (outcome === 'cancelled') return cancelledCode
+  return passes(timeline, onSuperseded) ? 0 : 1
+}
+
+const hideCursor = '\x1b[?25l'
+const showCursor = '\x1b[?25h'
+/** Wide characters could wrap a line, and the block would be higher than its lines. */
+const noWrap = '\x1b[?7l'
+const wrap = '\x1b[?7h'
+const clearBelow = '\x1b[0J'
+
+/** A block of lines at the lower end of a terminal that is redrawn in place, below lines that stay. */
+export class Screen {
+  readonly #output: Output
+  #drawn: readonly string[] = []
+
+  constructor(output: Output) {
+    this.#output = output
+  }
+
+  get columns(): number {
+    return this.#output.columns || 80
+  }
+
+  get rows(): number {
+    return this.#output.rows || 24
+  }
+
+  /** Prints lines that stay, and the block below them. */
+  print(lines: readonly string[], block: readonly string[]): void {
+    const above = lines.map((line) => `${line}\n`).join('')
+    const below = block.map((line) => `${line}\n`).join('')
+    if (above === '' && block.join('\n') === this.#drawn.join('\n')) return
+    const begin = this.#drawn.length === 0 && block.length > 0 ? hideCursor : ''
+    this.#output.write(`${begin}${this.#erase()}${above}${noWrap}${below}${wrap}`)
+    this.#drawn = block
+  }
+
+  /** Removes the block and restores the cursor. */
+  close(): void {
+    if (this.#drawn.length === 0) return
+    this.#output.write(`${this.#erase()}${showCursor}`)
+    this.#drawn = []
+  }
+
+  #erase(): string {
+    if (this.#drawn.length === 0) return ''
+    // A terminal that was made narrower since has wrapped the lines.
+    const rows = this.#drawn.reduce((sum, line) => {
+      return sum + Math.max(1, Math.ceil(stripVTControlCharacters(line).length / this.columns))
+    }, 0)
+    return `\x1b[${rows}A\r${clearBelow}`
   }
 }

@@ -4,66 +4,68 @@ import { explain } from '../diagnosis/explain.ts'
 import { type Mistake, UserError } from '../errors.ts'
 import { gateTimeoutMs } from '../gate/settings.ts'
 import { type EndedTimeline, misconfiguredTimeline } from '../gate/timeline.ts'
-import { parseInputs } from '../inputs.ts'
-import { readHealthChecks } from '../plan/health-checks.ts'
+import { readInputs } from '../inputs.ts'
+import { type HealthCheck, readHealthChecks } from '../plan/health-checks.ts'
 import { parseReferences } from '../plan/references.ts'
 import { readHeader } from '../recording/reader.ts'
 import { indexRecording } from '../recording/recording-index.ts'
 import { type ReplayHooks, replay as replayRecording } from '../recording/replay.ts'
 import { inputsOf, planReplay, settingsOf } from '../recording/replay-plan.ts'
 import type { RecordingHeader } from '../recording/writer.ts'
-import { plain } from '../report/escape.ts'
 import { count } from '../report/wording.ts'
 import type { Arguments } from './arguments.ts'
-import { type Surface, tell } from './output.ts'
-import { inputsAmong, onFlag } from './prepare.ts'
-import { openStory } from './story.ts'
-import { complain, exitCodeOf, reportLine } from './verdict.ts'
+import { inputsAmong, onFlag } from './inputs.ts'
+import { openLiveLog } from './live-log.ts'
+import {
+  type CommandContext,
+  exitCodeOf,
+  misconfiguredCode,
+  printMessage,
+  printMistakes,
+  printReport,
+} from './output.ts'
 
-/** What the flags say of every file. */
-interface Options {
-  readonly given: ReadonlyMap<string, string>
-  /** Inputs that go before the recorded ones. */
+/** What the flags set for every file. */
+interface ReplayOptions {
+  readonly flags: ReadonlyMap<string, string>
+  /** Inputs that replace the recorded ones. */
   readonly overrides: Readonly<Record<string, string>>
-  /** Recorded time for each second of real time; by default no time passes at all. */
+  /** Recorded seconds for each second of real time; undefined: as fast as possible. */
   readonly speed: number | undefined
   readonly isJson: boolean
 }
 
-/** `replay`: the verdict on each recording, in their order. Returns the worst exit code of them. */
-export async function replay(args: Arguments, surface: Surface): Promise<number> {
-  const { given, files } = args
-  const overrides = inputsAmong(given)
-  const mistakes = [...args.mistakes]
-  const speed = readSpeed(given.get('speed'), mistakes)
-  if (files.length === 0) mistakes.push({ input: 'FILE', message: 'Say which recording to replay.' })
-  try {
-    parseInputs(overrides, mistakes)
-  } catch (error) {
-    if (!(error instanceof UserError)) throw error
-    complain(surface.stderr, new UserError(error.mistakes.map(onFlag), error.reason))
-    return 2
+/** `replay`: the verdict on each recording, in their order. Returns their worst exit code. */
+export async function replay(args: Arguments, context: CommandContext): Promise<number> {
+  const { flags, files } = args
+  const overrides = inputsAmong(flags)
+  const mistakes = [...readInputs(overrides).mistakes.map(onFlag), ...args.mistakes]
+  const speed = readSpeed(flags.get('speed'), mistakes)
+  if (files.length === 0) mistakes.push({ input: 'FILE', message: 'Name the recording to replay.' })
+  if (mistakes.length > 0) {
+    printMistakes(context.stderr, new UserError(mistakes))
+    return misconfiguredCode
   }
-  const options = { given, overrides, speed, isJson: given.has('json') }
+  const options = { flags, overrides, speed, isJson: flags.has('json') }
   let worst = 0
   for (const [index, file] of files.entries()) {
-    if (surface.cancelled.aborted) break
+    if (context.cancelled.aborted) break
     if (files.length > 1 && !options.isJson) {
-      if (index > 0) surface.stdout.write('\n')
-      tell(surface.stdout, `${file}:`)
+      if (index > 0) context.stdout.write('\n')
+      printMessage(context.stdout, `${file}:`)
     }
-    worst = Math.max(worst, await replayFile(file, options, surface))
+    worst = Math.max(worst, await replayFile(file, options, context))
   }
   return worst
 }
 
-async function replayFile(file: string, options: Options, surface: Surface): Promise<number> {
-  const { stdout, stderr } = surface
+async function replayFile(file: string, options: ReplayOptions, context: CommandContext): Promise<number> {
+  const { stdout, stderr } = context
   let header: RecordingHeader | undefined
   try {
     header = await readHeader(file)
-    const { timeline, code } = await judge(file, header, options, surface)
-    if (options.isJson) stdout.write(reportLine(timeline))
+    const { timeline, code } = await gateRecording(file, header, options, context)
+    if (options.isJson) printReport(stdout, timeline)
     return code
   } catch (error) {
     if (!(error instanceof UserError)) throw error
@@ -71,86 +73,83 @@ async function replayFile(file: string, options: Options, surface: Surface): Pro
       error.mistakes.map((mistake) => mistakeIn(file, mistake)),
       error.reason,
     )
-    complain(stderr, inFile)
+    printMistakes(stderr, inFile)
     const startedAt = Date.parse(header?.startedAt ?? '') || 0
     const timeline = misconfiguredTimeline(inFile, startedAt, startedAt)
-    if (options.isJson) stdout.write(reportLine(timeline))
+    if (options.isJson) printReport(stdout, timeline)
     return exitCodeOf(timeline)
   }
 }
 
-/**
- * A recording names the file of its health checks, which may be elsewhere by now: then the kinds' own rules hold, and the
- * user is told. A file that he names himself must be there.
- */
-async function recordedHealthChecks(path: string | undefined, isNamed: boolean, onMissing: (why: string) => void) {
-  if (path === undefined || isNamed || existsSync(path)) return readHealthChecks(path)
-  onMissing(`it was judged by the health checks of ${plain(path)}, which is not here: give it by --health-checks.`)
-  return []
+function mistakeIn(file: string, mistake: Mistake): Mistake {
+  return mistake.input === file ? mistake : { ...mistake, input: `${file}: ${mistake.input}` }
 }
 
-async function judge(
+async function gateRecording(
   file: string,
   header: RecordingHeader,
-  { given, overrides, speed, isJson }: Options,
-  surface: Surface,
+  { flags, overrides, speed, isJson }: ReplayOptions,
+  { stdout, stderr, env, cancelled }: CommandContext,
 ): Promise<{ timeline: EndedTimeline; code: number }> {
-  const { stderr, cancelled } = surface
+  const warn = (line: number, text: string) => printMessage(stderr, `${file}, line ${line}: ${text}`)
   const { inputs, unknown } = inputsOf(header, overrides)
-  for (const name of unknown)
-    tell(stderr, `${file}, line 1: this version knows no input ${name}; it has no effect here.`)
-  const healthChecks = await recordedHealthChecks(
-    inputs.healthChecks,
-    overrides['health-checks'] !== undefined,
-    (why) => tell(stderr, `${file}, line 1: ${why}`),
-  )
+  for (const name of unknown) warn(1, `this version knows no input ${name}; it has no effect here.`)
+  const isNamed = overrides['health-checks'] !== undefined
+  const healthChecks = await recordedHealthChecks(inputs.healthChecks, isNamed, (why) => warn(1, why))
   const settings = { ...settingsOf(header, inputs), healthChecks }
   const resources = overrides['resources']
   const index = await indexRecording(file)
   const plan = planReplay(index, header, inputs, resources === undefined ? undefined : parseReferences(resources))
-  const { startedAt, context, stallTimeoutMs, serverOffsetMs } = settings
-  const timeoutMs = gateTimeoutMs(settings, plan.targets)
+  const { startedAt, stallTimeoutMs } = settings
 
-  // A report is all that is asked for, or the lines of the log as fast as they come; only in real time there is a present to see.
-  const story = openStory(isJson ? silence : surface.stdout, given, surface, { live: speed !== undefined })
+  const output = isJson ? { write: () => {} } : stdout
+  const log = openLiveLog(output, flags, { env, cancelled }, { drawsState: speed !== undefined })
   const skipped = new Map<string, { line: number; count: number }>()
-  const time = speed === undefined ? undefined : new ReplayTime(startedAt, speed, cancelled)
   const hooks: ReplayHooks = {
     index,
     place: plan.place,
     cancelled,
-    onEntry: (entry) => story.entry(entry),
-    onDamage: (line, why) => tell(stderr, `${file}, line ${line}: ${why}. What comes before it is replayed.`),
+    onEntry: log.onEntry,
+    onDamage: (line, why) => warn(line, `${why}. What comes before it is replayed.`),
     onSkipped: (line, why) => {
-      const known = skipped.get(why)
-      skipped.set(why, { line: known?.line ?? line, count: (known?.count ?? 0) + 1 })
+      const { line: first = line, count = 0 } = skipped.get(why) ?? {}
+      skipped.set(why, { line: first, count: count + 1 })
     },
-    ...(time === undefined
-      ? {}
-      : { waitUntil: (at) => time.passTo(at), onGate: (gate) => story.watch(() => gate.timeline(time.now)) }),
+  }
+  const time = speed === undefined ? undefined : new ReplayTime(startedAt, speed, cancelled)
+  const timeHooks: ReplayHooks | undefined = time && {
+    ...hooks,
+    waitUntil: (at) => time.waitUntil(at),
+    onGate: (gate) => log.onStart(() => gate.timeline(time.now)),
   }
   try {
-    story.begin({ startedAt, context, timeoutMs, stallTimeoutMs, ...plan })
-    const gate = await replayRecording(file, plan.targets, settings, hooks)
-    const { verdict, ...rest } = explain(gate.timeline(), gate.store, serverOffsetMs)
+    const timeoutMs = gateTimeoutMs(settings, plan.targets)
+    log.onHead({ startedAt, context: settings.context, timeoutMs, stallTimeoutMs, ...plan })
+    const gate = await replayRecording(file, plan.targets, settings, timeHooks ?? hooks)
+    const { verdict, ...rest } = explain(gate.timeline(), gate.store, settings.serverOffsetMs)
     if (verdict === undefined) throw new Error(`${file}: the replay ended without a verdict`)
     const timeline = { ...rest, verdict }
-    story.end(timeline)
+    log.end(timeline)
     return { timeline, code: exitCodeOf(timeline, inputs.onSuperseded) }
   } finally {
-    story.close()
-    for (const [why, { line, count: n }] of skipped) {
-      tell(
-        stderr,
-        `${file}, line ${line}: ${why}. ${n === 1 ? 'The line is' : `${count(n, 'line')} like it are`} passed over.`,
-      )
-    }
+    log.close()
+    for (const [why, { line, count: n }] of skipped)
+      warn(line, `${why}. ${n === 1 ? 'The line is' : `${count(n, 'line')} like it are`} passed over.`)
   }
 }
 
-const silence = { write: () => {} }
+/** The health checks of a recording. Without their file, the kinds' own rules hold; a file that a flag names must exist. */
+async function recordedHealthChecks(
+  path: string | undefined,
+  isNamed: boolean,
+  onMissing: (why: string) => void,
+): Promise<readonly HealthCheck[]> {
+  if (path === undefined || isNamed || existsSync(path)) return readHealthChecks(path)
+  onMissing(`it was judged by the health checks of ${path}, which is not here: give it by --health-checks.`)
+  return []
+}
 
-/** The recording's time while it passes in step with real time. */
+/** The recording's time, in proportion to real time. */
 class ReplayTime {
   readonly #startedAt: number
   readonly #speed: number
@@ -167,9 +166,10 @@ class ReplayTime {
     return Math.round(this.#startedAt + (performance.now() - this.#beganAt) * this.#speed)
   }
 
-  async passTo(at: number): Promise<number> {
+  /** @returns the moment that was reached: an earlier one when it was cancelled */
+  async waitUntil(at: number): Promise<number> {
     const signal = this.#cancelled
-    // Timers of Node.js end at 24 days, and a wait that is aborted is over.
+    // Timers of Node.js end at 24 days.
     const waitMs = Math.min((at - this.now) / this.#speed, 2 ** 31 - 1)
     if (waitMs > 0) await sleep(waitMs, undefined, { signal }).catch(() => {})
     return signal.aborted ? Math.min(at, this.now) : at
@@ -182,8 +182,4 @@ function readSpeed(written: string | undefined, mistakes: Mistake[]): number | u
   if (speed > 0 && speed <= 1e6) return speed
   mistakes.push({ input: '--speed', message: 'Write 1 for real time, 10 for ten times as fast, or leave it out.' })
   return undefined
-}
-
-function mistakeIn(file: string, mistake: Mistake): Mistake {
-  return mistake.input === file ? mistake : { ...mistake, input: `${file}: ${mistake.input}` }
 }

@@ -1,54 +1,36 @@
 import { systemClock } from '../cluster/clock.ts'
 import { UserError } from '../errors.ts'
-import { type EndedTimeline, misconfiguredTimeline } from '../gate/timeline.ts'
-import { gateRollout, type Reporter, type Rollout, type RolloutInputs } from '../rollout.ts'
+import { misconfiguredTimeline } from '../gate/timeline.ts'
+import { gateRollout } from '../rollout.ts'
 import type { Arguments } from './arguments.ts'
-import type { Surface } from './output.ts'
-import { prepare } from './prepare.ts'
-import { openStory, type Story } from './story.ts'
-import { cancelledCode, complain, exitCodeOf, reportLine } from './verdict.ts'
+import { readCommandInputs } from './inputs.ts'
+import { openLiveLog } from './live-log.ts'
+import { type CommandContext, cancelledCode, exitCodeOf, printMistakes, printReport } from './output.ts'
 
-/** `wait`: gates a rollout and tells its story. Returns the exit code. */
-export async function wait(args: Arguments, surface: Surface): Promise<number> {
-  const { stdout, stderr } = surface
-  const isJson = args.given.has('json')
+/** `wait`: gates a rollout. Returns the exit code. */
+export async function wait(args: Arguments, context: CommandContext): Promise<number> {
+  const { stdout, stderr, secrets, cancelled } = context
+  const isJson = args.flags.has('json')
   const startedAt = systemClock.now()
-  const story = openStory(isJson ? stderr : stdout, args.given, surface)
-  const finish = (timeline: EndedTimeline, code: number) => {
-    if (isJson) stdout.write(reportLine(timeline))
-    return code
-  }
+  const log = openLiveLog(isJson ? stderr : stdout, args.flags, context)
   try {
-    const prepared = await prepare(args, surface, 'wait')
-    if (prepared === undefined) return cancelledCode
-    const { inputs, place } = prepared
-    const timeline = await gateRollout({ ...prepared, ...rolloutOptions(story, surface) }).catch((error: unknown) => {
-      throw place(error)
+    const inputs = await readCommandInputs(args, context, 'wait')
+    if (inputs === undefined) return cancelledCode
+    const rollout = { ...inputs, reporter: log, mask: secrets.add, cancelled, clock: systemClock }
+    const timeline = await gateRollout(rollout).catch((error: unknown) => {
+      throw inputs.locate(error)
     })
-    story.end(timeline)
-    return finish(timeline, exitCodeOf(timeline, inputs.onSuperseded))
+    log.end(timeline)
+    if (isJson) printReport(stdout, timeline)
+    return exitCodeOf(timeline, inputs.inputs.onSuperseded)
   } catch (error) {
     if (!(error instanceof UserError)) throw error
-    story.close()
-    complain(stderr, error)
+    log.close()
+    printMistakes(stderr, error)
     const timeline = misconfiguredTimeline(error, startedAt, systemClock.now())
-    return finish(timeline, exitCodeOf(timeline))
+    if (isJson) printReport(stdout, timeline)
+    return exitCodeOf(timeline)
   } finally {
-    story.close()
+    log.close()
   }
-}
-
-/** What a rollout of the command line needs besides its inputs. */
-export function rolloutOptions(
-  story: Story,
-  { secrets, cancelled }: Pick<Surface, 'secrets' | 'cancelled'>,
-): Omit<Rollout, keyof RolloutInputs> {
-  const reporter: Reporter = {
-    onHead: (head) => story.begin(head),
-    onStart: (present) => story.watch(() => present(systemClock.now())),
-    onEntry: (entry) => story.entry(entry),
-    onLog: (news) => story.log(news),
-    onWarning: (text) => story.warn(text),
-  }
-  return { reporter, mask: secrets.add, cancelled, clock: systemClock }
 }

@@ -1,6 +1,6 @@
 import { type Arguments, type Grammar, readArguments } from '../../src/cli/arguments.ts'
 import { commands } from '../../src/cli/commands.ts'
-import { readReferences } from '../../src/cli/references.ts'
+import { readReferences } from '../../src/cli/inputs.ts'
 
 const grammar = (name: string) => commands.find((command) => command.name === name) as Grammar
 
@@ -18,7 +18,7 @@ function mistakesOf(line: string, command = 'wait'): string[] {
 }
 
 describe('flags of references', () => {
-  test('behind a reference belong to it alone', () => {
+  test('after a reference belong to it alone', () => {
     expect(linesOf('deployment/web job/migrate --timeout=20m -n jobs')).toEqual([
       'deployment/web',
       'job/migrate --timeout=20m --namespace=jobs',
@@ -29,11 +29,11 @@ describe('flags of references', () => {
     ])
   })
 
-  test('before the first reference are those of the gate, where it has such inputs', () => {
-    const { given, references } = read(
+  test('before the first reference are inputs of the gate, if it has them', () => {
+    const { flags, references } = read(
       '-n shop --timeout 5m --stall-timeout=1m --milestone-timeouts ready=1m deployment/web',
     )
-    expect(Object.fromEntries(given)).toEqual({
+    expect(Object.fromEntries(flags)).toEqual({
       namespace: 'shop',
       timeout: '5m',
       'stall-timeout': '1m',
@@ -42,7 +42,7 @@ describe('flags of references', () => {
     expect(references).toEqual([{ words: ['deployment/web'], flags: new Map() }])
   })
 
-  test('before the first reference belong to every one that says nothing itself', () => {
+  test('before the first reference are the defaults of all', () => {
     expect(linesOf('-l app=shop deploy sts -l app=cart')).toEqual(['deploy sts --selector=app=cart'])
     expect(linesOf('--for=condition=Ready a/b c/d --for=create !e/f')).toEqual([
       'a/b --for=condition=Ready',
@@ -52,7 +52,7 @@ describe('flags of references', () => {
     expect(linesOf('--all deploy,sts')).toEqual(['deploy,sts --all'])
   })
 
-  test('take their values in every way that kubectl takes them', () => {
+  test('accept their values in every form of kubectl', () => {
     for (const written of ['-n shop', '-nshop', '-n=shop', '--namespace shop', '--namespace=shop']) {
       expect(linesOf(`deployment/web ${written}`)).toEqual(['deployment/web --namespace=shop'])
     }
@@ -67,7 +67,7 @@ describe('references', () => {
     expect(linesOf('deploy -l app=shop sts --all')).toEqual(['deploy --selector=app=shop', 'sts --all'])
   })
 
-  test('keep what a shell would otherwise take apart', () => {
+  test('are quoted as for a shell', () => {
     const { text, parsed } = readReferences(
       readArguments(['pod/web', "--for=jsonpath={.status.phase}='Running now'"], grammar('wait')),
       '',
@@ -76,7 +76,7 @@ describe('references', () => {
     expect(parsed.references[0]?.waitFor).toEqual({ type: 'jsonpath', path: '{.status.phase}', value: 'Running now' })
   })
 
-  test('of stdin keep their line numbers, and take the flags of their -', () => {
+  test('of stdin keep their line numbers, and get the flags of their -', () => {
     const printed = 'deployment.apps/web configured\n\nWarning: old\njob.batch/old deleted\n'
     expect(linesOf('-', printed)).toEqual([
       'deployment.apps/web configured',
@@ -92,7 +92,7 @@ describe('references', () => {
     ])
   })
 
-  test('with a line break in them are refused, with the way to hand over lines', () => {
+  test('with a line break are refused, with the fix', () => {
     const { parsed } = readReferences(readArguments(['a/b created\nc/d created'], grammar('wait')), '')
     expect(parsed.mistakes).toEqual([
       { input: 'a/b created', message: expect.stringContaining('kubectl apply -f k8s/ | rollout-gate wait -') },
@@ -101,34 +101,34 @@ describe('references', () => {
 })
 
 describe('flags of the gate', () => {
-  test('may stand anywhere', () => {
-    const { given, references } = read('deployment/web --json --max-restarts 5 service/web --context=prod')
-    expect(Object.fromEntries(given)).toEqual({ json: 'true', 'max-restarts': '5', context: 'prod' })
+  test('may be anywhere', () => {
+    const { flags, references } = read('deployment/web --json --max-restarts 5 service/web --context=prod')
+    expect(Object.fromEntries(flags)).toEqual({ json: 'true', 'max-restarts': '5', context: 'prod' })
     expect(references.map(({ words }) => words)).toEqual([['deployment/web'], ['service/web']])
   })
 
-  test('that are switches take a value behind an equals sign, or a no- before them', () => {
-    const failFast = (line: string) => read(`a/b ${line}`).given.get('fail-fast')
+  test('that are switches accept a value after an equals sign, or a no- before them', () => {
+    const failFast = (line: string) => read(`a/b ${line}`).flags.get('fail-fast')
     expect(['--fail-fast', '--fail-fast=false', '--no-fail-fast', ''].map(failFast)).toEqual([
       'true',
       'false',
       'false',
       undefined,
     ])
-    expect(['--color', '--color=never', '--no-color'].map((flag) => read(flag).given.get('color'))).toEqual([
+    expect(['--color', '--color=never', '--no-color'].map((flag) => read(flag).flags.get('color'))).toEqual([
       'always',
       'never',
       'never',
     ])
   })
 
-  test('that record how long are told from conditions by their digit', () => {
-    const { given, references } = read('deployment/web --for=condition=Available --for=2m -o x', 'record')
-    expect(Object.fromEntries(given)).toEqual({ for: '2m', output: 'x' })
+  test('that are the duration of a recording begin with a digit, unlike conditions', () => {
+    const { flags, references } = read('deployment/web --for=condition=Available --for=2m -o x', 'record')
+    expect(Object.fromEntries(flags)).toEqual({ for: '2m', output: 'x' })
     expect(references[0]?.flags).toEqual(new Map([['for', 'condition=Available']]))
   })
 
-  test('come from every input, so that none is forgotten', () => {
+  test('come from every input', () => {
     for (const name of [
       'kubeconfig',
       'context',
@@ -142,15 +142,15 @@ describe('flags of the gate', () => {
     }
   })
 
-  test('of a replay stand anywhere among the files', () => {
-    const { given, files } = read('a.ndjson --stall-timeout=2m b.ndjson -n shop', 'replay')
+  test('of a replay may be anywhere among the files', () => {
+    const { flags, files } = read('a.ndjson --stall-timeout=2m b.ndjson -n shop', 'replay')
     expect(files).toEqual(['a.ndjson', 'b.ndjson'])
-    expect(Object.fromEntries(given)).toEqual({ 'stall-timeout': '2m', namespace: 'shop' })
+    expect(Object.fromEntries(flags)).toEqual({ 'stall-timeout': '2m', namespace: 'shop' })
   })
 })
 
 describe('mistakes', () => {
-  test('are told all at once, each with what was probably meant', () => {
+  test('are reported all at once, each with what was probably meant', () => {
     expect(mistakesOf('--timout 5m deployment/web --fail-fast=maybe --json --json --max-restarts')).toEqual([
       '--timout: There is no such flag. Did you mean --timeout?',
       '--fail-fast: "maybe" is not one of true, false.',
@@ -159,11 +159,11 @@ describe('mistakes', () => {
     ])
   })
 
-  test('of a flag do not make its value a reference', () => {
+  test('in a flag do not make its value a reference', () => {
     expect(read('deployment/web --tiemout 5m').references.map(({ words }) => words)).toEqual([['deployment/web']])
   })
 
-  test('name the flag that does here what a known flag of kubectl does there', () => {
+  test('name the equivalent of a flag of kubectl', () => {
     expect(mistakesOf('pod/x --tail=5')).toEqual(['--tail: There is no such flag. Did you mean --log-lines?'])
     expect(mistakesOf('pod/x -o json')).toEqual(['-o: There is no such flag. Did you mean --json?'])
     expect(mistakesOf('pod/x --follow')).toEqual(['--follow: There is no such flag. Did you mean --stream-logs?'])
@@ -172,14 +172,14 @@ describe('mistakes', () => {
     expect(mistakesOf('pod/x --tail=5', 'trace')).toEqual(['--tail: There is no such flag. --help lists all flags.'])
   })
 
-  test('tell of a flag that only other commands take, and take its value for one', () => {
+  test('name a flag that only other commands accept, with its value', () => {
     const mistake = 'This command does not take it. --help lists its flags.'
     expect(mistakesOf('pod/x --stall-timeout 5m', 'status')).toEqual([`--stall-timeout: ${mistake}`])
     expect(mistakesOf('pod/x --record x.ndjson', 'trace')).toEqual([`--record: ${mistake}`])
     expect(read('pod/x --record x.ndjson', 'trace').references).toHaveLength(1)
   })
 
-  test('name a word of several letters as it was written', () => {
+  test('contain a word of several letters as it was written', () => {
     expect(mistakesOf('-web')).toEqual(['-web: There is no such flag. --help lists all flags.'])
   })
 })

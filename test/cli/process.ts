@@ -14,54 +14,52 @@ export interface CliRun {
 export interface CliOptions {
   readonly stdin?: string
   readonly env?: NodeJS.ProcessEnv
-  readonly cwd?: string
-  /** The path by which the program is called, where it is not its own: a link to it. */
+  /** A link to the program, by which it is called. */
   readonly calledAs?: string
   readonly nodeOptions?: readonly string[]
 }
 
-/** A run that goes on. */
+/** A run that has not ended. */
 export interface StartedCli {
   readonly ended: Promise<CliRun>
-  /** Resolves when this stands in what was printed so far. */
+  /** Resolves when the output so far contains the text. */
   until(text: string): Promise<void>
   interrupt(): void
 }
 
-/** Starts the real program. */
+/** Starts the bundled program as a process. */
 export function startCli(args: readonly string[], options: CliOptions = {}): StartedCli {
-  const { stdin = '', env = {}, cwd, calledAs = program, nodeOptions = [] } = options
-  const { KUBECONFIG: _, GITHUB_ACTIONS: __, ...inherited } = process.env
+  const { stdin = '', env = {}, calledAs = program, nodeOptions = [] } = options
+  const { GITHUB_ACTIONS: _, ...inherited } = process.env
   const child = spawn(process.execPath, [...nodeOptions, calledAs, ...args], {
     env: { ...inherited, ...env, NODE_OPTIONS: '' },
-    ...(cwd === undefined ? {} : { cwd }),
   })
   const printed = { stdout: '', stderr: '' }
   const waiting = new Set<() => void>()
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].setEncoding('utf8').on('data', (text: string) => {
       printed[name] += text
-      for (const look of waiting) look()
+      for (const check of waiting) check()
     })
   }
   child.stdin.on('error', () => {}).end(stdin)
   const ended = once(child, 'close').then(([code]) => {
-    for (const look of waiting) look()
+    for (const check of waiting) check()
     return { code: code as number | null, ...printed }
   })
   return {
     ended,
     until: (text) =>
       new Promise((resolve, reject) => {
-        const look = () => {
+        const check = () => {
           if (`${printed.stdout}${printed.stderr}`.includes(text)) resolve()
           else if (child.exitCode !== null)
-            reject(new Error(`It ended without ${text}:\n${printed.stdout}${printed.stderr}`))
+            reject(new Error(`It ended without printing ${text}:\n${printed.stdout}${printed.stderr}`))
           else return
-          waiting.delete(look)
+          waiting.delete(check)
         }
-        waiting.add(look)
-        look()
+        waiting.add(check)
+        check()
       }),
     interrupt: () => child.kill('SIGINT'),
   }

@@ -1,37 +1,32 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
+import { runCommand, startCommand } from '../support/command.ts'
 import { rolledOut, unobserved } from './objects.ts'
-import { runCli, startCli } from './process.ts'
+import { startCli } from './process.ts'
+import { enterWorkFolder } from './work-folder.ts'
 
-import.meta.jest.setTimeout(30_000)
-
-let folder: string
+let leave: () => void
 let server: ApiServer
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'cli-'))
   server = await startApiServer()
-  writeFileSync(join(folder, 'kubeconfig'), server.kubeconfig({ namespace: 'shop' }))
+  ;({ leave } = enterWorkFolder(server.kubeconfig({ namespace: 'shop' })))
 })
 
 afterEach(async () => {
+  leave()
   await server.close()
-  rmSync(folder, { recursive: true })
 })
 
-const options = () => ({ cwd: folder, env: { KUBECONFIG: join(folder, 'kubeconfig') } })
-
 function record(line: string) {
-  return startCli(['record', ...line.split(' ')], options())
+  return startCommand(['record', ...line.split(' ')])
 }
 
 function eventsOf(
   name: string,
 ): { at?: string; type?: string; kind?: string; object?: { kind: string; data?: object } }[] {
-  const bytes = readFileSync(join(folder, name))
+  const bytes = readFileSync(name)
   const text = (name.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString()
   return text
     .trim()
@@ -40,12 +35,12 @@ function eventsOf(
 }
 
 async function verdictOf(name: string) {
-  return JSON.parse((await runCli(['replay', '--json', name], options())).stdout)
+  return JSON.parse((await runCommand(['replay', '--json', name])).stdout)
 }
 
-test('Ctrl-C ends a recording, which replays to what the gate would have said', async () => {
+test('Ctrl-C ends a recording, which replays to the verdict of a gate', async () => {
   server.apply(rolledOut())
-  const run = record('deployment/web -o web.ndjson')
+  const run = startCli(['record', 'deployment/web', '-o', 'web.ndjson'])
   await run.until('✓ ready')
   run.interrupt()
   expect(await run.ended).toMatchObject({
@@ -60,17 +55,17 @@ test('Ctrl-C ends a recording, which replays to what the gate would have said', 
   })
 })
 
-test('what was seen is in the file at once, whatever becomes of the process', async () => {
+test('each event is in the file at once, in case the process is killed', async () => {
   server.apply(unobserved())
   const run = record('deployment/web -o web.ndjson')
-  await run.until('1 target')
+  await run.stdout.until('1 target')
   await server.until(({ openWatches }) => openWatches.length >= 4)
   expect(eventsOf('web.ndjson').map(({ object }) => object?.kind)).toContain('Deployment')
-  run.interrupt()
+  run.cancel()
   await run.ended
 })
 
-test('a recording goes on when the gate would be over, for the time that --for says', async () => {
+test('a recording continues after the end of the gate, for the duration of --for', async () => {
   server.apply(rolledOut())
   const { code } = await record('deployment/web --for=1500ms -o web.ndjson.gz').ended
   expect(code).toBe(0)
@@ -80,22 +75,22 @@ test('a recording goes on when the gate would be over, for the time that --for s
   expect(Date.parse(end?.at ?? '')).toBeGreaterThan(Date.parse(finishedAt))
 })
 
-test('a recording of what does not exist replays to what the gate would have said in time', async () => {
+test('a recording of a missing object replays to the verdict that the gate would have reached', async () => {
   const run = record('deployment/missing -o gone.ndjson')
   await server.until(({ openWatches }) => openWatches.length > 0)
-  run.interrupt()
+  run.cancel()
   await run.ended
   expect(await verdictOf('gone.ndjson')).toMatchObject({ outcome: 'failed', reason: 'not-found' })
 })
 
-test('--until-ready ends a recording with the gate, and as wait would', async () => {
+test('--until-ready ends a recording with the gate, with the exit code of wait', async () => {
   server.apply(rolledOut())
   expect(await record('deployment/web --until-ready -o web.ndjson').ended).toMatchObject({ code: 0 })
   expect(await record('deployment/missing --until-ready --for=300ms -o gone.ndjson').ended).toMatchObject({ code: 1 })
   expect(await verdictOf('gone.ndjson')).toMatchObject({ outcome: 'timed-out', reason: 'not-found' })
 })
 
-test('the values of Secrets never enter a recording', async () => {
+test('a recording contains no values of Secrets', async () => {
   server.apply({
     apiVersion: 'v1',
     kind: 'Secret',
@@ -108,18 +103,18 @@ test('the values of Secrets never enter a recording', async () => {
   })
 })
 
-test('a file that cannot be written, or none at all, is a mistake', async () => {
+test('a file that cannot be written, or none, is a mistake', async () => {
   expect(await record('deployment/web').ended).toMatchObject({
     code: 2,
-    stderr: '--output: Say which file to write: -o rollout.ndjson.gz\n',
+    stderr: '--output: Name the file to write: -o rollout.ndjson.gz\n',
   })
-  writeFileSync(join(folder, 'taken'), '')
-  const { code, stderr } = await record('deployment/web -o taken/web.ndjson').ended
+  writeFileSync('taken', '')
+  const { code, stderr } = await startCli(['record', 'deployment/web', '-o', 'taken/web.ndjson']).ended
   expect(code).toBe(2)
   expect(stderr).toMatch(/^--record: The recording taken\/web\.ndjson could not be written: EEXIST/)
 })
 
-test('the folder of the file is made', async () => {
+test('the folder of the file is created', async () => {
   server.apply(rolledOut())
   const { code } = await record('deployment/web --until-ready -o a/new/folder/web.ndjson').ended
   expect(code).toBe(0)

@@ -1,21 +1,19 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import type { KubeObject } from '../../src/cluster/objects.ts'
+import { runCommand } from '../support/command.ts'
 import { recordingPath } from '../support/recordings.ts'
 import { rolledOut, unobserved } from './objects.ts'
 import { runCli, startCli } from './process.ts'
+import { enterWorkFolder } from './work-folder.ts'
 
-import.meta.jest.setTimeout(30_000)
-
-let folder: string
+let leave: () => void
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'cli-'))
+  ;({ leave } = enterWorkFolder())
 })
 
-afterEach(() => rmSync(folder, { recursive: true }))
+afterEach(() => leave())
 
 interface Verdict {
   outcome: string
@@ -37,15 +35,12 @@ const added = (object: KubeObject, seconds = 0) => ({ at: at(seconds), type: 'AD
 
 /** Writes a file of lines; what is no text becomes JSON. */
 function written(name: string, ...lines: unknown[]): string {
-  writeFileSync(
-    join(folder, name),
-    lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join(''),
-  )
+  writeFileSync(name, lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join(''))
   return name
 }
 
 async function replay(...args: string[]) {
-  const run = await runCli(['replay', '--json', ...args], { cwd: folder })
+  const run = await runCommand(['replay', '--json', ...args])
   const verdicts = run.stdout
     .split('\n')
     .filter((line) => line !== '')
@@ -74,10 +69,10 @@ describe('recordings', () => {
   test('tell their story as it was, with the name of each file where there are several', async () => {
     written('ready', header, added(rolledOut()), synced)
     written('absent', header, synced)
-    const one = await runCli(['replay', 'ready'], { cwd: folder })
+    const one = await runCommand(['replay', 'ready'])
     expect(one.stdout).toMatch(/^Rollout Gate · 1 target in shop · timeout 10m · stall 5m\n/)
     expect(one.stdout).toMatch(/\n✓ Rollout ready in .* · deployment\/web\n$/)
-    const two = await runCli(['replay', 'ready', 'absent'], { cwd: folder })
+    const two = await runCommand(['replay', 'ready', 'absent'])
     expect(two).toMatchObject({ code: 1, stderr: '' })
     expect(two.stdout).toMatch(/^ready:\n[\s\S]*\n\nabsent:\n[\s\S]*✗ failed after 30 s/)
   })
@@ -261,7 +256,7 @@ describe('bare objects, as kubespy and kubectl write them', () => {
   test('with another uid under the same name tell of a deletion', async () => {
     const next = rolledOut()
     const reborn = { ...next, metadata: { ...next.metadata, uid: 'another' } }
-    const { stdout } = await runCli(['replay', written('spy.json', [unobserved(), reborn])], { cwd: folder })
+    const { stdout } = await runCommand(['replay', written('spy.json', [unobserved(), reborn])])
     expect(stdout).toMatch(/was deleted; it has 5 s to come back[\s\S]*was replaced by a new object[\s\S]*✓ ready/)
   })
 
@@ -283,7 +278,7 @@ describe('a replay', () => {
 
   test('in real time ends at Ctrl-C', async () => {
     const file = written('slow', header, added(unobserved()), synced)
-    const run = startCli(['replay', file, '--speed=1'], { cwd: folder })
+    const run = startCli(['replay', file, '--speed=1'])
     await run.until('1 target')
     run.interrupt()
     expect(await run.ended).toMatchObject({ code: 130, stdout: expect.stringContaining('! Rollout cancelled') })
@@ -302,7 +297,7 @@ describe('a replay', () => {
     }))
     const file = written('long', ...lines, ...events)
     const nodeOptions = ['--max-old-space-size=128']
-    const { code, stdout, stderr } = await runCli(['replay', '--json', file], { cwd: folder, nodeOptions })
+    const { code, stdout, stderr } = await runCli(['replay', '--json', file], { nodeOptions })
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(JSON.parse(stdout)).toMatchObject({ outcome: 'ready' })
   })

@@ -1,40 +1,34 @@
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { readHeader } from '../../src/recording/reader.ts'
 import { reportSchema } from '../../src/report/json-report.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
+import { type CommandOptions, runCommand } from '../support/command.ts'
 import { rolledOut, unobserved } from './objects.ts'
-import { type CliOptions, runCli, startCli } from './process.ts'
-
-/** A process of Node that reads TypeScript starts in about a second, on a busy machine in a few. */
-import.meta.jest.setTimeout(30_000)
+import { runCli, startCli } from './process.ts'
+import { enterWorkFolder } from './work-folder.ts'
 
 const token = 'sesame-open-0123456789'
 let folder: string
+let leave: () => void
 let server: ApiServer
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'cli-'))
   server = await startApiServer()
-  writeFileSync(join(folder, 'kubeconfig'), server.kubeconfig({ token, namespace: 'shop' }))
+  ;({ folder, leave } = enterWorkFolder(server.kubeconfig({ token, namespace: 'shop' })))
 })
 
 afterEach(async () => {
+  leave()
   await server.close()
-  rmSync(folder, { recursive: true })
 })
 
-function withCluster(options: CliOptions = {}): CliOptions {
-  return { cwd: folder, ...options, env: { KUBECONFIG: join(folder, 'kubeconfig'), ...options.env } }
-}
-
-function wait(line: string, options: CliOptions = {}) {
-  return runCli(['wait', ...line.split(' ')], withCluster(options))
+function wait(line: string, options: CommandOptions = {}) {
+  return runCommand(['wait', ...line.split(' ')], options)
 }
 
 describe('a rollout that is ready', () => {
-  test('ends with 0 and tells its story on stdout, without colours and commands where nobody reads them', async () => {
+  test('ends with 0 and prints its log on stdout, without colours and runner commands', async () => {
     server.apply(rolledOut())
     const { code, stdout, stderr } = await wait('deployment/web')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -43,7 +37,7 @@ describe('a rollout that is ready', () => {
     expect(stdout).not.toMatch(/\x1b|^::/m)
   })
 
-  test('is one line of JSON on stdout with --json, and its story is on stderr', async () => {
+  test('is one line of JSON on stdout with --json, and its log is on stderr', async () => {
     server.apply(rolledOut())
     const { code, stdout, stderr } = await wait('deployment/web --json')
     expect(stdout).toMatch(/^[^\n]+\n$/)
@@ -53,7 +47,7 @@ describe('a rollout that is ready', () => {
     expect(stderr).toContain('✓ Rollout ready')
   })
 
-  test('may be named by what kubectl printed', async () => {
+  test('may be named by the output of kubectl', async () => {
     server.apply(rolledOut())
     server.apply(rolledOut('api'))
     const stdin = 'deployment.apps/web configured\ndeployment.apps/api unchanged\nservice/old deleted\n'
@@ -76,13 +70,13 @@ describe('a rollout that is ready', () => {
   test('may be named by its manifest, in a file or on stdin', async () => {
     server.apply(rolledOut())
     const manifest = JSON.stringify({ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web' } })
-    writeFileSync(join(folder, 'web.yaml'), manifest)
+    writeFileSync('web.yaml', manifest)
     for (const run of await Promise.all([wait('-f web.yaml -n shop'), wait('- -n shop', { stdin: manifest })])) {
       expect(run).toMatchObject({ code: 0, stdout: expect.stringContaining('✓ Rollout ready') })
     }
   })
 
-  test('is looked for where -n says: before the references for all, behind one for it alone', async () => {
+  test('is looked for in the namespace of -n: before the references for all, after one for it alone', async () => {
     server.apply(rolledOut('web', 'blue'))
     server.apply(rolledOut('api', 'green'))
     expect((await wait('-n blue deployment/web deployment/api -n green')).code).toBe(0)
@@ -93,23 +87,23 @@ describe('a rollout that is ready', () => {
   test('is recorded with --record, references and all', async () => {
     server.apply(rolledOut())
     await wait('deployment/web --stall-timeout=2m --record web.ndjson --max-restarts=5')
-    const { inputs, targets } = await readHeader(join(folder, 'web.ndjson'))
+    const { inputs, targets } = await readHeader('web.ndjson')
     expect(inputs).toEqual({ resources: ['deployment/web --stall-timeout=2m'], 'max-restarts': '5' })
     expect(targets).toMatchObject([{ kind: 'Deployment', name: 'web', clocks: { stallTimeoutMs: 120_000 } }])
   })
 })
 
 describe('a rollout that is not ready', () => {
-  test('ends with 1 and says why and what to do', async () => {
+  test('ends with 1, the reason and the fix', async () => {
     const { code, stdout } = await wait('deployment/wbe --milestone-timeouts=created=100ms')
     expect(code).toBe(1)
     expect(stdout).toMatch(/^✗ Rollout failed after .* · deployment\/wbe: not found in the cluster$/m)
     expect(stdout).toMatch(/^What to do: |^ {2}→ /m)
   })
 
-  test('is cancelled by Ctrl-C: 130, with a last word and a report', async () => {
+  test('is cancelled by Ctrl-C: 130, with a verdict and a report', async () => {
     server.apply(unobserved())
-    const run = startCli(['wait', 'deployment/web', '--json'], withCluster())
+    const run = startCli(['wait', 'deployment/web', '--json'])
     await run.until('1 target')
     await server.until(({ openWatches }) => openWatches.length > 0)
     run.interrupt()
@@ -121,7 +115,7 @@ describe('a rollout that is not ready', () => {
 })
 
 describe('mistakes', () => {
-  test('end with 2, are told all at once on stderr, and are a report too', async () => {
+  test('end with 2, all at once on stderr, and are in the report', async () => {
     const { code, stdout, stderr } = await wait('--timeout=5 deploymentweb --timout=3 --json a/b --stall-timeout=x')
     expect(code).toBe(2)
     expect(stderr.trim().split('\n')).toEqual([
@@ -134,7 +128,7 @@ describe('mistakes', () => {
     expect(JSON.parse(stdout)).toMatchObject({ outcome: 'misconfigured', reason: 'input-invalid', targets: [] })
   })
 
-  test('that only the cluster knows of name the argument', async () => {
+  test('that only the cluster can find name the argument', async () => {
     const { code, stderr } = await wait('deployment/web deploymnt/api')
     expect(code).toBe(2)
     expect(stderr).toMatch(/^deploymnt\/api: The server has no kind "deploymnt"\. Did you mean deployment\.apps\?/)
@@ -145,7 +139,7 @@ describe('mistakes', () => {
     expect(stderr).toMatch(/^stdin, line 2: "deployment" has no name/)
   })
 
-  test('never show a secret of the kubeconfig, wherever it turns up', async () => {
+  test('never show a secret of the kubeconfig', async () => {
     const condition = { type: 'ReplicaFailure', status: 'True', reason: 'FailedCreate', message: `no ${token} left` }
     const { spec, ...object } = rolledOut()
     server.apply({
@@ -159,13 +153,13 @@ describe('mistakes', () => {
   })
 
   test('of the command are explained', async () => {
-    expect(await runCli(['wiat', 'a/b'])).toMatchObject({
+    expect(await runCommand(['wiat', 'a/b'])).toMatchObject({
       code: 2,
       stderr: 'rollout-gate: There is no command "wiat". Did you mean wait?\n',
     })
-    expect((await runCli(['deployment/web'])).stderr).toContain('rollout-gate wait deployment/web')
+    expect((await runCommand(['deployment/web'])).stderr).toContain('rollout-gate wait deployment/web')
     for (const command of ['wait', 'status', 'record']) {
-      expect((await runCli([command, ...(command === 'record' ? ['-o', 'x'] : [])])).stderr).toBe(
+      expect((await runCommand([command, ...(command === 'record' ? ['-o', 'x'] : [])])).stderr).toBe(
         `REFERENCE: No resource is named. Write one: rollout-gate ${command} deployment/web\n`,
       )
     }
@@ -173,7 +167,7 @@ describe('mistakes', () => {
 })
 
 describe('the program', () => {
-  test('tells its version', async () => {
+  test('prints its version', async () => {
     expect(await runCli(['--version'])).toEqual({
       code: 0,
       stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
@@ -181,12 +175,12 @@ describe('the program', () => {
     })
   })
 
-  test('has a help for itself and for each command, with examples', async () => {
-    const { code, stdout } = await runCli(['--help'])
+  test('has help for itself and for each command, with examples', async () => {
+    const { code, stdout } = await runCommand(['--help'])
     expect(code).toBe(0)
     const names = [...stdout.matchAll(/^ {2}([a-z]+) (?:REFERENCE|FILE)/gm)].map(([, name]) => name ?? '')
     expect(names).toEqual(expect.arrayContaining(['wait', 'replay', 'record']))
-    const helps = await Promise.all(names.map((name) => runCli([name, '--help'])))
+    const helps = await Promise.all(names.map((name) => runCommand([name, '--help'])))
     for (const [index, help] of helps.entries()) {
       expect(help).toMatchObject({ code: 0, stderr: '' })
       expect(help.stdout).toContain(`Examples:\n  rollout-gate ${names[index]} `)
@@ -196,14 +190,14 @@ describe('the program', () => {
       expect(wait).toContain(`--${clock}=DURATION`)
   })
 
-  test('is a plugin of kubectl when it is called by the name of one', async () => {
+  test('is a plugin of kubectl when called by the name of one', async () => {
     const link = join(folder, 'kubectl-rollout_gate')
     symlinkSync(resolve(import.meta.dirname, '../../src/cli.ts'), link)
     const { stdout } = await runCli(['wait', '--help'], { calledAs: link })
     expect(stdout).toMatch(/^Usage: kubectl rollout-gate wait REFERENCE/)
   })
 
-  test('colours what it prints only when it is asked to', async () => {
+  test('uses colours only when asked', async () => {
     server.apply(rolledOut())
     expect((await wait('deployment/web --color')).stdout).toContain('\x1b[1mRollout Gate\x1b[0m')
     expect((await wait('deployment/web --color=auto', { env: { FORCE_COLOR: '' } })).stdout).not.toContain('\x1b')

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
-import { openPicture } from '../../src/cli/picture.ts'
+import { openDrawing } from '../../src/cli/views.ts'
 import { createBarePod, moment, podStatus, readyStatus } from '../lifecycle/builders.ts'
 import { added, createTarget, createTrace, modified } from './builders.ts'
 
@@ -9,46 +9,46 @@ const pod = createBarePod({ status: podStatus({}, { phase: 'Pending' }) })
 function open(isTTY: boolean, color?: string) {
   const written: string[] = []
   const stdout = { write: (text: string) => written.push(text), isTTY, columns: 60, rows: 20, hasColors: () => true }
-  const given = new Map(color === undefined ? [] : [['color', color]])
-  return { picture: openPicture({ given }, { stdout, env: {} }), written }
+  const flags = new Map(color === undefined ? [] : [['color', color]])
+  return { drawing: openDrawing({ flags }, { stdout, env: {} }), written }
 }
 
 describe('a view without a terminal', () => {
   test('is printed again only when its stable text changes', () => {
-    const { picture, written } = open(false)
+    const { drawing, written } = open(false)
     const trace = createTrace(target, [0, ...added(pod)])
-    picture.draw(trace.state(moment(1)))
-    picture.draw(trace.state(moment(9)))
+    drawing.draw(trace.state(moment(1)))
+    drawing.draw(trace.state(moment(9)))
     expect(written).toHaveLength(1)
     for (const observation of modified(createBarePod({ status: readyStatus() }))) {
       trace.handle({ ...observation, at: moment(10) })
     }
-    picture.draw(trace.state(moment(10)))
+    drawing.draw(trace.state(moment(10)))
     expect(written).toHaveLength(2)
   })
 
   test('is empty while the first lists are pending', () => {
-    const { picture, written } = open(false)
-    picture.draw(createTrace(target).state(moment(0)))
+    const { drawing, written } = open(false)
+    drawing.draw(createTrace(target).state(moment(0)))
     expect(written).toEqual([])
   })
 
   test('has colours with the option', () => {
-    const { picture, written } = open(false, 'always')
-    picture.draw(createTrace(target, [0, ...added(pod)]).state(moment(1)))
+    const { drawing, written } = open(false, 'always')
+    drawing.draw(createTrace(target, [0, ...added(pod)]).state(moment(1)))
     expect(written.join('')).toContain('\x1b[1mpod/once')
   })
 })
 
 describe('a view on a terminal', () => {
   test('is drawn over the last one, within its lines and columns', () => {
-    const { picture, written } = open(true)
+    const { drawing, written } = open(true)
     const trace = createTrace(target, [0, ...added(pod)])
-    picture.draw(trace.state(moment(1)))
+    drawing.draw(trace.state(moment(1)))
     const height = stripVTControlCharacters(written[0] ?? '')
       .trimEnd()
       .split('\n').length
-    picture.draw(trace.state(moment(2)))
+    drawing.draw(trace.state(moment(2)))
     expect(written[1]).toContain(`\x1b[${height}A`)
     const lines = stripVTControlCharacters(written[1] ?? '').split('\n')
     expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(60)

@@ -2,11 +2,8 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
-import { readArguments } from '../../src/cli/arguments.ts'
-import { commands } from '../../src/cli/commands.ts'
-import type { Surface } from '../../src/cli/output.ts'
-import { Secrets } from '../../src/cluster/secrets.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
+import { startCommand } from '../support/command.ts'
 
 const endings: (() => Promise<void> | void)[] = []
 afterEach(async () => {
@@ -20,60 +17,15 @@ async function start(): Promise<ApiServer> {
   return server
 }
 
-/** A stream that remembers, and says when something was written that was waited for. */
-class Paper {
-  text = ''
-  readonly isTTY: boolean
-  readonly columns = 100
-  readonly rows = 30
-  readonly #waiting = new Set<() => void>()
-
-  constructor(isTTY: boolean) {
-    this.isTTY = isTTY
-  }
-
-  write(text: string): void {
-    this.text += text
-    for (const look of this.#waiting) look()
-  }
-
-  until(words: string | RegExp): Promise<void> {
-    return new Promise((resolve) => {
-      const look = () => {
-        const isThere = typeof words === 'string' ? this.text.includes(words) : words.test(this.text)
-        if (!isThere) return
-        this.#waiting.delete(look)
-        resolve()
-      }
-      this.#waiting.add(look)
-      look()
-    })
-  }
-}
-
 function run(server: ApiServer, argv: readonly string[], { isTTY = false } = {}) {
-  const [stdout, stderr] = [new Paper(isTTY), new Paper(false)]
-  const cancelled = new AbortController()
-  const surface: Surface = {
-    stdout,
-    stderr,
-    env: {},
-    program: 'rollout-gate',
-    secrets: new Secrets(),
-    cancelled: cancelled.signal,
-    readStdin: async () => '',
-  }
-  const [name, ...rest] = argv
-  const command = commands.find((each) => each.name === name)
-  if (command === undefined) throw new Error(`no command ${name}`)
   const kubeconfig = server.kubeconfig({ namespace: 'shop' })
-  const args = readArguments([...rest, `--kubeconfig=${kubeconfig}`], command)
-  const code = command.run(args, surface)
+  const { stdout, stderr, ended, cancel } = startCommand([...argv, `--kubeconfig=${kubeconfig}`], { isTTY })
+  const code = ended.then(({ code }) => code)
   endings.push(async () => {
-    cancelled.abort()
+    cancel()
     await code
   })
-  return { stdout, stderr, code, cancel: () => cancelled.abort() }
+  return { stdout, stderr, code, cancel }
 }
 
 const ref = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop', name: 'web' }

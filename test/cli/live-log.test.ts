@@ -1,8 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
-import type { Output } from '../../src/cli/output.ts'
-import { renderProgress } from '../../src/cli/progress.ts'
-import { Screen } from '../../src/cli/screen.ts'
-import { Story } from '../../src/cli/story.ts'
+import { LiveLog, renderState } from '../../src/cli/live-log.ts'
+import { type Output, Screen } from '../../src/cli/output.ts'
 import type { EndedTimeline, MilestoneRecord, TargetRecord, Timeline } from '../../src/gate/timeline.ts'
 
 const start = Date.parse('2026-03-01T12:00:00Z')
@@ -35,13 +33,10 @@ function timeline(targets: readonly TargetRecord[], elapsedSeconds = 72): Timeli
   return { startedAt: start, finishedAt, context: '', serverVersion: '', ...clocks, targets, entries: [] }
 }
 
-function draw(
-  targets: readonly TargetRecord[],
-  overrides: Partial<Parameters<typeof renderProgress>[1]> = {},
-): string[] {
+function draw(targets: readonly TargetRecord[], overrides: Partial<Parameters<typeof renderState>[1]> = {}): string[] {
   const names = targets.map(({ target }) => `deployment/${target.name}`)
   const layout = { names, columns: 100, rows: 20, color: false, frame: 0, ...overrides }
-  return renderProgress(timeline(targets), layout)
+  return renderState(timeline(targets), layout)
 }
 
 const imageNotFound: TargetRecord['problems'][number] = {
@@ -56,8 +51,8 @@ const imageNotFound: TargetRecord['problems'][number] = {
   evidence: [],
 }
 
-describe('the present state of a gate', () => {
-  test('shows of every open target its milestones, what it waits for and for how long, and what is wrong', () => {
+describe('the drawn state', () => {
+  test('contains the milestones, the wait and the problem of every open target', () => {
     expect(
       draw([record('web'), record('old', { outcome: 'ready' }), record('api-server', { problems: [imageNotFound] })]),
     ).toEqual([
@@ -67,7 +62,7 @@ describe('the present state of a gate', () => {
     ])
   })
 
-  test('fits into the terminal, and counts what does not', () => {
+  test('fits into the terminal, and counts the targets left out', () => {
     const many = Array.from({ length: 30 }, (_, index) => record(`web-${index}`))
     const lines = draw(many, { rows: 5, columns: 30 })
     expect(lines).toHaveLength(5)
@@ -76,7 +71,7 @@ describe('the present state of a gate', () => {
     expect(draw(many.slice(0, 4), { rows: 5 })).toHaveLength(5)
   })
 
-  test('is cut before it is coloured, and turns', () => {
+  test('is cut before it is coloured, and turns its spinner', () => {
     const [plain, coloured, turned] = [{}, { color: true }, { frame: 1 }].map((it) => draw([record('web')], it))
     expect(coloured?.map(stripVTControlCharacters)).toEqual(plain)
     expect(coloured?.join('')).toContain('\x1b[32m●')
@@ -84,7 +79,7 @@ describe('the present state of a gate', () => {
     expect(turned?.[0]).not.toBe(plain?.[0])
   })
 
-  test('takes no orders from the cluster', () => {
+  test('contains no control characters of the cluster', () => {
     expect(draw([record('web', { message: 'a\x1b[2Jb\nc' })])[1]).toMatch(/ {2}ab c$/)
   })
 })
@@ -121,7 +116,7 @@ class Terminal implements Output {
 }
 
 describe('a screen', () => {
-  test('keeps what is printed, and draws the block below it anew', () => {
+  test('keeps printed lines, and redraws the block below them', () => {
     const terminal = new Terminal()
     const screen = new Screen(terminal)
     screen.print([], ['first', 'second'])
@@ -134,7 +129,7 @@ describe('a screen', () => {
     expect(terminal.cursorShown).toBe(true)
   })
 
-  test('writes nothing when nothing has changed', () => {
+  test('writes nothing when the block is the same', () => {
     const terminal = new Terminal()
     const screen = new Screen(terminal)
     screen.print([], ['same'])
@@ -143,7 +138,7 @@ describe('a screen', () => {
     expect(terminal.written).toBe(written)
   })
 
-  test('takes back as many rows as a narrower terminal has made of a line', () => {
+  test('erases the rows that a narrower terminal has made of a line', () => {
     const terminal = new Terminal()
     const screen = new Screen(terminal)
     screen.print(['event'], ['x'.repeat(30)])
@@ -154,21 +149,21 @@ describe('a screen', () => {
   })
 })
 
-describe('a story', () => {
+describe('the live log', () => {
   const state = timeline([record('web')], 1)
   const head = { ...state, targets: state.targets.map(({ target }) => target), notices: [] }
   const verdict = { outcome: 'cancelled', reason: 'cancelled', message: 'stopped' } as const
   const ended: EndedTimeline = { ...state, verdict }
 
-  test('on a terminal leaves the log and the verdict, and no trace of the block', () => {
+  test('on a terminal leaves the log and the verdict, without the block', () => {
     const terminal = new Terminal()
-    const story = new Story(terminal, { color: false, live: true, groups: false })
-    story.begin(head)
-    story.watch(() => state)
-    story.entry({ at: start, target: 0, kind: 'progress', text: '3 pods scheduled' })
-    story.entry({ at: start, kind: 'heartbeat', text: 'still waiting' })
+    const log = new LiveLog(terminal, { color: false, drawsState: true, groups: false })
+    log.onHead(head)
+    log.onStart(() => state)
+    log.onEntry({ at: start, target: 0, kind: 'progress', text: '3 pods scheduled' })
+    log.onEntry({ at: start, kind: 'heartbeat', text: 'still waiting' })
     expect(terminal.lines.join('\n')).toContain('deployment/web  ●●◐')
-    story.end(ended)
+    log.end(ended)
     expect(terminal.lines.slice(1, 3)).toEqual([
       ' 0:00  deployment/web  3 pods scheduled',
       '! Rollout cancelled after 1 s · 0 of 1 target ready',
@@ -177,23 +172,23 @@ describe('a story', () => {
     expect(terminal.cursorShown).toBe(true)
   })
 
-  test('shows the cursor again as soon as it is closed, and goes on in plain lines', () => {
+  test('shows the cursor once it is closed, and then prints plain lines', () => {
     const terminal = new Terminal()
-    const story = new Story(terminal, { color: false, live: true, groups: false })
-    story.begin(head)
-    story.watch(() => state)
-    story.close()
+    const log = new LiveLog(terminal, { color: false, drawsState: true, groups: false })
+    log.onHead(head)
+    log.onStart(() => state)
+    log.close()
     expect(terminal.cursorShown).toBe(true)
-    story.entry({ at: start, target: 0, kind: 'note', text: 'late word' })
-    expect(terminal.lines.at(-2)).toBe(' 0:00  deployment/web  late word')
+    log.onEntry({ at: start, target: 0, kind: 'note', text: 'late entry' })
+    expect(terminal.lines.at(-2)).toBe(' 0:00  deployment/web  late entry')
   })
 
-  test('in a job log folds its evidence into groups, elsewhere it does not', () => {
+  test('folds its evidence into groups in a job log only', () => {
     for (const groups of [true, false]) {
       const terminal = new Terminal()
-      const story = new Story(terminal, { color: false, live: false, groups })
-      story.begin(head)
-      story.end(ended)
+      const log = new LiveLog(terminal, { color: false, drawsState: false, groups })
+      log.onHead(head)
+      log.end(ended)
       expect(terminal.lines.some((line) => line.startsWith('::group::'))).toBe(groups)
     }
   })

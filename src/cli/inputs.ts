@@ -1,0 +1,234 @@
+import { systemClock } from '../cluster/clock.ts'
+import { describePlace, type Mistake, UserError } from '../errors.ts'
+import { inputDefinitions, readInputs } from '../inputs.ts'
+import { mergeReferences, type ParsedReferences, parseReferences } from '../plan/references.ts'
+import { looksLikeManifests, parseKubectlLine, splitWords } from '../plan/resource-lines.ts'
+import { checkInputs, type RolloutInputs } from '../rollout.ts'
+import { type Arguments, inputFlags, sharedFlags, type WrittenReference } from './arguments.ts'
+import { type CommandContext, printMessage } from './output.ts'
+
+/** The inputs of a command that watches a cluster. */
+export interface CommandInputs extends RolloutInputs {
+  /** Replaces the lines in an error's mistakes by the arguments or lines of stdin that they come from. */
+  readonly locate: (error: unknown) => unknown
+}
+
+/**
+ * Reads the inputs and references of a command line, and stdin if it is one of them.
+ *
+ * @param command the name of the command, for an example
+ * @param further mistakes found elsewhere
+ * @returns undefined when it was cancelled while it read stdin
+ * @throws UserError with all mistakes at once
+ */
+export async function readCommandInputs(
+  args: Arguments,
+  { readStdin, cancelled, program, secrets, stderr }: CommandContext,
+  command: string,
+  further: readonly Mistake[] = [],
+): Promise<CommandInputs | undefined> {
+  const files = (args.flags.get('filename') ?? '').split('\n').filter((file) => file !== '')
+  const stdinFile = files.includes('-') ? [{ words: ['-'], flags: new Map<string, string>() }] : []
+  const references = [...args.references, ...stdinFile]
+  const stdin = references.some(isStdin) ? await readStdin() : ''
+  if (cancelled.aborted) return undefined
+
+  const hasManifests = looksLikeManifests(stdin)
+  const manifests = [args.flags.get('manifests') ?? '', ...files.filter((file) => file !== '-')].join('\n').trim()
+  const alone = manifests === '' && !hasManifests
+  const { text, parsed, locate } = readReferences({ ...args, references }, hasManifests ? '' : stdin, { alone })
+  const mistakes = [...args.mistakes, ...further]
+  if (hasManifests && haveMisplacedFlags(references, args.referenceDefaults)) {
+    const message = 'Manifests take no flags of their own. Put -n and clocks before it, to hold for all.'
+    mistakes.push({ input: '-', message })
+  }
+  if (references.length === 0 && text === '' && manifests === '') {
+    const example = `${program} ${command} deployment/web`
+    throw new UserError([...mistakes, { input: 'REFERENCE', message: `No resource is named. Write one: ${example}` }])
+  }
+  const locateAll = (error: unknown) =>
+    error instanceof UserError
+      ? new UserError(
+          error.mistakes.map((mistake) => onFlag(locate(mistake))),
+          error.reason,
+        )
+      : error
+  try {
+    const read = readInputs({
+      ...inputsAmong(args.flags),
+      ...(hasManifests ? flagsOfStdin(references) : {}),
+      resources: text,
+      manifests,
+    })
+    const named = await withManifests(parsed, manifests, hasManifests ? stdin : '')
+    const connection = { mask: secrets.add, clock: systemClock }
+    const checked = await checkInputs(read.inputs, named, [...read.mistakes, ...mistakes], connection)
+    const notice = read.inputs.namespace === undefined ? noticeOfNamespace(args.references) : undefined
+    if (notice !== undefined) printMessage(stderr, notice)
+    return { ...checked, locate: locateAll }
+  } catch (error) {
+    throw locateAll(error)
+  }
+}
+
+/** Adds the objects of manifests. The YAML parser is loaded only for these. */
+async function withManifests(parsed: ParsedReferences, files: string, stdin: string): Promise<ParsedReferences> {
+  if (files === '' && stdin === '') return parsed
+  const { parseManifests, readManifests } = await import('../plan/manifests/read.ts')
+  return [
+    ...(files === '' ? [] : [readManifests(files, process.cwd(), '--filename')]),
+    ...(stdin === '' ? [] : [parseManifests(stdin, 'stdin')]),
+  ].reduce(mergeReferences, parsed)
+}
+
+/** In kubectl, -n after several references holds for all of them; here it belongs to the last. */
+function noticeOfNamespace(references: readonly WrittenReference[]): string | undefined {
+  const last = references.at(-1)
+  const namespace = last?.flags.get('namespace')
+  const others = references.slice(0, -1)
+  if (namespace === undefined || others.length === 0 || others.some(({ flags }) => flags.has('namespace')))
+    return undefined
+  const names = others.map(({ words }) => words.join(' ')).join(', ')
+  return `Note: -n ${namespace} belongs to ${last?.words.join(' ')} alone; ${names} is looked for in the namespace of the context. Put it first to hold for all.`
+}
+
+function isStdin({ words }: WrittenReference): boolean {
+  return words[0] === '-'
+}
+
+/** The flags of a lone `-` that contains manifests hold for the gate. */
+function flagsOfStdin(references: readonly WrittenReference[]): Record<string, string> {
+  const [only, ...more] = references
+  return only === undefined || more.length > 0 ? {} : Object.fromEntries([...only.flags].filter(isShared))
+}
+
+function haveMisplacedFlags(
+  references: readonly WrittenReference[],
+  referenceDefaults: ReadonlyMap<string, string>,
+): boolean {
+  const flags = references.filter(isStdin).flatMap((reference) => [...reference.flags])
+  return referenceDefaults.size > 0 || (references.length > 1 ? flags.length > 0 : !flags.every(isShared))
+}
+
+function isShared([name]: readonly [string, string]): boolean {
+  return sharedFlags.has(name)
+}
+
+/** The flags that are inputs. */
+export function inputsAmong(flags: ReadonlyMap<string, string>): Record<string, string> {
+  return Object.fromEntries([...flags].filter(([name]) => inputDefinitions.some((input) => input.name === name)))
+}
+
+/** A mistake in an input, as one in the flag of its name. */
+export function onFlag(mistake: Mistake): Mistake {
+  return inputFlags.some(({ name }) => name === mistake.input) ? { ...mistake, input: `--${mistake.input}` } : mistake
+}
+
+/** The references of a command line. */
+export interface CommandReferences {
+  /** Lines of the input `resources`, as a recording contains them. */
+  readonly text: string
+  readonly parsed: ParsedReferences
+  /** Replaces the line in a mistake by its place on the command line. */
+  readonly locate: (mistake: Mistake) => Mistake
+}
+
+interface Line {
+  readonly text: string
+  /** The argument, or the line of stdin. */
+  readonly place: Omit<Mistake, 'message'>
+}
+
+/**
+ * Rewrites the references of a command line as lines of the input `resources`, so that one parser reads both, and
+ * recordings contain them. `-` stands for the lines of stdin.
+ *
+ * @param stdin empty unless `-` is among the references
+ * @param options.alone whether nothing else names resources: then at least one must be named here
+ */
+export function readReferences(
+  { references, referenceDefaults, flags }: Pick<Arguments, 'references' | 'referenceDefaults' | 'flags'>,
+  stdin: string,
+  { alone = true } = {},
+): CommandReferences {
+  const lines = [
+    ...references.flatMap((reference): Line[] =>
+      isStdin(reference)
+        ? stdinLines(stdin, reference, referenceDefaults)
+        : [argumentLine(reference, referenceDefaults)],
+    ),
+    ...linesOf(flags.get('resources') ?? '', '--resources'),
+  ]
+  const text = lines.map((line) => line.text).join('\n')
+  const input = lines.length > 0 && lines.every(({ place }) => place.input === 'stdin') ? 'stdin' : 'arguments'
+  const multiline = references.filter(({ words, flags }) =>
+    [...words, ...flags.values()].some((word) => /[\r\n]/.test(word)),
+  )
+  const parsed = parseReferences(multiline.length > 0 ? '' : text, input, { alone })
+  const mistakes = multiline.map(({ words }) => ({
+    input: words.join(' ').split(/[\r\n]/, 1)[0] ?? '',
+    message: 'A line break is in the argument. Hand lines over on stdin: kubectl apply -f k8s/ | rollout-gate wait -',
+  }))
+  return {
+    text,
+    parsed: {
+      ...parsed,
+      places: lines.map(({ place }) => describePlace(place)),
+      mistakes: multiline.length > 0 ? mistakes : parsed.mistakes,
+    },
+    locate: (mistake) => {
+      const place = mistake.input === input && mistake.line !== undefined ? lines[mistake.line - 1]?.place : undefined
+      return place === undefined ? mistake : { ...place, message: mistake.message }
+    },
+  }
+}
+
+function argumentLine({ words, flags }: WrittenReference, defaults: ReadonlyMap<string, string>): Line {
+  return { text: lineOf(words, flags, defaults), place: { input: words.join(' ') } }
+}
+
+/** Lines without a reference stay as they are, so that the others keep their numbers. */
+function stdinLines(stdin: string, { flags }: WrittenReference, defaults: ReadonlyMap<string, string>): Line[] {
+  const lines = linesOf(stdin, 'stdin')
+  if (flags.size + defaults.size === 0) return lines
+  return lines.map(({ text, place }) => ({ text: withFlags(text, flags, defaults), place }))
+}
+
+function linesOf(text: string, input: string): Line[] {
+  if (text === '') return []
+  const lines = text.replace(/\r?\n$/, '').split(/\r?\n/)
+  return lines.map((line, index) => ({ text: line, place: { input, line: index + 1 } }))
+}
+
+function withFlags(line: string, own: ReadonlyMap<string, string>, defaults: ReadonlyMap<string, string>): string {
+  const printed = parseKubectlLine(line.trim())
+  if (printed?.skip !== undefined) return line
+  const words = printed?.words ?? splitWords(line, () => {})?.map(({ text }) => text) ?? []
+  return words.length === 0 ? line : lineOf(words, own, defaults)
+}
+
+/** A line of `resources`: the words, and every flag that they do not contain already. */
+function lineOf(
+  words: readonly string[],
+  own: ReadonlyMap<string, string>,
+  defaults: ReadonlyMap<string, string>,
+): string {
+  const selects = ['selector', 'all']
+  const isSelected = selects.some((name) => own.has(name))
+  const isExcluded = words[0]?.startsWith('!')
+  const inherited = [...defaults].filter(
+    ([name]) => !own.has(name) && !(isSelected && selects.includes(name)) && !(isExcluded && name === 'for'),
+  )
+  const flags = [...own, ...inherited].filter(
+    ([name]) => !words.some((word) => word === `--${name}` || word.startsWith(`--${name}=`)),
+  )
+  return [
+    ...words.map(quoteWord),
+    ...flags.map(([name, value]) => (name === 'all' ? '--all' : `--${name}=${quoteWord(value)}`)),
+  ].join(' ')
+}
+
+/** One word for a shell, and for the input `resources`. */
+function quoteWord(word: string): string {
+  return /^[\w@%+=,./!-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+}

@@ -1,0 +1,196 @@
+import { styleText } from 'node:util'
+import { systemClock } from '../cluster/clock.ts'
+import type { EndedTimeline, Entry, MilestoneRecord, TargetRecord, Timeline } from '../gate/timeline.ts'
+import { plain } from '../report/escape.ts'
+import { LogPrinter } from '../report/log.ts'
+import { clock, outcomeLabels, setting } from '../report/wording.ts'
+import type { Reporter } from '../rollout.ts'
+import { type CommandContext, isInteractive, type Output, printLines, Screen, usesColor } from './output.ts'
+
+const redrawMs = 100
+
+export interface LiveLogOptions {
+  readonly color: boolean
+  /** Draw the present state below the log, redrawn in place. */
+  readonly drawsState: boolean
+  /** Put the evidence into groups, which GitHub's job log folds. */
+  readonly groups: boolean
+}
+
+/**
+ * @param flags of the command line
+ * @param options.drawsState whether time passes, so that there is a state to draw
+ */
+export function openLiveLog(
+  output: Output,
+  flags: ReadonlyMap<string, string>,
+  { env, cancelled }: Pick<CommandContext, 'env' | 'cancelled'>,
+  { drawsState = true } = {},
+): LiveLog {
+  const log = new LiveLog(output, {
+    color: usesColor(output, flags.get('color')),
+    drawsState: drawsState && isInteractive(output, env),
+    groups: env['GITHUB_ACTIONS'] === 'true' && output.isTTY !== true,
+  })
+  // Restored at the first Ctrl-C, because a second one may end the process at once.
+  cancelled.addEventListener('abort', () => log.close())
+  return log
+}
+
+/** Prints the log of a gate and, on a terminal, draws the state of the open targets below it. */
+export class LiveLog implements Reporter {
+  readonly #output: Output
+  readonly #options: LiveLogOptions
+  readonly #screen: Screen
+  readonly #log: LogPrinter
+  #present: (() => Timeline) | undefined
+  #timer: NodeJS.Timeout | undefined
+  #frame = 0
+
+  constructor(output: Output, options: LiveLogOptions) {
+    this.#output = output
+    this.#options = options
+    this.#screen = new Screen(output)
+    this.#log = new LogPrinter((lines) => this.#print(lines), options)
+  }
+
+  readonly onHead: Reporter['onHead'] = (head) => this.#log.head(head)
+
+  /** Draws the state until `close`. */
+  readonly onStart = (present: (now: number) => Timeline): void => {
+    if (!this.#options.drawsState) return
+    this.#present = () => present(systemClock.now())
+    this.#timer = setInterval(() => this.#redraw(), redrawMs)
+    this.#redraw()
+  }
+
+  readonly onEntry = (entry: Entry): void => {
+    // The drawn state contains what a heartbeat reports.
+    if (this.#present === undefined || entry.kind !== 'heartbeat') this.#log.entry(entry)
+  }
+
+  readonly onLog: Reporter['onLog'] = (output) => this.#log.log(output)
+
+  readonly onWarning = (text: string): void => this.#print([`Warning: ${plain(text)}`])
+
+  end(timeline: EndedTimeline): void {
+    this.close()
+    this.#log.end(timeline)
+  }
+
+  /** Restores the terminal; may be called more than once. */
+  close(): void {
+    clearInterval(this.#timer)
+    this.#present = undefined
+    this.#screen.close()
+  }
+
+  #redraw(): void {
+    this.#frame++
+    this.#screen.print([], this.#block())
+  }
+
+  #print(lines: readonly string[]): void {
+    if (this.#present === undefined) printLines(this.#output, lines)
+    else this.#screen.print(lines, this.#block())
+  }
+
+  #block(): string[] {
+    if (this.#present === undefined) return []
+    return renderState(this.#present(), {
+      names: this.#log.names,
+      columns: this.#screen.columns,
+      rows: this.#screen.rows - 1,
+      color: this.#options.color,
+      frame: this.#frame,
+    })
+  }
+}
+
+/** How the state of a gate is drawn. */
+export interface StateLayout {
+  /** The names of the targets, in their order, safe to print. */
+  readonly names: readonly string[]
+  readonly columns: number
+  /** The most lines. */
+  readonly rows: number
+  readonly color: boolean
+  /** Increases with each redraw, and turns the spinner. */
+  readonly frame: number
+}
+
+type Style = Parameters<typeof styleText>[0]
+
+/** A part of a line. Lines are cut to the terminal's width before they are coloured. */
+type Piece = readonly [text: string, style?: Style]
+
+const spinner = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
+
+const dots: Readonly<Record<MilestoneRecord['state'], Piece>> = {
+  done: ['●', 'green'],
+  current: ['◐', 'yellow'],
+  pending: ['○', 'dim'],
+  failed: ['✗', 'red'],
+  skipped: ['·', 'dim'],
+}
+
+/** One line for each open target: its milestones, what it waits for and since when, and its first problem. */
+export function renderState(timeline: Timeline, layout: StateLayout): string[] {
+  const { targets, startedAt, finishedAt: now, timeoutMs } = timeline
+  const { names, rows, frame } = layout
+  const open = targets.flatMap((record, index) =>
+    record.outcome === 'progressing' ? [{ record, name: names[index] ?? '' }] : [],
+  )
+  const shown = open.slice(0, Math.max(1, open.length > rows - 1 ? rows - 2 : rows - 1))
+  const nameWidth = Math.max(0, ...shown.map(({ name }) => name.length))
+  const dotsWidth = Math.max(0, ...shown.map(({ record }) => record.milestones.length))
+  const lines: Piece[][] = [
+    [
+      [`${spinner[frame % spinner.length]} `, 'cyan'],
+      [clock(now - startedAt), 'bold'],
+      [`  ${countOutcomes(targets)}${timeoutMs === 0 ? '' : ` · timeout ${setting(timeoutMs)}`}`],
+    ],
+    ...shown.map(({ record, name }): Piece[] => [
+      ['  '],
+      [name.padEnd(nameWidth), 'bold'],
+      ['  '],
+      ...record.milestones.map(({ state }): Piece => dots[state]),
+      [' '.repeat(dotsWidth - record.milestones.length)],
+      ...progressOf(record, timeline),
+    ]),
+  ]
+  if (open.length > shown.length) lines.push([[`  and ${open.length - shown.length} more`, 'dim']])
+  return lines.map((pieces) => paint(pieces, layout))
+}
+
+/** `  pulled 0:12  image-not-found ×2  2 of 3 new pods started` */
+function progressOf({ milestones, message, problems }: TargetRecord, { startedAt, finishedAt }: Timeline): Piece[] {
+  const current = milestones.find(({ state }) => state === 'current')
+  const since = Math.max(startedAt, ...milestones.map(({ at }) => at ?? startedAt))
+  const [problem] = problems
+  const pieces: Piece[] = []
+  if (current !== undefined) pieces.push([`  ${current.name} ${clock(finishedAt - since)}`, 'cyan'])
+  if (problem !== undefined)
+    pieces.push([`  ${problem.reason}${problem.count > 1 ? ` ×${problem.count}` : ''}`, 'yellow'])
+  return [...pieces, [`  ${plain(message)}`]]
+}
+
+/** `3 targets: 1 ready, 2 in progress` */
+function countOutcomes(targets: readonly TargetRecord[]): string {
+  const counts = Map.groupBy(targets, ({ outcome }) => outcomeLabels[outcome].verb)
+  if (targets.length === 1) return [...counts.keys()].join()
+  const parts = [...counts].map(([verb, records]) => `${records.length} ${verb}`)
+  return `${targets.length} targets: ${parts.join(', ')}`
+}
+
+function paint(pieces: readonly Piece[], { columns, color }: StateLayout): string {
+  let left = columns
+  return pieces
+    .map(([text, style]) => {
+      const cut = text.length <= left ? text : left < 1 ? '' : `${text.slice(0, left - 1)}…`
+      left -= text.length
+      // `color` decides, not the stream that styleText would look at.
+      return color && style !== undefined && cut !== '' ? styleText(style, cut, { validateStream: false }) : cut
+    })
+    .join('')
+}

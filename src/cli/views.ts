@@ -1,0 +1,217 @@
+import { systemClock } from '../cluster/clock.ts'
+import type { Cluster } from '../cluster/cluster.ts'
+import { isNotFound } from '../cluster/failures.ts'
+import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
+import { type Mistake, quote, UserError } from '../errors.ts'
+import { displayName } from '../plan/target.ts'
+import { connectTo } from '../rollout.ts'
+import { Changes, type Part } from '../trace/changes.ts'
+import { followChanges, followTrace } from '../trace/follow.ts'
+import { paintLine, stableText } from '../trace/line.ts'
+import { Readiness } from '../trace/readiness.ts'
+import { changeJson, changeLines } from '../trace/render-changes.ts'
+import { Trace, type TraceState } from '../trace/trace.ts'
+import { renderTrace } from '../trace/trace-view.ts'
+import { changeTargets, traceTarget } from '../trace/view-targets.ts'
+import type { Arguments } from './arguments.ts'
+import { type CommandInputs, readCommandInputs } from './inputs.ts'
+import {
+  type CommandContext,
+  cancelledCode,
+  isInteractive,
+  misconfiguredCode,
+  printLines,
+  printMessage,
+  printMistakes,
+  Screen,
+  usesColor,
+} from './output.ts'
+
+/** What a view starts with. */
+interface View extends CommandInputs {
+  readonly cluster: Cluster
+  readonly kinds: readonly ApiResource[]
+}
+
+/**
+ * Opens the cluster for a view, and closes it at the end or when the view is cancelled.
+ *
+ * @param name the command, for an example
+ * @param mistakes found in its flags
+ * @param show returns the exit code
+ */
+async function runView(
+  name: string,
+  args: Arguments,
+  context: CommandContext,
+  mistakes: readonly Mistake[],
+  show: (view: View) => Promise<number>,
+): Promise<number> {
+  const { cancelled, secrets, stderr } = context
+  let close = () => {}
+  try {
+    const inputs = await readCommandInputs(args, context, name, mistakes)
+    if (inputs === undefined) return cancelledCode
+    const cluster = connectTo(inputs.inputs, { mask: secrets.add, clock: systemClock })
+    close = () => cluster.close()
+    cancelled.addEventListener('abort', close)
+    const kinds = await cluster.discover()
+    return await show({ ...inputs, cluster, kinds }).catch((error: unknown) => {
+      throw inputs.locate(error)
+    })
+  } catch (error) {
+    // Requests fail when the cluster is closed.
+    if (cancelled.aborted) return cancelledCode
+    if (!(error instanceof UserError)) throw error
+    printMistakes(stderr, error)
+    return misconfiguredCode
+  } finally {
+    cancelled.removeEventListener('abort', close)
+    close()
+  }
+}
+
+/** `trace`: shows a resource with everything behind it, live. Returns the exit code. */
+export function trace(args: Arguments, context: CommandContext): Promise<number> {
+  return runView('trace', args, context, [], async ({ inputs, references, cluster, kinds }) => {
+    const namesOf = async (request: WatchRequest) =>
+      (await cluster.select(request)).map(({ metadata }) => metadata.name)
+    const target = await traceTarget(references, kinds, cluster.namespace, namesOf)
+    await reportMissingNamespace(target.namespace, cluster, context)
+    const { settleTimeMs: settleMs, maxRestarts, timeoutMs: gateTimeoutMs } = inputs
+    const startedAt = systemClock.now()
+    const state = new Trace(target, { startedAt, serverOffsetMs: cluster.serverOffsetMs, settleMs, maxRestarts })
+    const drawing = openDrawing(args, context)
+    const endsWhenReady = args.flags.has('until-ready')
+    const timeoutMs = target.clocks.timeoutMs ?? (inputs.written.has('timeout') ? gateTimeoutMs : 0)
+    let isReady = false
+    try {
+      const options = { clock: systemClock, cancelled: context.cancelled }
+      const isOver = await followTrace(target, state, cluster, options, (state) => {
+        drawing.draw(state)
+        isReady = endsWhenReady && state.traced?.assessment.status === 'ready'
+        return isReady || (timeoutMs > 0 && state.now >= startedAt + timeoutMs)
+      })
+      if (!isOver) return cancelledCode
+    } finally {
+      drawing.close()
+    }
+    if (isReady || !endsWhenReady) return 0
+    printMessage(context.stderr, 'It was not ready in time.')
+    return 1
+  })
+}
+
+export interface Drawing {
+  draw(state: TraceState): void
+  /** Leaves the last state on the terminal, and restores the cursor. */
+  close(): void
+}
+
+/** On a terminal the trace is redrawn in place; elsewhere each state that differs is printed below the last. */
+export function openDrawing(
+  { flags }: Pick<Arguments, 'flags'>,
+  { stdout, env }: Pick<CommandContext, 'stdout' | 'env'>,
+): Drawing {
+  const color = usesColor(stdout, flags.get('color'))
+  if (isInteractive(stdout, env)) {
+    const screen = new Screen(stdout)
+    let last: readonly string[] = []
+    return {
+      draw(state) {
+        const { columns, rows } = screen
+        last = renderTrace(state, rows - 1).map((line) => paintLine(line, { color, columns }))
+        screen.print([], last)
+      },
+      close() {
+        screen.close()
+        printLines(stdout, last)
+      },
+    }
+  }
+  let printed = ''
+  return {
+    draw(state) {
+      if (state.isLoading) return
+      const lines = renderTrace(state)
+      const text = stableText(lines)
+      if (text !== printed) printLines(stdout, [...lines.map((line) => paintLine(line, { color })), ''])
+      printed = text
+    },
+    close() {},
+  }
+}
+
+/** `status`: the `.status` of objects, and what changes in it. Returns the exit code. */
+export function status(args: Arguments, context: CommandContext): Promise<number> {
+  return showChanges('status', 'status', args, context)
+}
+
+/** `changes`: whole objects, and what changes in them. Returns the exit code. */
+export function changes(args: Arguments, context: CommandContext): Promise<number> {
+  return showChanges('changes', 'object', args, context)
+}
+
+function showChanges(name: string, part: Part, args: Arguments, context: CommandContext): Promise<number> {
+  const { stdout, stderr, cancelled } = context
+  const format = args.flags.get('output') ?? 'text'
+  const isJson = format === 'json'
+  const message = `${quote(format)} is not one of text, json.`
+  const mistakes = isJson || format === 'text' ? [] : [{ input: '--output', message }]
+  return runView(name, args, context, mistakes, async ({ inputs, references, cluster, kinds }) => {
+    const targets = changeTargets(references, kinds, cluster.namespace)
+    const startedAt = systemClock.now()
+    const { settleTimeMs: settleMs, maxRestarts } = inputs
+    const { serverOffsetMs } = cluster
+    const readiness = args.flags.has('until-ready')
+      ? new Readiness(targets, { startedAt, serverOffsetMs, settleMs, maxRestarts })
+      : undefined
+    const color = usesColor(stdout, args.flags.get('color'))
+    const checkedNamespaces = new Set<string>()
+    const isReady = await followChanges(
+      targets.subjects.map(({ request }) => request),
+      new Changes(part, targets.isExcluded),
+      cluster,
+      { clock: systemClock, cancelled },
+      {
+        onChange: (change) =>
+          printLines(
+            stdout,
+            isJson
+              ? [changeJson(change, startedAt)]
+              : changeLines(change, startedAt).map((line) => paintLine(line, { color })),
+          ),
+        onWaiting: ({ name, labelSelector = '', namespace, ...request }) => {
+          const what = displayName({
+            ...request,
+            name: name ?? '',
+            selector: name === undefined ? labelSelector : undefined,
+          })
+          const where = namespace === undefined ? '' : ` in ${namespace}`
+          printMessage(stderr, `Waiting for ${what}${where} to be created.`)
+          if (!namespace || checkedNamespaces.has(namespace)) return
+          checkedNamespaces.add(namespace)
+          void reportMissingNamespace(namespace, cluster, context)
+        },
+        onTrouble: (why) =>
+          printMessage(
+            stderr,
+            why === undefined ? 'The server answers again.' : `The server does not answer at present: ${why}`,
+          ),
+      },
+      readiness,
+    )
+    return isReady ? 0 : cancelledCode
+  })
+}
+
+/** Prints nothing when the server does not answer, or when namespaces may not be read. */
+async function reportMissingNamespace(
+  name: string | undefined,
+  cluster: Pick<Cluster, 'get'>,
+  { stderr }: Pick<CommandContext, 'stderr'>,
+): Promise<void> {
+  if (name === undefined) return
+  const isMissing = await cluster.get({ apiVersion: 'v1', kind: 'Namespace', name }).then(() => false, isNotFound)
+  if (isMissing) printMessage(stderr, `Namespace ${name} does not exist.`)
+}

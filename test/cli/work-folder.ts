@@ -1,0 +1,21 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** Makes a new folder the working directory of this process, and its kubeconfig the usual one. Call `leave` at the end. */
+export function enterWorkFolder(kubeconfig?: string): { readonly folder: string; readonly leave: () => void } {
+  const before = { folder: process.cwd(), kubeconfig: process.env['KUBECONFIG'] }
+  const folder = mkdtempSync(join(tmpdir(), 'cli-'))
+  process.chdir(folder)
+  if (kubeconfig !== undefined) writeFileSync('kubeconfig', kubeconfig)
+  process.env['KUBECONFIG'] = join(folder, 'kubeconfig')
+  return {
+    folder,
+    leave: () => {
+      process.chdir(before.folder)
+      if (before.kubeconfig === undefined) delete process.env['KUBECONFIG']
+      else process.env['KUBECONFIG'] = before.kubeconfig
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
