@@ -1,9 +1,9 @@
-import type { Manifest, Step } from '../plan/manifests/manifest.ts'
+import type { Manifest, PathStep } from '../plan/manifests/manifest.ts'
 import { type Problem, reasons } from '../reasons/reasons.ts'
 
 /** The field of a manifest that a problem is about. */
 export interface Place {
-  readonly path: readonly Step[]
+  readonly path: readonly PathStep[]
   readonly line: number
 }
 
@@ -16,9 +16,9 @@ export function placeOf(problem: Problem, manifest: Manifest): Place | undefined
   return path === undefined ? undefined : { path, line: manifest.lineOf(path) }
 }
 
-function pathOf({ reason, container }: Problem, manifest: Manifest): readonly Step[] | undefined {
+function pathOf({ reason, container }: Problem, manifest: Manifest): readonly PathStep[] | undefined {
   const { field } = reasons[reason]
-  const template: readonly Step[] = manifest.object.kind === 'Pod' ? [] : ['spec', 'template']
+  const template: readonly PathStep[] = manifest.object.kind === 'Pod' ? [] : ['spec', 'template']
   if (container !== undefined && field?.container !== undefined) {
     const list = isInit(manifest, template, container) ? 'initContainers' : 'containers'
     return [...template, 'spec', list, { name: container }, ...field.container]
@@ -26,7 +26,7 @@ function pathOf({ reason, container }: Problem, manifest: Manifest): readonly St
   return field?.pod === undefined ? field?.object : [...template, ...field.pod]
 }
 
-function isInit(manifest: Manifest, template: readonly Step[], container: string): boolean {
+function isInit(manifest: Manifest, template: readonly PathStep[], container: string): boolean {
   const root = manifest.object as { spec?: { template?: PodLike } & PodLike['spec'] }
   const pod: PodLike | undefined = template.length === 0 ? (root as PodLike) : root.spec?.template
   return pod?.spec?.initContainers?.some(({ name }) => name === container) ?? false

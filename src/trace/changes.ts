@@ -4,22 +4,22 @@ import type { FeedEvent, WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
 import { Store, type Change as StoreChange } from '../cluster/store.ts'
 
-/** One change of the part of an object that is followed. */
+/** One change of the followed part of an object. */
 export interface ObjectChange {
   /** Milliseconds since the epoch on this machine's clock. */
   readonly at: number
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
   readonly object: KubeObject
-  /** It was there before we looked. */
-  readonly wasThere: boolean
-  /** Who did it, where that is known. */
+  /** The object existed when the view began. */
+  readonly existedBefore: boolean
+  /** The manager that wrote the change, where it is known. */
   readonly by?: string
-  /** The part before and after; absent where there is none. */
+  /** The followed part before and after; absent before the creation and after the deletion. */
   readonly before?: unknown
   readonly after?: unknown
 }
 
-/** Turns what the cluster says into the changes that people asked for: of a part of some objects, without noise. */
+/** The changes of the followed part of objects, without fields that change with every write. */
 export class Changes {
   readonly #part: Part
   readonly #isExcluded: (object: KubeObject) => boolean
@@ -30,10 +30,10 @@ export class Changes {
     this.#isExcluded = isExcluded
   }
 
-  /** Takes one line of the feed; says what of it is news. `request` is the watch that it came from. */
+  /** @param request the watch that reported the event */
   handle(event: FeedEvent, request: WatchRequest): readonly ObjectChange[] {
-    const wasThere = this.#store.listState(request) !== 'complete'
-    return this.#store.apply(event).flatMap((change) => this.#read(change, event.at, wasThere))
+    const existedBefore = this.#store.listState(request) !== 'complete'
+    return this.#store.apply(event).flatMap((change) => this.#read(change, event.at, existedBefore))
   }
 
   #read({ before, after }: StoreChange, at: number, isFirstList: boolean): readonly ObjectChange[] {
@@ -42,39 +42,39 @@ export class Changes {
     const from = before === undefined ? undefined : partOf(before, this.#part)
     const to = after === undefined ? undefined : partOf(after, this.#part)
     if (from !== undefined && to !== undefined && isDeepStrictEqual(from, to)) return []
-    const wasThere = isFirstList && before === undefined
-    const by = after === undefined || wasThere ? undefined : authorOf(before, after)
+    const existedBefore = isFirstList && before === undefined
+    const by = after === undefined || existedBefore ? undefined : authorOf(before, after)
     return [
       {
         at,
         object,
-        wasThere,
+        existedBefore,
         type: before === undefined ? 'ADDED' : after === undefined ? 'DELETED' : 'MODIFIED',
-        ...(by === undefined ? {} : { by }),
-        ...(from === undefined ? {} : { before: from }),
-        ...(to === undefined ? {} : { after: to }),
+        by,
+        before: from,
+        after: to,
       },
     ]
   }
 }
 
-/** What of an object is followed. */
+/** The followed part of an object. */
 export type Part = 'status' | 'object'
 
-/** Fields of the metadata that change with every write and say nothing of it. */
-const noise: ReadonlySet<string> = new Set(['managedFields', 'resourceVersion', 'selfLink'])
+/** Metadata fields that change with every write. */
+const ignoredMetadata: ReadonlySet<string> = new Set(['managedFields', 'resourceVersion', 'selfLink'])
 
-/** The part of an object that people read: without noise, and with the hashes of hidden values made short. */
+/** The part of an object without ignored fields, and with short hashes of redacted values. */
 export function partOf(object: KubeObject, part: Part): unknown {
-  if (part === 'status') return hide(object.status ?? {})
-  const metadata = Object.fromEntries(Object.entries(object.metadata).filter(([name]) => !noise.has(name)))
-  return hide({ ...object, metadata })
+  if (part === 'status') return shortenHashes(object.status ?? {})
+  const metadata = Object.fromEntries(Object.entries(object.metadata).filter(([name]) => !ignoredMetadata.has(name)))
+  return shortenHashes({ ...object, metadata })
 }
 
 /** Values of Secrets, ConfigMaps and environments come as keyed hashes (cluster/redact): enough to see that one changed. */
-function hide(value: unknown): unknown {
+function shortenHashes(value: unknown): unknown {
   if (typeof value === 'string') return value.replace(/^hmac:([\w-]{6})[\w-]{37}$/, '(hidden, $1)')
-  if (Array.isArray(value)) return value.map(hide)
+  if (Array.isArray(value)) return value.map(shortenHashes)
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, hide(child)]))
+  return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, shortenHashes(child)]))
 }

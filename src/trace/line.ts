@@ -4,13 +4,13 @@ import { plain } from '../report/escape.ts'
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
 
-/** A piece of a line. Its text may come from the cluster: it is made harmless when the line is painted. */
+/** A piece of a line. Its text may come from the cluster: `paintLine` escapes it. */
 export interface Span {
   readonly text: string
   readonly style?: Style
   /** Padded to this many characters, so that columns align. */
   readonly width?: number
-  /** No news to somebody who reads snapshots: it changes with the time alone, as an age does. */
+  /** The text changes with time alone, as an age does. */
   readonly isVolatile?: boolean
 }
 
@@ -20,7 +20,7 @@ export interface Line {
   readonly spans: readonly Span[]
 }
 
-/** A line of pieces; plain strings have no style, and what is undefined is left out. */
+/** A line of pieces; strings have no style, undefined ones are left out. */
 export function line(indent: number, ...spans: readonly (Span | string | undefined)[]): Line {
   return {
     indent,
@@ -36,7 +36,7 @@ export interface Paint {
   readonly columns?: number
 }
 
-/** A line as text: safe to print, coloured, and no longer than the terminal is wide. */
+/** A line as escaped text, coloured and cut to the width of the terminal. */
 export function paintLine({ indent, spans }: Line, { color, columns = Number.POSITIVE_INFINITY }: Paint): string {
   let text = ' '.repeat(indent)
   let left = columns - indent
@@ -52,14 +52,14 @@ export function paintLine({ indent, spans }: Line, { color, columns = Number.POS
   return text.trimEnd()
 }
 
-/** What is news in lines: two pictures of the same news need not be printed twice. */
+/** The lines without volatile text: views with the same stable text are printed once. */
 export function stableText(lines: readonly Line[]): string {
-  const told = lines.map(({ spans }) => spans.filter(({ isVolatile }) => !isVolatile).map(({ text }) => text))
-  return JSON.stringify(told.filter((texts) => texts.length > 0))
+  const texts = lines.map(({ spans }) => spans.filter(({ isVolatile }) => !isVolatile).map(({ text }) => text))
+  return JSON.stringify(texts.filter((ofLine) => ofLine.length > 0))
 }
 
 function paintText(style: Style, piece: string): string {
-  // Whether there are colours is decided by the shell, not by the process' own standard output.
+  // The caller decides about colours, not the standard output of the process.
   return styleText(style, piece, { validateStream: false })
 }
 
@@ -68,7 +68,7 @@ function cut(text: string, limit: number): string {
   return `${text.slice(0, Math.max(0, limit - 1)).replace(/\p{Cs}$/u, '')}…`
 }
 
-/** How something stands: done, on its way, worth a look, failed; of what is neither good nor bad, a dot. */
+/** Done, in progress, warning, failed; a dot for anything else. */
 export type Mark = '✓' | '…' | '!' | '✗' | '·'
 
 const styles: Readonly<Record<Mark, Style>> = { '✓': 'green', '…': 'yellow', '!': 'yellow', '✗': 'red', '·': 'dim' }
@@ -77,7 +77,7 @@ export function mark(text: Mark): Span {
   return { text, style: styles[text] }
 }
 
-/** Words in the colour of their mark; what is well needs none. */
+/** Text in the colour of its mark; no colour for `✓`. */
 export function colored(text: string, as: Mark): Span {
   return as === '✓' ? { text } : { text, style: styles[as] }
 }
@@ -86,12 +86,12 @@ export function dim(text: string): Span {
   return { text, style: 'dim' }
 }
 
-/** Words that change with the time alone. */
+/** Text that changes with time alone. */
 export function volatile(text: string): Span {
   return { text, style: 'dim', isVolatile: true }
 }
 
-/** How long ago something was, in whole seconds: tenths would flicker. */
+/** A duration in whole seconds: tenths would flicker. */
 export function age(ms: number): string {
   return duration(Math.floor(Math.max(0, ms) / 1_000) * 1_000)
 }

@@ -6,7 +6,7 @@ import { clock } from '../report/wording.ts'
 import type { ObjectChange } from './changes.ts'
 import { dim, emptyLine, type Line, line } from './line.ts'
 
-/** A change for people: when, what, by whom; then the whole as YAML at first sight, and what differs later. */
+/** A change as text: time, object, author; then the whole object as YAML at first, later the differences. */
 export function changeLines(change: ObjectChange, startedAt: number): readonly Line[] {
   const { before, after, type } = change
   const head = line(
@@ -20,7 +20,7 @@ export function changeLines(change: ObjectChange, startedAt: number): readonly L
   return [head, ...bodyLines(before, after), emptyLine]
 }
 
-/** A change for programs: one line of JSON. Its `patch` (RFC 6902) turns the part before, null at first, into the one after. */
+/** A change as one line of JSON. Its `patch` (RFC 6902) turns the part before, null at first, into the part after. */
 export function changeJson({ at, type, object, by, before, after }: ObjectChange, startedAt: number): string {
   const { namespace } = object.metadata
   const patch =
@@ -34,17 +34,17 @@ export function changeJson({ at, type, object, by, before, after }: ObjectChange
     at: new Date(at).toISOString(),
     elapsedSeconds: (at - startedAt) / 1000,
     target,
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(by === undefined ? {} : { by }),
+    namespace,
+    by,
     type,
     patch,
   }).replace(unprintable, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** JSON lets characters stand that a terminal obeys, or that turn the direction of a text. */
+/** Control characters that JSON does not escape, also those that change the direction of text. */
 const unprintable = /[\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g
 
-/** Elapsed time with tenths of a second: a pod is born in less than one. */
+/** Elapsed time with tenths of a second: a pod is created in less than one. */
 function elapsed(ms: number): string {
   const tenths = Math.floor(Math.max(0, ms) / 100)
   return `${clock(tenths * 100)}.${tenths % 10}`.padStart(7)
@@ -54,15 +54,15 @@ function nameOf({ object }: ObjectChange): string {
   return displayName({ ...object, name: object.metadata.name })
 }
 
-function verbOf({ type, wasThere, before, after }: ObjectChange): string {
-  if (type === 'ADDED') return wasThere ? 'as it is' : 'created'
+function verbOf({ type, existedBefore, before, after }: ObjectChange): string {
+  if (type === 'ADDED') return existedBefore ? 'as it is' : 'created'
   if (type === 'DELETED') return 'deleted'
-  const isGoing = (part: unknown) =>
+  const isTerminating = (part: unknown) =>
     (part as { metadata?: { deletionTimestamp?: string } } | undefined)?.metadata?.deletionTimestamp !== undefined
-  return !isGoing(before) && isGoing(after) ? 'is being deleted' : 'changed'
+  return !isTerminating(before) && isTerminating(after) ? 'is being deleted' : 'changed'
 }
 
-/** An object that leaves a selection is reported as deleted, too: the watch cannot tell the difference. */
+/** A watch also reports DELETED for an object that no longer matches its selector. */
 function noteOf({ type, object }: ObjectChange) {
   const { deletionTimestamp, deletionGracePeriodSeconds } = object.metadata
   if (type !== 'DELETED' || deletionTimestamp !== undefined || deletionGracePeriodSeconds !== undefined)
@@ -83,21 +83,21 @@ function bodyLines(before: unknown, after: unknown): readonly Line[] {
   ])
 }
 
-/** A value as the lines of a YAML document; every string on one line stays on one line. */
+/** A value as the lines of a YAML document, without folded strings. */
 export function yamlLines(value: unknown): readonly string[] {
   return dump(value, { lineWidth: -1, noRefs: true }).trimEnd().split('\n')
 }
 
-/** A place where two documents differ. */
+/** One difference of two documents. */
 export interface Hunk {
-  /** Where it stands: `status.conditions[Ready]`; empty at the top. */
+  /** `status.conditions[Ready]`; empty at the top. */
   readonly path: string
   readonly lines: readonly { readonly sign: ' ' | '+' | '-'; readonly text: string }[]
 }
 
 const contextLines = 2
 
-/** How to come from one document to the other, with a little of what stands around it. */
+/** The differences of two documents, with some lines of context. */
 export function diffYaml(before: readonly string[], after: readonly string[]): readonly Hunk[] {
   const [from, to] = [before, after].map((lines) => `${lines.join('\n')}\n`)
   const { hunks } = structuredPatch('', '', from ?? '', to ?? '', undefined, undefined, { context: contextLines })
@@ -105,7 +105,7 @@ export function diffYaml(before: readonly string[], after: readonly string[]): r
     const first = lines.findIndex((line) => !line.startsWith(' '))
     const isAdded = lines[first]?.startsWith('+') === true
     return {
-      // Up to the first change both documents are alike.
+      // Both documents are equal up to the first change.
       path: isAdded ? pathOf(after, newStart - 1 + first) : pathOf(before, oldStart - 1 + first),
       lines: lines.map((line) => ({ sign: signOf(line), text: line.slice(1) })),
     }
@@ -116,7 +116,7 @@ function signOf(line: string): ' ' | '+' | '-' {
   return line.startsWith('+') ? '+' : line.startsWith('-') ? '-' : ' '
 }
 
-/** What a line of YAML (as `dump` indents it) lies within: `status.containerStatuses[app].state`. */
+/** The path of a line of YAML, as `dump` indents it: `status.containerStatuses[app].state`. */
 function pathOf(lines: readonly string[], at: number): string {
   let path = ''
   for (let index = at; ; ) {
@@ -124,14 +124,14 @@ function pathOf(lines: readonly string[], at: number): string {
     if (isItem(lines[index])) path = `[${itemName(lines, index) ?? itemNumber(lines, index)}]${path}`
     const parent = lines.findLastIndex((line, before) => before < index && indentOf(line) < indent)
     if (parent < 0) return path.replace(/^\./, '')
-    // `- state:` is the parent of what is further in than `state`, and else only the beginning of the item.
+    // `- state:` is the parent of lines that are indented more than `state`, else only the start of the item.
     const isWithinKey = !isItem(lines[parent]) || indent > indentOf(lines[parent]) + 2
     if (isWithinKey) path = `.${keyOf(lines[parent])}${path}`
     index = parent
   }
 }
 
-/** The items of most lists have a name or a type, which says more than a number. */
+/** The name or type of a list item, which is clearer than its number. */
 function itemName(lines: readonly string[], at: number): string | undefined {
   const column = indentOf(lines[at]) + 2
   const end = lines.findIndex((line, after) => after > at && indentOf(line) < column)

@@ -8,10 +8,10 @@ import { displayName, type Target } from '../plan/target.ts'
 const mostNames = 5
 
 /**
- * The one resource that a view is of.
- * @param namespace where references without one lie
- * @param list the names of the objects that a request with a label selector matches now
- * @throws UserError for several resources, for a selector that matches none, and for every mistake in the reference
+ * The one resource of `trace`.
+ * @param namespace of references without one
+ * @param list returns the names of the objects that a request with a label selector matches now
+ * @throws UserError for several resources, for a selector without a match, and for every mistake in the reference
  */
 export async function traceTarget(
   parsed: ParsedReferences,
@@ -23,9 +23,8 @@ export async function traceTarget(
   const names = new Map(await Promise.all(resolution.selections.map(async (each) => [each, await list(each)] as const)))
   const { targets } = resolveTargets(resolution, (selection) => names.get(selection) ?? [])
   const [target] = targets
-  const place = target?.source === undefined ? {} : { line: target.source.line }
-  const mistake = (message: string) =>
-    new UserError([{ input: target?.source?.file ?? parsed.input, ...place, message }])
+  const { file: input = parsed.input, line } = target?.source ?? {}
+  const mistake = (message: string) => new UserError([{ input, line, message }])
   if (target === undefined) throw mistake('trace shows one resource, and none is named. Write deployment/web.')
   if (target.selector !== undefined) throw mistake(`${displayName(target)} matches nothing.`)
   if (targets.length === 1) return target
@@ -36,22 +35,22 @@ export async function traceTarget(
   )
 }
 
-/** What one reference names of one kind. */
+/** The objects of one kind that one reference names. */
 export interface ViewTarget {
-  /** Of the reference: one of several kinds has several subjects. */
+  /** Of the reference; a reference of several kinds has several entries. */
   readonly line: number
   readonly request: WatchRequest
 }
 
-/** The objects whose changes are followed. */
+/** The objects whose changes are shown. */
 export interface ViewTargets {
   readonly subjects: readonly ViewTarget[]
-  /** The names that `!` excludes, with kind and namespace. */
+  /** Whether a reference with `!` names the object. */
   isExcluded(object: { kind: string; metadata: { name: string; namespace?: string } }): boolean
 }
 
 /**
- * What `status` and `changes` follow: names and selectors, and all that comes to match them later.
+ * The objects of `status` and `changes`: names and selectors, also with later matches.
  * @throws UserError with every mistake of the references
  */
 export function changeTargets(
@@ -66,9 +65,10 @@ export function changeTargets(
       const { reference, resource } = entry
       const { line, name } = reference
       if (name === undefined) return { line, request: listRequest(entry) }
-      const { namespace } = entry
-      const place = namespace === undefined ? {} : { namespace }
-      return { line, request: { apiVersion: apiVersionOf(resource), kind: resource.kind, ...place, name } }
+      return {
+        line,
+        request: { apiVersion: apiVersionOf(resource), kind: resource.kind, namespace: entry.namespace, name },
+      }
     })
   const excluded = resolved.filter(({ reference }) => reference.exclude)
   return {

@@ -64,7 +64,7 @@ describe('lines name', () => {
   })
 
   it('an exclude that excludes nothing, which is reported', () => {
-    expect(read('k8s/web.yaml\n!k8s/job.yaml').idle).toEqual([{ line: 2, text: '!k8s/job.yaml' }])
+    expect(read('k8s/web.yaml\n!k8s/job.yaml').unusedExcludes).toEqual([{ line: 2, text: '!k8s/job.yaml' }])
   })
 })
 

@@ -1,4 +1,4 @@
-import type { Step } from '../../src/plan/manifests/manifest.ts'
+import type { PathStep } from '../../src/plan/manifests/manifest.ts'
 import { parseManifests } from '../../src/plan/manifests/read.ts'
 import { looksLikeManifests } from '../../src/plan/resource-lines.ts'
 
@@ -119,7 +119,7 @@ describe('objects', () => {
 })
 
 describe('the line of a field', () => {
-  const lines: [path: Step[], line: number][] = [
+  const lines: [path: PathStep[], line: number][] = [
     [[], 2],
     [['kind'], 3],
     [['metadata', 'annotations', 'team'], 7],

@@ -2,11 +2,11 @@ import type { KubeObject } from '../../cluster/objects.ts'
 import type { Redactor } from '../../cluster/redact.ts'
 import { parseDuration } from '../../duration.ts'
 import type { ResolvedPlan } from '../resolve.ts'
-import { describePath, type ManifestObject, type Step } from './manifest.ts'
+import { describePath, type ManifestObject, type PathStep } from './manifest.ts'
 
 /** A field of the manifest that is missing or different in the live object. */
 export interface Difference {
-  readonly path: readonly Step[]
+  readonly path: readonly PathStep[]
   readonly manifest: unknown
   /** Undefined where the field is missing. */
   readonly live: unknown
@@ -52,7 +52,7 @@ const toolAnnotations = /^(kubectl\.kubernetes\.io\/|deployment\.kubernetes\.io\
 /** Fields with texts: `1.0` and `1` are different. */
 const textFields = new Set(['labels', 'annotations', 'matchLabels', 'nodeSelector', 'selector', 'args', 'command'])
 
-function compare(ours: unknown, theirs: unknown, path: readonly Step[], found: Difference[]): void {
+function compare(ours: unknown, theirs: unknown, path: readonly PathStep[], found: Difference[]): void {
   if (ours === null || ours === undefined || ours === '') return
   if (isObject(ours)) {
     if (isObject(theirs)) {
@@ -74,7 +74,7 @@ function compare(ours: unknown, theirs: unknown, path: readonly Step[], found: D
 }
 
 /** Fields that other writers may change. */
-function isIgnored(path: readonly Step[], name: string): boolean {
+function isIgnored(path: readonly PathStep[], name: string): boolean {
   const last = path.at(-1)
   if (last === 'annotations') return toolAnnotations.test(name)
   // The issuer of the certificate fills it in.
@@ -89,7 +89,7 @@ function isZero(value: unknown): boolean {
   return value === undefined || value === null || value === '' || value === false || value === 0
 }
 
-function isSame(ours: unknown, theirs: unknown, path: readonly Step[]): boolean {
+function isSame(ours: unknown, theirs: unknown, path: readonly PathStep[]): boolean {
   // 0 asks the server to choose.
   if (path.at(-1) === 'nodePort' && ours === 0) return true
   return path.some((step) => typeof step === 'string' && textFields.has(step))
@@ -110,7 +110,7 @@ const elementKeys: readonly (readonly string[])[] = [
 function compareLists(
   ours: readonly unknown[],
   theirs: readonly unknown[],
-  path: readonly Step[],
+  path: readonly PathStep[],
   found: Difference[],
 ) {
   const keys = elementKeys.find((keys) => areNamed(ours, keys) && areNamed(theirs, keys))
@@ -131,7 +131,7 @@ function compareLists(
   }
 }
 
-function includes(ours: unknown, theirs: unknown, path: readonly Step[]): boolean {
+function includes(ours: unknown, theirs: unknown, path: readonly PathStep[]): boolean {
   const found: Difference[] = []
   compare(ours, theirs, path, found)
   return found.length === 0

@@ -2,35 +2,34 @@ import { globSync, lstatSync, readdirSync, readFileSync, realpathSync, statSync 
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { didYouMean, type Mistake, quote } from '../../errors.ts'
 
-/** A file that holds manifests, read. */
+/** A manifest file with its text. */
 export interface ManifestFile {
-  /** For people: relative to the workspace, with slashes; absolute where the file lies outside. */
+  /** Relative to the workspace, with slashes; absolute for a file outside. */
   readonly name: string
   readonly text: string
 }
 
 export interface FoundFiles {
   readonly files: readonly ManifestFile[]
-  /** Excludes that exclude nothing: their lines and texts. */
-  readonly idle: readonly { readonly line: number; readonly text: string }[]
+  /** Lines that exclude nothing. */
+  readonly unusedExcludes: readonly { readonly line: number; readonly text: string }[]
   readonly mistakes: readonly Mistake[]
 }
 
-/** An object of Kubernetes is at most 1.5 MiB, and the syntax tree takes seventy times the memory of its text. */
+/** A Kubernetes object has at most 1.5 MiB, and the syntax tree needs seventy times the memory of the text. */
 const largestFile = 8 * 1024 * 1024
 const mostFiles = 5_000
 
 /**
- * Reads the files that the lines name: files, folders with all that is below them, globs; `!` excludes, `#` comments.
- * Never throws for what the user wrote or what lies in the workspace: mistakes are collected with their lines.
+ * Reads the files that the lines name: files, folders with everything below them, globs; `!` excludes, `#` comments.
+ * Never throws for invalid lines or files: mistakes are collected with their lines.
  *
- * A symbolic link may lead anywhere within the workspace but not out of it: whoever may write into the workspace, as a
- * pull request does, must not make the gate read (and quote) other files of the machine. A path outside that the user
- * himself names is read.
+ * Symbolic links are followed only within the workspace: a pull request can write there, and must not make the gate read
+ * and quote other files of the machine. A path outside that the user names is read.
  */
 export function readManifestFiles(lines: string, workspace: string, input: string): FoundFiles {
   const mistakes: Mistake[] = []
-  const found = new Map<string, Found>()
+  const found = new Map<string, NamedFile>()
   const excludes: { readonly line: number; readonly text: string; readonly paths: ReadonlySet<string> }[] = []
 
   for (const [index, raw] of lines.split(/\r\n|\r|\n/).entries()) {
@@ -45,7 +44,7 @@ export function readManifestFiles(lines: string, workspace: string, input: strin
     else for (const file of files) if (!found.has(file.real)) found.set(file.real, { ...file, line })
     if (found.size > mostFiles) {
       addMistake(`More than ${mostFiles} files are named. Name fewer, or render them into one.`)
-      return { files: [], idle: [], mistakes }
+      return { files: [], unusedExcludes: [], mistakes }
     }
   }
 
@@ -62,22 +61,22 @@ export function readManifestFiles(lines: string, workspace: string, input: strin
     const text = readText(file.real, (message) => mistakes.push({ input: name, message }))
     return text === undefined ? [] : [{ name, text }]
   })
-  const idle = excludes.filter(({ paths }) => ![...paths].some((path) => found.has(path)))
-  return { files, idle: idle.map(({ line, text }) => ({ line, text })), mistakes }
+  const unused = excludes.filter(({ paths }) => ![...paths].some((path) => found.has(path)))
+  return { files, unusedExcludes: unused.map(({ line, text }) => ({ line, text })), mistakes }
 }
 
-interface Place {
+interface FilePath {
   /** As it was named or found. */
   readonly path: string
   /** Without symbolic links. */
   readonly real: string
 }
 
-type Found = Place & { readonly line: number }
+type NamedFile = FilePath & { readonly line: number }
 type AddMistake = (message: string) => void
 
 /** The files of one line. */
-function findFiles(pattern: string, workspace: string, addMistake: AddMistake): Place[] {
+function findFiles(pattern: string, workspace: string, addMistake: AddMistake): FilePath[] {
   const named = resolve(workspace, pattern)
   const isGlob = !exists(named) && /[*?[{]/.test(pattern)
   const matches = isGlob
@@ -90,30 +89,31 @@ function findFiles(pattern: string, workspace: string, addMistake: AddMistake): 
     return []
   }
   let isClean = true
-  const note: AddMistake = (message) => {
+  const addOwnMistake: AddMistake = (message) => {
     isClean = false
     addMistake(message)
   }
-  const places: Place[] = []
+  const files: FilePath[] = []
   const folders = new Set<string>()
   for (const path of matches) {
-    if (exists(path)) walk(path, boundaryOf(path, workspace), true, { places, folders, addMistake: note, workspace })
-    else note(missing(pattern, path))
+    if (exists(path))
+      walk(path, boundaryOf(path, workspace), true, { files, folders, addMistake: addOwnMistake, workspace })
+    else addOwnMistake(explainMissing(pattern, path))
   }
-  if (places.length === 0 && isClean) addMistake(`${quote(pattern)} holds no file that ends in .yaml, .yml or .json.`)
-  return places
+  if (files.length === 0 && isClean) addMistake(`${quote(pattern)} holds no file that ends in .yaml, .yml or .json.`)
+  return files
 }
 
 interface Walk {
-  readonly places: Place[]
-  /** Visited, so that links which lead in a circle end. */
+  readonly files: FilePath[]
+  /** Visited folders: links may form a circle. */
   readonly folders: Set<string>
   readonly addMistake: AddMistake
   readonly workspace: string
 }
 
 function walk(path: string, boundary: string, isNamed: boolean, state: Walk): void {
-  const { places, folders, addMistake, workspace } = state
+  const { files, folders, addMistake, workspace } = state
   const name = nameOf(path, workspace)
   try {
     const real = realpathSync(path)
@@ -123,12 +123,12 @@ function walk(path: string, boundary: string, isNamed: boolean, state: Walk): vo
     }
     const stats = statSync(real)
     if (stats.isDirectory()) {
-      if (folders.has(real) || places.length > mostFiles) return
+      if (folders.has(real) || files.length > mostFiles) return
       folders.add(real)
       const entries = readdirSync(path).filter((entry) => !entry.startsWith('.'))
       for (const entry of entries.sort()) walk(join(path, entry), boundary, false, state)
     } else if (stats.isFile()) {
-      if (isNamed || /\.(ya?ml|json)$/i.test(path)) places.push({ path, real })
+      if (isNamed || /\.(ya?ml|json)$/i.test(path)) files.push({ path, real })
     } else if (isNamed) {
       addMistake(`${quote(name)} is neither a file nor a folder.`)
     }
@@ -137,22 +137,22 @@ function walk(path: string, boundary: string, isNamed: boolean, state: Walk): vo
   }
 }
 
-/** The folder that links must not lead out of: the workspace, else the place that the user named. */
+/** Links must not lead out of this folder: the workspace, else the folder that the user named. */
 function boundaryOf(path: string, workspace: string): string {
   if (isInside(workspace, path)) return realpathSync(workspace)
   return realpathSync(isFolder(path) ? path : dirname(path))
 }
 
 function isInside(folder: string, path: string): boolean {
-  const way = relative(folder, path)
-  return way === '' || !(way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way))
+  const steps = relative(folder, path)
+  return steps === '' || !(steps === '..' || steps.startsWith(`..${sep}`) || isAbsolute(steps))
 }
 
 function nameOf(path: string, workspace: string): string {
   return isInside(workspace, path) ? relative(workspace, path).split(sep).join('/') || '.' : path
 }
 
-function missing(pattern: string, path: string): string {
+function explainMissing(pattern: string, path: string): string {
   const folder = dirname(path)
   const siblings = exists(folder) && isFolder(folder) ? readdirSync(folder) : []
   const hint =
@@ -189,7 +189,7 @@ function decode(bytes: Buffer, addMistake: AddMistake): string | undefined {
   }
 }
 
-/** Whether there is something at a path, be it a link that leads nowhere. */
+/** Whether a path exists, also as a broken link. */
 function exists(path: string): boolean {
   try {
     lstatSync(path)
@@ -204,7 +204,7 @@ function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory()
   } catch {
-    // Whoever goes on to read it learns why it cannot be read.
+    // Reading it reports why it cannot be read.
     return false
   }
 }

@@ -1,10 +1,10 @@
 /**
- * One step into an object: a field, an element by its index, or the element of a list whose fields say so, as
- * `{ name: 'app' }` finds a container.
+ * One step of a path: a field, the index of an element, or the fields that identify an element, as `{ name: 'app' }` of a
+ * container.
  */
-export type Step = string | number | Readonly<Record<string, string>>
+export type PathStep = string | number | Readonly<Record<string, string>>
 
-/** An object as its manifest holds it: nothing is known of its fields but what reading has checked. */
+/** An object of a manifest. Only these fields are checked. */
 export interface ManifestObject {
   readonly apiVersion: string
   readonly kind: string
@@ -12,7 +12,7 @@ export interface ManifestObject {
   readonly [field: string]: unknown
 }
 
-/** One object of a manifest file, and where each of its fields stands. */
+/** One object of a manifest file, with the lines of its fields. */
 export interface Manifest {
   /** Relative to the workspace, with slashes; absolute where the file lies outside; `-` for standard input. */
   readonly file: string
@@ -20,14 +20,14 @@ export interface Manifest {
   readonly line: number
   readonly object: ManifestObject
   /**
-   * The line of a field: `['spec', 'template', 'spec', 'containers', { name: 'app' }, 'image']`. Of a field that is not
-   * written, the line of the nearest one around it that is.
+   * The line of a field: `['spec', 'template', 'spec', 'containers', { name: 'app' }, 'image']`. Of a missing field, the
+   * line of the nearest enclosing one.
    */
-  readonly lineOf: (path: readonly Step[]) => number
+  readonly lineOf: (path: readonly PathStep[]) => number
 }
 
 /** A path for people: `spec.template.spec.containers[app].image`. */
-export function describePath(path: readonly Step[]): string {
+export function describePath(path: readonly PathStep[]): string {
   return path
     .map((step, index) => {
       if (typeof step === 'object') return `[${Object.values(step).join(' ')}]`
@@ -43,7 +43,7 @@ export function nameOf({ object: { kind, metadata } }: Manifest): string {
   return `${kind.toLowerCase()}/${metadata.name}`
 }
 
-/** Says of an object where it was met before. */
+/** The mistake of an object that two manifests contain. */
 export function duplicateOf(manifest: Manifest, earlier: Manifest): string {
   const place = earlier.file === manifest.file ? `line ${earlier.line}` : `${earlier.file}, line ${earlier.line}`
   return `${nameOf(manifest)} is in ${place} too. Keep one of them, or exclude a file with "!".`

@@ -6,31 +6,31 @@ import type { ParsedReferences, Reference, SkippedLine } from '../references.ts'
 import { nameKey } from '../target.ts'
 import { readGateAnnotations } from './annotations.ts'
 import { readManifestFiles } from './files.ts'
-import { duplicateOf, type Manifest, type ManifestObject, nameOf, type Step } from './manifest.ts'
+import { duplicateOf, type Manifest, type ManifestObject, nameOf, type PathStep } from './manifest.ts'
 import { YamlSource } from './yaml-source.ts'
 
-/** More than any apply names, and each is a watch. */
+/** More than any apply names; each is a watch. */
 const mostObjects = 5_000
 
 /**
- * Reads what the input `manifests` names: every object becomes a reference of its own, with its manifest.
+ * Reads the files of the input `manifests`: every object becomes a reference.
  * Never throws: mistakes are collected with file and line.
  *
  * @param lines files, folders and globs, one a line, relative to the workspace
  * @param workspace absolute
- * @param input what messages about the lines themselves call them
+ * @param input the name of the input in messages about its lines
  */
 export function readManifests(lines: string, workspace: string, input = 'manifests'): ParsedReferences {
-  const { files, idle, mistakes } = readManifestFiles(lines, workspace, input)
+  const { files, unusedExcludes, mistakes } = readManifestFiles(lines, workspace, input)
   const parsed = parseFiles(files)
-  const skipped = idle.map(({ line, text }) => ({ line, text, why: 'it excludes nothing' }))
+  const skipped = unusedExcludes.map(({ line, text }) => ({ line, text, why: 'it excludes nothing' }))
   return { ...parsed, input, skipped: [...skipped, ...parsed.skipped], mistakes: [...mistakes, ...parsed.mistakes] }
 }
 
 /**
- * Reads the text of a manifest that is no file of the workspace, as standard input.
+ * Reads a manifest that is not a file of the workspace, as from standard input.
  *
- * @param file what to call it in messages and as the targets' source; `-` for standard input
+ * @param file its name in messages and in the targets' source; `-` for standard input
  */
 export function parseManifests(text: string, file = '-'): ParsedReferences {
   return parseFiles([{ name: file, text }])
@@ -49,7 +49,7 @@ function parseFiles(files: readonly { readonly name: string; readonly text: stri
     const why = 'the server makes up its name: hand over what kubectl create printed'
     for (const { line, text } of unnamed) skipped.push({ file, line, text, why, hasGeneratedName: true })
     for (const manifest of manifests) {
-      // As far as is known without the cluster: where a namespace is missing, another one may turn out to be meant.
+      // Only as far as namespaces are written; resolving the references finds the other duplicates.
       const key = nameKey({ ...manifest.object, ...manifest.object.metadata })
       const earlier = places.get(key)
       if (earlier !== undefined) {
@@ -57,11 +57,11 @@ function parseFiles(files: readonly { readonly name: string; readonly text: stri
         continue
       }
       places.set(key, manifest)
-      const { skip, ...said } = readGateAnnotations(manifest.object.metadata['annotations'], (key, message) =>
+      const { skip, ...settings } = readGateAnnotations(manifest.object.metadata['annotations'], (key, message) =>
         addMistake(manifest.lineOf(['metadata', 'annotations', key]), message),
       )
       if (skip) skipped.push({ file, line: manifest.line, text: nameOf(manifest), why: 'rollout-gate/skip' })
-      else references.push(referenceTo(manifest, said))
+      else references.push(referenceTo(manifest, settings))
     }
     if (references.length > mostObjects) {
       mistakes.push({ input: file, message: `More than ${mostObjects} objects are named. Use several gates.` })
@@ -74,22 +74,14 @@ function parseFiles(files: readonly { readonly name: string; readonly text: stri
   return { input, references, skipped, mistakes }
 }
 
-function referenceTo(manifest: Manifest, said: Pick<Reference, 'clocks' | 'waitFor'>): Reference {
+function referenceTo(manifest: Manifest, settings: Pick<Reference, 'clocks' | 'waitFor'>): Reference {
   const { kind, metadata } = manifest.object
   const { name, namespace } = metadata
-  return {
-    line: manifest.line,
-    exclude: false,
-    kind,
-    name,
-    ...(namespace === undefined ? {} : { namespace }),
-    ...said,
-    manifest,
-  }
+  return { line: manifest.line, exclude: false, kind, name, namespace, ...settings, manifest }
 }
 
-/** An object whose name only the server knows. */
-export interface Unnamed {
+/** An object whose name the server generates. */
+export interface GeneratedObject {
   readonly line: number
   /** `job/migrate-…` */
   readonly text: string
@@ -97,23 +89,22 @@ export interface Unnamed {
 
 export interface FoundObjects {
   readonly manifests: readonly Manifest[]
-  readonly unnamed: readonly Unnamed[]
+  readonly unnamed: readonly GeneratedObject[]
 }
 
-/** Takes note of a mistake at a line of the file. */
 export type AddMistakeAt = (line: number, message: string) => void
 
 /**
- * Every object of a manifest file (YAML of one or more documents, or JSON), those within lists too, with their lines.
- * Never throws: what is no Kubernetes object, or cannot be one yet, is complained of.
+ * Every object of a manifest file (YAML documents or JSON), also within lists, with its line. Never throws: what is no
+ * Kubernetes object, or not rendered yet, is a mistake.
  *
  * @param file its name, for people
  */
 export function readObjects(text: string, file: string, addMistake: AddMistakeAt): FoundObjects {
   const source = new YamlSource(text)
   const manifests: Manifest[] = []
-  const unnamed: Unnamed[] = []
-  let isTemplateTold = false
+  const unnamed: GeneratedObject[] = []
+  let isTemplateReported = false
 
   for (const [index, document] of source.documents().entries()) {
     if (document.error === undefined) {
@@ -124,8 +115,8 @@ export function readObjects(text: string, file: string, addMistake: AddMistakeAt
     const template = text.search(/\{\{|\{%|<%/)
     if (template < 0) {
       addMistake(document.error.line, document.error.message)
-    } else if (!isTemplateTold) {
-      isTemplateTold = true
+    } else if (!isTemplateReported) {
+      isTemplateReported = true
       addMistake(
         text.slice(0, template).split('\n').length,
         'This is a template that is not rendered. Render it first, as helm template does, and name the result.',
@@ -144,14 +135,14 @@ interface Reading {
   readonly file: string
   readonly addMistake: AddMistakeAt
   readonly manifests: Manifest[]
-  readonly unnamed: Unnamed[]
+  readonly unnamed: GeneratedObject[]
 }
 
-/** Takes one object, or each of a list's; `inherited`: what a typed list says for its items, which need not say it. */
-function collect(value: unknown, path: readonly Step[], inherited: Json, reading: Reading): void {
+/** Reads one object, or the items of a list. `inherited`: the fields that items have from a typed list. */
+function collect(value: unknown, path: readonly PathStep[], inherited: Json, reading: Reading): void {
   if (value === null || value === undefined) return
   const { source, document, file, addMistake, manifests, unnamed } = reading
-  const lineOf = (field: readonly Step[] = []) => source.lineOf(document, [...path, ...field])
+  const lineOf = (field: readonly PathStep[] = []) => source.lineOf(document, [...path, ...field])
   if (!isObject(value)) {
     addMistake(lineOf(), 'This is no Kubernetes object: it has no fields.')
     return
@@ -179,14 +170,14 @@ function collect(value: unknown, path: readonly Step[], inherited: Json, reading
   manifests.push({ file, line: lineOf(), object: checked.object, lineOf })
 }
 
-/** A list of objects as `kubectl get -o yaml` and `kubectl apply` know it; a kind of its own may end in List too. */
+/** Whether an object is a list, as `kubectl get -o yaml` writes it. A custom kind may end in List too. */
 function isList({ kind, items }: Json): boolean {
   return (
     kind === 'List' || (typeof kind === 'string' && kind.length > 4 && kind.endsWith('List') && Array.isArray(items))
   )
 }
 
-/** Why a file that looks like a manifest is only the source of some. */
+/** Why a file is only the source of manifests; undefined when it is one. */
 function explainUnrendered(file: string, { apiVersion, kind }: Json): string | undefined {
   const name = basename(file)
   const isKustomization =
@@ -208,11 +199,11 @@ type Checked =
 function checkObject(
   object: Json,
   file: string,
-  addMistake: (field: readonly Step[], message: string) => void,
+  addMistake: (field: readonly PathStep[], message: string) => void,
 ): Checked | undefined {
   const metadata = isObject(object['metadata']) ? object['metadata'] : {}
   let isClean = true
-  const note = (field: readonly Step[], message: string) => {
+  const addOwnMistake = (field: readonly PathStep[], message: string) => {
     isClean = false
     addMistake(field, message)
   }
@@ -220,14 +211,17 @@ function checkObject(
   const read = (path: readonly string[], value: unknown): string | undefined => {
     const field = path.join('.')
     if (isTemplate(value)) {
-      note(path, `${field} holds a placeholder that is not filled in. Render the manifest first, and name the result.`)
+      addOwnMistake(
+        path,
+        `${field} holds a placeholder that is not filled in. Render the manifest first, and name the result.`,
+      )
     } else if (typeof value === 'string' && value !== '') {
       return value
     } else if (value === undefined || value === null || value === '') {
       missing.push(field)
     } else {
       const inQuotes = typeof value === 'object' ? '' : ` Write it in quotes: "${value}".`
-      note(path, `${field} is no string.${inQuotes}`)
+      addOwnMistake(path, `${field} is no string.${inQuotes}`)
     }
     return undefined
   }
@@ -242,20 +236,20 @@ function checkObject(
 
   if (missing.length > 0) {
     const fields = missing.join(', ').replace(/, ([^,]*)$/, ' and $1')
-    note([], `This object has no ${fields}. If the file is no manifest, exclude it: !${file}`)
+    addOwnMistake([], `This object has no ${fields}. If the file is no manifest, exclude it: !${file}`)
   }
-  if (namespace !== undefined) checkNamespace(namespace, (message) => note(['metadata', 'namespace'], message))
+  if (namespace !== undefined) checkNamespace(namespace, (message) => addOwnMistake(['metadata', 'namespace'], message))
   if (name !== undefined && apiVersion !== undefined && !isGenerated) {
-    checkName(name, groupOf(apiVersion), (message) => note(['metadata', 'name'], message))
+    checkName(name, groupOf(apiVersion), (message) => addOwnMistake(['metadata', 'name'], message))
   }
   if (!isClean || apiVersion === undefined || kind === undefined || name === undefined) return undefined
   if (isGenerated) return { kind, name: undefined, generateName: name }
   const { namespace: _, ...rest } = metadata
-  const named = { ...rest, name, ...(namespace === undefined ? {} : { namespace }) }
+  const named = namespace === undefined ? { ...rest, name } : { ...rest, name, namespace }
   return { kind, name, object: { ...object, apiVersion, kind, metadata: named } }
 }
 
-/** Placeholders of Helm, Jinja, envsubst, Kustomize and others. YAML reads `{{ .x }}` as a mapping in a mapping. */
+/** Whether a value is a placeholder, as of Helm, Jinja or envsubst. YAML reads `{{ .x }}` as nested mappings. */
 function isTemplate(value: unknown): boolean {
   if (typeof value === 'string') return /\{\{|\{%|<%|\$\{|\$\(|^\$\w/.test(value)
   return isObject(value) && Object.keys(value).some((key) => /^\{.*\}$/s.test(key.trim()))

@@ -1,21 +1,21 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseAllDocuments } from 'yaml'
-import type { Step } from './manifest.ts'
+import type { PathStep } from './manifest.ts'
 
-/** One document of a file: its value, or why it has none, in a sentence. */
+/** The value of a document, or why it has none. */
 export type YamlDocument =
   | { readonly value: unknown; readonly error?: undefined }
   | { readonly error: { readonly line: number; readonly message: string } }
 
 type Parsed = { readonly documents: ReturnType<typeof parseAllDocuments>; readonly lines: LineCounter }
 
-/** Aliases may repeat what they name so often; more is an attack on the reader's memory, or a mistake. */
+/** How often aliases may be expanded; more is an attack or a mistake. */
 const mostAliases = 1_000
 const mostNodes = 1_000_000
 const deepest = 200
 
 /**
- * The text of a file, with its documents and the lines of their fields. The syntax tree takes seventy times the memory
- * of the text, so it is dropped when the file is read, and made again when somebody asks for a line.
+ * The documents of a YAML file and the lines of their fields. The syntax tree needs seventy times the memory of the text,
+ * so `release` drops it, and `lineOf` parses again.
  */
 export class YamlSource {
   readonly #text: string
@@ -25,7 +25,7 @@ export class YamlSource {
     this.#text = text
   }
 
-  /** The documents in their order; those that are empty have the value null. */
+  /** The documents in their order; an empty one has the value null. */
   documents(): readonly YamlDocument[] {
     const { documents, lines } = this.#parse()
     return documents.map((document) => {
@@ -35,7 +35,7 @@ export class YamlSource {
         return { error: { line: at(error.pos[0]), message: `This is no valid YAML: ${sentence(error.message)}` } }
       try {
         const value: unknown = document.toJS({ maxAliasCount: mostAliases })
-        measure(value)
+        checkSize(value)
         return { value }
       } catch (error) {
         // An alias without its anchor, one that names itself, or too many of them.
@@ -45,8 +45,8 @@ export class YamlSource {
     })
   }
 
-  /** The line of a field of a document, or of the nearest one around it that is written. */
-  lineOf(index: number, path: readonly Step[]): number {
+  /** The line of a field of a document, or of the nearest enclosing one. */
+  lineOf(index: number, path: readonly PathStep[]): number {
     const { documents, lines } = this.#parse()
     const document = documents[index]
     if (document === undefined) return 1
@@ -62,7 +62,7 @@ export class YamlSource {
     return lines.linePos(offset).line || 1
   }
 
-  /** Forgets the syntax tree. */
+  /** Drops the syntax tree. */
   release(): void {
     this.#parsed = undefined
   }
@@ -74,8 +74,8 @@ export class YamlSource {
       lineCounter: lines,
       prettyErrors: false,
       logLevel: 'error',
-      // As kubectl reads YAML (sigs.k8s.io/yaml): 0644 is octal, yes and on are booleans, the last of equal keys holds,
-      // and neither times nor numbers of base 60 are values of their own.
+      // As kubectl reads YAML (sigs.k8s.io/yaml): 0644 is octal, yes and on are booleans, the last of equal keys applies,
+      // and there are no timestamps and no numbers of base 60.
       version: '1.1',
       uniqueKeys: false,
       customTags: (tags) =>
@@ -90,7 +90,7 @@ export class YamlSource {
 
 function childOf(
   node: Node | null | undefined,
-  step: Step,
+  step: PathStep,
 ): { readonly offset: number; readonly node: Node | null } | undefined {
   if (isMap(node) && typeof step === 'string') {
     const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === step) as
@@ -109,8 +109,8 @@ function hasFields(map: { get(key: string): unknown }, fields: Readonly<Record<s
   return Object.entries(fields).every(([name, value]) => String(map.get(name)) === value)
 }
 
-/** What aliases make of a small file may be endless: it is counted before anybody walks it. */
-function measure(root: unknown): void {
+/** Aliases may expand a small file without end. */
+function checkSize(root: unknown): void {
   let nodes = 0
   const walk = (value: unknown, depth: number): void => {
     if (++nodes > mostNodes) throw new Error(`Its aliases expand to more than ${mostNodes} values`)

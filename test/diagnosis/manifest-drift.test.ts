@@ -6,7 +6,7 @@ import type { TargetRecord, Timeline } from '../../src/gate/timeline.ts'
 import { parseManifests } from '../../src/plan/manifests/read.ts'
 import { resolveReferences, resolveTargets } from '../../src/plan/resolve.ts'
 import { buildAnnotations } from '../../src/report/annotations.ts'
-import { resources } from './discovery.ts'
+import { resources } from '../plan/discovery.ts'
 
 const web = `# web
 apiVersion: apps/v1
