@@ -1,7 +1,7 @@
 import type { Condition, KubeObject } from '../cluster/objects.ts'
 import type { Problem } from '../reasons/reasons.ts'
 import type { StatusSignal } from '../reasons/status.ts'
-import { proveReported } from './proof.ts'
+import { provePersisted } from './proof.ts'
 import type { RuleContext } from './rule-context.ts'
 
 /** A part of an object whose fields only the API server's schema knows. */
@@ -96,7 +96,7 @@ export function reportedProblem(
     ...ownProblem(object, since),
     reason: 'reported-failed',
     detail: { signals: signals.map(withoutCondition) },
-    ...proveReported(since, atLeastMs, context.now),
+    ...provePersisted(since, atLeastMs, context.now),
   }
 }
 

@@ -30,11 +30,8 @@ export function prove({ seen, needed, since, atLeastMs, isCurrent }: Observation
   return now >= provenAt ? { proven: true } : { proven: false, recheckAt: provenAt }
 }
 
-/**
- * Whether a failure that an object reports is certain: it must persist, since controllers retry. A report about the present
- * generation needs no second one.
- */
-export function proveReported(since: number, atLeastMs: number, now: number): Proof {
+/** Whether a state has persisted long enough: what controllers report may change while they retry. */
+export function provePersisted(since: number, atLeastMs: number, now: number): Proof {
   return prove({ seen: 1, needed: 1, since, atLeastMs, isCurrent: true }, now)
 }
 

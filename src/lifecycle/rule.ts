@@ -2,6 +2,7 @@ import type { WatchRequest } from '../cluster/feed.ts'
 import type { Condition, EventObject, KubeObject } from '../cluster/objects.ts'
 import { messageOf, type Problem, type ReasonCode } from '../reasons/reasons.ts'
 import type { Assessment, Awaited, Milestone } from './assessment.ts'
+import { ownProblem } from './conditions.ts'
 import type { RuleContext } from './rule-context.ts'
 import { staleUntil } from './stale-status.ts'
 
@@ -37,56 +38,60 @@ export interface Rule {
   assess(object: KubeObject, context: RuleContext): Assessment
 }
 
-/** Whether the controller has seen the present spec. An absent `observedGeneration` means that there is no status yet. */
+/** Whether the controller has observed the present spec. An absent `observedGeneration` means that there is no status yet. */
 export function isObserved(object: KubeObject): boolean {
   const { generation } = object.metadata
   const observed = (object.status as { observedGeneration?: number | string } | undefined)?.observedGeneration
   return observed !== undefined && Number(observed) >= (generation ?? 0)
 }
 
-/** The milestone `observed` of kinds whose controller publishes the generation that it has seen. */
-export function observedMilestone(object: KubeObject): Milestone {
+/** The milestone `observed` of kinds whose controller publishes the generation that it has observed. */
+export function observedMilestone(object: KubeObject, isDone = isObserved(object)): Milestone {
   const { generation } = object.metadata
-  return isObserved(object)
-    ? {
-        name: 'observed',
-        state: 'done',
-        message: generation === undefined ? 'observed' : `generation ${generation} observed`,
-      }
-    : {
-        name: 'observed',
-        state: 'open',
-        message: `waiting for the controller to observe generation ${generation ?? '?'}`,
-      }
-}
-
-/** By what the gate finds an object again, and the target that it is or belongs to. */
-export function nameOf({ apiVersion, kind, metadata: { namespace, name } }: KubeObject): Awaited {
-  return { apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) }
+  const name = generation === undefined ? 'it' : `generation ${generation}`
+  if (!isDone) return { name: 'observed', state: 'open', message: `waiting for the controller to observe ${name}` }
+  return { name: 'observed', state: 'done', message: generation === undefined ? 'observed' : `${name} observed` }
 }
 
 export const createdMilestone: Milestone = { name: 'created', state: 'done', message: 'created' }
 
-/** What a rule has found of an object. */
+/** The milestones of a kind without milestones of its own. */
+export function statusMilestones(
+  observed: Omit<Milestone, 'name'>,
+  isReady: boolean,
+  message: string,
+): readonly Milestone[] {
+  return [
+    createdMilestone,
+    { ...observed, name: 'observed' },
+    { name: 'ready', state: isReady ? 'done' : 'open', message },
+  ]
+}
+
+/** The name by which the gate finds an object, and the target that it is or belongs to. */
+export function nameOf({ apiVersion, kind, metadata: { namespace, name } }: KubeObject): Awaited {
+  return { apiVersion, kind, name, namespace }
+}
+
+/** What a rule has found about an object. */
 interface Found extends Omit<Assessment, 'status' | 'message'> {
   readonly ready: boolean
   readonly readyMessage: string
-  /** Its failure is its end, which stands while it is removed: a Job's. */
+  /** Its failure is final, also while it is being deleted: a Job's. */
   readonly isEnd?: boolean
-  /** The conditions by which its status says that it is ready; undefined for what it says otherwise. */
+  /** The conditions that make it ready; undefined for other parts of its status. */
   readonly signals?: readonly (Condition | undefined)[]
 }
 
 /**
- * Puts an assessment together: failed when a problem is proven, ready when the rule says so, else progressing; the
- * message of one that progresses is that of the first open milestone. An object that is being deleted progresses, unless it
- * has come to its end; so does one whose status may be older than its spec. A problem that time alone proves is looked at
- * again then.
+ * Puts an assessment together: failed when a problem is proven, ready when the rule found it ready, otherwise progressing
+ * with the message of the first open milestone. An object that is being deleted is progressing, unless its failure is
+ * final; so is one whose status may be older than its spec. When time alone proves a problem, the object is assessed again
+ * then.
  */
 export function conclude(object: KubeObject, context: RuleContext, found: Found): Assessment {
-  const { ready, readyMessage, signals = [], isEnd = false, ...rest } = awaitAnswer(object, context, found)
+  const { ready, readyMessage, signals = [], isEnd = false, ...rest } = awaitFreshStatus(object, context, found)
   const terminating = terminatingProblem(object, context)
-  // What is wrong with its pods is of no interest any more.
   const problems = terminating === undefined ? rest.problems : [terminating, ...rest.problems]
   const rechecks = [rest, ...rest.problems].flatMap(({ recheckAt }) => recheckAt ?? [])
   const assessment = { ...rest, problems, ...(rechecks.length === 0 ? {} : { recheckAt: Math.min(...rechecks) }) }
@@ -99,8 +104,8 @@ export function conclude(object: KubeObject, context: RuleContext, found: Found)
   return omitFailure({ ...assessment, status: 'progressing', message })
 }
 
-/** Takes back that an object is ready while that may be about the spec before. */
-function awaitAnswer(object: KubeObject, context: RuleContext, found: Found): Found {
+/** An object is not ready while its status may be about the spec before. */
+function awaitFreshStatus(object: KubeObject, context: RuleContext, found: Found): Found {
   const until = found.ready && found.signals !== undefined ? staleUntil(object, found.signals, context) : undefined
   if (until === undefined) return found
   const message = 'its status may be older than its spec: waiting for its controller'
@@ -120,14 +125,8 @@ function omitFailure({ failure: _failure, ...assessment }: Assessment): Assessme
   return assessment
 }
 
-function terminatingProblem({ kind, metadata }: KubeObject, context: RuleContext): Problem | undefined {
-  if (metadata.deletionTimestamp === undefined) return undefined
-  return {
-    reason: 'terminating',
-    subject: `${kind.toLowerCase()}/${metadata.name}`,
-    detail: { finalizers: metadata.finalizers ?? [] },
-    count: 1,
-    firstSeenAt: context.time(metadata.deletionTimestamp) ?? context.now,
-    proven: false,
-  }
+function terminatingProblem(object: KubeObject, { now, time }: RuleContext): Problem | undefined {
+  const { deletionTimestamp, finalizers = [] } = object.metadata
+  if (deletionTimestamp === undefined) return undefined
+  return { ...ownProblem(object, time(deletionTimestamp) ?? now), reason: 'terminating', detail: { finalizers } }
 }

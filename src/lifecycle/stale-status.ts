@@ -1,6 +1,7 @@
 import type { Condition, KubeObject } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/store.ts'
 import { namesGeneration } from './custom/signals.ts'
+import { provePersisted } from './proof.ts'
 import type { RuleContext } from './rule-context.ts'
 
 /**
@@ -36,6 +37,5 @@ export function staleUntil(
   // Without a status subresource, the controller cannot be distinguished from the writer of the spec.
   if (isNew || statusAt === -Infinity || statusAt > specAt) return undefined
   const periodMs = syncPeriodsMs[`${groupOf(object.apiVersion)}/${object.kind}`] ?? settings.settleMs
-  const until = Math.min(specAt, history.specSeenAt) + periodMs
-  return until > now ? until : undefined
+  return provePersisted(Math.min(specAt, history.specSeenAt), periodMs, now).recheckAt
 }

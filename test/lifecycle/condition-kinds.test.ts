@@ -1,9 +1,26 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { apiServiceRule, crdRule } from '../../src/lifecycle/platform/condition-kinds.ts'
+import { helmRepositoryRule } from '../../src/lifecycle/custom/generic.ts'
+import {
+  apiServiceRule,
+  crdRule,
+  existsRule,
+  namespaceRule,
+  pdbRule,
+} from '../../src/lifecycle/platform/condition-kinds.ts'
 import { hpaRule } from '../../src/lifecycle/platform/hpa.ts'
 import type { Rule } from '../../src/lifecycle/rule.ts'
+import { ruleOf } from '../../src/lifecycle/rules.ts'
 import { observeTarget } from '../../src/lifecycle/workloads/history.ts'
-import { condition, context, createDeployment, createReplicaSet, iso, moment, reported } from './builders.ts'
+import {
+  condition,
+  context,
+  createDeployment,
+  createReplicaSet,
+  iso,
+  moment,
+  reported,
+  seenTarget,
+} from './builders.ts'
 
 function judge(rule: Rule, status: object | undefined, metadata: object = {}, now = 60) {
   const object: KubeObject = {
@@ -35,7 +52,7 @@ describe('a HorizontalPodAutoscaler', () => {
     })
   })
 
-  describe('that zero replicas had disabled', () => {
+  describe('that was disabled by zero replicas', () => {
     const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' }
     const disabled = condition('ScalingActive', 'False', { reason: 'ScalingDisabled' })
     const autoscaler: KubeObject = {
@@ -50,19 +67,19 @@ describe('a HorizontalPodAutoscaler', () => {
       return reported(hpaRule.assess(autoscaler, context({ now: 60, history, objects: [target], unseen })))
     }
 
-    it('is ready while its target has none, and not once it has some: the condition is older than that', () => {
+    it('is ready while its target has no replicas, and not once it has some: the condition is stale', () => {
       expect(judgeBeside(createDeployment({ spec: { replicas: 0 } })).status).toBe('ready')
       expect(judgeBeside(createDeployment({ spec: { replicas: 3 } })).status).toBe('progressing')
       const { replicas: _, ...spec } = createDeployment().spec as { replicas?: number }
       expect(judgeBeside({ ...createDeployment(), spec }).status).toBe('progressing')
     })
 
-    it('is believed where its target cannot be seen', () => {
+    it('is ready where its target cannot be read', () => {
       expect(judgeBeside(createDeployment({ spec: { replicas: 3 } }), ['Deployment']).status).toBe('ready')
       expect(judgeBeside(createDeployment({ metadata: { name: 'api' } })).status).toBe('ready')
     })
 
-    it('watches its target, and is looked at anew when that changes', () => {
+    it('watches its target, and is assessed again when that changes', () => {
       expect(hpaRule.relatives(autoscaler)).toEqual([{ ...scaleTargetRef, namespace: 'shop' }])
       const isConcerned = (other: KubeObject) => hpaRule.isConcernedBy?.(autoscaler, other, undefined)
       expect(isConcerned(createDeployment())).toBe(true)
@@ -70,15 +87,15 @@ describe('a HorizontalPodAutoscaler', () => {
       expect(isConcerned(createReplicaSet({ metadata: { name: 'web' } }))).toBe(false)
     })
 
-    it('does not watch a target of a custom kind, which nobody may know', () => {
+    it('does not watch a target of a custom kind', () => {
       const custom = { ...scaleTargetRef, apiVersion: 'example.com/v1', kind: 'Widget' }
       expect(hpaRule.relatives({ ...autoscaler, spec: { scaleTargetRef: custom } })).toEqual([])
     })
   })
 
-  it('is not ready, in its own words, when it cannot read its metric', () => {
-    const blind = condition('ScalingActive', 'False', { reason: 'FailedGetResourceMetric', message: 'no metrics' })
-    expect(judge(hpaRule, { conditions: [able, blind] })).toMatchObject({
+  it('is not ready when it cannot read its metric, with the message of the condition', () => {
+    const noMetrics = condition('ScalingActive', 'False', { reason: 'FailedGetResourceMetric', message: 'no metrics' })
+    expect(judge(hpaRule, { conditions: [able, noMetrics] })).toMatchObject({
       status: 'progressing',
       problems: [
         { reason: 'condition-false', message: 'ScalingActive is False (FailedGetResourceMetric): no metrics' },
@@ -86,17 +103,17 @@ describe('a HorizontalPodAutoscaler', () => {
     })
   })
 
-  it('is not reconciled before its controller has spoken', () => {
+  it('is not reconciled before its controller has written both conditions', () => {
     expect(judge(hpaRule, undefined).problems).toMatchObject([{ reason: 'not-reconciled', class: 'slow' }])
     expect(judge(hpaRule, { conditions: [able] }).status).toBe('progressing')
   })
 
-  it('is not ready by what it said of an older generation', () => {
+  it('is not ready by the conditions of an older generation', () => {
     const status = { observedGeneration: 1, conditions: [able, active] }
     expect(judge(hpaRule, status, { generation: 2 }).status).toBe('progressing')
   })
 
-  it('of autoscaling/v1 carries its conditions as an annotation', () => {
+  it('of autoscaling/v1 has its conditions in an annotation', () => {
     const annotated = (text: string) =>
       judge(hpaRule, { currentReplicas: 1 }, { annotations: { 'autoscaling.alpha.kubernetes.io/conditions': text } })
     expect(annotated(JSON.stringify([able, active])).status).toBe('ready')
@@ -119,7 +136,7 @@ describe('a CustomResourceDefinition', () => {
     })
   })
 
-  it('fails when its names have been taken by another one for 10 s', () => {
+  it('fails when another one has had its names for 10 s', () => {
     const taken = condition('NamesAccepted', 'False', { reason: 'KindConflict', lastTransitionTime: iso(50) })
     const status = { conditions: [taken] }
     expect(judge(crdRule, status, {}, 59)).toMatchObject({ status: 'progressing', recheckAt: moment(60) })
@@ -150,7 +167,7 @@ describe('a CustomResourceDefinition', () => {
     expect(judge(crdRule, status, {}, 10).status).toBe('failed')
   })
 
-  it('is not ready while it is being taken down', () => {
+  it('is not ready while it is being deleted', () => {
     const status = { conditions: [condition('Established', 'True'), condition('Terminating', 'True')] }
     expect(judge(crdRule, status, { deletionTimestamp: iso(1) })).toMatchObject({
       status: 'progressing',
@@ -166,5 +183,119 @@ describe('an APIService', () => {
     ['Unknown', 'progressing'],
   ])('whose Available is %s is %s', (available, status) => {
     expect(judge(apiServiceRule, { conditions: [condition('Available', available)] }).status).toBe(status)
+  })
+})
+
+function judgeObject(rule: Rule, rest: Partial<KubeObject> = {}, metadata: object = {}) {
+  const object: KubeObject = {
+    apiVersion: 'v1',
+    kind: 'Widget',
+    ...rest,
+    metadata: { name: 'w', uid: 'w-uid', ...metadata },
+  }
+  return reported(rule.assess(object, context({ now: 60, history: seenTarget([0, object]) })))
+}
+
+describe('a kind that works later or elsewhere', () => {
+  it('is ready once it exists', () => {
+    expect(judgeObject(existsRule)).toMatchObject({ status: 'ready', message: 'exists' })
+  })
+
+  it('is not ready while it is being deleted', () => {
+    expect(judgeObject(existsRule, {}, { deletionTimestamp: iso(1) }).status).toBe('progressing')
+  })
+
+  it('reports the schedule of a CronJob, and that it is suspended, which is no problem', () => {
+    const cronJob = (spec: object) => judgeObject(existsRule, { kind: 'CronJob', spec })
+    expect(cronJob({ schedule: '0 1 * * *' })).toMatchObject({
+      status: 'ready',
+      message: 'exists, runs at "0 1 * * *"',
+    })
+    expect(cronJob({ suspend: true })).toMatchObject({
+      status: 'ready',
+      message: 'exists, and is suspended',
+      problems: [],
+    })
+  })
+
+  it.each([
+    ['batch/v1', 'CronJob'],
+    ['v1', 'Secret'],
+    ['rbac.authorization.k8s.io/v1', 'ClusterRole'],
+    ['networking.k8s.io/v1', 'NetworkPolicy'],
+  ])('is %s %s', (apiVersion, kind) => {
+    expect(ruleOf({ apiVersion, kind })).toBe(existsRule)
+  })
+})
+
+describe('a Namespace', () => {
+  it('is ready while it is active', () => {
+    expect(judgeObject(namespaceRule, { status: { phase: 'Active' } })).toMatchObject({
+      status: 'ready',
+      message: 'active',
+    })
+  })
+
+  it('that is terminating is never ready, and has one problem', () => {
+    const status = { phase: 'Terminating' }
+    expect(judgeObject(namespaceRule, { status }).problems).toMatchObject([{ reason: 'terminating' }])
+    expect(judgeObject(namespaceRule, { status }, { deletionTimestamp: iso(1) }).problems).toHaveLength(1)
+  })
+})
+
+describe('a PodDisruptionBudget', () => {
+  it.each([
+    ['ready when its controller has observed it', { observedGeneration: 2, disruptionsAllowed: 0 }, 'ready'],
+    ['not ready by an older generation', { observedGeneration: 1 }, 'progressing'],
+    ['not ready without a status', undefined, 'progressing'],
+  ])('is %s', (_, status, expected) => {
+    const rest = status === undefined ? {} : { status }
+    expect(judgeObject(pdbRule, rest, { generation: 2 }).status).toBe(expected)
+  })
+})
+
+describe('a PodDisruptionBudget that its controller cannot observe', () => {
+  it.each([
+    ['a new one, whose condition names no generation', {}, {}],
+    [
+      'a changed one, whose condition still names the generation before',
+      { observedGeneration: 1 },
+      { observedGeneration: 1 },
+    ],
+  ])('has the problem of the condition: %s', (_, status, rest) => {
+    const conditions = [
+      {
+        type: 'DisruptionAllowed',
+        status: 'False',
+        reason: 'SyncFailed',
+        message: 'found no controller ref for pod "x"',
+        ...rest,
+      },
+    ]
+    expect(judgeObject(pdbRule, { status: { ...status, conditions } }, { generation: 2 })).toMatchObject({
+      status: 'progressing',
+      problems: [
+        {
+          reason: 'condition-false',
+          class: 'slow',
+          message: 'DisruptionAllowed is False (SyncFailed): found no controller ref for pod "x"',
+        },
+      ],
+    })
+  })
+})
+
+describe('a HelmRepository', () => {
+  const status = { observedGeneration: -1 }
+
+  it('of type oci is static, and ready once it exists', () => {
+    expect(judgeObject(helmRepositoryRule, { spec: { type: 'oci' }, status }, { generation: 1 }).status).toBe('ready')
+  })
+
+  it('of another type is ready when Ready is True', () => {
+    const spec = { type: 'default' }
+    expect(judgeObject(helmRepositoryRule, { spec, status }, { generation: 1 }).status).toBe('progressing')
+    const done = { observedGeneration: 1, conditions: [{ type: 'Ready', status: 'True' }] }
+    expect(judgeObject(helmRepositoryRule, { spec, status: done }, { generation: 1 }).status).toBe('ready')
   })
 })

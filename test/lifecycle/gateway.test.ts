@@ -5,13 +5,13 @@ import { condition, context, iso, moment, reported, seenTarget } from './builder
 /** Two generations old, so that what was said of the one before can be told from what is said of this one. */
 const generation = 2
 
-function said(type: string, status: string, rest: Partial<Condition> = {}): Condition {
+function reportedCondition(type: string, status: string, rest: Partial<Condition> = {}): Condition {
   return condition(type, status, { observedGeneration: generation, lastTransitionTime: iso(0), ...rest })
 }
 
-const accepted = said('Accepted', 'True')
-const programmed = said('Programmed', 'True')
-const resolved = said('ResolvedRefs', 'True')
+const accepted = reportedCondition('Accepted', 'True')
+const programmed = reportedCondition('Programmed', 'True')
+const resolved = reportedCondition('ResolvedRefs', 'True')
 /** What the API server writes into every new Gateway. */
 const defaulted = ['Accepted', 'Programmed'].map((type) =>
   condition(type, 'Unknown', {
@@ -41,14 +41,14 @@ function listener(...conditions: Condition[]) {
 }
 
 describe('a Gateway', () => {
-  it('is ready when it is accepted and programmed, and tells its address', () => {
+  it('is ready when it is accepted and programmed, and reports its address', () => {
     const conditions = [accepted, programmed]
     expect(gateway({ conditions, addresses: [{ value: '192.0.2.1' }], listeners: [listener(accepted)] })).toMatchObject(
       { status: 'ready', message: 'accepted and programmed, address 192.0.2.1', notes: [] },
     )
   })
 
-  it('tells of a missing address, and does not wait for it', () => {
+  it('reports a missing address, and does not wait for it', () => {
     expect(gateway({ conditions: [accepted, programmed] })).toMatchObject({
       status: 'ready',
       notes: ['it has no address yet'],
@@ -56,7 +56,9 @@ describe('a Gateway', () => {
   })
 
   it('is ready by the older names of its conditions, where it has no others', () => {
-    expect(gateway({ conditions: [said('Scheduled', 'True'), said('Ready', 'True')] }).status).toBe('ready')
+    expect(
+      gateway({ conditions: [reportedCondition('Scheduled', 'True'), reportedCondition('Ready', 'True')] }).status,
+    ).toBe('ready')
   })
 
   it.each([
@@ -83,41 +85,45 @@ describe('a Gateway', () => {
   it.each([
     [
       'it is not accepted',
-      { conditions: [said('Accepted', 'False', { reason: 'InvalidParameters', message: 'no such thing' })] },
+      {
+        conditions: [reportedCondition('Accepted', 'False', { reason: 'InvalidParameters', message: 'no such thing' })],
+      },
       'Accepted is False (InvalidParameters): no such thing',
     ],
     [
       'it is not programmed',
-      { conditions: [accepted, said('Programmed', 'False', { reason: 'AddressNotAssigned' })] },
+      { conditions: [accepted, reportedCondition('Programmed', 'False', { reason: 'AddressNotAssigned' })] },
       'Programmed is False (AddressNotAssigned)',
     ],
     [
       'nobody knows whether it is programmed',
-      { conditions: [accepted, said('Programmed', 'Unknown', { reason: 'Pending' })] },
+      { conditions: [accepted, reportedCondition('Programmed', 'Unknown', { reason: 'Pending' })] },
       'Programmed is Unknown (Pending)',
     ],
     [
       'the certificate of a listener is missing, though the rest is programmed',
       {
         conditions: [accepted, programmed],
-        listeners: [listener(accepted, said('ResolvedRefs', 'False', { reason: 'InvalidCertificateRef' }))],
+        listeners: [
+          listener(accepted, reportedCondition('ResolvedRefs', 'False', { reason: 'InvalidCertificateRef' })),
+        ],
       },
       'listener https: ResolvedRefs is False (InvalidCertificateRef)',
     ],
     [
       'two listeners want the same',
-      { conditions: [accepted, programmed], listeners: [listener(said('Conflicted', 'True'))] },
+      { conditions: [accepted, programmed], listeners: [listener(reportedCondition('Conflicted', 'True'))] },
       'listener https: Conflicted is True',
     ],
     [
       'a listener is wrong, before what the Gateway makes of that',
       {
-        conditions: [accepted, said('Programmed', 'False', { reason: 'Invalid' })],
-        listeners: [listener(said('Accepted', 'False', { reason: 'PortUnavailable' }))],
+        conditions: [accepted, reportedCondition('Programmed', 'False', { reason: 'Invalid' })],
+        listeners: [listener(reportedCondition('Accepted', 'False', { reason: 'PortUnavailable' }))],
       },
       'listener https: Accepted is False (PortUnavailable), Programmed is False (Invalid)',
     ],
-  ])('is not ready while %s, which may mend', (_, status, message) => {
+  ])('is not ready while %s, which may be repaired', (_, status, message) => {
     expect(gateway(status)).toMatchObject({
       status: 'progressing',
       message,
@@ -125,19 +131,21 @@ describe('a Gateway', () => {
     })
   })
 
-  it('is judged by what it says, though other parts of its status are malformed', () => {
+  it('is judged by its conditions, although other parts of its status are malformed', () => {
     for (const listeners of [null, {}, [null], [{ conditions: 'none' }]])
       expect(gateway({ conditions: [accepted, programmed], listeners, addresses: {} }).status).toBe('ready')
   })
 
-  it('is ready whatever was said of a listener of an older generation', () => {
+  it('is ready whatever the conditions of a listener of an older generation are', () => {
     const old = listener(condition('Programmed', 'False', { observedGeneration: 1 }))
     expect(gateway({ conditions: [accepted, programmed], listeners: [old] }).status).toBe('ready')
   })
 
-  it('has failed when its controller has said for 10 s that it cannot do what is asked', () => {
+  it('fails when its controller has reported for 10 s that it does not support what is requested', () => {
     const status = {
-      conditions: [said('Accepted', 'False', { reason: 'UnsupportedAddress', lastTransitionTime: iso(50) })],
+      conditions: [
+        reportedCondition('Accepted', 'False', { reason: 'UnsupportedAddress', lastTransitionTime: iso(50) }),
+      ],
     }
     expect(gateway(status, 59)).toMatchObject({ status: 'progressing', recheckAt: moment(60) })
     expect(gateway(status, 60)).toMatchObject({
@@ -148,7 +156,7 @@ describe('a Gateway', () => {
 })
 
 it('a refusal of the Gateway API that is dated in the future counts from its first sight', () => {
-  const refused = said('Accepted', 'False', { reason: 'UnsupportedValue', lastTransitionTime: iso(3_600) })
+  const refused = reportedCondition('Accepted', 'False', { reason: 'UnsupportedValue', lastTransitionTime: iso(3_600) })
   expect(gateway({ conditions: [refused] }, 9)).toMatchObject({ status: 'progressing', recheckAt: moment(10) })
   expect(gateway({ conditions: [refused] }, 10).status).toBe('failed')
   expect(route([parent(edge, refused)], { now: 9 })).toMatchObject({ status: 'progressing', recheckAt: moment(10) })
@@ -197,7 +205,7 @@ describe('a route of the Gateway API', () => {
       { group: 'gateway.networking.k8s.io', kind: 'Gateway', namespace: 'shop', name: 'edge' },
     ],
     ['with the listener that took it', { name: 'edge', sectionName: 'https' }],
-  ])('knows its parent in the status %s', (_, ref) => {
+  ])('finds its parent in the status %s', (_, ref) => {
     expect(route([parent(ref, accepted, resolved)]).status).toBe('ready')
   })
 
@@ -205,13 +213,13 @@ describe('a route of the Gateway API', () => {
     ['of another name', { name: 'other' }],
     ['in another namespace', { name: 'edge', namespace: 'infra' }],
     ['of another kind', { kind: 'Service', group: '', name: 'edge' }],
-  ])('does not take the word of a parent %s for that of its own', (_, ref) => {
+  ])('ignores the status of a parent %s', (_, ref) => {
     expect(route([parent(ref, accepted, resolved)]).problems).toMatchObject([{ reason: 'not-reconciled' }])
   })
 
-  it('tells the listeners of one Gateway apart', () => {
+  it('distinguishes the listeners of one Gateway', () => {
     const [http, https] = ['http', 'https'].map((sectionName) => ({ ...edge, sectionName })) as [object, object]
-    const refused = said('Accepted', 'False', { reason: 'NotAllowedByListeners' })
+    const refused = reportedCondition('Accepted', 'False', { reason: 'NotAllowedByListeners' })
     const parents = [parent(http, accepted), parent(https, refused)]
     expect(route(parents, { parentRefs: [http] }).status).toBe('ready')
     expect(route(parents, { parentRefs: [http, https] })).toMatchObject({
@@ -220,17 +228,20 @@ describe('a route of the Gateway API', () => {
     })
   })
 
-  it('is ready whatever is said of a parent that it names no more', () => {
-    const gone = parent({ name: 'old' }, { ...said('Accepted', 'False'), observedGeneration: 1 })
+  it('is ready whatever the status of a parent is that it no longer names', () => {
+    const gone = parent({ name: 'old' }, { ...reportedCondition('Accepted', 'False'), observedGeneration: 1 })
     expect(route([gone, parent(edge, accepted, resolved)]).status).toBe('ready')
   })
 
-  it('is ready whatever a controller left there of an older generation that serves its parent no more', () => {
-    const left = { ...parent(edge, { ...said('Accepted', 'False'), observedGeneration: 1 }), controllerName: 'gone' }
+  it('is ready whatever an earlier controller wrote about an older generation', () => {
+    const left = {
+      ...parent(edge, { ...reportedCondition('Accepted', 'False'), observedGeneration: 1 }),
+      controllerName: 'gone',
+    }
     expect(route([left, parent(edge, accepted, resolved)]).status).toBe('ready')
   })
 
-  it('is ready where the controller says nothing of references', () => {
+  it('is ready where the controller reports nothing about references', () => {
     expect(route([parent(edge, accepted)]).status).toBe('ready')
   })
 
@@ -243,12 +254,12 @@ describe('a route of the Gateway API', () => {
     expect(route([parent(edge, accepted, resolved)])).not.toHaveProperty('awaits')
   })
 
-  it('waits when what its status holds is no list of parents', () => {
+  it('waits when its status contains no list of parents', () => {
     for (const parents of [null, {}, 'none', [null], [{ parentRef: null }], [{ parentRef: edge, conditions: {} }]])
       expect(route(parents as never).status).toBe('progressing')
   })
 
-  it('is ready once it exists when it names no parent, and tells so', () => {
+  it('is ready once it exists when it names no parent, with a note', () => {
     expect(route(undefined, { parentRefs: [] })).toMatchObject({
       status: 'ready',
       notes: ['it names no parent, so nothing takes its traffic'],
@@ -278,14 +289,14 @@ describe('a route of the Gateway API', () => {
   it.each([
     [
       'no listener lets it in',
-      said('Accepted', 'False', { reason: 'NotAllowedByListeners', message: 'not from here' }),
+      reportedCondition('Accepted', 'False', { reason: 'NotAllowedByListeners', message: 'not from here' }),
     ],
-    ['no listener has its name', said('Accepted', 'False', { reason: 'NoMatchingListenerHostname' })],
-    ['its Gateway has no such listener', said('Accepted', 'False', { reason: 'NoMatchingParent' })],
-    ['its backend does not exist', said('ResolvedRefs', 'False', { reason: 'BackendNotFound' })],
-    ['it may not refer to its backend', said('ResolvedRefs', 'False', { reason: 'RefNotPermitted' })],
-    ['it is still being programmed', said('Programmed', 'False')],
-  ])('is not ready while %s, which may mend', (_, against) => {
+    ['no listener has its name', reportedCondition('Accepted', 'False', { reason: 'NoMatchingListenerHostname' })],
+    ['its Gateway has no such listener', reportedCondition('Accepted', 'False', { reason: 'NoMatchingParent' })],
+    ['its backend does not exist', reportedCondition('ResolvedRefs', 'False', { reason: 'BackendNotFound' })],
+    ['it may not refer to its backend', reportedCondition('ResolvedRefs', 'False', { reason: 'RefNotPermitted' })],
+    ['it is still being programmed', reportedCondition('Programmed', 'False')],
+  ])('is not ready while %s, which may be repaired', (_, against) => {
     const judged = route([parent(edge, accepted, resolved, against)])
     expect(judged).toMatchObject({
       status: 'progressing',
@@ -295,7 +306,7 @@ describe('a route of the Gateway API', () => {
   })
 
   it('is not ready, though accepted, while some of its rules are left out', () => {
-    const partly = said('PartiallyInvalid', 'True', { message: 'Dropped Rule 2' })
+    const partly = reportedCondition('PartiallyInvalid', 'True', { message: 'Dropped Rule 2' })
     expect(route([parent(edge, accepted, resolved, partly)])).toMatchObject({
       status: 'progressing',
       message: 'PartiallyInvalid is True: Dropped Rule 2',
@@ -305,7 +316,7 @@ describe('a route of the Gateway API', () => {
   it.each(['UnsupportedValue', 'IncompatibleFilters', 'InvalidKind'])(
     'has failed when %s has stood for 10 s: only another apply mends that',
     (reason) => {
-      const against = said('Accepted', 'False', { reason, lastTransitionTime: iso(50) })
+      const against = reportedCondition('Accepted', 'False', { reason, lastTransitionTime: iso(50) })
       expect(route([parent(edge, against)], { now: 59 })).toMatchObject({
         status: 'progressing',
         recheckAt: moment(60),

@@ -85,14 +85,14 @@ describe('a kind without a rule of its own', () => {
     expect(assess(object).status).toBe(status)
   })
 
-  it('that gives no signal is ready once it exists, and says that nothing could be known', () => {
+  it('without a signal is ready once it exists, and its message contains that nothing could be known', () => {
     expect(assess({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'c', uid: 'c' } })).toMatchObject({
       status: 'ready',
       message: 'exists; it gives no readiness signal, so nothing more can be known',
     })
   })
 
-  it('that was stalled is looked at again when 10 s are over', () => {
+  it('that is stalled is assessed again after 10 s', () => {
     const object = resource({ conditions: [condition('Stalled', 'True', { lastTransitionTime: iso(55) })] })
     expect(assess(object)).toMatchObject({
       recheckAt: moment(65),
@@ -100,19 +100,19 @@ describe('a kind without a rule of its own', () => {
     })
   })
 
-  it('that is not ready is slow, in its own words', () => {
+  it('that is not ready has a slow problem with the text of its condition', () => {
     const object = resource({ conditions: [condition('Ready', 'False', { reason: 'Pending', message: 'no issuer' })] })
     expect(assess(object).problems).toMatchObject([
       { reason: 'condition-false', class: 'slow', subject: 'widget/w', message: 'Ready is False (Pending): no issuer' },
     ])
   })
 
-  it('that reconciles is given time', () => {
+  it('that is reconciling holds the stall clock', () => {
     expect(assess(resource({ conditions: [condition('Reconciling', 'True')] })).stallHold).toBeDefined()
     expect(assess(resource({ conditions: [condition('Ready', 'False')] })).stallHold).toBeUndefined()
   })
 
-  it('survives conditions that are none', () => {
+  it('ignores malformed conditions', () => {
     expect(assess(resource({ conditions: 'none' })).status).toBe('ready')
   })
 })
@@ -238,7 +238,7 @@ describe('a kind without a rule of its own is judged by', () => {
     expect(assess(resource(status)).status).toBe(expected)
   })
 
-  it('an error for longer than by a word', () => {
+  it('an error text, which must persist longer than a state', () => {
     expect(assess(resource({ error: 'no such bucket' }), 59)).toMatchObject({
       status: 'progressing',
       recheckAt: moment(60),
@@ -254,17 +254,17 @@ describe('a kind without a rule of its own is judged by', () => {
     ['beside it', { phase: 'Failed', message: 'no quota in zone b' }, 'phase is Failed: no quota in zone b'],
     ['one level below', { health: { status: 'Degraded', message: 'no quota' } }, 'health.status is Degraded: no quota'],
     ['nowhere', { phase: 'Failed', message: { text: 'x' } }, 'phase is Failed'],
-  ])('a word of failure, with the message that stands %s', (_, status, message) => {
+  ])('a failed state, with the message %s', (_, status, message) => {
     expect(assess(resource(status)).failure).toMatchObject({ reason: 'reported-failed', message })
   })
 
-  it('a failure that may be left from the spec before only from its first sight on', () => {
+  it('a failure that may be about an older spec, from its first sight', () => {
     const stalled = { conditions: [condition('Stalled', 'True', { lastTransitionTime: iso(-500) })] }
     expect(assess(resource(stalled), 9).status).toBe('progressing')
     expect(assess(resource({ observedGeneration: 2, ...stalled }), 9).status).toBe('failed')
   })
 
-  it('a failure that is dated in the future from its first sight on: the clock of its controller is ahead', () => {
+  it('a failure that is dated in the future, from its first sight: the clock of its controller is ahead', () => {
     const conditions = [condition('Stalled', 'True', { lastTransitionTime: iso(3_600) })]
     expect(assess(resource({ observedGeneration: 2, conditions }), 9)).toMatchObject({
       status: 'progressing',
@@ -273,7 +273,7 @@ describe('a kind without a rule of its own is judged by', () => {
     expect(assess(resource({ observedGeneration: 2, conditions }), 10).status).toBe('failed')
   })
 
-  it('a failure since it was first seen, however often it is repeated', () => {
+  it('a failure from its first sight, however often it is repeated', () => {
     const object = resource({ phase: 'Failed' })
     const other = resource({ phase: 'Pending' })
     const history = seenTarget([0, other], [5, object], [12, object])
@@ -281,18 +281,18 @@ describe('a kind without a rule of its own is judged by', () => {
     expect([status(14), status(15)]).toEqual(['progressing', 'failed'])
   })
 
-  it('no failure while its controller tries again', () => {
+  it('no failure while its controller is reconciling', () => {
     const status = { conditions: [condition('Ready', 'False'), condition('Reconciling', 'True')], phase: 'Failed' }
     expect(assess(resource(status))).toMatchObject({ status: 'progressing', stallHold: expect.anything() })
   })
 
-  it('the replicas that its spec asks for, where its status counts no others', () => {
+  it('the replicas that its spec requests, where its status contains no other number', () => {
     const judged = (readyReplicas: number) =>
       assess({ ...resource({ readyReplicas }), spec: { replicas: 3 } as object }).status
     expect([judged(1), judged(3)]).toEqual(['progressing', 'ready'])
   })
 
-  it('its being suspended, before anybody wrote a status', () => {
+  it('its suspension, before a controller wrote a status', () => {
     const object = { ...resource(), spec: { suspend: true } }
     expect(assess(object).problems).toMatchObject([{ reason: 'suspended' }])
   })
@@ -302,12 +302,12 @@ describe('a kind without a rule of its own is judged by', () => {
     ['paused', { paused: true }, {}],
     ['paused', { strategy: { paused: true } }, {}],
     ['suspended', {}, { phase: 'Suspended' }],
-  ])('its being %s', (reason, spec, status) => {
+  ])('its spec: %s', (reason, spec, status) => {
     const object = { ...resource({ observedGeneration: 2, ...status }), spec }
     expect(assess(object)).toMatchObject({ status: 'progressing', problems: [{ reason, class: 'slow' }] })
   })
 
-  it('a state that its spec asks for', () => {
+  it('a state that its spec requests', () => {
     const object = { ...resource({ jobStatus: { state: 'SUSPENDED' } }), spec: { job: { state: 'suspended' } } }
     expect(assess(object).status).toBe('ready')
   })
@@ -316,12 +316,12 @@ describe('a kind without a rule of its own is judged by', () => {
     ['Ready', 'ready'],
     ['Pending', 'progressing'],
     ['Failed', 'failed'],
-  ])('its whole status, where that is the word %s', (status, expected) => {
+  ])('its whole status, where that is the string %s', (status, expected) => {
     const object = { ...resource(), status: status as unknown as object }
     expect(assess(object).status).toBe(expected)
   })
 
-  it('a part by the first that is not good, in its words', () => {
+  it('the first part that is not good', () => {
     const nodes = [
       { name: 'a', state: 'Ready' },
       { name: 'b', state: 'Failed' },
@@ -333,7 +333,7 @@ describe('a kind without a rule of its own is judged by', () => {
     })
   })
 
-  it('its being suspended, also where its status is of an older generation', () => {
+  it('its suspension, also where its status is of an older generation', () => {
     const object = { ...resource({ observedGeneration: 1, conditions: [ready] }), spec: { suspend: true } }
     expect(assess(object).problems).toMatchObject([{ reason: 'suspended' }])
   })
@@ -351,7 +351,7 @@ describe('a kind without a rule of its own is judged by', () => {
     expect(assess(resource({ ...status, ...handled }, { annotations })).status).toBe(expected)
   })
 
-  it('the generation of the workload that it refers to', () => {
+  it('the generation of the workload that it references', () => {
     const judged = (workloadObservedGeneration: string) =>
       assess(
         resource(
@@ -362,7 +362,7 @@ describe('a kind without a rule of its own is judged by', () => {
     expect([judged('2'), judged('3')]).toEqual(['progressing', 'ready'])
   })
 
-  it('what it runs, where it is a piece of work', () => {
+  it('the end of its work, where it is a piece of work', () => {
     const work = (phase: string) => assess({ ...resource({ phase }), kind: 'WidgetBackup' }).status
     expect([work('Running'), work('Completed'), work('Failed')]).toEqual(['progressing', 'ready', 'failed'])
   })
@@ -381,14 +381,14 @@ describe('an object without a status', () => {
       ),
     )
 
-  it('waits for it where discovery says that the kind has one', () => {
+  it('waits for it where the kind has one by discovery', () => {
     expect(judge(resource(), true)).toMatchObject({
       status: 'progressing',
       problems: [{ reason: 'not-reconciled', class: 'slow' }],
     })
   })
 
-  it('is ready where discovery says that the kind has none', () => {
+  it('is ready where the kind has none by discovery', () => {
     expect(judge(resource(), false).status).toBe('ready')
   })
 
@@ -418,7 +418,7 @@ describe('an object whose status contains no signal', () => {
   const judge = (now: number, ...versions: readonly (readonly [seconds: number, object: KubeObject])[]) =>
     reported(genericRule.assess(versions.at(-1)?.[1] ?? begun, context({ now, history: seenTarget(...versions) })))
 
-  it('is ready when its controller has added nothing to the status for the settle time', () => {
+  it('is ready when no field was added to the status for the settle time', () => {
     expect(judge(9, [0, begun])).toMatchObject({ status: 'progressing', problems: [], recheckAt: moment(10) })
     expect(judge(10, [0, begun])).toMatchObject({
       status: 'ready',
@@ -426,14 +426,14 @@ describe('an object whose status contains no signal', () => {
     })
   })
 
-  it('waits anew when a field is added, and when its spec changes', () => {
+  it('waits again when a field is added, and when its spec changes', () => {
     const more = resource({ startTime: iso(0), endpoint: 'http://w' })
     expect(judge(10, [0, begun], [8, more])).toMatchObject({ status: 'progressing', recheckAt: moment(18) })
     const changed = { ...begun, spec: { size: 2 } }
     expect(judge(10, [0, begun], [8, changed])).toMatchObject({ status: 'progressing', recheckAt: moment(18) })
   })
 
-  it('does not wait for values that move, as a heartbeat does', () => {
+  it('does not wait for values that change, such as a heartbeat', () => {
     const later = (seconds: number) => resource({ startTime: iso(0), lastSeen: iso(seconds) })
     expect(judge(10, [0, later(0)], [5, later(5)], [10, later(10)]).status).toBe('ready')
   })
@@ -460,7 +460,7 @@ describe('an object whose status contains no signal', () => {
   })
 })
 
-describe('a good word that names no generation, of a spec that was written after the status', () => {
+describe('a ready status without a generation, older than the spec', () => {
   const ready = { conditions: [condition('Ready', 'True')] }
   const writtenAt = (spec: number, status: number, more: object = {}) => ({
     managedFields: [
@@ -471,11 +471,11 @@ describe('a good word that names no generation, of a spec that was written after
   })
   const widget = resource(ready, writtenAt(-2, -600))
 
-  it('is not believed before the controller had the settle time to answer', () => {
+  it('does not count before the settle time', () => {
     expect(assess(widget, 7)).toMatchObject({ status: 'progressing', problems: [], recheckAt: moment(8) })
   })
 
-  it('is believed when it stands after that', () => {
+  it('counts when it persists after that', () => {
     expect(assess(widget, 8)).toMatchObject({ status: 'ready' })
   })
 
@@ -492,11 +492,11 @@ describe('a good word that names no generation, of a spec that was written after
       resource(ready, { managedFields: writtenAt(-2, -600).managedFields.slice(0, 1) }),
     ],
     ['nothing says who wrote it when', resource(ready)],
-  ])('is believed at once when %s', (_name, object) => {
+  ])('counts at once when %s', (_name, object) => {
     expect(assess(object, 0)).toMatchObject({ status: 'ready' })
   })
 
-  it('is believed the settle time after first sight, however often somebody writes into the object', () => {
+  it('counts the settle time after first sight, however often the object is written', () => {
     const busy = resource(ready, writtenAt(11, -600))
     expect(
       reported(genericRule.assess(busy, context({ now: 12, history: seenTarget([0, widget], [11, busy]) }))),
@@ -505,7 +505,7 @@ describe('a good word that names no generation, of a spec that was written after
     })
   })
 
-  it('is believed at once where the user turned settling off', () => {
+  it('counts at once where the settle time is zero', () => {
     const options = { now: 0, history: seenTarget([0, widget]), settings: { settleMs: 0 } }
     expect(reported(genericRule.assess(widget, context(options)))).toMatchObject({ status: 'ready' })
   })

@@ -51,7 +51,7 @@ describe("the user's own health check", () => {
     ],
     ['not failed by an older generation', { state: 'Broken', observedGeneration: 1 }, 'progressing'],
     ['failed when `failed` has held for long', { state: 'Broken' }, 'failed'],
-  ])('says %s', async (_, status, expected) => {
+  ])('is %s', async (_, status, expected) => {
     expect((await judge([[0, status]], 60)).status).toBe(expected)
   })
 
@@ -72,7 +72,7 @@ describe("the user's own health check", () => {
     expect(judged(9).status).toBe('ready')
   })
 
-  it('has failed when `failed` has held for 10 s, however long the object stood still before', async () => {
+  it('fails when `failed` has been true for 10 s, however long the object did not change before', async () => {
     const seen = [
       [0, { state: 'Idle' }],
       [100, { state: 'Broken' }],
@@ -81,7 +81,7 @@ describe("the user's own health check", () => {
     expect(await judge(seen, 110)).toMatchObject({ status: 'failed', failure: { reason: 'reported-failed' } })
   })
 
-  it('counts those 10 s anew when it did not hold in between', async () => {
+  it('starts those 10 s again when it was false in between', async () => {
     const seen = [
       [0, { state: 'Broken' }],
       [5, { state: 'Moving' }],
@@ -90,7 +90,7 @@ describe("the user's own health check", () => {
     expect(await judge(seen, 17)).toMatchObject({ status: 'progressing', recheckAt: moment(18) })
   })
 
-  it('goes on counting while other fields change', async () => {
+  it('keeps counting while other fields change', async () => {
     const seen = [
       [0, { state: 'Broken', tries: 1 }],
       [8, { state: 'Broken', tries: 2 }],

@@ -25,7 +25,7 @@ function judge(ingress: Ingress, objects: readonly KubeObject[], options: ViewOp
 const byNumber = { name: 'api', port: { number: 80 } }
 
 describe('an Ingress', () => {
-  it('is ready when its backends exist, and tells of a missing address', () => {
+  it('is ready when its backends exist, and reports a missing address', () => {
     expect(judge(createIngress([byNumber]), [service('api')])).toMatchObject({
       status: 'ready',
       message: 'its backend exists',
@@ -33,7 +33,7 @@ describe('an Ingress', () => {
     })
   })
 
-  it('tells its address', () => {
+  it('reports its address', () => {
     const ingress = createIngress([byNumber], [{ hostname: 'lb.example.com' }])
     expect(judge(ingress, [service('api')])).toMatchObject({
       message: 'its backend exists, address lb.example.com',
@@ -97,7 +97,7 @@ describe('an Ingress', () => {
     expect(judge(createIngress([backend]), [found]).status).toBe('ready')
   })
 
-  it('misses each backend once', () => {
+  it('reports each missing backend once', () => {
     expect(judge(createIngress([byNumber, byNumber]), []).problems).toHaveLength(1)
   })
 

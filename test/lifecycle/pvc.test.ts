@@ -37,7 +37,7 @@ describe('a PersistentVolumeClaim', () => {
     expect(judge(createClaim('Bound'))).toMatchObject({ status: 'ready', message: 'bound to pv-1' })
   })
 
-  it('is ready although its volume is still being resized, which it tells', () => {
+  it('is ready although its volume is still being resized, with a note', () => {
     const conditions = [
       { type: 'FileSystemResizePending', status: 'True', message: 'Waiting for user to (re-)start a pod' },
       { type: 'Resizing', status: 'False' },
@@ -49,7 +49,7 @@ describe('a PersistentVolumeClaim', () => {
     })
   })
 
-  it('is pending, in the words of its provisioner', () => {
+  it('is pending, with the message of its provisioner', () => {
     const claim = createClaim('Pending')
     const said = createEvent(claim, { reason: 'ProvisioningFailed', message: 'no such class' })
     expect(judge(claim, [storageClass('Immediate'), said])).toMatchObject({
@@ -66,7 +66,7 @@ describe('a PersistentVolumeClaim', () => {
     expect(judge(createClaim('Pending'), [late, consumer()]).status).toBe('progressing')
   })
 
-  it('is not used by a pod that is done', () => {
+  it('is not used by a pod that has ended', () => {
     expect(judge(createClaim('Pending'), [late, consumer({ phase: 'Succeeded' })]).status).toBe('ready')
   })
 
@@ -102,14 +102,14 @@ describe('a PersistentVolumeClaim', () => {
   it.each([
     ['VolumeMismatch', 'Cannot bind to requested volume "pv-7": requested PV is too small'],
     ['FailedBinding', 'volume "pv-7" already bound to a different claim.'],
-  ])('that names its volume is pending, in the words of the event %s', (reason, message) => {
+  ])('that names its volume is pending, with the message of the event %s', (reason, message) => {
     const claim = createClaim('Pending', {}, { volumeName: 'pv-7' })
     expect(judge(claim, [late, createEvent(claim, { reason, message })]).problems).toMatchObject([
       { reason: 'claim-pending', message: expect.stringContaining(message) },
     ])
   })
 
-  it('has failed when it has been Lost for 30 s: until then its volume may be restored, and the controller bind it again', () => {
+  it('fails when it has been Lost for 30 s: until then its volume may be restored', () => {
     const lost = createClaim('Lost', {}, { volumeName: 'pv-1' })
     const history = seenTarget([0, createClaim('Bound')], [40, lost])
     expect(judge(lost, [], { now: 69, history })).toMatchObject({
@@ -121,7 +121,7 @@ describe('a PersistentVolumeClaim', () => {
   })
 })
 
-test('a claim is looked at anew when a pod that uses it changes, or a class, and not for any other pod', () => {
+test('a claim is assessed again when a pod that uses it or a class changes, and not for any other pod', () => {
   const isConcerned = (other: KubeObject) => pvcRule.isConcernedBy?.(createClaim('Pending'), other, undefined)
   expect(isConcerned(consumer())).toBe(true)
   expect(isConcerned(storageClass('Immediate'))).toBe(true)

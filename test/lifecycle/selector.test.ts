@@ -2,7 +2,7 @@ import type { LabelSelector } from '../../src/cluster/objects.ts'
 import { formatSelector, podRequest } from '../../src/lifecycle/network/selector.ts'
 import { createDeployment } from './builders.ts'
 
-describe('a selector in the form that the API takes', () => {
+describe('a selector in the form of the API', () => {
   it.each<[string, LabelSelector | Record<string, string> | undefined, string]>([
     ['labels', { matchLabels: { b: '2', a: '1' } }, 'a=1,b=2'],
     ['a bare map of labels', { app: 'web', tier: 'front' }, 'app=web,tier=front'],
@@ -26,11 +26,11 @@ describe('a selector in the form that the API takes', () => {
     expect(formatSelector(selector)).toBe(formatted)
   })
 
-  it('asks in the namespace of its workload', () => {
+  it('is used in the namespace of its workload', () => {
     expect(podRequest(createDeployment())).toMatchObject({ kind: 'Pod', namespace: 'shop', labelSelector: 'app=web' })
   })
 
-  it('asks without a namespace where the workload has none', () => {
+  it('is used without a namespace where the workload has none', () => {
     const { namespace: _, ...metadata } = createDeployment().metadata
     expect(podRequest({ ...createDeployment(), metadata })).not.toHaveProperty('namespace')
   })

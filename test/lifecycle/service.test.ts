@@ -83,7 +83,7 @@ describe('a Service is ready', () => {
     expect(judge(createService(), [idle, busy]).status).toBe('progressing')
   })
 
-  it('as far as can be seen where endpoints may not be read, and says so', () => {
+  it('once it exists where endpoints may not be read, with a note', () => {
     expect(judge(createService(), [], { unseen: ['EndpointSlice'] })).toMatchObject({
       status: 'ready',
       notes: [expect.stringContaining('cannot be seen')],
@@ -122,7 +122,7 @@ describe('a Service whose only ready pod has just started without a readiness pr
     expect(judgeAt(65)).toMatchObject({ status: 'ready', message: '1 endpoint ready' })
   })
 
-  it('is ready at once where a readiness probe lets that pod in', () => {
+  it('is ready at once where that pod has a readiness probe', () => {
     const containers = [createContainer({ ports: [{ name: 'http', containerPort: 8080 }], readinessProbe: {} })]
     const probed = createPod({ metadata: { name: 'a' }, spec: { containers }, status: readyStatus(59) })
     expect(judge(createService(), [probed, createSlice([probed])]).status).toBe('ready')
@@ -196,7 +196,7 @@ describe('the port of an endpoint', () => {
     expect(judge(createService({ ports: [{ ...port, protocol: 'UDP' }] }), [pod, slice]).status).toBe('progressing')
   })
 
-  it('is no port of an init container that ends', () => {
+  it('is not that of an init container that ends', () => {
     const ports = [{ name: 'http', containerPort: 8080 }]
     const service = createService({ ports: [{ port: 80, targetPort: 'http' }] })
     const podWith = (init: object) =>
@@ -217,13 +217,13 @@ describe('an endpoint counts', () => {
     expect(judge(createService(), [a, b, createSlice([a, b]), v6]).message).toBe('2 endpoints ready')
   })
 
-  it('when it states nothing of its readiness, which is to be read as ready', () => {
+  it('when it has no readiness condition, which means ready', () => {
     const { endpoints = [], ...slice } = createSlice([a])
     const unstated = { ...slice, endpoints: endpoints.map(({ conditions: _, ...rest }) => rest) }
     expect(judge(createService(), [a, unstated]).status).toBe('ready')
   })
 
-  it('when it is of no pod: somebody else than the endpoints controller keeps it', () => {
+  it('when it belongs to no pod: another controller writes it', () => {
     const manual = { ...createSlice([]), endpoints: [{ addresses: ['192.0.2.7'], conditions: { ready: true } }] }
     expect(judge(createService(), [a, manual]).status).toBe('ready')
   })
@@ -287,8 +287,8 @@ describe('an endpoint does not count', () => {
   })
 })
 
-describe('a Service without a ready endpoint says why', () => {
-  it('anew when the probes of its pods have had their time', () => {
+describe('a Service without a ready endpoint has a problem', () => {
+  it('that is assessed again when the probes of its pods have used up their time', () => {
     const status = podStatus({ state: running(0), started: true, ready: false })
     const containers = [createContainer({ readinessProbe: { periodSeconds: 1, failureThreshold: 2 } })]
     const pod = createPod({ metadata: { name: 'a' }, spec: { containers }, status })
@@ -313,7 +313,7 @@ describe('a Service without a ready endpoint says why', () => {
     ])
   })
 
-  it('when its pods are ill', () => {
+  it('when its pods are not ready', () => {
     const ill = webPod('a', deadStatus(1, 50))
     expect(judge(createService(), [ill]).problems).toMatchObject([
       {
@@ -324,7 +324,7 @@ describe('a Service without a ready endpoint says why', () => {
   })
 })
 
-describe('a Service is looked at anew', () => {
+describe('a Service is assessed again', () => {
   const isConcerned = (other: KubeObject, last?: ReturnType<typeof judge>) =>
     serviceRule.isConcernedBy?.(createService(), other, last)
 
@@ -341,7 +341,7 @@ describe('a Service is looked at anew', () => {
     expect(isConcerned({ ...slice, metadata: { ...metadata, labels } })).toBe(false)
   })
 
-  it('when any pod comes, as long as its selector matches nothing: it may have meant that one', () => {
+  it('when any pod appears, as long as its selector matches nothing', () => {
     expect(isConcerned(webPod('other', readyStatus(1), { labels: { app: 'api' } }), judge(createService()))).toBe(true)
   })
 })

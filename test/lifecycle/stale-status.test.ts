@@ -87,21 +87,21 @@ describe.each<[string, Sample & { readonly rule?: Rule }, waitSeconds: number]>(
     reported(rule.assess(object, context({ now, history })))
   const changed = create(sample, { managedFields: writtenAt(-2, -600) })
 
-  it('is not ready before its controller had the time to answer, and says so', () => {
+  it('is not ready before its controller had the time to reconcile, with a message', () => {
     const assessment = assess(changed, waitSeconds - 2.1)
     expect(assessment).toMatchObject({ status: 'progressing', problems: [], recheckAt: moment(waitSeconds - 2) })
     expect(assessment.message).toBe('its status may be older than its spec: waiting for its controller')
   })
 
-  it('is ready when it says the same after that', () => {
+  it('is ready when its status is the same after that', () => {
     expect(assess(changed, waitSeconds - 2)).toMatchObject({ status: 'ready' })
   })
 
-  it('is ready at once when its controller has answered since', () => {
+  it('is ready at once when its controller has written since', () => {
     expect(assess(create(sample, { managedFields: writtenAt(-2, -1) }), 0)).toMatchObject({ status: 'ready' })
   })
 
-  it('is ready at once when it has only been created', () => {
+  it('is ready at once when it was only created', () => {
     const created = { creationTimestamp: iso(-2), ...(sample.generation === undefined ? {} : { generation: 1 }) }
     expect(assess(create(sample, { ...created, managedFields: writtenAt(-2, -2) }), 0)).toMatchObject({
       status: 'ready',
@@ -128,7 +128,7 @@ describe('a failure in a status that is older than the spec and names no generat
     ['a route', { ...route, status: { parents: [{ parentRef, conditions: [rejected] }] } }],
     ['a CustomResourceDefinition', { ...definition, status: { conditions: [before('NamesAccepted', 'False')] } }],
     ['a custom resource', { ...widget, status: { conditions: [before('Stalled')] } }],
-  ])('of %s is believed when it stands 10 s after first sight, as the change may have mended it', (_, sample) => {
+  ])('of %s counts when it persists for 10 s after first sight, as the change may have repaired it', (_, sample) => {
     const object = create(sample, { managedFields: writtenAt(-2, -600) })
     const assess = (now: number) =>
       reported(ruleOf(object).assess(object, context({ now, history: seenTarget([0, object]) })))
@@ -136,7 +136,7 @@ describe('a failure in a status that is older than the spec and names no generat
     expect(assess(10)).toMatchObject({ status: 'failed', failure: { reason: 'reported-failed' } })
   })
 
-  it('counts anew when the spec changes during the wait', () => {
+  it('counts again when the spec changes during the wait', () => {
     const failed = { ...widget, status: { conditions: [before('Stalled')] } }
     const first = create(failed, { managedFields: writtenAt(-100, -150) })
     const second = { ...create(failed, { generation: 3, managedFields: writtenAt(8, -150) }), spec: { size: 3 } }

@@ -1,6 +1,7 @@
-import { type Meaning, meaningOf, tokensOf } from '../../src/lifecycle/custom/status-vocabulary.ts'
+import { type Meaning, meaningOf, readCondition, tokensOf } from '../../src/lifecycle/custom/status-vocabulary.ts'
+import { condition } from './builders.ts'
 
-describe('a name is made of words', () => {
+describe('a name is split into words', () => {
   it.each([
     ['RollingUpdate', ['rolling', 'update']],
     ['rolling_update', ['rolling', 'update']],
@@ -64,30 +65,147 @@ describe('a word for a state', () => {
     suspended: ['Suspended', 'paused', 'Hibernated', 'Stopped'],
   }
   it.each(Object.entries(words).flatMap(([meaning, all]) => all.map((word) => [word, meaning])))(
-    '%s says %s',
+    '%s means %s',
     (word, meaning) => {
       expect(meaningOf(word)).toBe(meaning)
     },
   )
 
   it.each(['Primary', 'v1.2.3', 'eu-west-1', '', 'NoErrors', 'WithoutErrors', 'ErrorFree', 'NeverFailed', 'NotPaused'])(
-    '%p says nothing to us',
+    '%p has no known meaning',
     (word) => {
       expect(meaningOf(word)).toBeUndefined()
     },
   )
 
-  it('is what stands before an explanation', () => {
+  it('ends before an explanation', () => {
     expect(meaningOf('ERROR, the store has no such secret')).toBe('failed')
     expect(meaningOf('Healthy (3 of 3 members are there)')).toBe('ready')
   })
 
-  it('is no sentence', () => {
+  it('is not a sentence', () => {
     expect(meaningOf('the operator is now ready to take requests')).toBeUndefined()
   })
 
-  it('of a piece of work says that it has begun, not that it is done', () => {
+  it('of a piece of work means that it has begun, not that it is done', () => {
     expect(meaningOf('Running', true)).toBe('progressing')
     expect(meaningOf('Succeeded', true)).toBe('ready')
+  })
+})
+
+function read(written: string, isWork = false): string | undefined {
+  const [, type = '', status = '', reason = '', message = ''] =
+    /^(\S+?)=(\w+)(?: (\w+))?(?:: (.*))?$/.exec(written) ?? []
+  const reading = readCondition(condition(type, status, { reason, message }), isWork)
+  return reading === undefined ? undefined : `${reading.meaning} ${reading.weight}`
+}
+
+describe('a condition', () => {
+  it.each([
+    ['Ready=True', 'ready summary'],
+    ['Ready=False', 'progressing summary'],
+    ['Ready=Unknown', 'progressing summary'],
+    ['NotReady=True', 'progressing summary'],
+    ['NotReady=False', 'ready summary'],
+    ['Stalled=True', 'failed summary'],
+    ['Reconciling=True', 'progressing summary'],
+    ['Synced=False', 'progressing accepted'],
+    ['ResolvedRefs=True', 'ready accepted'],
+    ['Available=True', 'ready whole'],
+    ['Established=False', 'progressing whole'],
+    ['DatabaseReady=False', 'progressing part'],
+    ['ResourcesUpToDate=True', 'ready part'],
+    ['Degraded=True', 'failed whole'],
+    ['ReconcileError=True', 'failed whole'],
+    ['InvalidSpec=True', 'failed whole'],
+    ['ErrorOccurred=True', 'failed whole'],
+    ['FetchFailed=True', 'failed part'],
+    ['Updating=True', 'progressing whole'],
+    ['ControlPlaneUpdating=True', 'progressing part'],
+    ['Unreachable=True', 'progressing whole'],
+    ['Paused=True', 'suspended whole'],
+    ['Ready=False Suspended', 'suspended summary'],
+    ['Progressing=True ReplicaSetUpdated', 'progressing whole'],
+    ['Progressing=Unknown RolloutPaused', 'suspended whole'],
+    ['Progressing=False ProgressDeadlineExceeded', 'failed whole'],
+    ['Succeeded=Unknown Running', 'progressing whole'],
+    ['Succeeded=False', 'failed whole'],
+    ['Succeeded=False Pending', 'progressing whole'],
+    ['Running=True Running: Creating the database', 'progressing whole'],
+    ['Running=True', 'ready whole'],
+    ['Advertisement=False AdvertiseError', 'progressing whole'],
+    ['NoErrors=True', 'ready part'],
+    ['NoErrors=False', 'progressing part'],
+    ['NoErrors=Unknown', 'progressing part'],
+    ['NoReplicationErrors=True', 'ready part'],
+    ['NoErrorsDetected=True', 'ready part'],
+    ['WithoutFailures=True', 'ready part'],
+    ['NoClusterDataConflict=True', 'ready part'],
+    ['NotDegraded=True', 'ready part'],
+    ['NotStalled=True', 'ready part'],
+    ['Non-Degraded=False', 'progressing part'],
+    ['NotAvailable=True', 'progressing part'],
+    ['NonCompliant=True', 'progressing part'],
+    ['NotYetSynced=True', 'progressing part'],
+    ['Unbound=True', 'progressing whole'],
+    ['VolumeUnattached=True', 'progressing part'],
+    ['NotUpdating=False', 'progressing part'],
+    ['NotPaused=False', 'suspended part'],
+    // Something was not found; an error exists.
+    ['ConfigNotFoundError=True', 'failed whole'],
+  ])('%s means %s', (written, reading) => {
+    expect(read(written)).toBe(reading)
+  })
+
+  it.each([
+    'Degraded=False',
+    'Stalled=False',
+    'Reconciling=False',
+    'Paused=False',
+    'Updating=False',
+    'Progressing=True NewReplicaSetAvailable',
+    'Progressing=False AsExpected',
+    'Running=False Completed',
+    'MonitoringReady=False Disabled',
+    'Upgradeable=False',
+    'BackupsEnabled=False',
+    'Primary=True',
+    'Primary=False',
+    'NotAvailable=False',
+    'NonCompliant=False',
+    'Unbound=False',
+    'NotUpdating=True',
+    'NotPaused=True',
+    // The name of an error, or that there is none of a kind.
+    'NoSuchHostError=True',
+    'NoUpdateAvailable=True',
+    'NoUpdateAvailable=False',
+    'FailedOver=True',
+    'FailedOver=False',
+    'Failover=True',
+  ])('%s has no meaning', (written) => {
+    expect(read(written)).toBeUndefined()
+  })
+
+  it('Running is no goal of a piece of work', () => {
+    expect(read('Running=True', true)).toBe('progressing part')
+    expect(read('Complete=True', true)).toBe('ready whole')
+  })
+})
+
+describe('a type that begins with a negation', () => {
+  const negations = ['No', 'Not', 'Non', 'Without', 'Never']
+  const bad = ['Errors', 'Failure', 'Failed', 'Degraded', 'Stalled', 'Unhealthy', 'Conflict', 'Expired']
+  const good = ['Available', 'Synced', 'Healthy', 'Bound', 'Reachable', 'Compliant']
+  const all = (words: readonly string[]) => negations.flatMap((negation) => words.map((word) => `${negation}${word}`))
+
+  it.each(all(bad))('%s is no failure, and not ready while it is False', (type) => {
+    expect(read(`${type}=True`)).toBe('ready part')
+    expect(read(`${type}=False`)).toBe('progressing part')
+  })
+
+  it.each(all(good))('%s is never good while it is True', (type) => {
+    expect(read(`${type}=True`)).not.toMatch(/^ready/)
+    expect(read(`${type}=False`)).toBeUndefined()
   })
 })

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { waitForRule } from '../../src/lifecycle/custom/wait-for.ts'
+import { compileJsonPath, waitForRule } from '../../src/lifecycle/custom/wait-for.ts'
 import type { WaitFor } from '../../src/plan/target.ts'
 import { condition, context, iso, moment, reported, seenTarget } from './builders.ts'
 
@@ -26,7 +26,7 @@ const readyPath: WaitFor = {
 const everyStatus: WaitFor = { type: 'jsonpath', path: '{.status.conditions[*].status}', value: 'True' }
 const anyPhase: WaitFor = { type: 'jsonpath', path: '{.status.phase}' }
 
-describe('the wish of a reference', () => {
+describe('the --for of a reference', () => {
   it.each<[string, WaitFor, KubeObject, 'ready' | 'progressing']>([
     ['a condition that holds', ready, certificate({ conditions: [condition('Ready', 'True')] }), 'ready'],
     ['a condition that does not', ready, certificate({ conditions: [condition('Ready', 'False')] }), 'progressing'],
@@ -147,24 +147,24 @@ describe('the wish of a reference', () => {
     expect(assess(waitFor, object).status).toBe(status)
   })
 
-  it('says where it stands', () => {
+  it('reports the present state', () => {
     const object = certificate({ conditions: [condition('Ready', 'False', { message: 'no issuer' })] })
     expect(assess(ready, object).message).toBe('condition ready is False: no issuer')
     expect(assess(phase, certificate()).message).toBe('{.status.phase} is not there yet')
   })
 
-  it('says that a condition is of an older generation, which else would read as if it held', () => {
+  it('reports that a condition is of an older generation', () => {
     const object = certificate({ observedGeneration: 1, conditions: [condition('Ready', 'True')] })
     expect(assess(ready, object).message).toBe('condition ready is True of an older generation')
   })
 
-  it('for absence finds nothing wrong with a deletion', () => {
+  it('=delete has no problem with a deletion', () => {
     const assessment = assess({ type: 'delete' }, certificate({}, { deletionTimestamp: iso(1) }))
     expect(assessment).toMatchObject({ problems: [], message: 'still exists, waiting for its deletion' })
   })
 })
 
-describe('a wish that the status of before a change would meet', () => {
+describe('a --for that a stale status meets', () => {
   const writtenAt = (spec: number, status: number) => ({
     managedFields: [
       { manager: 'kubectl', operation: 'Apply', time: iso(spec) },
@@ -178,7 +178,7 @@ describe('a wish that the status of before a change would meet', () => {
   it.each([
     ['condition', ready],
     ['field', phase],
-  ])('waits for the settle time for the controller to take back a %s that names no generation', (_name, wish) => {
+  ])('waits for the settle time where a %s names no generation', (_name, wish) => {
     const certificateNow = certificate(said, writtenAt(-1, -600))
     expect(judge(wish, certificateNow, 8.9)).toMatchObject({ status: 'progressing', recheckAt: moment(9) })
     expect(judge(wish, certificateNow, 9)).toMatchObject({ status: 'ready' })
@@ -192,13 +192,13 @@ describe('a wish that the status of before a change would meet', () => {
     })
   })
 
-  it('believes at once what is no word of the status', () => {
+  it('is met at once by a field outside of the status', () => {
     const size: WaitFor = { type: 'jsonpath', path: '{.metadata.name}', value: 'tls' }
     expect(judge(size, certificate(said, writtenAt(-1, -600)), 0)).toMatchObject({ status: 'ready' })
   })
 })
 
-describe('a wish for what the object does not have', () => {
+describe('a --for with a condition or field that the object does not have', () => {
   const message = (waitFor: WaitFor, status: object) => assess(waitFor, certificate(status)).message
 
   it('names the conditions that exist', () => {
@@ -224,10 +224,68 @@ describe('a wish for what the object does not have', () => {
     )
   })
 
-  it('names no more than eight', () => {
+  it('names eight at most', () => {
     const conditions = Array.from({ length: 20 }, (_, index) => condition(`C${index}`, 'True'))
     expect(message({ type: 'condition', condition: 'Ready', status: 'True' }, { conditions })).toMatch(
       /C7 and 12 more$/,
     )
   })
+})
+
+const paths = {
+  status: {
+    phase: 'Running',
+    'odd key': 1,
+    nothing: null,
+    'a.b': 'dotted',
+    conditions: [
+      { type: 'Ready', status: 'True', weight: 2 },
+      { type: 'Synced', status: 'False', weight: 3 },
+    ],
+    loadBalancer: { ingress: [{ ip: '10.0.0.1' }, { ip: '10.0.0.2' }] },
+    empty: [],
+  },
+}
+
+describe('a JSONPath yields', () => {
+  it.each<[string, readonly unknown[]]>([
+    ['{.status.phase}', ['Running']],
+    ['.status.phase', ['Running']],
+    ['{ $.status.phase }', ['Running']],
+    ["{.status['odd key']}", [1]],
+    ['{.status["phase"]}', ['Running']],
+    ['{.status.a\\.b}', ['dotted']],
+    ['{.status.conditions[0].type}', ['Ready']],
+    ['{.status.conditions[-1].type}', ['Synced']],
+    ['{.status.conditions[2].type}', []],
+    ['{.status.conditions[2]}', []],
+    ['{.status.conditions[-3]}', []],
+    ['{.status.empty[0]}', []],
+    ['{.status.empty}', [[]]],
+    ['{.status.nothing}', [null]],
+    ['{.status.missing}', []],
+    ['{.status.missing.deeper}', []],
+    ['{.status.phase.length}', []],
+    ['{.status.constructor}', []],
+    ['{.status.loadBalancer.ingress[*].ip}', ['10.0.0.1', '10.0.0.2']],
+    ['{.status.conditions[?(@.type=="Ready")].status}', ['True']],
+    ["{.status.conditions[?(@.type=='Synced')].status}", ['False']],
+    ['{.status.conditions[?(@.weight==3)].type}', ['Synced']],
+    ['{.status.conditions[?(@.type=="None")].status}', []],
+    ['{.status.phase[?(@.type=="Ready")]}', []],
+  ])('%s → %j', (path, values) => {
+    expect(compileJsonPath(path)?.(paths)).toStrictEqual(values)
+  })
+})
+
+test.each([
+  '',
+  '{}',
+  'status',
+  '{..phase}',
+  '{.status.conditions[0:1]}',
+  '{.status[?(@.a>1)]}',
+  '{.status.phase} and more',
+])('the JSONPath %j is refused', (path) => {
+  expect(compileJsonPath(path)).toBeUndefined()
 })

@@ -2,7 +2,7 @@ import type { KubeObject } from '../../cluster/objects.ts'
 import { groupOf } from '../../cluster/store.ts'
 import { type Problem, problemOf } from '../../reasons/reasons.ts'
 import { signalsText, signalText } from '../../reasons/status.ts'
-import type { Assessment, Milestone } from '../assessment.ts'
+import type { Assessment } from '../assessment.ts'
 import {
   conditionProblem,
   isEmpty,
@@ -13,7 +13,8 @@ import {
   signalKey,
 } from '../conditions.ts'
 import { existsRule } from '../platform/condition-kinds.ts'
-import { conclude, createdMilestone, type Rule } from '../rule.ts'
+import { provePersisted } from '../proof.ts'
+import { conclude, observedMilestone, type Rule, statusMilestones } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import {
   isSchedule,
@@ -24,6 +25,7 @@ import {
   specSuspension,
   summarizeSignals,
 } from './signals.ts'
+import { words } from './status-vocabulary.ts'
 
 /** How long an error text must persist: controllers retry, and a missing object may take as long to appear. */
 const errorMs = 60_000
@@ -70,11 +72,7 @@ function assessGeneric(object: KubeObject, context: RuleContext): Assessment {
     ready,
     signals: summary.meaning === 'ready' ? summary.signals.map(({ condition }) => condition) : undefined,
     readyMessage: text === '' ? 'exists; it gives no readiness signal, so nothing more can be known' : text,
-    milestones: [
-      createdMilestone,
-      observedMilestone(object, isObserved && !isAwaited),
-      { name: 'ready', state: ready ? 'done' : 'open', message: text === '' ? waiting : text },
-    ],
+    milestones: statusMilestones(observedMilestone(object, isObserved && !isAwaited), ready, text || waiting),
     problems,
     failure: problems.find(({ proven }) => proven),
     stallHold: summary.isReconciling ? 'its controller is reconciling it' : undefined,
@@ -109,8 +107,8 @@ function awaitsSignalUntil(object: KubeObject, { now, time, history, settings }:
   if (isEmpty(object.status) || namesGeneration(object) || isBuiltIn(object.apiVersion)) return undefined
   const writes = (object.metadata.managedFields ?? []).map((entry) => time(entry.time) ?? Infinity)
   const lastWrite = writes.length === 0 ? Infinity : Math.max(...writes)
-  const until = Math.min(lastWrite, Math.max(history.fieldsMovedAt, history.specSeenAt)) + settings.settleMs
-  return until > now ? until : undefined
+  const since = Math.min(lastWrite, Math.max(history.fieldsMovedAt, history.specSeenAt))
+  return provePersisted(since, settings.settleMs, now).recheckAt
 }
 
 /**
@@ -122,33 +120,11 @@ function isBuiltIn(apiVersion: string): boolean {
   return !group.includes('.') || builtInGroups.has(group.replace(/\.k8s\.io$/, ''))
 }
 
-const builtInGroups = new Set([
-  'admissionregistration',
-  'apiextensions',
-  'apiregistration',
-  'authentication',
-  'authorization',
-  'certificates',
-  'coordination',
-  'discovery',
-  'events',
-  'flowcontrol.apiserver',
-  'internal.apiserver',
-  'networking',
-  'node',
-  'rbac.authorization',
-  'resource',
-  'scheduling',
-  'storage',
-  'storagemigration',
-])
-
-function observedMilestone({ metadata: { generation } }: KubeObject, isObserved: boolean): Milestone {
-  const name = generation === undefined ? 'it' : `generation ${generation}`
-  return isObserved
-    ? { name: 'observed', state: 'done', message: generation === undefined ? 'observed' : `${name} observed` }
-    : { name: 'observed', state: 'open', message: `waiting for its controller to observe ${name}` }
-}
+const builtInGroups = words(`
+  admissionregistration apiextensions apiregistration authentication authorization certificates coordination discovery
+  events flowcontrol.apiserver internal.apiserver networking node rbac.authorization resource scheduling storage
+  storagemigration
+`)
 
 /**
  * Strike: a failure that the object reports, once it has persisted. Slow: a suspension, and a bare False, which many

@@ -3,8 +3,8 @@ import type { HealthCheck } from '../../plan/health-checks.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import type { Assessment } from '../assessment.ts'
 import { ownProblem, reportedMs } from '../conditions.ts'
-import { proveReported } from '../proof.ts'
-import { conclude, createdMilestone, type Rule } from '../rule.ts'
+import { provePersisted } from '../proof.ts'
+import { conclude, observedMilestone, type Rule, statusMilestones } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { isStatusStale } from './signals.ts'
 
@@ -36,21 +36,12 @@ function assessHealthCheck(object: KubeObject, check: HealthCheck, context: Rule
     current.error === undefined
       ? 'its health check is not met yet'
       : `its health check cannot be evaluated yet: ${current.error}`
+  const message = ready ? 'its health check is met' : words
   return conclude(object, context, {
     ready,
     signals: [undefined],
-    readyMessage: 'its health check is met',
-    milestones: [
-      createdMilestone,
-      isObserved
-        ? { name: 'observed', state: 'done', message: 'observed' }
-        : {
-            name: 'observed',
-            state: 'open',
-            message: `waiting for its controller to observe generation ${object.metadata.generation}`,
-          },
-      { name: 'ready', state: ready ? 'done' : 'open', message: ready ? 'its health check is met' : words },
-    ],
+    readyMessage: message,
+    milestones: statusMilestones(observedMilestone(object, isObserved), ready, message),
     problems,
     failure: problems.find(({ proven }) => proven),
     notes: [],
@@ -64,6 +55,6 @@ function failedProblem(object: KubeObject, context: RuleContext): Problem {
     ...ownProblem(object, since),
     reason: 'reported-failed',
     detail: { healthCheck: 'failed' },
-    ...proveReported(since, reportedMs, context.now),
+    ...provePersisted(since, reportedMs, context.now),
   }
 }

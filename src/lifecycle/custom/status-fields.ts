@@ -8,36 +8,19 @@ import {
   readCondition,
   type Signal,
   tokensOf,
+  words,
 } from './status-vocabulary.ts'
 
 /** Status fields that contain the state of the object as a word. */
-const stateKeys = new Set([
-  'phase',
-  'state',
-  'status',
-  'health',
-  'healthstatus',
-  'currentstate',
-  'currentphase',
-  'lastobservedstate',
-])
+const stateKeys = words(`
+  phase state status health healthstatus currentstate currentphase lastobservedstate
+`)
 /** Fields that contain a state in some kinds only: known words count. */
-const sometimesStateKeys = new Set(['stage', 'result', 'outcome', 'verdict'])
+const sometimesStateKeys = words('stage result outcome verdict')
 /** Status fields named like a good condition: `ready: true`, `compliant: NonCompliant`, `ready: 1/2`. */
-const goodKeys = new Set([
-  'ready',
-  'isready',
-  'readytouse',
-  'pass',
-  'passed',
-  'healthy',
-  'available',
-  'succeeded',
-  'synced',
-  'established',
-  'compliant',
-  'reconciled',
-])
+const goodKeys = words(`
+  ready isready readytouse pass passed healthy available succeeded synced established compliant reconciled
+`)
 /** Objects in the status that contain its own state: `health.status`, `jobStatus.state`. Others contain that of a part. */
 const stateHolders = /(?:state|status|health|phase|result|sync|operation)$/i
 /** Fields about another time or about what is requested. `lastOperation` is still current. */
@@ -48,7 +31,7 @@ const changeKeys =
 /** Lists and maps of past events or of steps, not of parts. */
 const notParts =
   /histor|revision|event|log|record|attempt|retr(?:y|ies)|backup|snapshot|restore|operation|run|task|step|stage|job|result|violation|message/i
-const errorKeys = new Set(['error', 'errors', 'err', 'errmsg', 'errormessage', 'failuremessage', 'failurereason'])
+const errorKeys = words('error errors err errmsg errormessage failuremessage failurereason')
 
 /**
  * The signals of one field of the status: a word, a flag, a ratio or an error, also one level below, or a part.

@@ -36,21 +36,21 @@ export interface Reading {
   readonly weight: Weight
 }
 
-const failed = set(`
+const failed = words(`
   failed failure failures fail failing error errors err errored degraded unhealthy crashed crash crashing crashloop lost
   aborted abort cancelled canceled rejected denied invalid broken fatal faulted faulty critical red stalled timeout
   timedout exceeded expired misconfigured
 `)
-const suspended = set(`
+const suspended = words(`
   suspended suspend suspending paused pause pausing hibernated hibernating stopped halted frozen
 `)
-const progressing = set(`
+const progressing = words(`
   pending waiting queued unknown partial partially yellow submitted requested start init initialize progress wait
   unavailable unreachable unready unscheduled uninitialized undetermined unsynced outofsync incomplete inconclusive
   inactive missing absent conflict conflicted terminated deleted detached disconnected warn warning unsupported disabled
   offline down blocked failingover failingback
 `)
-const ready = set(`
+const ready = words(`
   ready available active healthy bound succeeded successful success successfully completed complete done finished online
   operational operating ok okay green serving listening working established deployed installed provisioned created
   configured applied synced synchronized synchronised reconciled released published registered joined attached mounted
@@ -65,13 +65,13 @@ const alone: ReadonlyMap<string, Meaning> = new Map([
   ['scheduled', 'progressing'],
 ])
 /** Of a piece of work (a Job, a backup), these mean that it has begun, not that it is done. */
-const begun: ReadonlySet<string> = set('running active started accepted created working scheduled enabled')
+const begun: ReadonlySet<string> = words('running active started accepted created working scheduled enabled')
 /** They negate the next word: `NotReady`, `NonCompliant`. */
-const adverbs = set('not non un never')
+const adverbs = words('not non un never')
 /** They negate the noun at the end of a name: `NoErrors`, `NoClusterDataConflict`. */
-const determiners = set('no without')
+const determiners = words('no without')
 /** Words that may stand between a negation and what it negates: `NotYetSynced`. */
-const fillers = set('yet currently fully any all')
+const fillers = words('yet currently fully any all')
 /** Compounds in which `fail` means no failure: `FailedOver`, `FailSafe`. */
 const compound = /\b(fail|failed|failing) (over|back|safe|fast|open|closed)\b/gi
 /** A value of more words is a sentence for people, not a state. */
@@ -100,7 +100,7 @@ export function meaningOf(word: string, isWork = false): Meaning | undefined {
   const tokens = tokensOf(word.split(/[,:;(]/, 1)[0] ?? '')
   if (tokens.length === 0 || tokens.length > mostTokens) return undefined
   const joined = tokens.join('')
-  const has = (words: ReadonlySet<string>) => words.has(joined) || tokens.some((token) => words.has(token))
+  const has = (some: ReadonlySet<string>) => some.has(joined) || tokens.some((token) => some.has(token))
   const isNegated =
     tokens.some((token) => adverbs.has(token) || determiners.has(token)) || (tokens[0] === 'out' && tokens[1] === 'of')
   if (has(failed)) return isNegated || tokens.at(-1) === 'free' ? undefined : 'failed'
@@ -140,52 +140,25 @@ function isInProgress(token: string): boolean {
 }
 
 /** Types that are True once the present spec is accepted; Ready may still be about the spec before. */
-const acceptanceTypes = new Set([
-  'accepted',
-  'admitted',
-  'applied',
-  'compliant',
-  'namesaccepted',
-  'programmed',
-  'reconciled',
-  'resolvedrefs',
-  'synced',
-  'valid',
-  'validated',
-])
+const acceptanceTypes = words(`
+  accepted admitted applied compliant namesaccepted programmed reconciled resolvedrefs synced valid validated
+`)
 /** Bad as a condition type, but not as a state. */
-const badTypes = new Set(['terminal'])
+const badTypes = words('terminal')
 /** Types that are not ready while they are True, and no failure. */
-const unreadyTypes = new Set(
-  'pending unavailable unreachable unready unschedulable incomplete missing conflict conflicted blocked'.split(' '),
+const unreadyTypes = words(
+  'pending unavailable unreachable unready unschedulable incomplete missing conflict conflicted blocked',
 )
 /** Good words that name, as a type, an option and not a state. */
-const options = new Set(['enabled', 'supported', 'existing', 'failedover', 'failedback'])
+const options = words('enabled supported existing failedover failedback')
 /** Words that name, as a type, an ability: good when True. */
-const abilities = new Set([
-  'reachable',
-  'discoverable',
-  'schedulable',
-  'resolvable',
-  'accessible',
-  'usable',
-  'addressable',
-])
+const abilities = words('reachable discoverable schedulable resolvable accessible usable addressable')
 /** `ErrorOccurred`, `FailureDetected`: the noun before counts. */
-const happened = new Set(['occurred', 'occured', 'detected', 'encountered', 'present', 'seen'])
+const happened = words('occurred occured detected encountered present seen')
 /** Reasons why a part is False that was never requested. */
 const notRequested = /^(?:not|un)?(?:disabled|required|applicable|needed|requested|used|enabled|configured|skipped)$/i
 /** Reasons with which Progressing=True is done (a Deployment's NewReplicaSetAvailable), and Running=False is over. */
-const doneReasons = new Set([
-  'available',
-  'completed',
-  'complete',
-  'succeeded',
-  'finished',
-  'done',
-  'healthy',
-  'expected',
-])
+const doneReasons = words('available completed complete succeeded finished done healthy expected')
 
 /**
  * The meaning of a condition of either polarity: `Ready=False`, `Degraded=True` and `Progressing=True` all mean "not ready".
@@ -296,6 +269,7 @@ function isBad(token: string): boolean {
   return meaningOf(token) === 'failed' || badTypes.has(token)
 }
 
-function set(words: string): ReadonlySet<string> {
-  return new Set(words.trim().split(/\s+/))
+/** The words of a text as a set. */
+export function words(text: string): ReadonlySet<string> {
+  return new Set(text.trim().split(/\s+/))
 }

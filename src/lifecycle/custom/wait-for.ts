@@ -2,7 +2,7 @@ import type { Condition, KubeObject } from '../../cluster/objects.ts'
 import type { WaitFor } from '../../plan/target.ts'
 import type { Assessment } from '../assessment.ts'
 import { conditionsIn, type Fields, isPresent as isOfGeneration, isStale } from '../conditions.ts'
-import { conclude, createdMilestone, type Rule } from '../rule.ts'
+import { conclude, type Rule, statusMilestones } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { isStatusStale } from './signals.ts'
 
@@ -34,11 +34,7 @@ function assessWaitFor(object: KubeObject, waitFor: WaitFor, context: RuleContex
     ready: met,
     signals,
     readyMessage: message,
-    milestones: [
-      createdMilestone,
-      { name: 'observed', state: 'skipped', message: 'the reference defines what to wait for' },
-      { name: 'ready', state: met ? 'done' : 'open', message },
-    ],
+    milestones: statusMilestones({ state: 'skipped', message: 'the reference defines what to wait for' }, met, message),
     problems: [],
     notes: [],
   })

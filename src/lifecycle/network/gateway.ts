@@ -14,7 +14,7 @@ import {
   reportedProblem,
   signalKey,
 } from '../conditions.ts'
-import { conclude, createdMilestone, type Rule } from '../rule.ts'
+import { conclude, type Rule, statusMilestones } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 
 const group = 'gateway.networking.k8s.io'
@@ -98,13 +98,11 @@ function assessGateway(gateway: KubeObject, context: RuleContext): Assessment {
     ready,
     readyMessage: message,
     signals: signals.map(({ condition }) => condition),
-    milestones: [
-      createdMilestone,
-      own.length === 0
-        ? { name: 'observed', state: 'open', message: waiting }
-        : { name: 'observed', state: 'done', message: 'observed' },
-      { name: 'ready', state: ready ? 'done' : 'open', message: ready ? message : waiting },
-    ],
+    milestones: statusMilestones(
+      own.length === 0 ? { state: 'open', message: waiting } : { state: 'done', message: 'observed' },
+      ready,
+      ready ? message : waiting,
+    ),
     problems: problem === undefined ? [] : [problem],
     failure: problem?.proven ? problem : undefined,
     notes: ready && addresses.length === 0 ? ['it has no address yet'] : [],
@@ -167,13 +165,11 @@ function assessRoute(route: KubeObject, context: RuleContext): Assessment {
     ready,
     readyMessage: message,
     signals: signals.map(({ condition }) => condition),
-    milestones: [
-      createdMilestone,
-      unanswered.length === 0
-        ? { name: 'observed', state: 'done', message: 'observed' }
-        : { name: 'observed', state: 'open', message: waiting },
-      { name: 'ready', state: ready ? 'done' : 'open', message: ready ? message : waiting },
-    ],
+    milestones: statusMilestones(
+      unanswered.length === 0 ? { state: 'done', message: 'observed' } : { state: 'open', message: waiting },
+      ready,
+      ready ? message : waiting,
+    ),
     problems,
     failure: bad?.proven ? bad : undefined,
     awaits: ready ? undefined : parents.map(({ ref }) => awaitedParent(ref, route)),

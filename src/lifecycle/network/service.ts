@@ -8,6 +8,7 @@ import { ownProblem } from '../conditions.ts'
 import { conclude, createdMilestone, nameOf, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { earliest, examinePod, isReplaced, readiness } from '../workloads/pod-state.ts'
+import { formatSelector } from './selector.ts'
 import {
   explainService,
   explainUnserved,
@@ -223,11 +224,8 @@ function sliceRequest({ metadata }: KubeObject): WatchRequest {
   }
 }
 
-function podRequest({ metadata, spec }: Service): WatchRequest {
-  const selector = Object.entries(spec?.selector ?? {})
-    .map(([key, value]) => `${key}=${value}`)
-    .sort()
-  return { apiVersion: 'v1', kind: 'Pod', namespace: metadata.namespace, labelSelector: selector.join(',') }
+function podRequest({ metadata: { namespace }, spec }: Service): WatchRequest {
+  return { apiVersion: 'v1', kind: 'Pod', namespace, labelSelector: formatSelector(spec?.selector) }
 }
 
 /** The workloads that may be behind it: whether all of them are scaled to zero. */

@@ -13,7 +13,7 @@ import {
   reportedProblem,
   signalKey,
 } from '../conditions.ts'
-import { conclude, createdMilestone, isObserved, observedMilestone, type Rule } from '../rule.ts'
+import { conclude, isObserved, observedMilestone, type Rule, statusMilestones } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 
 /** What the conditions of a kind mean, beyond that all of the named ones must be True. */
@@ -69,7 +69,6 @@ function assessConditions(
   const [failed] = failuresOf(object, meaning)
   const ready = found.every(holds) && failed === undefined
   const reported = found.filter((each) => each !== undefined)
-  const isReported = reported.length > 0
   const message = readyMessage?.(reported) ?? reported.map(({ type, status }) => `${type} is ${status}`).join(', ')
   const problem =
     failed !== undefined
@@ -82,15 +81,13 @@ function assessConditions(
     ready,
     readyMessage: message,
     signals: reported,
-    milestones: [
-      createdMilestone,
-      {
-        name: 'observed',
-        state: isReported ? 'done' : 'open',
-        message: isReported ? 'observed' : 'waiting for its controller',
-      },
-      { name: 'ready', state: ready ? 'done' : 'open', message: ready ? message : waiting },
-    ],
+    milestones: statusMilestones(
+      reported.length > 0
+        ? { state: 'done', message: 'observed' }
+        : { state: 'open', message: 'waiting for its controller' },
+      ready,
+      ready ? message : waiting,
+    ),
     problems: ready ? [] : [problem],
     awaits: ready ? undefined : awaits?.(object),
     failure: !ready && problem.proven ? problem : undefined,
@@ -153,11 +150,7 @@ export const pdbRule: Rule = {
     return conclude(object, context, {
       ready,
       readyMessage: 'observed',
-      milestones: [
-        createdMilestone,
-        observedMilestone(object),
-        { name: 'ready', state: ready ? 'done' : 'open', message: problem === undefined ? '' : messageOf(problem) },
-      ],
+      milestones: statusMilestones(observedMilestone(object), ready, problem === undefined ? '' : messageOf(problem)),
       problems: problem === undefined ? [] : [problem],
       notes: [],
     })
@@ -182,11 +175,7 @@ export const namespaceRule: Rule = {
     return conclude(object, context, {
       ready,
       readyMessage: 'active',
-      milestones: [
-        createdMilestone,
-        { name: 'observed', state: 'skipped', message: '' },
-        { name: 'ready', state: ready ? 'done' : 'open', message: `phase ${phase}` },
-      ],
+      milestones: statusMilestones({ state: 'skipped', message: '' }, ready, `phase ${phase}`),
       problems: ready || object.metadata.deletionTimestamp !== undefined ? [] : [terminating],
       notes: [],
     })
@@ -204,11 +193,7 @@ export const existsRule: Rule = {
     conclude(object, context, {
       ready: true,
       readyMessage: existsMessage(object),
-      milestones: [
-        createdMilestone,
-        { name: 'observed', state: 'skipped', message: 'nothing has to observe it' },
-        { name: 'ready', state: 'done', message: '' },
-      ],
+      milestones: statusMilestones({ state: 'skipped', message: 'nothing has to observe it' }, true, ''),
       problems: [],
       notes: [],
     }),

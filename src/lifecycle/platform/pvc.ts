@@ -6,7 +6,7 @@ import type { Problem } from '../../reasons/reasons.ts'
 import { signalText } from '../../reasons/status.ts'
 import type { Assessment } from '../assessment.ts'
 import { conditionSignal, ownProblem, presentConditions } from '../conditions.ts'
-import { proveReported } from '../proof.ts'
+import { provePersisted } from '../proof.ts'
 import { conclude, createdMilestone, nameOf, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 
@@ -113,7 +113,7 @@ function bindingProblem(claim: PersistentVolumeClaim, phase: string, context: Ru
   const { firstSeenAt, failures } = context.history
   if (phase === 'Lost') {
     const since = failures.get(lostKey) ?? context.now
-    const proof = proveReported(since, lostMs, context.now)
+    const proof = provePersisted(since, lostMs, context.now)
     return { ...ownProblem(claim, since), reason: 'claim-lost', detail: {}, ...proof }
   }
   const message = context.events(claim).findLast(({ reason = '' }) => bindingFailures.has(reason))?.message

@@ -3,7 +3,7 @@ import { milestonesOf } from '../../plan/milestones.ts'
 import { classOf, type Problem } from '../../reasons/reasons.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { podRequest, selectedRequest } from '../network/selector.ts'
-import { proveReported } from '../proof.ts'
+import { provePersisted } from '../proof.ts'
 import { isObserved, type Rule } from '../rule.ts'
 
 import type { RuleContext } from '../rule-context.ts'
@@ -198,7 +198,7 @@ function progressDeadlineProblem(
       cause: state?.problems[0] ?? stuck.problems[0],
       count: 1,
       firstSeenAt: context.time(progressing.lastTransitionTime) ?? context.now,
-      ...proveReported(context.history.countersMovedAt, stood ? standingDeadlineMs : 0, context.now),
+      ...provePersisted(context.history.countersMovedAt, stood ? standingDeadlineMs : 0, context.now),
     },
   ]
 }
