@@ -7,6 +7,7 @@ import {
   createContainer,
   createDeployment,
   createEvent,
+  createGateTime,
   createPod,
   createReplicaSet,
   createStatus,
@@ -15,7 +16,6 @@ import {
   moment,
   ownedBy,
   readyStatus,
-  surroundings,
   waiting,
 } from '../lifecycle/builders.ts'
 import {
@@ -70,7 +70,7 @@ describe('a later version of a target', () => {
     ['with another image is superseded', withTemplate(next), 'superseded'],
     ['with the image of an older revision is rolled back', withTemplate(previous), 'rolled-back'],
   ])('%s', (_, object, change) => {
-    expect(compareIdentity(createDeployment(), object, [oldRevision], surroundings())).toMatchObject({ type: change })
+    expect(compareIdentity(createDeployment(), object, [oldRevision], createGateTime())).toMatchObject({ type: change })
   })
 
   it.each([
@@ -81,12 +81,12 @@ describe('a later version of a target', () => {
   ])('whose template is %s is known by its uid alone', (_, before, after) => {
     const custom = (template: unknown) =>
       ({ apiVersion: 'x/v1', kind: 'X', metadata: { name: 'x', uid: 'x' }, spec: { template } }) as KubeObject
-    expect(compareIdentity(custom(before), custom(after), [], surroundings())).toEqual({ type: 'same' })
+    expect(compareIdentity(custom(before), custom(after), [], createGateTime())).toEqual({ type: 'same' })
   })
 
   it('without a template is known by its uid alone', () => {
     const service = (spec: object) => ({ apiVersion: 'v1', kind: 'Service', metadata: { name: 's', uid: 's' }, spec })
-    expect(compareIdentity(service({ a: 1 }), service({ a: 2 }), [], surroundings())).toEqual({ type: 'same' })
+    expect(compareIdentity(service({ a: 1 }), service({ a: 2 }), [], createGateTime())).toEqual({ type: 'same' })
   })
 })
 

@@ -36,21 +36,21 @@ import {
 import { classOf, messageOf, type ReasonCode } from '../../src/reasons/reasons.ts'
 import type { ProblemClass } from '../../src/reasons/spec.ts'
 
-/** When every gate of these tests begins; all other moments are seconds since then. */
+/** Start of every gate in these tests; other moments are seconds since then. */
 export const start = Date.UTC(2025, 0, 15, 12, 0, 0)
 
 export function moment(seconds: number): number {
   return start + seconds * 1_000
 }
 
-/** A timestamp as the API writes it, to the second where it is a whole one. */
+/** A timestamp as in the API, without a fraction for whole seconds. */
 export function iso(seconds: number): string {
   return new Date(moment(seconds)).toISOString().replace('.000Z', 'Z')
 }
 
 export const minute = 60
 
-/** What of an object a test says; the rest is a healthy default. */
+/** Fields of an object that a test sets; the others have healthy defaults. */
 export interface Overrides<Spec, Status> {
   readonly metadata?: Partial<ObjectMeta>
   readonly spec?: Partial<Spec>
@@ -76,7 +76,7 @@ export function createDeployment({ metadata, spec, status }: Overrides<Deploymen
   return status === undefined ? deployment : { ...deployment, status }
 }
 
-/** Numbers of a Deployment whose every replica is new and available. */
+/** Status of a Deployment whose replicas are all updated and available. */
 export function complete(replicas = 1, rest: Partial<DeploymentStatus> = {}): DeploymentStatus {
   return {
     observedGeneration: 1,
@@ -146,7 +146,7 @@ export function createPod(
   }
 }
 
-/** A pod of the user's own. */
+/** A pod without an owner. */
 export function createBarePod({ metadata, ...rest }: Overrides<PodSpec, PodStatus> = {}): Pod {
   const { ownerReferences: _, ...own } = createPod().metadata
   return { ...createPod(rest), metadata: { ...own, name: 'once', uid: 'once-uid', ...metadata } }
@@ -233,19 +233,19 @@ export function createEvent(
   }
 }
 
-export interface ViewOptions {
-  /** Seconds since the gate began. */
+export interface ContextOptions {
+  /** Seconds since the start of the gate. */
   readonly now?: number
   readonly objects?: readonly KubeObject[]
-  /** Kinds that may not be read, or nobody listed. */
+  /** Kinds that are forbidden or not listed. */
   readonly unseen?: readonly string[]
   readonly settings?: Partial<LifecycleSettings>
   readonly othersProgress?: boolean
-  /** Whether discovery lists a status subresource for the kind; by default it says nothing. */
+  /** Whether discovery lists a status subresource for the kind; unknown by default. */
   readonly declaresStatus?: boolean
-  /** What was seen of the target. By default it is seen for the first time, and now. */
+  /** History of the target; by default it is observed for the first time now. */
   readonly history?: TargetHistory
-  /** What was seen of pods, by uid. By default each is seen for the first time, and now. */
+  /** Histories of pods by uid; by default each pod is observed for the first time now. */
   readonly podHistories?: ReadonlyMap<string, PodHistory>
   /** Of the workload that the pods belong to. */
   readonly minReadySeconds?: number
@@ -255,7 +255,7 @@ export interface ViewOptions {
   readonly isOfGatedRevision?: (pod: Pod) => boolean | undefined
 }
 
-export function surroundings({ serverOffsetMs = 0, settleMs = 10_000 } = {}): GateTime {
+export function createGateTime({ serverOffsetMs = 0, settleMs = 10_000 } = {}): GateTime {
   return {
     startedAt: start,
     settleMs,
@@ -263,12 +263,12 @@ export function surroundings({ serverOffsetMs = 0, settleMs = 10_000 } = {}): Ga
   }
 }
 
-/** What a rule may know, from the objects that exist. */
-export function context(options: ViewOptions = {}): RuleContext {
+/** The rule context of these objects. */
+export function context(options: ContextOptions = {}): RuleContext {
   const { objects = [], unseen = [], podHistories = new Map(), othersProgress = false } = options
   const now = moment(options.now ?? 0)
   const settings = { settleMs: 10_000, maxRestarts: 2, ...options.settings }
-  const gateTime = surroundings({ serverOffsetMs: options.serverOffsetMs ?? 0, settleMs: settings.settleMs })
+  const gateTime = createGateTime({ serverOffsetMs: options.serverOffsetMs ?? 0, settleMs: settings.settleMs })
   const store = new Store(() => false)
   for (const object of objects) store.apply({ at: now, type: 'ADDED', object })
   const isSeen = ({ kind }: WatchRequest) => !unseen.includes(kind)
@@ -300,31 +300,31 @@ export function context(options: ViewOptions = {}): RuleContext {
   }
 }
 
-/** What was seen of a pod whose versions were seen at these seconds. */
+/** Observations of a pod with these versions, each at its second. */
 export function sightings(...versions: readonly (readonly [seconds: number, pod: Pod])[]): PodSeen {
   const seen = versions.reduce<PodSeen | undefined>(
-    (before, [seconds, pod]) => observePod(before, pod, moment(seconds), surroundings()),
+    (before, [seconds, pod]) => observePod(before, pod, moment(seconds), createGateTime()),
     undefined,
   )
   if (seen === undefined) throw new Error('A pod that was never seen has no history.')
   return seen
 }
 
-/** The history of a pod whose versions were seen at these seconds; when its template was last changed is unknown. */
+/** History of a pod with these versions, each at its second; the time of the last template change is unknown. */
 export function seenPod(...versions: readonly (readonly [seconds: number, pod: Pod])[]): PodHistory {
   return counted(sightings(...versions), versions.at(-1)?.[1])
 }
 
-/** What counts of what was seen of a pod, whose template was changed at this second, where that is known. */
+/** History of a pod from its observations; `changedAt` is the second of the last template change, if known. */
 export function counted(seen: PodSeen, pod = createPod(), changedAt?: number, minReadySeconds = 0): PodHistory {
   const terms = {
     changedAt: changedAt === undefined ? undefined : moment(changedAt),
     minReadyMs: minReadySeconds * 1_000,
   }
-  return historyOf(seen, pod, terms, surroundings())
+  return historyOf(seen, pod, terms, createGateTime())
 }
 
-/** The history of a target whose versions were seen at these seconds. */
+/** History of a target with these versions, each at its second. */
 export function seenTarget(...versions: readonly (readonly [seconds: number, object: KubeObject])[]): TargetHistory {
   const seen = versions.reduce<TargetHistory | undefined>(
     (history, [seconds, object]) => observeTarget(history, object, moment(seconds), ruleOf(object).failures?.(object)),

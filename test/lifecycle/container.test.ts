@@ -2,11 +2,13 @@ import type { EventObject, Pod } from '../../src/cluster/objects.ts'
 import { examineContainer, type Finding, probesDueAt } from '../../src/lifecycle/workloads/container.ts'
 import { containersOf, observePod, observePodEvents, type PodSeen } from '../../src/lifecycle/workloads/history.ts'
 import {
+  type ContextOptions,
   context,
   counted,
   crashLoopStatus,
   createContainer,
   createEvent,
+  createGateTime,
   createPod,
   createStatus,
   deadStatus,
@@ -18,13 +20,11 @@ import {
   reported,
   running,
   sightings,
-  surroundings,
   terminated,
-  type ViewOptions,
   waiting,
 } from './builders.ts'
 
-interface Look extends ViewOptions {
+interface Look extends ContextOptions {
   readonly events?: readonly EventObject[]
   readonly container?: string
   readonly history?: never
@@ -35,7 +35,7 @@ interface Look extends ViewOptions {
 function examine(pod: Pod, { events = [], container = 'app', seen, ...options }: Look): Reported<Finding> {
   const now = moment(options.now ?? 0)
   const before = seen ?? sightings([options.now ?? 0, pod])
-  const history = counted(observePodEvents(before, events, now, surroundings()), pod)
+  const history = counted(observePodEvents(before, events, now, createGateTime()), pod)
   const podHistories = new Map([[pod.metadata.uid ?? '', history]])
   const at = containersOf(pod).find((each) => each.container.name === container)
   if (at === undefined) throw new Error(`The pod has no container ${container}.`)
@@ -137,8 +137,8 @@ describe('a pull that is refused', () => {
     const bare = createPod({
       status: podStatus({ state: waiting('ImagePullBackOff', 'Back-off pulling image "acme/web:v1"') }),
     })
-    const before = known.length === 0 ? undefined : observePodEvents(undefined, known, moment(1), surroundings())
-    const seen = observePod(before, bare, moment(2), surroundings())
+    const before = known.length === 0 ? undefined : observePodEvents(undefined, known, moment(1), createGateTime())
+    const seen = observePod(before, bare, moment(2), createGateTime())
     const events = [refusedTimes(words.notFound, 2, -8)]
     expect(examine(bare, { now: 3, seen, events }).problem).toMatchObject({ reason: 'image-not-found', count: 2 })
   })

@@ -1,6 +1,7 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
 import {
+  type ContextOptions,
   complete,
   condition,
   context,
@@ -21,12 +22,11 @@ import {
   seenPod,
   seenTarget,
   terminated,
-  type ViewOptions,
   waiting,
 } from './builders.ts'
 
 /** What a rule reads out of an object and its relatives, a minute after the gate began. */
-function judge(object: KubeObject, relatives: readonly KubeObject[] = [], options: ViewOptions = {}) {
+function judge(object: KubeObject, relatives: readonly KubeObject[] = [], options: ContextOptions = {}) {
   const history = seenTarget([0, object])
   const { status, failure, stallHold } = reported(
     ruleOf(object).assess(object, context({ now: 60, history, ...options, objects: [object, ...relatives] })),

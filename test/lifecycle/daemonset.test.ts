@@ -9,6 +9,7 @@ import type {
 } from '../../src/cluster/objects.ts'
 import { daemonSetRule } from '../../src/lifecycle/workloads/daemonset.ts'
 import {
+  type ContextOptions,
   condition,
   context,
   crashLoopStatus,
@@ -23,7 +24,6 @@ import {
   reported,
   seenPod,
   seenTarget,
-  type ViewOptions,
 } from './builders.ts'
 
 function createSet({ metadata, spec, status }: Overrides<DaemonSetSpec, DaemonSetStatus> = {}): DaemonSet {
@@ -77,7 +77,7 @@ function createNode(name: string, { ready = true, cordoned = false, createdAt = 
   }
 }
 
-function judge(set: DaemonSet, objects: readonly KubeObject[], options: ViewOptions = {}) {
+function judge(set: DaemonSet, objects: readonly KubeObject[], options: ContextOptions = {}) {
   const all = [revision('old', 1), revision('new', 2), ...objects]
   return reported(
     daemonSetRule.assess(set, context({ now: 60, history: seenTarget([0, set]), ...options, objects: all })),

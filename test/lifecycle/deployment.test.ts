@@ -1,6 +1,7 @@
 import type { Deployment, KubeObject, PodStatus } from '../../src/cluster/objects.ts'
 import { deploymentRule } from '../../src/lifecycle/workloads/deployment.ts'
 import {
+  type ContextOptions,
   complete,
   condition,
   context,
@@ -20,11 +21,10 @@ import {
   seenPod,
   seenTarget,
   terminated,
-  type ViewOptions,
   waiting,
 } from './builders.ts'
 
-function assess(deployment: Deployment, objects: readonly KubeObject[], options: ViewOptions = {}) {
+function assess(deployment: Deployment, objects: readonly KubeObject[], options: ContextOptions = {}) {
   const history = seenTarget([0, deployment])
   return reported(
     deploymentRule.assess(deployment, context({ now: 60, history, ...options, objects: [deployment, ...objects] })),
@@ -164,7 +164,7 @@ describe('a Deployment whose pods may not be read', () => {
 
   it('still says which ReplicaSet is new, unless that cannot be seen either', () => {
     const deployment = createDeployment({ status: complete(1, { updatedReplicas: 0 }) })
-    const state = (options: ViewOptions, objects: KubeObject[]) =>
+    const state = (options: ContextOptions, objects: KubeObject[]) =>
       assess(deployment, objects, options).milestones.find(({ name }) => name === 'replicaset')
     expect(state({ unseen }, [replicaSet])).toMatchObject({ state: 'done', message: 'revision 1 → ReplicaSet web-1' })
     expect(state({ unseen: ['ReplicaSet', 'Pod'] }, [])).toMatchObject({ state: 'skipped' })

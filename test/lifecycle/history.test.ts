@@ -14,6 +14,7 @@ import {
   createContainer,
   createDeployment,
   createEvent,
+  createGateTime,
   createPod,
   createStatus,
   deadStatus,
@@ -26,7 +27,6 @@ import {
   seenPod,
   seenTarget,
   sightings,
-  surroundings,
   terminated,
   waiting,
 } from './builders.ts'
@@ -192,8 +192,8 @@ describe('deaths of a container', () => {
   it('of an old pod are still forgiven when an event of it came before its status', () => {
     const pod = createPod({ metadata: { creationTimestamp: iso(-11 * minute) }, status: crashLoopStatus(8, -1) })
     const event = createEvent(pod, { container: 'app', reason: 'BackOff', message: 'Back-off restarting failed' })
-    const before = observePodEvents(undefined, [event], moment(0), surroundings())
-    const seen = observePod(before, pod, moment(0), surroundings())
+    const before = observePodEvents(undefined, [event], moment(0), createGateTime())
+    const seen = observePod(before, pod, moment(0), createGateTime())
     expect(counted(seen, pod).containers.get('app')?.deaths).toBe(1)
   })
 })
@@ -225,7 +225,7 @@ describe('the first death', () => {
       message: 'Back-off restarting failed container app in pod web-1-a',
       firstTimestamp: iso(3),
     })
-    const seen = observePodEvents(sightings([20, pod]), [event], moment(20), surroundings())
+    const seen = observePodEvents(sightings([20, pod]), [event], moment(20), createGateTime())
     expect(counted(seen).containers.get('app')?.firstDeathAt).toBe(moment(3))
   })
 
@@ -233,7 +233,7 @@ describe('the first death', () => {
     const pod = createPod({ status: podStatus({}) })
     const message = 'Back-off pulling image "acme/web:v1"'
     const event = createEvent(pod, { container: 'app', reason: 'BackOff', message, firstTimestamp: iso(3) })
-    const seen = observePodEvents(sightings([20, pod]), [event], moment(20), surroundings())
+    const seen = observePodEvents(sightings([20, pod]), [event], moment(20), createGateTime())
     expect(counted(seen).containers.get('app')).not.toHaveProperty('firstDeathAt')
   })
 
@@ -247,7 +247,7 @@ describe('the first death', () => {
   })
 
   it("is on the runner's clock where the server's is ahead", () => {
-    const around = surroundings({ serverOffsetMs: 5_000 })
+    const around = createGateTime({ serverOffsetMs: 5_000 })
     const pod = createPod({ status: deadStatus(1, 12) })
     const seen = historyOf(
       observePod(undefined, pod, moment(8), around),
@@ -321,19 +321,19 @@ describe('refusals of a pull', () => {
   })
 
   it('are as many as the event says', () => {
-    const seen = observePodEvents(sightings([1, refused()]), [failed(2)], moment(14), surroundings())
+    const seen = observePodEvents(sightings([1, refused()]), [failed(2)], moment(14), createGateTime())
     expect(seen.containers.get('app')?.refusals).toMatchObject({ 'image-not-found': { attempts: 1, events: 2 } })
   })
 
   it('of several events add up', () => {
     const other = { ...failed(3), metadata: { name: 'other' } }
-    const seen = observePodEvents(undefined, [failed(2), other], moment(14), surroundings())
+    const seen = observePodEvents(undefined, [failed(2), other], moment(14), createGateTime())
     expect(seen.containers.get('app')?.refusals).toMatchObject({ 'image-not-found': { events: 5 } })
   })
 
   it('are not taken from events about the whole pod', () => {
     const { fieldPath: _, ...pod } = failed(3).involvedObject ?? {}
-    const seen = observePodEvents(undefined, [{ ...failed(3), involvedObject: pod }], moment(1), surroundings())
+    const seen = observePodEvents(undefined, [{ ...failed(3), involvedObject: pod }], moment(1), createGateTime())
     expect(seen.containers.size).toBe(0)
   })
 })

@@ -1,6 +1,6 @@
 import type { Ingress, KubeObject } from '../../src/cluster/objects.ts'
 import { ingressRule } from '../../src/lifecycle/network/ingress.ts'
-import { context, iso, reported, seenTarget, type ViewOptions } from './builders.ts'
+import { type ContextOptions, context, iso, reported, seenTarget } from './builders.ts'
 
 function createIngress(backends: readonly object[], addresses: readonly object[] = []): Ingress {
   return {
@@ -16,7 +16,7 @@ function service(name: string, spec: object = { ports: [{ name: 'http', port: 80
   return { apiVersion: 'v1', kind: 'Service', metadata: { name, namespace: 'shop', uid: `${name}-uid` }, spec }
 }
 
-function judge(ingress: Ingress, objects: readonly KubeObject[], options: ViewOptions = {}) {
+function judge(ingress: Ingress, objects: readonly KubeObject[], options: ContextOptions = {}) {
   return reported(
     ingressRule.assess(ingress, context({ now: 60, history: seenTarget([0, ingress]), ...options, objects })),
   )

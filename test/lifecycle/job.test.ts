@@ -1,6 +1,7 @@
 import type { Job, JobSpec, JobStatus, KubeObject } from '../../src/cluster/objects.ts'
 import { jobRule } from '../../src/lifecycle/workloads/job.ts'
 import {
+  type ContextOptions,
   condition,
   context,
   crashLoopStatus,
@@ -19,7 +20,6 @@ import {
   seenPod,
   seenTarget,
   terminated,
-  type ViewOptions,
   waiting,
 } from './builders.ts'
 
@@ -46,7 +46,7 @@ function withDismissedSidecar(exitCode: number) {
   return createPod({ metadata: { name: 'migrate-a' }, spec, status }, createJob())
 }
 
-function judge(job: Job, objects: readonly KubeObject[] = [], options: ViewOptions = {}) {
+function judge(job: Job, objects: readonly KubeObject[] = [], options: ContextOptions = {}) {
   return reported(jobRule.assess(job, context({ now: 60, history: seenTarget([0, job]), ...options, objects })))
 }
 

@@ -4,6 +4,7 @@ import { PodHistories } from '../../src/lifecycle/workloads/pod-histories.ts'
 import {
   createDeployment,
   createEvent,
+  createGateTime,
   createPod,
   createReplicaSet,
   iso,
@@ -11,7 +12,6 @@ import {
   moment,
   podStatus,
   readyStatus,
-  surroundings,
   terminated,
   waiting,
 } from './builders.ts'
@@ -24,7 +24,7 @@ const looping = createPod({ metadata: made, status: podStatus({ ...restarts, sta
 
 function seen(...objects: readonly KubeObject[]) {
   const store = new Store(() => false)
-  const histories = new PodHistories(store, surroundings())
+  const histories = new PodHistories(store, createGateTime())
   const see = (object: KubeObject) => {
     for (const change of store.apply({ at: moment(0), type: 'ADDED', object })) histories.observe(change, moment(0))
   }
@@ -68,7 +68,7 @@ describe('the histories of pods', () => {
     const message = 'Failed to pull image "acme/web:v1": not found'
     const event = createEvent(pod, { container: 'app', reason: 'Failed', message, count: 2 })
     const store = new Store(() => false)
-    const histories = new PodHistories(store, surroundings())
+    const histories = new PodHistories(store, createGateTime())
     for (const object of [event, pod])
       for (const change of store.apply({ at: moment(0), type: 'ADDED', object })) histories.observe(change, moment(0))
     expect(histories.of(pod, moment(0)).containers.get('app')?.refusals).toMatchObject({

@@ -1,6 +1,7 @@
 import type { EventObject, Pod } from '../../src/cluster/objects.ts'
 import { podRule } from '../../src/lifecycle/workloads/pod.ts'
 import {
+  type ContextOptions,
   condition,
   context,
   crashLoopStatus,
@@ -16,11 +17,10 @@ import {
   running,
   seenPod,
   terminated,
-  type ViewOptions,
   waiting,
 } from './builders.ts'
 
-function assess(pod: Pod, { events = [], objects = [], ...options }: ViewOptions & { events?: EventObject[] } = {}) {
+function assess(pod: Pod, { events = [], objects = [], ...options }: ContextOptions & { events?: EventObject[] } = {}) {
   return reported(podRule.assess(pod, context({ ...options, objects: [pod, ...objects, ...events] })))
 }
 
@@ -130,7 +130,7 @@ describe('a pod of its own', () => {
 })
 
 describe('settling', () => {
-  const settle = (pod: Pod, options: ViewOptions) => assess(pod, options).status === 'ready'
+  const settle = (pod: Pod, options: ContextOptions) => assess(pod, options).status === 'ready'
 
   it('is not asked of a container with a readiness probe', () => {
     const spec = { containers: [createContainer({ readinessProbe: {} })] }

@@ -2,6 +2,7 @@ import type { Pod, PodStatus } from '../../src/cluster/objects.ts'
 import { byImportance, examinePods, settledByPods } from '../../src/lifecycle/workloads/pods.ts'
 import { type Problem, type ProblemWith, problemOf, type ReasonCode } from '../../src/reasons/reasons.ts'
 import {
+  type ContextOptions,
   complete,
   condition,
   context,
@@ -19,7 +20,6 @@ import {
   running,
   seenTarget,
   terminated,
-  type ViewOptions,
   waiting,
 } from './builders.ts'
 
@@ -27,7 +27,7 @@ function pod(name: string, status: PodStatus = {}, metadata: object = {}): Pod {
   return createPod({ metadata: { name, ...metadata }, status })
 }
 
-function examine(pods: readonly Pod[], options: ViewOptions = {}) {
+function examine(pods: readonly Pod[], options: ContextOptions = {}) {
   return reported(examinePods(pods, context({ now: 60, ...options, objects: pods })))
 }
 

@@ -1,6 +1,6 @@
 import type { KubeObject, PersistentVolumeClaim, PodSpec } from '../../src/cluster/objects.ts'
 import { pvcRule } from '../../src/lifecycle/platform/pvc.ts'
-import { context, createBarePod, createEvent, moment, reported, seenTarget, type ViewOptions } from './builders.ts'
+import { type ContextOptions, context, createBarePod, createEvent, moment, reported, seenTarget } from './builders.ts'
 
 function createClaim(phase: string, metadata: object = {}, spec: object = {}): PersistentVolumeClaim {
   return {
@@ -26,7 +26,7 @@ function consumer(status: object = {}) {
   return createBarePod({ spec, status: { phase: 'Pending', ...status } })
 }
 
-function judge(claim: PersistentVolumeClaim, objects: readonly KubeObject[] = [], options: ViewOptions = {}) {
+function judge(claim: PersistentVolumeClaim, objects: readonly KubeObject[] = [], options: ContextOptions = {}) {
   return reported(pvcRule.assess(claim, context({ now: 60, history: seenTarget([0, claim]), ...options, objects })))
 }
 

@@ -1,6 +1,7 @@
 import type { KubeObject, ReplicaSet } from '../../src/cluster/objects.ts'
 import { replicaSetRule } from '../../src/lifecycle/workloads/replicaset.ts'
 import {
+  type ContextOptions,
   condition,
   context,
   crashLoopStatus,
@@ -11,14 +12,13 @@ import {
   readyStatus,
   reported,
   seenTarget,
-  type ViewOptions,
 } from './builders.ts'
 
 const numbers = { observedGeneration: 1, replicas: 1, readyReplicas: 1, availableReplicas: 1 }
 const own = createReplicaSet({ status: numbers }, undefined)
 const settled = createPod({ status: readyStatus(1) }, own)
 
-function assess(set: ReplicaSet, objects: readonly KubeObject[] = [settled], options: ViewOptions = {}) {
+function assess(set: ReplicaSet, objects: readonly KubeObject[] = [settled], options: ContextOptions = {}) {
   return reported(
     replicaSetRule.assess(
       set,

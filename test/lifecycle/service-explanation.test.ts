@@ -3,6 +3,7 @@ import { explainService, explainUnserved, type Workload } from '../../src/lifecy
 import { type Check, messageOf } from '../../src/reasons/reasons.ts'
 import { cpuMs } from '../support/cpu.ts'
 import {
+  type ContextOptions,
   condition,
   context,
   crashLoopStatus,
@@ -11,7 +12,6 @@ import {
   createPod,
   createTemplate,
   readyStatus,
-  type ViewOptions,
 } from './builders.ts'
 
 function createService(spec: object = {}, metadata: object = {}): Service {
@@ -34,7 +34,7 @@ interface Namespace {
   /** Undefined where pods may not be read. */
   readonly pods?: readonly Pod[] | undefined
   readonly workloads?: readonly Workload[]
-  readonly options?: ViewOptions
+  readonly options?: ContextOptions
 }
 
 /** Why a Service without ready endpoints has none, with its checks as lines. */

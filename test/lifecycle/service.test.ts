@@ -1,6 +1,7 @@
 import type { EndpointSlice, KubeObject, Pod, Service } from '../../src/cluster/objects.ts'
 import { serviceRule } from '../../src/lifecycle/network/service.ts'
 import {
+  type ContextOptions,
   condition,
   context,
   createContainer,
@@ -14,7 +15,6 @@ import {
   running,
   seenTarget,
   terminated,
-  type ViewOptions,
 } from './builders.ts'
 
 function createService(spec: object = {}, status: Service['status'] = {}): Service {
@@ -51,7 +51,7 @@ function webPod(name: string, status = readyStatus(1), metadata: object = {}): P
   return createPod({ metadata: { name, ...metadata }, spec: { containers }, status })
 }
 
-function judge(service: Service, objects: readonly KubeObject[] = [], options: ViewOptions = {}) {
+function judge(service: Service, objects: readonly KubeObject[] = [], options: ContextOptions = {}) {
   return reported(
     serviceRule.assess(service, context({ now: 60, history: seenTarget([0, service]), ...options, objects })),
   )

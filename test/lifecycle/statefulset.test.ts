@@ -7,6 +7,7 @@ import type {
 } from '../../src/cluster/objects.ts'
 import { statefulSetRule } from '../../src/lifecycle/workloads/statefulset.ts'
 import {
+  type ContextOptions,
   context,
   crashLoopStatus,
   createEvent,
@@ -20,7 +21,6 @@ import {
   reported,
   seenPod,
   seenTarget,
-  type ViewOptions,
 } from './builders.ts'
 
 function createSet({ metadata, spec, status }: Overrides<StatefulSetSpec, StatefulSetStatus> = {}): StatefulSet {
@@ -43,7 +43,7 @@ function dbPod(name: string, status: PodStatus, revision = 'db-new') {
   return createPod({ metadata: { name, labels }, status }, createSet())
 }
 
-function judge(set: StatefulSet, objects: readonly KubeObject[], options: ViewOptions = {}) {
+function judge(set: StatefulSet, objects: readonly KubeObject[], options: ContextOptions = {}) {
   return reported(statefulSetRule.assess(set, context({ now: 60, history: seenTarget([0, set]), ...options, objects })))
 }
 
@@ -257,7 +257,7 @@ describe('a StatefulSet whose status names no revisions', () => {
     expect(judge(changed(counted, 1), [], { unseen: ['Pod'] }).status).toBe('ready')
   })
 
-  it.each<[string, StatefulSet, KubeObject[], ViewOptions]>([
+  it.each<[string, StatefulSet, KubeObject[], ContextOptions]>([
     ['of whose pods nothing says that they are updated', changed(counted), olds, {}],
     ['of whose pods nothing can be seen', changed(counted), [], { unseen: ['Pod', 'ControllerRevision'] }],
     ['whose ControllerRevisions show that its pods are old', withRevisions, [...olds, ...revisions], {}],

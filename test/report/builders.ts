@@ -10,7 +10,7 @@ import type { Target } from '../../src/plan/target.ts'
 import type { ProblemWith, ReasonCode } from '../../src/reasons/reasons.ts'
 import type { ProblemClass } from '../../src/reasons/spec.ts'
 
-/** When every timeline of these tests starts. */
+/** Start of every timeline in these tests. */
 export const start = Date.UTC(2025, 0, 15, 12, 0, 0)
 
 /** A moment, in seconds since the start. */
@@ -22,7 +22,7 @@ export function createTarget(overrides: Partial<Target> = {}): Target {
   return { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop', name: 'web', clocks: {}, ...overrides }
 }
 
-/** Milestones that were reached one after the other: `{ observed: 0.4, ready: 31 }`, in seconds since the start. */
+/** Reached milestones: `{ observed: 0.4, ready: 31 }`, in seconds since the start. */
 export function reached(moments: Readonly<Record<string, number>>): MilestoneRecord[] {
   return Object.entries(moments).map(([name, seconds]) => createMilestone({ name, at: at(seconds) }))
 }

@@ -342,7 +342,7 @@ function timedOut(): EndedTimeline {
 }
 
 /** 500 targets: three failed, two open, the rest ready. */
-/** Words that try to break out of every place they are shown in. */
+/** Text that tries to break out of every format in which it is printed. */
 export const hostileWords = [
   '::error::owned',
   '  ::add-mask::a',
@@ -530,7 +530,7 @@ function misconfigured(): EndedTimeline {
   })
 }
 
-/** Ends of a gate that a reader may meet, each one a whole timeline. */
+/** Complete timelines, one for each kind of outcome. */
 export const cases: Readonly<Record<string, EndedTimeline>> = {
   'one-ready': createTimeline(),
   'all-ready': allReady(),

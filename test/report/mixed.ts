@@ -14,7 +14,7 @@ import {
 
 const namespaces = ['shop', 'billing', 'search']
 
-/** A gate of many targets in three namespaces that ends in every way at once: most of them ready, one in eleven not. */
+/** A timeline of many targets in three namespaces: most are ready, one in eleven failed, stalled or is still running. */
 export function mixedTargets(count: number): EndedTimeline {
   const targets = Array.from({ length: count }, (_, index) => recordOf(index))
   return createTimeline({

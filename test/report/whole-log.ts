@@ -1,7 +1,7 @@
 import type { Timeline } from '../../src/gate/timeline.ts'
 import { layoutLog, renderEntries, renderEvidence, renderHeader, renderVerdict } from '../../src/report/log.ts'
 
-/** The whole log of a timeline, as lines without line breaks. */
+/** The complete log of a timeline, as lines without line breaks. */
 export function renderLog(timeline: Timeline, options: { readonly color?: boolean } = {}): string[] {
   const head = { ...timeline, targets: timeline.targets.map(({ target }) => target) }
   const layout = layoutLog(head, options)

@@ -3,8 +3,9 @@ import type { KubeObject } from '../../src/cluster/objects.ts'
 import { covers } from '../../src/cluster/store.ts'
 import { Gate } from '../../src/gate/gate.ts'
 import type { Target } from '../../src/plan/target.ts'
+import { createSettings } from '../gate/builders.ts'
 
-/** One line of the verdict cases: see the README beside them. */
+/** One line of the verdict cases; the README beside them describes the format. */
 export interface VerdictCase {
   readonly id: string
   readonly apiVersion: string
@@ -33,36 +34,21 @@ export interface VerdictCase {
   readonly verdicts?: Readonly<Record<string, string>>
 }
 
-/** What the gate says of a case, in the words of the cases, and its reason. */
+/** The gate's verdict for a case in the terms of the cases, and its reason. */
 export interface Judged {
   readonly got: string
   readonly reason: string
 }
 
-/** Judges a case as a replayed recording: everything is heard at once, and then the clocks run. */
+/** Judges a case as a replayed recording: all objects are observed at once, then time advances. */
 export function judge(verdictCase: VerdictCase): Judged {
   const targets = targetsOf(verdictCase)
   const observations = observationsOf(verdictCase, targets)
   const startedAt = latestTime(verdictCase) + 60_000
   const synced = observations.filter((each) => each.type === 'SYNCED')
-  const settings = {
-    startedAt,
-    timeoutMs: 600_000,
-    timeoutIsLiteral: false,
-    stallTimeoutMs: 300_000,
-    stallIsLiteral: false,
-    milestoneTimeoutsMs: { created: 30_000 },
-    awaitChangeMs: 0,
-    expectImages: {},
-    settleMs: 10_000,
-    maxRestarts: 2,
-    failFast: true,
-    onSuperseded: 'fail',
-    context: '',
-    serverVersion: '',
-    serverOffsetMs: 0,
-  } as const
-  const gate = new Gate(targets, settings, (request) => synced.some((known) => covers(known, request)))
+  const gate = new Gate(targets, createSettings({ startedAt }), (request) =>
+    synced.some((known) => covers(known, request)),
+  )
   observations.forEach((observation, index) => {
     gate.handle({ ...observation, at: startedAt + index } as FeedEvent)
   })
@@ -87,10 +73,10 @@ function nameOf({ apiVersion, kind, metadata }: KubeObject) {
   return { apiVersion, kind, name: metadata.name, namespace: metadata.namespace ?? 'default' }
 }
 
-/** The lists first, each said to be complete once it is; then the events, in their order. */
+/** First the lists with their SYNCED events, then the events of the case. */
 function observationsOf(verdictCase: VerdictCase, targets: readonly Target[]): readonly Observation[] {
-  const { object, objects, events: told = [], related = [], apiDefaults } = verdictCase
-  const events = told.map((event) => ({ ...event, object: complete(event.object) }))
+  const { object, objects, events: watched = [], related = [], apiDefaults } = verdictCase
+  const events = watched.map((event) => ({ ...event, object: complete(event.object) }))
   const listed = [...(objects ?? (object === undefined ? [] : [merge(object, apiDefaults)])), ...related].map(complete)
   const kinds = new Map(
     [...targets, ...listed, ...events.map((event) => event.object)].map(({ apiVersion, kind }) => [
@@ -106,7 +92,7 @@ function observationsOf(verdictCase: VerdictCase, targets: readonly Target[]): r
   ]
 }
 
-/** A CustomResourceDefinition beside a case says what discovery would say of the kind. */
+/** The discovery of a kind, from the CustomResourceDefinition of a case. */
 function discovery({ kind, spec }: KubeObject): readonly Observation[] {
   if (kind !== 'CustomResourceDefinition') return []
   const { group, names, scope, versions = [], ...old } = spec as DefinitionSpec
@@ -129,7 +115,7 @@ interface DefinitionSpec {
   readonly versions?: readonly { readonly name: string; readonly subresources?: { readonly status?: object } }[]
 }
 
-/** Objects without a namespace live in `default`; an Endpoints object stands for an EndpointSlice. */
+/** Adds the namespace `default`, and converts Endpoints to an EndpointSlice. */
 function complete(object: KubeObject): KubeObject {
   const { metadata } = object
   const namespaced = { ...object, metadata: { namespace: 'default', ...metadata } }
@@ -166,7 +152,7 @@ function merge<T>(value: T, patch: unknown): T {
   return merged as T
 }
 
-/** The gate begins a minute after anything that the objects tell of. */
+/** The latest timestamp of a case; the gate starts a minute later. */
 function latestTime(verdictCase: VerdictCase): number {
   const times = JSON.stringify(verdictCase).match(/\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g) ?? []
   return Math.max(Date.UTC(2025, 0, 1), ...times.map((time) => Date.parse(time)))

@@ -27,14 +27,14 @@ function isRight({ got, expected, alsoAcceptable = [], tier, verdicts = {} }: Ju
   )
 }
 
-/** Not ready is right too where the object's only word of failure is a bare False, which may mend. */
-function isRightOrPatient(each: JudgedCase): boolean {
+/** `progressing` is right too if the only sign of failure is a condition that is False, which may change. */
+function isRightOrProgressing(each: JudgedCase): boolean {
   return (
     isRight(each) || (each.expected === 'failed' && each.got === 'progressing' && each.reason === 'condition-false')
   )
 }
 
-/** A verdict that is wrong, and that no tool shares. */
+/** A wrong verdict that no other tool gives. */
 function isFalse(verdict: 'ready' | 'failed') {
   return (each: JudgedCase) =>
     !isRight(each) && each.got === verdict && !Object.values(each.verdicts ?? {}).includes(verdict)
@@ -46,7 +46,7 @@ const percent = (value: number) => `${(value * 100).toFixed(1)} %`
 const names = (cases: readonly JudgedCase[]) => cases.map(({ id, expected, got }) => `${id}: ${expected}, got ${got}`)
 
 if (existsSync(file)) {
-  describe('the verdicts of public tools', () => {
+  describe('compared with the verdicts of public tools', () => {
     const judged = read()
     const of = (tier: VerdictCase['tier'], isCore: boolean) =>
       judged.filter((each) => each.tier === tier && each.isCore === isCore)
@@ -57,37 +57,37 @@ if (existsSync(file)) {
       const rows = tiers.flatMap((tier) =>
         [true, false].map((isCore) => {
           const cases = of(tier, isCore)
-          const scores = `${percent(share(cases, isRight))}, patient ${percent(share(cases, isRightOrPatient))}`
+          const scores = `${percent(share(cases, isRight))}, with progressing ${percent(share(cases, isRightOrProgressing))}`
           const wrong = `${cases.filter(isFalse('ready')).length} false ready, ${cases.filter(isFalse('failed')).length} false failed`
           return `${tier} ${isCore ? 'core' : 'custom'}: ${cases.filter(isRight).length}/${cases.length} ${scores}, ${wrong}`
         }),
       )
-      const asked = process.env['VERDICTS']
-      const misses = judged.filter((each) => !isRight(each) && (asked === 'all' || each.tier === asked))
+      const printedTier = process.env['VERDICTS']
+      const misses = judged.filter((each) => !isRight(each) && (printedTier === 'all' || each.tier === printedTier))
       console.log([...rows, ...names(misses)].join('\n'))
     })
 
-    test('never call ready what they agree is not', () => {
+    test('no object is ready that they agree is not ready', () => {
       expect(names(agreed.filter(isFalse('ready')))).toEqual([])
     })
 
-    test('never call failed what they agree has not', () => {
+    test('no object is failed that they agree has not failed', () => {
       expect(names(agreed.filter(isFalse('failed')))).toEqual([])
     })
 
-    // A Service without endpoints is held for ready by some; a template that changes during the wait is superseded here.
-    test('are shared for 98 of 100 core objects on which they agree', () => {
+    // Some tools treat a Service without endpoints as ready; here a template change during the wait is superseded.
+    test('98 of 100 verdicts are equal for core objects on which they agree', () => {
       expect(share(of('consensus', true), isRight)).toBeGreaterThanOrEqual(0.98)
     })
 
-    test('are shared for 97 of 100 custom objects on which they agree', () => {
+    test('97 of 100 verdicts are equal for custom objects on which they agree', () => {
       expect(share(of('consensus', false), isRight)).toBeGreaterThanOrEqual(0.97)
     })
 
-    test('are shared for 85 of 100 custom objects that only one of them knows', () => {
-      expect(share(of('single', false), isRightOrPatient)).toBeGreaterThanOrEqual(0.85)
+    test('85 of 100 verdicts are equal for custom objects that only one of them supports', () => {
+      expect(share(of('single', false), isRightOrProgressing)).toBeGreaterThanOrEqual(0.85)
     })
   })
 } else {
-  test.skip('the verdicts of public tools: their cases are not at hand', () => {})
+  test.skip('compared with the verdicts of public tools: the cases are missing', () => {})
 }
