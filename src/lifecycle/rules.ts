@@ -113,7 +113,7 @@ export const knownKinds: readonly KnownKind[] = [
     rule: serviceRule,
     behind: [pods, { apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice' }],
     readyWhen:
-      'for each port one endpoint is ready whose pod matches the present selector and port, has settled and, of a gated workload, is of its new revision; or no pod matches its selector and every workload behind it is scaled to zero; a LoadBalancer has its address too; headless, ExternalName and selectorless ones are ready at once',
+      'each port has a ready endpoint whose pod matches the present selector and port, has settled and, where a gated workload owns it, is of the new revision; or no pod matches the selector and every workload behind it is scaled to zero; a LoadBalancer also has its address; headless, ExternalName and selectorless Services are ready at once',
   },
   {
     apiVersion: 'v1',
@@ -127,28 +127,28 @@ export const knownKinds: readonly KnownKind[] = [
     kind: 'Ingress',
     rule: ingressRule,
     readyWhen:
-      'the Services and ports of its backends exist and are not being deleted; a missing address is told, not waited for',
+      'the Services and ports of its backends exist and are not being deleted; a missing address is reported, not awaited',
   },
   {
     apiVersion: 'gateway.networking.k8s.io/v1',
     kind: 'Gateway',
     rule: gatewayRule,
     readyWhen:
-      'its controller says of the present generation that it is Accepted and Programmed, and nothing is wrong with any of its listeners; a missing address is told, not waited for',
+      'its controller reports Accepted and Programmed for the present generation, and nothing bad about any listener; a missing address is reported, not awaited',
   },
   ...routes.map(([version, kind]) => ({
     apiVersion: `gateway.networking.k8s.io/${version}`,
     kind,
     rule: routeRule,
     readyWhen:
-      'every parent that it names accepts its present generation, with all its references resolved and none of its rules left out',
+      'every parent that it names accepts the present generation, with all references resolved and no rule left out',
   })),
   {
     apiVersion: 'autoscaling/v2',
     kind: 'HorizontalPodAutoscaler',
     rule: hpaRule,
     readyWhen:
-      'it is able to scale and reads its metric, or is disabled by zero replicas; after a change, its controller has 15 s to answer',
+      'it is able to scale and reads its metric, or is disabled by zero replicas; after a change, its controller has 15 s to reconcile',
   },
   {
     apiVersion: 'policy/v1',
@@ -178,7 +178,7 @@ export const knownKinds: readonly KnownKind[] = [
     apiVersion: 'source.toolkit.fluxcd.io/v1',
     kind: 'HelmRepository',
     rule: helmRepositoryRule,
-    readyWhen: 'its controller says that it is Ready; of type oci, once it exists',
+    readyWhen: 'Ready is True; of type oci, once it exists',
   },
 ]
 

@@ -80,7 +80,7 @@ export const networkReasons: ReasonFamily<NetworkDetails> = {
     title: 'no address assigned yet',
     sentence: ({ detail }) => predicate(`has no ${detail.isLoadBalancer ? 'load balancer ' : ''}address yet`),
     hint: (s) =>
-      `No controller has given it an address yet; a cluster without one for load balancers never will. Its events: ${described(s)}.`,
+      `No controller has assigned an address yet; a cluster without a load balancer controller never assigns one. Its events: ${described(s)}.`,
   },
   'backend-missing': {
     class: 'slow',

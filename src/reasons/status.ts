@@ -54,12 +54,12 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
     when: 'the claim has been Lost for 30 s: its volume is gone',
     title: 'the volume claim lost its volume',
     sentence: () => predicate('has lost its volume'),
-    hint: () => 'The volume behind the claim is gone. Restore it, or create the claim anew.',
+    hint: () => 'The volume behind the claim is gone. Restore it, or create the claim again.',
   },
   'condition-false': {
     class: 'slow',
-    when: "the object's own condition says that it is not ready",
-    title: 'it says itself that it is not ready',
+    when: 'a condition of the object reports that it is not ready',
+    title: 'it reports that it is not ready',
     headline: ({ detail: { signals } }, shorten) => {
       if (signals.some(({ reason = '' }) => /^FailedGet\w*Metric$/.test(reason)))
         return 'the autoscaler cannot read its metric'
@@ -71,16 +71,16 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
     sentence: ({ detail }) => clause(signalsText(detail.signals)),
     hint: (s) =>
       s.problem?.detail.needsMetricsServer
-        ? `The cluster gives no figures of what pods use: is a metrics server installed, and does it run? ${command(s, 'top', 'pods')} works once it does.`
-        : `Its own status says what it waits for: ${described(s)}.`,
+        ? `The cluster serves no resource metrics: is a metrics server installed, and does it run? ${command(s, 'top', 'pods')} works once it does.`
+        : `Its status contains what it waits for: ${described(s)}.`,
   },
   'reported-failed': {
     class: 'strike',
-    when: "the object's own word of failure has stood for 10 s under the observed generation",
-    title: 'it reports a failure itself',
+    when: 'the object has reported a failure of the observed generation for 10 s',
+    title: 'it reports a failure',
     sentence: ({ detail }) =>
       'healthCheck' in detail ? predicate('has failed by its health check') : clause(signalsText(detail.signals)),
-    hint: (s) => `Its own status says what failed: ${described(s)}.`,
+    hint: (s) => `Its status contains what failed: ${described(s)}.`,
   },
   'not-reconciled': {
     class: 'slow',
@@ -130,5 +130,5 @@ function claimHint(facts: HintFacts<StatusDetails['claim-pending']>): string {
     return `Correct storageClassName, or create the StorageClass ${missingClass}. ${classes} lists what is there.`
   if (needsClass) return `Set storageClassName, or mark a StorageClass as default: ${classes}.`
   const about = facts.problem?.subject ?? nameOf(facts)
-  return `Its storage class, size or access mode may not be had. Its events: ${command(facts, 'describe', about)}.`
+  return `Its storage class, size or access mode may not be available. Its events: ${command(facts, 'describe', about)}.`
 }

@@ -16,7 +16,7 @@ describe('a claim that is not bound', () => {
   it.each<[StatusDetails['claim-pending'], string]>([
     [{ missingClass: 'fast' }, 'Correct storageClassName, or create the StorageClass fast. '],
     [{ needsClass: true }, 'Set storageClassName, or mark a StorageClass as default: '],
-    [{ message: 'no volume fits' }, 'Its storage class, size or access mode may not be had. '],
+    [{ message: 'no volume fits' }, 'Its storage class, size or access mode may not be available. '],
   ])('%j: the hint names what the claim lacks', (detail, text) => {
     expect(hint('claim-pending', detail)).toContain(text)
   })
@@ -37,7 +37,7 @@ describe('a condition that is False', () => {
         { name: 'phase', value: 'Pending' },
       ],
       'listener https: Accepted is False, phase is Pending',
-      'it says itself that it is not ready',
+      'it reports that it is not ready',
     ],
     [[noMetrics], 'ScalingActive is False (FailedGetResourceMetric)', 'the autoscaler cannot read its metric'],
     [
