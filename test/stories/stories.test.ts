@@ -5,20 +5,17 @@ import { expectSnapshot } from '../report/snapshot.ts'
 import { renderLog } from '../report/whole-log.ts'
 import { readExpectations, replayOnce } from '../support/recordings.ts'
 
-/**
- * What people read of every recorded rollout that did not become ready: its log, summary and annotations, as files beside
- * this one. Read each as somebody who has seen nothing else.
- */
-const folder = join(import.meta.dirname, 'told')
+/** Log, summary and annotations of every recorded rollout that did not become ready, as files for reviewers. */
+const folder = join(import.meta.dirname, 'snapshots')
 const failing = Object.entries(readExpectations()).filter(([, { outcome }]) => outcome !== 'ready')
 
-describe.each(failing)('%s is told', (name) => {
-  it('in the log', async () => {
+describe.each(failing)('%s', (name) => {
+  it('has the log of its snapshot', async () => {
     const { timeline } = await replayOnce(name)
     expectSnapshot(`${renderLog(timeline, { color: false }).join('\n')}\n`, `${name}.log.txt`, folder)
   })
 
-  it('in a log that reports each thing once', async () => {
+  it('has a log that reports each problem once', async () => {
     const { timeline } = await replayOnce(name)
     const lines = renderLog(timeline, { color: false }).filter((line) => !/│|still waiting for/.test(line))
     for (const { outcome, message } of timeline.targets.filter((target) => target.outcome !== 'ready')) {
@@ -30,12 +27,12 @@ describe.each(failing)('%s is told', (name) => {
     }
   })
 
-  it('in the summary', async () => {
+  it('has the summary of its snapshot', async () => {
     const { timeline } = await replayOnce(name)
     expectSnapshot(renderSummary(timeline), `${name}.summary.md`, folder)
   })
 
-  it('in annotations', async () => {
+  it('has the annotations of its snapshot', async () => {
     const { timeline } = await replayOnce(name)
     const annotations = buildAnnotations(timeline).map(
       ({ title, message }) => `${title}\n  ${message.replaceAll('\n', '\n  ')}\n`,
@@ -43,7 +40,7 @@ describe.each(failing)('%s is told', (name) => {
     expectSnapshot(annotations.join('\n'), `${name}.annotations.txt`, folder)
   })
 
-  it('with its cause, the object that has it, and what to do', async () => {
+  it('reports cause, object and fix', async () => {
     const { timeline } = await replayOnce(name)
     for (const { outcome, message, hint, problems } of timeline.targets.filter(
       (target) => target.outcome !== 'ready',

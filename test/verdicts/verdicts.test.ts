@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { type Judged, judge, type VerdictCase } from './case.ts'
 
 /**
- * TargetFacts from the tests of other tools: objects that nobody here wrote, and whether they are ready. They belong to those
- * projects and are not part of this one: where they are not at hand, these tests are skipped.
+ * Cases from the tests of other tools: objects and whether they are ready. They belong to those projects and are not part
+ * of this one; without the file these tests are skipped.
  */
 const file = join(import.meta.dirname, '../../../shared/verdicts/cases.jsonl')
 const coreGroups =
