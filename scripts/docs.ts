@@ -3,20 +3,29 @@ import { join } from 'node:path'
 import { hintFor } from '../src/diagnosis/hints.ts'
 import { kindsReadyOnceSeen, knownKinds } from '../src/lifecycle/rules.ts'
 import { reasonCodes, reasons } from '../src/reasons/reasons.ts'
+import { actionMetadata } from './action-metadata.ts'
 
 /**
- * Generates `docs/reference.md`: every kind with its milestones and rule, every reason with its class, proof and fix.
+ * Generates the inputs and outputs of `action.yml`, and `docs/reference.md`: every kind with its milestones and rule, every
+ * reason with its class, proof and fix.
  *
- *     node scripts/docs.ts           write the file
- *     node scripts/docs.ts --check   fail if the file is out of date
+ *     node scripts/docs.ts           write the files
+ *     node scripts/docs.ts --check   fail if a file is out of date
  */
 
-const path = join(import.meta.dirname, '../docs/reference.md')
-const text = reference()
-if (!process.argv.includes('--check')) writeFileSync(path, text)
-else if (readFileSync(path, 'utf8') !== text) {
-  console.error('docs/reference.md is out of date: run npm run docs and commit it.')
-  process.exitCode = 1
+const root = join(import.meta.dirname, '..')
+const actionFile = readFileSync(join(root, 'action.yml'), 'utf8')
+
+for (const [name, text] of [
+  ['docs/reference.md', reference()],
+  ['action.yml', actionMetadata(actionFile)],
+] as const) {
+  const path = join(root, name)
+  if (!process.argv.includes('--check')) writeFileSync(path, text)
+  else if (readFileSync(path, 'utf8') !== text) {
+    console.error(`${name} is out of date: run npm run docs and commit it.`)
+    process.exitCode = 1
+  }
 }
 
 function reference(): string {

@@ -1,9 +1,10 @@
 import { symlinkSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { readHeader } from '../../src/recording/reader.ts'
 import { reportSchema } from '../../src/report/json-report.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
 import { type CommandOptions, runCommand } from '../support/command.ts'
+import { programPath } from '../support/program.ts'
 import { rolledOut, unobserved } from './objects.ts'
 import { runCli, startCli } from './process.ts'
 import { enterWorkFolder } from './work-folder.ts'
@@ -192,7 +193,7 @@ describe('the program', () => {
 
   test('is a plugin of kubectl when called by the name of one', async () => {
     const link = join(folder, 'kubectl-rollout_gate')
-    symlinkSync(resolve(import.meta.dirname, '../../src/cli.ts'), link)
+    symlinkSync(programPath('cli.js'), link)
     const { stdout } = await runCli(['wait', '--help'], { calledAs: link })
     expect(stdout).toMatch(/^Usage: kubectl rollout-gate wait REFERENCE/)
   })
