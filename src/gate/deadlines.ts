@@ -7,44 +7,37 @@ import {
   type GatedTarget,
   isOpen,
   objectOf,
-  type TargetState,
   type TargetVerdict,
   wasDeleted,
 } from './target-state.ts'
 
 /** A moment, in milliseconds since the epoch, at which time alone changes something. */
-export type Deadline<Gated extends GatedTarget> =
+export type Deadline =
   /** Ends one target. The watches that it needs must answer before (DESIGN §2, "Blind is not stalled"). */
-  | { readonly at: number; readonly ends: 'target'; readonly gated: Gated; readonly verdict: () => TargetVerdict }
+  | { readonly at: number; readonly ends: 'target'; readonly gated: GatedTarget; readonly verdict: () => TargetVerdict }
   /** The gate's timeout: ends every open target, under the same condition. */
   | { readonly at: number; readonly ends: 'all-targets' }
   /** End the gate: 5 s after the first bad end (`fail-fast`); a watch without a success for too long. */
   | { readonly at: number; readonly ends: 'gate' }
   /** End nothing: the assessment of a target may change; nothing was logged for 30 s. */
-  | { readonly at: number; readonly ends: 'nothing'; readonly gated?: Gated }
+  | { readonly at: number; readonly ends: 'nothing'; readonly gated?: GatedTarget }
 
 /** Whether the watches of targets must answer before a deadline passes. */
-export function endsTargets({ ends }: Pick<Deadline<GatedTarget>, 'ends'>): boolean {
+export function endsTargets({ ends }: Pick<Deadline, 'ends'>): boolean {
   return ends === 'target' || ends === 'all-targets'
 }
 
 /** Deadlines in the order in which they pass; at the same moment, those that end targets come first. */
-export function sortDeadlines<Gated extends GatedTarget>(
-  deadlines: readonly Deadline<Gated>[],
-): readonly Deadline<Gated>[] {
+export function sortDeadlines(deadlines: readonly Deadline[]): readonly Deadline[] {
   return deadlines.toSorted((a, b) => a.at - b.at || Number(endsTargets(b)) - Number(endsTargets(a)))
 }
 
 /** The deadlines of one target. While an answer is missing, none ends it. */
-export function targetDeadlines<Gated extends GatedTarget>(
-  state: TargetState,
-  gated: Gated,
-  now: number,
-  isUnanswered: boolean,
-): readonly Deadline<Gated>[] {
+export function targetDeadlines(gated: GatedTarget, now: number, isUnanswered: boolean): readonly Deadline[] {
+  const { state } = gated
   const recheckAt = state.type === 'ended' ? undefined : state.assessment?.recheckAt
-  const ends = isUnanswered || !isOpen(state) ? [] : endsOf(state, gated)
-  const deadlines = ends.map(({ at, verdict }): Deadline<Gated> => ({ at, ends: 'target', gated, verdict }))
+  const ends = isUnanswered || !isOpen(state) ? [] : endsOf(gated)
+  const deadlines = ends.map(({ at, verdict }): Deadline => ({ at, ends: 'target', gated, verdict }))
   if (recheckAt !== undefined && recheckAt > now) deadlines.push({ at: recheckAt, ends: 'nothing', gated })
   return sortDeadlines(deadlines)
 }
@@ -55,14 +48,11 @@ interface End {
   readonly verdict: () => TargetVerdict
 }
 
-function endsOf(state: TargetState, gated: GatedTarget): readonly End[] {
-  if (state.type === 'awaiting-change') return [changeDeadline(gated)]
-  return [
-    deletionDeadline(state),
-    milestoneDeadline(state, gated),
-    stallDeadline(state, gated),
-    timeoutDeadline(state, gated),
-  ].filter((each) => each !== undefined)
+function endsOf(gated: GatedTarget): readonly End[] {
+  if (gated.state.type === 'awaiting-change') return [changeDeadline(gated)]
+  return [deletionDeadline(gated), milestoneDeadline(gated), stallDeadline(gated), timeoutDeadline(gated)].filter(
+    (each) => each !== undefined,
+  )
 }
 
 /** `await-change`. */
@@ -75,7 +65,7 @@ function changeDeadline({ settings: { startedAt, awaitChangeMs } }: GatedTarget)
 }
 
 /** A deleted object did not come back. */
-function deletionDeadline(state: TargetState): End | undefined {
+function deletionDeadline({ state }: GatedTarget): End | undefined {
   if (state.type !== 'absent' || !state.absence.wasDeleted) return undefined
   return {
     at: state.absence.since + deletedMs,
@@ -84,8 +74,8 @@ function deletionDeadline(state: TargetState): End | undefined {
 }
 
 /** `milestone-timeouts`: the current milestone was not reached in time. */
-function milestoneDeadline(state: TargetState, gated: GatedTarget): End | undefined {
-  const { target, rule, settings } = gated
+function milestoneDeadline(gated: GatedTarget): End | undefined {
+  const { target, rule, settings, state } = gated
   const { milestones } = state
   const current = currentMilestone(milestones)
   const exists = objectOf(state) !== undefined
@@ -101,56 +91,54 @@ function milestoneDeadline(state: TargetState, gated: GatedTarget): End | undefi
       return { outcome: 'failed', reason: 'not-found', message, logText: 'does not exist' }
     }
     const message = `did not reach "${current}" in ${duration(timeoutMs)}: ${describeState(state)}`
-    return overdue(state, gated, { outcome: 'timed-out', reason: 'still-running', message, logText: message })
+    return overdue(gated, { outcome: 'timed-out', reason: 'still-running', message, logText: message })
   }
   return { at: (waitingSince(milestones) ?? settings.startedAt) + timeoutMs, verdict }
 }
 
 /** `stall-timeout`: nothing moved. */
-function stallDeadline(state: TargetState, gated: GatedTarget): End | undefined {
-  const timeoutMs = gated.target.clocks.stallTimeoutMs ?? gated.settings.stallTimeoutMs
+function stallDeadline(gated: GatedTarget): End | undefined {
+  const { target, settings, state } = gated
+  const timeoutMs = target.clocks.stallTimeoutMs ?? settings.stallTimeoutMs
   if (timeoutMs === 0 || state.type === 'ended' || state.stall.heldSince !== undefined) return undefined
   const verdict = () => {
     const logText = describeState(state)
     const message = `made no progress for ${duration(timeoutMs)}: ${logText}`
-    return overdue(state, gated, { outcome: 'stalled', reason: 'no-progress', message, logText })
+    return overdue(gated, { outcome: 'stalled', reason: 'no-progress', message, logText })
   }
   return { at: state.stall.since + timeoutMs, verdict }
 }
 
 /** The target's own `timeout`. */
-function timeoutDeadline(state: TargetState, gated: GatedTarget): End | undefined {
+function timeoutDeadline(gated: GatedTarget): End | undefined {
   const { timeoutMs } = gated.target.clocks
   if (timeoutMs === undefined || timeoutMs === 0) return undefined
-  return { at: gated.settings.startedAt + timeoutMs, verdict: () => timeoutVerdict(state, gated, timeoutMs) }
+  return { at: gated.settings.startedAt + timeoutMs, verdict: () => timeoutVerdict(gated, timeoutMs) }
 }
 
 /** How a timeout, the target's or the gate's, ends a target. */
-export function timeoutVerdict(state: TargetState, gated: GatedTarget, timeoutMs: number): TargetVerdict {
-  const logText = describeState(state)
+export function timeoutVerdict(gated: GatedTarget, timeoutMs: number): TargetVerdict {
+  const logText = describeState(gated.state)
   const message = `was not ready after ${duration(timeoutMs)}: ${logText}`
-  return overdue(state, gated, { outcome: 'timed-out', reason: 'still-running', message, logText })
+  return overdue(gated, { outcome: 'timed-out', reason: 'still-running', message, logText })
 }
 
 /** The verdict of a deadline: the problem that stands in the way is its reason, else the one given. */
-function overdue(state: TargetState, gated: GatedTarget, withoutProblem: TargetVerdict): TargetVerdict {
+function overdue(gated: GatedTarget, withoutProblem: TargetVerdict): TargetVerdict {
+  const { state, target } = gated
   const { outcome } = withoutProblem
   if (state.type === 'awaiting-change') return { ...changeDeadline(gated).verdict(), outcome }
   if (objectOf(state) === undefined) return { outcome, reason: 'not-found', message: 'does not exist' }
   const problem = state.assessment?.problems[0]
   if (problem === undefined) return withoutProblem
-  return { outcome, reason: problem.reason, message: endText(problem, state.assessment, gated.target) }
+  return { outcome, reason: problem.reason, message: endText(problem, state.assessment, target) }
 }
 
 /**
  * Whether the stall clock of a target is stopped: the object itself states how long it may take, or the target waits for
  * another one. A stall timeout that the user wrote is literal.
  */
-export function hasStallHold(
-  { assessment }: TargetState,
-  { target, settings }: GatedTarget,
-  awaitsOther: () => boolean,
-): boolean {
+export function hasStallHold({ state, target, settings }: GatedTarget, awaitsOther: () => boolean): boolean {
   const isLiteral = target.clocks.stallTimeoutMs !== undefined || settings.stallIsLiteral
-  return !isLiteral && (assessment?.stallHold !== undefined || awaitsOther())
+  return !isLiteral && (state.assessment?.stallHold !== undefined || awaitsOther())
 }

@@ -1,6 +1,6 @@
 import type { RuleContext } from '../lifecycle/rule-context.ts'
 import type { ReasonCode } from '../reasons/reasons.ts'
-import { isOpen, type TargetState } from './target-state.ts'
+import { type GatedTarget, isOpen, type TargetState } from './target-state.ts'
 
 /** Problems of a container that runs and may only be slow to become ready. */
 const slowStart: ReadonlySet<ReasonCode> = new Set(['readiness-failing', 'readiness-gate-pending'])
@@ -16,7 +16,7 @@ export class OtherTargets {
   #ready: readonly (readonly [index: number, at: number])[] = []
 
   /** Takes the present state of a target. */
-  update(index: number, state: TargetState): void {
+  update({ index, state }: GatedTarget): void {
     if (isProgressing(state)) this.#progressing.add(index)
     else this.#progressing.delete(index)
     if ((state.type === 'ready') === this.#readyAt.has(index)) return

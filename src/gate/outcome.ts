@@ -1,6 +1,6 @@
 import { sentence } from '../lifecycle/sentence.ts'
 import type { GateSettings } from './settings.ts'
-import type { TargetState } from './target-state.ts'
+import type { GatedTarget } from './target-state.ts'
 import type { EndedTimeline, Outcome, TargetOutcome, Verdict } from './timeline.ts'
 
 /** After the first bad end of a target, the others may run for this long to show their own problems. */
@@ -10,10 +10,7 @@ export const failFastMs = 5_000
 const precedence: readonly TargetOutcome[] = ['failed', 'superseded', 'stalled', 'timed-out']
 
 /** When a target had the first end that ends the gate soon; a superseded one may be welcome. */
-export function firstBadEnd(
-  targets: readonly { readonly state: TargetState }[],
-  { onSuperseded }: GateSettings,
-): number | undefined {
+export function firstBadEnd(targets: readonly GatedTarget[], { onSuperseded }: GateSettings): number | undefined {
   let first: number | undefined
   for (const { state } of targets) {
     if (state.type !== 'ended' || (state.verdict.reason === 'superseded' && onSuperseded === 'pass')) continue
@@ -23,7 +20,7 @@ export function firstBadEnd(
 }
 
 /** The gate's verdict from its targets': the gravest outcome, of those the earliest, then the first in input order. */
-export function decide(targets: readonly { readonly name: string; readonly state: TargetState }[]): Verdict {
+export function decide(targets: readonly GatedTarget[]): Verdict {
   const ended = targets.flatMap(({ name, state }) => (state.type === 'ended' ? [{ name, ...state }] : []))
   const bad = ended.filter(({ verdict }) => precedence.includes(verdict.outcome))
   for (const outcome of precedence) {

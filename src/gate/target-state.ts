@@ -35,8 +35,8 @@ import {
 /** A deleted object may come back under its name for this long: `kubectl replace` and hooks delete and create. */
 export const deletedMs = 5_000
 
-/** What does not change about a target while it is gated. */
-export interface GatedTarget {
+/** What a step may read: what does not change about a target while it is gated. */
+export interface StepContext {
   readonly target: Target
   /** Its place among the targets. */
   readonly index: number
@@ -47,6 +47,12 @@ export interface GatedTarget {
   readonly gateTime: GateTime
   /** The evidence snapshot of this target now, with these problems. */
   readonly takeSnapshot: (object: KubeObject | undefined, problems: readonly Problem[]) => EvidenceSnapshot
+}
+
+/** A target with its present state. */
+export interface GatedTarget extends StepContext {
+  /** The state that the last step returned. */
+  state: TargetState
 }
 
 /** Where a target is on its way. Moments are milliseconds since the epoch. */
@@ -173,7 +179,7 @@ export interface Step {
   readonly entries: readonly TargetEntry[]
 }
 
-export function firstState({ rule, settings }: Pick<GatedTarget, 'rule' | 'settings'>): TargetState {
+export function firstState({ rule, settings }: Pick<StepContext, 'rule' | 'settings'>): TargetState {
   const { startedAt, awaitChangeMs } = settings
   const unended = { milestones: createMilestones(rule.milestones), stall: { since: startedAt } }
   return awaitChangeMs > 0 && rule.readyWhenAbsent === undefined
@@ -182,36 +188,36 @@ export function firstState({ rule, settings }: Pick<GatedTarget, 'rule' | 'setti
 }
 
 /** The only function that changes the state of a target. An event that does not apply to a state changes nothing. */
-export function step(state: TargetState, event: TargetEvent, now: number, gated: GatedTarget): Step {
+export function step(state: TargetState, event: TargetEvent, now: number, context: StepContext): Step {
   const unchanged = { state, entries: [] }
   if (state.type === 'ended') return unchanged
   switch (event.type) {
     case 'found':
-      return takeObject(state, event, now, gated)
+      return afterFound(state, event, now, context)
     case 'deleted':
-      return takeDeletion(state, now, gated)
+      return afterDeletion(state, now, context)
     case 'last-state-found':
-      return { state: see(state, event.object, false, now, gated), entries: [] }
+      return { state: withObject(state, event.object, false, now, context), entries: [] }
     case 'last-state-judged':
-      return { state: lose(state, event.deletedAt, now), entries: [] }
+      return { state: withoutObject(state, event.deletedAt, now), entries: [] }
     case 'absence-known':
-      return takeAbsence(state, now, gated)
+      return afterAbsence(state, now, context)
     case 'list-pending': {
       if (state.type !== 'ready' || state.seen === undefined || state.assessment === undefined) return unchanged
       const message = 'what its spec selects now is being listed'
       return fallBack({ ...state, seen: state.seen }, { ...state.assessment, status: 'progressing', message }, now)
     }
     case 'revisions-listed':
-      return isPresent(state) ? takeRevisions(state, event.revisions, now, gated) : unchanged
+      return isPresent(state) ? afterRevisions(state, event.revisions, now, context) : unchanged
     case 'assessed':
-      return isPresent(state) ? takeAssessment(state, event, now, gated) : unchanged
+      return isPresent(state) ? afterAssessment(state, event, now, context) : unchanged
     case 'held': {
       const stall = holdStall(state.stall, event.isHeld, now)
       return isOpen(state) && stall !== state.stall ? { state: { ...state, stall }, entries: [] } : unchanged
     }
     case 'end': {
       const { problem, verdict } = event
-      if (problem === undefined || state.assessment === undefined) return end(state, verdict, now, gated)
+      if (problem === undefined || state.assessment === undefined) return end(state, verdict, now, context)
       const assessment: Assessment = {
         ...state.assessment,
         status: 'failed',
@@ -219,7 +225,7 @@ export function step(state: TargetState, event: TargetEvent, now: number, gated:
         failure: problem,
         problems: [problem],
       }
-      return end({ ...state, assessment } as Present, verdict, now, gated)
+      return end({ ...state, assessment } as Present, verdict, now, context)
     }
   }
 }
@@ -232,31 +238,31 @@ function isPresent(state: UnendedState): state is Present {
   return objectOf(state) !== undefined
 }
 
-function takeObject(
+function afterFound(
   state: UnendedState,
   { object, isFirstSight }: TargetEvent & { type: 'found' },
   now: number,
-  gated: GatedTarget,
+  context: StepContext,
 ): Step {
   const isSameObject = object.metadata.uid === objectOf(state)?.metadata.uid
   if (state.assessment?.completed && isSameObject) return { state, entries: [] }
   const { seen: before } = state
   const isOther = before !== undefined && before.gated.metadata.uid !== object.metadata.uid
   // The object that is to be deleted is gone: another one of its name is absence, as `kubectl wait --for=delete` has it.
-  if (isOther && gated.rule.readyWhenAbsent !== undefined) return takeDeletion(state, now, gated)
+  if (isOther && context.rule.readyWhenAbsent !== undefined) return afterDeletion(state, now, context)
   if (state.type === 'awaiting-change') {
     const listed = state.listed ?? (isFirstSight ? object : undefined)
-    if (!hasArrived(listed, object, gated.target, gated.gateTime) && !gated.rule.hasExpectedSpec?.(object))
+    if (!hasArrived(listed, object, context.target, context.gateTime) && !context.rule.hasExpectedSpec?.(object))
       return {
         state: { ...state, listed },
         entries: isFirstSight ? [note('is there already: waiting for its change to arrive')] : [],
       }
     const arrived = { ...state, stall: restartStall(state.stall, now) }
-    return { state: see(arrived, object, isFirstSight, now, gated), entries: [note('its change has arrived')] }
+    return { state: withObject(arrived, object, isFirstSight, now, context), entries: [note('its change has arrived')] }
   }
   const scaled = isOther ? undefined : scaleText(isPresent(state) ? before?.object : undefined, object)
   return {
-    state: see(state, object, isFirstSight, now, gated),
+    state: withObject(state, object, isFirstSight, now, context),
     entries: [
       ...(scaled === undefined ? [] : [note(scaled)]),
       ...(isOther
@@ -267,12 +273,12 @@ function takeObject(
 }
 
 /** The state with a version of the object. An object with another uid is gated from its first milestone. */
-function see(
+function withObject(
   state: UnendedState,
   object: KubeObject,
   isFirstSight: boolean,
   now: number,
-  { target, rule }: GatedTarget,
+  { target, rule }: StepContext,
 ): UnendedState {
   const isOther = state.seen !== undefined && state.seen.gated.metadata.uid !== object.metadata.uid
   const before = isOther ? undefined : state.seen
@@ -298,20 +304,20 @@ function see(
     : { type: 'judged', milestones, stall, seen, assessment }
 }
 
-function takeDeletion(state: UnendedState, now: number, { rule }: GatedTarget): Step {
+function afterDeletion(state: UnendedState, now: number, { rule }: StepContext): Step {
   // What has done its work stays ready when it is deleted, and until another object takes its name.
   if (state.assessment?.completed) return { state, entries: [] }
   if (state.type === 'awaiting-change') return { state: { ...state, listed: undefined, wasDeleted: true }, entries: [] }
   if (rule.readyWhenAbsent === undefined)
     return {
-      state: lose(state, now, now),
+      state: withoutObject(state, now, now),
       entries: [note(`was deleted; it has ${deletedMs / 1000} s to come back`)],
     }
   const absence = { since: now, wasDeleted: true }
-  return { state: state.type === 'ready' ? { ...state, absence } : lose(state, now, now), entries: [] }
+  return { state: state.type === 'ready' ? { ...state, absence } : withoutObject(state, now, now), entries: [] }
 }
 
-function lose(state: UnendedState, deletedAt: number, now: number): UnendedState {
+function withoutObject(state: UnendedState, deletedAt: number, now: number): UnendedState {
   if (state.type === 'awaiting-change' || state.assessment?.completed) return state
   const { milestones, stall, seen, assessment } = state
   const absence = { since: deletedAt, wasDeleted: true }
@@ -319,19 +325,19 @@ function lose(state: UnendedState, deletedAt: number, now: number): UnendedState
   return { type: 'absent', milestones, stall: kept, absence, seen, assessment }
 }
 
-function takeAbsence(state: UnendedState, now: number, { rule }: GatedTarget): Step {
+function afterAbsence(state: UnendedState, now: number, { rule }: StepContext): Step {
   if (rule.readyWhenAbsent === undefined || state.type !== 'absent') return { state, entries: [] }
   const milestones = finishMilestones(state.milestones, rule.readyWhenAbsent, now)
   return { state: { ...state, type: 'ready', at: now, milestones }, entries: [readyEntry(rule.readyWhenAbsent)] }
 }
 
 /** Ends a target whose template is no longer the gated one, or follows the change. */
-function takeRevisions(state: Present, listed: readonly KubeObject[], now: number, gated: GatedTarget): Step {
+function afterRevisions(state: Present, listed: readonly KubeObject[], now: number, context: StepContext): Step {
   const { object, gated: before } = state.seen
   const revisions = withRevisions(state.seen.revisions, listed)
   const seen = { ...state.seen, revisions }
   if (object === before) return { state: revisions === state.seen.revisions ? state : { ...state, seen }, entries: [] }
-  const change = compareIdentity(before, object, [...revisions.values()], gated.gateTime)
+  const change = compareIdentity(before, object, [...revisions.values()], context.gateTime)
   switch (change.type) {
     case 'same':
       return { state: { ...state, seen: { ...seen, gated: object } }, entries: [] }
@@ -348,7 +354,7 @@ function takeRevisions(state: Present, listed: readonly KubeObject[], now: numbe
     case 'superseded':
     case 'rolled-back': {
       const message = identityMessage(change, before, object)
-      return end({ ...state, seen }, { outcome: 'superseded', reason: change.type, message }, now, gated)
+      return end({ ...state, seen }, { outcome: 'superseded', reason: change.type, message }, now, context)
     }
     default:
       return { state: { ...state, seen }, entries: [] }
@@ -363,16 +369,16 @@ function withRevisions(
   return byUid.every(([uid, revision]) => known.get(uid) === revision) ? known : new Map([...known, ...byUid])
 }
 
-function takeAssessment(
+function afterAssessment(
   before: Present,
   event: TargetEvent & { type: 'assessed' },
   now: number,
-  gated: GatedTarget,
+  context: StepContext,
 ): Step {
-  const { target, rule, gateTime } = gated
+  const { target, rule, gateTime } = context
   const assessment = withExistence(event.assessment, before.seen.object, gateTime)
   const isReady = assessment.status === 'ready'
-  const warnings = before.assessment === undefined && !isReady ? warningsOf(before.seen.object, gated) : []
+  const warnings = before.assessment === undefined && !isReady ? warningsOf(before.seen.object, context) : []
   const fallen =
     before.type === 'ready' && !isReady ? fallBack(before, assessment, now) : { state: before, entries: [] }
   const { seen } = fallen.state
@@ -409,7 +415,12 @@ function takeAssessment(
   ]
   if (failure !== undefined) {
     const message = endText(failure, assessment, target)
-    const ended = end({ ...after, type: 'judged' }, { outcome: 'failed', reason: failure.reason, message }, now, gated)
+    const ended = end(
+      { ...after, type: 'judged' },
+      { outcome: 'failed', reason: failure.reason, message },
+      now,
+      context,
+    )
     return { state: ended.state, entries: [...entries, ...ended.entries] }
   }
   if (!isReady) return { state: { ...after, type: 'judged' }, entries }
@@ -419,7 +430,7 @@ function takeAssessment(
 }
 
 /** Which of the user's clocks the object cannot meet. */
-function warningsOf(object: KubeObject, { target: { clocks }, settings }: GatedTarget): readonly string[] {
+function warningsOf(object: KubeObject, { target: { clocks }, settings }: StepContext): readonly string[] {
   return clockWarnings(object, {
     timeoutMs: clocks.timeoutMs ?? settings.timeoutMs,
     stallTimeoutMs: clocks.stallTimeoutMs ?? settings.stallTimeoutMs,
@@ -443,10 +454,10 @@ function fallBack(
   return { state, entries: [note(`no longer ready: ${assessment.message}`)] }
 }
 
-function end(state: UnendedState, { logText, ...verdict }: TargetVerdict, now: number, gated: GatedTarget): Step {
+function end(state: UnendedState, { logText, ...verdict }: TargetVerdict, now: number, context: StepContext): Step {
   const { milestones, seen, assessment } = state
   const object = objectOf(state)
-  const snapshot = gated.takeSnapshot(object, assessment?.problems ?? [])
+  const snapshot = context.takeSnapshot(object, assessment?.problems ?? [])
   const text = verdictText(verdict, logText)
   return {
     state: { type: 'ended', at: now, verdict, snapshot, milestones, object, seen, assessment },
@@ -475,8 +486,8 @@ export function objectOf(state: TargetState): KubeObject | undefined {
 }
 
 /** The watches that judging the target takes, as far as they are known. */
-export function requestsOf({ seen }: TargetState, { target }: Pick<GatedTarget, 'target'>): readonly WatchRequest[] {
-  return seen?.requests ?? [targetWatch(target)]
+export function requestsOf({ state, target }: GatedTarget): readonly WatchRequest[] {
+  return state.seen?.requests ?? [targetWatch(target)]
 }
 
 /** Neither ready nor ended. */
@@ -506,7 +517,7 @@ export function endText(problem: Problem, assessment: Assessment | undefined, ta
 }
 
 /** The target in the timeline. */
-export function targetRecord(state: TargetState, target: Target): TargetRecord {
+export function targetRecord({ state, target }: GatedTarget): TargetRecord {
   const { assessment, milestones } = state
   const isReady = state.type === 'ready'
   const problems = isReady ? [] : (assessment?.problems ?? [])

@@ -3,10 +3,10 @@ import type { KubeObject } from '../../src/cluster/objects.ts'
 import { targetDeadlines } from '../../src/gate/deadlines.ts'
 import {
   firstState,
-  type GatedTarget,
   holdStall,
   isOpen,
   restartStall,
+  type StepContext,
   step,
   type TargetEvent,
   type TargetState,
@@ -18,7 +18,7 @@ import { createContainer, createDeployment, createTemplate, moment } from '../li
 import { numRuns } from '../support/thorough.ts'
 import { createSettings, createTarget } from './builders.ts'
 
-function createGated(rule: Partial<GatedTarget['rule']> = {}, settings = createSettings()): GatedTarget {
+function createContext(rule: Partial<StepContext['rule']> = {}, settings = createSettings()): StepContext {
   const assess = () => {
     throw new Error('step assesses nothing')
   }
@@ -33,9 +33,9 @@ function createGated(rule: Partial<GatedTarget['rule']> = {}, settings = createS
   }
 }
 
-const gated = createGated()
-const deletionAwaited = createGated({ readyWhenAbsent: 'does not exist' })
-const changeAwaited = createGated({}, createSettings({ awaitChangeMs: 60_000 }))
+const gated = createContext()
+const deletionAwaited = createContext({ readyWhenAbsent: 'does not exist' })
+const changeAwaited = createContext({}, createSettings({ awaitChangeMs: 60_000 }))
 
 function createObject(uid: string, image = 'acme/web:v1', generation = 1, replicas = 1): KubeObject {
   const template = createTemplate({ containers: [createContainer({ image })] })
@@ -85,7 +85,7 @@ const deleted: TargetEvent = { type: 'deleted' }
 const ended: TargetEvent = { type: 'end', verdict: { outcome: 'stalled', reason: 'no-progress', message: '' } }
 
 /** The types of the states that a target goes through, one event a second. */
-function typesAfter(events: readonly TargetEvent[], target: GatedTarget = gated): readonly string[] {
+function typesAfter(events: readonly TargetEvent[], target: StepContext = gated): readonly string[] {
   let state = firstState(target)
   const states = events.map((event, index) => {
     state = step(state, event, moment(index + 1), target).state
@@ -249,7 +249,7 @@ function forEachStep(
     event: TargetEvent,
     after: ReturnType<typeof step>,
     now: number,
-    of: GatedTarget,
+    of: StepContext,
   ) => void,
 ): void {
   fc.assert(
@@ -303,10 +303,10 @@ describe('whatever happens to a target', () => {
 
   it('a deadline ends it while it is open, unless its stall clock is held', () => {
     forEachStep((_, __, { state }, now, target) => {
-      const ends = targetDeadlines(state, target, now, false).filter(({ ends }) => ends === 'target')
+      const ends = targetDeadlines({ ...target, state }, now, false).filter(({ ends }) => ends === 'target')
       if (!isOpen(state)) expect(ends).toEqual([])
       else if (state.stall.heldSince === undefined) expect(ends.length).toBeGreaterThan(0)
-      expect(targetDeadlines(state, target, now, true).filter(({ ends }) => ends === 'target')).toEqual([])
+      expect(targetDeadlines({ ...target, state }, now, true).filter(({ ends }) => ends === 'target')).toEqual([])
     })
   })
 

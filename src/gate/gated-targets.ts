@@ -1,0 +1,365 @@
+import { lastOccurrence } from '../cluster/event-order.ts'
+import type { WatchRequest } from '../cluster/feed.ts'
+import type { EventObject, KubeObject, Pod } from '../cluster/objects.ts'
+import { OwnershipIndex } from '../cluster/ownership-index.ts'
+import type { Change, Store } from '../cluster/store.ts'
+import type { Assessment } from '../lifecycle/assessment.ts'
+import { takeSnapshot } from '../lifecycle/evidence-snapshot.ts'
+import { createGateTime, type GateTime } from '../lifecycle/gate-time.ts'
+import { explainedProblems } from '../lifecycle/platform/pvc.ts'
+import { isSinceStart } from '../lifecycle/proof.ts'
+import { nameOf } from '../lifecycle/rule.ts'
+import type { RuleContext } from '../lifecycle/rule-context.ts'
+import { targetRule } from '../lifecycle/rules.ts'
+import { storeContext } from '../lifecycle/store-context.ts'
+import { removalMessage } from '../lifecycle/workloads/gated-pods.ts'
+import { PodHistories } from '../lifecycle/workloads/pod-histories.ts'
+import { revisionsOf } from '../lifecycle/workloads/revision.ts'
+import { fullName, nameKey, nameTargets, type Target, targetWatch } from '../plan/target.ts'
+import type { ApiHealth } from './api-health.ts'
+import { OtherTargets } from './other-targets.ts'
+import type { GateSettings } from './settings.ts'
+import {
+  firstState,
+  type GatedTarget,
+  isOpen,
+  objectOf,
+  requestsOf,
+  step,
+  type TargetEvent,
+  wasDeleted,
+} from './target-state.ts'
+import type { Entry } from './timeline.ts'
+
+/** Events are watched for every kind: controllers report there what no status contains. */
+export const eventKind = { apiVersion: 'v1', kind: 'Event' } as const
+
+/** The pods of a workload's gated revision, as its last assessment contains them. */
+type PublishedPods = Pick<Assessment, 'pods' | 'keptPods'>
+
+/** What the targets of a gate share with it. */
+interface Surroundings {
+  readonly settings: GateSettings
+  readonly store: Store
+  readonly health: ApiHealth
+  readonly now: () => number
+  readonly log: (entry: Omit<Entry, 'at'>) => void
+}
+
+/** The targets of a gate with their states: finds those that a change concerns, assesses them and applies what follows. */
+export class GatedTargets {
+  readonly all: readonly GatedTarget[]
+  readonly #settings: GateSettings
+  readonly #store: Store
+  readonly #health: ApiHealth
+  readonly #now: () => number
+  readonly #log: (entry: Omit<Entry, 'at'>) => void
+  readonly #gateTime: GateTime
+  readonly #pods: PodHistories
+  readonly #ownership: OwnershipIndex<GatedTarget>
+  readonly #byName: ReadonlyMap<string, readonly GatedTarget[]>
+  /** The targets whose rules read objects of a kind that they do not own. */
+  readonly #byOtherKind: ReadonlyMap<string, readonly GatedTarget[]>
+  readonly #others = new OtherTargets()
+  #published: ReadonlyMap<GatedTarget, PublishedPods> = new Map()
+  #requests: readonly WatchRequest[] | undefined
+  #moved = new Set<GatedTarget>()
+
+  constructor(targets: readonly Target[], { settings, store, health, now, log }: Surroundings) {
+    this.#settings = settings
+    this.#store = store
+    this.#health = health
+    this.#now = now
+    this.#log = log
+    this.#gateTime = createGateTime(settings)
+    this.#pods = new PodHistories(store, this.#gateTime)
+    this.#ownership = new OwnershipIndex(store)
+    const names = nameTargets(targets).map(fullName)
+    this.all = targets.map((target, index) => this.#gate(target, index, names[index] ?? ''))
+    this.#byName = Map.groupBy(this.all, ({ target }) => nameKey(target))
+    const otherKinds = new Set(this.all.flatMap(({ rule }) => rule.concernedBy ?? []))
+    this.#byOtherKind = new Map(
+      [...otherKinds].map((kind) => [kind, this.all.filter(({ rule }) => rule.concernedBy?.includes(kind))]),
+    )
+    for (const gated of this.all) this.#moved.add(gated)
+  }
+
+  #gate(target: Target, index: number, name: string): GatedTarget {
+    const settings = this.#settings
+    const rule = targetRule(target, settings.healthChecks, settings.expectImages)
+    return {
+      target,
+      index,
+      name,
+      rule,
+      settings,
+      gateTime: this.#gateTime,
+      takeSnapshot: (object, problems) => takeSnapshot(target, object, problems, this.#store),
+      state: firstState({ rule, settings }),
+    }
+  }
+
+  get open(): readonly GatedTarget[] {
+    return this.all.filter(({ state }) => isOpen(state))
+  }
+
+  /** The targets of this name; several where the user names one object in several ways. */
+  named(reference: Parameters<typeof nameKey>[0]): readonly GatedTarget[] {
+    return this.#byName.get(nameKey(reference)) ?? []
+  }
+
+  /** The watches that judging all targets takes. The same array as long as nothing changes. */
+  get requests(): readonly WatchRequest[] {
+    this.#requests ??= this.all.filter(({ target }) => target.selector === undefined).flatMap(requestsOf)
+    return this.#requests
+  }
+
+  /** The watches that the targets need which have not ended. */
+  get neededRequests(): readonly WatchRequest[] {
+    return this.all.flatMap((gated) => (gated.state.type === 'ended' ? [] : requestsOf(gated)))
+  }
+
+  /** Changes when a target may see others progress that did not, or the reverse. */
+  get progressing(): number {
+    return this.#others.progressing
+  }
+
+  /** The targets whose deadlines may have moved since the last call. */
+  takeMoved(): ReadonlySet<GatedTarget> {
+    const moved = this.#moved
+    this.#moved = new Set()
+    return moved
+  }
+
+  /** Takes a change of an object that the store has taken. Returns the targets that it concerns. */
+  handleChange(change: Change): ReadonlySet<GatedTarget> {
+    const { before, after } = change
+    const object = (after ?? before) as KubeObject
+    this.#ownership.add(object)
+    const concerned = new Set(this.#ownership.targetsOf(object))
+    this.#pods.observe(change, this.#now())
+    if (object.kind === eventKind.kind) {
+      for (const gated of this.#explainedBy(object as EventObject)) concerned.add(gated)
+      return concerned
+    }
+    for (const gated of this.#byOtherKind.get(object.kind) ?? []) if (isConcerned(gated, change)) concerned.add(gated)
+    for (const gated of this.named(nameOf(object))) {
+      if (after === undefined) {
+        if (objectOf(gated.state)?.metadata.uid === object.metadata.uid) this.#assessLastState(gated, object)
+        this.apply(gated, { type: 'deleted' })
+      } else {
+        const isFirstSight = this.#store.listState(targetWatch(gated.target)) !== 'complete'
+        this.apply(gated, { type: 'found', object: after, isFirstSight })
+        if (objectOf(gated.state) === after) this.#ownership.assign(after.metadata.uid, gated)
+      }
+      concerned.add(gated)
+    }
+    if (before !== undefined) this.#logRemoval(before, after, concerned)
+    return concerned
+  }
+
+  /** The targets that an event may explain although it is not about their objects, as far as those are known by uid. */
+  #explainedBy(event: EventObject): readonly GatedTarget[] {
+    const { apiVersion = '', kind = '', namespace, name = '' } = event.involvedObject ?? {}
+    const named = this.named({ apiVersion, kind, namespace, name })
+    const isExplained = explainedProblems(event)
+    return [
+      ...named.filter(({ state }) => objectOf(state) === undefined),
+      ...this.all.filter(
+        ({ target, state }) =>
+          isExplained !== undefined &&
+          event.metadata.namespace === target.namespace &&
+          state.assessment?.problems.some(isExplained),
+      ),
+    ]
+  }
+
+  /** Logs why a pod of a gated revision goes, which its controller replaces. */
+  #logRemoval(before: KubeObject, after: KubeObject | undefined, concerned: ReadonlySet<GatedTarget>): void {
+    const { uid = '' } = before.metadata
+    for (const { state, index } of concerned) {
+      if (state.type === 'ended' || !state.assessment?.pods?.has(uid)) continue
+      const text = removalMessage(before as Pod, after as Pod | undefined)
+      if (text !== undefined) this.#log({ kind: 'note', text, target: index })
+    }
+  }
+
+  /**
+   * Assesses targets; all of them once more when that changes whether others progress.
+   * @param before `progressing` of the other targets before the event
+   */
+  assess(targets: readonly GatedTarget[], before: number): void {
+    this.#assessInOrder(targets)
+    if (this.progressing !== before) this.#assessInOrder(this.all)
+  }
+
+  /** Assesses workloads first: those that depend on their pods (`readsGatedPods`) read what they have published then. */
+  #assessInOrder(targets: readonly GatedTarget[]): void {
+    for (const gated of targets) if (!gated.rule.readsGatedPods) this.#assessOne(gated)
+    if (!this.all.some(({ rule }) => rule.readsGatedPods)) return
+    const published = new Map(this.all.map((gated) => [gated, gated.state.assessment ?? {}]))
+    const isChanged = targets.some((gated) => !isSamePods(published.get(gated), this.#published.get(gated)))
+    this.#published = published
+    for (const gated of isChanged ? this.all : targets) if (gated.rule.readsGatedPods) this.#assessOne(gated)
+  }
+
+  #assessOne(gated: GatedTarget): void {
+    this.#moved.add(gated)
+    if (gated.state.type === 'ended' || gated.state.assessment?.completed) return
+    const object = objectOf(gated.state)
+    if (object === undefined) {
+      this.#assessAbsent(gated)
+    } else if (this.#isPending(gated)) {
+      this.apply(gated, { type: 'list-pending' })
+    } else {
+      const revisions = revisionsOf(object.metadata.uid, (uid, kind) => this.#store.ownedBy(uid, kind))
+      this.apply(gated, { type: 'revisions-listed', revisions })
+      this.#assessObject(gated)
+    }
+  }
+
+  #assessObject(gated: GatedTarget): void {
+    const { rule, state } = gated
+    const object = objectOf(state)
+    if (object === undefined || state.type === 'ended') return
+    const assessment = rule.assess(object, this.#context(gated))
+    const isUnavailable = this.#health.isUnavailable(requestsOf(gated))
+    const awaitsOther = rule.quietWhileAwaiting !== undefined && this.awaitsOther(gated, assessment)
+    this.apply(gated, { type: 'assessed', assessment, isUnavailable, awaitsOther })
+  }
+
+  #assessAbsent(gated: GatedTarget): void {
+    if (gated.state.type === 'awaiting-change' || !this.isAbsenceKnown(gated)) return
+    this.apply(gated, { type: 'absence-known' })
+    if (gated.rule.readyWhenAbsent === undefined) this.#assessLastState(gated, gated.state.seen?.gated)
+  }
+
+  /**
+   * Judges an object that is gone by how it ended, where that is known.
+   * @param object as it was seen last; undefined where it never was, so that only events since the gate's start name it
+   */
+  #assessLastState(gated: GatedTarget, object: KubeObject | undefined): void {
+    const { rule, state } = gated
+    if (rule.lastState === undefined || state.type === 'ended' || state.assessment?.completed) return
+    const last = object ?? this.#subjectOfLastEvent(gated.target)
+    const lastState = last && rule.lastState(last, this.#store.eventsOf(last))
+    if (lastState === undefined) return
+    const deletedAt = state.type === 'absent' ? state.absence.since : this.#now()
+    this.apply(gated, { type: 'last-state-found', object: lastState })
+    this.#assessObject(gated)
+    this.apply(gated, { type: 'last-state-judged', deletedAt })
+  }
+
+  /** An object that was never seen, with the uid that the latest event since the gate's start names. */
+  #subjectOfLastEvent({ apiVersion, kind, namespace, name }: Target): KubeObject | undefined {
+    const latest = this.#store.eventsOf({ apiVersion, kind, metadata: { name, namespace } }).at(-1)
+    const { uid } = latest?.involvedObject ?? {}
+    if (latest === undefined || uid === undefined) return undefined
+    const isCurrent = isSinceStart(this.#gateTime.time(lastOccurrence(latest)), this.#settings)
+    return isCurrent ? { apiVersion, kind, metadata: { name, namespace, uid } } : undefined
+  }
+
+  /** What the rule of a target may know. */
+  #context(gated: GatedTarget): RuleContext {
+    const { seen } = gated.state
+    if (seen === undefined) throw new Error(`${gated.name} is judged before it was seen`)
+    let hasUnjudged: boolean | undefined
+    return {
+      ...storeContext(this.#store, this.#pods, this.#gateTime, this.#settings, this.#now()),
+      history: seen.history,
+      ...this.#others.seenFrom(gated.index),
+      isOfGatedRevision: (pod) => {
+        hasUnjudged ??= this.#hasUnjudgedWorkload(gated)
+        return hasUnjudged ? false : this.#isOfGatedRevision(pod)
+      },
+    }
+  }
+
+  /**
+   * Whether a gated workload behind a target has not published its pods yet: its revisions are not listed, or its change has
+   * not arrived.
+   */
+  #hasUnjudgedWorkload({ rule, state }: GatedTarget): boolean {
+    const object = objectOf(state)
+    if (object === undefined || rule.isConcernedBy === undefined) return false
+    return this.all.some((other) => {
+      if (other.state.assessment !== undefined || other.state.type === 'ended') return false
+      const workload = rule.concernedBy?.includes(other.target.kind) ? this.#store.get(other.target) : undefined
+      return (
+        workload !== undefined &&
+        workload.metadata.namespace === object.metadata.namespace &&
+        rule.isConcernedBy?.(object, workload, undefined) === true
+      )
+    })
+  }
+
+  #isOfGatedRevision(pod: Pod): boolean | undefined {
+    const uid = pod.metadata.uid ?? ''
+    const published = [...this.#ownership.targetsOf(pod)].flatMap((gated) => this.#published.get(gated) ?? [])
+    const workloads = published.filter(({ pods }) => pods !== undefined)
+    return workloads.length === 0
+      ? undefined
+      : workloads.some(({ pods, keptPods }) => pods?.has(uid) || keptPods?.has(uid))
+  }
+
+  /** Whether a target waits for an object that is, or belongs to, another target that is open. */
+  awaitsOther(gated: GatedTarget, { awaits = [] }: Partial<Assessment> = gated.state.assessment ?? {}): boolean {
+    const isOtherOpen = (other: GatedTarget) => other !== gated && isOpen(other.state)
+    return awaits.some((awaited) => {
+      const object = this.#store.get(awaited)
+      return (
+        this.named(awaited).some(isOtherOpen) ||
+        (object !== undefined && [...this.#ownership.targetsOf(object)].some(isOtherOpen))
+      )
+    })
+  }
+
+  /** A watch that the target needs is unavailable, or its first list is still on its way. */
+  isUnanswered(gated: GatedTarget): boolean {
+    return this.#health.isUnavailable(requestsOf(gated)) || this.#isPending(gated)
+  }
+
+  /** Whether the first list of something that it takes to judge a target is still on its way. */
+  #isPending(gated: GatedTarget): boolean {
+    return requestsOf(gated).some((request) => this.#store.listState(request) === 'pending')
+  }
+
+  /** Whether a target without an object is known to be absent: its deletion was seen, or its kind was listed in full. */
+  isAbsenceKnown({ state, target }: GatedTarget): boolean {
+    return wasDeleted(state) || this.#store.listState(targetWatch(target)) === 'complete'
+  }
+
+  /** Applies an event to a target. The only place where its state changes. */
+  apply(gated: GatedTarget, event: TargetEvent): void {
+    const { state: before } = gated
+    const requests = requestsOf(gated)
+    const { state, entries } = step(before, event, this.#now(), gated)
+    if (state === before) return
+    gated.state = state
+    this.#others.update(gated)
+    if (requestsOf(gated) !== requests) this.#requests = undefined
+    this.#moved.add(gated)
+    if ((before.type === 'ready') !== (state.type === 'ready') || state.type === 'ended')
+      for (const other of this.all) if (other.state.assessment?.awaits !== undefined) this.#moved.add(other)
+    for (const entry of entries) this.#log({ ...entry, target: gated.index })
+  }
+}
+
+function isSamePods(a: PublishedPods = {}, b: PublishedPods = {}): boolean {
+  return isSameSet(a.pods, b.pods) && isSameSet(a.keptPods, b.keptPods)
+}
+
+function isSameSet<T>(a: ReadonlySet<T> | undefined, b: ReadonlySet<T> | undefined): boolean {
+  return a === b || (a !== undefined && b !== undefined && a.size === b.size && [...a].every((item) => b.has(item)))
+}
+
+/** Whether an object that the target does not own concerns its lifecycle, or did before it changed. */
+function isConcerned({ rule, target, state }: GatedTarget, { before, after }: Change): boolean {
+  const object = objectOf(state)
+  const { metadata } = (after ?? before) as KubeObject
+  if (object === undefined || (metadata.namespace !== undefined && metadata.namespace !== target.namespace))
+    return false
+  return [before, after].some(
+    (other) => other !== undefined && (rule.isConcernedBy?.(object, other, state.assessment) ?? true),
+  )
+}
