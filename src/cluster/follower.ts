@@ -63,7 +63,7 @@ export class Follower {
 
   /** Resolves when the consumer is over or the follower is stopped. Rejects with what the consumer throws. */
   run(): Promise<void> {
-    this.#guard(() => this.#next())
+    this.#next()
     return this.#done.promise
   }
 
@@ -76,40 +76,49 @@ export class Follower {
 
   /** Passes on an observation; `request` is the watch that reported it, absent for logs and the cancellation of the job. */
   observe(observation: Observation, request?: WatchRequest): void {
-    this.#guard(() => {
+    try {
       this.#passUntil(this.#clock.now())
       const event = { ...observation, at: this.#now() }
       this.#onEvent(event)
       this.#consumer.handle(event, request)
-      // A list brings many events at once: the requests and the timer are renewed once.
-      if (this.#isPlanned) return
-      this.#isPlanned = true
-      queueMicrotask(() => {
-        this.#isPlanned = false
-        this.#guard(() => this.#next())
-      })
+    } catch (error) {
+      this.#fail(error)
+    }
+    // A list brings many events at once: the requests and the timer are renewed once.
+    if (this.#isPlanned) return
+    this.#isPlanned = true
+    queueMicrotask(() => {
+      this.#isPlanned = false
+      this.#next()
     })
   }
 
   /** Starts what is to be watched by now, and sets the timer for the next clock. */
   #next(): void {
-    this.#cancelTimer()
-    if (this.#consumer.isOver) this.stop()
-    if (this.#isStopped) return
-    if (this.#consumer.requests !== this.#watched) {
-      this.#watched = this.#consumer.requests
-      for (const request of this.#watched) {
-        this.#cluster.watch(request, (observation) => {
-          if (!this.#isStopped && !this.#consumer.isOver) this.observe(observation, request)
-        })
-      }
+    try {
+      this.#cancelTimer()
+      if (this.#consumer.isOver) this.stop()
+      if (this.#isStopped) return
+      this.#watch(this.#consumer.requests)
+      const clock = this.#consumer.nextClock()
+      if (clock === undefined || this.#frozenAt !== undefined) return
+      this.#cancelTimer = this.#clock.after(Math.max(0, clock.at - this.#clock.now()), () => {
+        if (clock.endsTarget) this.#confirm(clock.at)
+        else this.#pass(clock.at)
+      })
+    } catch (error) {
+      this.#fail(error)
     }
-    const clock = this.#consumer.nextClock()
-    if (clock === undefined || this.#frozenAt !== undefined) return
-    this.#cancelTimer = this.#clock.after(Math.max(0, clock.at - this.#clock.now()), () => {
-      if (clock.endsTarget) this.#confirm(clock.at)
-      else this.#pass(clock.at)
-    })
+  }
+
+  #watch(requests: readonly WatchRequest[]): void {
+    if (requests === this.#watched) return
+    this.#watched = requests
+    for (const request of requests) {
+      this.#cluster.watch(request, (observation) => {
+        if (!this.#isStopped && !this.#consumer.isOver) this.observe(observation, request)
+      })
+    }
   }
 
   /** Passes the moments before `now` that end nothing, up to the first deadline, which is confirmed like any other. */
@@ -123,11 +132,13 @@ export class Follower {
   }
 
   #pass(at: number): void {
-    this.#guard(() => {
+    try {
       this.#latest = Math.max(this.#latest, at)
       this.#consumer.advance(at)
-      this.#next()
-    })
+    } catch (error) {
+      this.#fail(error)
+    }
+    this.#next()
   }
 
   #confirm(at: number): void {
@@ -146,12 +157,8 @@ export class Follower {
   }
 
   /** Callbacks of timers and watches have no caller to throw to. */
-  #guard(step: () => void): void {
-    try {
-      step()
-    } catch (error) {
-      this.#done.reject(error)
-      this.stop()
-    }
+  #fail(error: unknown): void {
+    this.#done.reject(error)
+    this.stop()
   }
 }

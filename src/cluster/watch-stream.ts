@@ -1,10 +1,12 @@
-import type { IncomingMessage } from 'node:http'
 import type { Client } from './client.ts'
 import type { Clock } from './clock.ts'
 import { ApiError, ConnectionError, messageOf } from './failures.ts'
 
 /** After this time without a byte the server gets a small list request, and the watch is opened again. */
 const silenceMs = 30_000
+
+/** No object in etcd is larger than 1.5 MiB; this leaves room for what the API server adds. */
+const longestLine = 16 << 20
 
 export interface WatchOptions {
   readonly client: Client
@@ -27,7 +29,7 @@ export interface WatchOptions {
 export class WatchCutError extends Error {}
 
 /**
- * The lines of one watch until it ends in order: also by its signal, or when it is overdue. Throws a `WatchCutError` when
+ * The complete lines of one watch until it ends in order: also by its signal, or when it is overdue. Throws a `WatchCutError` when
  * the established connection broke, and the failure when it could not be opened or the probe failed.
  * Never hangs: a dead connection is noticed by its silence, and at the latest when it is overdue.
  */
@@ -62,16 +64,27 @@ export async function* watchLines(options: WatchOptions): AsyncGenerator<string>
   signal.addEventListener('abort', stop)
   try {
     const stream = await client.stream(path, { signal: controller.signal, timeoutMs: openTimeoutMs })
-    const lines = readLines(stream, () => {
-      pieces += 1
-      onBytes()
-      restartSilence()
-    })
     isOpen = true
     onOpen()
     restartSilence()
     cancelOverdue = clock.after(overdueMs, stop)
-    yield* lines
+    let pending: Buffer[] = []
+    let length = 0
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      pieces += 1
+      onBytes()
+      restartSilence()
+      let start = 0
+      for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
+        yield Buffer.concat([...pending, chunk.subarray(start, end)]).toString('utf8')
+        pending = []
+        length = 0
+        start = end + 1
+      }
+      pending.push(chunk.subarray(start))
+      length += chunk.length - start
+      if (length > longestLine) throw new ConnectionError('E2BIG', 'a line of the watch is too long')
+    }
   } catch (error) {
     if (probeError !== undefined) throw probeError
     if (controller.signal.aborted) return
@@ -82,28 +95,5 @@ export async function* watchLines(options: WatchOptions): AsyncGenerator<string>
     cancelOverdue()
     signal.removeEventListener('abort', stop)
     stop()
-  }
-}
-
-/** No object in etcd is larger than 1.5 MiB; this leaves room for what the API server adds. */
-const longestLine = 16 << 20
-
-/** The lines of a stream; an unfinished last line is dropped. `onBytes` is called for every chunk. */
-async function* readLines(response: IncomingMessage, onBytes: () => void): AsyncGenerator<string> {
-  let pending: Buffer[] = []
-  let length = 0
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    onBytes()
-    let start = 0
-    for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
-      pending.push(chunk.subarray(start, end))
-      yield Buffer.concat(pending).toString('utf8')
-      pending = []
-      length = 0
-      start = end + 1
-    }
-    pending.push(chunk.subarray(start))
-    length += chunk.length - start
-    if (length > longestLine) throw new ConnectionError('E2BIG', 'a line of the watch is too long')
   }
 }
