@@ -3,13 +3,13 @@ import type { Problem } from '../reasons/reasons.ts'
 /** One step of a lifecycle, as it stands now. */
 export interface Milestone {
   readonly name: string
-  /** `skipped`: does not apply, or could not be seen. */
+  /** `skipped`: does not apply, or cannot be read. */
   readonly state: 'done' | 'open' | 'skipped'
   /** Progress within the milestone; a growing `done` is progress for the stall clock. */
   readonly count?: { readonly done: number; readonly total: number }
-  /** When it will be done if nothing happens: containers have to run for the settle time, or a controller may still answer. */
+  /** When it will be done if nothing happens: after the settle time, or once a status is no longer stale. */
   readonly settlesAt?: number
-  /** What a person wants to know of it: `revision 3 → ReplicaSet web-688899976b`; empty when it is not worth a word. */
+  /** For the log: `revision 3 → ReplicaSet web-688899976b`; empty where there is nothing to report. */
   readonly message: string
 }
 
@@ -21,31 +21,31 @@ export interface Awaited {
   readonly name: string
 }
 
-/** Where a target stands now: what a lifecycle rule says of an object, its relatives and the time. */
+/** The state of a target, by the rule of its kind: of the object, its relatives and the time. */
 export interface Assessment {
   readonly status: 'ready' | 'progressing' | 'failed'
   /** One line: `2 of 3 new pods ready`. */
   readonly message: string
   readonly milestones: readonly Milestone[]
-  /** Everything wrong, the most deciding first (DESIGN §4: terminal, strike, slow; deepest; of most pods). */
+  /** The most decisive first (DESIGN §4: terminal, strike, slow; deepest; of most pods). */
   readonly problems: readonly Problem[]
   /** Present exactly when `status` is `failed`. */
   readonly failure?: Problem
-  /** The object itself says how long this may take: why the stall clock stands still. */
+  /** Why the stall clock is stopped: the object itself states how long this may take. */
   readonly stallHold?: string
   /**
-   * Objects without which it cannot be ready: while a gated target that is one of them, or that one of them belongs to,
-   * is open, it is that target's stall clock that runs, not its own.
+   * Objects without which it cannot be ready. While a gated target is open that is or owns one of them, the stall clock of
+   * that target runs, and not its own.
    */
   readonly awaits?: readonly Awaited[]
-  /** It has done its work: nothing that happens to it afterwards counts. */
+  /** It has ended successfully: later changes do not count. */
   readonly completed?: boolean
-  /** When the assessment may change although nothing is heard: milliseconds since the epoch, runner's clock. */
+  /** When the assessment may change without an event: milliseconds since the epoch, runner's clock. */
   readonly recheckAt?: number
   /** The uids of the pods of the revision that is being gated. */
   readonly pods?: ReadonlySet<string>
   /** The uids of pods of an older revision that are meant to stay: below a StatefulSet's partition. */
   readonly keptPods?: ReadonlySet<string>
-  /** Facts worth telling that decide nothing: `2 old pods still draining`. */
+  /** Facts that decide nothing: `2 old pods still draining`. */
   readonly notes: readonly string[]
 }

@@ -4,7 +4,7 @@ import type { StatusSignal } from '../reasons/status.ts'
 import { provePersisted } from './proof.ts'
 import type { RuleContext } from './rule-context.ts'
 
-/** A part of an object whose fields only the API server's schema knows. */
+/** A part of an object whose fields are only defined by the schema of its kind. */
 export type Fields = Readonly<Record<string, unknown>>
 
 /** A list; an empty one for anything else that a custom resource contains there. */
@@ -29,7 +29,7 @@ export function presentConditions(object: KubeObject): readonly Condition[] {
   return conditionsIn(conditions).filter((each) => isPresent(each, object))
 }
 
-/** The conditions in a list: whatever has a type and a status. Some custom resources write the status as a boolean. */
+/** The conditions in a list: everything with a type and a status. Some custom resources write the status as a boolean. */
 export function conditionsIn(list: unknown): readonly Condition[] {
   return fieldsOf(list).flatMap(({ status, ...rest }) => {
     const condition = { ...rest, status: typeof status === 'boolean' ? (status ? 'True' : 'False') : status }
@@ -68,7 +68,7 @@ export function signalKey({ part, name, value }: StatusSignal): string {
   return `${part === undefined ? '' : `${part}: `}${name}${value === undefined ? '' : `=${value}`}`
 }
 
-/** How long a failure that the object reports must persist before it is believed. */
+/** How long a failure that the object reports must persist. */
 export const reportedMs = 10_000
 
 /** Slow: a bare False, which many controllers set while they are still at work. */

@@ -6,24 +6,24 @@ import { ownProblem } from './conditions.ts'
 import type { RuleContext } from './rule-context.ts'
 import { staleUntil } from './stale-status.ts'
 
-/** What one kind's lifecycle is: the whole of what the gate needs to know of a kind. */
+/** The lifecycle of a kind: everything kind-specific that the gate uses. */
 export interface Rule {
   /** In the order in which they are reached; `created` is the gate's own, and first. */
   readonly milestones: readonly string[]
-  /** What must be watched besides the object itself to judge it. Events are watched for every kind. */
+  /** What is watched besides the object itself. Events are watched for every kind. */
   relatives(object: KubeObject): readonly WatchRequest[]
-  /** Kinds whose objects concern it although it does not own them, in its namespace or without one. */
+  /** Kinds whose objects affect it although it does not own them, in its namespace or without one. */
   readonly concernedBy?: readonly string[]
   /**
-   * Of the objects of those kinds, whether this one concerns it; all, where the rule does not say. Whoever is named by few
-   * of many should say: else each change of any costs a new look at each target. `last` is how it was judged before.
+   * Whether an object of those kinds affects it; all do, where this is absent. Implement it to avoid assessing every target
+   * after each change. `last` is the previous assessment.
    */
   isConcernedBy?(object: KubeObject, other: KubeObject, last: Assessment | undefined): boolean
-  /** The words by which an object says now that it has failed: since when each stands is kept in its history. */
+  /** The failures that the object reports now, as keys; its history keeps since when each is reported. */
   failures?(object: KubeObject): readonly string[]
   /**
-   * The last state of an object that is gone, where it is known how it ended: from what was seen of it, or from its events,
-   * since it can be removed before anybody sees its last status.
+   * The last state of an object that no longer exists, where its end is known: from its last version, or from its events,
+   * since it can be deleted before its last status is seen.
    */
   lastState?(object: KubeObject, events: readonly EventObject[]): KubeObject | undefined
   /** It reads `isOfGatedRevision`: it is assessed after the workloads, which publish their pods. */
@@ -34,7 +34,7 @@ export interface Rule {
   readonly quietWhileAwaiting?: readonly ReasonCode[]
   /** Whether the spec is the one that the user expects (`await-change`). */
   hasExpectedSpec?(object: KubeObject): boolean
-  /** Where the object stands now. Only asked once the first lists of its relatives are complete or refused. */
+  /** Assesses the object. Called once the first lists of its relatives are complete or refused. */
   assess(object: KubeObject, context: RuleContext): Assessment
 }
 

@@ -70,7 +70,7 @@ export const knownKinds: readonly KnownKind[] = [
     rule: daemonSetRule,
     behind: [pods],
     readyWhen:
-      'the present generation is observed and the pods of all its nodes are updated, available and settled; nodes that are not ready, cordoned, gone or just joined are told, not waited for; with OnDelete, all existing pods are ready',
+      'the present generation is observed and the pods of all its nodes are updated, available and settled; nodes that are not ready, cordoned, gone or just joined are reported, not awaited; with OnDelete, all existing pods are ready',
   },
   {
     apiVersion: 'apps/v1',
@@ -98,7 +98,7 @@ export const knownKinds: readonly KnownKind[] = [
     kind: 'Job',
     rule: jobRule,
     behind: [pods],
-    readyWhen: 'the controller says Complete',
+    readyWhen: 'Complete is True',
   },
   {
     apiVersion: 'batch/v1',

@@ -11,14 +11,14 @@ interface Followed {
 }
 
 /**
- * Whether all objects that a view follows are ready. They are judged by the rules of the gate, but never for good: a failed
- * object may become ready, and a selector may match more objects later.
+ * Whether all objects of a view are ready, by the rules of the gate. No result is final: a failed object may become ready,
+ * and a selector may match more objects later.
  */
 export class Readiness {
   readonly #subjects: ViewTargets
   readonly #settings: TraceSettings
   readonly #followed = new Map<string, Followed>()
-  /** The latest version of each object and what else was reported of a watch, for the traces of objects that come later. */
+  /** The latest version of each object and the state of each watch, for the traces of objects that appear later. */
   readonly #latest = new Map<string, FeedEvent>()
   readonly #synced = new Set<ViewTarget>()
 
@@ -31,7 +31,7 @@ export class Readiness {
     }
   }
 
-  /** The watches that judging takes, as far as they are known by now; those of the subjects are followed in any case. */
+  /** The watches that the rules need, as far as they are known; those of the subjects are followed in any case. */
   get requests(): readonly WatchRequest[] {
     return [...this.#followed.values()].flatMap(({ subject, target, trace }) => {
       const own = requestKey(targetWatch(target))
@@ -39,7 +39,7 @@ export class Readiness {
     })
   }
 
-  /** Takes one line of the feed. `request` is the watch that it came from. */
+  /** Handles one event of the feed. `request` is its watch. */
   handle(event: FeedEvent, request: WatchRequest): void {
     this.#remember(event, request)
     const selecting = this.#subjects.subjects.filter(
@@ -53,7 +53,7 @@ export class Readiness {
     if (event.type === 'SYNCED') for (const each of this.#followed.values()) this.#sync(each, event.at)
   }
 
-  /** Whether every reference names something, and all that the references name is ready. */
+  /** Whether every reference matches an object, and all of them are ready. */
   isReady(now: number): boolean {
     const followed = [...this.#followed.values()]
     const lines = new Set(followed.map(({ subject }) => subject.line))
@@ -63,7 +63,7 @@ export class Readiness {
     )
   }
 
-  /** Takes an object that a selector matches, or does not match any more. */
+  /** Adds an object that a selector matches; removes one that it no longer matches. */
   #select(subject: ViewTarget, object: KubeObject, type: FeedEvent['type']): void {
     const { apiVersion, kind, metadata } = object
     const key = nameKey({ apiVersion, kind, ...metadata })
@@ -71,7 +71,7 @@ export class Readiness {
       if (this.#followed.get(key)?.subject === subject) this.#followed.delete(key)
     } else if (!this.#followed.has(key) && !this.#subjects.isExcluded(object)) {
       const { name, namespace } = metadata
-      this.#follow(subject, { apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }), clocks: {} })
+      this.#follow(subject, { apiVersion, kind, name, namespace, clocks: {} })
     }
   }
 
@@ -82,7 +82,7 @@ export class Readiness {
     this.#sync(followed, this.#settings.startedAt)
   }
 
-  /** The list of a selector stands for the lists of the objects that it matches. */
+  /** The list of a selector replaces the lists of the objects that it matches. */
   #sync({ subject, target, trace }: Followed, at: number): void {
     if (this.#synced.has(subject)) trace.handle({ type: 'SYNCED', at, ...targetWatch(target) })
   }

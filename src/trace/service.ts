@@ -124,7 +124,7 @@ function endpointLines(service: Service, explanation: ServiceExplanation, traced
 function selectorLines(service: Service, { slices, allPods, pods }: ServiceExplanation): readonly Line[] {
   const labels = formatLabels(service.spec?.selector ?? {})
   if (labels === '') {
-    const text = slices.length === 0 ? 'and nobody has made endpoints for it' : 'its endpoints are made by others'
+    const text = slices.length === 0 ? 'and no endpoints were created for it' : 'its endpoints are created by others'
     return [line(2, mark(slices.length === 0 ? '!' : '·'), 'no selector:', text)]
   }
   const selector: Parameters<typeof line>[1] = { text: labels, style: 'bold' }

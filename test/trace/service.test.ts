@@ -211,7 +211,7 @@ describe('why a pod gets no traffic', () => {
       endpoints: [{ addresses: ['192.0.2.4'] }, { addresses: ['2001:db8::1'] }],
     }
     expect(endpoints(createService({ selector: {} }), a, slice)).toEqual([
-      '  · no selector: its endpoints are made by others',
+      '  · no selector: its endpoints are created by others',
       '    ✓ 192.0.2.4:5432 · no pod of this selector',
       '    ✓ [2001:db8::1]:5432 · no pod of this selector',
     ])

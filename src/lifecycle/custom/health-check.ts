@@ -32,11 +32,11 @@ function assessHealthCheck(object: KubeObject, check: HealthCheck, context: Rule
   const current = check.current(object)
   const ready = isObserved && !isInProgress && !hasFailed && current.holds
   const problems: readonly Problem[] = hasFailed ? [failedProblem(object, context)] : []
-  const words =
+  const unmet =
     current.error === undefined
       ? 'its health check is not met yet'
       : `its health check cannot be evaluated yet: ${current.error}`
-  const message = ready ? 'its health check is met' : words
+  const message = ready ? 'its health check is met' : unmet
   return conclude(object, context, {
     ready,
     signals: [undefined],

@@ -87,7 +87,7 @@ function assessGateway(gateway: KubeObject, context: RuleContext): Assessment {
   const isTrue = (...types: string[]) => own.some(({ name, value }) => types.includes(name) && value === 'True')
   const problem =
     own.length === 0
-      ? // Most often nobody serves the class of a new Gateway.
+      ? // Most often the GatewayClass of a new Gateway has no controller.
         notReconciled(gateway, context, { awaited: 'gateway-class', gatewayClass })
       : badConditionsProblem(gateway, signals, context)
   const ready = problem === undefined && isTrue('Accepted', 'Scheduled') && isTrue('Programmed', 'Ready')

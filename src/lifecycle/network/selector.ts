@@ -28,7 +28,7 @@ function isBareMap(selector: LabelSelector | Record<string, string> | undefined)
   return selector !== undefined && Object.values(selector).some((value) => typeof value === 'string')
 }
 
-/** The watch that sees everything of a kind that a workload's selector selects in its namespace. */
+/** The watch of all objects of a kind that a workload's selector matches. */
 export function selectedRequest(
   apiVersion: string,
   kind: string,
@@ -43,7 +43,7 @@ export function selectedRequest(
   }
 }
 
-/** The watch that sees a workload's pods, and others that its selector happens to match: ownership tells them apart. */
+/** The watch of a workload's pods, and of others that its selector matches too: ownership distinguishes them. */
 export function podRequest(workload: KubeObject & { spec?: { selector?: LabelSelector } }): WatchRequest {
   return selectedRequest('v1', 'Pod', workload)
 }
