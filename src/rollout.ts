@@ -12,6 +12,7 @@ import { type GateSettings, gateSettings, gateTimeoutMs } from './gate/settings.
 import { type EndedTimeline, type Entry, emptyTimeline, type Timeline } from './gate/timeline.ts'
 import { consolidate } from './gate/watch-requests.ts'
 import type { Inputs } from './inputs.ts'
+import { milestonesOf } from './lifecycle/rules.ts'
 import { LiveLogs } from './logs/live-logs.ts'
 import type { LogOutput } from './logs/log-streams.ts'
 import { type HealthCheck, readHealthChecks } from './plan/health-checks.ts'
@@ -221,7 +222,7 @@ function resolveKinds(
 ): Promise<[Resolution, Resolution]> {
   const milestones = Object.keys(inputs.milestoneTimeoutsMs)
   return collectMistakes(
-    () => resolveReferences(references, kinds, { namespace, milestones }),
+    () => resolveReferences(references, kinds, { namespace, milestones, milestonesOf }),
     () => resolveStreamLogs(streamLogs, kinds),
   )
 }

@@ -1,5 +1,6 @@
 import type { WatchRequest } from '../cluster/feed.ts'
 import type { Condition, EventObject, KubeObject } from '../cluster/objects.ts'
+import type { MilestoneName } from '../inputs.ts'
 import { messageOf, type Problem, type ReasonCode } from '../reasons/reasons.ts'
 import type { Assessment, Awaited, Milestone } from './assessment.ts'
 import { ownProblem } from './conditions.ts'
@@ -8,8 +9,8 @@ import { staleUntil } from './stale-status.ts'
 
 /** The lifecycle of a kind: everything kind-specific that the gate uses. */
 export interface Rule {
-  /** In the order in which they are reached; `created` is the gate's own, and first. */
-  readonly milestones: readonly string[]
+  /** The names of its milestones, in the order in which they are reached. They are a contract (DESIGN §4). */
+  readonly milestones: readonly MilestoneName[]
   /** What is watched besides the object itself. Events are watched for every kind. */
   relatives(object: KubeObject): readonly WatchRequest[]
   /** Kinds whose objects affect it although it does not own them, in its namespace or without one. */
@@ -37,6 +38,9 @@ export interface Rule {
   /** Assesses the object. Called once the first lists of its relatives are complete or refused. */
   assess(object: KubeObject, context: RuleContext): Assessment
 }
+
+/** The milestones of kinds that have no others. */
+export const commonMilestones = ['created', 'observed', 'ready'] as const
 
 /** Whether the controller has observed the present spec. An absent `observedGeneration` means that there is no status yet. */
 export function isObserved(object: KubeObject): boolean {

@@ -212,6 +212,11 @@ export function ruleOf(kind: { apiVersion: string; kind: string }): Rule {
   return byKey.get(key)?.rule ?? (kindsReadyOnceSeen.has(key) ? existsRule : genericRule)
 }
 
+/** The names of a kind's milestones, in the order in which they are reached. */
+export function milestonesOf(kind: { apiVersion: string; kind: string }): readonly string[] {
+  return ruleOf(kind).milestones
+}
+
 /** What the custom resources of most operators own. */
 const workloads: readonly KindName[] = [
   ...['Deployment', 'StatefulSet', 'DaemonSet'].map((kind) => ({ apiVersion: 'apps/v1', kind })),

@@ -9,7 +9,6 @@ import {
 } from '../errors.ts'
 import { apiVersionOf, definedKinds, explainUnknownKind, explainUnservedKind, findKind } from './kinds.ts'
 import { duplicateOf, type Manifest } from './manifests/manifest.ts'
-import { milestonesOf } from './milestones.ts'
 import { checkName, checkNamespace } from './names.ts'
 import type { ParsedReferences, Reference, SkippedLine } from './references.ts'
 import { definedClocks, nameKey, type Target, type WaitFor } from './target.ts'
@@ -20,6 +19,8 @@ export interface PlanDefaults {
   readonly namespace: string
   /** The milestones of the input `milestone-timeouts`. */
   readonly milestones: readonly string[]
+  /** The names of a kind's milestones. */
+  milestonesOf(kind: { readonly apiVersion: string; readonly kind: string }): readonly string[]
 }
 
 /** A reference with its kind as the server serves it. */
@@ -85,7 +86,7 @@ export function resolveReferences(
     checkWaitFor(reference.waitFor, resource, addMistake)
     // The name in a manifest was checked when it was read.
     if (name !== undefined && manifest === undefined) checkName(name, resource.group, addMistake)
-    checkMilestones(Object.keys(reference.clocks.milestoneTimeoutsMs ?? {}), [resource], addMistake)
+    checkMilestones(Object.keys(reference.clocks.milestoneTimeoutsMs ?? {}), [resource], defaults, addMistake)
     const namespace = resource.namespaced ? (reference.namespace ?? defaults.namespace) : undefined
     resolved.push({ reference, resource, namespace })
   }
@@ -94,7 +95,9 @@ export function resolveReferences(
     checkNamespace(defaults.namespace, (message) => mistakes.push({ input: 'namespace', message }))
   const gated = resolved.filter(({ reference }) => !reference.exclude).map(({ resource }) => resource)
   if (mistakes.length === 0 && gated.length > 0)
-    checkMilestones(defaults.milestones, gated, (message) => mistakes.push({ input: 'milestone-timeouts', message }))
+    checkMilestones(defaults.milestones, gated, defaults, (message) =>
+      mistakes.push({ input: 'milestone-timeouts', message }),
+    )
   throwMistakes(mistakes)
 
   // `!secret --all` excludes every reference to a Secret, also when Secrets may not be listed.
@@ -145,7 +148,12 @@ function checkWaitFor(waitFor: WaitFor | undefined, { group, kind }: ApiResource
     )
 }
 
-function checkMilestones(names: readonly string[], resources: readonly ApiResource[], addMistake: AddMistake): void {
+function checkMilestones(
+  names: readonly string[],
+  resources: readonly ApiResource[],
+  { milestonesOf }: PlanDefaults,
+  addMistake: AddMistake,
+): void {
   const known = new Set(
     resources.flatMap((resource) => milestonesOf({ apiVersion: apiVersionOf(resource), kind: resource.kind })),
   )

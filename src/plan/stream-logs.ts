@@ -41,7 +41,11 @@ export function parseStreamLogs(text: string): Pick<ParsedReferences, 'reference
  */
 export function resolveStreamLogs(references: readonly Reference[], resources: readonly ApiResource[]): Resolution {
   const parsed = { input, references, skipped: [], mistakes: [] }
-  const resolution = resolveReferences(parsed, resources, { namespace: 'default', milestones: [] })
+  const resolution = resolveReferences(parsed, resources, {
+    namespace: 'default',
+    milestones: [],
+    milestonesOf: () => [],
+  })
   const podless = resolution.resolved.filter(({ resource: { group, kind } }) => !kindsWithPods.has(`${group}/${kind}`))
   throwMistakes(
     podless.map(({ reference, resource: { kind } }) =>

@@ -1,6 +1,7 @@
 import type { FeedEvent } from '../cluster/feed.ts'
 import { type GateSettings, gateSettings } from '../gate/settings.ts'
 import { type Inputs, inputDefinitions, parseInputs } from '../inputs.ts'
+import { milestonesOf } from '../lifecycle/rules.ts'
 import { type ParsedReferences, parseReferences } from '../plan/references.ts'
 import { type Plan, resolveReferences, resolveTargets } from '../plan/resolve.ts'
 import type { Target } from '../plan/target.ts'
@@ -74,7 +75,11 @@ export function planReplay(
   const plan =
     recorded === undefined
       ? resolveTargets(
-          resolveReferences(written ?? parseReferences(inputs.resources), kinds, { namespace, milestones }),
+          resolveReferences(written ?? parseReferences(inputs.resources), kinds, {
+            namespace,
+            milestones,
+            milestonesOf,
+          }),
           (selection) => index.namesOf(selection),
         )
       : { targets: recorded.map((target) => inScope(target, isNamespaced(target), namespace)), notices: [] }

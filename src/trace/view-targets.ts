@@ -1,5 +1,6 @@
 import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
 import { UserError } from '../errors.ts'
+import { milestonesOf } from '../lifecycle/rules.ts'
 import { apiVersionOf } from '../plan/kinds.ts'
 import type { ParsedReferences } from '../plan/references.ts'
 import { listRequest, resolveReferences, resolveTargets } from '../plan/resolve.ts'
@@ -19,7 +20,7 @@ export async function traceTarget(
   namespace: string,
   list: (request: WatchRequest) => Promise<readonly string[]>,
 ): Promise<Target> {
-  const resolution = resolveReferences(parsed, resources, { namespace, milestones: [] })
+  const resolution = resolveReferences(parsed, resources, { namespace, milestones: [], milestonesOf })
   const names = new Map(await Promise.all(resolution.selections.map(async (each) => [each, await list(each)] as const)))
   const { targets } = resolveTargets(resolution, (selection) => names.get(selection) ?? [])
   const [target] = targets
@@ -58,7 +59,7 @@ export function changeTargets(
   resources: readonly ApiResource[],
   namespace: string,
 ): ViewTargets {
-  const { resolved } = resolveReferences(parsed, resources, { namespace, milestones: [] })
+  const { resolved } = resolveReferences(parsed, resources, { namespace, milestones: [], milestonesOf })
   const subjects = resolved
     .filter(({ reference }) => !reference.exclude)
     .map((entry): ViewTarget => {

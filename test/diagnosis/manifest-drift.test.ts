@@ -34,7 +34,10 @@ const redact = createRedactor()
 
 function driftOf(text: string) {
   const parsed = parseManifests(text, 'k8s/web.yaml')
-  const plan = resolveTargets(resolveReferences(parsed, resources, { namespace: 'shop', milestones: [] }), () => [])
+  const plan = resolveTargets(
+    resolveReferences(parsed, resources, { namespace: 'shop', milestones: [], milestonesOf: () => [] }),
+    () => [],
+  )
   return { drift: new ManifestDrift(plan, redact), plan }
 }
 

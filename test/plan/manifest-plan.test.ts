@@ -17,7 +17,7 @@ const timeout = (text: string) => web(`  annotations: {rollout-gate/timeout: ${t
 function plan(lines: string, manifests: Record<string, string> = {}, matches: string[] = []): ResolvedPlan {
   let parsed = parseReferences(lines, 'resources', { alone: Object.keys(manifests).length === 0 })
   for (const [file, text] of Object.entries(manifests)) parsed = mergeReferences(parsed, parseManifests(text, file))
-  const resolution = resolveReferences(parsed, resources, { namespace: 'shop', milestones: [] })
+  const resolution = resolveReferences(parsed, resources, { namespace: 'shop', milestones: [], milestonesOf: () => [] })
   return resolveTargets(resolution, () => matches)
 }
 
@@ -125,7 +125,11 @@ spec:
     const widget = (version: string) => `---\napiVersion: acme.io/${version}\nkind: Widget\nmetadata: {name: a}`
     const resolve = (text: string) =>
       resolveTargets(
-        resolveReferences(parseManifests(text, 'a.yaml'), known, { namespace: 'shop', milestones: [] }),
+        resolveReferences(parseManifests(text, 'a.yaml'), known, {
+          namespace: 'shop',
+          milestones: [],
+          milestonesOf: () => [],
+        }),
         () => [],
       ).targets
     expect(resolve(`${definition}\n${widget('v1')}`)).toMatchObject([

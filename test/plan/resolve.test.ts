@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import type { WatchRequest } from '../../src/cluster/feed.ts'
 import { UserError } from '../../src/errors.ts'
+import { milestonesOf } from '../../src/lifecycle/rules.ts'
 import { parseReferences } from '../../src/plan/references.ts'
 import { type PlanDefaults, resolveReferences, resolveTargets } from '../../src/plan/resolve.ts'
 import { displayName, targetId } from '../../src/plan/target.ts'
@@ -8,7 +9,7 @@ import { cpuMs } from '../support/cpu.ts'
 import { numRuns } from '../support/thorough.ts'
 import { resources } from './discovery.ts'
 
-const defaults: PlanDefaults = { namespace: 'shop', milestones: ['created'] }
+const defaults: PlanDefaults = { namespace: 'shop', milestones: ['created'], milestonesOf }
 
 const resolve = (text: string, overrides: Partial<PlanDefaults> = {}) =>
   resolveReferences(parseReferences(text), resources, { ...defaults, ...overrides })

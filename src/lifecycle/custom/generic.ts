@@ -14,7 +14,7 @@ import {
 } from '../conditions.ts'
 import { existsRule } from '../platform/condition-kinds.ts'
 import { provePersisted } from '../proof.ts'
-import { conclude, observedMilestone, type Rule, statusMilestones } from '../rule.ts'
+import { commonMilestones, conclude, observedMilestone, type Rule, statusMilestones } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import {
   isSchedule,
@@ -40,7 +40,7 @@ const errorMs = 60_000
  * its status is still to be written.
  */
 export const genericRule: Rule = {
-  milestones: ['created', 'observed', 'ready'],
+  milestones: commonMilestones,
   relatives: () => [],
   failures: (object) => readSignals(object).flatMap((each) => (each.meaning === 'failed' ? [signalKey(each)] : [])),
   assess: assessGeneric,

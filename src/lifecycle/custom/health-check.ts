@@ -4,7 +4,7 @@ import type { Problem } from '../../reasons/reasons.ts'
 import type { Assessment } from '../assessment.ts'
 import { ownProblem, reportedMs } from '../conditions.ts'
 import { provePersisted } from '../proof.ts'
-import { conclude, observedMilestone, type Rule, statusMilestones } from '../rule.ts'
+import { commonMilestones, conclude, observedMilestone, type Rule, statusMilestones } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { isStatusStale } from './signals.ts'
 
@@ -18,7 +18,7 @@ const failedKey = 'failed'
  */
 export function healthCheckRule(check: HealthCheck): Rule {
   return {
-    milestones: ['created', 'observed', 'ready'],
+    milestones: commonMilestones,
     relatives: () => [],
     failures: (object) => (check.failed?.(object).holds === true ? [failedKey] : []),
     assess: (object, context) => assessHealthCheck(object, check, context),

@@ -2,7 +2,7 @@ import type { Condition, KubeObject } from '../../cluster/objects.ts'
 import type { WaitFor } from '../../plan/target.ts'
 import type { Assessment } from '../assessment.ts'
 import { conditionsIn, type Fields, isPresent as isOfGeneration, isStale } from '../conditions.ts'
-import { conclude, type Rule, statusMilestones } from '../rule.ts'
+import { commonMilestones, conclude, type Rule, statusMilestones } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { isStatusStale } from './signals.ts'
 
@@ -16,7 +16,7 @@ import { isStatusStale } from './signals.ts'
 export function waitForRule(waitFor: WaitFor, kindRule: Pick<Rule, 'lastState'> = {}): Rule {
   const { lastState } = waitFor.type === 'delete' ? {} : kindRule
   return {
-    milestones: ['created', 'observed', 'ready'],
+    milestones: commonMilestones,
     relatives: () => [],
     lastState,
     readyWhenAbsent: waitFor.type === 'delete' ? 'does not exist' : undefined,

@@ -1,5 +1,4 @@
 import type { KubeObject } from '../../cluster/objects.ts'
-import { milestonesOf } from '../../plan/milestones.ts'
 import { messageOf, type Problem } from '../../reasons/reasons.ts'
 import type { Assessment, Awaited } from '../assessment.ts'
 import {
@@ -14,7 +13,7 @@ import {
   reportedProblem,
   signalKey,
 } from '../conditions.ts'
-import { conclude, type Rule, statusMilestones } from '../rule.ts'
+import { commonMilestones, conclude, type Rule, statusMilestones } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 
 const group = 'gateway.networking.k8s.io'
@@ -44,7 +43,7 @@ const finalReasons = new Set([
  * that it needs, so a missing one is reported and not awaited.
  */
 export const gatewayRule: Rule = {
-  milestones: milestonesOf({ apiVersion: `${group}/v1`, kind: 'Gateway' }),
+  milestones: commonMilestones,
   relatives: () => [],
   failures: (gateway) => finalFailures(gatewaySignals(gateway)),
   assess: assessGateway,
@@ -58,7 +57,7 @@ export const gatewayRule: Rule = {
  * longer names does not count.
  */
 export const routeRule: Rule = {
-  milestones: milestonesOf({ apiVersion: `${group}/v1`, kind: 'HTTPRoute' }),
+  milestones: commonMilestones,
   relatives: () => [],
   failures: (route) => finalFailures(routeSignals(parentsOf(route))),
   assess: assessRoute,

@@ -1,6 +1,5 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
 import type { Ingress, IngressBackend, KubeObject, Service } from '../../cluster/objects.ts'
-import { milestonesOf } from '../../plan/milestones.ts'
 import { messageOf, type Problem } from '../../reasons/reasons.ts'
 import type { Assessment } from '../assessment.ts'
 import { ownProblem } from '../conditions.ts'
@@ -15,7 +14,7 @@ import type { RuleContext } from '../rule-context.ts'
  * only signal.
  */
 export const ingressRule: Rule = {
-  milestones: milestonesOf({ apiVersion: 'networking.k8s.io/v1', kind: 'Ingress' }),
+  milestones: ['created', 'backends', 'address'],
   concernedBy: ['Service'],
   relatives: (object) => [serviceRequest(object)],
   assess: (object, context) => assessIngress(object as Ingress, context),

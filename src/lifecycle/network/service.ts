@@ -1,6 +1,5 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
 import type { KubeObject, Pod, Service, ServicePort } from '../../cluster/objects.ts'
-import { milestonesOf } from '../../plan/milestones.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { counted } from '../../reasons/wording.ts'
 import type { Assessment, Awaited, Milestone } from '../assessment.ts'
@@ -30,7 +29,7 @@ import {
  * whose every workload is scaled to zero.
  */
 export const serviceRule: Rule = {
-  milestones: milestonesOf({ apiVersion: 'v1', kind: 'Service' }),
+  milestones: ['created', 'endpoints', 'ready', 'address'],
   concernedBy: ['EndpointSlice', 'Pod', ...workloadKinds],
   readsGatedPods: true,
   quietWhileAwaiting: ['no-endpoints'],

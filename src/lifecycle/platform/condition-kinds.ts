@@ -1,5 +1,4 @@
 import type { Condition, KubeObject } from '../../cluster/objects.ts'
-import { milestonesOf } from '../../plan/milestones.ts'
 import { messageOf, type Problem } from '../../reasons/reasons.ts'
 import type { Assessment, Awaited } from '../assessment.ts'
 import {
@@ -13,7 +12,7 @@ import {
   reportedProblem,
   signalKey,
 } from '../conditions.ts'
-import { conclude, isObserved, observedMilestone, type Rule, statusMilestones } from '../rule.ts'
+import { commonMilestones, conclude, isObserved, observedMilestone, type Rule, statusMilestones } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 
 /** What the conditions of a kind mean, beyond that all of the named ones must be True. */
@@ -31,13 +30,9 @@ export interface ConditionMeaning {
 }
 
 /** The rule of a kind that is ready when all conditions of these types are True. */
-export function conditionRule(
-  kind: { apiVersion: string; kind: string },
-  types: readonly string[],
-  meaning: ConditionMeaning = {},
-): Rule {
+export function conditionRule(types: readonly string[], meaning: ConditionMeaning = {}): Rule {
   return {
-    milestones: milestonesOf(kind),
+    milestones: commonMilestones,
     relatives: () => [],
     failures: (object) => failuresOf(object, meaning).map((each) => signalKey(conditionSignal(each))),
     assess: (object, context) => assessConditions(object, types, meaning, context),
@@ -105,32 +100,22 @@ const passingReasons: ReadonlySet<string | undefined> = new Set(['Installing', '
  * Strike: another definition has its names (NamesAccepted is False), so it is not established, or keeps its old names
  * (apiextensions-apiserver, pkg/controller/status/naming_controller.go and pkg/controller/establish/establishing_controller.go).
  */
-export const crdRule = conditionRule(
-  { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' },
-  ['Established'],
-  {
-    isFailure: ({ type, status, reason }) =>
-      status === 'False' && (type === 'NamesAccepted' || (type === 'Established' && !passingReasons.has(reason))),
-  },
-)
+export const crdRule = conditionRule(['Established'], {
+  isFailure: ({ type, status, reason }) =>
+    status === 'False' && (type === 'NamesAccepted' || (type === 'Established' && !passingReasons.has(reason))),
+})
 
 /**
  * An APIService: ready when the aggregator reaches its Service (Available).
  * https://kubernetes.io/docs/tasks/extend-kubernetes/setup-extension-api-server/
  */
-export const apiServiceRule = conditionRule(
-  { apiVersion: 'apiregistration.k8s.io/v1', kind: 'APIService' },
-  ['Available'],
-  {
-    // An APIService without a Service is served by the API server itself.
-    awaits: ({ spec }) => {
-      const { namespace, name } = (spec as { service?: Partial<Awaited> } | undefined)?.service ?? {}
-      return namespace === undefined || name === undefined
-        ? []
-        : [{ apiVersion: 'v1', kind: 'Service', namespace, name }]
-    },
+export const apiServiceRule = conditionRule(['Available'], {
+  // An APIService without a Service is served by the API server itself.
+  awaits: ({ spec }) => {
+    const { namespace, name } = (spec as { service?: Partial<Awaited> } | undefined)?.service ?? {}
+    return namespace === undefined || name === undefined ? [] : [{ apiVersion: 'v1', kind: 'Service', namespace, name }]
   },
-)
+})
 
 /**
  * A PodDisruptionBudget: ready when its controller has observed it; whether it allows a disruption now does not matter.
@@ -138,7 +123,7 @@ export const apiServiceRule = conditionRule(
  * pkg/controller/disruption). https://kubernetes.io/docs/tasks/run-application/configure-pdb/
  */
 export const pdbRule: Rule = {
-  milestones: milestonesOf({ apiVersion: 'policy/v1', kind: 'PodDisruptionBudget' }),
+  milestones: commonMilestones,
   relatives: () => [],
   assess: (object, context) => {
     const ready = isObserved(object)
@@ -162,7 +147,7 @@ export const pdbRule: Rule = {
  * https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/
  */
 export const namespaceRule: Rule = {
-  milestones: milestonesOf({ apiVersion: 'v1', kind: 'Namespace' }),
+  milestones: commonMilestones,
   relatives: () => [],
   assess: (object, context) => {
     const { phase = 'Active' } = (object.status ?? {}) as { phase?: string }
@@ -187,7 +172,7 @@ export const namespaceRule: Rule = {
  * so there is nothing to wait for.
  */
 export const existsRule: Rule = {
-  milestones: milestonesOf({ apiVersion: 'v1', kind: 'ConfigMap' }),
+  milestones: commonMilestones,
   relatives: () => [],
   assess: (object, context) =>
     conclude(object, context, {

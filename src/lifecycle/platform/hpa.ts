@@ -21,17 +21,13 @@ const scalableKinds = ['Deployment', 'StatefulSet', 'ReplicaSet']
  * replicas again, that condition is stale.
  */
 export const hpaRule: Rule = {
-  ...conditionRule(
-    { apiVersion: 'autoscaling/v2', kind: 'HorizontalPodAutoscaler' },
-    ['AbleToScale', 'ScalingActive'],
-    {
-      isFine: (condition, object, context) => isDisabled(condition) && !isScaledUp(object, context),
-      readyMessage: (conditions) =>
-        conditions.some(isDisabled) ? 'disabled while its target has zero replicas' : undefined,
-      conditionsOf: (object) => [...presentConditions(object), ...annotatedConditions(object)],
-      awaits: scaleTarget,
-    },
-  ),
+  ...conditionRule(['AbleToScale', 'ScalingActive'], {
+    isFine: (condition, object, context) => isDisabled(condition) && !isScaledUp(object, context),
+    readyMessage: (conditions) =>
+      conditions.some(isDisabled) ? 'disabled while its target has zero replicas' : undefined,
+    conditionsOf: (object) => [...presentConditions(object), ...annotatedConditions(object)],
+    awaits: scaleTarget,
+  }),
   concernedBy: scalableKinds,
   isConcernedBy: (object, other) => scaleTarget(object).some((target) => isNamed(other, target)),
   relatives: watchedTarget,

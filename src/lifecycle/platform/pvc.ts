@@ -1,6 +1,5 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
 import type { EventObject, KubeObject, PersistentVolumeClaim, Pod } from '../../cluster/objects.ts'
-import { milestonesOf } from '../../plan/milestones.ts'
 import type { UnschedulableDetail } from '../../reasons/pods.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { signalText } from '../../reasons/status.ts'
@@ -17,7 +16,7 @@ import type { RuleContext } from '../rule-context.ts'
  * resize in progress may need another pod, and is reported. Terminal: Lost for 30 s, its volume is gone.
  */
 export const pvcRule: Rule = {
-  milestones: milestonesOf({ apiVersion: 'v1', kind: 'PersistentVolumeClaim' }),
+  milestones: ['created', 'provisioned', 'bound'],
   concernedBy: ['Pod', 'StorageClass'],
   isConcernedBy: (claim, other) => other.kind !== 'Pod' || isUsedBy(claim, other as Pod),
   relatives: (object) => [{ apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass' }, podRequest(object)],

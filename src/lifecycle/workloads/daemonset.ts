@@ -1,5 +1,4 @@
 import type { DaemonSet, KubeObject, Node, Pod } from '../../cluster/objects.ts'
-import { milestonesOf } from '../../plan/milestones.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { podRequest, selectedRequest } from '../network/selector.ts'
 import { isObserved, type Rule } from '../rule.ts'
@@ -17,6 +16,7 @@ import {
   settledAs,
   settledPods,
   settlingMilestone,
+  workloadMilestones,
 } from './workload.ts'
 
 const hashLabel = 'controller-revision-hash'
@@ -31,7 +31,7 @@ const generationAnnotation = 'deprecated.daemonset.template.generation'
  * new pod is ready elsewhere. With OnDelete all existing pods must be ready, and old ones are told.
  */
 export const daemonSetRule: Rule = {
-  milestones: milestonesOf({ apiVersion: 'apps/v1', kind: 'DaemonSet' }),
+  milestones: [...workloadMilestones, 'updated'],
   concernedBy: ['Node'],
   relatives: (object) => [
     podRequest(object as DaemonSet),

@@ -1,5 +1,4 @@
 import type { Deployment, DeploymentStatus, KubeObject, Pod, ReplicaSet } from '../../cluster/objects.ts'
-import { milestonesOf } from '../../plan/milestones.ts'
 import { classOf, type Problem } from '../../reasons/reasons.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { podRequest, selectedRequest } from '../network/selector.ts'
@@ -36,7 +35,7 @@ const standingDeadlineMs = 10_000
  * every container without a readiness probe has run for the settle time, so that a crash loop does not pass.
  */
 export const deploymentRule: Rule = {
-  milestones: milestonesOf({ apiVersion: 'apps/v1', kind: 'Deployment' }),
+  milestones: ['created', 'observed', 'replicaset', 'scheduled', 'pulled', 'started', 'ready', 'available', 'drained'],
   relatives: (object) => [replicaSetRequest(object as Deployment), podRequest(object as Deployment)],
   assess: (object, context) => assessDeployment(object as Deployment, context),
 }

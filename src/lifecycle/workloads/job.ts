@@ -1,6 +1,5 @@
 import { lastOccurrence } from '../../cluster/event-order.ts'
 import type { Condition, EventObject, Job, Pod } from '../../cluster/objects.ts'
-import { milestonesOf } from '../../plan/milestones.ts'
 import type { Problem, ReasonCode } from '../../reasons/reasons.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { podRequest } from '../network/selector.ts'
@@ -30,7 +29,7 @@ const deaths: ReadonlySet<ReasonCode> = new Set([
  * and per-index limits are its business. While a container runs, the stall clock stands still.
  */
 export const jobRule: Rule = {
-  milestones: milestonesOf({ apiVersion: 'batch/v1', kind: 'Job' }),
+  milestones: ['created', 'started', 'succeeded', 'complete'],
   relatives: (object) => ((object as Job).spec?.selector === undefined ? [] : [podRequest(object as Job)]),
   lastState: (object, events) => lastState(object as Job, events),
   assess: (object, context) => assessJob(object as Job, context),

@@ -1,5 +1,4 @@
 import type { Pod } from '../../cluster/objects.ts'
-import { milestonesOf } from '../../plan/milestones.ts'
 import { type Problem, problemOf } from '../../reasons/reasons.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { isStale } from '../conditions.ts'
@@ -16,7 +15,7 @@ import { condition, earliest, examinePod, type PodState } from './pod-state.ts'
  * phase is Failed (no controller will replace it), or by the problem of a container.
  */
 export const podRule: Rule = {
-  milestones: milestonesOf({ apiVersion: 'v1', kind: 'Pod' }),
+  milestones: ['created', 'scheduled', 'initialized', 'pulled', 'started', 'running', 'ready'],
   relatives: () => [],
   assess: (object, context) => assessPod(object as Pod, context),
 }

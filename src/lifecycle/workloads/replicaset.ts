@@ -1,5 +1,4 @@
 import type { Pod, ReplicaSet } from '../../cluster/objects.ts'
-import { milestonesOf } from '../../plan/milestones.ts'
 import type { Assessment } from '../assessment.ts'
 import { podRequest } from '../network/selector.ts'
 import { isObserved, type Rule } from '../rule.ts'
@@ -15,6 +14,7 @@ import {
   settledAs,
   settledPods,
   settlingMilestone,
+  workloadMilestones,
 } from './workload.ts'
 
 /**
@@ -25,7 +25,7 @@ import {
  * no revisions: pods of an older template stay, and count.
  */
 export const replicaSetRule: Rule = {
-  milestones: milestonesOf({ apiVersion: 'apps/v1', kind: 'ReplicaSet' }),
+  milestones: workloadMilestones,
   relatives: (object) => [podRequest(object as ReplicaSet)],
   assess: (object, context) => assessReplicaSet(object as ReplicaSet, context),
 }

@@ -1,5 +1,4 @@
 import type { KubeObject, Pod, StatefulSet } from '../../cluster/objects.ts'
-import { milestonesOf } from '../../plan/milestones.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import type { Assessment } from '../assessment.ts'
 import { podRequest, selectedRequest } from '../network/selector.ts'
@@ -19,6 +18,7 @@ import {
   settledAs,
   settledPods,
   settlingMilestone,
+  workloadMilestones,
 } from './workload.ts'
 
 const hashLabel = 'controller-revision-hash'
@@ -34,7 +34,7 @@ const hashLabel = 'controller-revision-hash'
  * the partition, and those outside the ordinals, which the controller removes. Where the pods may be read, they are left out.
  */
 export const statefulSetRule: Rule = {
-  milestones: milestonesOf({ apiVersion: 'apps/v1', kind: 'StatefulSet' }),
+  milestones: [...workloadMilestones, 'updated'],
   relatives: (object) => [
     podRequest(object as StatefulSet),
     selectedRequest('apps/v1', 'ControllerRevision', object as StatefulSet),

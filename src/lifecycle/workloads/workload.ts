@@ -8,6 +8,9 @@ import { condition, earliest } from './pod-state.ts'
 import { byImportance, examinePods, type PodsState, type Settled, settledByPods, settledUnseen } from './pods.ts'
 import { type StuckPods, stuckPods } from './stuck-termination.ts'
 
+/** The milestones of workloads with pods; some have more. */
+export const workloadMilestones = ['created', 'observed', 'scheduled', 'pulled', 'started', 'ready'] as const
+
 /** A Deployment, ReplicaSet, ReplicationController, StatefulSet or DaemonSet. */
 type Workload = KubeObject & { spec?: { selector?: LabelSelector; minReadySeconds?: number } }
 

@@ -1,6 +1,6 @@
-import { milestonesOf } from '../../src/plan/milestones.ts'
+import { milestonesOf } from '../../src/lifecycle/rules.ts'
 
-describe('milestonesOf', () => {
+describe('the milestones of a kind', () => {
   it.each([
     ['apps/v1', 'Deployment', 'created observed replicaset scheduled pulled started ready available drained'],
     ['apps/v1', 'StatefulSet', 'created observed scheduled pulled started ready updated'],
@@ -14,7 +14,7 @@ describe('milestonesOf', () => {
     ['networking.k8s.io/v1', 'Ingress', 'created backends address'],
     ['cert-manager.io/v1', 'Certificate', 'created observed ready'],
     ['v1', 'constructor', 'created observed ready'],
-  ])('of %s %s are the contract’s', (apiVersion, kind, names) => {
+  ])('are those of the contract: %s %s', (apiVersion, kind, names) => {
     expect(milestonesOf({ apiVersion, kind }).join(' ')).toBe(names)
   })
 
