@@ -1,9 +1,28 @@
 import type { Clock } from '../cluster/clock.ts'
+import { isForbidden, messageOf, statusOf } from '../cluster/failures.ts'
+import type { ContainerRef } from '../cluster/feed.ts'
+import type { ContainerStatus, Pod } from '../cluster/objects.ts'
+import { Semaphore } from '../cluster/semaphore.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { Entry } from '../gate/timeline.ts'
+import { containersOf, type PodContainer } from '../lifecycle/workloads/history.ts'
 import type { Target } from '../plan/target.ts'
-import type { LogSource } from './container-log.ts'
-import { type LogOutput, LogStreams } from './log-streams.ts'
+import { ContainerLog, type ContainerRun, type LogSource } from './container-log.ts'
+import { allowedLines, heldLines, type LineAllowance, LogThrottle, type ThrottledLine } from './log-throttle.ts'
+
+/** A line of a container's log, or a note about the log. Not yet escaped. */
+export interface LogOutput {
+  /** When it arrived, in milliseconds since the epoch. */
+  readonly at: number
+  /** The target's place among the targets. */
+  readonly target: number
+  readonly pod: string
+  readonly container: string
+  readonly type: 'line' | 'note'
+  readonly text: string
+  /** How many bytes are left out of a line that is too long. */
+  readonly cutBytes?: number
+}
 
 export interface LiveLogsOptions {
   readonly gate: Pick<Gate, 'gatedPods'>
@@ -17,56 +36,198 @@ export interface LiveLogsOptions {
   readonly listener: {
     readonly onEntry: (entry: Entry) => void
     readonly onLog: (output: LogOutput) => void
+    /** Called once for the same warning. Not yet escaped. */
     readonly onWarning: (text: string) => void
     readonly cancelled: AbortSignal
   }
 }
 
+const streamsAtATime = 20
+/** Older lines are not read: they are of earlier rollouts. */
+const beforeStartMs = 10 * 60_000
 /** How long a verdict may wait for the last lines; a cancelled job has little time left. */
 const lastLinesMs = 1_000
 const lastLinesWhenCancelledMs = 300
 
-/** The logs of `stream-logs` in order with the gate's timeline entries. */
-export class LiveLogs {
-  readonly #streams: LogStreams
-  readonly #queue: EntryQueue
-  readonly #cancelled: AbortSignal
+interface Stream {
+  readonly target: number
+  readonly log: ContainerLog
+  readonly throttle: LogThrottle
+}
 
-  constructor({ gate, targets, streamed, source, clock, startedAt, listener }: LiveLogsOptions) {
-    this.#streams = new LogStreams({
-      targets: [...streamed].map((index) => ({ index, podsEnd: targets[index]?.kind === 'Job' })),
-      podsOf: (index) => gate.gatedPods(index),
-      source,
-      clock,
-      startedAt,
-      listener: { onOutput: (output) => this.#queue.log(output), onWarning: listener.onWarning },
-    })
-    this.#queue = new EntryQueue(listener.onEntry, listener.onLog)
-    this.#cancelled = listener.cancelled
+/**
+ * The logs of `stream-logs` in order with the gate's timeline entries: of all containers, also init containers and
+ * sidecars, of the pods of the gated revision. Decides nothing: a log never changes a verdict.
+ */
+export class LiveLogs {
+  readonly #options: LiveLogsOptions
+  readonly #queue: EntryQueue
+  readonly #slots = new Semaphore(streamsAtATime)
+  readonly #allowance: LineAllowance = { lines: allowedLines }
+  readonly #streams = new Map<string, Stream>()
+  readonly #warned = new Set<string>()
+  #isScheduled = false
+
+  constructor(options: LiveLogsOptions) {
+    this.#options = options
+    this.#queue = new EntryQueue(options.listener.onEntry, options.listener.onLog)
   }
 
-  /** Shows an entry; the end of a target only after the last lines of its logs. */
+  /** Shows an entry; the end of a target only after the last lines of its ended containers. */
   entry(entry: Entry): void {
     const isEnd = entry.kind === 'verdict' && entry.target !== undefined
-    this.#queue.entry(entry, isEnd ? this.#streams.complete(entry.target, lastLinesMs) : undefined)
+    this.#queue.entry(entry, isEnd ? this.#complete(entry.target) : undefined)
   }
 
-  /** The pods of the targets may have changed. */
+  /** Pods may have changed: reads them once after all changes of the present turn. */
   update(): void {
-    this.#streams.update()
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    queueMicrotask(() => {
+      this.#isScheduled = false
+      this.#updateRuns()
+    })
   }
 
-  /** Shows what was written until now, within a second, and no more. */
+  /** Shows what was written until now, within a second, and ends all streams. */
   async finish(): Promise<void> {
-    await this.#streams.finish(this.#cancelled.aborted ? lastLinesWhenCancelledMs : lastLinesMs)
+    this.#updateRuns()
+    for (const target of this.#options.streamed) if (this.#isJob(target)) this.#openAll(target)
+    const { aborted } = this.#options.listener.cancelled
+    await this.#finish([...this.#streams.values()], aborted ? lastLinesWhenCancelledMs : lastLinesMs)
     this.#queue.flush()
   }
 
   /** Ends everything at once. */
   close(): void {
-    this.#streams.close()
+    closeAll(this.#streams.values())
     this.#queue.flush()
   }
+
+  /** Shows the last lines of a target's ended containers; undefined when none of its logs is shown. */
+  #complete(target: number): Promise<void> | undefined {
+    if (!this.#options.streamed.has(target)) return undefined
+    this.#updateRuns()
+    const isJob = this.#isJob(target)
+    if (isJob) this.#openAll(target)
+    const ended = [...this.#streams.values()].filter(
+      (stream) => stream.target === target && (isJob || stream.log.hasEnded),
+    )
+    return ended.length === 0 ? undefined : this.#finish(ended, lastLinesMs)
+  }
+
+  /** The pods of a Job end by themselves, so their logs end with the target. */
+  #isJob(target: number): boolean {
+    return this.#options.targets[target]?.kind === 'Job'
+  }
+
+  async #finish(streams: readonly Stream[], withinMs: number): Promise<void> {
+    if (streams.length === 0) return
+    const { promise: late, resolve } = Promise.withResolvers<'late'>()
+    const stop = this.#options.clock.after(withinMs, () => resolve('late'))
+    const end = await Promise.race([Promise.all(streams.map(({ log }) => log.finish())), late])
+    stop()
+    if (end === 'late')
+      this.#warn('late', 'The last lines of some logs may be missing: the cluster did not return them in time.')
+    closeAll(streams)
+  }
+
+  #updateRuns(): void {
+    for (const target of this.#options.streamed) {
+      for (const [pod, { container, status }] of this.#containersOf(target)) {
+        const run = runOf(status)
+        if (run !== undefined) this.#streamOf(target, pod, container.name).log.update(run)
+      }
+    }
+  }
+
+  /** A container's status may arrive after the end of its Job, so containers without a start are read too. */
+  #openAll(target: number): void {
+    for (const [pod, { container }] of this.#containersOf(target)) this.#streamOf(target, pod, container.name)
+  }
+
+  #containersOf(target: number): readonly (readonly [Pod, PodContainer])[] {
+    return this.#options.gate.gatedPods(target).flatMap((pod) => containersOf(pod).map((each) => [pod, each] as const))
+  }
+
+  #streamOf(target: number, { metadata }: Pod, container: string): Stream {
+    const { namespace = 'default', name: pod, uid = pod } = metadata
+    const key = `${target} ${uid} ${container}`
+    const stream = this.#streams.get(key) ?? this.#open(target, { namespace, pod, container })
+    this.#streams.set(key, stream)
+    return stream
+  }
+
+  #open(target: number, ref: ContainerRef): Stream {
+    const { source, clock, startedAt } = this.#options
+    const { pod, container } = ref
+    const show = (output: Pick<LogOutput, 'type' | 'text' | 'cutBytes'>) =>
+      this.#queue.log({ at: clock.now(), target, pod, container, ...output })
+    const throttle = new LogThrottle(clock, this.#allowance, (line) => {
+      show(outputOf(line))
+      if (this.#allowance.lines <= 0) this.#warn('allowance', allowanceUsedUp)
+    })
+    const log = new ContainerLog(
+      ref,
+      startedAt - beforeStartMs,
+      {
+        onLine: (line) => throttle.add(line),
+        onGap: () => throttle.addGap(),
+        onRunEnd: () => throttle.flush(),
+        onRestart: () => {
+          throttle.flush()
+          show({ type: 'note', text: 'restarted' })
+        },
+        onFailure: (error) => this.#warnUnreadable(ref, error),
+      },
+      { source, clock, slots: this.#slots },
+    )
+    if (this.#slots.isFull) this.#warn('slots', allSlotsTaken)
+    return { target, log, throttle }
+  }
+
+  #warnUnreadable({ namespace, pod, container }: ContainerRef, error: unknown): void {
+    const remedy = isForbidden(error) ? ' Showing logs takes the right to `get` `pods/log`.' : ''
+    this.#warn(
+      `${namespace} ${statusOf(error)}`,
+      `The log of pod ${pod}, container ${container} cannot be shown: ${messageOf(error)}.${remedy} The gate goes on without it.`,
+    )
+  }
+
+  #warn(key: string, text: string): void {
+    if (this.#warned.has(key)) return
+    this.#warned.add(key)
+    this.#options.listener.onWarning(text)
+  }
+}
+
+const allowanceUsedUp = `${allowedLines} lines of logs are shown. From here on only the last ${heldLines} of each container are, at its end.`
+const allSlotsTaken = `${streamsAtATime} logs are shown at a time. Others follow as these end.`
+
+function closeAll(streams: Iterable<Stream>): void {
+  for (const { log, throttle } of streams) {
+    log.close()
+    throttle.flush()
+  }
+}
+
+function outputOf(throttled: ThrottledLine): Pick<LogOutput, 'type' | 'text' | 'cutBytes'> {
+  if (throttled.type === 'line') {
+    const { text, cutBytes } = throttled.line
+    return { type: 'line', text, cutBytes: cutBytes || undefined }
+  }
+  const { lines, orMore } = throttled
+  const count = `${lines.toLocaleString('en-US')} ${lines === 1 ? 'line' : 'lines'}`
+  const text = lines === 0 ? 'some lines not shown' : `${orMore ? 'more than ' : ''}${count} not shown`
+  return { type: 'note', text }
+}
+
+/** The latest run in a container's status; undefined before the first. */
+function runOf(status: ContainerStatus | undefined): ContainerRun | undefined {
+  const { state = {}, lastState = {}, restartCount = 0 } = status ?? {}
+  if (state.running) return { restarts: restartCount, hasEnded: false }
+  // While a restart is pending, the count is still that of the previous run.
+  return state.terminated || lastState.terminated ? { restarts: restartCount, hasEnded: true } : undefined
 }
 
 /** Holds entries until the log lines before them are shown. Later entries wait too, so that all stay in order. */

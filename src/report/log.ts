@@ -1,6 +1,6 @@
 import { duration } from '../duration.ts'
 import type { EndedTimeline, Entry, TargetOutcome, TargetRecord, Timeline } from '../gate/timeline.ts'
-import type { LogOutput } from '../logs/log-streams.ts'
+import type { LogOutput } from '../logs/live-logs.ts'
 import { fullName, namespacesOf, nameTargets, type Target } from '../plan/target.ts'
 import { plain, plainLines, shorten } from './escape.ts'
 import { conclude, decidingTarget, headline, isJudged } from './headline.ts'

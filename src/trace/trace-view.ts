@@ -39,9 +39,11 @@ const details: readonly Detail[] = [
  * @param rows the height of the terminal; by default everything is shown
  */
 export function renderTrace(state: TraceState, rows = Number.POSITIVE_INFINITY): readonly Line[] {
-  const views = details.map((detail) => viewLines(state, detail))
-  const view = views.find(({ length }) => length <= rows) ?? views.at(-1) ?? []
-  if (view.length <= rows) return view
+  let view: readonly Line[] = []
+  for (const detail of details) {
+    view = viewLines(state, detail)
+    if (view.length <= rows) return view
+  }
   const shown = view.slice(0, Math.max(0, rows - 1))
   return [...shown, line(0, dim(`… ${view.length - shown.length} more lines: make the window taller`))]
 }

@@ -1,4 +1,4 @@
-import type { LogOutput } from '../../src/logs/log-streams.ts'
+import type { LogOutput } from '../../src/logs/live-logs.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { layoutLog, renderLogOutput } from '../../src/report/log.ts'
 
