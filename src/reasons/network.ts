@@ -1,6 +1,12 @@
-import type { HintFacts, ReasonFamily, Sentence } from './spec.ts'
-import { clause, predicate } from './spec.ts'
+import { clause, type HintFacts, predicate, type ReasonFamily, type Sentence } from './spec.ts'
 import { command, counted, described, nameOf } from './wording.ts'
+
+/** The pods that a Service selects, without those that have ended. */
+interface PodCounts {
+  readonly pods: number
+  /** Those of the gated revision; all, where no gated workload owns them. */
+  readonly newPods: number
+}
 
 /** Why a Service has no ready endpoint: the first answer that explains it. */
 export type EndpointsFinding =
@@ -11,24 +17,15 @@ export type EndpointsFinding =
   | { readonly type: 'port-name-missing'; readonly port: string; readonly declared: readonly string[] }
   /** Every pod has failed or is being deleted. */
   | { readonly type: 'pods-ended'; readonly pods: number; readonly areAllDeleted: boolean }
-  | {
+  | ({
       readonly type: 'pods-not-ready'
-      readonly pods: number
-      /** Those of the revision that is gated; all, where no workload behind the Service is. */
-      readonly newPods: number
       readonly isNoneScheduled?: boolean
       readonly isOldReady?: boolean
       /** The message of a pod's Ready condition, where no problem of a pod is known: `pod/web-x has …`. */
       readonly podMessage?: string
-    }
+    } & PodCounts)
   /** Pods are ready, and the endpoint controller has made no endpoint of them; `endpoints`: of other pods or ports. */
-  | {
-      readonly type: 'endpoints-not-made'
-      readonly pods: number
-      readonly newPods: number
-      readonly readyPods: number
-      readonly endpoints: number
-    }
+  | ({ readonly type: 'endpoints-not-made'; readonly readyPods: number; readonly endpoints: number } & PodCounts)
 
 export interface NetworkDetails {
   readonly 'no-endpoints': {
@@ -57,10 +54,9 @@ export const networkReasons: ReasonFamily<NetworkDetails> = {
         ? 'the Service has no ready endpoints of the new revision'
         : undefined,
     sentence: ({ detail: { finding, ports } }, cause) => {
-      const { text, form } = endpointsSentence(finding, cause)
-      return ports === undefined
-        ? { text, form }
-        : predicate(`has no ready endpoint for port ${ports.join(', ')}: ${text}`)
+      const { sentence } = describeFinding(finding, cause)
+      if (ports === undefined) return sentence
+      return predicate(`has no ready endpoint for port ${ports.join(', ')}: ${sentence.text}`)
     },
     hint: endpointsHint,
     field: { object: ['spec', 'ports'] },
@@ -100,81 +96,65 @@ export const networkReasons: ReasonFamily<NetworkDetails> = {
 
 /** `selector app=wbe matches no pod; 3 pods carry app=web` */
 export function unmatchedSelector({ selector, similar }: NetworkDetails['selector-matches-nothing']): string {
-  const words = `selector ${selector} matches no pod`
-  if (similar === undefined) return words
+  const text = `selector ${selector} matches no pod`
+  if (similar === undefined) return text
   const { labels, pods, workload } = similar
-  if (workload !== undefined) return `${words}; ${workload} makes pods with ${labels}`
-  return `${words}; ${counted(pods, 'pod')} ${pods === 1 ? 'carries' : 'carry'} ${labels}`
+  if (workload !== undefined) return `${text}; ${workload} makes pods with ${labels}`
+  return `${text}; ${counted(pods, 'pod')} ${pods === 1 ? 'carries' : 'carry'} ${labels}`
 }
 
-function endpointsSentence(finding: EndpointsFinding, cause: string | undefined): Sentence {
+/** A finding as a sentence about the Service, and as the failed check, which has the details of pods and endpoints too. */
+export function describeFinding(
+  finding: EndpointsFinding,
+  cause: string | undefined,
+): { readonly sentence: Sentence; readonly check: string } {
+  const because = cause === undefined ? '' : `: ${cause}`
   switch (finding.type) {
-    case 'pods-unreadable':
-      return predicate(`has ${counted(finding.endpoints, 'endpoint')}, none of them ready`)
-    case 'no-pods':
-      return predicate(`has no pods behind it: ${absentPods(finding)}`)
-    case 'port-name-missing':
-      return clause(missingPortName(finding))
-    case 'pods-ended':
-      return predicate(`selects ${counted(finding.pods, 'pod')}, ${endedPods(finding)}`)
-    case 'pods-not-ready':
-      return predicate(`${selectedPods(finding)}${unreadyPods(finding)}${cause === undefined ? '' : `: ${cause}`}`)
-    case 'endpoints-not-made':
-      return predicate(`${selectedPods(finding)}; ${unservedPods(finding)}`)
-  }
-}
-
-/** The failed check of a finding: its sentence in the words of the check, with what the pods and endpoints are like. */
-export function endpointsCheck(finding: EndpointsFinding, cause: string | undefined): string {
-  switch (finding.type) {
-    case 'pods-unreadable':
-      return `it has ${counted(finding.endpoints, 'endpoint')}, none of them ready`
-    case 'no-pods':
-      return absentPods(finding)
-    case 'port-name-missing': {
-      const declared = finding.declared.length === 0 ? 'none' : finding.declared.join(' or ')
-      return `${missingPortName(finding)}: they declare ${declared}`
+    case 'pods-unreadable': {
+      const text = `has ${counted(finding.endpoints, 'endpoint')}, none of them ready`
+      return { sentence: predicate(text), check: `it ${text}` }
     }
-    case 'pods-ended':
-      return `${endedPods(finding)}: none is left to serve`
+    case 'no-pods': {
+      const text = finding.workloads.map(absentPods).join(', ')
+      return { sentence: predicate(`has no pods behind it: ${text}`), check: text }
+    }
+    case 'port-name-missing': {
+      const text = `no container of the pods that it selects has a port named "${finding.port}"`
+      return { sentence: clause(text), check: `${text}: they declare ${finding.declared.join(' or ') || 'none'}` }
+    }
+    case 'pods-ended': {
+      const text = finding.areAllDeleted ? 'all of them being deleted' : 'all of them failed or being deleted'
+      const sentence = predicate(`selects ${counted(finding.pods, 'pod')}, ${text}`)
+      return { sentence, check: `${text}: none is left to serve` }
+    }
     case 'pods-not-ready': {
-      const none = finding.pods === 1 ? 'it is not' : 'none of them is'
-      const why = cause === undefined ? '' : `: ${cause}`
-      if (finding.isNoneScheduled) return `${none} scheduled to a node${why}`
-      if (finding.isOldReady) return `only pods of an older revision are ready${why}`
-      return `${none} ready${why || (finding.podMessage === undefined ? '' : `: ${finding.podMessage}`)}`
+      const { pods, isNoneScheduled, isOldReady, podMessage } = finding
+      const none = pods === 1 ? 'it is not' : 'none of them is'
+      const check = isNoneScheduled
+        ? `${none} scheduled to a node${because}`
+        : isOldReady
+          ? `only pods of an older revision are ready${because}`
+          : `${none} ready${because || (podMessage === undefined ? '' : `: ${podMessage}`)}`
+      return { sentence: predicate(`${selectedPods(finding)}${unreadyPods(finding)}${because}`), check }
     }
     case 'endpoints-not-made': {
-      const { endpoints } = finding
+      const { readyPods, endpoints } = finding
+      const text = `no endpoint takes traffic to the ${readyPods === 1 ? 'ready pod' : `${readyPods} ready pods`} yet`
       const made =
         endpoints === 0 ? 'none was made' : `there are ${counted(endpoints, 'endpoint')}, of other pods or ports`
-      return `${unservedPods(finding)}: ${made}`
+      return { sentence: predicate(`${selectedPods(finding)}; ${text}`), check: `${text}: ${made}` }
     }
   }
 }
 
-type Finding<Type extends EndpointsFinding['type']> = EndpointsFinding & { readonly type: Type }
-
-/** Why the workloads that a Service selects have no pods. */
-function absentPods({ workloads }: Finding<'no-pods'>): string {
-  return workloads
-    .map(({ name, replicas }) => {
-      if (replicas === 0) return `${name} is scaled to zero`
-      return replicas === undefined ? `${name} has no pods` : `${name} wants ${counted(replicas, 'pod')} and has none`
-    })
-    .join(', ')
-}
-
-function missingPortName({ port }: Finding<'port-name-missing'>): string {
-  return `no container of the pods that it selects has a port named "${port}"`
-}
-
-function endedPods({ areAllDeleted }: Finding<'pods-ended'>): string {
-  return areAllDeleted ? 'all of them being deleted' : 'all of them failed or being deleted'
+/** Why a workload that a Service selects has no pods. */
+function absentPods({ name, replicas }: { readonly name: string; readonly replicas?: number }): string {
+  if (replicas === 0) return `${name} is scaled to zero`
+  return replicas === undefined ? `${name} has no pods` : `${name} wants ${counted(replicas, 'pod')} and has none`
 }
 
 /** How many pods there are, and how many of them are of an older revision than the one that is gated. */
-function selectedPods({ pods, newPods }: Finding<'pods-not-ready' | 'endpoints-not-made'>): string {
+function selectedPods({ pods, newPods }: PodCounts): string {
   const selects = `selects ${counted(pods, 'pod')}`
   if (newPods === pods) return selects
   if (newPods > 0) return `${selects}, ${pods - newPods} of them of an older revision`
@@ -182,14 +162,10 @@ function selectedPods({ pods, newPods }: Finding<'pods-not-ready' | 'endpoints-n
 }
 
 /** That none of the new pods is ready; old pods may be, and do not count. */
-function unreadyPods({ pods, newPods }: Finding<'pods-not-ready'>): string {
+function unreadyPods({ pods, newPods }: PodCounts): string {
   if (newPods === 0) return '; no new one is there yet'
   if (newPods < pods) return newPods === 1 ? ', the new one not ready' : ', none of the new ones ready'
   return pods === 1 ? ', which is not ready' : ', none of them ready'
-}
-
-function unservedPods({ readyPods }: Finding<'endpoints-not-made'>): string {
-  return `no endpoint takes traffic to the ${readyPods === 1 ? 'ready pod' : `${readyPods} ready pods`} yet`
 }
 
 /** Why no pod behind a Service is ready: a port's name, or what is wrong with the pods. */

@@ -9,7 +9,7 @@ import type {
   Service,
   ServicePort,
 } from '../../cluster/objects.ts'
-import { endpointsCheck, type NetworkDetails, unmatchedSelector } from '../../reasons/network.ts'
+import { describeFinding, type NetworkDetails, unmatchedSelector } from '../../reasons/network.ts'
 import { type Check, type Problem, problemSentence } from '../../reasons/reasons.ts'
 import { counted } from '../../reasons/wording.ts'
 import { ownProblem } from '../conditions.ts'
@@ -141,7 +141,7 @@ export function explainUnserved(
   const isPartial = unserved.length < (service.spec?.ports ?? []).length
   const end = (finding: NetworkDetails['no-endpoints']['finding'], cause?: Problem): Problem => {
     const ports = isPartial ? unserved.map(({ name, port }) => name ?? port ?? '') : undefined
-    checks.push(failed(endpointsCheck(finding, cause && problemSentence(cause))))
+    checks.push(failed(describeFinding(finding, cause && problemSentence(cause)).check))
     return { ...own, reason: 'no-endpoints', detail: { finding, ports }, checks, cause }
   }
   if (!seesPods) {
