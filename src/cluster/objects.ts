@@ -164,52 +164,57 @@ export interface PodTemplate {
   spec?: PodSpec
 }
 
-export interface DeploymentSpec {
+/** What the specs of Deployment, ReplicaSet, StatefulSet and DaemonSet share. */
+export interface WorkloadSpec {
   replicas?: number
-  strategy?: { type?: string }
-  paused?: boolean
   minReadySeconds?: number
-  progressDeadlineSeconds?: number
   selector?: LabelSelector
   template?: PodTemplate
 }
 
-export interface DeploymentStatus {
+/** What the statuses of Deployment, ReplicaSet and StatefulSet share. */
+export interface WorkloadStatus {
   observedGeneration?: number
   replicas?: number
-  updatedReplicas?: number
   readyReplicas?: number
+  updatedReplicas?: number
   availableReplicas?: number
-  unavailableReplicas?: number
-  terminatingReplicas?: number
   conditions?: Condition[]
 }
 
 export interface Deployment extends KubeObject {
-  spec?: DeploymentSpec
-  status?: DeploymentStatus
-}
-
-export interface ReplicaSetSpec {
-  replicas?: number
-  minReadySeconds?: number
-  selector?: LabelSelector
-  template?: PodTemplate
-}
-
-export interface ReplicaSetStatus {
-  observedGeneration?: number
-  replicas?: number
-  fullyLabeledReplicas?: number
-  readyReplicas?: number
-  availableReplicas?: number
-  terminatingReplicas?: number
-  conditions?: Condition[]
+  spec?: WorkloadSpec & { strategy?: { type?: string }; paused?: boolean; progressDeadlineSeconds?: number }
+  status?: WorkloadStatus & { unavailableReplicas?: number; terminatingReplicas?: number }
 }
 
 export interface ReplicaSet extends KubeObject {
-  spec?: ReplicaSetSpec
-  status?: ReplicaSetStatus
+  spec?: WorkloadSpec
+  status?: WorkloadStatus
+}
+
+export interface StatefulSet extends KubeObject {
+  spec?: WorkloadSpec & {
+    podManagementPolicy?: string
+    ordinals?: { start?: number }
+    updateStrategy?: { type?: string; rollingUpdate?: { partition?: number; maxUnavailable?: number | string } }
+  }
+  status?: WorkloadStatus & { currentReplicas?: number; currentRevision?: string; updateRevision?: string }
+}
+
+export interface DaemonSet extends KubeObject {
+  spec?: WorkloadSpec & {
+    updateStrategy?: { type?: string; rollingUpdate?: { maxUnavailable?: number | string; maxSurge?: number | string } }
+  }
+  status?: {
+    observedGeneration?: number
+    desiredNumberScheduled?: number
+    currentNumberScheduled?: number
+    updatedNumberScheduled?: number
+    numberReady?: number
+    numberAvailable?: number
+    numberMisscheduled?: number
+    conditions?: Condition[]
+  }
 }
 
 /** A core/v1 Event; `count` and `series.count` both exist in the wild. */
@@ -234,80 +239,26 @@ export interface EventObject extends KubeObject {
   reportingComponent?: string
 }
 
-export interface StatefulSetSpec {
-  replicas?: number
-  minReadySeconds?: number
-  selector?: LabelSelector
-  template?: PodTemplate
-  podManagementPolicy?: string
-  ordinals?: { start?: number }
-  updateStrategy?: { type?: string; rollingUpdate?: { partition?: number; maxUnavailable?: number | string } }
-}
-
-export interface StatefulSetStatus {
-  observedGeneration?: number
-  replicas?: number
-  readyReplicas?: number
-  currentReplicas?: number
-  updatedReplicas?: number
-  availableReplicas?: number
-  currentRevision?: string
-  updateRevision?: string
-  conditions?: Condition[]
-}
-
-export interface StatefulSet extends KubeObject {
-  spec?: StatefulSetSpec
-  status?: StatefulSetStatus
-}
-
-export interface DaemonSetSpec {
-  minReadySeconds?: number
-  selector?: LabelSelector
-  template?: PodTemplate
-  updateStrategy?: { type?: string; rollingUpdate?: { maxUnavailable?: number | string; maxSurge?: number | string } }
-}
-
-export interface DaemonSetStatus {
-  observedGeneration?: number
-  desiredNumberScheduled?: number
-  currentNumberScheduled?: number
-  updatedNumberScheduled?: number
-  numberReady?: number
-  numberAvailable?: number
-  numberMisscheduled?: number
-  conditions?: Condition[]
-}
-
-export interface DaemonSet extends KubeObject {
-  spec?: DaemonSetSpec
-  status?: DaemonSetStatus
-}
-
-export interface JobSpec {
-  parallelism?: number
-  completions?: number
-  completionMode?: string
-  backoffLimit?: number
-  activeDeadlineSeconds?: number
-  suspend?: boolean
-  selector?: LabelSelector
-  template?: PodTemplate
-}
-
-export interface JobStatus {
-  active?: number
-  ready?: number
-  succeeded?: number
-  failed?: number
-  startTime?: string
-  completionTime?: string
-  conditions?: Condition[]
-}
-
 export interface Job extends KubeObject {
-  spec?: JobSpec
-  status?: JobStatus
+  spec?: {
+    parallelism?: number
+    completions?: number
+    completionMode?: string
+    backoffLimit?: number
+    activeDeadlineSeconds?: number
+    suspend?: boolean
+    selector?: LabelSelector
+    template?: PodTemplate
+  }
+  status?: {
+    active?: number
+    ready?: number
+    succeeded?: number
+    failed?: number
+    startTime?: string
+    completionTime?: string
+    conditions?: Condition[]
+  }
 }
 
 export interface ServicePort {

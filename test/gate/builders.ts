@@ -1,6 +1,6 @@
 import { failureFromStatus } from '../../src/cluster/failures.ts'
 import type { Failure, FeedEvent, Observation, WatchRequest } from '../../src/cluster/feed.ts'
-import type { DeploymentSpec, DeploymentStatus, KubeObject, ObjectMeta, PodStatus } from '../../src/cluster/objects.ts'
+import type { Deployment, KubeObject, ObjectMeta, PodStatus } from '../../src/cluster/objects.ts'
 import { covers } from '../../src/cluster/store.ts'
 import { Gate } from '../../src/gate/gate.ts'
 import type { GateSettings } from '../../src/gate/settings.ts'
@@ -182,7 +182,7 @@ export function report(gate: Gate, now?: number): Run {
 /** A Deployment of one replica with its ReplicaSet and pod. */
 export function createWorkload(name: string) {
   const selector = { matchLabels: { app: name } }
-  const deployment = (status?: DeploymentStatus, overrides: Overrides<DeploymentSpec, never> = {}) =>
+  const deployment = (status?: Deployment['status'], overrides: Overrides<Deployment['spec'], never> = {}) =>
     createDeployment({
       metadata: { name, uid: `${name}-uid`, ...overrides.metadata },
       spec: { selector, ...overrides.spec },
@@ -204,7 +204,7 @@ export function createWorkload(name: string) {
 }
 
 /** Status of a Deployment whose only replica is not available. */
-export const progressing: DeploymentStatus = complete(1, { readyReplicas: 0, availableReplicas: 0 })
+export const progressing: Deployment['status'] = complete(1, { readyReplicas: 0, availableReplicas: 0 })
 
 /** Status of a pod whose containers are being created. */
 export const creating: PodStatus = { phase: 'Pending', containerStatuses: [createStatus()] }

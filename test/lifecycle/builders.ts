@@ -6,8 +6,6 @@ import type {
   ContainerStateTerminated,
   ContainerStatus,
   Deployment,
-  DeploymentSpec,
-  DeploymentStatus,
   EventObject,
   KubeObject,
   ObjectMeta,
@@ -17,8 +15,6 @@ import type {
   PodStatus,
   PodTemplate,
   ReplicaSet,
-  ReplicaSetSpec,
-  ReplicaSetStatus,
 } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
 import type { GateTime } from '../../src/lifecycle/gate-time.ts'
@@ -66,7 +62,7 @@ export function createTemplate(overrides: Partial<PodSpec> = {}, labels: Record<
 }
 
 /** `web`, one replica, generation 1, without a status. */
-export function createDeployment({ metadata, spec, status }: Overrides<DeploymentSpec, DeploymentStatus> = {}) {
+export function createDeployment({ metadata, spec, status }: Overrides<Deployment['spec'], Deployment['status']> = {}) {
   const deployment: Deployment = {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
@@ -77,7 +73,7 @@ export function createDeployment({ metadata, spec, status }: Overrides<Deploymen
 }
 
 /** Status of a Deployment whose replicas are all updated and available. */
-export function complete(replicas = 1, rest: Partial<DeploymentStatus> = {}): DeploymentStatus {
+export function complete(replicas = 1, rest: Deployment['status'] = {}): Deployment['status'] {
   return {
     observedGeneration: 1,
     replicas,
@@ -94,11 +90,11 @@ export function ownedBy({ apiVersion, kind, metadata }: KubeObject): OwnerRefere
 
 /** `web-1` of the Deployment `web`, with the Deployment's template and the controller's hash label. */
 export function createReplicaSet(
-  { metadata, spec, status }: Overrides<ReplicaSetSpec, ReplicaSetStatus> = {},
+  { metadata, spec, status }: Overrides<ReplicaSet['spec'], ReplicaSet['status']> = {},
   owner: KubeObject | undefined = createDeployment(),
 ) {
   const name = metadata?.name ?? 'web-1'
-  const template = (owner?.spec as DeploymentSpec | undefined)?.template ?? createTemplate()
+  const template = (owner?.spec as Deployment['spec'] | undefined)?.template ?? createTemplate()
   const labels = { ...template.metadata?.labels, 'pod-template-hash': name }
   const set: ReplicaSet = {
     apiVersion: 'apps/v1',

@@ -1,12 +1,4 @@
-import type {
-  DaemonSet,
-  DaemonSetSpec,
-  DaemonSetStatus,
-  KubeObject,
-  Node,
-  PodStatus,
-  PodTemplate,
-} from '../../src/cluster/objects.ts'
+import type { DaemonSet, KubeObject, Node, PodStatus, PodTemplate } from '../../src/cluster/objects.ts'
 import { daemonSetRule } from '../../src/lifecycle/workloads/daemonset.ts'
 import {
   type ContextOptions,
@@ -26,7 +18,7 @@ import {
   seenTarget,
 } from './builders.ts'
 
-function createSet({ metadata, spec, status }: Overrides<DaemonSetSpec, DaemonSetStatus> = {}): DaemonSet {
+function createSet({ metadata, spec, status }: Overrides<DaemonSet['spec'], DaemonSet['status']> = {}): DaemonSet {
   return {
     apiVersion: 'apps/v1',
     kind: 'DaemonSet',
@@ -36,7 +28,7 @@ function createSet({ metadata, spec, status }: Overrides<DaemonSetSpec, DaemonSe
   }
 }
 
-function done(nodes: number, rest: DaemonSetStatus = {}): DaemonSetStatus {
+function done(nodes: number, rest: DaemonSet['status'] = {}): DaemonSet['status'] {
   return {
     observedGeneration: 1,
     desiredNumberScheduled: nodes,
@@ -196,7 +188,7 @@ describe('a DaemonSet goes on waiting for its other nodes', () => {
   const ready = agent('n1', readyStatus(1))
   const old = agent('n2', readyStatus(2), 'old')
 
-  it.each<[string, DaemonSetStatus, readonly KubeObject[]]>([
+  it.each<[string, DaemonSet['status'], readonly KubeObject[]]>([
     [
       'when a node is gone that it no longer counts',
       done(2, { updatedNumberScheduled: 1 }),
@@ -256,7 +248,7 @@ describe('the present revision of a DaemonSet', () => {
   const broken = (nth: number, at: number) => agent('n1', crashLoopStatus(nth, at), 'old')
   const podHistories = new Map([['agent-n1-uid', seenPod([5, broken(1, 5)], [20, broken(2, 20)], [45, broken(3, 45)])]])
   const next = createTemplate({ serviceAccountName: 'next' })
-  const look = (template: PodTemplate, status: DaemonSetStatus, ...objects: KubeObject[]) => {
+  const look = (template: PodTemplate, status: DaemonSet['status'], ...objects: KubeObject[]) => {
     const set = createSet({ spec: { template }, status })
     return reported(
       daemonSetRule.assess(
@@ -322,7 +314,7 @@ test('a DaemonSet is not ready while an old pod runs on a node that is not count
   const nodes = [createNode('n1'), createNode('tainted')]
   const old = agent('tainted', readyStatus(-90), 'old')
   const objects = [...nodes, revision('new', 2, createTemplate()), agent('n1', readyStatus(-90)), old]
-  const set = createSet({ status: done(1, { numberMisscheduled: 1 } as DaemonSetStatus) })
+  const set = createSet({ status: done(1, { numberMisscheduled: 1 } as DaemonSet['status']) })
   expect(judge(set, objects)).toMatchObject({ status: 'progressing' })
   expect(
     judge(

@@ -1,4 +1,4 @@
-import type { Job, JobSpec, JobStatus, KubeObject } from '../../src/cluster/objects.ts'
+import type { Job, KubeObject } from '../../src/cluster/objects.ts'
 import { jobRule } from '../../src/lifecycle/workloads/job.ts'
 import {
   type ContextOptions,
@@ -23,7 +23,7 @@ import {
   waiting,
 } from './builders.ts'
 
-function createJob({ metadata, spec, status }: Overrides<JobSpec, JobStatus> = {}): Job {
+function createJob({ metadata, spec, status }: Overrides<Job['spec'], Job['status']> = {}): Job {
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',
@@ -215,7 +215,7 @@ describe('a Job is given time', () => {
     const conditions = [condition('SuccessCriteriaMet', 'True')]
     const met = createJob({
       spec: { completions: 2 },
-      status: { succeeded: 1, terminating: 1, conditions } as JobStatus,
+      status: { succeeded: 1, terminating: 1, conditions } as Job['status'],
     })
     expect(judge(met, [completed, leaving])).toMatchObject({
       status: 'progressing',

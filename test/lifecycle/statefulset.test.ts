@@ -1,10 +1,4 @@
-import type {
-  KubeObject,
-  PodStatus,
-  StatefulSet,
-  StatefulSetSpec,
-  StatefulSetStatus,
-} from '../../src/cluster/objects.ts'
+import type { KubeObject, PodStatus, StatefulSet } from '../../src/cluster/objects.ts'
 import { statefulSetRule } from '../../src/lifecycle/workloads/statefulset.ts'
 import {
   type ContextOptions,
@@ -23,7 +17,11 @@ import {
   seenTarget,
 } from './builders.ts'
 
-function createSet({ metadata, spec, status }: Overrides<StatefulSetSpec, StatefulSetStatus> = {}): StatefulSet {
+function createSet({
+  metadata,
+  spec,
+  status,
+}: Overrides<StatefulSet['spec'], StatefulSet['status']> = {}): StatefulSet {
   return {
     apiVersion: 'apps/v1',
     kind: 'StatefulSet',
@@ -33,7 +31,7 @@ function createSet({ metadata, spec, status }: Overrides<StatefulSetSpec, Statef
   }
 }
 
-function done(rest: StatefulSetStatus = {}): StatefulSetStatus {
+function done(rest: StatefulSet['status'] = {}): NonNullable<StatefulSet['status']> {
   const revisions = { currentRevision: 'db-new', updateRevision: 'db-new' }
   return { observedGeneration: 1, replicas: 2, readyReplicas: 2, updatedReplicas: 2, ...revisions, ...rest }
 }
@@ -235,7 +233,7 @@ describe('a StatefulSet fails', () => {
 describe('a StatefulSet whose status names no revisions', () => {
   const { currentRevision: _current, updateRevision: _update, updatedReplicas: _updated, ...silent } = done()
   const counted = { ...silent, currentReplicas: 2 }
-  const changed = (status: StatefulSetStatus, generation = 2) =>
+  const changed = (status: StatefulSet['status'], generation = 2) =>
     createSet({ metadata: { generation }, status: { ...status, observedGeneration: generation } })
   const olds = [dbPod('db-0', readyStatus(-60), 'db-old'), dbPod('db-1', readyStatus(-60), 'db-old')]
   const revision = (name: string, number: number, serviceAccountName: string): KubeObject =>

@@ -1,4 +1,4 @@
-import type { Deployment, DeploymentStatus, KubeObject, Pod, ReplicaSet } from '../../cluster/objects.ts'
+import type { Deployment, KubeObject, Pod, ReplicaSet, WorkloadStatus } from '../../cluster/objects.ts'
 import { classOf, type Problem } from '../../reasons/reasons.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { podRequest, selectedRequest } from '../network/selector.ts'
@@ -112,7 +112,7 @@ function assessDeployment(deployment: Deployment, context: RuleContext): Assessm
  * ReplicaSet's own count decides.
  * @param old how many pods of older revisions the Deployment counts
  */
-function availableReplicas(status: DeploymentStatus, current: ReplicaSet | undefined, old: number): number {
+function availableReplicas(status: WorkloadStatus, current: ReplicaSet | undefined, old: number): number {
   const all = status.availableReplicas ?? 0
   return Math.min(all, Math.max(0, all - old, current?.status?.availableReplicas ?? 0))
 }
