@@ -7,7 +7,7 @@ import { Semaphore } from '../cluster/semaphore.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { Entry, TargetRecord } from '../gate/timeline.ts'
 import { withCauses } from '../lifecycle/evidence-snapshot.ts'
-import { containersOf } from '../lifecycle/workloads/history.ts'
+import { containersOf } from '../lifecycle/workloads/pod-object.ts'
 import { loggedContainers, namespaceBehind, nodeBehind, TargetFacts } from './target-facts.ts'
 
 /** What the reader takes of a cluster. */

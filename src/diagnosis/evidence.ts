@@ -3,7 +3,7 @@ import type { Failure } from '../cluster/feed.ts'
 import type { KubeObject, Node } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import type { Evidence } from '../gate/timeline.ts'
-import { concernsContainer, eventCount } from '../lifecycle/workloads/history.ts'
+import { concernsContainer, eventCount } from '../lifecycle/workloads/pod-object.ts'
 import type { TargetFacts } from './target-facts.ts'
 
 /** More would bury the cause. */

@@ -1,7 +1,8 @@
 import type { WatchRequest } from '../cluster/feed.ts'
 import type { EventObject, KubeObject, Pod } from '../cluster/objects.ts'
 import type { ListState } from '../cluster/store.ts'
-import type { PodHistory, TargetHistory } from './workloads/history.ts'
+import type { TargetHistory } from './target-history.ts'
+import type { PodHistory } from './workloads/pod-history.ts'
 
 /**
  * What a rule may read besides the object itself: related objects, their histories, the time and the settings. It is built

@@ -1,7 +1,7 @@
 import type { Store } from '../cluster/store.ts'
 import type { GateTime } from './gate-time.ts'
 import type { LifecycleSettings, RuleContext } from './rule-context.ts'
-import type { PodHistories } from './workloads/pod-histories.ts'
+import type { PodHistories } from './workloads/pod-history.ts'
 
 /** The part of a rule context that every target shares, for the gate and for `trace`. */
 export function storeContext(

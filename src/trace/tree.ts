@@ -1,7 +1,7 @@
 import type { Deployment, KubeObject, Pod, ReplicaSet } from '../cluster/objects.ts'
 import { kindsBehind, ruleOf } from '../lifecycle/rules.ts'
+import { observeTarget } from '../lifecycle/target-history.ts'
 import { newReplicaSet } from '../lifecycle/workloads/deployment.ts'
-import { observeTarget } from '../lifecycle/workloads/history.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { age, colored, dim, emptyLine, heading, type Line, line, type Mark, mark, volatile } from './line.ts'
 import { summarizePod, summarizeRestarts } from './pod.ts'

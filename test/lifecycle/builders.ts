@@ -20,15 +20,14 @@ import { Store } from '../../src/cluster/store.ts'
 import type { GateTime } from '../../src/lifecycle/gate-time.ts'
 import type { LifecycleSettings, RuleContext } from '../../src/lifecycle/rule-context.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
+import { observeTarget, type TargetHistory } from '../../src/lifecycle/target-history.ts'
 import {
   historyOf,
   observePod,
   observePodEvents,
-  observeTarget,
   type PodHistory,
-  type PodSeen,
-  type TargetHistory,
-} from '../../src/lifecycle/workloads/history.ts'
+  type PodObservations,
+} from '../../src/lifecycle/workloads/pod-history.ts'
 import { classOf, messageOf, type ReasonCode } from '../../src/reasons/reasons.ts'
 import type { ProblemClass } from '../../src/reasons/spec.ts'
 
@@ -297,8 +296,8 @@ export function context(options: ContextOptions = {}): RuleContext {
 }
 
 /** Observations of a pod with these versions, each at its second. */
-export function sightings(...versions: readonly (readonly [seconds: number, pod: Pod])[]): PodSeen {
-  const seen = versions.reduce<PodSeen | undefined>(
+export function sightings(...versions: readonly (readonly [seconds: number, pod: Pod])[]): PodObservations {
+  const seen = versions.reduce<PodObservations | undefined>(
     (before, [seconds, pod]) => observePod(before, pod, moment(seconds), createGateTime()),
     undefined,
   )
@@ -312,7 +311,7 @@ export function seenPod(...versions: readonly (readonly [seconds: number, pod: P
 }
 
 /** History of a pod from its observations; `changedAt` is the second of the last template change, if known. */
-export function counted(seen: PodSeen, pod = createPod(), changedAt?: number, minReadySeconds = 0): PodHistory {
+export function counted(seen: PodObservations, pod = createPod(), changedAt?: number, minReadySeconds = 0): PodHistory {
   const terms = {
     changedAt: changedAt === undefined ? undefined : moment(changedAt),
     minReadyMs: minReadySeconds * 1_000,

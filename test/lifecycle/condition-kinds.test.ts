@@ -10,7 +10,7 @@ import {
 import { hpaRule } from '../../src/lifecycle/platform/hpa.ts'
 import type { Rule } from '../../src/lifecycle/rule.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
-import { observeTarget } from '../../src/lifecycle/workloads/history.ts'
+import { observeTarget } from '../../src/lifecycle/target-history.ts'
 import {
   condition,
   context,

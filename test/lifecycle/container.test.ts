@@ -1,6 +1,7 @@
 import type { EventObject, Pod } from '../../src/cluster/objects.ts'
 import { examineContainer, type Finding, probesDueAt } from '../../src/lifecycle/workloads/container.ts'
-import { containersOf, observePod, observePodEvents, type PodSeen } from '../../src/lifecycle/workloads/history.ts'
+import { observePod, observePodEvents, type PodObservations } from '../../src/lifecycle/workloads/pod-history.ts'
+import { containersOf } from '../../src/lifecycle/workloads/pod-object.ts'
 import {
   type ContextOptions,
   context,
@@ -28,7 +29,7 @@ interface Look extends ContextOptions {
   readonly events?: readonly EventObject[]
   readonly container?: string
   readonly history?: never
-  readonly seen?: PodSeen
+  readonly seen?: PodObservations
 }
 
 /** What is wrong with the container `app` of a pod, `now` seconds after the gate began. */

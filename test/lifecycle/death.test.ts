@@ -1,6 +1,6 @@
 import type { EventObject } from '../../src/cluster/objects.ts'
 import { explainDeath, probeFailure, runtimeError } from '../../src/lifecycle/workloads/death.ts'
-import { containersOf } from '../../src/lifecycle/workloads/history.ts'
+import { containersOf } from '../../src/lifecycle/workloads/pod-object.ts'
 import { messageOf, problemOf } from '../../src/reasons/reasons.ts'
 import { exitWords } from '../../src/reasons/wording.ts'
 import { createContainer, createEvent, createPod } from './builders.ts'

@@ -1,6 +1,6 @@
 import type { KubeObject, Pod } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
-import { PodHistories } from '../../src/lifecycle/workloads/pod-histories.ts'
+import { PodHistories } from '../../src/lifecycle/workloads/pod-history.ts'
 import {
   createDeployment,
   createEvent,

@@ -1,5 +1,5 @@
 import { examineContainer } from '../../src/lifecycle/workloads/container.ts'
-import { containersOf } from '../../src/lifecycle/workloads/history.ts'
+import { containersOf } from '../../src/lifecycle/workloads/pod-object.ts'
 import { examinePod } from '../../src/lifecycle/workloads/pod-state.ts'
 import { examinePods } from '../../src/lifecycle/workloads/pods.ts'
 import { minReadyUntil } from '../../src/lifecycle/workloads/workload.ts'

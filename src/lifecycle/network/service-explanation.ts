@@ -14,7 +14,8 @@ import { type Check, type Problem, problemSentence } from '../../reasons/reasons
 import { counted } from '../../reasons/wording.ts'
 import { ownProblem } from '../conditions.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { condition, examinePod, isReplaced } from '../workloads/pod-state.ts'
+import { condition, isReplaced } from '../workloads/pod-object.ts'
+import { examinePod } from '../workloads/pod-state.ts'
 import { byImportance } from '../workloads/pods.ts'
 
 /** A workload that creates pods: Deployment, StatefulSet, DaemonSet or ReplicaSet. */

@@ -6,7 +6,8 @@ import type { Assessment, Awaited, Milestone } from '../assessment.ts'
 import { ownProblem } from '../conditions.ts'
 import { conclude, createdMilestone, nameOf, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { earliest, examinePod, isReplaced, readiness } from '../workloads/pod-state.ts'
+import { isReplaced } from '../workloads/pod-object.ts'
+import { earliest, examinePod, readiness } from '../workloads/pod-state.ts'
 import { formatSelector } from './selector.ts'
 import {
   explainService,

@@ -5,15 +5,9 @@ import { isSinceStart, type Proof, prove } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { explainDeath, probeFailure, runtimeError } from './death.ts'
 import { presentDeath } from './death-count.ts'
-import {
-  type ContainerHistory,
-  containerOfEvent,
-  type PodContainer,
-  type PodHistory,
-  type Refusals,
-  waitsForImage,
-} from './history.ts'
 import { type PullReason, pullDetail, registryWords } from './image-pull.ts'
+import { type ContainerHistory, type PodHistory, type Refusals, waitsForImage } from './pod-history.ts'
+import { containerOfEvent, type PodContainer } from './pod-object.ts'
 
 /** A third death proves a crash loop, but not within this time of the first. */
 const strikeMs = 30_000
@@ -43,7 +37,7 @@ export function examineContainer(
   history: ContainerHistory | undefined,
   context: RuleContext,
 ): Finding {
-  if (history === undefined || at.isDismissed) return {}
+  if (history === undefined || at.isDoneSidecar) return {}
   if (at.status?.state?.running) return examineRunning(pod, at, history, context)
   const waiting = at.status?.state?.waiting
   switch (waiting?.reason) {

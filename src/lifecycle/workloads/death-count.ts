@@ -6,7 +6,7 @@ import { isSinceStart } from '../proof.ts'
  * What was seen of the deaths of one container, numbered over the life of its pod (the kubelet's restartCount, plus a death
  * that no restart has followed yet). Which of them count is for `countDeaths` to say. Moments are on the runner's clock.
  */
-export interface DeathsSeen {
+export interface DeathObservations {
   readonly total: number
   /** Restarts that the pod had at first sight; absent until its status was seen. */
   readonly firstRestarts?: number
@@ -58,7 +58,7 @@ const recoveredMs = 10 * 60_000
 /** The kubelet's first back-off, unless a node is made to begin with less. */
 const firstBackOffSeconds = 10
 
-export const noDeaths: DeathsSeen = {
+export const noDeaths: DeathObservations = {
   total: 0,
   readyFor: new Map(),
   finishes: new Map(),
@@ -89,12 +89,12 @@ export function presentDeath(status: ContainerStatus, runsOnce: boolean) {
  * instances (pkg/kubelet/kuberuntime), so a watch that was cut loses none.
  */
 export function observeDeaths(
-  seen: DeathsSeen,
+  seen: DeathObservations,
   pod: Pod,
   { isProbed, runsOnce }: RestartTraits,
   { status, readySince, previous, wasReadySince, now }: StatusChange,
   gateTime: GateTime,
-): DeathsSeen {
+): DeathObservations {
   const created = gateTime.time(pod.metadata.creationTimestamp) ?? 0
   const restarts = status.restartCount ?? 0
   const death = presentDeath(status, runsOnce)
@@ -155,7 +155,7 @@ export function observeDeaths(
  * of ten minutes, says how many belong together.
  */
 export function countDeaths(
-  seen: DeathsSeen,
+  seen: DeathObservations,
   { created, changedAt, settleMs }: DeathTerms,
   gateTime: Pick<GateTime, 'startedAt'>,
 ): DeathCount {

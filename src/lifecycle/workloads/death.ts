@@ -1,7 +1,7 @@
 import type { Container, ContainerStateTerminated, EventObject } from '../../cluster/objects.ts'
 import type { FailedMount, ProbeAnswer, ProbeDetail } from '../../reasons/containers.ts'
 import type { ReasonDetails } from '../../reasons/reasons.ts'
-import { concernsContainer, containerOfEvent, type PodContainer } from './history.ts'
+import { concernsContainer, containerOfEvent, type PodContainer } from './pod-object.ts'
 
 type DeathReason =
   | 'crash-loop'

@@ -6,7 +6,7 @@ import { provePersisted } from '../proof.ts'
 import { isObserved, type Rule } from '../rule.ts'
 
 import type { RuleContext } from '../rule-context.ts'
-import { condition } from './pod-state.ts'
+import { condition } from './pod-object.ts'
 import { notesOf } from './pods.ts'
 import { rolloutCreationProblem } from './replica-failure.ts'
 import { findRevision, numberOf } from './revision.ts'

@@ -1,6 +1,6 @@
 import type { KubeObject, Pod } from '../../cluster/objects.ts'
 import type { Assessment } from '../assessment.ts'
-import { condition } from './pod-state.ts'
+import { condition } from './pod-object.ts'
 
 /** The pods of the revision that is gated; of a bare pod, itself. */
 export function gatedPods(

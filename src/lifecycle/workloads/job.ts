@@ -5,8 +5,8 @@ import type { Assessment, Milestone } from '../assessment.ts'
 import { podRequest } from '../network/selector.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { containersOf } from './history.ts'
-import { condition, earliest, type PodState } from './pod-state.ts'
+import { condition, containersOf } from './pod-object.ts'
+import { earliest, type PodState } from './pod-state.ts'
 import { byImportance, examinePods } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
 import { stallHold } from './workload.ts'
@@ -183,8 +183,8 @@ function failedProblem(job: Job, owned: readonly Pod[], context: RuleContext): P
 function lastDeath(owned: readonly Pod[]): { pod: string; container: string; exitCode: number } | undefined {
   return owned
     .flatMap((pod) =>
-      containersOf(pod).flatMap(({ container, status, isDismissed }) => {
-        if (isDismissed) return []
+      containersOf(pod).flatMap(({ container, status, isDoneSidecar }) => {
+        if (isDoneSidecar) return []
         const death = status?.state?.terminated ?? status?.lastState?.terminated
         const exitCode = death?.exitCode ?? 0
         return exitCode === 0

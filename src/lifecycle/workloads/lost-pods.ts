@@ -4,7 +4,7 @@ import { type Problem, problemOf } from '../../reasons/reasons.ts'
 import { isSinceStart } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { type Death, explainDeath } from './death.ts'
-import { containersOf, type PodContainer } from './history.ts'
+import { failedContainer } from './pod-object.ts'
 
 /** How a pod ended; `at` is when. */
 interface Loss {
@@ -68,13 +68,6 @@ function describeLoss(pod: Pod, context: RuleContext): Loss {
   }
   const detail = { statusReason: reason, message: message.trim().replace(/\.$/, '') }
   return { pod, at, end: { reason: reason === 'Evicted' ? 'evicted' : 'pod-failed', detail } }
-}
-
-/** The first container of a pod that has ended in failure. */
-export function failedContainer(pod: Pod): PodContainer | undefined {
-  return containersOf(pod).find(
-    ({ status, isDismissed }) => !isDismissed && (status?.state?.terminated?.exitCode ?? 0) !== 0,
-  )
 }
 
 /** When a pod ended: the latest moment in its status; one that the kubelet refused has none but that of its creation. */

@@ -7,7 +7,8 @@ import { unboundClaim, waitsForClaims } from '../platform/pvc.ts'
 import { isSinceStart, prove } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { examineContainer, type Finding, missingObjectMs, probesDueAt } from './container.ts'
-import { type ContainerHistory, containerOfEvent, containersOf, eventCount, type PodContainer } from './history.ts'
+import type { ContainerHistory } from './pod-history.ts'
+import { condition, containerOfEvent, containersOf, eventCount, hasStarted, type PodContainer } from './pod-object.ts'
 import { schedulingCauses } from './scheduling.ts'
 
 const autoscalerReasons: readonly string[] = ['TriggeredScaleUp', 'Nominated', 'NotTriggerScaleUp']
@@ -94,21 +95,6 @@ export function readiness(pod: Pod, context: RuleContext): { readonly ready: boo
   }
 }
 
-/**
- * Whether the pod is on its way out or has ended, and its controller makes another: it counts for nothing. One that is to
- * run for ever is replaced also when all its containers ended with 0, as when its node ended it (IsPodActive, pkg/controller).
- */
-export function isReplaced({ metadata, spec, status }: Pod): boolean {
-  const hasEnded =
-    status?.phase === 'Failed' || (status?.phase === 'Succeeded' && (spec?.restartPolicy ?? 'Always') === 'Always')
-  return metadata.deletionTimestamp !== undefined || hasEnded
-}
-
-/** The condition of a type, of objects whose conditions the API server checks: built-in kinds have one of each at most. */
-export function condition(object: { status?: { conditions?: Condition[] } }, type: string): Condition | undefined {
-  return object.status?.conditions?.find((each) => each.type === type)
-}
-
 /** The earliest of the moments that are known, as an optional field. */
 export function earliest(moments: readonly (number | undefined)[]): { recheckAt?: number } {
   const known = moments.filter((moment) => moment !== undefined)
@@ -135,14 +121,6 @@ const afterPull = /^(?:CreateContainer(?:Config)?|PreCreateHook|PreStartHook|Run
 
 function isPulled(status: PodContainer['status']): boolean {
   return (status?.imageID ?? '') !== '' || afterPull.test(status?.state?.waiting?.reason ?? '')
-}
-
-function hasStarted(status: PodContainer['status']): boolean {
-  return (
-    status?.state?.running !== undefined ||
-    status?.state?.terminated !== undefined ||
-    status?.lastState?.terminated !== undefined
-  )
 }
 
 /** The kubelet said that it pulls, and has said nothing of that container since. */

@@ -4,9 +4,8 @@ import type { Assessment, Milestone } from '../assessment.ts'
 import { isStale } from '../conditions.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { containersOf, type PodContainer } from './history.ts'
-import { failedContainer } from './lost-pods.ts'
-import { condition, earliest, examinePod, type PodState } from './pod-state.ts'
+import { condition, containersOf, failedContainer, type PodContainer } from './pod-object.ts'
+import { earliest, examinePod, type PodState } from './pod-state.ts'
 
 /**
  * A Pod of the user's own: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/

@@ -3,7 +3,8 @@ import { classOf, type Problem } from '../../reasons/reasons.ts'
 import type { ProblemClass } from '../../reasons/spec.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { lostPodNotes, lostPodProblems } from './lost-pods.ts'
-import { earliest, examinePod, isReplaced, type PodState } from './pod-state.ts'
+import { isReplaced } from './pod-object.ts'
+import { earliest, examinePod, type PodState } from './pod-state.ts'
 
 /** How far the pods of one revision have come, and what is wrong with them. */
 export interface PodsState {

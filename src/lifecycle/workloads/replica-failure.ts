@@ -5,8 +5,7 @@ import type { AdmissionRefusal, QuotaRefusal, Refusal } from '../../reasons/work
 import { isSinceStart, prove } from '../proof.ts'
 import { isObserved } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { eventCount } from './history.ts'
-import { condition } from './pod-state.ts'
+import { condition, eventCount } from './pod-object.ts'
 
 type RefusalReason =
   | 'quota-exceeded'

@@ -3,7 +3,7 @@ import type { Assessment } from '../assessment.ts'
 import { podRequest } from '../network/selector.ts'
 import { isObserved, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { condition } from './pod-state.ts'
+import { condition } from './pod-object.ts'
 import { notesOf } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
 import {

@@ -6,7 +6,7 @@ import type { Assessment } from '../assessment.ts'
 import type { Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { gatedPods } from './gated-pods.ts'
-import { containersOf } from './history.ts'
+import { containersOf } from './pod-object.ts'
 
 /**
  * Terminal: a pod that is ready runs another digest than the one that was built; it will not change by itself. What runs is

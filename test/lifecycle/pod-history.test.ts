@@ -1,12 +1,7 @@
 import type { Pod } from '../../src/cluster/objects.ts'
-import {
-  containersOf,
-  eventCount,
-  historyOf,
-  observePod,
-  observePodEvents,
-  observeTarget,
-} from '../../src/lifecycle/workloads/history.ts'
+import { observeTarget } from '../../src/lifecycle/target-history.ts'
+import { historyOf, observePod, observePodEvents } from '../../src/lifecycle/workloads/pod-history.ts'
+import { containersOf, eventCount } from '../../src/lifecycle/workloads/pod-object.ts'
 import {
   complete,
   counted,
@@ -351,7 +346,7 @@ describe('what a container waits for', () => {
 
   it('is forgotten when it runs', () => {
     const waits = createPod({ status: podStatus({ state: waiting('CreateContainerConfigError') }) })
-    expect(app([3, waits], [9, createPod({ status: readyStatus(9) })])).not.toHaveProperty('waiting')
+    expect(app([3, waits], [9, createPod({ status: readyStatus(9) })])?.waiting).toBeUndefined()
   })
 })
 

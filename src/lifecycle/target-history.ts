@@ -1,0 +1,48 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { KubeObject } from '../cluster/objects.ts'
+
+/** What was observed of a target since it was first seen. Moments are on the runner's clock; the first sight is a change. */
+export interface TargetHistory {
+  readonly firstSeenAt: number
+  /** Its state at first sight. */
+  readonly first: KubeObject
+  /** Its present spec, and when that was first seen. */
+  readonly spec: object | undefined
+  readonly specSeenAt: number
+  /** The names of the fields in its status, and when they last changed. */
+  readonly fields: string
+  readonly fieldsMovedAt: number
+  /** The numbers in its status, and when one of them last changed. */
+  readonly counters: string
+  readonly countersMovedAt: number
+  /** The failures that its status contains now, as its rule reads them, and since when each was seen. */
+  readonly failures: ReadonlyMap<string, number>
+}
+
+/** Adds one more version of a target, seen at `now`, to its history; `failures` are those that its status contains now. */
+export function observeTarget(
+  before: TargetHistory | undefined,
+  object: KubeObject,
+  now: number,
+  failures: readonly string[] = [],
+): TargetHistory {
+  const { spec } = object
+  const status = object.status ?? {}
+  const fields = Object.keys(status).sort().join()
+  const counters = JSON.stringify(
+    Object.entries(status).filter(([name, value]) => typeof value === 'number' && name !== 'observedGeneration'),
+  )
+  const isSameSpec = before !== undefined && isDeepStrictEqual(before.spec, spec)
+  return {
+    firstSeenAt: before?.firstSeenAt ?? now,
+    first: before?.first ?? object,
+    spec,
+    specSeenAt: isSameSpec ? before.specSeenAt : now,
+    fields,
+    fieldsMovedAt: before?.fields === fields ? before.fieldsMovedAt : now,
+    counters,
+    countersMovedAt: before?.counters === counters ? before.countersMovedAt : now,
+    // The change may mend a failure of the previous spec.
+    failures: new Map(failures.map((each) => [each, (isSameSpec ? before.failures.get(each) : undefined) ?? now])),
+  }
+}

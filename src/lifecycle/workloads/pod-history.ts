@@ -1,0 +1,312 @@
+import { lastOccurrence } from '../../cluster/event-order.ts'
+import type { ContainerStatus, EventObject, KubeObject, Pod } from '../../cluster/objects.ts'
+import type { Change, Store } from '../../cluster/store.ts'
+import type { GateTime } from '../gate-time.ts'
+import { isSinceStart } from '../proof.ts'
+import { countDeaths, type DeathCount, type DeathObservations, noDeaths, observeDeaths } from './death-count.ts'
+import { isPullRefusal, type PullReason, pullReason } from './image-pull.ts'
+import { containerOfEvent, containersOf, eventCount } from './pod-object.ts'
+import { templateChangedAt } from './template-change.ts'
+
+/** Refused pulls with one reason; their number is the larger of the two counts. */
+export interface Refusals {
+  /** Attempts that the container's state showed. */
+  readonly attempts: number
+  /** Attempts that the kubelet's events counted. */
+  readonly events: number
+  readonly firstAt: number
+  /** The latest attempt was at this moment or later; absent where only a state at first sight shows one. */
+  readonly lastAt?: number
+  /** The kubelet's latest message about a refusal. */
+  readonly message: string
+}
+
+/** The instance of a container that runs now. */
+interface RunningInstance {
+  /** As the kubelet wrote it. */
+  readonly startedAt: string | undefined
+  readonly seenAt: number
+  /** Absent while it is not ready. */
+  readonly readySince?: number
+  /** How often it became unready after it was ready, and when that was seen first. */
+  readonly readinessLost?: { readonly count: number; readonly firstAt: number }
+}
+
+/** Observations of one container since its pod was first seen. All moments are on the runner's clock. */
+interface ContainerObservations {
+  readonly deaths: DeathObservations
+  readonly refusals: Readonly<Partial<Record<PullReason, Refusals>>>
+  readonly running?: RunningInstance
+  /** The present waiting reason, since when it was seen, and whether it predates the gate. */
+  readonly waiting?: { readonly reason: string; readonly since: number; readonly isOfBefore: boolean }
+  /** The last status seen. */
+  readonly status?: ContainerStatus
+}
+
+/** Observations of a pod since it was first seen; which of its deaths count is not decided. */
+export interface PodObservations {
+  readonly firstSeenAt: number
+  readonly containers: ReadonlyMap<string, ContainerObservations>
+}
+
+/** Observations of one container, with the deaths that count. */
+export interface ContainerHistory extends Omit<ContainerObservations, 'deaths'>, DeathCount {}
+
+/** Observations of a pod, with the deaths that count. */
+export interface PodHistory {
+  readonly firstSeenAt: number
+  /** The minReadySeconds of its workload, in milliseconds. */
+  readonly minReadyMs: number
+  readonly containers: ReadonlyMap<string, ContainerHistory>
+}
+
+/** The histories of all pods; `observe` receives every change of the store. */
+export class PodHistories {
+  readonly #store: Store
+  readonly #gateTime: GateTime
+  /** By the uid of the pod. */
+  readonly #observations = new Map<string, PodObservations>()
+  /** When the template of each controller of pods was last changed; cleared when a revision changes. */
+  readonly #changes = new Map<string, number | undefined>()
+  /** Failed pods by the uid of their controller and their own. */
+  readonly #lost = new Map<string, Map<string, Pod>>()
+  /** The histories of unchanged observations: an assessment reads them several times. */
+  #histories = new WeakMap<PodObservations, PodHistory>()
+
+  constructor(store: Store, gateTime: GateTime) {
+    this.#store = store
+    this.#gateTime = gateTime
+  }
+
+  /** Observes a change of any object at `now`, after the store has applied it. */
+  observe({ before, after }: Change, now: number): void {
+    const { kind } = (after ?? before) as KubeObject
+    if (kind === 'ReplicaSet' || kind === 'ControllerRevision') this.#changes.clear()
+    if (kind === 'ReplicaSet' || kind === 'ControllerRevision' || minReadySeconds(before) !== minReadySeconds(after)) {
+      this.#histories = new WeakMap()
+    } else if (kind === 'Pod' && after !== undefined) this.#observePod(after as Pod, now)
+    else if (kind === 'Event') this.#observeEvents((after ?? before) as EventObject, now)
+  }
+
+  /** The history of a pod; of one that was never observed, what its present state shows. */
+  of(pod: Pod, now: number): PodHistory {
+    const known = this.#observations.get(pod.metadata.uid ?? '') ?? observePod(undefined, pod, now, this.#gateTime)
+    const history = this.#histories.get(known) ?? historyOf(known, pod, this.#termsOf(pod), this.#gateTime)
+    this.#histories.set(known, history)
+    return history
+  }
+
+  #termsOf({ metadata: { namespace, ownerReferences = [] } }: Pod): PodTerms {
+    const owner = ownerReferences.find(({ controller }) => controller)
+    if (owner === undefined) return { changedAt: undefined, minReadyMs: 0 }
+    if (!this.#changes.has(owner.uid))
+      this.#changes.set(owner.uid, this.#gateTime.time(templateChangedAt(owner, namespace, this.#store)))
+    const { apiVersion, kind, name } = owner
+    const found = this.#store.get({ apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) })
+    return { changedAt: this.#changes.get(owner.uid), minReadyMs: (minReadySeconds(found) ?? 0) * 1_000 }
+  }
+
+  /** The pods of a controller that ended in failure, whether they still exist or not; none that was being deleted. */
+  lost(controller: string | undefined): readonly Pod[] {
+    return [...(this.#lost.get(controller ?? '')?.values() ?? [])]
+  }
+
+  #observePod(pod: Pod, now: number): void {
+    const { uid, deletionTimestamp, ownerReferences = [] } = pod.metadata
+    const owner = ownerReferences.find(({ controller }) => controller)?.uid
+    if (pod.status?.phase === 'Failed' && deletionTimestamp === undefined && owner !== undefined && uid !== undefined)
+      this.#lost.set(owner, (this.#lost.get(owner) ?? new Map<string, Pod>()).set(uid, pod))
+    if (uid !== undefined)
+      this.#observations.set(uid, observePod(this.#observations.get(uid), pod, now, this.#gateTime))
+  }
+
+  #observeEvents({ involvedObject: { uid, kind } = {} }: EventObject, now: number): void {
+    if (kind !== 'Pod' || uid === undefined) return
+    const events = this.#store.eventsOf({ apiVersion: 'v1', kind: 'Pod', metadata: { name: '', uid } })
+    this.#observations.set(uid, observePodEvents(this.#observations.get(uid), events, now, this.#gateTime))
+  }
+}
+
+/** Kinds whose objects own pods and have a minReadySeconds. */
+const controllers: ReadonlySet<string> = new Set(['ReplicaSet', 'ReplicationController', 'StatefulSet', 'DaemonSet'])
+
+/** The minReadySeconds of a controller of pods; undefined for any other object. */
+function minReadySeconds(object: KubeObject | undefined): number | undefined {
+  if (object === undefined || !controllers.has(object.kind)) return undefined
+  const seconds = (object.spec as { minReadySeconds?: unknown } | undefined)?.minReadySeconds
+  return typeof seconds === 'number' ? seconds : 0
+}
+
+/** The kubelet writes a state up to this long after the attempt; its events are not late. */
+const statusLagMs = 20_000
+/** The kubelet's first back-off between pulls, unless a node is configured with less (pkg/kubelet). */
+const pullBackOffMs = 10_000
+
+const unobserved: ContainerObservations = { deaths: noDeaths, refusals: {} }
+
+/** Adds one more version of a pod, seen at `now`, to its observations. */
+export function observePod(
+  before: PodObservations | undefined,
+  pod: Pod,
+  now: number,
+  gateTime: GateTime,
+): PodObservations {
+  const created = gateTime.time(pod.metadata.creationTimestamp)
+  const containers = new Map(before?.containers)
+  for (const { container, status, runsOnce } of containersOf(pod)) {
+    if (status === undefined) continue
+    const known = containers.get(container.name) ?? unobserved
+    const traits = { isProbed: container.readinessProbe !== undefined, runsOnce }
+    const running = observeRunning(known.running, status, traits.isProbed, pod, now, gateTime)
+    const change = {
+      status,
+      readySince: running?.readySince,
+      previous: known.status,
+      wasReadySince: known.running?.readySince,
+      now,
+    }
+    const deaths = observeDeaths(known.deaths, pod, traits, change, gateTime)
+    const isOfBefore = known.status === undefined && !isSinceStart(created, gateTime)
+    const observed = observeWaiting({ ...known, deaths, running }, status, { isOfBefore, created }, now)
+    containers.set(container.name, { ...observed, status })
+  }
+  return { firstSeenAt: before?.firstSeenAt ?? now, containers }
+}
+
+/** The facts about a pod's workload that decide which deaths count. */
+interface PodTerms {
+  /** When its template was last changed, on the runner's clock; undefined where unknown. */
+  readonly changedAt: number | undefined
+  /** Its minReadySeconds, in milliseconds. */
+  readonly minReadyMs: number
+}
+
+/** The history of a pod, from its observations. */
+export function historyOf(
+  observations: PodObservations,
+  pod: Pod,
+  { changedAt, minReadyMs }: PodTerms,
+  gateTime: GateTime,
+): PodHistory {
+  const created = gateTime.time(pod.metadata.creationTimestamp)
+  const probed = new Set(
+    containersOf(pod).flatMap(({ container }) => (container.readinessProbe === undefined ? [] : [container.name])),
+  )
+  const containers = [...observations.containers].map(([name, { deaths, ...rest }]) => {
+    // Without a readiness probe the container must have run for the settle time.
+    const settleMs = Math.max(minReadyMs, probed.has(name) ? 0 : gateTime.settleMs)
+    return [name, { ...rest, ...countDeaths(deaths, { created, changedAt, settleMs }, gateTime) }] as const
+  })
+  return { firstSeenAt: observations.firstSeenAt, minReadyMs, containers: new Map(containers) }
+}
+
+/** Adds the known events about a pod to its observations, whenever one of them changed. */
+export function observePodEvents(
+  before: PodObservations | undefined,
+  events: readonly EventObject[],
+  now: number,
+  gateTime: GateTime,
+): PodObservations {
+  const containers = new Map(before?.containers)
+  for (const [name, about] of Map.groupBy(events, (event) => containerOfEvent(event) ?? '')) {
+    if (name === '') continue
+    const start = containers.get(name) ?? unobserved
+    const refusals = { ...start.refusals }
+    for (const [reason, refused] of Map.groupBy(about.filter(isPullRefusal), (event) =>
+      pullReason(event.message ?? ''),
+    )) {
+      refusals[reason] = {
+        attempts: refusals[reason]?.attempts ?? 0,
+        events: refused.reduce((sum, event) => sum + eventCount(event), 0),
+        firstAt: Math.min(
+          refusals[reason]?.firstAt ?? now,
+          ...refused.map((event) => eventStart(event, gateTime) ?? now),
+        ),
+        lastAt: latest([refusals[reason]?.lastAt, ...refused.map((event) => gateTime.time(lastOccurrence(event)))]),
+        message: refused.at(-1)?.message ?? '',
+      }
+    }
+    const backOffs = about.filter(
+      (event) => event.reason === 'BackOff' && event.message?.startsWith('Back-off restarting'),
+    )
+    const backOffAt = Math.min(...backOffs.map((event) => eventStart(event, gateTime) ?? now))
+    const deaths = backOffs.length === 0 ? start.deaths : { ...start.deaths, backOffAt }
+    containers.set(name, { ...start, refusals, deaths })
+  }
+  return { firstSeenAt: before?.firstSeenAt ?? now, containers }
+}
+
+/**
+ * The instance that runs now. Without a readiness probe it is ready since it started; with one, since the pod turned Ready,
+ * or since that was seen.
+ */
+function observeRunning(
+  before: RunningInstance | undefined,
+  { state, ready }: ContainerStatus,
+  isProbed: boolean,
+  pod: Pod,
+  now: number,
+  gateTime: GateTime,
+): RunningInstance | undefined {
+  if (state?.running === undefined) return undefined
+  const { startedAt } = state.running
+  const started = gateTime.time(startedAt)
+  const same = before?.startedAt === startedAt ? before : undefined
+  const isLost = same?.readySince !== undefined && !ready
+  const { count = 0, firstAt = now } = same?.readinessLost ?? {}
+  const readinessLost = isLost ? { count: count + 1, firstAt } : same?.readinessLost
+  const instance = { startedAt, seenAt: same?.seenAt ?? now, readinessLost }
+  if (!ready || started === undefined) return instance
+  const turned = pod.status?.conditions?.find(({ type, status }) => type === 'Ready' && status === 'True')
+  const turnedAt = gateTime.time(turned?.lastTransitionTime) ?? now
+  return { ...instance, readySince: same?.readySince ?? (isProbed ? Math.max(started, turnedAt) : started) }
+}
+
+/** The waiting reasons of a container whose pull was just refused (pkg/kubelet/images, errors of cri-api). */
+const refusedStates: ReadonlySet<string> = new Set(['ErrImagePull', 'RegistryUnavailable', 'SignatureValidationFailed'])
+
+/** Whether a container waits with this reason because its pull was refused. */
+export function waitsForImage(reason = ''): boolean {
+  return refusedStates.has(reason) || reason === 'ImagePullBackOff'
+}
+
+/** @param pod when it was created, and whether this is the first status seen of it and it is older than the gate */
+function observeWaiting(
+  known: ContainerObservations,
+  status: ContainerStatus,
+  { isOfBefore, created = 0 }: { readonly isOfBefore: boolean; readonly created: number | undefined },
+  now: number,
+): ContainerObservations {
+  const waiting = status.state?.waiting
+  if (waiting === undefined) return { ...known, waiting: undefined }
+  const reason = waiting.reason ?? ''
+  const isSame = known.waiting?.reason === reason
+  const observed = { ...known, waiting: isSame ? known.waiting : { reason, since: now, isOfBefore } }
+  // Each attempt shows as a refusal before its back-off does; a back-off at first sight stands for one attempt.
+  const isAttempt = refusedStates.has(reason) && !isSame
+  if (!isAttempt && reason !== 'ImagePullBackOff') return observed
+  // The message of a back-off contains no more than that of the refusal before it.
+  if (!isAttempt && Object.keys(known.refusals).length > 0) return observed
+  const kind = pullReason(waiting.message ?? '')
+  const before = known.refusals[kind]
+  const attempts = before?.attempts ?? 0
+  const attemptedAt = Math.max(now - statusLagMs, created + attempts * pullBackOffMs)
+  const refusals: Refusals = {
+    attempts: attempts + 1,
+    events: before?.events ?? 0,
+    firstAt: before?.firstAt ?? now,
+    lastAt: latest([before?.lastAt, isOfBefore ? undefined : attemptedAt]),
+    message: waiting.message ?? before?.message ?? '',
+  }
+  return { ...observed, refusals: { ...known.refusals, [kind]: refusals } }
+}
+
+/** The latest of the moments that are known. */
+function latest(moments: readonly (number | undefined)[]): number | undefined {
+  const known = moments.filter((moment) => moment !== undefined)
+  return known.length === 0 ? undefined : Math.max(...known)
+}
+
+function eventStart(event: EventObject, gateTime: GateTime): number | undefined {
+  return gateTime.time(event.firstTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp)
+}

@@ -1,0 +1,79 @@
+import type { Condition, Container, ContainerStatus, EventObject, Pod } from '../../cluster/objects.ts'
+
+/** A container of a pod with its status. */
+export interface PodContainer {
+  readonly container: Container
+  readonly status?: ContainerStatus
+  /** An init container that is no sidecar: it must succeed before the next one starts. */
+  readonly isInit: boolean
+  /** Exit code 0 is its success, not a death. */
+  readonly runsOnce: boolean
+  /** A sidecar of a pod that has done its work: the kubelet ends it, and its exit code does not count (KEP-753). */
+  readonly isDoneSidecar: boolean
+}
+
+/** The containers of a pod with their statuses, init containers and sidecars first, in the order in which they start. */
+export function containersOf({ spec, status }: Pod): readonly PodContainer[] {
+  const { containers = [], initContainers = [], restartPolicy = 'Always' } = spec ?? {}
+  const statuses = new Map(
+    [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])].map((each) => [each.name, each]),
+  )
+  const isOver =
+    restartPolicy !== 'Always' && containers.every(({ name }) => statuses.get(name)?.state?.terminated !== undefined)
+  const join = (container: Container, isInit: boolean): PodContainer => ({
+    container,
+    status: statuses.get(container.name),
+    isInit,
+    // Its own policy goes before that of the pod (KEP-753, and KEP-5307 for containers that are no init containers).
+    runsOnce: isInit || (container.restartPolicy ?? restartPolicy) !== 'Always',
+    isDoneSidecar: isOver && container.restartPolicy === 'Always',
+  })
+  return [
+    // restartPolicy Always makes an init container a sidecar (KEP-753): it runs along with the others.
+    ...initContainers.map((container) => join(container, container.restartPolicy !== 'Always')),
+    ...containers.map((container) => join(container, false)),
+  ]
+}
+
+/** The first container of a pod that has ended in failure. */
+export function failedContainer(pod: Pod): PodContainer | undefined {
+  return containersOf(pod).find(
+    ({ status, isDoneSidecar }) => !isDoneSidecar && (status?.state?.terminated?.exitCode ?? 0) !== 0,
+  )
+}
+
+/** Whether a container runs, or has run. */
+export function hasStarted(status: ContainerStatus | undefined): boolean {
+  return (status?.state?.running ?? status?.state?.terminated ?? status?.lastState?.terminated) !== undefined
+}
+
+/** The condition of a type, of objects whose conditions the API server checks: built-in kinds have one of each at most. */
+export function condition(object: { status?: { conditions?: Condition[] } }, type: string): Condition | undefined {
+  return object.status?.conditions?.find((each) => each.type === type)
+}
+
+/**
+ * Whether the pod is being deleted or has ended, and its controller creates another: it counts for nothing. One with
+ * restartPolicy Always is also replaced when all its containers ended with 0, as when its node ended it (IsPodActive,
+ * pkg/controller).
+ */
+export function isReplaced({ metadata, spec, status }: Pod): boolean {
+  const hasEnded =
+    status?.phase === 'Failed' || (status?.phase === 'Succeeded' && (spec?.restartPolicy ?? 'Always') === 'Always')
+  return metadata.deletionTimestamp !== undefined || hasEnded
+}
+
+/** The container that an event is about: `spec.containers{app}` → `app`. */
+export function containerOfEvent(event: EventObject): string | undefined {
+  return /\{([^{}]+)\}$/.exec(event.involvedObject?.fieldPath ?? '')?.[1]
+}
+
+/** Whether an event is about this container, or about its pod as a whole. */
+export function concernsContainer(event: EventObject, container: string): boolean {
+  return [undefined, container].includes(containerOfEvent(event))
+}
+
+/** How many occurrences an event stands for. */
+export function eventCount(event: EventObject): number {
+  return Math.max(event.count ?? 1, event.series?.count ?? 1, 1)
+}
