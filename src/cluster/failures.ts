@@ -153,3 +153,17 @@ export function isUnanswered(failure: Failure): boolean {
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
+
+/** The message of the RBAC authoriser (apiserver `endpoints/handlers/responsewriters/errors.go`); others append to it. */
+const rbacMessage =
+  /User "([^"]{1,300})" cannot [a-z]{1,20} resource "([^"]{1,300})" in API group "([^"]{0,300})"(?: in the namespace "([^"]{1,300})")?/
+
+/** What a refusal of access denies; undefined where its message is not that of RBAC. */
+export function deniedAccess(
+  message: string,
+):
+  | { readonly user: string; readonly resource: string; readonly group: string; readonly namespace?: string }
+  | undefined {
+  const [, user, resource, group = '', namespace] = rbacMessage.exec(message.slice(0, 2_000)) ?? []
+  return user === undefined || resource === undefined ? undefined : { user, resource, group, namespace }
+}

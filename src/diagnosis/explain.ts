@@ -97,7 +97,7 @@ function explainTarget(whole: TargetRecord, verdict: Verdict | undefined, contex
     notes: [...record.notes, ...unreadNotes(record, facts)],
     hint: hintFor(target, reasonFor(record, verdict), {
       object: facts.get(target),
-      gateMessage: verdict?.message,
+      denied: verdict?.denied,
       hasEnded: target.kind === 'Job' && isJobEnd(facts.lastEvent),
       namespaceState: facts.namespaceState,
       endedBy: record.outcome === 'progressing' ? context.endedBy : undefined,

@@ -24,7 +24,7 @@ export function isCutShort({ outcome }: Verdict): boolean {
 export function gateHint({ verdict, targets: [first] }: Timeline): string | undefined {
   if (first === undefined || verdict === undefined || !isCutShort(verdict)) return undefined
   // These hints are about the gate: any target will do.
-  return hintFor(first.target, verdict.reason, { gateMessage: verdict.message })
+  return hintFor(first.target, verdict.reason, { denied: verdict.denied })
 }
 
 /** What to do about a target that is not ready. */

@@ -2,7 +2,7 @@ import { isUnanswered } from '../cluster/failures.ts'
 import { type Failure, type FeedEvent, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
 import { covers, type WatchedRequests } from '../cluster/store.ts'
 import { pluralOf } from '../plan/kinds.ts'
-import type { Verdict } from './timeline.ts'
+import { deniedVerdict, type Verdict, verdictOf } from './timeline.ts'
 
 /** Without a success for this time nobody can say how the rollout stands (DESIGN §2, "Blind is not stalled"). */
 const unknownMs = 2 * 60_000
@@ -181,16 +181,17 @@ export class ApiHealth {
     const all = this.#failing(requests).toSorted((a, b) => a.lastSuccessAt - b.lastSuccessAt)
     const failing = all.find(({ failure }) => failure.type === 'REFUSED') ?? all[0]
     const [withdrawn] = this.#withdrawn(requests)
-    if (failing === undefined)
-      return { outcome: 'unknown', reason: 'forbidden', message: withdrawn?.message ?? 'access was withdrawn' }
+    if (failing === undefined) {
+      const { name = '', message = '' } = withdrawn ?? {}
+      return deniedVerdict('unknown', { name, wasReadable: true, message })
+    }
     const { failure } = failing
     const isRefused = failure.type === 'REFUSED'
-    const words = isRefused ? 'the API server refuses the credentials' : lackOf(failing, now)
-    return {
-      outcome: this.#wasReached ? 'unknown' : 'misconfigured',
-      reason: isRefused ? 'credentials-expired' : 'api-unreachable',
-      message: failure.message === '' ? words : `${words}: ${failure.message}`,
-    }
+    const { message } = failure
+    const outcome = this.#wasReached ? 'unknown' : 'misconfigured'
+    return isRefused
+      ? verdictOf(outcome, 'credentials-expired', { message })
+      : verdictOf(outcome, 'api-unreachable', { lack: lackOf(failing, now), message })
   }
 
   /** What cannot be read now, for the heartbeat: one sentence for each kind; empty when all can. */

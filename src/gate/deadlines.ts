@@ -1,15 +1,15 @@
-import { duration } from '../duration.ts'
 import { currentMilestone, waitingSince } from './milestones.ts'
 import {
   deletedMs,
   describeState,
-  endText,
   type GatedTarget,
   isOpen,
   objectOf,
+  problemVerdict,
   type TargetVerdict,
   wasDeleted,
 } from './target-state.ts'
+import { verdictOf } from './timeline.ts'
 
 /** A moment, in milliseconds since the epoch, at which time alone changes something. */
 export type Deadline =
@@ -57,10 +57,9 @@ function endsOf(gated: GatedTarget): readonly End[] {
 
 /** `await-change`. */
 function changeDeadline({ settings: { startedAt, awaitChangeMs } }: GatedTarget): End {
-  const message = `its change did not arrive in ${duration(awaitChangeMs)}`
   return {
     at: startedAt + awaitChangeMs,
-    verdict: () => ({ outcome: 'stalled', reason: 'change-not-seen', message }),
+    verdict: () => verdictOf('stalled', 'change-not-seen', { awaitChangeMs }),
   }
 }
 
@@ -69,7 +68,7 @@ function deletionDeadline({ state }: GatedTarget): End | undefined {
   if (state.type !== 'absent' || !state.absence.wasDeleted) return undefined
   return {
     at: state.absence.since + deletedMs,
-    verdict: () => ({ outcome: 'failed', reason: 'deleted', message: 'was deleted during the wait' }),
+    verdict: () => verdictOf('failed', 'deleted', {}),
   }
 }
 
@@ -86,12 +85,10 @@ function milestoneDeadline(gated: GatedTarget): End | undefined {
   const timeoutMs = Object.hasOwn(timeouts, current) ? (timeouts[current] ?? 0) : 0
   if (timeoutMs === 0) return undefined
   const verdict = (): TargetVerdict => {
-    if (current === 'created') {
-      const message = `does not exist, ${duration(timeoutMs)} after the gate began`
-      return { outcome: 'failed', reason: 'not-found', message, logText: 'does not exist' }
-    }
-    const message = `did not reach "${current}" in ${duration(timeoutMs)}: ${describeState(state)}`
-    return overdue(gated, { outcome: 'timed-out', reason: 'still-running', message, logText: message })
+    if (current === 'created') return { ...verdictOf('failed', 'not-found', { timeoutMs }), logText: 'does not exist' }
+    const detail = { timeoutMs, milestone: current, state: describeState(state) }
+    const verdict = verdictOf('timed-out', 'still-running', detail)
+    return overdue(gated, { ...verdict, logText: verdict.message })
   }
   return { at: (waitingSince(milestones) ?? settings.startedAt) + timeoutMs, verdict }
 }
@@ -103,8 +100,8 @@ function stallDeadline(gated: GatedTarget): End | undefined {
   if (timeoutMs === 0 || state.type === 'ended' || state.stall.heldSince !== undefined) return undefined
   const verdict = () => {
     const logText = describeState(state)
-    const message = `made no progress for ${duration(timeoutMs)}: ${logText}`
-    return overdue(gated, { outcome: 'stalled', reason: 'no-progress', message, logText })
+    const verdict = verdictOf('stalled', 'no-progress', { stallTimeoutMs: timeoutMs, state: logText })
+    return overdue(gated, { ...verdict, logText })
   }
   return { at: state.stall.since + timeoutMs, verdict }
 }
@@ -119,8 +116,8 @@ function timeoutDeadline(gated: GatedTarget): End | undefined {
 /** How a timeout, the target's or the gate's, ends a target. */
 export function timeoutVerdict(gated: GatedTarget, timeoutMs: number): TargetVerdict {
   const logText = describeState(gated.state)
-  const message = `was not ready after ${duration(timeoutMs)}: ${logText}`
-  return overdue(gated, { outcome: 'timed-out', reason: 'still-running', message, logText })
+  const verdict = verdictOf('timed-out', 'still-running', { timeoutMs, state: logText })
+  return overdue(gated, { ...verdict, logText })
 }
 
 /** The verdict of a deadline: the problem that stands in the way is its reason, else the one given. */
@@ -128,10 +125,10 @@ function overdue(gated: GatedTarget, withoutProblem: TargetVerdict): TargetVerdi
   const { state, target } = gated
   const { outcome } = withoutProblem
   if (state.type === 'awaiting-change') return { ...changeDeadline(gated).verdict(), outcome }
-  if (objectOf(state) === undefined) return { outcome, reason: 'not-found', message: 'does not exist' }
+  if (objectOf(state) === undefined) return verdictOf(outcome, 'not-found', {})
   const problem = state.assessment?.problems[0]
   if (problem === undefined) return withoutProblem
-  return { outcome, reason: problem.reason, message: endText(problem, state.assessment, target) }
+  return problemVerdict(outcome, problem, state.assessment, target)
 }
 
 /**

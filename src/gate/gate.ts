@@ -5,7 +5,7 @@ import { containsEvidence, isEvidence } from '../lifecycle/evidence-snapshot.ts'
 import { gatedPods } from '../lifecycle/workloads/gated-pods.ts'
 import { missingContainers } from '../lifecycle/workloads/running-images.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
-import { messageOf } from '../reasons/reasons.ts'
+import { sentenceOf } from '../reasons/reasons.ts'
 import { ApiHealth, unseenAtTimeoutMs } from './api-health.ts'
 import {
   type Deadline,
@@ -19,7 +19,7 @@ import { eventKind, GatedTargets } from './gated-targets.ts'
 import { decide, failFastMs, firstBadEnd } from './outcome.ts'
 import { type GateSettings, gateTimeoutMs } from './settings.ts'
 import { describeState, type GatedTarget, isOpen, objectOf, requestsOf, targetRecord } from './target-state.ts'
-import type { Entry, TargetRecord, Timeline, Verdict } from './timeline.ts'
+import { deniedVerdict, type Entry, type TargetRecord, type Timeline, type Verdict, verdictOf } from './timeline.ts'
 import { heartbeatMs, heartbeatText } from './timeline-entries.ts'
 import { consolidate, isConsolidated } from './watch-requests.ts'
 
@@ -73,8 +73,8 @@ export class Gate {
       now: () => this.#now,
       log: (entry) => this.#log(entry),
     })
-    const message = 'matches nothing'
-    const verdict = { outcome: 'failed', reason: 'not-found', message, logText: message } as const
+    const unmatched = verdictOf('failed', 'not-found', { isSelector: true })
+    const verdict = { ...unmatched, logText: unmatched.message }
     for (const gated of this.#targets.all)
       if (gated.target.selector !== undefined) this.#targets.apply(gated, { type: 'end', verdict })
     this.#conclude()
@@ -163,8 +163,7 @@ export class Gate {
     // What is watched by now decides which targets a report about a watch concerns.
     if (isFailure(event)) this.#watched.add(this.requests)
     for (const text of this.#health.observe(event)) this.#log({ kind: 'note', text })
-    if (event.type === 'CANCEL')
-      this.#finish({ outcome: 'cancelled', reason: 'cancelled', message: 'the job was cancelled' })
+    if (event.type === 'CANCEL') this.#finish(verdictOf('cancelled', 'cancelled', {}))
     if (event.type === 'REFUSED' && event.what === 'access') this.#handleRefusal(event)
     const concerned = new Set<GatedTarget>()
     for (const change of this.store.apply(event))
@@ -284,8 +283,8 @@ export class Gate {
       (gated) => !this.#targets.isAbsenceKnown(gated) && this.store.get(gated.target) === undefined,
     )
     if (unseen === undefined) return undefined
-    const message = `whether ${unseen.name} exists is not known: its kind was never listed in full`
-    return { outcome: 'unknown', reason: 'api-unreachable', message }
+    const lack = `whether ${unseen.name} exists is not known: its kind was never listed in full`
+    return verdictOf('unknown', 'api-unreachable', { lack })
   }
 
   /** Access to a kind is refused. Without access to a target the gate ends; other kinds are done without, and logged. */
@@ -307,12 +306,11 @@ export class Gate {
     const { name, index } = gated
     if (this.#health.isWithdrawn(request)) return
     if (this.store.listState(request) !== 'complete') {
-      const message = `${name} may not be read: ${event.message}`
-      this.#finish({ outcome: 'misconfigured', reason: 'forbidden', message })
+      this.#finish(deniedVerdict('misconfigured', { name, wasReadable: false, message: event.message }))
       return
     }
     const text = `may no longer be read: ${event.message}`
-    this.#health.withdraw({ request, name, at: event.at, message: `${name} ${text}` })
+    this.#health.withdraw({ request, name, at: event.at, message: event.message })
     this.#log({ kind: 'note', text, target: index })
   }
 
@@ -334,7 +332,8 @@ export class Gate {
     const ready = all.map(({ target, state }) => ({ target, object: objectOf(state), assessment: state.assessment }))
     const problem = missingContainers(ready, this.#settings.expectImages, (uid) => this.store.withUid(uid), this.#now)
     if (problem === undefined || first?.state.assessment === undefined) return
-    const verdict = { outcome: 'failed', reason: problem.reason, message: messageOf(problem) } as const
+    const { text, form } = sentenceOf(problem)
+    const verdict = { outcome: 'failed', reason: problem.reason, message: text, form } as const
     this.#targets.apply(first, { type: 'end', verdict, problem })
   }
 

@@ -6,6 +6,7 @@ import { isFollowedChange, isSameTemplate } from '../lifecycle/workloads/templat
 import { templateChanges } from '../lifecycle/workloads/template-diff.ts'
 import { findDifferences } from '../plan/manifests/differences.ts'
 import type { Target } from '../plan/target.ts'
+import { type Verdict, verdictOf } from './timeline.ts'
 
 /** How a later version relates to the gated object; `revision` is the number of the older one, where that is known. */
 export interface IdentityChange {
@@ -66,18 +67,20 @@ function formerNumber(older: KubeObject, present: KubeObject | undefined): numbe
 }
 
 /** How a target was rolled back or superseded: by whom, to which revision or with which differences. */
-export function identityMessage(change: IdentityChange, gated: KubeObject, object: KubeObject): string {
-  const author = specAuthorOf(gated, object)
-  const by = author === undefined ? '' : ` by ${author}`
-  const generations = `(generation ${gated.metadata.generation} → ${object.metadata.generation})`
-  if (change.type === 'rolled-back') {
-    const revision = change.revision === undefined ? 'an older revision' : `revision ${change.revision}`
-    return `was rolled back to ${revision} during the wait${by} ${generations}`
+export function identityVerdict(
+  type: 'superseded' | 'rolled-back',
+  revision: IdentityChange['revision'],
+  gated: KubeObject,
+  object: KubeObject,
+): Verdict<'superseded'> {
+  const who = {
+    author: specAuthorOf(gated, object),
+    fromGeneration: gated.metadata.generation,
+    toGeneration: object.metadata.generation,
   }
-  const [difference, ...others] = templateChanges(templateOf(gated), templateOf(object))
-  const more = others.length === 0 ? '' : `, and ${others.length} more`
-  const what = difference === undefined ? '' : `: ${difference}${more}`
-  return `another change${by} replaced the one being gated ${generations}${what}`
+  if (type === 'rolled-back') return verdictOf('superseded', type, { ...who, revision })
+  const differences = templateChanges(templateOf(gated), templateOf(object))
+  return verdictOf('superseded', type, { ...who, differences })
 }
 
 /** The subresources through which controllers and autoscalers write: what they write is not the change. */

@@ -1,4 +1,4 @@
-import { sentence } from '../lifecycle/sentence.ts'
+import { joinSubject } from '../reasons/spec.ts'
 import type { GateSettings } from './settings.ts'
 import type { GatedTarget } from './target-state.ts'
 import type { EndedTimeline, Outcome, TargetOutcome, Verdict } from './timeline.ts'
@@ -26,9 +26,13 @@ export function decide(targets: readonly GatedTarget[]): Verdict {
   for (const outcome of precedence) {
     const [first] = bad.filter(({ verdict }) => verdict.outcome === outcome).toSorted((a, b) => a.at - b.at)
     if (first === undefined) continue
-    const { reason, message } = first.verdict
+    const { reason, message, form = 'clause' } = first.verdict
     const others = bad.length === 1 ? '' : ` (and ${bad.length - 1} more)`
-    return { outcome: outcome as Outcome, reason, message: `${sentence(first.name, message)}${others}` }
+    return {
+      outcome: outcome as Outcome,
+      reason,
+      message: `${joinSubject(first.name, { text: message, form })}${others}`,
+    }
   }
   const message =
     targets.length === 1 && targets[0] ? `${targets[0].name} is ready` : `all ${targets.length} targets are ready`

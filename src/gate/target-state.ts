@@ -8,8 +8,8 @@ import type { Rule } from '../lifecycle/rule.ts'
 import { observeTarget, type TargetHistory } from '../lifecycle/target-history.ts'
 import { clockWarnings } from '../lifecycle/workloads/clock-warnings.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
-import { classOf, messageOf, type Problem } from '../reasons/reasons.ts'
-import { compareIdentity, hasArrived, identityMessage } from './identity.ts'
+import { classOf, messageOf, type Problem, sentenceOf } from '../reasons/reasons.ts'
+import { compareIdentity, hasArrived, identityVerdict } from './identity.ts'
 import {
   createMilestones,
   finishMilestones,
@@ -24,7 +24,7 @@ import type { Entry, ProblemRecord, TargetOutcome, TargetRecord, Verdict } from 
 import {
   addLoggedProblem,
   type LoggedProblems,
-  problemText,
+  problemStatement,
   reachedText,
   scaleText,
   settlingText,
@@ -353,8 +353,8 @@ function afterRevisions(state: Present, listed: readonly KubeObject[], now: numb
     }
     case 'superseded':
     case 'rolled-back': {
-      const message = identityMessage(change, before, object)
-      return end({ ...state, seen }, { outcome: 'superseded', reason: change.type, message }, now, context)
+      const verdict = identityVerdict(change.type, change.revision, before, object)
+      return end({ ...state, seen }, verdict, now, context)
     }
     default:
       return { state: { ...state, seen }, entries: [] }
@@ -389,7 +389,7 @@ function afterAssessment(
   const progressText = isReady ? '' : joinTexts(reachedText(reached), settling)
   // What is unavailable may show that the problem is over: a pod that runs by now.
   const failure = event.isUnavailable ? undefined : assessment.failure
-  const text = (problem: Problem) => problemText(problem, target)
+  const text = (problem: Problem) => problemStatement(problem, target).text
   let { loggedProblems } = seen
   const problemEntries: TargetEntry[] = []
   for (const problem of assessment.problems) {
@@ -414,13 +414,8 @@ function afterAssessment(
     ...problemEntries,
   ]
   if (failure !== undefined) {
-    const message = endText(failure, assessment, target)
-    const ended = end(
-      { ...after, type: 'judged' },
-      { outcome: 'failed', reason: failure.reason, message },
-      now,
-      context,
-    )
+    const verdict = problemVerdict('failed', failure, assessment, target)
+    const ended = end({ ...after, type: 'judged' }, verdict, now, context)
     return { state: ended.state, entries: [...entries, ...ended.entries] }
   }
   if (!isReady) return { state: { ...after, type: 'judged' }, entries }
@@ -508,12 +503,18 @@ export function describeState(state: TargetState): string {
   return state.assessment?.message ?? 'looking'
 }
 
-/** A problem that ends the target, with how many pods are ready all the same: `… (2 of 3 pods ready)`. */
-export function endText(problem: Problem, assessment: Assessment | undefined, target: Target): string {
+/** The verdict of a problem, with how many pods are ready all the same: `… (2 of 3 pods ready)`. */
+export function problemVerdict<O extends TargetOutcome>(
+  outcome: O,
+  problem: Problem,
+  assessment: Assessment | undefined,
+  target: Target,
+): Verdict<O> {
   const { count } = assessment?.milestones.find(({ name }) => name === 'ready') ?? ({} as Partial<Milestone>)
   const { done = 0, total = 0 } = count ?? {}
   const others = done > 0 && done < total ? ` (${done} of ${total} pods ready)` : ''
-  return `${problemText(problem, target)}${others}`
+  const { text, form } = problemStatement(problem, target)
+  return { outcome, reason: problem.reason, message: `${text}${others}`, form }
 }
 
 /** The target in the timeline. */
@@ -527,7 +528,7 @@ export function targetRecord({ state, target }: GatedTarget): TargetRecord {
       : {
           outcome: isReady ? 'ready' : 'progressing',
           reason: problems[0]?.reason ?? '',
-          message: describeState(state),
+          ...openStatement(state, problems[0]),
         }
   return {
     target,
@@ -538,6 +539,14 @@ export function targetRecord({ state, target }: GatedTarget): TargetRecord {
     problems: problems.map(recordProblem),
     notes: assessment?.notes ?? [],
   }
+}
+
+/** The state of a target that has not ended, and how the text joins its name. */
+function openStatement(state: TargetState, problem: Problem | undefined): Pick<Verdict, 'message' | 'form'> {
+  const message = describeState(state)
+  const sentence = problem && sentenceOf(problem)
+  if (sentence?.text === message) return { message, form: sentence.form }
+  return { message, form: objectOf(state) === undefined && wasDeleted(state) ? 'predicate' : 'clause' }
 }
 
 /** A problem as it is reported: its sentence is rendered here. */

@@ -3,7 +3,8 @@ import type { KubeObject } from '../cluster/objects.ts'
 import type { Assessment, Milestone } from '../lifecycle/assessment.ts'
 import type { GateTime } from '../lifecycle/gate-time.ts'
 import type { Target } from '../plan/target.ts'
-import { messageOf, type Problem, problemSentence } from '../reasons/reasons.ts'
+import { messageOf, type Problem, problemSentence, sentenceOf } from '../reasons/reasons.ts'
+import type { Sentence } from '../reasons/spec.ts'
 import type { TargetOutcome, Verdict } from './timeline.ts'
 
 /** After this long without an entry, a heartbeat names what is waited for. */
@@ -74,10 +75,10 @@ export function scaleText(before: KubeObject | undefined, after: KubeObject): st
   return `scaled from ${from} to ${to} replica${to === 1 ? '' : 's'}${author === undefined ? '' : ` by ${author}`}`
 }
 
-/** A problem in one line, without the target's own name. */
-export function problemText(problem: Problem, target: Target): string {
-  const isOwn = problem.subject === `${target.kind.toLowerCase()}/${target.name}`
-  return isOwn && problem.container === undefined ? messageOf(problem) : problemSentence(problem)
+/** A problem in one line; complete unless the subject is the target itself. */
+export function problemStatement(problem: Problem, target: Target): Sentence {
+  const isOwn = problem.subject === `${target.kind.toLowerCase()}/${target.name}` && problem.container === undefined
+  return isOwn ? sentenceOf(problem) : { text: problemSentence(problem), form: 'complete' }
 }
 
 /** What a verdict adds to the outcome; a reason that repeats the outcome is left out. */
@@ -101,8 +102,8 @@ interface LoggedProblem {
 }
 
 /**
- * The logged problems with this one, or undefined when it is not to be logged: it is neither new, nor a repetition, nor in a
- * new wording. Another number or identifier alone is no new wording.
+ * The logged problems with this one, or undefined when it is not to be logged: it is neither new, nor a repetition, nor has
+ * a new wording. Another number or identifier alone is no new wording.
  */
 export function addLoggedProblem(logged: LoggedProblems, problem: Problem): LoggedProblems | undefined {
   const { reason, container = '', count } = problem

@@ -1,8 +1,9 @@
+import { deniedAccess } from '../cluster/failures.ts'
 import { describeMistake, type UserError } from '../errors.ts'
 import type { EvidenceSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import type { Target } from '../plan/target.ts'
-import { type Problem, problemOf, type ReasonCode } from '../reasons/reasons.ts'
-import type { ProblemClass } from '../reasons/spec.ts'
+import { type Problem, problemOf, type ReasonCode, type ReasonDetails, sentenceFor } from '../reasons/reasons.ts'
+import type { HintFacts, ProblemClass, Sentence } from '../reasons/spec.ts'
 
 /** How the gate ended (DESIGN §4). */
 export type Outcome =
@@ -23,6 +24,30 @@ export interface Verdict<O extends TargetOutcome = Outcome> {
   readonly outcome: O
   readonly reason: ReasonCode | ''
   readonly message: string
+  /** How the message joins the name of its target; a clause where absent. */
+  readonly form?: Sentence['form']
+  /** What the API server denied, where that decided. */
+  readonly denied?: HintFacts<unknown>['denied']
+}
+
+/** A verdict whose message follows from its reason. */
+export function verdictOf<O extends TargetOutcome, Reason extends ReasonCode>(
+  outcome: O,
+  reason: Reason,
+  detail: ReasonDetails[Reason],
+): Verdict<O> {
+  const { text, form } = sentenceFor(reason, detail)
+  return { outcome, reason, message: text, form }
+}
+
+/** The verdict of a target that may not be read, or no longer. */
+export function deniedVerdict<O extends TargetOutcome>(
+  outcome: O,
+  detail: Omit<ReasonDetails['forbidden'], 'access'>,
+): Verdict<O> {
+  const access = deniedAccess(detail.message)
+  const { wasReadable } = detail
+  return { ...verdictOf(outcome, 'forbidden', { ...detail, access }), denied: { wasReadable, access } }
 }
 
 /** A milestone and how far the target came. All moments are milliseconds since the epoch. */

@@ -1,47 +1,80 @@
+import { duration } from '../duration.ts'
 import { finalizerAdvice } from './pods.ts'
-import { type HintFacts, predicate, type ReasonFamily } from './spec.ts'
-import { clusterCommand, command, described, inNamespace, nameOf, type TextDetail, textSentence } from './wording.ts'
+import { clause, type DeniedAccess, type HintFacts, predicate, type ReasonFamily } from './spec.ts'
+import { clusterCommand, command, described, nameOf } from './wording.ts'
 import { type Refusal, refusalSentence } from './workloads.ts'
 
+/** The detail of a reason whose sentence needs no facts. */
+type NoDetail = Readonly<Record<string, never>>
+
+/** Who changed the template, and from which generation to which. */
+interface TemplateChange {
+  readonly author?: string
+  readonly fromGeneration?: number
+  readonly toGeneration?: number
+}
+
 export interface GateDetails {
-  readonly 'no-progress': TextDetail
-  readonly 'still-running': TextDetail
-  readonly 'not-found': TextDetail
-  readonly deleted: TextDetail
+  /** `state`: what the target waits for, in words. */
+  readonly 'no-progress': { readonly stallTimeoutMs: number; readonly state: string }
+  /** `milestone`: the one whose own timeout passed. */
+  readonly 'still-running': { readonly timeoutMs: number; readonly milestone?: string; readonly state: string }
+  /** `timeoutMs`: how long the target had to be created. */
+  readonly 'not-found': { readonly isSelector?: boolean; readonly timeoutMs?: number }
+  readonly deleted: NoDetail
   /** An object that is being deleted, or the refusal of pods in a namespace that is. */
   readonly terminating: { readonly finalizers: readonly string[] } | Refusal
-  readonly superseded: TextDetail
-  readonly 'rolled-back': TextDetail
-  readonly 'change-not-seen': TextDetail
-  readonly 'credentials-expired': TextDetail
-  readonly forbidden: TextDetail
-  readonly 'api-unreachable': TextDetail
-  readonly 'kind-unknown': TextDetail
-  readonly 'input-invalid': TextDetail
-  readonly cancelled: TextDetail
+  /** `differences`: of the two templates. */
+  readonly superseded: TemplateChange & { readonly differences: readonly string[] }
+  /** `revision`: the older one whose template is back. */
+  readonly 'rolled-back': TemplateChange & { readonly revision?: number }
+  readonly 'change-not-seen': { readonly awaitChangeMs: number }
+  readonly 'credentials-expired': { readonly message: string }
+  /** `wasReadable`: the target could be read before. */
+  readonly forbidden: {
+    readonly name: string
+    readonly wasReadable: boolean
+    readonly message: string
+    readonly access?: DeniedAccess
+  }
+  /** `lack`: what did not answer, and for how long. */
+  readonly 'api-unreachable': { readonly lack: string; readonly message?: string }
+  readonly 'kind-unknown': NoDetail
+  readonly 'input-invalid': NoDetail
+  readonly cancelled: NoDetail
 }
 
 export const gateReasons: ReasonFamily<GateDetails> = {
   'no-progress': {
     class: 'clock',
-    when: 'nothing moved for the stall timeout, and nothing is known to be wrong',
+    when: 'nothing moved for the stall timeout, and no problem is known',
     title: 'no progress',
-    sentence: textSentence,
-    hint: (s) =>
-      `${s.target.kind === 'Job' ? `See what it does: ${command(s, 'logs', nameOf(s))}` : `See its events: ${described(s)}`}. If it only needs longer, raise stall-timeout.`,
+    sentence: ({ detail: { stallTimeoutMs, state } }) =>
+      predicate(`made no progress for ${duration(stallTimeoutMs)}: ${state}`),
+    hint: (facts) =>
+      `${facts.target.kind === 'Job' ? `Read its log: ${command(facts, 'logs', nameOf(facts))}` : `See its events: ${described(facts)}`}. If it only needs longer, raise stall-timeout.`,
   },
   'still-running': {
     class: 'clock',
-    when: 'the time was up, and nothing is known to be wrong',
+    when: 'the time was up, and no problem is known',
     title: 'not finished in time',
-    sentence: textSentence,
-    hint: (s) => `See where it stands: ${described(s)}. If it only needs longer, raise the timeout.`,
+    sentence: ({ detail: { timeoutMs, milestone, state } }) =>
+      predicate(
+        milestone === undefined
+          ? `was not ready after ${duration(timeoutMs)}: ${state}`
+          : `did not reach "${milestone}" in ${duration(timeoutMs)}: ${state}`,
+      ),
+    hint: (facts) => `See its state: ${described(facts)}. If it only needs longer, raise the timeout.`,
   },
   'not-found': {
     class: 'clock',
     when: 'it did not exist when the time for `created` was up',
     title: 'not found in the cluster',
-    sentence: textSentence,
+    sentence: ({ detail: { isSelector, timeoutMs } }) => {
+      if (isSelector) return predicate('matches nothing')
+      const after = timeoutMs === undefined ? '' : `, ${duration(timeoutMs)} after the gate began`
+      return predicate(`does not exist${after}`)
+    },
     hint: absentHint,
     readsNamespace: true,
   },
@@ -49,11 +82,11 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     class: 'clock',
     when: 'it was deleted, and did not come back within 5 s',
     title: 'deleted during the rollout',
-    sentence: textSentence,
-    hint: (s) =>
-      s.namespaceState === undefined
-        ? `Find out who deletes ${nameOf(s)} (another job, a clean-up, a GitOps controller that does not know it), then apply it again.`
-        : `Namespace ${s.target.namespace} ${s.namespaceState === 'missing' ? 'was' : 'is being'} deleted, with everything in it. Find out who deletes it, create it again once it is gone, then apply ${nameOf(s)} again.`,
+    sentence: () => predicate('was deleted during the wait'),
+    hint: (facts) =>
+      facts.namespaceState === undefined
+        ? `Find out who deletes ${nameOf(facts)} (another job, a clean-up, a GitOps controller that does not manage it), then apply it again.`
+        : `Namespace ${facts.target.namespace} ${facts.namespaceState === 'missing' ? 'was' : 'is being'} deleted, with everything in it. Find out who deletes it, create it again once it is gone, then apply ${nameOf(facts)} again.`,
     readsNamespace: true,
   },
   terminating: {
@@ -82,75 +115,100 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     class: 'identity',
     when: 'its template was changed by somebody else during the wait',
     title: 'replaced by a newer change',
-    sentence: textSentence,
+    sentence: ({ detail }) => {
+      const [difference, ...others] = detail.differences
+      const more = others.length === 0 ? '' : `, and ${others.length} more`
+      const what = difference === undefined ? '' : `: ${difference}${more}`
+      return clause(`another change${byAuthor(detail)} replaced the one being gated ${generations(detail)}${what}`)
+    },
     hint: () =>
-      'Nothing, if the newer change is meant: the run that applied it tells how it went. If it is not, apply this one again.',
+      'Nothing, if the newer change is intended: see the run that applied it. If it is not, apply this one again.',
   },
   'rolled-back': {
     class: 'identity',
     when: 'its template was changed to that of an older revision during the wait',
     title: 'rolled back',
-    sentence: textSentence,
-    hint: (s) =>
-      `Find out who rolled back and why before you apply it again: ${command(s, 'rollout', 'history', nameOf(s))}.`,
+    sentence: ({ detail }) => {
+      const revision = detail.revision === undefined ? 'an older revision' : `revision ${detail.revision}`
+      return predicate(`was rolled back to ${revision} during the wait${byAuthor(detail)} ${generations(detail)}`)
+    },
+    hint: (facts) =>
+      `Find out who rolled back and why before you apply it again: ${command(facts, 'rollout', 'history', nameOf(facts))}.`,
   },
   'change-not-seen': {
     class: 'clock',
     when: 'the change did not arrive within `await-change`',
     title: 'the change never arrived',
-    sentence: textSentence,
-    hint: (s) =>
-      `Check that the change was applied, to this cluster${inNamespace(s).replace(' in', ' and')}, or raise await-change if it only comes later.`,
+    sentence: ({ detail: { awaitChangeMs } }) => clause(`its change did not arrive in ${duration(awaitChangeMs)}`),
+    hint: ({ target: { namespace } }) => {
+      const place = namespace === undefined ? '' : ` and namespace ${namespace}`
+      return `Check that the change was applied, to this cluster${place}, or raise await-change if it only comes later.`
+    },
     readsNamespace: true,
   },
   'credentials-expired': {
     class: 'api',
     when: 'the API server refused the credentials again after they were read again',
     title: 'the cluster refused the credentials',
-    sentence: textSentence,
+    sentence: ({ detail: { message } }) => clause(joined('the API server refuses the credentials', message)),
     hint: () =>
-      'Renew the credentials in the kubeconfig; short-lived ones have to be fetched in this job. The rollout itself may be fine: look before you roll back.',
+      `Renew the credentials in the kubeconfig; short-lived ones have to be fetched in this job. ${mayBeFine}`,
   },
   forbidden: {
     class: 'api',
     when: 'the credentials may not read the target',
     title: 'access denied by the cluster',
-    sentence: textSentence,
-    hint: ({ gateMessage = '' }) => accessHint(gateMessage),
+    sentence: ({ detail: { name, wasReadable, message } }) =>
+      clause(`${name} may ${wasReadable ? 'no longer' : 'not'} be read: ${message}`),
+    hint: accessHint,
   },
   'api-unreachable': {
     class: 'api',
     when: 'the API server did not answer',
     title: 'the cluster could not be reached',
-    sentence: textSentence,
-    hint: () =>
-      'Check the network between this runner and the API server. The rollout itself may be fine: look before you roll back.',
+    sentence: ({ detail: { lack, message = '' } }) => clause(joined(lack, message)),
+    hint: () => `Check the network between this runner and the API server. ${mayBeFine}`,
   },
   'kind-unknown': {
     class: 'input',
     when: 'the server knows no such kind',
     title: 'the cluster does not know this kind',
-    sentence: textSentence,
+    sentence: () => clause('the cluster does not know this kind'),
     hint: () => 'Correct the kind, or install the CustomResourceDefinition that defines it.',
   },
   'input-invalid': {
     class: 'input',
     when: 'an input is wrong',
     title: 'mistake in the inputs',
-    sentence: textSentence,
+    sentence: () => clause('an input is wrong'),
     hint: () => 'Correct the inputs that the message names.',
   },
   cancelled: {
     class: 'input',
     when: 'the job was cancelled',
     title: 'cancelled',
-    sentence: textSentence,
+    sentence: () => clause('the job was cancelled'),
     hint: () =>
-      'The rollout itself was not cancelled: what was not ready may still become so. Run the job again to know.',
+      'The rollout itself was not cancelled: a target that was not ready may still become so. Run the job again to find out.',
   },
 }
-/** What is missing where a target is not found: a match for its selector, or the object of that name. */
-function absentHint(facts: HintFacts<TextDetail>): string {
+
+const mayBeFine = 'The rollout itself may be fine: look before you roll back.'
+
+function byAuthor({ author }: TemplateChange): string {
+  return author === undefined ? '' : ` by ${author}`
+}
+
+function generations({ fromGeneration, toGeneration }: TemplateChange): string {
+  return `(generation ${fromGeneration} → ${toGeneration})`
+}
+
+function joined(start: string, message: string): string {
+  return message === '' ? start : `${start}: ${message}`
+}
+
+/** A target is not found: its selector matches nothing, or no object has its name. */
+function absentHint(facts: HintFacts<unknown>): string {
   const { kind, selector, namespace } = facts.target
   const word = kind.toLowerCase()
   if (selector)
@@ -158,33 +216,29 @@ function absentHint(facts: HintFacts<TextDetail>): string {
   const list = command(facts, 'get', word)
   if (facts.hasEnded)
     return `A Job of this name ended before the gate began, and was removed. Raise its ttlSecondsAfterFinished, so that the gate sees how it ends. ${list} lists what is there.`
-  const place = inNamespace(facts).replace(' in', ' and in')
+  const place = namespace === undefined ? '' : ` and in namespace ${namespace}`
   const question = selector === '' ? `Was any ${kind} applied,${place}?` : `Was it applied, under this name${place}?`
   const other =
     namespace === undefined ? '' : ' For another namespace, set the input `namespace`, or write -n after the reference.'
   return `${question} ${list} lists what is there.${other}`
 }
-/** The words of the RBAC authoriser (apiserver `endpoints/handlers/responsewriters/errors.go`); others put more behind them. */
-const refusal =
-  /User "([^"]+)" cannot (?:[a-z]+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?/
 
-/**
- * Who needs which rights on what, by the server's own words, and how to see that he has them.
- * @param said what the server answered
- */
-export function accessHint(said: string): string {
-  // What could be read before may go on well unseen.
-  const care = /may no longer be read/.test(said) ? ' The rollout itself may be fine: look before you roll back.' : ''
-  const [, user, resource, group, namespace] = refusal.exec(said) ?? []
-  if (user === undefined || resource === undefined)
+/** Of these kinds only their existence is gated, so that no access has to be granted for it. */
+const leftOutRather: readonly string[] = ['secrets', 'configmaps', 'namespaces']
+
+/** Who needs which rights on what, and the command that checks them. */
+function accessHint({ denied }: HintFacts<unknown>): string {
+  // A target that could be read before may be ready by now.
+  const care = denied?.wasReadable ? ` ${mayBeFine}` : ''
+  if (denied?.access === undefined)
     return `Give the kubeconfig’s user get, list and watch on what is gated; SECURITY.md of Rollout Gate has the Role to apply.${care}`
-  const what = group === undefined || group === '' ? resource : `${resource}.${group}`
+  const { user, resource, group, namespace } = denied.access
+  const kind = group === '' ? resource : `${resource}.${group}`
   const [where, role, scope] =
     namespace === undefined
       ? ['in the whole cluster', 'ClusterRole', []]
       : [`in namespace ${namespace}`, 'Role', ['-n', namespace]]
-  // Of these nothing but their being there is gated; nobody should be given Secrets to read for that.
-  const way = /^(?:secrets|configmaps|namespaces)$/.test(what) ? ` Or leave them out: a line \`!${what} --all\`.` : ''
-  const check = clusterCommand('auth', 'can-i', 'list', what, ...scope, '--as', user)
-  return `Give user ${user} get, list and watch on ${what} ${where}, by a ${role} and its binding (SECURITY.md of Rollout Gate has them to apply). ${check} says yes once that is done.${way}${care}`
+  const way = leftOutRather.includes(kind) ? ` Or leave them out: a line \`!${kind} --all\`.` : ''
+  const check = clusterCommand('auth', 'can-i', 'list', kind, ...scope, '--as', user)
+  return `Give user ${user} get, list and watch on ${kind} ${where}, by a ${role} and its binding (SECURITY.md of Rollout Gate has them to apply). ${check} says yes once that is done.${way}${care}`
 }

@@ -4,6 +4,7 @@ import { type ImageDetails, imageReasons } from './images.ts'
 import { type NetworkDetails, networkReasons } from './network.ts'
 import { type PodDetails, podReasons } from './pods.ts'
 import {
+  joinSubject,
   type ProblemClass,
   type ProblemFields,
   predicate,
@@ -98,6 +99,11 @@ export function headlineOf(problem: Problem, shorten: (name: string, limit: numb
   return headline?.(problem, shorten, problem.cause) ?? title
 }
 
+/** The sentence of a reason that a target ends with for no problem of its own. Not yet escaped. */
+export function sentenceFor<Reason extends ReasonCode>(reason: Reason, detail: ReasonDetails[Reason]): Sentence {
+  return specOf(reason).sentence({ subject: '', detail, count: 1, firstSeenAt: 0 })
+}
+
 /** One line for people: what is wrong, without the subject. Not yet escaped. */
 export function messageOf(problem: Problem): string {
   return sentenceOf(problem).text
@@ -116,7 +122,6 @@ export function placeOfProblem(problem: Pick<Problem, 'subject' | 'container' | 
 
 /** A problem in one sentence: `container app of pod/web-x exited with code 3, 3 times now (2 pods)`. Not yet escaped. */
 export function problemSentence(problem: Problem): string {
-  const { text, form } = sentenceOf(problem)
   const pods = (problem.pods ?? 1) > 1 ? ` (${problem.pods} pods)` : ''
-  return `${placeOfProblem(problem)}${form === 'predicate' ? '' : ':'} ${text}${pods}`
+  return `${joinSubject(placeOfProblem(problem), sentenceOf(problem))}${pods}`
 }

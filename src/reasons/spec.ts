@@ -12,10 +12,19 @@ export type ProblemClass = 'terminal' | 'strike' | 'slow'
  */
 export type ReasonClass = ProblemClass | 'clock' | 'identity' | 'api' | 'input'
 
-/** Text about a subject, and how it joins the name: `web is paused` (predicate), `web: its selector matches no pod` (clause). */
+/**
+ * Text about a subject, and how it joins the name: `web is paused` (predicate), `web: its selector matches no pod` (clause).
+ * A complete text names its subject itself: `pod/web-x cannot be scheduled`.
+ */
 export interface Sentence {
   readonly text: string
-  readonly form: 'predicate' | 'clause'
+  readonly form: 'predicate' | 'clause' | 'complete'
+}
+
+/** The sentence with the name of its subject: `web is paused`, `web: its selector matches no pod`. */
+export function joinSubject(subject: string, { text, form }: Sentence): string {
+  if (subject === '' || text === '') return `${subject}${text}`
+  return `${subject}${form === 'predicate' ? '' : ':'} ${text}`
 }
 
 /** Text that continues the name of its subject: `is paused`. */
@@ -51,6 +60,15 @@ export interface ProblemFields<Detail> {
   readonly firstSeenAt: number
 }
 
+/** What the API server denies, from its message; undefined members where the message does not contain them. */
+export interface DeniedAccess {
+  readonly user: string
+  readonly resource: string
+  readonly group: string
+  /** Undefined for the whole cluster. */
+  readonly namespace?: string
+}
+
 /** The object that a hint is about. */
 export interface HintTarget {
   readonly kind: string
@@ -71,8 +89,8 @@ export interface HintFacts<Detail> {
   readonly pod?: Pod
   /** The target itself. */
   readonly object?: KubeObject
-  /** The message of the gate's own verdict, where it ended without judging the target. */
-  readonly gateMessage?: string
+  /** What the API server denied, where that ended the gate; `wasReadable`: the target could be read before. */
+  readonly denied?: { readonly wasReadable: boolean; readonly access?: DeniedAccess }
   /** An event reports that a Job of the target's name has ended. */
   readonly hasEnded?: boolean
   /** The target's namespace does not exist, or is being deleted. */

@@ -56,9 +56,9 @@ function ofGate(timeline: Timeline): Annotation {
 }
 
 function annotate({ record, name }: { readonly record: TargetRecord; readonly name: string }): Annotation {
-  const { target, message, hint } = record
+  const { target, hint } = record
   const words = reasonHeadline(record)
-  const text = [...plainLines(statement(name, message), lineLimit), ...plainLines(hint ?? '', lineLimit)].join('\n')
+  const text = [...plainLines(statement(name, record), lineLimit), ...plainLines(hint ?? '', lineLimit)].join('\n')
   return {
     title: plain(`${name}: ${words}`, titleLimit),
     message: cut(text) || words,

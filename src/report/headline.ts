@@ -58,9 +58,7 @@ export function conclude(timeline: Timeline): Conclusion {
   const deciding = decidingTarget(timeline)
   const hint = deciding?.hint ?? timeline.hint
   const source = deciding?.target.source
-  const words = deciding?.message
-    ? statement(nameOf(deciding, timeline), deciding.message)
-    : capitalised(verdict.message)
+  const words = deciding?.message ? statement(nameOf(deciding, timeline), deciding) : capitalised(verdict.message)
   return {
     messages: plainLines(words).filter((line) => line !== ''),
     ...(hint === undefined ? {} : { hint }),

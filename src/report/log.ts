@@ -192,7 +192,7 @@ function renderGroup(
   const why = isDeciding ? ': evidence' : record.reason === '' ? '' : `: ${plain(reasonHeadline(record))}`
   const lines = [
     // The message of the deciding target and its hint are right above.
-    ...(isDeciding ? [] : [plain(statementBelow(name, record.message))]),
+    ...(isDeciding ? [] : [plain(statementBelow(name, record))]),
     ...(hintAbove || record.hint === undefined ? [] : [`What to do: ${plain(record.hint)}`]),
     ...record.problems.flatMap((problem) => [
       plain(`${problem.reason} · ${problemPath(problem)} · ${problemCount(problem, startedAt)}`),

@@ -1,7 +1,7 @@
 import { formatDuration } from '../duration.ts'
 import type { Evidence, ProblemRecord, TargetOutcome, TargetRecord } from '../gate/timeline.ts'
-import { sentence } from '../lifecycle/sentence.ts'
 import { headlineOf, placeOfProblem, reasons } from '../reasons/reasons.ts'
+import { joinSubject } from '../reasons/spec.ts'
 import { shorten } from './escape.ts'
 
 /** How an outcome looks and reads. */
@@ -33,14 +33,9 @@ export function count(n: number, singular: string, plural = `${singular}s`): str
   return `${n} ${n === 1 ? singular : plural}`
 }
 
-/** A message as the start of a paragraph. Only words that are no names rise. */
+/** A message as the start of a paragraph. A name with a slash, a dot or a dash keeps its first letter. */
 export function capitalised(message: string): string {
-  return message.replace(
-    /^(?:the|an?|no|not|its?|this|all|only|still|waiting|another|init|container|pods?|image|running|exited|ran|cannot)\b(?=[ ,])/,
-    (word) => {
-      return word.charAt(0).toUpperCase() + word.slice(1)
-    },
-  )
+  return message.replace(/^[a-z]+(?=[ ,])/, (word) => word.charAt(0).toUpperCase() + word.slice(1))
 }
 
 const second = 1_000
@@ -66,18 +61,17 @@ export function reasonHeadline(record: TargetRecord): string {
   return problem === undefined ? reasons[reason].title : headlineOf(problem, shorten)
 }
 
-/** `pod/web-x cannot …`, `init container migrate of pod/web-x exited …`: a message that names its subject itself. */
-const namesItsSubject = /^(?:(?:init )?container \S+ of )?[a-z][\w.-]*\/\S/
+/** How the target of a verdict is, and how the text joins its name. */
+type Statement = Pick<TargetRecord, 'message' | 'form'>
 
-/** A target's message as a sentence that stands alone: `deployment/web is paused, …`, `service/web: its selector …`. */
-export function statement(name: string, message: string): string {
-  return namesItsSubject.test(message) ? capitalised(message) : sentence(name, message)
+/** A sentence that stands alone: `deployment/web is paused, …`, `service/web: its selector …`. Not yet escaped. */
+export function statement(name: string, { message, form = 'clause' }: Statement): string {
+  return form === 'complete' ? capitalised(message) : joinSubject(name, { text: message, form })
 }
 
 /** The same below a title that names the target: `Its selector …`. */
-export function statementBelow(name: string, message: string): string {
-  const whole = sentence(name, message)
-  return whole.startsWith(`${name}: `) ? capitalised(message) : whole
+export function statementBelow(name: string, { message, form = 'clause' }: Statement): string {
+  return form === 'predicate' ? joinSubject(name, { text: message, form }) : capitalised(message)
 }
 
 /** The way from the target to where a problem sits: `deployment/web → pod/web-fc8b-8xkbh → container app`. Not yet escaped. */

@@ -1,8 +1,8 @@
 import { gateHint, type HintDetails, hintFor } from '../../src/diagnosis/hints.ts'
-import type { Outcome } from '../../src/gate/timeline.ts'
+import { deniedVerdict, type Outcome, type Verdict, verdictOf } from '../../src/gate/timeline.ts'
 import { isJobEnd } from '../../src/lifecycle/workloads/job.ts'
 import type { Target, WaitFor } from '../../src/plan/target.ts'
-import { type ReasonCode, reasonCodes } from '../../src/reasons/reasons.ts'
+import { reasonCodes } from '../../src/reasons/reasons.ts'
 import { createTarget } from '../gate/builders.ts'
 import { createProblem } from '../reasons/builders.ts'
 import { createTargetRecord, createTimeline } from '../report/builders.ts'
@@ -123,8 +123,9 @@ describe('the hint for a wish that the object does not know', () => {
 })
 
 describe('the hint for a gate that does not see its targets', () => {
-  const blind = (outcome: Outcome, reason: ReasonCode, message = '') =>
-    gateHint(createTimeline({ verdict: { outcome, reason, message }, targets: [createTargetRecord()] }))
+  const hintOf = (verdict: Verdict) => gateHint(createTimeline({ verdict, targets: [createTargetRecord()] }))
+  const denied = (outcome: Outcome, wasReadable: boolean, message: string) =>
+    hintOf(deniedVerdict(outcome, { name: 'deployment/web', wasReadable, message }))
 
   it.each([
     [
@@ -145,24 +146,20 @@ describe('the hint for a gate that does not see its targets', () => {
     ],
     ['may not', /^Give the kubeconfig’s user get, list and watch on what is gated.* to apply\.$/],
   ])('names who needs which rights where: %s', (words, pattern) => {
-    expect(blind('misconfigured', 'forbidden', `x may not be read: x is forbidden: User "ci" ${words}`)).toMatch(
-      pattern,
-    )
+    expect(denied('misconfigured', false, `x is forbidden: User "ci" ${words}`)).toMatch(pattern)
   })
 
   it('warns against rolling back a rollout that nobody saw', () => {
-    expect(blind('unknown', 'forbidden', 'deployment/web may no longer be read: no')).toMatch(
-      /look before you roll back\.$/,
-    )
+    expect(denied('unknown', true, 'no')).toMatch(/look before you roll back\.$/)
     for (const reason of ['api-unreachable', 'credentials-expired'] as const)
-      expect(blind('unknown', reason)).toMatch(/look before you roll back\.$/)
+      expect(hintOf({ outcome: 'unknown', reason, message: '' })).toMatch(/look before you roll back\.$/)
   })
 
   it('says that a rollout goes on when its job is cancelled', () => {
-    expect(blind('cancelled', 'cancelled')).toMatch(/may still become so/)
+    expect(hintOf(verdictOf('cancelled', 'cancelled', {}))).toMatch(/may still become so/)
   })
 
   it('is left to its targets where they were judged', () => {
-    expect(blind('failed', 'crash-loop')).toBeUndefined()
+    expect(hintOf({ outcome: 'failed', reason: 'crash-loop', message: '' })).toBeUndefined()
   })
 })

@@ -74,7 +74,13 @@ it('verdicts are green, red and yellow', () => {
 
 it('the last lines do not repeat a verdict that stands right above them', () => {
   const message = 'container app of pod/web-x exited with code 3'
-  const failed = createTargetRecord({ outcome: 'failed', reason: 'crash-loop', message, hint: 'Mend it.' })
+  const failed = createTargetRecord({
+    outcome: 'failed',
+    reason: 'crash-loop',
+    message,
+    form: 'complete',
+    hint: 'Mend it.',
+  })
   const end = createEntry({ kind: 'verdict', outcome: 'failed', text: `crash-loop: ${message}` })
   const verdict = { outcome: 'failed', reason: 'crash-loop', message } as const
   const rendered = (...entries: Entry[]) =>
@@ -107,6 +113,7 @@ it('the evidence of what decides does not repeat the message and the hint above 
       outcome: 'failed',
       reason: 'crash-loop',
       message: `container app of pod/${name}-x exited with code 3`,
+      form: 'complete',
       hint: `Mend ${name}.`,
       problems: [createProblem({ reason: 'crash-loop', subject: `pod/${name}-x`, message: 'exited with code 3' })],
     })

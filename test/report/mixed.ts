@@ -67,6 +67,7 @@ function missingImage(target: Target): TargetRecord {
     outcome: 'failed',
     reason: 'image-not-found',
     message: `container app of ${pod} ${message}`,
+    form: 'complete',
     hint: `Push ${image} before deploying it, or correct the image's name or tag.`,
     endedAt: at(14),
     milestones: [
@@ -93,6 +94,7 @@ function crashing(target: Target): TargetRecord {
     outcome: 'failed',
     reason: 'crash-loop',
     message: `container app of ${pod} exited with code 3, 3 times now`,
+    form: 'complete',
     hint: 'Find out why container app exits. The last line that it logged is "cannot reach the database".',
     endedAt: at(31),
     milestones: [

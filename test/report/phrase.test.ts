@@ -14,7 +14,7 @@ it.each([
     { message: 'holds up the update until somebody deletes the pod', oldRevision: 'blocks-update' },
     'an old pod holds up the update',
   ],
-] as const)('%s with %j is told as what it is about', (reason, overrides, words) => {
+] as const)('the headline of %s with %j names what it is about', (reason, overrides, words) => {
   expect(phrase(reason, overrides)).toBe(words)
 })
 
@@ -29,11 +29,15 @@ it('without a reason the outcome is the phrase', () => {
 })
 
 it('a message becomes a sentence that can stand alone', () => {
-  expect(statement('deployment/web', 'is paused, so its change is not rolled out')).toBe(
-    'deployment/web is paused, so its change is not rolled out',
-  )
-  expect(statement('job/migrate', 'the Job failed: too late')).toBe('job/migrate: the Job failed: too late')
-  expect(statementBelow('job/migrate', 'the Job failed: too late')).toBe('The Job failed: too late')
-  for (const said of ['init container a of pod/web-x exited with code 1', 'replicaset/web-1 cannot create pods'])
-    expect(statement('deployment/web', said).toLowerCase()).toBe(said)
+  const paused = { message: 'is paused, so its change is not rolled out', form: 'predicate' } as const
+  expect(statement('deployment/web', paused)).toBe('deployment/web is paused, so its change is not rolled out')
+  expect(statementBelow('deployment/web', paused)).toBe('deployment/web is paused, so its change is not rolled out')
+  const failed = { message: 'the Job failed: too late', form: 'clause' } as const
+  expect(statement('job/migrate', failed)).toBe('job/migrate: the Job failed: too late')
+  expect(statementBelow('job/migrate', failed)).toBe('The Job failed: too late')
+  const ofPod = { message: 'init container a of pod/web-x exited with code 1', form: 'complete' } as const
+  for (const render of [statement, statementBelow])
+    expect(render('deployment/web', ofPod)).toBe('Init container a of pod/web-x exited with code 1')
+  const ofReplicaSet = { message: 'replicaset/web-1 cannot create pods', form: 'complete' } as const
+  expect(statement('deployment/web', ofReplicaSet)).toBe('replicaset/web-1 cannot create pods')
 })

@@ -124,6 +124,7 @@ it('what the message says already is not said again, nor a log that is the same 
           outcome: 'failed',
           reason: 'image-not-found',
           message: 'container app of pod/web-x exited with code 3, 3 times now',
+          form: 'complete',
           problems: [problem],
         }),
       ],

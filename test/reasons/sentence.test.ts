@@ -1,5 +1,5 @@
-import { sentence } from '../../src/lifecycle/sentence.ts'
 import { type Problem, placeOfProblem, problemSentence } from '../../src/reasons/reasons.ts'
+import { joinSubject } from '../../src/reasons/spec.ts'
 
 const problem: Problem = {
   reason: 'crash-loop',
@@ -28,11 +28,10 @@ describe('a problem in one sentence', () => {
 })
 
 it.each([
-  ['is paused, so its change is not rolled out', 'deployment/web is paused, so its change is not rolled out'],
-  ['does not exist', 'deployment/web does not exist'],
-  ['the Job failed', 'deployment/web: the Job failed'],
-  ['isolated words', 'deployment/web: isolated words'],
-  ['', 'deployment/web'],
-])('"%s" is said of a target', (message, words) => {
-  expect(sentence('deployment/web', message)).toBe(words)
+  ['is paused', 'predicate', 'deployment/web is paused'],
+  ['the Job failed', 'clause', 'deployment/web: the Job failed'],
+  ['pod/web-x cannot be scheduled', 'complete', 'deployment/web: pod/web-x cannot be scheduled'],
+  ['', 'clause', 'deployment/web'],
+] as const)('"%s" as a %s joins the name of its subject', (text, form, sentence) => {
+  expect(joinSubject('deployment/web', { text, form })).toBe(sentence)
 })
