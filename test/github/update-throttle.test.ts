@@ -3,7 +3,7 @@ import type { Timeline } from '../../src/gate/timeline.ts'
 import { Extras } from '../../src/github/extras.ts'
 import type { Failure } from '../../src/github/failure.ts'
 import { type Extra, UpdateThrottle } from '../../src/github/update-throttle.ts'
-import { ManualClock } from '../cluster-client/manual-clock.ts'
+import { ManualClock } from '../cluster-api/manual-clock.ts'
 import { createTimeline, start } from '../report/builders.ts'
 
 const second = 1_000

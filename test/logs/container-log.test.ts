@@ -1,7 +1,7 @@
 import { ApiError } from '../../src/cluster/failures.ts'
 import { Semaphore } from '../../src/cluster/semaphore.ts'
 import { ContainerLog, LogCursor } from '../../src/logs/container-log.ts'
-import { ManualClock } from '../cluster-client/manual-clock.ts'
+import { ManualClock } from '../cluster-api/manual-clock.ts'
 import { Kubelet, quiet } from './kubelet.ts'
 
 const ref = { namespace: 'shop', pod: 'migrate-x', container: 'app' }

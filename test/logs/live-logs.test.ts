@@ -5,7 +5,7 @@ import type { ContainerStatus, Pod } from '../../src/cluster/objects.ts'
 import type { Entry } from '../../src/gate/timeline.ts'
 import type { LogSource } from '../../src/logs/container-log.ts'
 import { LiveLogs } from '../../src/logs/live-logs.ts'
-import { ManualClock } from '../cluster-client/manual-clock.ts'
+import { ManualClock } from '../cluster-api/manual-clock.ts'
 import { Kubelet, quiet } from './kubelet.ts'
 
 const startedAt = 1_000_000

@@ -1,5 +1,5 @@
 import { allowedLines, LogThrottle, type ThrottledLine } from '../../src/logs/log-throttle.ts'
-import { ManualClock } from '../cluster-client/manual-clock.ts'
+import { ManualClock } from '../cluster-api/manual-clock.ts'
 
 function start(allowance = { lines: allowedLines }) {
   const clock = new ManualClock(0)

@@ -1,5 +1,21 @@
+import { jest } from '@jest/globals'
 import fc from 'fast-check'
-import { ServerOffset } from '../../src/cluster/clock.ts'
+import { ServerOffset, systemClock } from '../../src/cluster/clock.ts'
+
+afterEach(() => {
+  jest.restoreAllMocks()
+})
+
+test("a correction of the machine's clock is no passing of time", () => {
+  const before = systemClock.now()
+  const hourLater = Date.now() + 3_600_000
+  jest.spyOn(Date, 'now').mockReturnValue(hourLater)
+  expect(systemClock.now() - before).toBeLessThan(60_000)
+})
+
+test('it begins with the time of the machine', () => {
+  expect(Math.abs(systemClock.now() - Date.now())).toBeLessThan(60_000)
+})
 
 const at = Date.UTC(2030, 0, 1)
 const date = (ms: number) => new Date(ms).toUTCString()

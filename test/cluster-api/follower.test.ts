@@ -2,8 +2,6 @@ import { setImmediate as settled } from 'node:timers/promises'
 import type { FeedEvent, Observation, WatchRequest } from '../../src/cluster/feed.ts'
 import { Follower, type WatchedCluster } from '../../src/cluster/follower.ts'
 import { Gate } from '../../src/gate/gate.ts'
-import { ManualClock } from '../cluster-client/manual-clock.ts'
-import { complete, readyStatus, start } from '../lifecycle/builders.ts'
 import {
   added,
   allSynced,
@@ -15,7 +13,9 @@ import {
   report,
   synced,
   unavailable,
-} from './builders.ts'
+} from '../gate/builders.ts'
+import { complete, readyStatus, start } from '../lifecycle/builders.ts'
+import { ManualClock } from './manual-clock.ts'
 
 const web = createWorkload('web')
 
