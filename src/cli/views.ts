@@ -12,7 +12,7 @@ import { Readiness } from '../trace/readiness.ts'
 import { changeJson, changeLines } from '../trace/render-changes.ts'
 import { Trace, type TraceState } from '../trace/trace.ts'
 import { renderTrace } from '../trace/trace-view.ts'
-import { changeTargets, traceTarget } from '../trace/view-targets.ts'
+import { followedObjects, traceTarget } from '../trace/view-targets.ts'
 import type { Arguments } from './arguments.ts'
 import { type CommandInputs, readCommandInputs } from './inputs.ts'
 import {
@@ -159,7 +159,7 @@ function showChanges(name: string, part: Part, args: Arguments, context: Command
   const message = `${quote(format)} is not one of text, json.`
   const mistakes = isJson || format === 'text' ? [] : [{ input: '--output', message }]
   return runView(name, args, context, mistakes, async ({ inputs, references, cluster, kinds }) => {
-    const targets = changeTargets(references, kinds, cluster.namespace)
+    const targets = followedObjects(references, kinds, cluster.namespace)
     const startedAt = systemClock.now()
     const { settleTimeMs: settleMs, maxRestarts } = inputs
     const { serverOffsetMs } = cluster
@@ -169,7 +169,7 @@ function showChanges(name: string, part: Part, args: Arguments, context: Command
     const color = usesColor(stdout, args.flags.get('color'))
     const checkedNamespaces = new Set<string>()
     const isReady = await followChanges(
-      targets.subjects.map(({ request }) => request),
+      targets.requests.map(({ request }) => request),
       new Changes(part, targets.isExcluded),
       cluster,
       { clock: systemClock, cancelled },

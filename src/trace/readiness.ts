@@ -2,10 +2,11 @@ import { type FeedEvent, requestKey, type WatchRequest } from '../cluster/feed.t
 import type { KubeObject } from '../cluster/objects.ts'
 import { nameKey, type Target, targetWatch } from '../plan/target.ts'
 import { Trace, type TraceSettings } from './trace.ts'
-import type { ViewTarget, ViewTargets } from './view-targets.ts'
+import type { FollowedObjects, FollowedRequest } from './view-targets.ts'
 
+/** An object with the request that found it. */
 interface Followed {
-  readonly subject: ViewTarget
+  readonly source: FollowedRequest
   readonly target: Target
   readonly trace: Trace
 }
@@ -15,86 +16,85 @@ interface Followed {
  * and a selector may match more objects later.
  */
 export class Readiness {
-  readonly #subjects: ViewTargets
+  readonly #objects: FollowedObjects
   readonly #settings: TraceSettings
   readonly #followed = new Map<string, Followed>()
   /** The latest version of each object and the state of each watch, for the traces of objects that appear later. */
   readonly #latest = new Map<string, FeedEvent>()
-  readonly #synced = new Set<ViewTarget>()
+  readonly #synced = new Set<FollowedRequest>()
 
-  constructor(subjects: ViewTargets, settings: TraceSettings) {
-    this.#subjects = subjects
+  constructor(objects: FollowedObjects, settings: TraceSettings) {
+    this.#objects = objects
     this.#settings = settings
-    for (const subject of subjects.subjects) {
-      const { name, labelSelector: _, ...request } = subject.request
-      if (name !== undefined) this.#follow(subject, { ...request, name, clocks: {} })
+    for (const source of objects.requests) {
+      const { apiVersion, kind, namespace, name } = source.request
+      if (name !== undefined) this.#follow(source, { apiVersion, kind, namespace, name, clocks: {} })
     }
   }
 
-  /** The watches that the rules need, as far as they are known; those of the subjects are followed in any case. */
+  /** The watches that the rules need, as far as they are known. A selector's own watch covers its objects. */
   get requests(): readonly WatchRequest[] {
-    return [...this.#followed.values()].flatMap(({ subject, target, trace }) => {
+    return [...this.#followed.values()].flatMap(({ source, target, trace }) => {
       const own = requestKey(targetWatch(target))
-      return trace.requests.filter((request) => subject.request.name !== undefined || requestKey(request) !== own)
+      return trace.requests.filter((request) => source.request.name !== undefined || requestKey(request) !== own)
     })
   }
 
-  /** Handles one event of the feed. `request` is its watch. */
+  /** @param request the watch that reported the event */
   handle(event: FeedEvent, request: WatchRequest): void {
-    this.#remember(event, request)
-    const selecting = this.#subjects.subjects.filter(
-      (subject) => subject.request.name === undefined && requestKey(subject.request) === requestKey(request),
+    this.#keepLatest(event, request)
+    const selectors = this.#objects.requests.filter(
+      (source) => source.request.name === undefined && requestKey(source.request) === requestKey(request),
     )
-    for (const subject of selecting) {
-      if (event.type === 'SYNCED') this.#synced.add(subject)
-      if ('object' in event) this.#select(subject, event.object, event.type)
+    for (const source of selectors) {
+      if (event.type === 'SYNCED') this.#synced.add(source)
+      if ('object' in event) this.#select(source, event.object, event.type)
     }
     for (const { trace } of this.#followed.values()) trace.handle(event)
-    if (event.type === 'SYNCED') for (const each of this.#followed.values()) this.#sync(each, event.at)
+    if (event.type === 'SYNCED') for (const each of this.#followed.values()) this.#syncSelected(each, event.at)
   }
 
   /** Whether every reference matches an object, and all of them are ready. */
   isReady(now: number): boolean {
     const followed = [...this.#followed.values()]
-    const lines = new Set(followed.map(({ subject }) => subject.line))
+    const lines = new Set(followed.map(({ source }) => source.line))
     return (
-      this.#subjects.subjects.every(({ line }) => lines.has(line)) &&
+      this.#objects.requests.every(({ line }) => lines.has(line)) &&
       followed.every(({ trace }) => trace.state(now).traced?.assessment.status === 'ready')
     )
   }
 
   /** Adds an object that a selector matches; removes one that it no longer matches. */
-  #select(subject: ViewTarget, object: KubeObject, type: FeedEvent['type']): void {
+  #select(source: FollowedRequest, object: KubeObject, type: FeedEvent['type']): void {
     const { apiVersion, kind, metadata } = object
     const key = nameKey({ apiVersion, kind, ...metadata })
     if (type === 'DELETED') {
-      if (this.#followed.get(key)?.subject === subject) this.#followed.delete(key)
-    } else if (!this.#followed.has(key) && !this.#subjects.isExcluded(object)) {
+      if (this.#followed.get(key)?.source === source) this.#followed.delete(key)
+    } else if (!this.#followed.has(key) && !this.#objects.isExcluded(object)) {
       const { name, namespace } = metadata
-      this.#follow(subject, { apiVersion, kind, name, namespace, clocks: {} })
+      this.#follow(source, { apiVersion, kind, name, namespace, clocks: {} })
     }
   }
 
-  #follow(subject: ViewTarget, target: Target): void {
-    const followed = { subject, target, trace: new Trace(target, this.#settings) }
+  #follow(source: FollowedRequest, target: Target): void {
+    const followed = { source, target, trace: new Trace(target, this.#settings) }
     this.#followed.set(nameKey(target), followed)
     for (const event of this.#latest.values()) followed.trace.handle(event)
-    this.#sync(followed, this.#settings.startedAt)
+    this.#syncSelected(followed, this.#settings.startedAt)
   }
 
-  /** The list of a selector replaces the lists of the objects that it matches. */
-  #sync({ subject, target, trace }: Followed, at: number): void {
-    if (this.#synced.has(subject)) trace.handle({ type: 'SYNCED', at, ...targetWatch(target) })
+  /** The complete list of a selector is also that of each object that it matches. */
+  #syncSelected({ source, target, trace }: Followed, at: number): void {
+    if (this.#synced.has(source)) trace.handle({ type: 'SYNCED', at, ...targetWatch(target) })
   }
 
-  #remember(event: FeedEvent, request: WatchRequest): void {
-    if (!('object' in event)) {
-      if (event.type === 'SYNCED' || event.type === 'REFUSED' || event.type === 'MISSING')
-        this.#latest.set(requestKey(request), event)
-      return
+  #keepLatest(event: FeedEvent, request: WatchRequest): void {
+    if ('object' in event) {
+      const key = nameKey({ ...event.object, ...event.object.metadata })
+      if (event.type === 'DELETED') this.#latest.delete(key)
+      else this.#latest.set(key, event)
+    } else if (event.type === 'SYNCED' || event.type === 'REFUSED' || event.type === 'MISSING') {
+      this.#latest.set(requestKey(request), event)
     }
-    const key = nameKey({ ...event.object, ...event.object.metadata })
-    if (event.type === 'DELETED') this.#latest.delete(key)
-    else this.#latest.set(key, event)
   }
 }

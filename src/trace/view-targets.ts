@@ -36,16 +36,16 @@ export async function traceTarget(
   )
 }
 
-/** The objects of one kind that one reference names. */
-export interface ViewTarget {
+/** The watch of the objects of one kind that one reference names. */
+export interface FollowedRequest {
   /** Of the reference; a reference of several kinds has several entries. */
   readonly line: number
   readonly request: WatchRequest
 }
 
 /** The objects whose changes are shown. */
-export interface ViewTargets {
-  readonly subjects: readonly ViewTarget[]
+export interface FollowedObjects {
+  readonly requests: readonly FollowedRequest[]
   /** Whether a reference with `!` names the object. */
   isExcluded(object: { kind: string; metadata: { name: string; namespace?: string } }): boolean
 }
@@ -54,15 +54,15 @@ export interface ViewTargets {
  * The objects of `status` and `changes`: names and selectors, also with later matches.
  * @throws UserError with every mistake of the references
  */
-export function changeTargets(
+export function followedObjects(
   parsed: ParsedReferences,
   resources: readonly ApiResource[],
   namespace: string,
-): ViewTargets {
+): FollowedObjects {
   const { resolved } = resolveReferences(parsed, resources, { namespace, milestones: [], milestonesOf })
-  const subjects = resolved
+  const requests = resolved
     .filter(({ reference }) => !reference.exclude)
-    .map((entry): ViewTarget => {
+    .map((entry): FollowedRequest => {
       const { reference, resource } = entry
       const { line, name } = reference
       if (name === undefined) return { line, request: listRequest(entry) }
@@ -73,7 +73,7 @@ export function changeTargets(
     })
   const excluded = resolved.filter(({ reference }) => reference.exclude)
   return {
-    subjects,
+    requests,
     isExcluded: ({ kind, metadata }) =>
       excluded.some(
         ({ reference, resource, namespace }) =>
