@@ -48,7 +48,7 @@ export function parseDuration(text: string, addMistake: AddMistake): number | un
   return milliseconds === 0 ? 0 : Math.max(1, Math.round(milliseconds))
 }
 
-/** Milliseconds as people say them, as exact as it matters and rounded down: `0.2 s`, `31 s`, `5 m 10 s`, `1 h 2 m`. */
+/** Milliseconds for people, in at most two units and rounded down: `0.2 s`, `31 s`, `5 m 10 s`, `1 h 2 m`. */
 export function duration(milliseconds: number): string {
   const tenths = Math.floor(Math.max(0, milliseconds) / 100)
   if (tenths < 100) return `${tenths / 10} s`

@@ -9,20 +9,17 @@ export type MistakeReason =
   | 'credentials-expired'
   | 'api-unreachable'
 
-/** One mistake in what the user gave us: where it stands, what is wrong and what to write instead. */
+/** A mistake in an input, with its place and its fix. */
 export interface Mistake {
-  /** The input (`resources`), environment variable or file that holds the mistake. */
+  /** The input (`resources`), environment variable or file. */
   readonly input: string
   /** Line within the input or file, counted from 1. */
   readonly line?: number
-  /** What is wrong and how to mend it, in full sentences. */
+  /** What is wrong and how to fix it, in full sentences. */
   readonly message: string
 }
 
-/**
- * Something that only the user can mend, found before anything was judged (outcome `misconfigured`).
- * Carries every mistake at once: nobody should need three runs to learn of three typos.
- */
+/** Invalid input, with all mistakes at once. Found before anything was judged (outcome `misconfigured`). */
 export class UserError extends Error {
   readonly reason: MistakeReason
   readonly mistakes: readonly Mistake[]
@@ -68,7 +65,7 @@ export function describePlace({ input, line }: Omit<Mistake, 'message'>): string
 /** Collects a mistake, in full sentences; the caller adds its input and line and goes on reading. */
 export type AddMistake = (message: string) => void
 
-/** What the user wrote, in quotes and short enough for a message. */
+/** Text of the user in quotes, short enough for a message. */
 export function quote(text: string): string {
   return `"${text.length > 80 ? `${text.slice(0, 80)}…` : text}"`
 }
@@ -93,10 +90,10 @@ export function throwMistakes(mistakes: readonly MistakeWithReason[]): void {
   )
 }
 
-/** Longer words are no typos of anything, and the distance costs the product of both lengths. */
+/** The cost of the distance is the product of both lengths, and longer words are no typos. */
 const longestWord = 80
 
-/** The candidates that `word` is most probably a misspelling of, the nearest first; none when nothing is near. */
+/** The candidates that `word` is probably a misspelling of, the nearest first. */
 export function nearest(word: string, candidates: Iterable<string>, limit = 3): string[] {
   if (word.length > longestWord) return []
   const allowed = word.length <= 5 ? 1 : Math.max(2, Math.floor(word.length / 3))
@@ -109,7 +106,7 @@ export function nearest(word: string, candidates: Iterable<string>, limit = 3): 
     .map(({ candidate }) => candidate)
 }
 
-/** How many mistakes make one word of the other: two letters that changed places are one. */
+/** The edit distance, where two swapped letters count as one edit. */
 function distanceOf(word: string, other: string): number {
   const distance = leven(word, other)
   return distance === 2 && lettersOf(word) === lettersOf(other) ? 1 : distance
@@ -119,13 +116,13 @@ function lettersOf(word: string): string {
   return [...word].sort().join('')
 }
 
-/** ` Did you mean timeout?`, or nothing, to be put at the end of a message. */
+/** The end of a message: ` Did you mean timeout?`, or nothing. */
 export function didYouMean(word: string, candidates: Iterable<string>): string {
   const near = nearest(word, candidates)
   return near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`
 }
 
-/** The same for a flag: its dashes do not count. `names` are without dashes. */
+/** The same for a flag. Its dashes do not count; `names` have none. */
 export function didYouMeanFlag(flag: string, names: Iterable<string>): string {
   const near = nearest(flag.replace(/^--?/, ''), names)
   return near.length === 0 ? '' : ` Did you mean ${near.map((name) => `--${name}`).join(' or ')}?`

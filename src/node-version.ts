@@ -2,10 +2,10 @@
 const needed = { major: 22, minor: 19 }
 
 /**
- * Starts the program, or says on stderr which Node it needs and fails.
+ * Starts the program, or fails with the Node version that it needs.
  *
- * The programs import this and nothing else before they know: the rest may not even load on an older Node, and its
- * stack trace would tell nobody what to do. So no syntax or API newer than Node 16 in this file.
+ * The launchers import only this file statically, because the rest may not load on an older Node. No syntax or API newer
+ * than Node 16 here.
  */
 export async function startOnCurrentNode(start: () => Promise<void>): Promise<void> {
   const tooOld = whyTooOld(process.versions.node)
@@ -15,7 +15,7 @@ export async function startOnCurrentNode(start: () => Promise<void>): Promise<vo
 }
 
 /**
- * What to tell the user of a Node that is too old; nothing when it is new enough.
+ * The message for a Node that is too old, or undefined.
  * @param version as in `process.versions.node`, e.g. `20.11.1`
  */
 export function whyTooOld(version: string): string | undefined {

@@ -20,7 +20,7 @@ describe('dist', () => {
     expect(readdirSync(dist)).toEqual(expect.arrayContaining([...programs, 'licenses.txt']))
   })
 
-  it.each(programs)('%s says which Node it needs when it runs on an older one', (program) => {
+  it.each(programs)('%s fails on an older Node with the version that it needs', (program) => {
     const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', olderNode, join(dist, program)], {
       encoding: 'utf8',
     })
@@ -28,7 +28,7 @@ describe('dist', () => {
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
   })
 
-  it('loads nothing that an older Node may not know before it has said so', () => {
+  it('imports nothing statically that an older Node may not load', () => {
     for (const name of [...programs, 'node-version.js']) {
       const imports = [...readFileSync(join(dist, name), 'utf8').matchAll(/^import\b.*?['"](.*)['"]/gm)]
       expect(imports.map(([, from]) => from).filter((from) => from !== './node-version.js')).toEqual([])

@@ -50,7 +50,7 @@ describe('parseDuration', () => {
       `"${'9'.repeat(80)}…" is longer than a week. Write at most 168h, or 0 to turn the clock off.`,
     ],
     ['', '"" is no duration. Write one like 90s, 5m or 1h30m.'],
-  ])('refuses %s and says what to write', (text, message) => {
+  ])('refuses %s with the fix', (text, message) => {
     expect(complaintsOf(text)).toEqual([message])
   })
 

@@ -29,7 +29,7 @@ describe('nearest', () => {
 })
 
 describe('didYouMean', () => {
-  it('asks, or says nothing', () => {
+  it('is a question, or empty', () => {
     expect(didYouMean('redy', ['ready', 'started'])).toBe(' Did you mean ready?')
     expect(didYouMean('frobnicate', ['ready'])).toBe('')
   })

@@ -9,13 +9,13 @@ const textOf = (name: string) => readFileSync(join(root, name), 'utf8').replaceA
 
 describe('the Node that is needed', () => {
   it.each(['16.20.2', '20.20.2', '22.18.0', '21.99.0'])(
-    '%s is too old, and the user is told what is needed',
+    '%s is too old, with a message about the version needed',
     (version) => {
       expect(whyTooOld(version)).toMatch(`Rollout Gate needs Node 22.19 or newer (this is v${version}). Update Node`)
     },
   )
 
-  it.each(['22.19.0', '23.0.0', '24.1.0'])('%s will do', (version) => {
+  it.each(['22.19.0', '23.0.0', '24.1.0'])('%s is new enough', (version) => {
     expect(whyTooOld(version)).toBeUndefined()
   })
 
@@ -28,7 +28,7 @@ describe('the Node that is needed', () => {
   })
 })
 
-describe('what is written about Node', () => {
+describe('the documentation of Node versions', () => {
   const manifest = JSON.parse(textOf('package.json'))
   const [, oldest] = /needs Node (\d+\.\d+) or newer/.exec(whyTooOld('0.0.0') ?? '') ?? []
   const [, major] = /^node(\d+)$/.exec(parse(readFileSync(join(root, 'action.yml'), 'utf8')).runs.using) ?? []

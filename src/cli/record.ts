@@ -7,7 +7,6 @@ import { count } from '../report/wording.ts'
 import { gateRollout } from '../rollout.ts'
 import type { Arguments } from './arguments.ts'
 import { readCommandInputs } from './inputs.ts'
-import { openLiveLog } from './live-log.ts'
 import {
   type CommandContext,
   cancelledCode,
@@ -16,12 +15,13 @@ import {
   printMessage,
   printMistakes,
 } from './output.ts'
+import { openTerminalLog } from './terminal-log.ts'
 
 /** `record`: writes all that a gate would watch to a file. Returns the exit code. */
 export async function record(args: Arguments, context: CommandContext): Promise<number> {
   const { stdout, stderr, secrets, cancelled } = context
   const { path, durationMs, mistakes } = readRecordFlags(args)
-  const log = openLiveLog(stdout, args.flags, context)
+  const log = openTerminalLog(stdout, args.flags, context)
   try {
     const read = await readCommandInputs(args, context, 'record', mistakes)
     if (read === undefined) return cancelledCode

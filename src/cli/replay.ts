@@ -15,7 +15,6 @@ import type { RecordingHeader } from '../recording/writer.ts'
 import { count } from '../report/wording.ts'
 import type { Arguments } from './arguments.ts'
 import { inputsAmong, onFlag } from './inputs.ts'
-import { openLiveLog } from './live-log.ts'
 import {
   type CommandContext,
   exitCodeOf,
@@ -24,6 +23,7 @@ import {
   printMistakes,
   printReport,
 } from './output.ts'
+import { openTerminalLog } from './terminal-log.ts'
 
 /** What the flags set for every file. */
 interface ReplayOptions {
@@ -93,7 +93,7 @@ async function gateRecording(
 ): Promise<{ timeline: EndedTimeline; code: number }> {
   const warn = (line: number, text: string) => printMessage(stderr, `${file}, line ${line}: ${text}`)
   const { inputs, unknown } = inputsOf(header, overrides)
-  for (const name of unknown) warn(1, `this version knows no input ${name}; it has no effect here.`)
+  for (const name of unknown) warn(1, `the input ${name} is unknown to this version, and has no effect.`)
   const isNamed = overrides['health-checks'] !== undefined
   const healthChecks = await recordedHealthChecks(inputs.healthChecks, isNamed, (why) => warn(1, why))
   const settings = { ...settingsOf(header, inputs), healthChecks }
@@ -103,7 +103,7 @@ async function gateRecording(
   const { startedAt, stallTimeoutMs } = settings
 
   const output = isJson ? { write: () => {} } : stdout
-  const log = openLiveLog(output, flags, { env, cancelled }, { drawsState: speed !== undefined })
+  const log = openTerminalLog(output, flags, { env, cancelled }, { drawsState: speed !== undefined })
   const skipped = new Map<string, { line: number; count: number }>()
   const hooks: ReplayHooks = {
     index,

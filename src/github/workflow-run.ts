@@ -112,7 +112,7 @@ const namedTargets = 3
 const titleLimit = 200
 
 /**
- * The name that tells the gates of a commit apart: `Rollout of deployment/web in shop (Deploy / production)`. Only the
+ * The name of the gate among those of a commit: `Rollout of deployment/web in shop (Deploy / production)`. Only the
  * inputs decide it, because a branch rule demands a check by its name.
  *
  * @param namespace the input of this name

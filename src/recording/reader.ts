@@ -142,7 +142,7 @@ function whyUnusable(event: WrittenEvent): string | undefined {
     case 'END':
       return undefined
     default:
-      return `this version knows no ${event.type}`
+      return `${event.type} is unknown to this version`
   }
 }
 

@@ -49,7 +49,7 @@ async function replay(...args: string[]) {
 }
 
 describe('recordings', () => {
-  test('give one report a line, in the order of the files, the same bytes each time, and the worst exit code', async () => {
+  test('give one report a line in the order of the files, the same bytes each time, and the worst exit code', async () => {
     const files = [
       written('ready', header, added(rolledOut()), synced),
       written('absent', header, synced),
@@ -66,7 +66,7 @@ describe('recordings', () => {
     expect(second).toEqual(first)
   })
 
-  test('tell their story as it was, with the name of each file where there are several', async () => {
+  test('print their log, with the name of each file if there are several', async () => {
     written('ready', header, added(rolledOut()), synced)
     written('absent', header, synced)
     const one = await runCommand(['replay', 'ready'])
@@ -77,13 +77,13 @@ describe('recordings', () => {
     expect(two.stdout).toMatch(/^ready:\n[\s\S]*\n\nabsent:\n[\s\S]*✗ failed after 30 s/)
   })
 
-  test('made by a live gate give its verdict', async () => {
+  test('of a live gate give its verdict', async () => {
     const { code, verdicts } = await replay(recordingPath('crash-loop'))
     expect(code).toBe(1)
     expect(verdicts).toMatchObject([{ outcome: 'failed', reason: 'crash-loop' }])
   })
 
-  test('answer what would have been with other inputs', async () => {
+  test('can be replayed with other inputs', async () => {
     const file = written('silent', header, added(unobserved()), synced)
     const [asItWas, impatient, elsewhere] = await Promise.all([
       replay(file),
@@ -202,7 +202,7 @@ describe('a recording written by hand', () => {
     ])
   })
 
-  test('that a later version wrote is replayed as far as it is understood, which is told', async () => {
+  test('of a later version is replayed, with a message about what is unknown', async () => {
     const later = { ...header, inputs: { ...header.inputs, 'read-minds': 'true' } }
     const { stderr, verdicts } = await replay(
       written(
@@ -216,8 +216,8 @@ describe('a recording written by hand', () => {
     )
     expect(verdicts).toMatchObject([{ outcome: 'ready' }])
     expect(stderr.trim().split('\n')).toEqual([
-      'later, line 1: this version knows no input read-minds; it has no effect here.',
-      'later, line 2: this version knows no WEATHER. 2 lines like it are passed over.',
+      'later, line 1: the input read-minds is unknown to this version, and has no effect.',
+      'later, line 2: WEATHER is unknown to this version. 2 lines like it are passed over.',
     ])
   })
 
@@ -253,7 +253,7 @@ describe('bare objects, as kubespy and kubectl write them', () => {
     expect(verdicts.map(({ durationSeconds }) => durationSeconds)).toEqual([40, 0, 0])
   })
 
-  test('with another uid under the same name tell of a deletion', async () => {
+  test('with another uid under the same name mean a deletion', async () => {
     const next = rolledOut()
     const reborn = { ...next, metadata: { ...next.metadata, uid: 'another' } }
     const { stdout } = await runCommand(['replay', written('spy.json', [unobserved(), reborn])])

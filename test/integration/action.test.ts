@@ -11,9 +11,6 @@ import { programPath } from '../support/program.ts'
 import { recordingPath, replayRecording } from '../support/recordings.ts'
 import { type ActionRun, type StartedAction, startAction } from '../support/runner.ts'
 
-/** A process of Node that reads TypeScript starts in about a second, on a busy machine in a few. */
-const limitMs = 30_000
-
 const token = 'sesame-open-0123456789'
 let folder: string
 let server: ApiServer
@@ -79,7 +76,7 @@ function dieOnceMore({ metadata: { name, namespace = '' }, status }: Pod): void 
 }
 
 /** The log without masks. */
-function told({ log }: ActionRun): string {
+function logOf({ log }: ActionRun): string {
   return log.replaceAll(/^::add-mask::.*\n/gm, '')
 }
 
@@ -92,318 +89,242 @@ function errorsOf({ log }: ActionRun): string[] {
 }
 
 describe('a rollout that becomes ready', () => {
-  test(
-    'passes the job, with its story in the log and the summary',
-    async () => {
-      const namespace = await namespaceOf('update')
-      const player = await openRecording(server, recordingPath('update'), { shiftTimes: true })
-      await player.stepUntil(({ type }) => type === 'SYNCED')
-      for (let rest = 3; rest > 0; rest--) await player.stepUntil(({ type }) => type === 'SYNCED')
-      const action = start({ namespace })
-      await action.watching
-      await player.play({ speed: Number.POSITIVE_INFINITY })
-      const ended = checked(await action.ended)
-      expect(ended.exitCode).toBe(0)
-      expect(ended.outputs).toMatchObject({ outcome: 'ready', reason: '', 'failed-resources': '[]' })
-      expect(ended.outputs['slowest-milestone']).toMatch(/^deployment\.apps\/web \w+ [\d.]+s$/)
-      const lines = told(ended).split('\n')
-      expect(lines[0]).toMatch(/^Rollout Gate · context test · 1 target in gate-update-\w+ · timeout 10m · stall 5m$/)
-      const order = ['generation 2 observed', 'available', '✓ ready in'].map((words) =>
-        lines.findIndex((line) => line.includes(words)),
-      )
-      expect(order).toEqual([...order].sort((a, b) => a - b))
-      expect(order).not.toContain(-1)
-      expect(errorsOf(ended)).toEqual([])
-      expect(ended.summary).toBe(readFileSync(ended.outputs['summary-file'] ?? '', 'utf8'))
-      expect(ended.summary).toContain('Rollout ready')
-    },
-    limitMs,
-  )
+  test('passes the job, with its timeline in the log and the summary', async () => {
+    const namespace = await namespaceOf('update')
+    const player = await openRecording(server, recordingPath('update'), { shiftTimes: true })
+    await player.stepUntil(({ type }) => type === 'SYNCED')
+    for (let rest = 3; rest > 0; rest--) await player.stepUntil(({ type }) => type === 'SYNCED')
+    const action = start({ namespace })
+    await action.watching
+    await player.play({ speed: Number.POSITIVE_INFINITY })
+    const ended = checked(await action.ended)
+    expect(ended.exitCode).toBe(0)
+    expect(ended.outputs).toMatchObject({ outcome: 'ready', reason: '', 'failed-resources': '[]' })
+    expect(ended.outputs['slowest-milestone']).toMatch(/^deployment\.apps\/web \w+ [\d.]+s$/)
+    const lines = logOf(ended).split('\n')
+    expect(lines[0]).toMatch(/^Rollout Gate · context test · 1 target in gate-update-\w+ · timeout 10m · stall 5m$/)
+    const order = ['generation 2 observed', 'available', '✓ ready in'].map((words) =>
+      lines.findIndex((line) => line.includes(words)),
+    )
+    expect(order).toEqual([...order].sort((a, b) => a - b))
+    expect(order).not.toContain(-1)
+    expect(errorsOf(ended)).toEqual([])
+    expect(ended.summary).toBe(readFileSync(ended.outputs['summary-file'] ?? '', 'utf8'))
+    expect(ended.summary).toContain('Rollout ready')
+  })
 
-  test(
-    'of which another change took over, where that is welcome, passes the job with a warning and without an error',
-    async () => {
-      const namespace = await namespaceOf('second-apply')
-      const player = await openRecording(server, recordingPath('second-apply'), { shiftTimes: true })
-      await player.stepUntil(({ type }) => type === 'SYNCED')
-      for (let rest = 3; rest > 0; rest--) await player.stepUntil(({ type }) => type === 'SYNCED')
-      const action = start({ namespace, 'on-superseded': 'pass' })
-      await action.watching
-      await player.play({ speed: Number.POSITIVE_INFINITY })
-      const ended = await action.ended
-      expect(ended).toMatchObject({ exitCode: 0, outputs: { outcome: 'superseded', reason: 'superseded' } })
-      expect(errorsOf(ended)).toEqual([])
-      expect(ended.log).toMatch(/^::warning title=deployment\/web%3A /m)
-    },
-    limitMs,
-  )
+  test('of which another change took over, where that is welcome, passes the job with a warning and without an error', async () => {
+    const namespace = await namespaceOf('second-apply')
+    const player = await openRecording(server, recordingPath('second-apply'), { shiftTimes: true })
+    await player.stepUntil(({ type }) => type === 'SYNCED')
+    for (let rest = 3; rest > 0; rest--) await player.stepUntil(({ type }) => type === 'SYNCED')
+    const action = start({ namespace, 'on-superseded': 'pass' })
+    await action.watching
+    await player.play({ speed: Number.POSITIVE_INFINITY })
+    const ended = await action.ended
+    expect(ended).toMatchObject({ exitCode: 0, outputs: { outcome: 'superseded', reason: 'superseded' } })
+    expect(errorsOf(ended)).toEqual([])
+    expect(ended.log).toMatch(/^::warning title=deployment\/web%3A /m)
+  })
 
-  test(
-    'passes with the kubeconfig as base64, and where the runner wants neither outputs nor a summary',
-    async () => {
-      const namespace = await playAll('already-finished')
-      const kubeconfig = Buffer.from(server.kubeconfig({ token })).toString('base64')
-      const env = { GITHUB_OUTPUT: undefined, GITHUB_STEP_SUMMARY: undefined }
-      const ended = await start({ namespace, kubeconfig }, env).ended
-      expect(ended.exitCode).toBe(0)
-      expect(told(ended)).not.toMatch(/^::/m)
-      expect(told(ended)).not.toContain(token)
-      expect(told(ended)).not.toContain(kubeconfig)
-    },
-    limitMs,
-  )
+  test('passes with the kubeconfig as base64, and where the runner wants neither outputs nor a summary', async () => {
+    const namespace = await playAll('already-finished')
+    const kubeconfig = Buffer.from(server.kubeconfig({ token })).toString('base64')
+    const env = { GITHUB_OUTPUT: undefined, GITHUB_STEP_SUMMARY: undefined }
+    const ended = await start({ namespace, kubeconfig }, env).ended
+    expect(ended.exitCode).toBe(0)
+    expect(logOf(ended)).not.toMatch(/^::/m)
+    expect(logOf(ended)).not.toContain(token)
+    expect(logOf(ended)).not.toContain(kubeconfig)
+  })
 
-  test(
-    'passes where the job summary cannot be written, with a warning',
-    async () => {
-      const namespace = await playAll('already-finished')
-      const env = { GITHUB_STEP_SUMMARY: join(folder, 'no', 'such', 'folder', 'summary.md') }
-      const ended = await start({ namespace }, env).ended
-      expect(ended.exitCode).toBe(0)
-      expect(ended.outputs).toMatchObject({ outcome: 'ready' })
-      expect(ended.log).toMatch(/^::warning::The job summary could not be written: /m)
-    },
-    limitMs,
-  )
+  test('passes where the job summary cannot be written, with a warning', async () => {
+    const namespace = await playAll('already-finished')
+    const env = { GITHUB_STEP_SUMMARY: join(folder, 'no', 'such', 'folder', 'summary.md') }
+    const ended = await start({ namespace }, env).ended
+    expect(ended.exitCode).toBe(0)
+    expect(ended.outputs).toMatchObject({ outcome: 'ready' })
+    expect(ended.log).toMatch(/^::warning::The job summary could not be written: /m)
+  })
 
-  test(
-    'leaves the job summary alone when that is wished',
-    async () => {
-      const namespace = await playAll('already-finished')
-      const ended = await start({ namespace, summary: 'false' }).ended
-      expect(ended).toMatchObject({ exitCode: 0, summary: '', outputs: { outcome: 'ready' } })
-      expect(readFileSync(ended.outputs['summary-file'] ?? '', 'utf8')).toContain('Rollout ready')
-    },
-    limitMs,
-  )
+  test('writes no job summary with summary: false', async () => {
+    const namespace = await playAll('already-finished')
+    const ended = await start({ namespace, summary: 'false' }).ended
+    expect(ended).toMatchObject({ exitCode: 0, summary: '', outputs: { outcome: 'ready' } })
+    expect(readFileSync(ended.outputs['summary-file'] ?? '', 'utf8')).toContain('Rollout ready')
+  })
 
-  test(
-    'goes on without what may not be read, and says so',
-    async () => {
-      const namespace = await playAll('already-finished')
-      server.deny({ verb: '*', resource: 'pods' })
-      server.deny({ verb: '*', resource: 'events' })
-      const ended = await run({ namespace, 'settle-time': '1s' })
-      expect(ended.outputs['outcome']).toBe('ready')
-      expect(told(ended)).toMatch(/Pods may not be read: going on with what the controllers say/)
-      expect(told(ended)).toMatch(/Events may not be read/)
-    },
-    limitMs,
-  )
+  test('continues without pods and events that may not be read, with a message', async () => {
+    const namespace = await playAll('already-finished')
+    server.deny({ verb: '*', resource: 'pods' })
+    server.deny({ verb: '*', resource: 'events' })
+    const ended = await run({ namespace, 'settle-time': '1s' })
+    expect(ended.outputs['outcome']).toBe('ready')
+    expect(logOf(ended)).toMatch(/Pods may not be read: going on with what the controllers say/)
+    expect(logOf(ended)).toMatch(/Events may not be read/)
+  })
 
-  test(
-    'is recorded so that the replay gives the same report, byte for byte',
-    async () => {
-      const namespace = await namespaceOf('pod-killed')
-      const player = await openRecording(server, recordingPath('pod-killed'), { shiftTimes: true })
-      for (let rest = 4; rest > 0; rest--) await player.stepUntil(({ type }) => type === 'SYNCED')
-      const record = join(folder, 'recording.ndjson.gz')
-      const action = start({ namespace, record })
-      await action.watching
-      for (let moment = 0; (await player.step()) !== undefined; moment++) if (moment % 20 === 0) server.cutWatches()
-      const ended = checked(await action.ended)
-      const { timeline, damage } = await replayRecording(record)
-      expect(damage).toEqual([])
-      expect(buildReport(timeline)).toEqual(reportOf(ended))
-      expect(readFileSync(record).includes(token)).toBe(false)
-    },
-    limitMs,
-  )
+  test('is recorded so that the replay gives the same report, byte for byte', async () => {
+    const namespace = await namespaceOf('pod-killed')
+    const player = await openRecording(server, recordingPath('pod-killed'), { shiftTimes: true })
+    for (let rest = 4; rest > 0; rest--) await player.stepUntil(({ type }) => type === 'SYNCED')
+    const record = join(folder, 'recording.ndjson.gz')
+    const action = start({ namespace, record })
+    await action.watching
+    for (let moment = 0; (await player.step()) !== undefined; moment++) if (moment % 20 === 0) server.cutWatches()
+    const ended = checked(await action.ended)
+    const { timeline, damage } = await replayRecording(record)
+    expect(damage).toEqual([])
+    expect(buildReport(timeline)).toEqual(reportOf(ended))
+    expect(readFileSync(record).includes(token)).toBe(false)
+  })
 })
 
 describe('a rollout that fails', () => {
-  test(
-    'fails the job with the reason and the evidence',
-    async () => {
-      const namespace = await playAll('image-not-found')
-      const ended = await run({ namespace })
-      expect(ended.exitCode).toBe(1)
-      expect(ended.outputs).toMatchObject({ outcome: 'failed', reason: 'image-not-found' })
-      expect(JSON.parse(ended.outputs['failed-resources'] ?? '')).toMatchObject([
-        { target: 'deployment.apps/web', outcome: 'failed', reason: 'image-not-found' },
-      ])
-      expect(errorsOf(ended).join('\n')).toContain('127.0.0.1:5995/app:v9')
-      expect(told(ended)).toMatch(/^::group::✗ deployment\/web: evidence$/m)
-      expect(told(ended)).toMatch(/│ .*Failed to pull image/)
-    },
-    limitMs,
-  )
+  test('fails the job with the reason and the evidence', async () => {
+    const namespace = await playAll('image-not-found')
+    const ended = await run({ namespace })
+    expect(ended.exitCode).toBe(1)
+    expect(ended.outputs).toMatchObject({ outcome: 'failed', reason: 'image-not-found' })
+    expect(JSON.parse(ended.outputs['failed-resources'] ?? '')).toMatchObject([
+      { target: 'deployment.apps/web', outcome: 'failed', reason: 'image-not-found' },
+    ])
+    expect(errorsOf(ended).join('\n')).toContain('127.0.0.1:5995/app:v9')
+    expect(logOf(ended)).toMatch(/^::group::✗ deployment\/web: evidence$/m)
+    expect(logOf(ended)).toMatch(/│ .*Failed to pull image/)
+  })
 
-  test(
-    'is one error, and fails the step by its exit code',
-    async () => {
-      const namespace = await playAll('image-not-found')
-      const ended = await run({ namespace })
-      expect(errorsOf(ended)).toHaveLength(1)
-      expect(ended.exitCode).toBe(1)
-      const sentence = outputsOf(ended, 'failed-resources')[0]?.message ?? ''
-      expect(sentence).not.toBe('')
-      const log = told(ended)
-        .split('\n')
-        .filter((line) => !line.startsWith('::error'))
-      expect(log.filter((line) => line.includes(sentence)).length).toBeLessThanOrEqual(2)
-    },
-    limitMs,
-  )
+  test('is one error, and fails the step by its exit code', async () => {
+    const namespace = await playAll('image-not-found')
+    const ended = await run({ namespace })
+    expect(errorsOf(ended)).toHaveLength(1)
+    expect(ended.exitCode).toBe(1)
+    const sentence = outputsOf(ended, 'failed-resources')[0]?.message ?? ''
+    expect(sentence).not.toBe('')
+    const log = logOf(ended)
+      .split('\n')
+      .filter((line) => !line.startsWith('::error'))
+    expect(log.filter((line) => line.includes(sentence)).length).toBeLessThanOrEqual(2)
+  })
 
-  test(
-    'of a name that does not exist is not found',
-    async () => {
-      const ended = await run({ resources: 'deployment/wbe', 'milestone-timeouts': 'created=1s' })
-      expect(errorsOf(ended)).toHaveLength(1)
-      expect(ended.outputs).toMatchObject({ outcome: 'failed', reason: 'not-found' })
-      expect(errorsOf(ended).join('\n')).toContain('deployment/wbe')
-    },
-    limitMs,
-  )
+  test('of a name that does not exist is not found', async () => {
+    const ended = await run({ resources: 'deployment/wbe', 'milestone-timeouts': 'created=1s' })
+    expect(errorsOf(ended)).toHaveLength(1)
+    expect(ended.outputs).toMatchObject({ outcome: 'failed', reason: 'not-found' })
+    expect(errorsOf(ended).join('\n')).toContain('deployment/wbe')
+  })
 
-  test(
-    'speaks through hostile logs and messages, and none of them becomes a command',
-    async () => {
-      const namespace = await playAll('crash-loop')
-      // All of it is over for a minute, so that its clocks have run out.
-      server.clockOffsetMs += 60_000
-      const attack =
-        'first\n::error::pwned\r::set-output name=outcome::ready\n  ::add-mask::web\n##[error]pwned\n%0A::stop-commands::x\n'
-      const pods = server.store.list({ group: '', plural: 'pods' }) ?? []
-      for (const { metadata } of pods) {
-        const log = { namespace, pod: metadata.name, container: 'app' }
-        server.setLog(log, attack)
-        server.setLog({ ...log, previous: true }, attack)
-      }
-      for (const event of (server.store.list({ group: '', plural: 'events' }) ?? []) as EventObject[]) {
-        const ref = { apiVersion: 'v1', kind: 'Event', namespace, name: event.metadata.name }
-        server.patch(ref, { message: `${event.message}${attack}` })
-      }
-      const action = start({ namespace })
-      await action.watching
-      for (const pod of pods as Pod[]) dieOnceMore(pod)
-      const ended = checked(await action.ended)
-      expect(ended.outputs).toMatchObject({ outcome: 'failed', reason: 'crash-loop' })
-      expect(told(ended)).toMatch(/│ : :error::pwned/)
-      expect(errorsOf(ended)).not.toContain('pwned')
-      expect(told(ended)).not.toMatch(/^\s*::add-mask::web/m)
-    },
-    limitMs,
-  )
+  test('prints hostile logs and messages, and none of them becomes a command', async () => {
+    const namespace = await playAll('crash-loop')
+    // All of it is over for a minute, so that its clocks have run out.
+    server.clockOffsetMs += 60_000
+    const attack =
+      'first\n::error::pwned\r::set-output name=outcome::ready\n  ::add-mask::web\n##[error]pwned\n%0A::stop-commands::x\n'
+    const pods = server.store.list({ group: '', plural: 'pods' }) ?? []
+    for (const { metadata } of pods) {
+      const log = { namespace, pod: metadata.name, container: 'app' }
+      server.setLog(log, attack)
+      server.setLog({ ...log, previous: true }, attack)
+    }
+    for (const event of (server.store.list({ group: '', plural: 'events' }) ?? []) as EventObject[]) {
+      const ref = { apiVersion: 'v1', kind: 'Event', namespace, name: event.metadata.name }
+      server.patch(ref, { message: `${event.message}${attack}` })
+    }
+    const action = start({ namespace })
+    await action.watching
+    for (const pod of pods as Pod[]) dieOnceMore(pod)
+    const ended = checked(await action.ended)
+    expect(ended.outputs).toMatchObject({ outcome: 'failed', reason: 'crash-loop' })
+    expect(logOf(ended)).toMatch(/│ : :error::pwned/)
+    expect(errorsOf(ended)).not.toContain('pwned')
+    expect(logOf(ended)).not.toMatch(/^\s*::add-mask::web/m)
+  })
 })
 
-describe('what only the user can mend', () => {
-  test(
-    'is told all at once, before anything is asked of the cluster',
-    async () => {
-      const ended = await run({
-        timeout: 'soon',
-        'max-restarts': '-1',
-        resources: 'deployment/web\ndeployment/web/x y',
-        kubeconfig: '/no/such/kubeconfig',
-        'health-checks': 'no-checks.yaml',
-      })
-      expect(ended.exitCode).toBe(1)
-      expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'input-invalid' })
-      const mistakes = errorsOf(ended)
-      expect(new Set(mistakes).size).toBe(mistakes.length)
-      const errors = mistakes.join('\n')
-      const files = ['/no/such/kubeconfig', 'no-checks.yaml']
-      for (const words of ['timeout', '"soon"', 'max-restarts', '"-1"', 'resources, line 2', ...files])
-        expect(errors).toContain(words)
-      expect(server.requests).toEqual([])
-    },
-    limitMs,
-  )
+describe('invalid input', () => {
+  test('is reported all at once, before any request to the cluster', async () => {
+    const ended = await run({
+      timeout: 'soon',
+      'max-restarts': '-1',
+      resources: 'deployment/web\ndeployment/web/x y',
+      kubeconfig: '/no/such/kubeconfig',
+      'health-checks': 'no-checks.yaml',
+    })
+    expect(ended.exitCode).toBe(1)
+    expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'input-invalid' })
+    const mistakes = errorsOf(ended)
+    expect(new Set(mistakes).size).toBe(mistakes.length)
+    const errors = mistakes.join('\n')
+    const files = ['/no/such/kubeconfig', 'no-checks.yaml']
+    for (const words of ['timeout', '"soon"', 'max-restarts', '"-1"', 'resources, line 2', ...files])
+      expect(errors).toContain(words)
+    expect(server.requests).toEqual([])
+  })
 
-  test(
-    'is a kind that the server does not know, and the nearest that it knows',
-    async () => {
-      const ended = await run({ resources: 'deploymnet/web' })
-      expect(errorsOf(ended)).toHaveLength(1)
-      expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'kind-unknown' })
-      expect(errorsOf(ended).join('\n')).toMatch(/deploymnet.*deployment/)
-    },
-    limitMs,
-  )
+  test('is a kind that the server does not have, reported with the nearest', async () => {
+    const ended = await run({ resources: 'deploymnet/web' })
+    expect(errorsOf(ended)).toHaveLength(1)
+    expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'kind-unknown' })
+    expect(errorsOf(ended).join('\n')).toMatch(/deploymnet.*deployment/)
+  })
 
-  test(
-    'is a token that the server refuses',
-    async () => {
-      await serve({ tokens: ['another'] })
-      const ended = await run({})
-      expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'credentials-expired' })
-    },
-    limitMs,
-  )
+  test('is a token that the server refuses', async () => {
+    await serve({ tokens: ['another'] })
+    const ended = await run({})
+    expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'credentials-expired' })
+  })
 
-  test(
-    'is a certificate that nobody trusts',
-    async () => {
-      await serve({ tls: true })
-      const kubeconfig = JSON.parse(server.kubeconfig({ token }))
-      delete kubeconfig.clusters[0].cluster['certificate-authority-data']
-      const ended = await run({ kubeconfig: JSON.stringify(kubeconfig) })
-      expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'api-unreachable' })
-      expect(errorsOf(ended).join('\n')).toContain('certificate-authority-data')
-    },
-    limitMs,
-  )
+  test('is a certificate that nobody trusts', async () => {
+    await serve({ tls: true })
+    const kubeconfig = JSON.parse(server.kubeconfig({ token }))
+    delete kubeconfig.clusters[0].cluster['certificate-authority-data']
+    const ended = await run({ kubeconfig: JSON.stringify(kubeconfig) })
+    expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'api-unreachable' })
+    expect(errorsOf(ended).join('\n')).toContain('certificate-authority-data')
+  })
 
-  test(
-    'is a selector of what may not be listed',
-    async () => {
-      const namespace = await playAll('already-finished')
-      server.deny({ verb: 'list', group: 'apps', resource: 'deployments' })
-      const ended = await run({ namespace, resources: 'deployment -l app=web' })
-      expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'forbidden' })
-      const [error] = errorsOf(ended)
-      expect(error).toContain(`may not list what Deployment -l app=web in namespace ${namespace} names on the cluster`)
-      expect(error).toContain('deployments.apps is forbidden')
-      expect(error).toContain('Give it get, list and watch')
-    },
-    limitMs,
-  )
+  test('is a selector of what may not be listed', async () => {
+    const namespace = await playAll('already-finished')
+    server.deny({ verb: 'list', group: 'apps', resource: 'deployments' })
+    const ended = await run({ namespace, resources: 'deployment -l app=web' })
+    expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'forbidden' })
+    const [error] = errorsOf(ended)
+    expect(error).toContain(`may not list what Deployment -l app=web in namespace ${namespace} names on the cluster`)
+    expect(error).toContain('deployments.apps is forbidden')
+    expect(error).toContain('Give it get, list and watch')
+  })
 
-  test(
-    'is a target that may not be read',
-    async () => {
-      const namespace = await playAll('already-finished')
-      server.deny({ verb: '*', group: 'apps', resource: 'deployments' })
-      const ended = await run({ namespace })
-      expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'forbidden' })
-      expect(errorsOf(ended)).toHaveLength(1)
-      expect(errorsOf(ended)[0]).toContain('Give')
-    },
-    limitMs,
-  )
+  test('is a target that may not be read', async () => {
+    const namespace = await playAll('already-finished')
+    server.deny({ verb: '*', group: 'apps', resource: 'deployments' })
+    const ended = await run({ namespace })
+    expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'forbidden' })
+    expect(errorsOf(ended)).toHaveLength(1)
+    expect(errorsOf(ended)[0]).toContain('Give')
+  })
 })
 
 describe('a job that is cancelled', () => {
-  test.each(['SIGINT', 'SIGTERM'] as const)(
-    'by %s ends within 5 s, with outputs and summary',
-    async (signal) => {
-      const namespace = await playAll('cancelled')
-      const action = start({ namespace })
-      await action.watching
-      const sentAt = Date.now()
-      action.process.kill(signal)
-      const ended = checked(await action.ended)
-      expect(ended.endedAt - sentAt).toBeLessThan(5_000)
-      expect(ended.outputs).toMatchObject({ outcome: 'cancelled', reason: 'cancelled' })
-      expect(ended.exitCode).toBe(1)
-      expect(errorsOf(ended)).toEqual([])
-      expect(ended.summary).toContain('cancelled')
-    },
-    limitMs,
-  )
+  test.each(['SIGINT', 'SIGTERM'] as const)('by %s ends within 5 s, with outputs and summary', async (signal) => {
+    const namespace = await playAll('cancelled')
+    const action = start({ namespace })
+    await action.watching
+    const sentAt = Date.now()
+    action.process.kill(signal)
+    const ended = checked(await action.ended)
+    expect(ended.endedAt - sentAt).toBeLessThan(5_000)
+    expect(ended.outputs).toMatchObject({ outcome: 'cancelled', reason: 'cancelled' })
+    expect(ended.exitCode).toBe(1)
+    expect(errorsOf(ended)).toEqual([])
+    expect(ended.summary).toContain('cancelled')
+  })
 
-  test(
-    'before it has seen anything ends as well',
-    async () => {
-      const namespace = await playAll('cancelled')
-      server.hang(true)
-      const action = start({ namespace })
-      await server.until(({ requests }) => requests.length > 0)
-      action.process.kill('SIGINT')
-      expect(checked(await action.ended).outputs).toMatchObject({ outcome: 'cancelled' })
-    },
-    limitMs,
-  )
+  test('before it has seen anything ends as well', async () => {
+    const namespace = await playAll('cancelled')
+    server.hang(true)
+    const action = start({ namespace })
+    await server.until(({ requests }) => requests.length > 0)
+    action.process.kill('SIGINT')
+    expect(checked(await action.ended).outputs).toMatchObject({ outcome: 'cancelled' })
+  })
 })

@@ -35,17 +35,17 @@ afterEach(async () => {
   rmSync(folder, { recursive: true })
 })
 
-/** Gates the rollout in virtual time; `onWatching` is called once something of the target was told. */
+/** Gates the rollout in virtual time; `onWatching` is called at the first entry of the target. */
 async function gate(written: Record<string, string>, onWatching: () => void = () => {}): Promise<EndedTimeline> {
   const { inputs } = await readHeader(recordingPath(name))
   const raw = { resources: 'deployment/web', namespace: String(inputs['namespace']), ...written }
   const kubeconfig = server.kubeconfig({ token })
-  let hasToldOf = false
+  let hasEntry = false
   const reporter = {
     onHead: () => {},
     onEntry: ({ target }: { target?: number }) => {
-      if (hasToldOf || target === undefined) return
-      hasToldOf = true
+      if (hasEntry || target === undefined) return
+      hasEntry = true
       onWatching()
     },
     onLog: () => {},
@@ -142,7 +142,7 @@ test('a timeout that runs out while nothing has been seen for 30 s is no verdict
   expect(secondsOf(timeline)).toBe(40)
 })
 
-test("a server that is not there at the start is the user's to mend, after 30 s of trying", async () => {
+test('a server that is unreachable at the start is misconfigured, after 30 s', async () => {
   await server.stop()
   const startedAt = clock.now()
   await expect(gate({})).rejects.toThrow(UserError)

@@ -91,7 +91,7 @@ interface Interference {
 }
 
 /**
- * Plays a recording to the real client through a server, in the recording's own time, and says how the gate ends.
+ * Plays a recording to the real client through a server, in the recording's own time, and returns how the gate ends.
  */
 async function play(name: string, { prepare = () => {}, before = () => {} }: Interference = {}): Promise<Ending> {
   const { header, first, discovery, later } = await read(name)

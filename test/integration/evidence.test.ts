@@ -163,7 +163,7 @@ describe('a target that failed while others go on', () => {
     expect(problem.chain).toEqual(['pod/migrate', 'container app'])
   })
 
-  test('keeps what it was told of the pod that failed when another takes its name', async () => {
+  test('keeps the evidence of a failed pod when another takes its name', async () => {
     const pod = applyFailedPod()
     applyWaitingPod()
     const onEntry = once(isVerdictOn(0), () => {
@@ -181,7 +181,7 @@ describe('a target that failed while others go on', () => {
     expect(text).not.toContain('all is well')
   })
 
-  test('says when the pod was gone before its log could be read', async () => {
+  test('reports that the pod was gone before its log could be read', async () => {
     applyFailedPod()
     applyWaitingPod()
     server.failNext(Number.POSITIVE_INFINITY, 404, { filter: asksLog })
@@ -237,14 +237,14 @@ describe('a pod that is deleted while its problem stands', () => {
 })
 
 describe('what may not be read', () => {
-  test('of logs is said within the evidence', async () => {
+  test('of logs is part of the evidence', async () => {
     applyFailedPod()
     server.deny({ verb: 'get', resource: 'pods/log' })
     const text = textOf(problemOf(await gate({ resources: 'pod/migrate' }), 'migrate'))
     expect(text).toMatch(/Log of container app: could not be read: pods "migrate" is forbidden: .*pods\/log/)
   })
 
-  test('of events is said on the target', async () => {
+  test('of events is a note of the target', async () => {
     applyFailedPod()
     applyWaitingPod()
     server.deny({ verb: '*', resource: 'events' })
@@ -283,7 +283,7 @@ describe('a node in trouble', () => {
   const applyEvictedPod = () =>
     server.apply(createBarePod({ metadata: { name: 'once' }, spec: { restartPolicy: 'Never' }, status: evicted }))
 
-  test('is told with the pod that it evicted, though nobody watches nodes', async () => {
+  test('is evidence of the pod that it evicted, though nodes are not watched', async () => {
     applyEvictedPod()
     server.apply(node)
     expect(textOf(problemOf(await gate({ resources: 'pod/once' }), 'once'))).toContain(
@@ -292,7 +292,7 @@ describe('a node in trouble', () => {
     expect(server.requests.filter(({ path }) => path.startsWith('/api/v1/nodes'))).toHaveLength(1)
   })
 
-  test('is told as it was when the pod was evicted, though others go on', async () => {
+  test('is shown in its state at the eviction, although other targets continue', async () => {
     applyEvictedPod()
     applyWaitingPod()
     server.apply(node)
@@ -302,7 +302,7 @@ describe('a node in trouble', () => {
     expect(textOf(problemOf(timeline, 'once'))).toContain('MemoryPressure')
   })
 
-  test('is told with a pod whose readiness it took away', async () => {
+  test('is evidence of a pod that it made unready', async () => {
     const lost = { type: 'Ready', status: 'Unknown', message: 'Kubelet stopped posting node status.' }
     server.apply({ ...node, spec: {}, status: { conditions: [lost] } })
     const containers = [createContainer({ readinessProbe: { httpGet: { port: 80 }, periodSeconds: 1 } })]
@@ -322,7 +322,7 @@ describe('a node in trouble', () => {
     expect(textOf(problemOf(await gate({ resources: 'pod/once' }), 'once'))).not.toContain('Node')
   })
 
-  test('that may not be read, or is gone, is told so', async () => {
+  test('that may not be read, or is gone, is reported as such', async () => {
     applyEvictedPod()
     const gone = textOf(problemOf(await gate({ resources: 'pod/once' }), 'once'))
     expect(gone).toContain('Node: node node-1 does not exist any more')
@@ -344,7 +344,7 @@ describe('a node in trouble', () => {
 })
 
 describe('a server that never answers for a log', () => {
-  test('holds the end up for five seconds, and that is told', async () => {
+  test('delays the end by five seconds at most, with a message', async () => {
     applyFailedPod()
     server.ignore(asksLog)
     const timeline = await gate({ resources: 'pod/migrate' })

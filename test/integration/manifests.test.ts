@@ -8,9 +8,6 @@ import { programPath } from '../support/program.ts'
 import { recordingPath } from '../support/recordings.ts'
 import { type ActionRun, startAction } from '../support/runner.ts'
 
-/** A process of Node that reads TypeScript starts in about a second, on a busy machine in a few. */
-const limitMs = 30_000
-
 let folder: string
 let server: ApiServer
 
@@ -47,39 +44,27 @@ spec:
   replicas: 7
 `
 
-test(
-  'the objects of manifests are gated, and a warning on the line names what the live ones do not carry',
-  async () => {
-    const ended = await run('already-finished', { 'k8s/web.yaml': web }, 'k8s/')
-    const { exitCode, outputs, log, summary } = ended
-    expect({ exitCode, outcome: outputs['outcome'] }).toEqual({ exitCode: 0, outcome: 'ready' })
-    expect(log).toMatch(
-      /^::warning file=k8s\/web\.yaml,line=7::deployment\/web: the live object differs from k8s\/web\.yaml:2: spec\.replicas is \d, not 7 \(line 7\)$/m,
-    )
-    expect(summary).toContain('the live object differs from k8s/web.yaml:2')
-  },
-  limitMs,
-)
+test('the objects of manifests are gated, and a warning on the line names what the live ones do not carry', async () => {
+  const ended = await run('already-finished', { 'k8s/web.yaml': web }, 'k8s/')
+  const { exitCode, outputs, log, summary } = ended
+  expect({ exitCode, outcome: outputs['outcome'] }).toEqual({ exitCode: 0, outcome: 'ready' })
+  expect(log).toMatch(
+    /^::warning file=k8s\/web\.yaml,line=7::deployment\/web: the live object differs from k8s\/web\.yaml:2: spec\.replicas is \d, not 7 \(line 7\)$/m,
+  )
+  expect(summary).toContain('the live object differs from k8s/web.yaml:2')
+})
 
-test(
-  'a failure is annotated in the manifest',
-  async () => {
-    const { exitCode, outputs, log } = await run('image-name-invalid', { 'k8s/web.yaml': web }, 'k8s/*.yaml')
-    expect({ exitCode, reason: outputs['reason'] }).toEqual({ exitCode: 1, reason: 'image-name-invalid' })
-    expect(log).toMatch(/^::error title=deployment\/web[^:]*,file=k8s\/web\.yaml,line=\d+::/m)
-  },
-  limitMs,
-)
+test('a failure is annotated in the manifest', async () => {
+  const { exitCode, outputs, log } = await run('image-name-invalid', { 'k8s/web.yaml': web }, 'k8s/*.yaml')
+  expect({ exitCode, reason: outputs['reason'] }).toEqual({ exitCode: 1, reason: 'image-name-invalid' })
+  expect(log).toMatch(/^::error title=deployment\/web[^:]*,file=k8s\/web\.yaml,line=\d+::/m)
+})
 
-test(
-  'mistakes in manifests are told with file and line, together with those of the inputs',
-  async () => {
-    const files = { 'k8s/a.yaml': 'kind: [\n', 'k8s/b.yaml': `${web}---\nkind: Service\n` }
-    const { exitCode, outputs, log } = await run('already-finished', files, 'k8s\nprod/*.yaml')
-    expect({ exitCode, outcome: outputs['outcome'] }).toEqual({ exitCode: 1, outcome: 'misconfigured' })
-    expect(log).toContain('::error::manifests, line 2: Nothing matches "prod/*.yaml" in the workspace.\n')
-    expect(log).toContain('::error::k8s/a.yaml, line 2: This is no valid YAML: ')
-    expect(log).toContain('::error::k8s/b.yaml, line 9: This object has no apiVersion and metadata.name.')
-  },
-  limitMs,
-)
+test('mistakes in manifests are reported with file and line, together with those of the inputs', async () => {
+  const files = { 'k8s/a.yaml': 'kind: [\n', 'k8s/b.yaml': `${web}---\nkind: Service\n` }
+  const { exitCode, outputs, log } = await run('already-finished', files, 'k8s\nprod/*.yaml')
+  expect({ exitCode, outcome: outputs['outcome'] }).toEqual({ exitCode: 1, outcome: 'misconfigured' })
+  expect(log).toContain('::error::manifests, line 2: Nothing matches "prod/*.yaml" in the workspace.\n')
+  expect(log).toContain('::error::k8s/a.yaml, line 2: This is no valid YAML: ')
+  expect(log).toContain('::error::k8s/b.yaml, line 9: This object has no apiVersion and metadata.name.')
+})

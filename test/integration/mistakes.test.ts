@@ -16,7 +16,7 @@ async function serve(options: ApiServerOptions = {}): Promise<void> {
 beforeEach(() => serve())
 afterEach(() => server.close())
 
-/** What the user is told, as `input line: message`. */
+/** The mistakes of the inputs, as `input line: message`. */
 async function mistakesOf(raw: Record<string, string>): Promise<string[]> {
   const whole = { kubeconfig: server.kubeconfig({ token, namespace: 'shop' }), ...raw }
   const clock = new EventLoopClock(Date.now(), 20, () => {})

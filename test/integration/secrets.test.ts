@@ -18,12 +18,9 @@ import { type ApiServer, startApiServer } from '../support/api-server.ts'
 import { programPath } from '../support/program.ts'
 import { startAction } from '../support/runner.ts'
 
-/** A process of Node that reads TypeScript starts in about a second, on a busy machine in a few. */
-const limitMs = 60_000
-
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 
-/** One for each place where secrets lie; each is told from the others when it leaks. */
+/** A different secret for each place, so that a leak names its place. */
 const planted = {
   kubeconfigToken: 'sesame-kubeconfig-token-01',
   kubeconfigPassword: 'sesame-kubeconfig-password-02',
@@ -164,69 +161,61 @@ function applySecretsEverywhere(): void {
   } as KubeObject)
 }
 
-test(
-  'secrets of kubeconfig, Secrets, environment and logs are shown nowhere',
-  async () => {
-    applySecretsEverywhere()
-    const record = join(folder, 'recording.ndjson.gz')
-    const inputs = {
-      kubeconfig: kubeconfig(),
-      namespace: 'shop',
-      // Secrets come first, so that what they hold is known when a log is read.
-      resources: 'secret/db configmap/settings deployment/web pod/migrate',
-      record,
-      'github-token': planted.gitHubToken,
-      'check-run': 'true',
-      comment: 'true',
-      'deployment-status': 'true',
-    }
-    const env = pullRequestEnvironment(folder, github.url)
-    const ended = await startAction(programPath('index.js'), folder, inputs, { env }).ended
-    expect(ended.outputs).toMatchObject({ outcome: 'failed', reason: 'pod-failed' })
-    const read = (path: string | undefined) => readFileSync(path ?? '', 'utf8')
-    const shown = {
-      log: masked(ended.log),
-      summary: ended.summary,
-      report: read(ended.outputs['report']),
-      'summary-file': read(ended.outputs['summary-file']),
-      recording: gunzipSync(readFileSync(record)).toString(),
-      outputs: JSON.stringify(ended.outputs),
-      'what GitHub got': JSON.stringify(github.requests.map(({ body }) => body)),
-    }
-    // What is shown is the evidence itself, without the secrets.
-    for (const text of [shown.log, shown.summary, shown.report, shown.recording, shown['what GitHub got']])
-      expect(text).toMatch(/cannot log in with \\*"\*\*\*\\*"/)
-    expect(leaks(shown)).toEqual([])
-  },
-  limitMs,
-)
+test('secrets of kubeconfig, Secrets, environment and logs are shown nowhere', async () => {
+  applySecretsEverywhere()
+  const record = join(folder, 'recording.ndjson.gz')
+  const inputs = {
+    kubeconfig: kubeconfig(),
+    namespace: 'shop',
+    // Secrets come first, so that what they hold is known when a log is read.
+    resources: 'secret/db configmap/settings deployment/web pod/migrate',
+    record,
+    'github-token': planted.gitHubToken,
+    'check-run': 'true',
+    comment: 'true',
+    'deployment-status': 'true',
+  }
+  const env = pullRequestEnvironment(folder, github.url)
+  const ended = await startAction(programPath('index.js'), folder, inputs, { env }).ended
+  expect(ended.outputs).toMatchObject({ outcome: 'failed', reason: 'pod-failed' })
+  const read = (path: string | undefined) => readFileSync(path ?? '', 'utf8')
+  const shown = {
+    log: masked(ended.log),
+    summary: ended.summary,
+    report: read(ended.outputs['report']),
+    'summary-file': read(ended.outputs['summary-file']),
+    recording: gunzipSync(readFileSync(record)).toString(),
+    outputs: JSON.stringify(ended.outputs),
+    'what GitHub got': JSON.stringify(github.requests.map(({ body }) => body)),
+  }
+  // What is shown is the evidence itself, without the secrets.
+  for (const text of [shown.log, shown.summary, shown.report, shown.recording, shown['what GitHub got']])
+    expect(text).toMatch(/cannot log in with \\*"\*\*\*\\*"/)
+  expect(leaks(shown)).toEqual([])
+})
 
-test(
-  'secrets that a program for credentials prints when it fails are shown nowhere',
-  async () => {
-    const document = JSON.parse(server.kubeconfig())
-    const exec = {
-      apiVersion: 'client.authentication.k8s.io/v1',
-      command: 'sh',
-      args: ['-c', 'echo "cannot log in with \\"$CLIENT_SECRET\\"" >&2; exit 1'],
-      env: [{ name: 'CLIENT_SECRET', value: planted.execEnvironment }],
-    }
-    document.users = [{ name: 'test', user: { exec } }]
-    const inputs = { kubeconfig: JSON.stringify(document), resources: 'deployment/web' }
-    const ended = await startAction(programPath('index.js'), folder, inputs, { env: { NO_COLOR: '1' } }).ended
-    expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'credentials-expired' })
-    const shown = {
-      log: masked(ended.log),
-      summary: ended.summary,
-      report: readFileSync(ended.outputs['report'] ?? '', 'utf8'),
-      outputs: JSON.stringify(ended.outputs),
-    }
-    // Markdown escapes the stars.
-    for (const text of Object.values(shown)) expect(text).toMatch(/(\\{0,2}\*){3}/)
-    expect(leaks(shown)).toEqual([])
-  },
-  limitMs,
-)
+test('secrets that a program for credentials prints when it fails are shown nowhere', async () => {
+  const document = JSON.parse(server.kubeconfig())
+  const exec = {
+    apiVersion: 'client.authentication.k8s.io/v1',
+    command: 'sh',
+    args: ['-c', 'echo "cannot log in with \\"$CLIENT_SECRET\\"" >&2; exit 1'],
+    env: [{ name: 'CLIENT_SECRET', value: planted.execEnvironment }],
+  }
+  document.users = [{ name: 'test', user: { exec } }]
+  const inputs = { kubeconfig: JSON.stringify(document), resources: 'deployment/web' }
+  const ended = await startAction(programPath('index.js'), folder, inputs, { env: { NO_COLOR: '1' } }).ended
+  expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'credentials-expired' })
+  const shown = {
+    log: masked(ended.log),
+    summary: ended.summary,
+    report: readFileSync(ended.outputs['report'] ?? '', 'utf8'),
+    outputs: JSON.stringify(ended.outputs),
+  }
+  // Markdown escapes the stars.
+  for (const text of Object.values(shown)) expect(text).toMatch(/(\\{0,2}\*){3}/)
+  expect(leaks(shown)).toEqual([])
+})
 
 /** The log as the runner shows it: it takes the commands that name secrets, and puts stars for these from then on. */
 function masked(log: string): string {

@@ -9,9 +9,6 @@ import { programPath } from '../support/program.ts'
 import { replayRecording } from '../support/recordings.ts'
 import { type StartedAction, startAction } from '../support/runner.ts'
 
-/** A process of Node that reads TypeScript starts in about a second, on a busy machine in a few. */
-import.meta.jest.setTimeout(30_000)
-
 const token = 'sesame-open-0123456789'
 const log = { namespace: 'shop', pod: 'migrate-x7k2p', container: 'app' }
 let folder: string
@@ -85,7 +82,7 @@ function end(condition: 'Complete' | 'Failed'): void {
 
 interface Running extends StartedAction {
   /** Resolves once this stands in the log. */
-  readonly told: (text: string) => Promise<void>
+  readonly until: (text: string) => Promise<void>
 }
 
 function start(inputs: Record<string, string> = {}): Running {
@@ -105,7 +102,7 @@ function start(inputs: Record<string, string> = {}): Running {
       onText,
     },
   )
-  const told = (text: string) =>
+  const until = (text: string) =>
     new Promise<void>((resolve, reject) => {
       const look = () => {
         if (printed.includes(text)) resolve()
@@ -114,7 +111,7 @@ function start(inputs: Record<string, string> = {}): Running {
       look()
       void action.ended.then(() => reject(new Error(`It ended without ${text}:\n${printed}`)))
     })
-  return { ...action, told }
+  return { ...action, until }
 }
 
 async function linesOf(action: StartedAction): Promise<{ lines: string[]; outputs: Record<string, string> }> {
@@ -131,9 +128,9 @@ describe('the lines of a migration', () => {
     applyJob()
     server.setLog(log, 'migrating 1 of 2\n')
     const action = start()
-    await action.told('x7k2p app │ migrating 1 of 2')
+    await action.until('x7k2p app │ migrating 1 of 2')
     server.appendLog(log, 'migrating 2 of 2\n')
-    await action.told('x7k2p app │ migrating 2 of 2')
+    await action.until('x7k2p app │ migrating 2 of 2')
     server.appendLog(log, 'done\n')
     server.endLog(log)
     end('Complete')
@@ -150,11 +147,11 @@ describe('the lines of a migration', () => {
     expect(places).toEqual([...places].sort((a, b) => a - b))
   })
 
-  test('are told before its failure, whose evidence they are as well', async () => {
+  test('are printed before its failure, and are evidence of it too', async () => {
     applyJob()
     server.setLog(log, 'start\n')
     const action = start()
-    await action.told('app │ start')
+    await action.until('app │ start')
     server.appendLog(log, 'no such table\n')
     server.endLog(log)
     end('Failed')
@@ -165,7 +162,7 @@ describe('the lines of a migration', () => {
     expect([last > 0, verdict > last]).toEqual([true, true])
   })
 
-  test('are no commands, whatever they say', async () => {
+  test('never become commands of the runner', async () => {
     applyJob()
     server.setLog(log, '::error::pwned\n  ::stop-commands::x\n##[error]pwned\n\x1b[2Jwiped\rover\n')
     server.endLog(log)
@@ -184,11 +181,11 @@ describe('the lines of a migration', () => {
     applyJob()
     server.setLog(log, 'one\ntwo\n')
     const action = start()
-    await action.told('app │ two')
+    await action.until('app │ two')
     server.appendLog(log, 'three\n')
     server.cutWatches()
     server.appendLog(log, 'four\n')
-    await action.told('app │ four')
+    await action.until('app │ four')
     server.appendLog(log, 'five\n')
     server.endLog(log)
     end('Complete')
@@ -201,7 +198,7 @@ describe('the lines of a migration', () => {
     applyJob()
     server.deny({ verb: 'get', resource: 'pods/log' })
     const action = start()
-    await action.told('Showing logs takes the right')
+    await action.until('Showing logs takes the right')
     end('Complete')
     const { lines, outputs } = await linesOf(action)
     expect(outputs['outcome']).toBe('ready')
@@ -214,7 +211,7 @@ describe('the lines of a migration', () => {
     applyJob()
     server.setLog(log, 'one\n')
     const action = start()
-    await action.told('app │ one')
+    await action.until('app │ one')
     const sentAt = Date.now()
     action.process.kill('SIGINT')
     const ended = await action.ended
@@ -228,7 +225,7 @@ test('a recording holds none of it, and replays to the same report', async () =>
   server.setLog(log, 'one\n')
   const record = join(folder, 'recording.ndjson')
   const action = start({ record })
-  await action.told('app │ one')
+  await action.until('app │ one')
   server.endLog(log)
   end('Complete')
   const { outputs } = await linesOf(action)
@@ -259,7 +256,7 @@ test('the command line shows them as well, also while it records', async () => {
   expect(await again.ended).toMatchObject({ code: 130, stdout: expect.stringContaining('Recorded') })
 })
 
-test('a reference that is not gated is a mistake, said at the start', async () => {
+test('a reference that is not gated is a mistake, reported at the start', async () => {
   applyJob()
   const { lines, outputs } = await linesOf(start({ 'stream-logs': '\njob/migrat' }))
   expect(outputs).toMatchObject({ outcome: 'misconfigured', reason: 'input-invalid' })
@@ -268,7 +265,7 @@ test('a reference that is not gated is a mistake, said at the start', async () =
   )
 })
 
-test('mistakes of both inputs are told together', async () => {
+test('mistakes of both inputs are reported together', async () => {
   const { lines, outputs } = await linesOf(start({ resources: 'deploymnt/web', 'stream-logs': 'jbo/migrate' }))
   expect(outputs).toMatchObject({ outcome: 'misconfigured', reason: 'kind-unknown' })
   expect(lines.join('\n')).toMatch(/resources, line 1: .*deploymnt[\s\S]*stream-logs, line 1: .*jbo/)

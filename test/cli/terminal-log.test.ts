@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
-import { LiveLog, renderState } from '../../src/cli/live-log.ts'
 import { type Output, Screen } from '../../src/cli/output.ts'
+import { renderState, TerminalLog } from '../../src/cli/terminal-log.ts'
 import type { EndedTimeline, MilestoneRecord, TargetRecord, Timeline } from '../../src/gate/timeline.ts'
 
 const start = Date.parse('2026-03-01T12:00:00Z')
@@ -149,7 +149,7 @@ describe('a screen', () => {
   })
 })
 
-describe('the live log', () => {
+describe('the log of a terminal', () => {
   const state = timeline([record('web')], 1)
   const head = { ...state, targets: state.targets.map(({ target }) => target), notices: [] }
   const verdict = { outcome: 'cancelled', reason: 'cancelled', message: 'stopped' } as const
@@ -157,7 +157,7 @@ describe('the live log', () => {
 
   test('on a terminal leaves the log and the verdict, without the block', () => {
     const terminal = new Terminal()
-    const log = new LiveLog(terminal, { color: false, drawsState: true, groups: false })
+    const log = new TerminalLog(terminal, { color: false, drawsState: true, groups: false })
     log.onHead(head)
     log.onStart(() => state)
     log.onEntry({ at: start, target: 0, kind: 'progress', text: '3 pods scheduled' })
@@ -174,7 +174,7 @@ describe('the live log', () => {
 
   test('shows the cursor once it is closed, and then prints plain lines', () => {
     const terminal = new Terminal()
-    const log = new LiveLog(terminal, { color: false, drawsState: true, groups: false })
+    const log = new TerminalLog(terminal, { color: false, drawsState: true, groups: false })
     log.onHead(head)
     log.onStart(() => state)
     log.close()
@@ -186,7 +186,7 @@ describe('the live log', () => {
   test('folds its evidence into groups in a job log only', () => {
     for (const groups of [true, false]) {
       const terminal = new Terminal()
-      const log = new LiveLog(terminal, { color: false, drawsState: false, groups })
+      const log = new TerminalLog(terminal, { color: false, drawsState: false, groups })
       log.onHead(head)
       log.end(ended)
       expect(terminal.lines.some((line) => line.startsWith('::group::'))).toBe(groups)

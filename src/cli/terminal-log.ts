@@ -9,7 +9,7 @@ import { type CommandContext, isInteractive, type Output, printLines, Screen, us
 
 const redrawMs = 100
 
-export interface LiveLogOptions {
+export interface TerminalLogOptions {
   readonly color: boolean
   /** Draw the present state below the log, redrawn in place. */
   readonly drawsState: boolean
@@ -21,13 +21,13 @@ export interface LiveLogOptions {
  * @param flags of the command line
  * @param options.drawsState whether time passes, so that there is a state to draw
  */
-export function openLiveLog(
+export function openTerminalLog(
   output: Output,
   flags: ReadonlyMap<string, string>,
   { env, cancelled }: Pick<CommandContext, 'env' | 'cancelled'>,
   { drawsState = true } = {},
-): LiveLog {
-  const log = new LiveLog(output, {
+): TerminalLog {
+  const log = new TerminalLog(output, {
     color: usesColor(output, flags.get('color')),
     drawsState: drawsState && isInteractive(output, env),
     groups: env['GITHUB_ACTIONS'] === 'true' && output.isTTY !== true,
@@ -38,16 +38,16 @@ export function openLiveLog(
 }
 
 /** Prints the log of a gate and, on a terminal, draws the state of the open targets below it. */
-export class LiveLog implements Reporter {
+export class TerminalLog implements Reporter {
   readonly #output: Output
-  readonly #options: LiveLogOptions
+  readonly #options: TerminalLogOptions
   readonly #screen: Screen
   readonly #log: LogPrinter
   #present: (() => Timeline) | undefined
   #timer: NodeJS.Timeout | undefined
   #frame = 0
 
-  constructor(output: Output, options: LiveLogOptions) {
+  constructor(output: Output, options: TerminalLogOptions) {
     this.#output = output
     this.#options = options
     this.#screen = new Screen(output)
