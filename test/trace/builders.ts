@@ -47,7 +47,7 @@ export function createSlice(pods: readonly (readonly [pod: Pod, ready: boolean])
   }
 }
 
-/** What one saw of the cluster, second by second. */
+/** The observations of one second. */
 export type Step = readonly [seconds: number, ...observations: readonly Observation[]]
 
 export function createTrace(target: Target, ...steps: readonly Step[]): Trace {
@@ -78,12 +78,12 @@ export function textOf(lines: readonly Line[]): string[] {
   return lines.map((each) => paintLine(each, { color: false }))
 }
 
-/** The picture of a target when these objects exist. */
-export function pictureOf(target: Target, objects: readonly KubeObject[], seconds = 5, rows?: number): string[] {
-  return picture(createTrace(target, [0, ...added(...objects)]), seconds, rows)
+/** The view of a target when these objects exist. */
+export function viewOf(target: Target, objects: readonly KubeObject[], seconds = 5, rows?: number): string[] {
+  return viewAt(createTrace(target, [0, ...added(...objects)]), seconds, rows)
 }
 
-export function picture(trace: Trace, seconds: number, rows?: number): string[] {
+export function viewAt(trace: Trace, seconds: number, rows?: number): string[] {
   return textOf(renderTrace(trace.state(moment(seconds)), rows))
 }
 

@@ -13,7 +13,7 @@ const request: WatchRequest = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop'
 const pod = createBarePod({ status: podStatus({}, { phase: 'Pending' }) })
 const ready = createBarePod({ status: readyStatus() })
 
-/** What is told when these things are observed, one a second, after a first list. */
+/** What is headings when these things are observed, one a second, after a first list. */
 function observe(part: Part, first: readonly Observation[], ...later: readonly Observation[]): ObjectChange[] {
   const changes = new Changes(part)
   const all: Observation[] = [...first, { type: 'SYNCED', ...request }, ...later]
@@ -23,11 +23,11 @@ function observe(part: Part, first: readonly Observation[], ...later: readonly O
   })
 }
 
-const told = (changes: readonly ObjectChange[]) => changes.map((change) => textOf(changeLines(change, start))[0])
+const headings = (changes: readonly ObjectChange[]) => changes.map((change) => textOf(changeLines(change, start))[0])
 
 describe('what counts as a change', () => {
   test('the first version of an object, each difference, and its deletion', () => {
-    expect(told(observe('object', added(pod), ...modified(ready), ...deleted(ready)))).toEqual([
+    expect(headings(observe('object', added(pod), ...modified(ready), ...deleted(ready)))).toEqual([
       ' 0:00.0 pod/once as it is',
       ' 0:01.0 pod/once changed',
       expect.stringContaining(' 0:02.0 pod/once deleted'),
@@ -35,7 +35,7 @@ describe('what counts as a change', () => {
   })
 
   test('an object that appears later is created', () => {
-    expect(told(observe('object', [], ...added(pod)))).toEqual([' 0:01.0 pod/once created'])
+    expect(headings(observe('object', [], ...added(pod)))).toEqual([' 0:01.0 pod/once created'])
   })
 
   test('not the metadata that every write changes', () => {
@@ -55,7 +55,7 @@ describe('what counts as a change', () => {
 
   test('the start of a deletion is reported', () => {
     const going = { ...pod, metadata: { ...pod.metadata, deletionTimestamp: iso(9) } }
-    expect(told(observe('object', added(pod), ...modified(going)))[1]).toBe(' 0:01.0 pod/once is being deleted')
+    expect(headings(observe('object', added(pod), ...modified(going)))[1]).toBe(' 0:01.0 pod/once is being deleted')
   })
 })
 

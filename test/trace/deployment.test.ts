@@ -12,7 +12,7 @@ import {
   podStatus,
   readyStatus,
 } from '../lifecycle/builders.ts'
-import { added, createTarget, createTrace, deleted, modified, picture, pictureOf, section } from './builders.ts'
+import { added, createTarget, createTrace, deleted, modified, section, viewAt, viewOf } from './builders.ts'
 
 const target = createTarget('Deployment', 'web', 'apps/v1')
 const heading = 'ReplicaSets and pods'
@@ -42,7 +42,7 @@ const pod = (name: string, owner: KubeObject, status = readyStatus(), metadata =
 describe('a Deployment', () => {
   test('in steady state shows its ReplicaSet with its pods', () => {
     const set = set1(2)
-    const page = pictureOf(target, [v1, set, pod('web-1-a', set), pod('web-1-b', set)], 20)
+    const page = viewOf(target, [v1, set, pod('web-1-a', set), pod('web-1-b', set)], 20)
     expect(section(page, heading)).toEqual([
       '  ✓ web-1 revision 1, current · 2 of 2 available · acme/web:v1 · 20 s old',
       '    ✓ web-1-a ready',
@@ -54,7 +54,7 @@ describe('a Deployment', () => {
   test('rolling out shows the old ReplicaSet draining below the new one', () => {
     const [old, now] = [set1(1), set2(2, 0)]
     const going = pod('web-1-a', old, readyStatus(), { deletionTimestamp: iso(30) })
-    const page = pictureOf(target, [v2, old, now, pod('web-2-a', now, podStatus({}, { phase: 'Pending' })), going], 20)
+    const page = viewOf(target, [v2, old, now, pod('web-2-a', now, podStatus({}, { phase: 'Pending' })), going], 20)
     expect(page[0]).toBe('deployment/web in shop · revision 2 · 0:20')
     expect(section(page, heading)).toEqual([
       '  … web-2 revision 2, current · 0 of 2 available · acme/web:v2 · 20 s old',
@@ -69,7 +69,7 @@ describe('a Deployment', () => {
       { metadata: { name: 'web-0', annotations: { 'deployment.kubernetes.io/revision': '0' } }, spec: { replicas: 0 } },
       v1,
     )
-    const page = pictureOf(target, [v2, old, set1(0), set2(0)], 20)
+    const page = viewOf(target, [v2, old, set1(0), set2(0)], 20)
     expect(section(page, heading).map((line) => line.trim().split(' · ')[0])).toEqual([
       '✓ web-2 revision 2, current',
       '· web-1 revision 1, previous',
@@ -78,7 +78,7 @@ describe('a Deployment', () => {
 
   test('shows a crashing pod with its restarts', () => {
     const set = set1(2, 0)
-    const page = pictureOf(target, [v1, set, pod('web-1-a', set, crashLoopStatus(3, 4))], 20)
+    const page = viewOf(target, [v1, set, pod('web-1-a', set, crashLoopStatus(3, 4))], 20)
     expect(section(page, heading)[1]).toMatch(/^ {4}✗ web-1-a container app: .* · 2 restarts, last exit code 3$/)
   })
 
@@ -90,7 +90,7 @@ describe('a Deployment', () => {
         condition('ReplicaFailure', 'True', { reason: 'FailedCreate', message: 'exceeded quota' }),
       ],
     }
-    const page = pictureOf(target, [createDeployment({ spec: { replicas: 2 }, status })])
+    const page = viewOf(target, [createDeployment({ spec: { replicas: 2 }, status })])
     expect(section(page, 'conditions')).toEqual([
       '  … Available      False (MinimumReplicasUnavailable) too few',
       '  ✗ ReplicaFailure True (FailedCreate) exceeded quota',
@@ -105,20 +105,20 @@ describe('pods that leave', () => {
 
   test('a deleted pod is shown for 15 s', () => {
     const trace = createTrace(target, [0, ...added(v1, set, a, b)], [20, ...deleted(b)])
-    expect(shown(picture(trace, 23))).toEqual(['    ✓ web-1-a ready', '    · web-1-b deleted · 3 s ago'])
-    expect(shown(picture(trace, 40))).toEqual(['    ✓ web-1-a ready'])
+    expect(shown(viewAt(trace, 23))).toEqual(['    ✓ web-1-a ready', '    · web-1-b deleted · 3 s ago'])
+    expect(shown(viewAt(trace, 40))).toEqual(['    ✓ web-1-a ready'])
   })
 
   test('several are shown, each for 15 s', () => {
     const trace = createTrace(target, [0, ...added(v1, set, a, b)], [20, ...deleted(b)], [25, ...deleted(a)])
-    expect(shown(picture(trace, 26))).toEqual(['    · web-1-b deleted · 6 s ago', '    · web-1-a deleted · 1 s ago'])
+    expect(shown(viewAt(trace, 26))).toEqual(['    · web-1-b deleted · 6 s ago', '    · web-1-a deleted · 1 s ago'])
   })
 
   test('a relabelled pod is released and still runs', () => {
     const { ownerReferences: _, ...metadata } = b.metadata
     const free = { ...b, metadata: { ...metadata, labels: {} } }
     const trace = createTrace(target, [0, ...added(v1, set, a, b)], [20, ...modified(free)])
-    expect(shown(picture(trace, 23))[1]).toMatch(/^ {4}· web-1-b released: its labels no longer match; .* · 3 s ago$/)
+    expect(shown(viewAt(trace, 23))[1]).toMatch(/^ {4}· web-1-b released: its labels no longer match; .* · 3 s ago$/)
   })
 
   test('pods of other owners are not shown', () => {
@@ -127,13 +127,13 @@ describe('pods that leave', () => {
       createReplicaSet({ metadata: { name: 'api-1' } }, createDeployment({ metadata: { uid: 'api' } })),
     )
     const trace = createTrace(target, [0, ...added(v1, set, a, b, other)], [20, ...deleted(other)])
-    expect(picture(trace, 23).join()).not.toContain('api')
+    expect(viewAt(trace, 23).join()).not.toContain('api')
   })
 })
 
 describe('a resource that does not exist', () => {
   test('is waited for', () => {
-    expect(picture(createTrace(target, [0]), 3)).toEqual([
+    expect(viewAt(createTrace(target, [0]), 3)).toEqual([
       'deployment/web in shop · 0:03',
       '… waiting for deployment/web to be created',
     ])
@@ -142,14 +142,14 @@ describe('a resource that does not exist', () => {
   test('is not judged before the first lists are complete', () => {
     const trace = createTrace(target)
     trace.handle({ type: 'ADDED', object: v1, at: 0 })
-    expect(picture(trace, 1)[1]).toBe('… looking')
+    expect(viewAt(trace, 1)[1]).toBe('… looking')
   })
 
   test('is shown as deleted, with the pods that it leaves behind', () => {
     const set = set1(2)
     const left = pod('web-1-a', set, readyStatus(), { deletionTimestamp: iso(30) })
     const trace = createTrace(target, [0, ...added(v1, set, left)], [20, ...deleted(v1, set)])
-    expect(picture(trace, 25)).toEqual([
+    expect(viewAt(trace, 25)).toEqual([
       'deployment/web in shop · 0:25',
       '✗ deleted 5 s ago',
       '… waiting for deployment/web to be created again',
@@ -162,15 +162,15 @@ describe('a resource that does not exist', () => {
   test('may come back as a new object', () => {
     const again = createDeployment({ metadata: { uid: 'another' }, spec: { replicas: 0 }, status: complete(0) })
     const trace = createTrace(target, [0, ...added(v1)], [20, ...deleted(v1)], [30, ...added(again)])
-    expect(picture(trace, 35)[2]).toBe('· created again: a new object with the same name 5 s ago')
+    expect(viewAt(trace, 35)[2]).toBe('· created again: a new object with the same name 5 s ago')
   })
 })
 
 describe('what cannot be read', () => {
   test('unreadable pods are reported, and the view goes on without them', () => {
     const trace = createTrace(target, [0, ...added(v1), failed(403, 'Pod', 'no')])
-    expect(picture(trace, 5)).toContain('! Pods cannot be read: no')
-    expect(picture(trace, 5)[1]).not.toBe('… looking')
+    expect(viewAt(trace, 5)).toContain('! Pods cannot be read: no')
+    expect(viewAt(trace, 5)[1]).not.toBe('… looking')
   })
 
   test('a kind that the server does not have is not waited for', () => {
@@ -180,15 +180,15 @@ describe('what cannot be read', () => {
       const missing = { type: 'MISSING', message: 'no such kind', ...request, at: 0 } as const
       trace.handle(request.kind === 'Pod' ? missing : { type: 'SYNCED', ...request, at: 0 })
     }
-    expect(picture(trace, 5)[1]).not.toBe('… looking')
+    expect(viewAt(trace, 5)[1]).not.toBe('… looking')
   })
 
   test('a server that does not answer is reported until it answers again', () => {
     const error = failed(0, undefined, 'connection refused')
     const trace = createTrace(target, [0, ...added(v1)], [5, error])
-    expect(picture(trace, 6)).toContain('! the server does not answer at present: connection refused')
+    expect(viewAt(trace, 6)).toContain('! the server does not answer at present: connection refused')
     trace.handle({ type: 'ALIVE', at: 7 })
-    expect(picture(trace, 8).join()).not.toContain('does not answer')
+    expect(viewAt(trace, 8).join()).not.toContain('does not answer')
   })
 })
 
@@ -197,14 +197,14 @@ describe('a view that is taller than the terminal', () => {
   const objects = [v1, set, pod('web-1-a', set), pod('web-1-b', set)]
 
   test('shows its milestones on one line', () => {
-    const page = pictureOf(target, objects, 5, 8)
+    const page = viewOf(target, objects, 5, 8)
     expect(page.length).toBeLessThanOrEqual(8)
     expect(page[2]).toBe('  … 8 of 9 milestones · ready 0/2')
     expect(section(page, heading)).toHaveLength(3)
   })
 
   test('is cut when that is still too tall', () => {
-    expect(pictureOf(target, objects, 5, 4).at(-1)).toBe('… 5 more lines: make the window taller')
+    expect(viewOf(target, objects, 5, 4).at(-1)).toBe('… 5 more lines: make the window taller')
   })
 })
 
@@ -222,7 +222,7 @@ describe('a resource of any other kind', () => {
       },
       status: { ...complete(0), observedGeneration: 0 },
     })
-    const page = pictureOf(createTarget('Database', 'main', 'acme.io/v1'), [database, owned])
+    const page = viewOf(createTarget('Database', 'main', 'acme.io/v1'), [database, owned])
     expect(section(page, 'what it owns')).toEqual([
       '  … deployment/main waiting for the controller to observe generation 1',
     ])
@@ -235,7 +235,7 @@ describe('a resource of any other kind', () => {
       kind: 'Ring',
       metadata: { name, namespace: 'shop', uid: name, ownerReferences: owns(owner) },
     })
-    const page = pictureOf(createTarget('Ring', 'a', 'acme.io/v1'), [ring('a', 'b'), ring('b', 'a')])
+    const page = viewOf(createTarget('Ring', 'a', 'acme.io/v1'), [ring('a', 'b'), ring('b', 'a')])
     expect(section(page, 'what it owns')[0]).toMatch(/^ {2}[✓…] ring\/b /)
   })
 })

@@ -12,26 +12,26 @@ import {
   terminated,
   waiting,
 } from '../lifecycle/builders.ts'
-import { createTarget, pictureOf, section } from './builders.ts'
+import { createTarget, section, viewOf } from './builders.ts'
 
 const target = createTarget('Pod', 'once')
 
-function picture(status: PodStatus, spec: Partial<PodSpec> = {}, seconds = 5): string[] {
-  return pictureOf(target, [createBarePod({ status, spec })], seconds)
+function viewAt(status: PodStatus, spec: Partial<PodSpec> = {}, seconds = 5): string[] {
+  return viewOf(target, [createBarePod({ status, spec })], seconds)
 }
 
-const containers = (status: PodStatus, spec: Partial<PodSpec> = {}) => section(picture(status, spec), 'containers')
+const containers = (status: PodStatus, spec: Partial<PodSpec> = {}) => section(viewAt(status, spec), 'containers')
 const app = (status: Partial<ContainerStatus>) => containers(podStatus(status))[0]
 
 describe('a pod that starts', () => {
   test('waits for a node', () => {
-    const page = pictureOf(target, [createBarePod({ spec: { nodeName: '' } })])
+    const page = viewOf(target, [createBarePod({ spec: { nodeName: '' } })])
     expect(page[1]).toBe('… in progress · waiting for a node')
     expect(section(page, 'milestones')).toContain('  … scheduled waiting for a node')
   })
 
   test('shows its node, and the containers that have not started', () => {
-    expect(section(picture(podStatus({}, { phase: 'Pending' })), 'milestones')).toEqual([
+    expect(section(viewAt(podStatus({}, { phase: 'Pending' })), 'milestones')).toEqual([
       '  ✓ created   5 s ago',
       '  ✓ scheduled scheduled on node-1',
       '  … pulled    pulling images',
@@ -42,8 +42,8 @@ describe('a pod that starts', () => {
   })
 
   test('is ready when it has settled', () => {
-    expect(picture(readyStatus(), {}, 5)[1]).toBe('… in progress · ready, settling')
-    expect(picture(readyStatus(), {}, 11)[1]).toBe('✓ ready · running and ready')
+    expect(viewAt(readyStatus(), {}, 5)[1]).toBe('… in progress · ready, settling')
+    expect(viewAt(readyStatus(), {}, 11)[1]).toBe('✓ ready · running and ready')
   })
 })
 
@@ -102,7 +102,7 @@ describe('the containers of a pod', () => {
     const pod = createBarePod({ spec, status: podStatus({ state: running(1), started: true }) })
     const failure = (message: string) => createEvent(pod, { container: 'app', reason: 'Unhealthy', message })
     const liveness = { ...failure('Liveness probe failed: refused'), metadata: { name: 'b', namespace: 'shop' } }
-    const page = pictureOf(target, [pod, failure('Readiness probe failed: 503'), liveness])
+    const page = viewOf(target, [pod, failure('Readiness probe failed: 503'), liveness])
     expect(section(page, 'containers').slice(1)).toEqual([
       '      ! readiness probe (GET :8080/ready every 5 s) Readiness probe failed: 503',
       '      ! liveness probe (TCP :8080 every 10 s) Liveness probe failed: refused',
@@ -111,14 +111,14 @@ describe('the containers of a pod', () => {
 
   test('a readiness gate is shown when everything else is ready', () => {
     const conditions = [condition('Ready', 'False', { message: 'gate' }), condition('ContainersReady', 'True')]
-    const page = picture({ ...readyStatus(), conditions }, { readinessGates: [{ conditionType: 'acme/lb' }] })
+    const page = viewAt({ ...readyStatus(), conditions }, { readinessGates: [{ conditionType: 'acme/lb' }] })
     expect(section(page, 'conditions')).toEqual(['  … Ready False gate'])
   })
 })
 
 describe('a pod with problems', () => {
   test('shows the problem and a hint', () => {
-    const page = picture({ ...podStatus({ state: terminated(3, 4) }) })
+    const page = viewAt({ ...podStatus({ state: terminated(3, 4) }) })
     expect(page[2]).toMatch(/^ {2}✗ crash-loop container app: /)
     expect(page[3]).toMatch(/^ {4}→ /)
   })
@@ -126,12 +126,12 @@ describe('a pod with problems', () => {
   test('shows its events, repeated ones once', () => {
     const pod = createBarePod({ status: podStatus({}, { phase: 'Pending' }) })
     const event = createEvent(pod, { reason: 'Failed', message: 'no such image', count: 3, lastTimestamp: iso(2) })
-    expect(section(pictureOf(target, [pod, event]), 'events')).toEqual(['    3 s ago Failed ×3 no such image'])
+    expect(section(viewOf(target, [pod, event]), 'events')).toEqual(['    3 s ago Failed ×3 no such image'])
   })
 
   test('shows a deletion in its status line, not as a problem', () => {
     const metadata = { deletionTimestamp: iso(30), finalizers: ['acme/keep'] }
-    const page = pictureOf(target, [createBarePod({ metadata, status: readyStatus() })], 11)
+    const page = viewOf(target, [createBarePod({ metadata, status: readyStatus() })], 11)
     expect(page[1]).toMatch(/^… is being deleted.*acme\/keep/)
     expect(page[2]).toBe('')
   })

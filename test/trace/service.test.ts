@@ -15,9 +15,9 @@ import {
   createTarget,
   createTrace,
   modified,
-  picture,
-  pictureOf,
   section,
+  viewAt,
+  viewOf,
 } from './builders.ts'
 
 const target = createTarget('Service', 'web')
@@ -36,7 +36,7 @@ const b = createWebPod('web-b')
 
 describe('how a Service is reached', () => {
   const reached = (spec: Partial<ServiceSpec>, status = {}) =>
-    section(pictureOf(target, [createService(spec, status), a, createSlice([[a, true]], 8080)]), 'reached at')
+    section(viewOf(target, [createService(spec, status), a, createSlice([[a, true]], 8080)]), 'reached at')
   const ports = [{ name: 'http', port: 80, targetPort: 'http', nodePort: 30080 }]
 
   test.each<[type: string, spec: Partial<ServiceSpec>, lines: readonly string[]]>([
@@ -82,13 +82,13 @@ describe('how a Service is reached', () => {
   })
 
   test('its title contains its type', () => {
-    expect(pictureOf(target, [createService({ type: 'NodePort' })])[0]).toContain('· NodePort 10.0.0.1 ·')
-    expect(pictureOf(target, [createService({ clusterIP: 'None' })])[0]).toContain('· headless ·')
+    expect(viewOf(target, [createService({ type: 'NodePort' })])[0]).toContain('· NodePort 10.0.0.1 ·')
+    expect(viewOf(target, [createService({ clusterIP: 'None' })])[0]).toContain('· headless ·')
   })
 })
 
 describe('why a pod gets no traffic', () => {
-  const endpoints = (...objects: Parameters<typeof pictureOf>[1]) => section(pictureOf(target, objects), 'endpoints')
+  const endpoints = (...objects: Parameters<typeof viewOf>[1]) => section(viewOf(target, objects), 'endpoints')
 
   test('it gets traffic when all are ready', () => {
     expect(
@@ -200,7 +200,7 @@ describe('why a pod gets no traffic', () => {
       ],
       [20, ...modified({ ...b, metadata: { ...b.metadata, labels: {} } })],
     )
-    expect(section(picture(trace, 22), 'endpoints').at(-1)).toBe(
+    expect(section(viewAt(trace, 22), 'endpoints').at(-1)).toBe(
       '    · web-b released: the selector no longer matches its labels · 2 s ago',
     )
   })

@@ -1,6 +1,6 @@
-import type { PathStep } from '../../src/plan/manifests/manifest.ts'
-import { parseManifests } from '../../src/plan/manifests/read.ts'
-import { looksLikeManifests } from '../../src/plan/resource-lines.ts'
+import type { PathStep } from '../../../src/plan/manifests/manifest.ts'
+import { parseManifests } from '../../../src/plan/manifests/read.ts'
+import { looksLikeManifests } from '../../../src/plan/resource-lines.ts'
 
 const parse = (text: string, file = 'k8s/web.yaml') => parseManifests(text, file)
 const placesOf = (text: string) =>

@@ -1,14 +1,14 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import type { KubeObject } from '../../src/cluster/objects.ts'
-import { UserError } from '../../src/errors.ts'
-import { applyLiveAnnotations } from '../../src/plan/manifests/annotations.ts'
-import { parseManifests } from '../../src/plan/manifests/read.ts'
-import { mergeReferences, parseReferences, readTargetInputs } from '../../src/plan/references.ts'
-import { type ResolvedPlan, resolveReferences, resolveTargets } from '../../src/plan/resolve.ts'
-import { targetId } from '../../src/plan/target.ts'
-import { resources } from './discovery.ts'
+import type { KubeObject } from '../../../src/cluster/objects.ts'
+import { UserError } from '../../../src/errors.ts'
+import { applyLiveAnnotations } from '../../../src/plan/manifests/annotations.ts'
+import { parseManifests } from '../../../src/plan/manifests/read.ts'
+import { mergeReferences, parseReferences, readTargetInputs } from '../../../src/plan/references.ts'
+import { type ResolvedPlan, resolveReferences, resolveTargets } from '../../../src/plan/resolve.ts'
+import { targetId } from '../../../src/plan/target.ts'
+import { resources } from '../discovery.ts'
 
 const web = (more = '') => `apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n${more}`
 const timeout = (text: string) => web(`  annotations: {rollout-gate/timeout: ${text}}\n`)
