@@ -70,7 +70,7 @@ const failure = (promise: Promise<unknown>) =>
   )
 
 describe('requests', () => {
-  test('carry the token and say who asks', async () => {
+  test('carry the token and the user agent', async () => {
     const server = await start({ tokens: ['sesame-open'] })
     expect(await connect(server.kubeconfig({ token: 'sesame-open' })).json('/version')).toMatchObject({
       gitVersion: 'v1.34.4',
@@ -191,7 +191,7 @@ describe('refusals', () => {
     })
   })
 
-  test('say how long to stay away', async () => {
+  test('carry the Retry-After of the server', async () => {
     const server = await start()
     server.failNext(1, 429, { retryAfterSeconds: 3 })
     expect(await failure(connect(server.kubeconfig()).json('/version'))).toMatchObject({
@@ -200,7 +200,7 @@ describe('refusals', () => {
     })
   })
 
-  test('in HTML, from whatever stands in between, keep their status', async () => {
+  test('in HTML, as from a proxy, keep their status', async () => {
     const url = await startPlain((_, response) => response.writeHead(502).end('<html>'))
     expect(await failure(connect(changed(url, {})).json('/'))).toMatchObject({ status: 502, message: 'Bad Gateway' })
   })
@@ -227,7 +227,7 @@ describe('credentials', () => {
     expect(masked).toContain('second-token')
   })
 
-  test('that cannot be read again leave the refusal, and say why', async () => {
+  test('that cannot be read again: the refusal stays, with the cause', async () => {
     const server = await start({ tokens: [] })
     let readings = 0
     const client = connect(() => (readings++ === 0 ? server.kubeconfig({ token: 'first-token' }) : ' '))
@@ -237,7 +237,7 @@ describe('credentials', () => {
     })
   })
 
-  test('are read once for all requests that were refused together', async () => {
+  test('are read once for all requests that were refused at the same time', async () => {
     const server = await start({ tokens: ['new-token'] })
     let readings = 0
     const client = connect(() => server.kubeconfig({ token: readings++ === 0 ? 'old-token' : 'new-token' }))
@@ -245,7 +245,7 @@ describe('credentials', () => {
     expect(readings).toBe(2)
   })
 
-  test('in a token file are followed as it rotates, and masked before they are used', async () => {
+  test('in a token file are read for each request, and masked before they are used', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'token-'))
     endings.push(() => rmSync(folder, { recursive: true }))
     const tokenFile = join(folder, 'token')
@@ -290,7 +290,7 @@ describe('credentials', () => {
 })
 
 describe('connections that fail', () => {
-  test('to nobody', async () => {
+  test('to a closed port', async () => {
     const server = await start()
     await server.stop()
     const error = await failure(connect(server.kubeconfig()).json('/version'))
@@ -298,7 +298,7 @@ describe('connections that fail', () => {
     expect(error).toMatchObject({ code: 'ECONNREFUSED', certificate: false })
   })
 
-  test('to a server whose certificate nobody vouches for', async () => {
+  test('to a server with an untrusted certificate', async () => {
     const server = await start({ tls: true })
     const error = await failure(
       connect(changed(server, { cluster: { 'certificate-authority-data': undefined } })).json('/version'),
@@ -314,33 +314,33 @@ describe('connections that fail', () => {
     expect(error).toMatchObject({ certificate: true, code: 'ERR_TLS_CERT_ALTNAME_INVALID' })
   })
 
-  test('unless the kubeconfig does not care', async () => {
+  test('do not fail with insecure-skip-tls-verify', async () => {
     const server = await start({ tls: true })
     const cluster = { 'certificate-authority-data': undefined, 'insecure-skip-tls-verify': true }
     expect(await connect(changed(server, { cluster })).json('/version')).toMatchObject({ gitVersion: 'v1.34.4' })
   })
 
-  test('to a server that does not speak TLS', async () => {
+  test('to a server without TLS', async () => {
     const server = await start()
     const cluster = { server: server.url.replace('http:', 'https:') }
     expect(await failure(connect(changed(server, { cluster })).json('/version'))).toMatchObject({ certificate: true })
   })
 
-  test('in time', async () => {
+  test('by a timeout', async () => {
     const server = await start()
     server.hang(true)
     const error = await failure(connect(server.kubeconfig()).json('/version', { timeoutMs: 20 }))
     expect(error).toMatchObject({ code: 'ETIMEDOUT', message: 'no answer within 0.02 s' })
   })
 
-  test('to something else than an API server', async () => {
+  test('to a server that is no API server', async () => {
     const url = await startPlain((_, response) => response.setHeader('Content-Type', 'text/html').end('<html>Log in'))
     expect(await failure(connect(changed(url, {})).json('/'))).toMatchObject({
       message: expect.stringContaining('text/html'),
     })
   })
 
-  test('because the answer has no end', async () => {
+  test('because the answer is too large', async () => {
     const url = await startPlain((_, response) => response.end('x'.repeat(100_000)))
     expect(await failure(connect(changed(url, {})).text('/', { maxBytes: 50_000 }))).toMatchObject({ code: 'E2BIG' })
   })
@@ -356,7 +356,7 @@ describe('connections that fail', () => {
   })
 })
 
-test('the Date header tells how far the server clock is ahead', async () => {
+test("the Date header gives the offset of the server's clock", async () => {
   const server = await start({ clockOffsetMs: -90_000 })
   const client = connect(server.kubeconfig())
   await client.json('/version')

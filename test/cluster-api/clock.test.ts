@@ -6,7 +6,7 @@ afterEach(() => {
   jest.restoreAllMocks()
 })
 
-test("a correction of the machine's clock is no passing of time", () => {
+test("a correction of the machine's clock does not change the time that has passed", () => {
   const before = systemClock.now()
   const hourLater = Date.now() + 3_600_000
   jest.spyOn(Date, 'now').mockReturnValue(hourLater)
@@ -20,20 +20,20 @@ test('it begins with the time of the machine', () => {
 const at = Date.UTC(2030, 0, 1)
 const date = (ms: number) => new Date(ms).toUTCString()
 
-test('nothing is known before the first answer, or from one without a date', () => {
+test('the offset is 0 before the first answer with a date', () => {
   const clock = new ServerOffset()
   clock.observe(undefined, at, at)
   clock.observe('yesterday', at, at)
   expect(clock.ms).toBe(0)
 })
 
-test('one answer is right to about half a second', () => {
+test('one answer gives the offset to about half a second', () => {
   const clock = new ServerOffset()
   clock.observe(date(at + 120_000), at, at + 20)
   expect(Math.abs(clock.ms - 120_000)).toBeLessThanOrEqual(500)
 })
 
-test('the true offset is always within the bounds, and many answers pin it down', () => {
+test('the true offset is always within the bounds, and many answers narrow them', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: -600_000, max: 600_000 }),
@@ -54,7 +54,7 @@ test('the true offset is always within the bounds, and many answers pin it down'
   expect(Math.abs(clock.ms - 250)).toBeLessThan(40)
 })
 
-test('a clock that was set meanwhile is believed', () => {
+test('a clock that was set meanwhile gives a new offset', () => {
   const clock = new ServerOffset()
   clock.observe(date(at), at, at + 10)
   clock.observe(date(at + 3_600_000), at + 1000, at + 1010)

@@ -46,7 +46,7 @@ const pod = (name: string, server: ApiServer) =>
   server.apply({ apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'shop' }, spec: {} })
 
 describe('connecting', () => {
-  test('asks nothing of the cluster, and masks what is secret', async () => {
+  test('sends no request, and masks the secrets', async () => {
     const { server, cluster, masked } = await start()
     expect(cluster).toMatchObject({ context: 'test', namespace: 'shop' })
     expect(masked).toContain('sesame-open')
@@ -54,7 +54,7 @@ describe('connecting', () => {
     expect(server.requests).toEqual([])
   })
 
-  test('the first contact learns resources, version and the server clock with three requests', async () => {
+  test("discovery reads resources, version and the server's clock with three requests", async () => {
     const { server, cluster } = await start({ clockOffsetMs: 60_000 })
     const resources = await cluster.discover()
     expect(resources.some(({ kind }) => kind === 'Deployment')).toBe(true)
@@ -64,7 +64,7 @@ describe('connecting', () => {
   })
 })
 
-describe('a first contact that fails', () => {
+describe('first requests that fail', () => {
   test('for refused credentials, at once after they were read again', async () => {
     const { server, cluster } = await start({ tokens: ['another'] })
     const error = await userError(cluster.discover())
@@ -82,7 +82,7 @@ describe('a first contact that fails', () => {
     expect(error.message).toContain('certificate-authority-data')
   })
 
-  test('for somebody who may see nothing', async () => {
+  test('for a user without any access', async () => {
     const { server, cluster } = await start()
     server.failNext(9, 403)
     expect(await userError(cluster.discover())).toMatchObject({
@@ -91,7 +91,7 @@ describe('a first contact that fails', () => {
     })
   })
 
-  test('for a server that is not there, after 30 s of trying', async () => {
+  test('for a server that does not answer, after 30 s of retries', async () => {
     const clock = new ManualClock()
     const { server, cluster } = await start({}, 'sesame-open', clock)
     await server.stop()
@@ -106,7 +106,7 @@ describe('a first contact that fails', () => {
     expect(clock.now() - startedAt).toBeLessThanOrEqual(30_000)
   })
 
-  test('not for a server that comes back in time', async () => {
+  test('not for a server that answers within that time', async () => {
     const { server, cluster } = await start()
     server.failNext(1, 503)
     server.failNext(1, 0)
@@ -115,14 +115,14 @@ describe('a first contact that fails', () => {
 })
 
 describe('watching', () => {
-  test('works before the discovery, and is the same watch when asked for twice', async () => {
+  test('works before the discovery, and two equal requests are one watch', async () => {
     const { server, cluster } = await start()
     pod('web', server)
-    const told = new Observations()
-    cluster.watch(pods, told.sink)
-    cluster.watch({ ...pods }, told.sink)
-    await Promise.all([cluster.discover(), told.until('SYNCED Pod')])
-    expect(told.words).toEqual(['ADDED web', 'SYNCED Pod'])
+    const observed = new Observations()
+    cluster.watch(pods, observed.sink)
+    cluster.watch({ ...pods }, observed.sink)
+    await Promise.all([cluster.discover(), observed.until('SYNCED Pod')])
+    expect(observed.words).toEqual(['ADDED web', 'SYNCED Pod'])
     expect(server.requests.filter(({ path }) => path === '/apis')).toHaveLength(1)
   })
 
@@ -130,8 +130,8 @@ describe('watching', () => {
     const clock = new ManualClock()
     const { server, cluster } = await start({}, 'sesame-open', clock)
     await cluster.discover()
-    const told = new Observations()
-    cluster.watch({ apiVersion: 'acme.example/v1', kind: 'Widget', namespace: 'shop' }, told.sink)
+    const observed = new Observations()
+    cluster.watch({ apiVersion: 'acme.example/v1', kind: 'Widget', namespace: 'shop' }, observed.sink)
     await clock.untilPending(5_000)
     server.discovery.serve({
       group: 'acme.example',
@@ -143,32 +143,32 @@ describe('watching', () => {
       verbs: ['list', 'watch'],
     })
     clock.advance(5_000)
-    await told.until('SYNCED Widget')
-    expect(told.words).toEqual(['MISSING 404', 'ALIVE', 'SYNCED Widget'])
+    await observed.until('SYNCED Widget')
+    expect(observed.words).toEqual(['MISSING 404', 'ALIVE', 'SYNCED Widget'])
   })
 
-  test('a watch that fails stays unavailable, whatever other watches are answered', async () => {
+  test('a watch that fails stays unavailable while other watches succeed', async () => {
     const { server, cluster } = await start()
-    const told = new Observations()
+    const observed = new Observations()
     server.failNext(Infinity, 500, { filter: ({ path }) => path.endsWith('/events') })
-    cluster.watch({ apiVersion: 'v1', kind: 'Event', namespace: 'shop' }, told.sink)
-    await told.until('UNAVAILABLE 500')
-    cluster.watch(pods, told.sink)
-    await told.until('SYNCED Pod')
-    expect(told.words).toEqual(['UNAVAILABLE 500', 'SYNCED Pod'])
+    cluster.watch({ apiVersion: 'v1', kind: 'Event', namespace: 'shop' }, observed.sink)
+    await observed.until('UNAVAILABLE 500')
+    cluster.watch(pods, observed.sink)
+    await observed.until('SYNCED Pod')
+    expect(observed.words).toEqual(['UNAVAILABLE 500', 'SYNCED Pod'])
   })
 
-  test('a refresh ends when the watch has answered, or has reported why it cannot', async () => {
+  test('a refresh ends when the watch has listed again, or has reported why it cannot', async () => {
     const { server, cluster } = await start()
-    const told = new Observations()
-    cluster.watch(pods, told.sink)
-    await told.until('SYNCED Pod')
+    const observed = new Observations()
+    cluster.watch(pods, observed.sink)
+    await observed.until('SYNCED Pod')
     pod('web', server)
     await cluster.refresh([pods])
-    expect(told.words).toEqual(['SYNCED Pod', 'ADDED web'])
+    expect(observed.words).toEqual(['SYNCED Pod', 'ADDED web'])
     await server.stop()
     await cluster.refresh([pods])
-    expect(told.words.at(-1)).toBe('UNAVAILABLE 0')
+    expect(observed.words.at(-1)).toBe('UNAVAILABLE 0')
   })
 
   describe('an object that a watch with a selector reports as deleted', () => {
@@ -181,77 +181,77 @@ describe('watching', () => {
       })
     const reference = { ...pods, name: 'db-0' }
 
-    test('has changed while it exists: its labels are reported, and what becomes of it then', async () => {
+    test('is reported as changed while it exists, and its later changes too', async () => {
       const { server, cluster } = await start()
-      const told = new Observations()
+      const observed = new Observations()
       labelled(server, { app: 'db' })
-      cluster.watch({ ...pods, labelSelector: 'app=db' }, told.sink)
-      await told.until('SYNCED Pod')
+      cluster.watch({ ...pods, labelSelector: 'app=db' }, observed.sink)
+      await observed.until('SYNCED Pod')
       await server.until(({ openWatches }) => openWatches.length === 1)
       server.patch(reference, { metadata: { labels: { app: 'other' } } })
-      await told.until('MODIFIED db-0')
-      expect(told.all.at(-1)).toMatchObject({ object: { metadata: { labels: { app: 'other' } } } })
+      await observed.until('MODIFIED db-0')
+      expect(observed.all.at(-1)).toMatchObject({ object: { metadata: { labels: { app: 'other' } } } })
       await server.until(({ openWatches }) => openWatches.length === 2)
       server.remove(reference)
-      await told.until('DELETED db-0')
-      expect(told.words).toEqual(['ADDED db-0', 'SYNCED Pod', 'MODIFIED db-0', 'DELETED db-0'])
+      await observed.until('DELETED db-0')
+      expect(observed.words).toEqual(['ADDED db-0', 'SYNCED Pod', 'MODIFIED db-0', 'DELETED db-0'])
     })
 
-    test('is left to another watch that holds it', async () => {
+    test('is left to another watch that contains it', async () => {
       const { server, cluster } = await start()
-      const told = new Observations()
+      const observed = new Observations()
       labelled(server, { app: 'db', role: 'primary' })
-      cluster.watch({ ...pods, labelSelector: 'app=db' }, told.sink)
-      cluster.watch({ ...pods, labelSelector: 'role=primary' }, told.sink)
-      await told.until('SYNCED Pod', 2)
+      cluster.watch({ ...pods, labelSelector: 'app=db' }, observed.sink)
+      cluster.watch({ ...pods, labelSelector: 'role=primary' }, observed.sink)
+      await observed.until('SYNCED Pod', 2)
       await server.until(({ openWatches }) => openWatches.length === 2)
       server.patch(reference, { metadata: { labels: { app: 'db', role: 'replica' } } })
-      await told.until('MODIFIED db-0')
+      await observed.until('MODIFIED db-0')
       await cluster.refresh([{ ...pods, labelSelector: 'role=primary' }])
-      expect(told.words).not.toContain('DELETED db-0')
+      expect(observed.words).not.toContain('DELETED db-0')
     })
 
     test('is gone when a list by its name does not contain it', async () => {
       const { server, cluster } = await start()
-      const told = new Observations()
+      const observed = new Observations()
       labelled(server, { app: 'db' })
-      cluster.watch({ ...pods, labelSelector: 'app=db' }, told.sink)
-      await told.until('SYNCED Pod')
+      cluster.watch({ ...pods, labelSelector: 'app=db' }, observed.sink)
+      await observed.until('SYNCED Pod')
       await server.until(({ openWatches }) => openWatches.length === 1)
       server.remove(reference)
-      await told.until('DELETED db-0')
-      expect(told.words).toEqual(['ADDED db-0', 'SYNCED Pod', 'DELETED db-0'])
+      await observed.until('DELETED db-0')
+      expect(observed.words).toEqual(['ADDED db-0', 'SYNCED Pod', 'DELETED db-0'])
       expect(server.requests.at(-1)?.query.get('fieldSelector')).toBe('metadata.name=db-0')
     })
 
-    test('that a fresh list lacks is looked for before the refresh ends', async () => {
+    test('that a new list lacks is read before the refresh ends', async () => {
       const { server, cluster } = await start()
-      const told = new Observations()
+      const observed = new Observations()
       labelled(server, { app: 'db' })
-      cluster.watch({ ...pods, labelSelector: 'app=db' }, told.sink)
-      await told.until('SYNCED Pod')
+      cluster.watch({ ...pods, labelSelector: 'app=db' }, observed.sink)
+      await observed.until('SYNCED Pod')
       server.hang(true)
       server.patch(reference, { metadata: { labels: { app: 'other' } } })
       server.hang(false)
       await cluster.refresh([{ ...pods, labelSelector: 'app=db' }])
-      expect(told.words).toEqual(['ADDED db-0', 'SYNCED Pod', 'MODIFIED db-0'])
+      expect(observed.words).toEqual(['ADDED db-0', 'SYNCED Pod', 'MODIFIED db-0'])
     })
   })
 
-  test('nothing is told after the end', async () => {
+  test('nothing is reported after the cluster is closed', async () => {
     const { server, cluster } = await start()
-    const told = new Observations()
-    cluster.watch(pods, told.sink)
-    await told.until('SYNCED Pod')
+    const observed = new Observations()
+    cluster.watch(pods, observed.sink)
+    await observed.until('SYNCED Pod')
     cluster.close()
-    cluster.watch({ ...pods, name: 'web' }, told.sink)
+    cluster.watch({ ...pods, name: 'web' }, observed.sink)
     pod('web', server)
     await server.until(({ openWatches }) => openWatches.length === 0)
-    expect(told.words).toEqual(['SYNCED Pod'])
+    expect(observed.words).toEqual(['SYNCED Pod'])
   })
 })
 
-test('a list names what there is, without its secrets', async () => {
+test('a list contains the present objects, without their secrets', async () => {
   const { server, cluster } = await start()
   server.apply({
     apiVersion: 'v1',

@@ -56,7 +56,7 @@ describe.each([true, false])('with aggregated discovery %s', (aggregatedDiscover
     })
   })
 
-  test('a group whose server is down is noted, and the others are found', async () => {
+  test('a group whose server is down is stale, and the others are found', async () => {
     const { server, client } = await start({ aggregatedDiscovery })
     server.discovery.serve(metrics)
     server.discovery.markStale('metrics.k8s.io/v1beta1')
@@ -72,7 +72,7 @@ test('two requests are enough on a server with aggregated discovery', async () =
   expect(server.requests.map(({ path }) => path).sort()).toEqual(['/api', '/apis'])
 })
 
-test('the version is told, and its refusal is no failure', async () => {
+test('the version is read, and its refusal is no failure', async () => {
   const { server, client } = await start()
   expect(await serverVersion(client)).toBe('v1.34.4')
   server.failNext(1, 403)

@@ -33,7 +33,7 @@ test('a client certificate', async () => {
   expect(await run(plugin(print(status)))).toEqual({ certificate: 'cert', key: 'key' })
 })
 
-test('the plugin hears its protocol version, that nobody is there, and the cluster if it wants', async () => {
+test('the plugin gets the protocol version, interactive: false, and the cluster if it wants', async () => {
   const echo = 'console.log(JSON.stringify({status: {token: process.env.KUBERNETES_EXEC_INFO}}))'
   const info = async (exec: ExecPlugin) => JSON.parse((await run(exec)).token ?? '')
   expect(await info(plugin(echo))).toEqual({
@@ -53,19 +53,19 @@ test('the plugin gets the environment and its own, but not the inputs of the act
   expect(await run(plugin(echo, { env: [{ name: 'B', value: 'plugin' }] }), env)).toEqual({ token: 'job,plugin,' })
 })
 
-test('a plugin that asks for input finds none, instead of waiting for ever', async () => {
+test('a plugin that reads its input gets an end of file', async () => {
   const asks = "process.stdin.on('end', () => { console.error('no answer'); process.exit(1) }).resume()"
   expect((await refusal(plugin(asks))).message).toContain('failed with exit code 1: no answer')
 })
 
-test('a program that is not installed is named, with the hint of the kubeconfig', async () => {
+test('the error of a missing program contains its name and the hint of the kubeconfig', async () => {
   const error = await refusal({ command: 'no-such-auth-plugin', installHint: 'Install it:\n  see the manual' })
   expect(error.reason).toBe('input-invalid')
   expect(error.message).toContain('"no-such-auth-plugin", which is not installed on this machine')
   expect(error.message).toContain('The kubeconfig says: Install it: see the manual')
 })
 
-test('one that fails is told with the end of what it said', async () => {
+test('the error of a failing plugin contains the end of its output', async () => {
   const error = await refusal(
     plugin("console.error('x'.repeat(9999)); console.error('Unable to locate credentials'); process.exit(253)"),
   )
@@ -75,11 +75,11 @@ test('one that fails is told with the end of what it said', async () => {
   expect(error.message.length).toBeLessThan(900)
 })
 
-test('one that needs a terminal is refused at once', async () => {
+test('a plugin that needs a terminal is refused at once', async () => {
   expect((await refusal(plugin('', { interactiveMode: 'Always' }))).message).toContain('insists on a terminal')
 })
 
-test('output that makes no sense is never quoted', async () => {
+test('invalid output is never quoted', async () => {
   expect((await refusal(plugin("console.log('token: hunter2')"))).message).not.toContain('hunter2')
   expect((await refusal(plugin(print({})))).message).toContain('neither a token nor a certificate')
 })

@@ -19,7 +19,7 @@ import { ManualClock } from './manual-clock.ts'
 
 const web = createWorkload('web')
 
-/** A cluster that says what a test lets it say, and is asked afresh when the gate asks. */
+/** A cluster that reports what a test passes to `report`, and collects the requests to list again. */
 class FakeCluster implements WatchedCluster {
   readonly watched: string[] = []
   readonly refreshes: (() => void)[] = []
@@ -36,7 +36,7 @@ class FakeCluster implements WatchedCluster {
     return new Promise((resolve) => this.refreshes.push(resolve))
   }
 
-  say(...observations: readonly (Observation | readonly Observation[])[]): void {
+  report(...observations: readonly (Observation | readonly Observation[])[]): void {
     for (const observation of observations.flat()) this.#sink(observation)
   }
 }
@@ -62,10 +62,10 @@ function follow({ targets = [web.target], settings = {} }: RunOptions = {}) {
 }
 
 describe('what is watched', () => {
-  it('is the target and the events at first, and what is behind the target once that is known', async () => {
+  it('is the target and the events at first, and the relatives of the target once they are known', async () => {
     const { cluster } = follow()
     expect(cluster.watched).toEqual(['Deployment web', 'Event'])
-    cluster.say(added(web.deployment()))
+    cluster.report(added(web.deployment()))
     await settled()
     expect(new Set(cluster.watched.slice(2))).toEqual(
       new Set(['Deployment web', 'ReplicaSet app=web', 'Pod app=web', 'Event']),
@@ -76,23 +76,23 @@ describe('what is watched', () => {
 describe('the gate is followed', () => {
   it('to its verdict, and leaves no timer behind', async () => {
     const { cluster, gate, over, clock } = follow()
-    cluster.say(web.done, allSynced)
+    cluster.report(web.done, allSynced)
     await over
     expect(gate.verdict?.outcome).toBe('ready')
     expect(clock.pending).toEqual([])
   })
 
-  it('to what time alone decides', async () => {
+  it('to an outcome that time alone brings', async () => {
     const { cluster, gate, pass } = follow()
-    cluster.say(allSynced, added(web.deployment(complete()), web.replicaSet, web.pod(readyStatus(0))))
+    cluster.report(allSynced, added(web.deployment(complete()), web.replicaSet, web.pod(readyStatus(0))))
     await pass(10)
     expect(report(gate)).toMatchObject({ outcome: 'ready', seconds: 10 })
     expect(cluster.refreshes).toHaveLength(0)
   })
 
-  it('to its cancellation, whatever it waits for', async () => {
+  it('to its cancellation, also while a deadline is confirmed', async () => {
     const { follower, gate, over, clock, pass, cluster } = follow()
-    cluster.say(synced('Deployment'))
+    cluster.report(synced('Deployment'))
     await pass(31)
     expect(cluster.refreshes).toHaveLength(1)
     follower.observe({ type: 'CANCEL' })
@@ -101,23 +101,23 @@ describe('the gate is followed', () => {
     expect(clock.pending).toEqual([])
   })
 
-  it('and each event is told with its moment before the gate has it', async () => {
+  it('and each event is passed on with its moment before the gate handles it', async () => {
     const { cluster, events, pass } = follow()
     await pass(2)
-    cluster.say(added(web.deployment()))
+    cluster.report(added(web.deployment()))
     expect(events.map(({ type, at }) => [type, at - start])).toEqual([['ADDED', 2_000]])
   })
 
-  it('and nothing is told after the verdict', async () => {
+  it('and nothing is passed on after the verdict', async () => {
     const { cluster, events, over } = follow()
-    cluster.say(web.done, allSynced)
+    cluster.report(web.done, allSynced)
     await over
     const before = events.length
-    cluster.say(modified(web.deployment()))
+    cluster.report(modified(web.deployment()))
     expect(events).toHaveLength(before)
   })
 
-  it('and a mistake of ours ends it as a rejection', async () => {
+  it('and an error of the gate rejects', async () => {
     const { follower, gate, over } = follow()
     gate.handle = () => {
       throw new Error('ours')
@@ -128,9 +128,9 @@ describe('the gate is followed', () => {
 })
 
 describe('before a clock ends a target', () => {
-  it('the server is asked afresh, and time stands still until it answers', async () => {
+  it('its watches list again, and time stands still until they have', async () => {
     const { cluster, gate, pass } = follow()
-    cluster.say(synced('Deployment'))
+    cluster.report(synced('Deployment'))
     await pass(33)
     expect(cluster.refreshes).toHaveLength(1)
     expect(gate.verdict).toBeUndefined()
@@ -139,11 +139,11 @@ describe('before a clock ends a target', () => {
     expect(report(gate)).toMatchObject({ outcome: 'failed', reason: 'not-found', seconds: 30 })
   })
 
-  it('what the answer brings counts as in time', async () => {
+  it('what the list brings counts as in time', async () => {
     const { cluster, gate, pass, events } = follow()
-    cluster.say(allSynced)
+    cluster.report(allSynced)
     await pass(33)
-    cluster.say(web.done)
+    cluster.report(web.done)
     cluster.refreshes[0]?.()
     await settled()
     expect(report(gate)).toMatchObject({ outcome: 'ready', seconds: 30 })
@@ -152,7 +152,7 @@ describe('before a clock ends a target', () => {
 
   it('silence is no answer', async () => {
     const { cluster, gate, pass } = follow()
-    cluster.say(synced('Deployment'))
+    cluster.report(synced('Deployment'))
     await pass(60)
     expect(cluster.refreshes).toHaveLength(1)
     expect(gate.verdict).toBeUndefined()
@@ -160,9 +160,9 @@ describe('before a clock ends a target', () => {
 
   it('a watch that reports that it is unavailable makes the deadline wait', async () => {
     const { cluster, gate, pass } = follow()
-    cluster.say(synced('Deployment'))
+    cluster.report(synced('Deployment'))
     await pass(40)
-    cluster.say(unavailable('Deployment', 0))
+    cluster.report(unavailable('Deployment', 0))
     cluster.refreshes[0]?.()
     await pass(79)
     expect(gate.verdict).toBeUndefined()
@@ -170,51 +170,51 @@ describe('before a clock ends a target', () => {
     expect(report(gate)).toMatchObject({ outcome: 'unknown', reason: 'api-unreachable', seconds: 120 })
   })
 
-  it('and once it is healthy again it is asked again', async () => {
+  it('and once it is healthy again the deadline is confirmed again', async () => {
     const { cluster, gate, pass } = follow()
-    cluster.say(synced('Deployment'))
+    cluster.report(synced('Deployment'))
     await pass(40)
-    cluster.say(unavailable('Deployment', 0))
+    cluster.report(unavailable('Deployment', 0))
     cluster.refreshes[0]?.()
     await pass(20)
-    cluster.say({ type: 'ALIVE', apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop', name: 'web' })
+    cluster.report({ type: 'ALIVE', apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop', name: 'web' })
     await pass(1)
-    cluster.say(web.done, allSynced)
+    cluster.report(web.done, allSynced)
     cluster.refreshes[1]?.()
     await settled()
     expect(report(gate)).toMatchObject({ outcome: 'ready', seconds: 61 })
   })
 
-  it('only the watches that its target needs are asked', async () => {
+  it('only the watches that its target needs list again', async () => {
     const job = createTarget({ apiVersion: 'batch/v1', kind: 'Job', name: 'migrate' })
     const { cluster, pass } = follow({ targets: [web.target, job] })
-    cluster.say(web.done, allSynced, { type: 'SYNCED', apiVersion: 'batch/v1', kind: 'Job', namespace: 'shop' })
+    cluster.report(web.done, allSynced, { type: 'SYNCED', apiVersion: 'batch/v1', kind: 'Job', namespace: 'shop' })
     await pass(31)
     expect(cluster.refreshed).toEqual([['Job']])
   })
 
   it('a deadline that passed while the process stood still is confirmed before an event counts as late', async () => {
     const { cluster, clock, gate, events } = follow()
-    cluster.say(allSynced)
+    cluster.report(allSynced)
     // The machine was suspended: no timer fired, and an event is the first to arrive.
     clock.skip(300_000)
-    cluster.say(added(web.deployment(complete())))
+    cluster.report(added(web.deployment(complete())))
     expect(gate.verdict).toBeUndefined()
-    cluster.say(web.done)
+    cluster.report(web.done)
     cluster.refreshes[0]?.()
     await settled()
     expect(report(gate)).toMatchObject({ outcome: 'ready', seconds: 30 })
     expect(events.at(-1)?.at).toBe(start + 30_000)
   })
 
-  it('time goes on where it really is once the answer has come', async () => {
+  it('time goes on at the present moment once the lists are there', async () => {
     const { cluster, events, pass, isOver } = follow()
-    cluster.say(allSynced)
+    cluster.report(allSynced)
     await pass(33)
-    cluster.say(added(web.deployment()))
+    cluster.report(added(web.deployment()))
     cluster.refreshes[0]?.()
     await settled()
-    cluster.say(modified(web.deployment()))
+    cluster.report(modified(web.deployment()))
     expect(events.slice(-2).map(({ at }) => at - start)).toEqual([30_000, 33_000])
     expect(isOver()).toBe(false)
   })

@@ -18,7 +18,7 @@ describe('the end of a log', () => {
     expect(text).toBe('line 98\nline 99\n')
   })
 
-  test('of endless lines the end is kept', async () => {
+  test('the end of very long lines is kept', async () => {
     const { server, client } = await start()
     server.setLog(ref, `${'ä'.repeat(100_000)}\nthe cause\n`)
     expect(await readLog(client, request)).toEqual({ text: 'the cause\n' })
@@ -38,13 +38,13 @@ describe('the end of a log', () => {
       'failed to try resolving symlinks in path "/var/log/pods/a/app/0.log": lstat /var/log/pods/a/app/0.log: no such file or directory',
     ],
     ['rpc error: code = NotFound desc = an error occurred when try to find container "0123"', gone],
-  ])('the error that stands in place of a vanished log is recognised: %.30s', async (said, why) => {
+  ])("the kubelet's message in place of a removed log is recognised: %.30s", async (said, why) => {
     const { server, client } = await start()
     server.setLog({ ...ref, previous: true }, `${said}\n`)
     expect(await readLog(client, { ...request, previous: true })).toEqual({ text: undefined, why })
   })
 
-  test('a log that merely speaks of such an error is a log', async () => {
+  test('a log that contains such a message is a log', async () => {
     const { server, client } = await start()
     server.setLog(ref, 'starting\nrpc error: code = Unavailable desc = no database\n')
     expect((await readLog(client, request)).text).toContain('no database')
@@ -108,7 +108,7 @@ describe('a log that is followed', () => {
     expect([await next(lines), await next(lines)]).toEqual(['no line break', undefined])
   })
 
-  test('a stream that is not to be followed ends with what there is', async () => {
+  test('a stream without follow ends with the present lines', async () => {
     const { server, open } = await start()
     server.setLog(ref, 'one\ntwo\nthree\n')
     expect((await all(await open({ follow: false }))).map(({ text }) => text)).toEqual(['one', 'two', 'three'])
@@ -116,7 +116,7 @@ describe('a log that is followed', () => {
     expect(await all(await open({ follow: false, since: Date.now() + 60_000 }))).toEqual([])
   })
 
-  test('a long line is cut, and how much was left out is known', async () => {
+  test('a long line is cut, and the number of bytes that were cut is known', async () => {
     const { server, open } = await start()
     server.setLog(ref, `${'ä'.repeat(100_000)}\nshort\n`)
     const [long, short] = await all(await open({ follow: false }))
@@ -125,7 +125,7 @@ describe('a log that is followed', () => {
     expect(short).toMatchObject({ text: 'short', cutBytes: 0 })
   })
 
-  test('a secret that stands across the cut is hidden as any other', async () => {
+  test('a secret across the cut is redacted', async () => {
     const { server, open } = await start()
     server.setLog(ref, `${'x'.repeat(3_990)} sesame-open-0123456789 ${'y'.repeat(100)}\n`)
     const [line] = await all(await open({ follow: false }, (text) => text.replaceAll('sesame-open-0123456789', '***')))
@@ -133,14 +133,14 @@ describe('a log that is followed', () => {
     expect(line?.cutBytes).toBe(95)
   })
 
-  test('characters that come in pieces are whole', async () => {
+  test('characters that arrive in pieces are whole', async () => {
     const { server, open } = await start()
     server.splitEvents(3)
     server.setLog(ref, 'größer → 漢字\nnext\n')
     expect((await all(await open({ follow: false }))).map(({ text }) => text)).toEqual(['größer → 漢字', 'next'])
   })
 
-  test('a connection that breaks is an error, and what had come of a line is not told', async () => {
+  test('a connection that breaks is an error, and an incomplete line is dropped', async () => {
     const { server, open } = await start()
     server.setLog(ref, 'one\n')
     const lines = await open()
@@ -163,7 +163,7 @@ describe('a log that is followed', () => {
   test.each([
     [403, { verb: 'get', resource: 'pods/log' }],
     [400, undefined],
-  ])('a refusal is an error of its own: %i', async (status, denial) => {
+  ])('a refusal rejects with its status: %i', async (status, denial) => {
     const { server, open } = await start()
     if (denial !== undefined) server.deny(denial)
     await expect(open({ previous: denial === undefined })).rejects.toMatchObject({ status })

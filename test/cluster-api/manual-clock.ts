@@ -6,7 +6,7 @@ interface Timer {
   readonly callback: () => void
 }
 
-/** A clock that only moves when told to, and whose chance is always the middle. */
+/** A clock that only moves by `advance`, and whose random number is always 0.5. */
 export class ManualClock implements Clock {
   #now: number
   #timers = new Set<Timer>()

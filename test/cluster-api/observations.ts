@@ -1,7 +1,7 @@
 import { codeOf } from '../../src/cluster/failures.ts'
 import type { Observation } from '../../src/cluster/feed.ts'
 
-/** A sink that remembers what it was told, in short words: `ADDED web`, `SYNCED Pod`, `REFUSED 403`. */
+/** A sink that remembers what it was observed, in short words: `ADDED web`, `SYNCED Pod`, `REFUSED 403`. */
 export class Observations {
   readonly all: Observation[] = []
   #waiting = new Set<() => void>()
@@ -19,7 +19,7 @@ export class Observations {
   until(words: string, times = 1): Promise<void> {
     return new Promise((resolve) => {
       const look = () => {
-        if (this.words.filter((told) => told === words).length < times) return
+        if (this.words.filter((known) => known === words).length < times) return
         this.#waiting.delete(look)
         resolve()
       }

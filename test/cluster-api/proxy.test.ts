@@ -11,7 +11,7 @@ test('the proxy is chosen by the scheme of the server, in capitals or not', () =
   expect(proxyFromEnvironment('https://api.example', {})).toBeUndefined()
 })
 
-test('a proxy without a scheme speaks http', () => {
+test('a proxy without a scheme uses http', () => {
   expect(proxyFromEnvironment('https://api.example', { HTTPS_PROXY: 'proxy.example:3128' })).toBe(proxy)
 })
 

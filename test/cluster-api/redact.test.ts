@@ -5,7 +5,7 @@ const redact = createRedactor(Buffer.from('key'))
 const object = (fields: object): KubeObject =>
   ({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web' }, ...fields }) as KubeObject
 
-test('of managed fields only who, how and when remain', () => {
+test('managed fields keep only manager, operation, subresource and time', () => {
   const managedFields = [
     {
       manager: 'kubectl',
@@ -104,14 +104,14 @@ test('an object with nothing to redact is returned as it is, and the original is
   expect(original).toEqual(before)
 })
 
-test('hostile keys are taken as keys', () => {
+test('hostile keys stay keys', () => {
   const hostile = JSON.parse(
     '{"apiVersion":"v1","kind":"Secret","metadata":{"name":"x"},"data":{"__proto__":"secret"}}',
   )
   expect(JSON.stringify(redact(hostile))).toMatch(/"__proto__":"hmac:/)
 })
 
-test('shapes that no server should send do not break it', () => {
+test('unexpected shapes do not break it', () => {
   for (const fields of [
     { kind: 'Secret', data: 'x' },
     { metadata: null },
@@ -122,7 +122,7 @@ test('shapes that no server should send do not break it', () => {
   }
 })
 
-test('maps of environment values, as charts have them, and headers that probes send are hashed too', () => {
+test('maps of environment values, as charts have them, and probe headers are hashed too', () => {
   const stripped = JSON.stringify(
     redact(
       object({
@@ -137,7 +137,7 @@ test('maps of environment values, as charts have them, and headers that probes s
   expect(stripped).toMatch(/"PASSWORD":"hmac:.*"name":"Authorization","value":"hmac:/)
 })
 
-describe('what is known to be secret', () => {
+describe('a known secret', () => {
   const learnt: string[] = []
   const known = {
     redactText: (text: string) => text.replaceAll('sesame', '***'),
@@ -146,7 +146,7 @@ describe('what is known to be secret', () => {
   }
   const hiding = createRedactor(Buffer.from('key'), known)
 
-  test('is hidden in messages, and in templates if it was known from the start', () => {
+  test('is redacted in messages, and in templates if it was known from the start', () => {
     const args = ['sesame open']
     expect(
       hiding(
@@ -165,7 +165,7 @@ describe('what is known to be secret', () => {
     })
   })
 
-  test('is learnt from Secrets, and from variables with the name of a secret', () => {
+  test('comes from Secrets, and from variables whose name looks secret', () => {
     hiding(object({ kind: 'Secret', data: { a: 'aHVudGVyMg==' }, stringData: { b: 'swordfish' } }))
     hiding(
       object({

@@ -25,7 +25,7 @@ async function setUp(options: ApiServerOptions = {}) {
   const server = await startApiServer(options)
   endings.push(() => server.close())
   server.apply(pod('web'))
-  return { server, clock: new ManualClock(), told: new Observations() }
+  return { server, clock: new ManualClock(), observed: new Observations() }
 }
 
 function pod(name: string, labels: Record<string, string> = {}) {
@@ -35,24 +35,24 @@ function pod(name: string, labels: Record<string, string> = {}) {
 interface Setting {
   server: ApiServer
   clock: ManualClock
-  told: Observations
+  observed: Observations
 }
 
-function follow({ server, clock, told }: Setting, request: WatchRequest = pods) {
+function follow({ server, clock, observed }: Setting, request: WatchRequest = pods) {
   const load = () => loadKubeconfig({ kubeconfig: server.kubeconfig({ token: 'first-token' }) })
   const client = new Client(load(), load, { clock, mask: () => {}, userAgent: 'rollout-gate/test', env: {} })
   const path = async () => {
     const resource = findResource(server.discovery.resources, request)
     return resource ? collectionPath(resource, request.namespace) : '/apis/gone.example/v1/things'
   }
-  const onUnmatched = async (object: KubeObject) => told.sink({ type: 'DELETED', object })
+  const onUnmatched = async (object: KubeObject) => observed.sink({ type: 'DELETED', object })
   const reflector = new Reflector(request, {
     client,
     clock,
     redact: createRedactor(),
     redactText: (text) => text,
     path,
-    sink: told.sink,
+    sink: observed.sink,
     onUnmatched,
   })
   const running = reflector.run()
@@ -71,26 +71,26 @@ const lists = (server: ApiServer) =>
 const watches = (server: ApiServer) => server.requests.filter(({ query }) => query.has('watch'))
 
 describe('listing and watching', () => {
-  test('what there is comes first, then that it is complete, then what changes', async () => {
+  test('present objects come first, then SYNCED, then changes', async () => {
     const setting = await setUp()
     follow(setting)
     await watching(setting)
     setting.server.patch(web, { status: { phase: 'Running' } })
-    await setting.told.until('MODIFIED web')
+    await setting.observed.until('MODIFIED web')
     setting.server.apply(pod('api'))
-    await setting.told.until('ADDED api')
+    await setting.observed.until('ADDED api')
     setting.server.remove(web)
-    await setting.told.until('DELETED web')
-    expect(setting.told.words).toEqual(['ADDED web', 'SYNCED Pod', 'MODIFIED web', 'ADDED api', 'DELETED web'])
+    await setting.observed.until('DELETED web')
+    expect(setting.observed.words).toEqual(['ADDED web', 'SYNCED Pod', 'MODIFIED web', 'ADDED api', 'DELETED web'])
   })
 
-  test('objects of lists know their kind, and SYNCED carries the whole request', async () => {
+  test('objects of lists have their kind, and SYNCED contains the whole request', async () => {
     const setting = await setUp()
     const request = { ...pods, name: 'web', labelSelector: 'app=web' }
     setting.server.apply(pod('web', { app: 'web' }))
     follow(setting, request)
-    await setting.told.until('SYNCED Pod')
-    expect(setting.told.all).toMatchObject([
+    await setting.observed.until('SYNCED Pod')
+    expect(setting.observed.all).toMatchObject([
       { type: 'ADDED', object: { apiVersion: 'v1', kind: 'Pod' } },
       { type: 'SYNCED', ...request },
     ])
@@ -102,7 +102,7 @@ describe('listing and watching', () => {
     setting.server.apply(pod('other', { app: 'api' }))
     follow(setting, { ...pods, name: 'api', labelSelector: 'app=api' })
     await watching(setting)
-    expect(setting.told.words).toEqual(['ADDED api', 'SYNCED Pod'])
+    expect(setting.observed.words).toEqual(['ADDED api', 'SYNCED Pod'])
     const [watch] = watches(setting.server)
     expect(watch?.query.get('fieldSelector')).toBe('metadata.name=api')
     expect(watch?.query.get('labelSelector')).toBe('app=api')
@@ -111,12 +111,12 @@ describe('listing and watching', () => {
   test('a change between list and watch is not missed', async () => {
     const setting = await setUp()
     let changed = false
-    setting.told.until('SYNCED Pod').then(() => {
+    setting.observed.until('SYNCED Pod').then(() => {
       setting.server.patch(web, { status: { phase: 'Running' } })
       changed = true
     })
     follow(setting)
-    await setting.told.until('MODIFIED web')
+    await setting.observed.until('MODIFIED web')
     expect(changed).toBe(true)
   })
 
@@ -125,20 +125,22 @@ describe('listing and watching', () => {
     for (let index = 0; index < 1100; index++) setting.server.apply(pod(`p${index}`))
     setting.server.failNext(1, 410, { filter: ({ query }) => query.has('continue') })
     follow(setting)
-    await setting.told.until('SYNCED Pod')
-    expect(setting.told.words.filter((words) => words.startsWith('ADDED'))).toHaveLength(1101)
-    expect(setting.told.words).not.toContain('ERROR 410')
+    await setting.observed.until('SYNCED Pod')
+    expect(setting.observed.words.filter((words) => words.startsWith('ADDED'))).toHaveLength(1101)
+    expect(setting.observed.words).not.toContain('ERROR 410')
     expect(lists(setting.server).map(({ query }) => query.get('limit'))).toEqual(['500', '500', null])
   })
 
-  test('events come through whole however the network cuts them', async () => {
+  test('events are whole however the network splits them', async () => {
     const setting = await setUp()
     setting.server.splitEvents(7)
     follow(setting)
     await watching(setting)
     setting.server.patch(web, { metadata: { annotations: { note: 'schöne Grüße ✓' } } })
-    await setting.told.until('MODIFIED web')
-    expect(setting.told.all.at(-1)).toMatchObject({ object: { metadata: { annotations: { note: 'schöne Grüße ✓' } } } })
+    await setting.observed.until('MODIFIED web')
+    expect(setting.observed.all.at(-1)).toMatchObject({
+      object: { metadata: { annotations: { note: 'schöne Grüße ✓' } } },
+    })
   })
 
   test('watches ask for bookmarks and end within a minute', async () => {
@@ -152,12 +154,12 @@ describe('listing and watching', () => {
 })
 
 describe('the end of a watch', () => {
-  test('after its timeout it goes on from where it was, without a list', async () => {
+  test('after its timeout the next watch starts where it was, without a list', async () => {
     const setting = await setUp()
     follow(setting)
     await watching(setting)
     setting.server.patch(web, { status: { phase: 'Running' } })
-    await setting.told.until('MODIFIED web')
+    await setting.observed.until('MODIFIED web')
     setting.server.endWatches()
     await setting.server.until((server) => watches(server).length === 2)
     expect(lists(setting.server)).toHaveLength(1)
@@ -166,7 +168,7 @@ describe('the end of a watch', () => {
     )
   })
 
-  test('a bookmark moves the place from which the next one goes on', async () => {
+  test('the next watch starts at the last bookmark', async () => {
     const setting = await setUp()
     follow(setting)
     await watching(setting)
@@ -179,7 +181,7 @@ describe('the end of a watch', () => {
     )
   })
 
-  test('a cut in the middle of an event loses nothing and is nothing to tell', async () => {
+  test('a cut in the middle of an event loses nothing and is not reported', async () => {
     const setting = await setUp()
     follow(setting)
     await watching(setting)
@@ -187,11 +189,11 @@ describe('the end of a watch', () => {
     await setting.clock.untilPending(100)
     setting.server.patch(web, { status: { phase: 'Running' } })
     setting.clock.advance(100)
-    await setting.told.until('MODIFIED web')
-    expect(setting.told.words).toEqual(['ADDED web', 'SYNCED Pod', 'MODIFIED web'])
+    await setting.observed.until('MODIFIED web')
+    expect(setting.observed.words).toEqual(['ADDED web', 'SYNCED Pod', 'MODIFIED web'])
   })
 
-  test('watches that end at once are not asked for again in a storm', async () => {
+  test('watches that end at once are opened again with pauses', async () => {
     const setting = await setUp()
     follow(setting)
     for (const delayMs of [100, 200, 400]) {
@@ -205,7 +207,7 @@ describe('the end of a watch', () => {
   })
 
   test.each(['event', 'status'] as const)(
-    'an expired resource version (410 as %s) leads to a list whose differences are told',
+    'an expired resource version (410 as %s) leads to a list whose differences are reported',
     async (as) => {
       const setting = await setUp()
       setting.server.apply(pod('goes'))
@@ -222,16 +224,16 @@ describe('the end of a watch', () => {
       setting.server.hang(false)
       await setting.clock.untilPending(100)
       setting.clock.advance(100)
-      await setting.told.until('ADDED new')
+      await setting.observed.until('ADDED new')
       await watching(setting)
-      expect(setting.told.words.slice(4).sort()).toEqual(['ADDED new', 'DELETED goes', 'MODIFIED web'])
-      expect(setting.told.all.find(({ type }) => type === 'DELETED')).toMatchObject({
+      expect(setting.observed.words.slice(4).sort()).toEqual(['ADDED new', 'DELETED goes', 'MODIFIED web'])
+      expect(setting.observed.all.find(({ type }) => type === 'DELETED')).toMatchObject({
         object: { metadata: { uid: last?.metadata.uid } },
       })
     },
   )
 
-  test('an object that was replaced unseen is told as deleted and added', async () => {
+  test('an object that was replaced unseen is reported as deleted and added', async () => {
     const setting = await setUp()
     follow(setting)
     await watching(setting)
@@ -243,26 +245,26 @@ describe('the end of a watch', () => {
     setting.server.hang(false)
     await setting.clock.untilPending(100)
     setting.clock.advance(100)
-    await setting.told.until('ADDED web', 2)
-    expect(setting.told.words).toEqual(['ADDED web', 'SYNCED Pod', 'DELETED web', 'ADDED web'])
+    await setting.observed.until('ADDED web', 2)
+    expect(setting.observed.words).toEqual(['ADDED web', 'SYNCED Pod', 'DELETED web', 'ADDED web'])
   })
 
-  test('a broken line is told, and what it hid is found by a list', async () => {
+  test('a broken line is reported, and its change is found by a list', async () => {
     const setting = await setUp()
     follow(setting)
     await watching(setting)
     setting.server.sendBrokenLine()
-    await setting.told.until('UNAVAILABLE 0')
-    expect(setting.told.all.at(-1)).toMatchObject({ message: expect.stringContaining('not JSON'), kind: 'Pod' })
+    await setting.observed.until('UNAVAILABLE 0')
+    expect(setting.observed.all.at(-1)).toMatchObject({ message: expect.stringContaining('not JSON'), kind: 'Pod' })
     await setting.clock.untilPending(100)
     setting.clock.advance(100)
-    await setting.told.until('ALIVE')
+    await setting.observed.until('ALIVE')
     expect(lists(setting.server)).toHaveLength(2)
   })
 })
 
 describe('silence', () => {
-  test('30 s without a byte ask for one small list, and renew the watch, which alone may be dead', async () => {
+  test('after 30 s without a byte one small list is read, and the watch is opened again', async () => {
     const setting = await setUp()
     follow(setting)
     await setting.clock.untilPending(silenceMs, overdueMs)
@@ -270,10 +272,10 @@ describe('silence', () => {
     await setting.server.until((server) => watches(server).length === 2)
     expect(lists(setting.server)[1]?.query.get('limit')).toBe('1')
     expect(lists(setting.server)).toHaveLength(2)
-    expect(setting.told.words).toEqual(['ADDED web', 'SYNCED Pod'])
+    expect(setting.observed.words).toEqual(['ADDED web', 'SYNCED Pod'])
   })
 
-  test('a server that does not answer that list either is told as unreachable, once, until it is back', async () => {
+  test('a server that does not answer that list either is reported as unavailable, once, until it is back', async () => {
     const setting = await setUp()
     follow(setting)
     await setting.clock.untilPending(silenceMs, overdueMs)
@@ -294,11 +296,11 @@ describe('silence', () => {
     await setting.clock.untilPending(400)
     setting.server.hang(false)
     setting.clock.advance(400)
-    await setting.told.until('ALIVE')
-    expect(setting.told.words).toEqual(['ADDED web', 'SYNCED Pod', 'UNAVAILABLE 0', 'ALIVE'])
+    await setting.observed.until('ALIVE')
+    expect(setting.observed.words).toEqual(['ADDED web', 'SYNCED Pod', 'UNAVAILABLE 0', 'ALIVE'])
   })
 
-  test('a watch that the server does not end in time is ended and renewed', async () => {
+  test('a watch that the server does not end in time is ended and opened again', async () => {
     const setting = await setUp()
     follow(setting)
     await setting.clock.untilPending(silenceMs, overdueMs)
@@ -310,12 +312,12 @@ describe('silence', () => {
     setting.clock.advance(overdueMs - 60_000)
     await setting.server.until((server) => watches(server).length === 2)
     expect(lists(setting.server)).toHaveLength(1)
-    expect(setting.told.words).toEqual(['ADDED web', 'SYNCED Pod'])
+    expect(setting.observed.words).toEqual(['ADDED web', 'SYNCED Pod'])
   })
 })
 
 describe('failures', () => {
-  test('a server that is gone is told once, tried more and more slowly, and told as alive when it is back', async () => {
+  test('a server that is gone is reported once, tried less and less often, and reported as alive when it is back', async () => {
     const setting = await setUp()
     follow(setting)
     await watching(setting)
@@ -327,33 +329,33 @@ describe('failures', () => {
     await setting.clock.untilPending(5000)
     await setting.server.start()
     setting.clock.advance(5000)
-    await setting.told.until('ALIVE')
-    expect(setting.told.words).toEqual(['ADDED web', 'SYNCED Pod', 'UNAVAILABLE 0', 'ALIVE'])
+    await setting.observed.until('ALIVE')
+    expect(setting.observed.words).toEqual(['ADDED web', 'SYNCED Pod', 'UNAVAILABLE 0', 'ALIVE'])
   })
 
-  test('what the server asks for in Retry-After is granted', async () => {
+  test('Retry-After is respected', async () => {
     const setting = await setUp()
     setting.server.failNext(1, 429, { retryAfterSeconds: 7 })
     follow(setting)
-    await setting.told.until('UNAVAILABLE 429')
+    await setting.observed.until('UNAVAILABLE 429')
     await setting.clock.untilPending(7_000)
     setting.clock.advance(7_000)
-    await setting.told.until('SYNCED Pod')
-    expect(setting.told.words).toEqual(['UNAVAILABLE 429', 'ADDED web', 'ALIVE', 'SYNCED Pod'])
+    await setting.observed.until('SYNCED Pod')
+    expect(setting.observed.words).toEqual(['UNAVAILABLE 429', 'ADDED web', 'ALIVE', 'SYNCED Pod'])
   })
 
-  test('an error inside a watch is told with its status', async () => {
+  test('an error inside a watch is reported with its status', async () => {
     const setting = await setUp()
     follow(setting)
     await watching(setting)
     setting.server.errorWatches(500)
-    await setting.told.until('UNAVAILABLE 500')
+    await setting.observed.until('UNAVAILABLE 500')
     await setting.clock.untilPending(100)
     setting.clock.advance(100)
-    await setting.told.until('ALIVE')
+    await setting.observed.until('ALIVE')
   })
 
-  test('a forbidden list is reported once, tried again soon and then rarely, so that granted access heals it', async () => {
+  test('a forbidden list is reported once and tried again, soon and then rarely, until access is granted', async () => {
     const setting = await setUp()
     setting.server.deny({ verb: 'list', resource: 'pods' })
     follow(setting)
@@ -362,18 +364,18 @@ describe('failures', () => {
       setting.clock.advance(7_000)
     }
     await setting.clock.untilPending(20_000)
-    expect(setting.told.all[0]).toMatchObject({
+    expect(setting.observed.all[0]).toMatchObject({
       ...pods,
       message: expect.stringContaining('cannot list resource "pods"'),
     })
     expect(lists(setting.server)).toHaveLength(5)
     setting.server.allowAll()
     setting.clock.advance(20_000)
-    await setting.told.until('SYNCED Pod')
-    expect(setting.told.words).toEqual(['REFUSED 403', 'ADDED web', 'ALIVE', 'SYNCED Pod'])
+    await setting.observed.until('SYNCED Pod')
+    expect(setting.observed.words).toEqual(['REFUSED 403', 'ADDED web', 'ALIVE', 'SYNCED Pod'])
   })
 
-  test('access that is withdrawn and restored is reported, though nothing has changed meanwhile', async () => {
+  test('access that is withdrawn and restored is reported, although no object has changed', async () => {
     const setting = await setUp()
     const reflector = follow(setting)
     await watching(setting)
@@ -382,8 +384,8 @@ describe('failures', () => {
     await setting.clock.untilPending(7_000)
     setting.server.allowAll()
     setting.clock.advance(7_000)
-    await setting.told.until('SYNCED Pod', 2)
-    expect(setting.told.words).toEqual(['ADDED web', 'SYNCED Pod', 'REFUSED 403', 'ALIVE', 'SYNCED Pod'])
+    await setting.observed.until('SYNCED Pod', 2)
+    expect(setting.observed.words).toEqual(['ADDED web', 'SYNCED Pod', 'REFUSED 403', 'ALIVE', 'SYNCED Pod'])
   })
 
   test('where watching is forbidden it lists every 5 s, and tries to watch again after a minute', async () => {
@@ -393,28 +395,28 @@ describe('failures', () => {
     await setting.clock.untilPending(5_000)
     setting.server.patch(web, { status: { phase: 'Running' } })
     setting.clock.advance(5_000)
-    await setting.told.until('MODIFIED web')
+    await setting.observed.until('MODIFIED web')
     setting.server.remove(web)
     await setting.clock.untilPending(5_000)
     setting.clock.advance(5_000)
-    await setting.told.until('DELETED web')
+    await setting.observed.until('DELETED web')
     setting.server.allowAll()
     for (let poll = 3; poll <= 12; poll++) {
       await setting.clock.untilPending(5_000)
       setting.clock.advance(5_000)
     }
     await watching(setting)
-    expect(setting.told.words).toEqual(['ADDED web', 'SYNCED Pod', 'MODIFIED web', 'DELETED web'])
+    expect(setting.observed.words).toEqual(['ADDED web', 'SYNCED Pod', 'MODIFIED web', 'DELETED web'])
   })
 
-  test('a kind that is not there (any more) is told as 404', async () => {
+  test('a kind that does not exist (any more) is reported as 404', async () => {
     const setting = await setUp()
     follow(setting, { apiVersion: 'gone.example/v1', kind: 'Thing' })
-    await setting.told.until('MISSING 404')
+    await setting.observed.until('MISSING 404')
     await setting.clock.untilPending(5_000)
   })
 
-  test('refused credentials are final, for they were read again in between', async () => {
+  test('refused credentials are final, as they were read again in between', async () => {
     const setting = await setUp({ tokens: ['first-token'] })
     follow(setting)
     await watching(setting)
@@ -423,14 +425,14 @@ describe('failures', () => {
     await setting.clock.untilPending(100)
     setting.clock.advance(100)
     await setting.clock.untilPending(20_000)
-    expect(setting.told.words).toEqual(['ADDED web', 'SYNCED Pod', 'REFUSED 401'])
-    expect(setting.told.all.at(-1)).toMatchObject({ final: true })
+    expect(setting.observed.words).toEqual(['ADDED web', 'SYNCED Pod', 'REFUSED 401'])
+    expect(setting.observed.all.at(-1)).toMatchObject({ final: true })
     expect(watches(setting.server)).toHaveLength(3)
   })
 })
 
 describe('a refresh', () => {
-  test('lists at once, tells the differences, and the watch goes on from there', async () => {
+  test('lists at once, reports the differences, and the watch starts from there', async () => {
     const setting = await setUp()
     const reflector = follow(setting)
     await watching(setting)
@@ -438,10 +440,10 @@ describe('a refresh', () => {
     await setting.clock.untilPending(100)
     setting.server.patch(web, { status: { phase: 'Running' } })
     await reflector.refresh()
-    expect(setting.told.words).toEqual(['ADDED web', 'SYNCED Pod', 'MODIFIED web'])
+    expect(setting.observed.words).toEqual(['ADDED web', 'SYNCED Pod', 'MODIFIED web'])
     await watching(setting)
     setting.server.remove(web)
-    await setting.told.until('DELETED web')
+    await setting.observed.until('DELETED web')
     expect(lists(setting.server)).toHaveLength(2)
   })
 
@@ -465,7 +467,7 @@ describe('a refresh', () => {
     await setting.server.until((server) => lists(server).length === 2)
     setting.clock.advance(10_000)
     await refreshed
-    expect(setting.told.words).toEqual(['UNAVAILABLE 0'])
+    expect(setting.observed.words).toEqual(['UNAVAILABLE 0'])
   })
 
   test('ends with the report that the server does not answer, since its last success', async () => {
@@ -479,7 +481,7 @@ describe('a refresh', () => {
     await setting.server.until((server) => lists(server).length === 2)
     setting.clock.advance(10_000)
     await refreshed
-    expect(setting.told.all.at(-1)).toMatchObject({ type: 'UNAVAILABLE', code: 0, lastSuccessAt })
+    expect(setting.observed.all.at(-1)).toMatchObject({ type: 'UNAVAILABLE', code: 0, lastSuccessAt })
   })
 
   test('ends with the report that the server is gone', async () => {
@@ -488,33 +490,33 @@ describe('a refresh', () => {
     await watching(setting)
     await setting.server.stop()
     await reflector.refresh()
-    expect(setting.told.words.at(-1)).toBe('UNAVAILABLE 0')
+    expect(setting.observed.words.at(-1)).toBe('UNAVAILABLE 0')
   })
 
-  test('of what may not be read is answered: there is nothing newer to see', async () => {
+  test('of a forbidden request ends, as there is nothing newer', async () => {
     const setting = await setUp()
     setting.server.deny({ verb: 'list', resource: 'pods' })
     const reflector = follow(setting)
-    await setting.told.until('REFUSED 403')
+    await setting.observed.until('REFUSED 403')
     await reflector.refresh()
-    expect(setting.told.words).toEqual(['REFUSED 403'])
+    expect(setting.observed.words).toEqual(['REFUSED 403'])
   })
 
   test('of a closed reflector does not hang', async () => {
     const setting = await setUp()
     const reflector = follow(setting)
-    await setting.told.until('SYNCED Pod')
+    await setting.observed.until('SYNCED Pod')
     reflector.close()
     await expect(reflector.refresh()).resolves.toBeUndefined()
   })
 })
 
-test('a closed reflector says nothing more', async () => {
+test('a closed reflector reports nothing more', async () => {
   const setting = await setUp()
   const reflector = follow(setting)
   await watching(setting)
   reflector.close()
   await setting.server.until((server) => server.openWatches.length === 0)
   setting.server.patch(web, { status: { phase: 'Running' } })
-  expect(setting.told.words).toEqual(['ADDED web', 'SYNCED Pod'])
+  expect(setting.observed.words).toEqual(['ADDED web', 'SYNCED Pod'])
 })

@@ -45,7 +45,7 @@ users:
 const secretsOf = (kubeconfig: string) =>
   new Set(loadKubeconfig({ kubeconfig }, { env: {}, home: '/nowhere', serviceAccount: '/nowhere' }).secrets)
 
-test('every credential is a secret, of whichever user, as it stands and in base64', () => {
+test('every credential of every user is a secret, as written and in base64', () => {
   const secrets = secretsOf(yaml)
   for (const secret of [
     'eyJhbGciOi.token.value',
@@ -96,17 +96,17 @@ test('no secret is so short that masking it would garble the log', () => {
   expect([...secretsOf(yaml)].every((secret) => secret.length >= 4)).toBe(true)
 })
 
-test('a multi-line secret is masked line by line, without the armour', () => {
+test('a multi-line secret is masked line by line, without the PEM header', () => {
   expect(formsOf(`-----BEGIN KEY-----\n${keyLine}\n-----END KEY-----`)).toEqual([keyLine, base64(keyLine)])
 })
 
-test('every secret becomes stars, however often it stands there', () => {
+test('every occurrence of a secret becomes stars', () => {
   const secrets = new Secrets()
   for (const secret of ['open', 'a.b', '']) secrets.add(secret)
   expect(secrets.redact('open a.b axb open')).toBe('*** *** axb ***')
 })
 
-test('of a secret that holds another one nothing is left over', () => {
+test('a secret that contains another one is replaced as a whole', () => {
   const secrets = new Secrets()
   secrets.add('sesame')
   expect(secrets.redact('sesame')).toBe('***')
@@ -114,7 +114,7 @@ test('of a secret that holds another one nothing is left over', () => {
   expect(secrets.redact('open-sesame-now sesame')).toBe('*** ***')
 })
 
-test('short ones are passed over where that is wished', () => {
+test('secrets below the shortest length are ignored', () => {
   const secrets = new Secrets(8)
   for (const secret of ['admin', 'administrator']) secrets.add(secret)
   expect(secrets.redact('admin administrator')).toBe('admin ***')

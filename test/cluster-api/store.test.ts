@@ -20,17 +20,25 @@ function storeAfter(observations: readonly Observation[]): Store {
   return store
 }
 
-describe('what a store knows of the pods of a namespace', () => {
+describe('the list state of the pods of a namespace', () => {
   it.each<[string, ListState, readonly Observation[]]>([
-    ['is on its way until they are listed', 'pending', []],
-    ['is complete once they are', 'complete', [listed(pods)]],
-    ['is complete once all pods of the cluster are', 'complete', [listed(everywhere)]],
-    ['is on its way while those of another namespace are', 'pending', [listed({ ...pods, namespace: 'other' })]],
-    ['is nothing when they may not be listed', 'unknown', [refused(pods)]],
-    ['is nothing when access was withdrawn', 'unknown', [listed(pods), refused(pods)]],
-    ['is nothing when it was withdrawn again', 'unknown', [listed(pods), refused(pods), listed(pods), refused(pods)]],
+    ['is pending until they are listed', 'pending', []],
+    ['is complete once they are listed', 'complete', [listed(pods)]],
+    ['is complete once all pods of the cluster are listed', 'complete', [listed(everywhere)]],
+    [
+      'is pending while only those of another namespace are listed',
+      'pending',
+      [listed({ ...pods, namespace: 'other' })],
+    ],
+    ['is unknown when they may not be listed', 'unknown', [refused(pods)]],
+    ['is unknown when access was withdrawn', 'unknown', [listed(pods), refused(pods)]],
+    [
+      'is unknown when access was withdrawn again',
+      'unknown',
+      [listed(pods), refused(pods), listed(pods), refused(pods)],
+    ],
     ['is complete while the server has no such kind', 'complete', [unserved(pods)]],
-    ['is nothing when they may not be listed once there is such a kind', 'unknown', [unserved(pods), refused(pods)]],
+    ['is unknown when they may not be listed once the kind exists', 'unknown', [unserved(pods), refused(pods)]],
     ['is complete when access was given', 'complete', [refused(pods), listed(pods)]],
     ['is complete when access was given back', 'complete', [listed(pods), refused(pods), listed(pods)]],
     [
@@ -42,13 +50,13 @@ describe('what a store knows of the pods of a namespace', () => {
     expect(storeAfter(observations).listState(pods)).toBe(listState)
   })
 
-  it('holds no refusal any more once they were listed', () => {
+  it('contains no refusal any more once they were listed', () => {
     expect(storeAfter([refused(pods)]).refusal(pods)).toMatchObject({ what: 'access', message: 'no' })
     expect(storeAfter([refused(pods), listed(pods)]).refusal(pods)).toBeUndefined()
   })
 })
 
-it('finds an object by its uid, as it stands now, until it is gone', () => {
+it('finds the present state of an object by its uid, until it is gone', () => {
   const pod = (resourceVersion: string) => ({
     apiVersion: 'v1',
     kind: 'Pod',
@@ -169,7 +177,7 @@ describe('the events about an object', () => {
     expect(namesOf(observations)).toEqual(['a', 'b', 'c'])
   })
 
-  it('are found by its kind and name where nobody watches the object', () => {
+  it('are found by its kind and name when the object is not watched', () => {
     const seen = [event('a', { reason: 'FailedBinding' })]
     const unwatched = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web', namespace: 'shop' } }
     expect(storeAfter(seen).eventsOf(unwatched)).toMatchObject([{ reason: 'FailedBinding' }])

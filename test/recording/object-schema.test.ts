@@ -2,7 +2,7 @@ import type { KubeObject } from '../../src/cluster/objects.ts'
 import { objectMistake } from '../../src/recording/object-schema.ts'
 import { createDeployment, createEvent, createPod, createReplicaSet, readyStatus } from '../lifecycle/builders.ts'
 
-/** The object with other fields, of whatever type. */
+/** The object with other fields, of any type. */
 function having(object: KubeObject, fields: Record<string, unknown>): KubeObject {
   return { ...object, ...fields } as KubeObject
 }
@@ -32,7 +32,7 @@ describe('an object that no API server wrote', () => {
     ['metadata.labels', having(custom, { metadata: { name: 'w', labels: 'app=web' } })],
     ['involvedObject', having(createEvent(pod, { reason: 'Failed' }), { involvedObject: null })],
     ['involvedObject.fieldPath', having(createEvent(pod, { reason: 'Failed' }), { involvedObject: { fieldPath: 7 } })],
-  ])('is told by the field of another type: %s', (path, object) => {
+  ])('is reported with the field of another type: %s', (path, object) => {
     expect(objectMistake(object)).toBe(`no API server wrote its object: ${path} is of another type`)
   })
 })
@@ -47,7 +47,7 @@ describe('an object may', () => {
       'have its version or a label as a number',
       having(custom, { metadata: { name: 'w', resourceVersion: 7, generation: '2', labels: { v: 1 } } }),
     ],
-    ['have fields that we do not know', having(deployment, { spec: { novel: 1 }, more: [] })],
+    ['have unknown fields', having(deployment, { spec: { novel: 1 }, more: [] })],
     ['be a custom resource of any shape', having(custom, { spec: 'big', status: ['?'] })],
   ])('%s', (_, object) => {
     expect(objectMistake(object)).toBeUndefined()
