@@ -1,7 +1,7 @@
 import type { KubeObject, PodTemplate } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import { numberOf, revisionsOf, templateOf } from '../lifecycle/workloads/revision.ts'
-import { templateChanges } from '../lifecycle/workloads/template-diff.ts'
+import { templateChanges } from '../lifecycle/workloads/template.ts'
 import type { Target } from '../plan/target.ts'
 
 /**

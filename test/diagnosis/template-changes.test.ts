@@ -1,7 +1,7 @@
 import type { Container, PodTemplate } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
 import { whatChanged } from '../../src/diagnosis/template-changes.ts'
-import { templateChanges } from '../../src/lifecycle/workloads/template-diff.ts'
+import { templateChanges } from '../../src/lifecycle/workloads/template.ts'
 
 function template(container: Partial<Container>, spec: object = {}): PodTemplate {
   return { spec: { containers: [{ name: 'app', image: 'web:v1', ...container }], ...spec } }

@@ -5,8 +5,7 @@ import { isObserved, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { condition, isReplaced } from './pod-object.ts'
 import { creationProblem } from './replica-failure.ts'
-import { findRevision, newestOf } from './revision.ts'
-import { templateMadeAt } from './template-change.ts'
+import { findRevision, newestOf, templateCreatedAt } from './revision.ts'
 import {
   assessWorkload,
   countMilestone,
@@ -90,7 +89,7 @@ function assessDaemonSet(set: DaemonSet, context: RuleContext): Assessment {
       settlingMilestone(countMilestone('ready', readyPods, awaited, 'ready', isReadyDone), examined.state, awaited),
       updatedMilestone(updated, awaited, isUpdated, leftOver),
     ],
-    problems: creationProblem(set, context, isShort, templateMadeAt(set, present, context)),
+    problems: creationProblem(set, context, isShort, templateCreatedAt(set, present, context)),
     notes: [
       ...(isOnDelete && old > 0 ? [onDeleteNote(old)] : []),
       ...(unfinished.length > 0 ? [excusedNote(unfinished.map((node) => `${node} (${excuse(node)})`))] : []),

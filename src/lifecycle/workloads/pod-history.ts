@@ -6,7 +6,7 @@ import { isSinceStart } from '../proof.ts'
 import { countDeaths, type DeathCount, type DeathObservations, noDeaths, observeDeaths } from './death-count.ts'
 import { isPullRefusal, type PullReason, pullReason } from './image-pull.ts'
 import { containerOfEvent, containersOf, eventCount } from './pod-object.ts'
-import { templateChangedAt } from './template-change.ts'
+import { templateChangedAt } from './revision.ts'
 
 /** Refused pulls with one reason; their number is the larger of the two counts. */
 export interface Refusals {

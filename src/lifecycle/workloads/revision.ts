@@ -1,5 +1,6 @@
-import type { KubeObject, PodTemplate } from '../../cluster/objects.ts'
+import type { KubeObject, OwnerReference, PodTemplate } from '../../cluster/objects.ts'
 import type { Fields } from '../conditions.ts'
+import type { RuleContext } from '../rule-context.ts'
 import { isSameTemplate } from './template.ts'
 
 const numberAnnotation = 'deployment.kubernetes.io/revision'
@@ -21,7 +22,7 @@ export function revisionsOf(
   return kinds.flatMap((kind) => owned(uid, kind))
 }
 
-/** Every change of a pod has its workload judged again, whose revisions stay the same objects. */
+/** Kept since a workload is assessed again after each change of a pod, with the same revision objects. */
 const templates = new WeakMap<KubeObject, PodTemplate | undefined>()
 
 /**
@@ -76,18 +77,68 @@ export function formerNumbersOf({ metadata }: KubeObject): readonly number[] {
   return numbers.filter((number) => !Number.isNaN(number))
 }
 
+function createdAt({ metadata }: KubeObject): string {
+  return metadata.creationTimestamp ?? ''
+}
+
 /**
  * The revision of a template. Several can have the same one, after an upgrade of the cluster; the controllers take one and
  * give it the highest number (FindNewReplicaSet, pkg/controller/deployment/util; dedupCurHistories, pkg/controller/daemon).
- * Without numbers it is the oldest. Undefined while the controller has not made it: paused, Recreate, not yet observed.
+ * Without numbers it is the oldest. Undefined while the controller has not created it: paused, Recreate, not yet observed.
  */
 export function findRevision<R extends KubeObject>(
   template: PodTemplate | undefined,
   revisions: readonly R[],
 ): R | undefined {
-  const made = ({ metadata }: KubeObject) => metadata.creationTimestamp ?? ''
   const higher = (a: number, b: number) => (a === b || Number.isNaN(a - b) ? 0 : b - a)
   return revisions
     .filter((revision) => isSameTemplate(templateOf(revision), template))
-    .toSorted((a, b) => higher(numberOf(a), numberOf(b)) || made(a).localeCompare(made(b)))[0]
+    .toSorted((a, b) => higher(numberOf(a), numberOf(b)) || createdAt(a).localeCompare(createdAt(b)))[0]
+}
+
+/** Reads the revisions of a workload. */
+export interface RevisionReader {
+  get(reference: { apiVersion: string; kind: string; namespace?: string; name: string }): KubeObject | undefined
+  ownedBy(uid: string | undefined, kind: string): readonly KubeObject[]
+}
+
+/**
+ * When the template of a pod's workload was last changed, as a timestamp of the server: when its present revision was
+ * created. Undefined where that is unknown: revisions may not be read, the workload has none, or it went back to an older
+ * one, which was created before the change.
+ * @param owner the controller of the pod
+ */
+export function templateChangedAt(
+  owner: OwnerReference,
+  namespace: string | undefined,
+  revisions: RevisionReader,
+): string | undefined {
+  if (owner.kind !== 'ReplicaSet') return newestCreation(revisions.ownedBy(owner.uid, 'ControllerRevision'))
+  const { apiVersion, kind, name } = owner
+  const own = revisions.get({ apiVersion, kind, name, namespace })
+  const deployment = own?.metadata.ownerReferences?.find(({ controller }) => controller)
+  return newestCreation(revisions.ownedBy(deployment?.uid, 'ReplicaSet'))
+}
+
+/**
+ * When the present template of a StatefulSet or DaemonSet was created, on the runner's clock; the gate's start where that is
+ * unknown. Infinity while its revision does not exist: events so far are about another template.
+ * @param present the revision of the present template
+ */
+export function templateCreatedAt(
+  { metadata }: KubeObject,
+  present: KubeObject | undefined,
+  context: Pick<RuleContext, 'owned' | 'startedAt' | 'time'>,
+): number {
+  const revisions = context.owned(metadata.uid, 'ControllerRevision')
+  if (revisions.length > 0 && present === undefined) return Infinity
+  return context.time(newestCreation(revisions)) ?? context.startedAt
+}
+
+/** When the newest revision was created, where it is the present one and never was before. */
+function newestCreation(revisions: readonly KubeObject[]): string | undefined {
+  const newest = revisions.toSorted((a, b) => createdAt(b).localeCompare(createdAt(a)) || numberOf(b) - numberOf(a))[0]
+  if (newest === undefined || formerNumbersOf(newest).length > 0) return undefined
+  const isLatest = revisions.every((each) => numberOf(each) <= numberOf(newest))
+  return isLatest ? newest.metadata.creationTimestamp : undefined
 }

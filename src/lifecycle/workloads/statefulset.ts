@@ -7,8 +7,7 @@ import type { RuleContext } from '../rule-context.ts'
 import { isReplaced } from './pod-object.ts'
 import { examinePods } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
-import { findRevision } from './revision.ts'
-import { templateMadeAt } from './template-change.ts'
+import { findRevision, templateCreatedAt } from './revision.ts'
 import {
   assessWorkload,
   countMilestone,
@@ -95,7 +94,7 @@ function assessStatefulSet(set: StatefulSet, context: RuleContext): Assessment {
     ],
     problems: [
       ...(isUpdated && !isOnDelete ? [] : blockingProblems(old, isOnDelete, context)),
-      ...creationProblem(set, context, isShort, templateMadeAt(set, present, context)),
+      ...creationProblem(set, context, isShort, templateCreatedAt(set, present, context)),
     ],
     isOrdered: spec.podManagementPolicy !== 'Parallel',
     keptPods: new Set(old.flatMap((pod) => (isBelowPartition(pod, set) ? (pod.metadata.uid ?? []) : []))),

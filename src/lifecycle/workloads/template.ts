@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Container, EnvVar, PodSpec, PodTemplate } from '../../cluster/objects.ts'
+import type { Fields } from '../conditions.ts'
 
 /**
  * Whether two pod templates are the same to the Deployment controller, which compares all but its own hash label
@@ -9,24 +10,24 @@ export function isSameTemplate(a: PodTemplate | undefined, b: PodTemplate | unde
   return isDeepStrictEqual(comparable(a), comparable(b))
 }
 
-/** Every change of a pod has its workload judged again, whose templates stay the same objects. */
+/** Kept since a workload is assessed again after each change of a pod, with the same template objects. */
 const comparables = new WeakMap<PodTemplate, unknown>()
 
 function comparable(template: PodTemplate | undefined): unknown {
   const known = template && comparables.get(template)
   if (known !== undefined) return known
-  const made = withoutHash(normalise(template))
-  if (template) comparables.set(template, made)
-  return made
+  const compared = withoutHash(normalise(template))
+  if (template) comparables.set(template, compared)
+  return compared
 }
 
-/** The environment variables whose values Reloader owns (https://github.com/stakater/Reloader, `env-vars` strategy). */
+/** The prefix of the environment variables whose values Reloader sets (https://github.com/stakater/Reloader, `env-vars` strategy). */
 const reloaderPrefix = 'STAKATER_'
 
 /**
  * Whether `next` differs from `template` only in what tools change while a rollout is under way: annotations, labels, added
- * environment variables and the values of those that Reloader owns (`kubectl rollout restart`, Reloader). Such a change is
- * followed, not superseding.
+ * environment variables and the values of those that Reloader sets (`kubectl rollout restart`, Reloader). Such a change is
+ * followed and does not supersede the target.
  */
 export function isFollowedChange(template: PodTemplate | undefined, next: PodTemplate | undefined): boolean {
   const [before, after] = [normalise(template) as PodTemplate, normalise(next) as PodTemplate]
@@ -75,4 +76,95 @@ function prune(value: unknown): unknown {
     return pruned === undefined ? [] : [[key, pruned] as const]
   })
   return entries.length === 0 ? undefined : Object.fromEntries(entries)
+}
+
+/** Fields of a container whose values may be shown; of its environment only the names are. */
+const shownFields = ['image', 'imagePullPolicy', 'command', 'args', 'workingDir', 'resources'] as const
+const otherFields = [
+  'ports',
+  'livenessProbe',
+  'readinessProbe',
+  'startupProbe',
+  'securityContext',
+  'volumeMounts',
+] as const
+const podFields = [
+  'serviceAccountName',
+  'nodeSelector',
+  'tolerations',
+  'affinity',
+  'volumes',
+  'terminationGracePeriodSeconds',
+  'priorityClassName',
+] as const
+const longestValue = 120
+
+/**
+ * The differences of two pod templates, one line each, without labels and annotations. Of the environment only the names,
+ * and no value of a Secret.
+ */
+export function templateChanges(before: PodTemplate | undefined, after: PodTemplate | undefined): readonly string[] {
+  return [
+    ...containerChanges('init container', before?.spec?.initContainers, after?.spec?.initContainers),
+    ...containerChanges('container', before?.spec?.containers, after?.spec?.containers),
+    ...changedFields(podFields, before?.spec, after?.spec).map(({ name }) => `${name} changed`),
+  ]
+}
+
+function containerChanges(
+  type: string,
+  before: readonly Container[] = [],
+  after: readonly Container[] = [],
+): readonly string[] {
+  const old = new Map(before.map((container) => [container.name, container]))
+  const present = new Set(after.map(({ name }) => name))
+  return [
+    ...after.flatMap((container) => {
+      const previous = old.get(container.name)
+      const title = `${type} ${container.name}`
+      if (previous === undefined) return [`${title} added (image ${container.image ?? '?'})`]
+      return fieldChanges(previous, container).map((change) => `${title}: ${change}`)
+    }),
+    ...before.filter(({ name }) => !present.has(name)).map(({ name }) => `${type} ${name} removed`),
+  ]
+}
+
+function fieldChanges(before: Container, after: Container): readonly string[] {
+  return [
+    ...changedFields(shownFields, before, after).map(({ name, old, now }) => `${name} ${textOf(old)} → ${textOf(now)}`),
+    ...changedFields(otherFields, before, after).map(({ name }) => `${name} changed`),
+    ...environmentChanges(before, after),
+  ]
+}
+
+function environmentChanges(before: Container, after: Container): readonly string[] {
+  const old = new Map((before.env ?? []).map((variable) => [variable.name, variable]))
+  const now = new Map((after.env ?? []).map((variable) => [variable.name, variable]))
+  const added = [...now.keys()].filter((name) => !old.has(name))
+  const removed = [...old.keys()].filter((name) => !now.has(name))
+  const changed = [...now.keys()].filter((name) => old.has(name) && !isDeepStrictEqual(old.get(name), now.get(name)))
+  const line = (verb: string, names: readonly string[]) =>
+    names.length === 0 ? [] : [`env ${names.join(', ')} ${verb}`]
+  const from = isSame(before.envFrom, after.envFrom) ? [] : ['envFrom changed']
+  return [...line('added', added), ...line('removed', removed), ...line('changed', changed), ...from]
+}
+
+/** Those of the named fields that differ, with both values. */
+function changedFields(names: readonly string[], before: object = {}, after: object = {}) {
+  return names
+    .map((name) => ({ name, old: (before as Fields)[name], now: (after as Fields)[name] }))
+    .filter(({ old, now }) => !isSame(old, now))
+}
+
+/** Absent, null and empty mean the same in a template. */
+function isSame(a: unknown, b: unknown): boolean {
+  const isEmpty = (value: unknown) =>
+    value === undefined || value === null || (typeof value === 'object' && Object.keys(value).length === 0)
+  return (isEmpty(a) && isEmpty(b)) || isDeepStrictEqual(a, b)
+}
+
+function textOf(value: unknown): string {
+  if (value === undefined) return '(none)'
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return text.length > longestValue ? `${text.slice(0, longestValue - 1)}…` : text
 }

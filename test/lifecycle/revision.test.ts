@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
-import { templateChangedAt } from '../../src/lifecycle/workloads/template-change.ts'
+import { templateChangedAt } from '../../src/lifecycle/workloads/revision.ts'
 import { createDeployment, createReplicaSet, iso, moment, ownedBy } from './builders.ts'
 
 /** A ReplicaSet of `web`, made at this second, with its revision and those that it had before. */
