@@ -12,7 +12,6 @@ import {
 } from './arguments.ts'
 import type { CommandContext } from './output.ts'
 import { record } from './record.ts'
-import { replay } from './replay.ts'
 import { changes, status, trace } from './views.ts'
 import { wait } from './wait.ts'
 
@@ -107,7 +106,8 @@ export const commands: readonly Command[] = [
       jsonFlag,
       colorFlag,
     ],
-    run: replay,
+    // Loaded when used: reading recordings needs zod, which takes 40 ms to load.
+    run: async (args, context) => (await import('./replay.ts')).replay(args, context),
   },
   {
     name: 'record',

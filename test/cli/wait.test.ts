@@ -1,7 +1,7 @@
 import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readHeader } from '../../src/recording/reader.ts'
-import { reportSchema } from '../../src/report/json-report.ts'
+import { reportSchema } from '../../src/report/report-schema.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
 import { type CommandOptions, runCommand } from '../support/command.ts'
 import { programPath } from '../support/program.ts'

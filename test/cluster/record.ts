@@ -3,7 +3,8 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { buildReport, type Report } from '../../src/report/json-report.ts'
+import { buildReport } from '../../src/report/json-report.ts'
+import type { Report } from '../../src/report/report-schema.ts'
 import {
   type Expectation,
   expectationOf,

@@ -6,7 +6,7 @@ import type { EndedTimeline, Entry } from '../../src/gate/timeline.ts'
 import { readHeader } from '../../src/recording/reader.ts'
 import { replay } from '../../src/recording/replay.ts'
 import { settingsOf } from '../../src/recording/replay-plan.ts'
-import type { Report } from '../../src/report/json-report.ts'
+import type { Report } from '../../src/report/report-schema.ts'
 
 /** Recordings of a real cluster, made by `npm run recordings`. */
 export const recordingsFolder = resolve(import.meta.dirname, '../recordings')

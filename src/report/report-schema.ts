@@ -1,0 +1,83 @@
+import { z } from 'zod'
+import { reasonCodes } from '../reasons/reasons.ts'
+
+// Imported as a type only by what runs: loading zod takes 40 ms.
+const moment = z.iso.datetime().describe('A moment in UTC, ISO 8601')
+const outcomes = [
+  'ready',
+  'failed',
+  'stalled',
+  'timed-out',
+  'superseded',
+  'cancelled',
+  'misconfigured',
+  'unknown',
+] as const
+const reason = z.enum(['', ...reasonCodes]).describe('Why; empty on ready')
+const message = z.string().describe('One line for people')
+
+const evidence = z.object({
+  type: z.enum(['event', 'log', 'condition', 'manifest']),
+  title: z.string().describe('What the text is: `Log of pod/web-x, container app (previous)`'),
+  text: z.string().describe('Text as the cluster reported it: not escaped for any use'),
+})
+
+const problem = z.object({
+  reason: z.enum(reasonCodes),
+  class: z
+    .enum(['terminal', 'strike', 'slow'])
+    .describe('terminal: only a new apply can fix it; strike: repetition proves it; slow: only a clock ends it'),
+  subject: z.string().describe('The object that has the problem: `pod/web-fc8b-8xkbh`'),
+  container: z.string().optional(),
+  message,
+  firstSeen: moment,
+  count: z.number().int().nonnegative().describe('How often it was seen'),
+  evidence: z.array(evidence),
+})
+
+const milestone = z.object({
+  name: z.string(),
+  state: z.enum(['done', 'current', 'pending', 'failed', 'skipped']),
+  at: moment.optional().describe('When it was reached; the start of the gate when it stood at first sight'),
+  seconds: z.number().nonnegative().optional().describe('When it was reached, in seconds since the start of the gate'),
+  message: z.string(),
+})
+
+const target = z.object({
+  target: z.string().describe('`deployment.apps/web`'),
+  apiVersion: z.string(),
+  kind: z.string(),
+  namespace: z.string().optional().describe('Absent for what lies in no namespace'),
+  name: z.string().describe('Empty when a selector matched nothing'),
+  outcome: z.enum([...outcomes, 'progressing']).describe('progressing: it was not done when the gate ended'),
+  reason,
+  message,
+  hint: z.string().optional().describe('What to do; present on every target that is not ready'),
+  source: z
+    .object({ file: z.string(), line: z.number().int().positive() })
+    .optional()
+    .describe('Where the user named it: a manifest, or the input `resources`'),
+  milestones: z.array(milestone),
+  problems: z.array(problem),
+})
+
+/** The report of DESIGN §4, for machines. Fields may be added to schema 1; none is renamed or removed. */
+export const reportSchema = z.object({
+  schema: z.literal(1),
+  outcome: z.enum(outcomes),
+  reason,
+  message,
+  startedAt: moment,
+  finishedAt: moment,
+  durationSeconds: z.number().nonnegative(),
+  cluster: z.object({ context: z.string(), version: z.string() }),
+  targets: z.array(target),
+})
+
+export type Report = z.infer<typeof reportSchema>
+
+/** The same as JSON Schema (draft 2020-12), published as schemas/report.schema.json by scripts/schema.ts. */
+export function reportJsonSchema(): object {
+  // `input` leaves objects open: a reader of schema 1 must not stumble over a field that was added later.
+  return { ...z.toJSONSchema(reportSchema, { io: 'input' }), title: 'Rollout Gate report' }
+}
