@@ -9,7 +9,7 @@ export interface Recorded {
 }
 
 /**
- * Records all that the gate would watch until it is cancelled, whatever the gate decides meanwhile. The reporter gets the
+ * Records all that the gate would watch until it is cancelled, also beyond the gate's outcome. The reporter gets the
  * gate's timeline entries until its verdict; the logs that explain the end are recorded last.
  *
  * @returns nothing when it was cancelled before the targets were known

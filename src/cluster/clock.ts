@@ -40,7 +40,7 @@ export function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promi
 
 /**
  * Runs work that a signal can end. Rejects with a `ConnectionError` ETIMEDOUT `timeoutMs` after the start or the last call
- * of `extend`, and with the reason of a given signal once it is aborted, whatever the work makes of it.
+ * of `extend`, and with the reason of a given signal once it is aborted.
  */
 export async function withTimeout<T>(
   clock: Clock,

@@ -235,7 +235,7 @@ export class Cluster {
       resource = findResource(await this.#rediscover(), request)
     }
     if (!resource) {
-      throw notFound(`the server does not know the kind ${request.kind} in ${request.apiVersion}`)
+      throw notFound(`the server does not have the kind ${request.kind} in ${request.apiVersion}`)
     }
     return collectionPath(resource, request.namespace)
   }

@@ -74,7 +74,7 @@ function pluginEnvironment(plugin: ExecPlugin, cluster: object, env: NodeJS.Proc
 
 function explain(error: Error & { code?: unknown; killed?: boolean }, plugin: ExecPlugin, stderr: string): UserError {
   const { command, installHint } = plugin
-  const hint = installHint ? ` The kubeconfig says: ${oneLine(installHint)}` : ''
+  const hint = installHint ? ` The kubeconfig's hint: ${oneLine(installHint)}` : ''
   if (error.code === 'ENOENT' || error.code === 'EACCES') {
     return new UserError([
       {
@@ -92,10 +92,10 @@ function explain(error: Error & { code?: unknown; killed?: boolean }, plugin: Ex
         `does it wait for a login? Log in to the cloud in a step before this one.`,
     )
   }
-  const said = oneLine(stderr.trim().slice(-500))
+  const output = oneLine(stderr.trim().slice(-500))
   return refused(
     `The kubeconfig's credential program "${command}" failed${typeof error.code === 'number' ? ` with exit code ${error.code}` : ''}` +
-      `${said ? `: ${said}` : ''}. Log in to the cloud in a step before this one.`,
+      `${output ? `: ${output}` : ''}. Log in to the cloud in a step before this one.`,
   )
 }
 

@@ -68,7 +68,7 @@ export type Failure = { readonly message: string } & Partial<WatchRequest> &
         /** The credentials were read again, and refused again. */
         readonly final: boolean
       }
-    /** The server does not know the kind, or the object that was asked for does not exist (404). */
+    /** The kind or the object does not exist on the server (404). */
     | { readonly type: 'MISSING' }
   )
 

@@ -81,7 +81,7 @@ function explainCertificate({ code, message }: ConnectionError): string {
   }
   if (/ALERT/.test(code)) return `the server refuses the client certificate (${code}). Renew the one in the kubeconfig.`
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'EPROTO') {
-    return `the server does not speak TLS (${code}). Is its address http://, or is a proxy in the way?`
+    return `the server does not use TLS (${code}). Is its address http://, or is a proxy in the way?`
   }
   return `${message} (${code}). The certificate-authority-data of the kubeconfig must be the one that signed the server's certificate.`
 }

@@ -46,7 +46,7 @@ export interface Kubeconfig {
 
 /**
  * Loads the kubeconfig into memory, picks the context and checks what can be checked without the cluster.
- * Throws a `UserError` for the input `kubeconfig` or `context` that says what to do.
+ * Throws a `UserError` for the input `kubeconfig` or `context` with what to do.
  */
 export function loadKubeconfig(input: KubeconfigInput, places: Places = usualPlaces): Kubeconfig {
   const document = readKubeconfig(input.kubeconfig, places)
@@ -123,7 +123,7 @@ function checkCluster({ name, body }: Entry, user: Entry): void {
   const bare = url.protocol === 'http:' && !isLoopback(url.hostname.replace(/^\[|\]$/g, ''))
   if (bare && Object.keys(user.body).length > 0 && body['insecure-skip-tls-verify'] !== true) {
     throw mistake(
-      `The cluster "${name}" of the kubeconfig has an http:// address: credentials would travel in the clear. Use https://, or say insecure-skip-tls-verify: true.`,
+      `The cluster "${name}" of the kubeconfig has an http:// address: credentials would travel in the clear. Use https://, or set insecure-skip-tls-verify: true.`,
     )
   }
 }

@@ -7,7 +7,7 @@ import { secretVariable } from './secrets.ts'
  * copies of whole objects in annotations, and the values of Secrets, ConfigMaps, environment variables and probe headers.
  * A value becomes a keyed hash, so that two templates can be compared (DESIGN §2, Identity) and the value cannot be guessed;
  * the key must not outlive the process. Known secrets are replaced in free text.
- * Returns a new object that shares with the old one whatever did not change.
+ * Returns a new object that shares the unchanged parts with the old one.
  */
 export type Redactor = (object: KubeObject) => KubeObject
 

@@ -74,7 +74,7 @@ export class Reflector {
   readonly #closing = new AbortController()
   readonly #objects = new Map<string, KubeObject>()
   #isSynced = false
-  /** Where the next watch starts; undefined: only a list can tell. */
+  /** Where the next watch starts; undefined before a list. */
   #resourceVersion: string | undefined
   /** The HTTP status that was reported last, while the request fails. */
   #reportedStatus: number | undefined

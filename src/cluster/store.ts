@@ -91,7 +91,7 @@ export class Store {
     }
   }
 
-  /** The object of that group, kind, namespace and name, whatever its version. */
+  /** The object of that group, kind, namespace and name, in any version. */
   get(reference: { apiVersion: string; kind: string; namespace?: string; name: string }): KubeObject | undefined {
     return this.#objects.get(objectKey(reference))
   }

@@ -87,7 +87,7 @@ interface ObjectText {
   readonly line: number
 }
 
-/** The objects of a file of JSON, whatever brackets, commas and blanks separate them. */
+/** The objects of a file of JSON, with any brackets, commas and blanks between them. */
 async function* splitObjects(path: string): AsyncGenerator<ObjectText> {
   const mark = /["\\{}\n]/g
   let line = 1

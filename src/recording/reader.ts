@@ -32,7 +32,7 @@ export async function readHeader(path: string): Promise<RecordingHeader> {
       }
     }
   }
-  const message = `This is no recording: its first line does not say "recording":"${recordingVersion}".`
+  const message = `This is no recording: its first line does not contain "recording":"${recordingVersion}".`
   throw new UserError([{ input: path, line: 1, message }])
 }
 
@@ -83,7 +83,7 @@ export async function* readEvents(
         onDamage(number, 'it is no event of a recording')
         return
       }
-      // The gate's time never runs backwards, whatever the clock did while it was recorded.
+      // The gate's time never runs backwards, even if the clock did while it was recorded.
       latest = Math.max(latest, event.at ?? latest)
       const why = whyUnusable(event)
       if (why !== undefined) onSkipped(number, why)

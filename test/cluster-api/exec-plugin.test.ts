@@ -62,7 +62,7 @@ test('the error of a missing program contains its name and the hint of the kubec
   const error = await refusal({ command: 'no-such-auth-plugin', installHint: 'Install it:\n  see the manual' })
   expect(error.reason).toBe('input-invalid')
   expect(error.message).toContain('"no-such-auth-plugin", which is not installed on this machine')
-  expect(error.message).toContain('The kubeconfig says: Install it: see the manual')
+  expect(error.message).toContain("The kubeconfig's hint: Install it: see the manual")
 })
 
 test('the error of a failing plugin contains the end of its output', async () => {

@@ -901,7 +901,7 @@ describe('a target whose kind was never listed', () => {
       kind: 'Deployment',
       namespace: 'shop',
       name: 'web',
-      message: 'the server does not know the kind Deployment in apps/v1',
+      message: 'the server does not have the kind Deployment in apps/v1',
     }
     const steps = [
       at(1, synced('Pod', 'Event'), unserved),
