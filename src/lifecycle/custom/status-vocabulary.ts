@@ -8,7 +8,7 @@ export type Meaning = 'ready' | 'progressing' | 'failed' | 'suspended'
  * What a condition is about: `summary` the whole object (Ready), `accepted` whether the spec was accepted, `whole` the
  * object, without being its summary (Available, `phase`), `part` a part of it (DatabaseReady).
  */
-export type Weight = 'summary' | 'accepted' | 'whole' | 'part'
+type Weight = 'summary' | 'accepted' | 'whole' | 'part'
 
 /** One statement of an object about its own state. */
 export interface Signal extends ConditionSignal {

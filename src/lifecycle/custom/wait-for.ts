@@ -50,7 +50,7 @@ interface Evaluation {
 }
 
 /** The condition or field of a `--for` that the object does not have, and those that exist. */
-export interface MissingSubject {
+interface MissingSubject {
   /** `condition Availble`, `{.status.phse}` */
   readonly words: string
   /** The name to compare with the existing ones: `Availble`, `phse`. */

@@ -25,8 +25,9 @@ function assessIngress(ingress: Ingress, context: RuleContext): Assessment {
   const missing = seesServices
     ? backendsOf(ingress).flatMap((backend) => missingBackend(ingress, backend, context))
     : []
-  const addresses = (ingress.status?.loadBalancer?.ingress ?? []).flatMap(({ ip, hostname }) => ip ?? hostname ?? [])
-  const isAddressed = (ingress.status?.loadBalancer?.ingress ?? []).length > 0
+  const entries = ingress.status?.loadBalancer?.ingress ?? []
+  const addresses = entries.flatMap(({ ip, hostname }) => ip ?? hostname ?? [])
+  const isAddressed = entries.length > 0
   const needsAddress = !seesServices && !isAddressed
   const own = ownProblem(ingress, context.history.firstSeenAt)
   const reason = 'backend-missing' as const
@@ -38,7 +39,7 @@ function assessIngress(ingress: Ingress, context: RuleContext): Assessment {
   return conclude(ingress, context, {
     ready: problems.length === 0,
     readyMessage: [
-      backendWords(ingress, seesServices),
+      backendsMessage(ingress, seesServices),
       ...(addresses.length === 0 ? [] : [`address ${addresses.join(', ')}`]),
     ].join(', '),
     milestones: [
@@ -61,7 +62,7 @@ function assessIngress(ingress: Ingress, context: RuleContext): Assessment {
   })
 }
 
-function backendWords(ingress: Ingress, seesServices: boolean): string {
+function backendsMessage(ingress: Ingress, seesServices: boolean): string {
   const backends = backendsOf(ingress).length
   if (backends === 0) return 'names no Service as its backend'
   if (!seesServices) return 'its backends cannot be seen'

@@ -271,7 +271,7 @@ export function isSliceOf({ metadata }: Service, { metadata: { labels } }: KubeO
  * The number of a Service's target port in a pod; undefined where no container declares a port of that name and protocol
  * (FindPort, k8s.io/endpointslice).
  */
-export function targetPortIn(pod: Pod, { port, targetPort = port, protocol = 'TCP' }: ServicePort): number | undefined {
+function targetPortIn(pod: Pod, { port, targetPort = port, protocol = 'TCP' }: ServicePort): number | undefined {
   if (typeof targetPort !== 'string') return targetPort
   return portsOf(pod).find((each) => each.name === targetPort && (each.protocol ?? 'TCP') === protocol)?.containerPort
 }

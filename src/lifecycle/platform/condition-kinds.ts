@@ -16,7 +16,7 @@ import { commonMilestones, conclude, isObserved, observedMilestone, type Rule, s
 import type { RuleContext } from '../rule-context.ts'
 
 /** What the conditions of a kind mean, beyond that all of the named ones must be True. */
-export interface ConditionMeaning {
+interface ConditionMeaning {
   /** Whether a condition that is not True is fine for its reason. */
   readonly isFine?: (condition: Condition, object: KubeObject, context: RuleContext) => boolean
   /** Whether a condition reports a failure: a strike, once it has persisted for ten seconds. */
