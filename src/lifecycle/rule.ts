@@ -78,7 +78,9 @@ export function nameOf({ apiVersion, kind, metadata: { namespace, name } }: Kube
 }
 
 /** What a rule has found about an object. */
-interface Found extends Omit<Assessment, 'status' | 'message'> {
+interface Found extends Omit<Assessment, 'status' | 'message' | 'problems' | 'notes'> {
+  readonly problems?: readonly Problem[]
+  readonly notes?: readonly string[]
   readonly ready: boolean
   readonly readyMessage: string
   /** Its failure is final, also while it is being deleted: a Job's. */
@@ -94,18 +96,19 @@ interface Found extends Omit<Assessment, 'status' | 'message'> {
  * then.
  */
 export function conclude(object: KubeObject, context: RuleContext, found: Found): Assessment {
-  const { ready, readyMessage, signals = [], isEnd = false, ...rest } = awaitFreshStatus(object, context, found)
+  const { ready, readyMessage, signals: _, isEnd, failure, ...rest } = awaitFreshStatus(object, context, found)
+  const { problems: own = [], notes = [] } = rest
   const terminating = terminatingProblem(object, context)
-  const problems = terminating === undefined ? rest.problems : [terminating, ...rest.problems]
-  const rechecks = [rest, ...rest.problems].flatMap(({ recheckAt }) => recheckAt ?? [])
-  const assessment = { ...rest, problems, ...(rechecks.length === 0 ? {} : { recheckAt: Math.min(...rechecks) }) }
+  const problems = terminating === undefined ? own : [terminating, ...own]
+  const rechecks = [rest, ...own].flatMap(({ recheckAt }) => recheckAt ?? [])
+  const assessment = { ...rest, problems, notes, recheckAt: rechecks.length === 0 ? undefined : Math.min(...rechecks) }
   // Ready beats failed when both arrive together (DESIGN §2).
-  if (ready && terminating === undefined) return omitFailure({ ...assessment, status: 'ready', message: readyMessage })
-  if (rest.failure !== undefined && (terminating === undefined || isEnd))
-    return { ...assessment, status: 'failed', message: messageOf(rest.failure) }
+  if (ready && terminating === undefined) return { ...assessment, status: 'ready', message: readyMessage }
+  if (failure !== undefined && (terminating === undefined || isEnd))
+    return { ...assessment, failure, status: 'failed', message: messageOf(failure) }
   const open = rest.milestones.find(({ state }) => state === 'open')
   const message = terminating === undefined ? (open?.message ?? readyMessage) : messageOf(terminating)
-  return omitFailure({ ...assessment, status: 'progressing', message })
+  return { ...assessment, status: 'progressing', message }
 }
 
 /** An object is not ready while its status may be about the spec before. */
@@ -123,10 +126,6 @@ function awaitFreshStatus(object: KubeObject, context: RuleContext, found: Found
     ),
     recheckAt: Math.min(until, found.recheckAt ?? until),
   }
-}
-
-function omitFailure({ failure: _failure, ...assessment }: Assessment): Assessment {
-  return assessment
 }
 
 function terminatingProblem(object: KubeObject, { now, time }: RuleContext): Problem | undefined {

@@ -77,7 +77,6 @@ function assessGeneric(object: KubeObject, context: RuleContext): Assessment {
     failure: problems.find(({ proven }) => proven),
     stallHold: summary.isReconciling ? 'its controller is reconciling it' : undefined,
     recheckAt: signalUntil,
-    notes: [],
   })
 }
 

@@ -44,7 +44,6 @@ function assessHealthCheck(object: KubeObject, check: HealthCheck, context: Rule
     milestones: statusMilestones(observedMilestone(object, isObserved), ready, message),
     problems,
     failure: problems.find(({ proven }) => proven),
-    notes: [],
   })
 }
 

@@ -35,8 +35,6 @@ function assessWaitFor(object: KubeObject, waitFor: WaitFor, context: RuleContex
     signals,
     readyMessage: message,
     milestones: statusMilestones({ state: 'skipped', message: 'the reference defines what to wait for' }, met, message),
-    problems: [],
-    notes: [],
   })
   // With `delete`, the deletion is what is awaited and no problem.
   return waitFor.type === 'delete' ? { ...assessment, problems: [], message } : assessment

@@ -86,7 +86,6 @@ function assessConditions(
     problems: ready ? [] : [problem],
     awaits: ready ? undefined : awaits?.(object),
     failure: !ready && problem.proven ? problem : undefined,
-    notes: [],
   })
 }
 
@@ -137,7 +136,6 @@ export const pdbRule: Rule = {
       readyMessage: 'observed',
       milestones: statusMilestones(observedMilestone(object), ready, problem === undefined ? '' : messageOf(problem)),
       problems: problem === undefined ? [] : [problem],
-      notes: [],
     })
   },
 }
@@ -162,7 +160,6 @@ export const namespaceRule: Rule = {
       readyMessage: 'active',
       milestones: statusMilestones({ state: 'skipped', message: '' }, ready, `phase ${phase}`),
       problems: ready || object.metadata.deletionTimestamp !== undefined ? [] : [terminating],
-      notes: [],
     })
   },
 }
@@ -179,8 +176,6 @@ export const existsRule: Rule = {
       ready: true,
       readyMessage: existsMessage(object),
       milestones: statusMilestones({ state: 'skipped', message: 'nothing has to observe it' }, true, ''),
-      problems: [],
-      notes: [],
     }),
 }
 

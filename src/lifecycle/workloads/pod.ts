@@ -40,7 +40,6 @@ function assessPod(pod: Pod, context: RuleContext): Assessment {
     ...(state.stallHold === undefined ? {} : { stallHold: state.stallHold }),
     ...earliest([state.recheckAt, outdatedUntil]),
     ...(succeeded && !isLeaving ? { completed: true } : {}),
-    notes: [],
   })
 }
 
