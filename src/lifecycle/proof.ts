@@ -39,3 +39,9 @@ export function provePersisted(since: number, atLeastMs: number, now: number): P
 export function isSinceStart(moment: number | undefined, { startedAt }: Pick<GateTime, 'startedAt'>): boolean {
   return moment !== undefined && moment > startedAt - roundedMs
 }
+
+/** The earliest of the moments that are known. */
+export function earliest(moments: readonly (number | undefined)[]): number | undefined {
+  const known = moments.filter((moment) => moment !== undefined)
+  return known.length === 0 ? undefined : Math.min(...known)
+}

@@ -1,7 +1,9 @@
 import type { EventObject, Pod } from '../../src/cluster/objects.ts'
-import { examineContainer, type Finding, probesDueAt } from '../../src/lifecycle/workloads/container.ts'
+import { earliest } from '../../src/lifecycle/proof.ts'
+import { examineContainer, probesDueAt } from '../../src/lifecycle/workloads/container.ts'
 import { observePod, observePodEvents, type PodObservations } from '../../src/lifecycle/workloads/pod-history.ts'
 import { containersOf } from '../../src/lifecycle/workloads/pod-object.ts'
+import type { Problem } from '../../src/reasons/reasons.ts'
 import {
   type ContextOptions,
   context,
@@ -33,17 +35,24 @@ interface Look extends ContextOptions {
 }
 
 /** What is wrong with the container `app` of a pod, `now` seconds after the gate began. */
-function examine(pod: Pod, { events = [], container = 'app', seen, ...options }: Look): Reported<Finding> {
+function examine(
+  pod: Pod,
+  { events = [], container = 'app', seen, ...options }: Look,
+): Reported<{ problem?: Problem; recheckAt?: number }> {
   const now = moment(options.now ?? 0)
   const before = seen ?? sightings([options.now ?? 0, pod])
   const history = counted(observePodEvents(before, events, now, createGateTime()), pod)
   const podHistories = new Map([[pod.metadata.uid ?? '', history]])
   const at = containersOf(pod).find((each) => each.container.name === container)
   if (at === undefined) throw new Error(`The pod has no container ${container}.`)
-  const objects = [pod, ...events]
-  return reported(
-    examineContainer(pod, at, history.containers.get(container), context({ ...options, objects, podHistories })),
-  )
+  const facts = context({ ...options, objects: [pod, ...events], podHistories })
+  const own = history.containers.get(container)
+  const problem = own && examineContainer({ ...at, pod, history: own, context: facts })
+  const due = probesDueAt(at, facts)
+  return reported({
+    problem,
+    recheckAt: earliest([problem?.recheckAt, due !== undefined && due > now ? due : undefined]),
+  })
 }
 
 const words = {

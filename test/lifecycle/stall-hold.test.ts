@@ -24,8 +24,9 @@ describe('a container that crashed until another target was ready', () => {
     const [app] = containersOf(pod)
     if (app === undefined) throw new Error('The pod has no container.')
     const history = seenPod([1, createPod({ status: deadStatus(1, 1) })], [16, pod]).containers.get('app')
-    return reported(examineContainer(pod, app, history, { ...context({ now }), othersReadyAt: moment(othersReadyAt) }))
-      .problem?.proven
+    if (history === undefined) throw new Error('The container has no history.')
+    const facts = { ...context({ now }), othersReadyAt: moment(othersReadyAt) }
+    return examineContainer({ ...app, pod, history, context: facts })?.proven
   }
 
   it('may come up with its next start', () => {

@@ -4,10 +4,11 @@ import type { Problem } from '../../reasons/reasons.ts'
 import { counted } from '../../reasons/wording.ts'
 import type { Assessment, Awaited, Milestone } from '../assessment.ts'
 import { ownProblem } from '../conditions.ts'
+import { earliest } from '../proof.ts'
 import { conclude, createdMilestone, nameOf, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { isReplaced } from '../workloads/pod-object.ts'
-import { earliest, examinePod, readiness } from '../workloads/pod-state.ts'
+import { examinePod, readiness } from '../workloads/pod-state.ts'
 import { formatSelector } from './selector.ts'
 import {
   explainService,
@@ -155,7 +156,7 @@ function assessEndpoints(service: Service, context: RuleContext): EndpointsAsses
     notes: [],
     // Its pods may take long to pull an image or to pass a probe.
     stallHold: states.find((state) => state.stallHold !== undefined)?.stallHold,
-    ...earliest(states.map(({ recheckAt }) => recheckAt)),
+    recheckAt: earliest(states.map(({ recheckAt }) => recheckAt)),
     awaits: [...staying, ...workloadsBehind(service, context)].map(nameOf),
   }
 }

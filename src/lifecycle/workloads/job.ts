@@ -3,10 +3,11 @@ import type { Condition, EventObject, Job, Pod } from '../../cluster/objects.ts'
 import type { Problem, ReasonCode } from '../../reasons/reasons.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { podRequest } from '../network/selector.ts'
+import { earliest } from '../proof.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { condition, containersOf } from './pod-object.ts'
-import { earliest, type PodState } from './pod-state.ts'
+import type { PodState } from './pod-state.ts'
 import { byImportance, examinePods } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
 import { stallHold } from './workload.ts'
@@ -90,7 +91,7 @@ function assessJob(job: Job, context: RuleContext): Assessment {
     ...hold,
     ...(isWorking ? { stallHold: 'its containers are running' } : {}),
     ...(isComplete && job.metadata.deletionTimestamp === undefined ? { completed: true } : {}),
-    ...earliest([state?.recheckAt, hold.recheckAt]),
+    recheckAt: earliest([state?.recheckAt, hold.recheckAt]),
     pods: new Set(owned.flatMap((pod) => pod.metadata.uid ?? [])),
     notes: (status.failed ?? 0) > 0 && isComplete ? [`${status.failed} failed before it completed`] : [],
   })

@@ -3,7 +3,7 @@ import type { EndedDetail } from '../../reasons/pods.ts'
 import { type Problem, problemOf } from '../../reasons/reasons.ts'
 import { isSinceStart } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { type Death, explainDeath } from './death.ts'
+import { type Death, explainDeath } from './kubelet-messages.ts'
 import { failedContainer } from './pod-object.ts'
 
 /** How a pod ended; `at` is when. */

@@ -2,10 +2,11 @@ import type { Pod } from '../../cluster/objects.ts'
 import { type Problem, problemOf } from '../../reasons/reasons.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { isStale } from '../conditions.ts'
+import { earliest } from '../proof.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { condition, containersOf, failedContainer, type PodContainer } from './pod-object.ts'
-import { earliest, examinePod, type PodState } from './pod-state.ts'
+import { examinePod, type PodState } from './pod-state.ts'
 
 /**
  * A Pod of the user's own: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/
@@ -38,7 +39,7 @@ function assessPod(pod: Pod, context: RuleContext): Assessment {
     problems,
     ...(failure === undefined ? {} : { failure }),
     ...(state.stallHold === undefined ? {} : { stallHold: state.stallHold }),
-    ...earliest([state.recheckAt, outdatedUntil]),
+    recheckAt: earliest([state.recheckAt, outdatedUntil]),
     ...(succeeded && !isLeaving ? { completed: true } : {}),
   })
 }

@@ -1,10 +1,11 @@
 import type { Pod } from '../../cluster/objects.ts'
 import { classOf, type Problem } from '../../reasons/reasons.ts'
 import type { ProblemClass } from '../../reasons/spec.ts'
+import { earliest } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { lostPodNotes, lostPodProblems } from './lost-pods.ts'
 import { isReplaced } from './pod-object.ts'
-import { earliest, examinePod, type PodState } from './pod-state.ts'
+import { examinePod, type PodState } from './pod-state.ts'
 
 /** How far the pods of one revision have come, and what is wrong with them. */
 export interface PodsState {
@@ -40,7 +41,7 @@ export function examinePods(all: readonly Pod[], context: RuleContext, lost: rea
     problems,
     ...(failure === undefined ? {} : { failure }),
     ...(stallHold === undefined ? {} : { stallHold }),
-    ...earliest(pods.map(({ recheckAt }) => recheckAt)),
+    recheckAt: earliest(pods.map(({ recheckAt }) => recheckAt)),
     notes: lostPodNotes(all),
   }
 }

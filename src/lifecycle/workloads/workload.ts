@@ -2,10 +2,10 @@ import type { KubeObject, LabelSelector, Pod } from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { podRequest } from '../network/selector.ts'
+import { earliest } from '../proof.ts'
 import { conclude, createdMilestone, observedMilestone } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { condition } from './pod-object.ts'
-import { earliest } from './pod-state.ts'
 import { byImportance, examinePods, type PodsState, type Settled, settledByPods, settledUnseen } from './pods.ts'
 import { type StuckPods, stuckPods } from './stuck-termination.ts'
 
@@ -116,7 +116,7 @@ export function assessWorkload(
     problems,
     failure,
     ...hold,
-    ...earliest(rechecks.filter((at) => at !== undefined && at > context.now)),
+    recheckAt: earliest(rechecks.filter((at) => at !== undefined && at > context.now)),
     pods: new Set(pods.gated.flatMap(({ metadata: { uid } }) => uid ?? [])),
     keptPods,
     notes,
@@ -205,7 +205,7 @@ export function stallHold(
     state?.stallHold ??
     (minReady === undefined ? undefined : 'pods are ready and wait out minReadySeconds') ??
     (terminating === undefined ? undefined : 'a pod is within its grace period')
-  return { ...(stallHold === undefined ? {} : { stallHold }), ...earliest([minReady, terminating]) }
+  return { stallHold, recheckAt: earliest([minReady, terminating]) }
 }
 
 /**

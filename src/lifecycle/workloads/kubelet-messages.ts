@@ -1,5 +1,5 @@
 import type { Container, ContainerStateTerminated, EventObject } from '../../cluster/objects.ts'
-import type { FailedMount, ProbeAnswer, ProbeDetail } from '../../reasons/containers.ts'
+import type { FailedMount, MissingObject, ProbeAnswer, ProbeDetail } from '../../reasons/containers.ts'
 import type { ReasonDetails } from '../../reasons/reasons.ts'
 import { concernsContainer, containerOfEvent, type PodContainer } from './pod-object.ts'
 
@@ -130,4 +130,22 @@ export function probeAnswer(failure: string): ProbeAnswer | undefined {
   if (/connection refused/.test(failure)) return { type: 'connection-refused' }
   const isTimeout = /deadline exceeded|i\/o timeout|Client\.Timeout|did not complete within/.test(failure)
   return isTimeout ? { type: 'timeout' } : undefined
+}
+
+/**
+ * The missing Secret or ConfigMap in the kubelet's message about an environment variable (pkg/kubelet/kubelet_pods.go) or a
+ * volume (pkg/volume/{secret,configmap,projected}); undefined for any other message. `not registered` is about the kubelet's
+ * own cache, which is not filled yet.
+ */
+export function missingObject(message: string): MissingObject | undefined {
+  const [, absent = '', name] = /\b(secret|configmap) "([^"]+)" not found/i.exec(message) ?? []
+  if (name !== undefined) return { kind: kindOf(absent), name }
+  const [, key, holder = '', path = ''] = /couldn't find key (\S+) in (Secret|ConfigMap) (\S+)/i.exec(message) ?? []
+  if (key !== undefined) return { kind: kindOf(holder), name: path.slice(path.indexOf('/') + 1), key }
+  const [, source = '', reference] = /references non-existent (secret|config) key: (\S+)/i.exec(message) ?? []
+  return reference === undefined ? undefined : { kind: kindOf(source), key: reference }
+}
+
+function kindOf(word: string): MissingObject['kind'] {
+  return word.toLowerCase() === 'secret' ? 'secret' : 'configmap'
 }

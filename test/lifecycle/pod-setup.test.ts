@@ -1,4 +1,4 @@
-import { schedulingCauses } from '../../src/lifecycle/workloads/scheduling.ts'
+import { schedulingCauses } from '../../src/lifecycle/workloads/pod-setup.ts'
 import { reasons } from '../../src/reasons/reasons.ts'
 
 describe("the scheduler's message about a pod that no node takes", () => {

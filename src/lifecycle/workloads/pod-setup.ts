@@ -1,0 +1,181 @@
+import { lastOccurrence } from '../../cluster/event-order.ts'
+import type { EventObject, Pod } from '../../cluster/objects.ts'
+import type { MissingObject } from '../../reasons/containers.ts'
+import type { SchedulingCause, UnschedulableDetail } from '../../reasons/pods.ts'
+import type { Problem } from '../../reasons/reasons.ts'
+import { unboundClaim, waitsForClaims } from '../platform/pvc.ts'
+import { isSinceStart, prove } from '../proof.ts'
+import type { RuleContext } from '../rule-context.ts'
+import { missingObjectMs } from './container.ts'
+import { missingObject } from './kubelet-messages.ts'
+import { condition, containerOfEvent, containersOf, eventCount, hasStarted } from './pod-object.ts'
+
+/** The problem of the pod as a whole: before its containers exist, only its conditions and events show it. */
+export function examineSetup(pod: Pod, context: RuleContext): Problem | undefined {
+  const scheduled = condition(pod, 'PodScheduled')
+  if (scheduled?.status === 'False') return unschedulable(pod, context)
+  if (pod.status?.phase !== 'Pending') return closedReadinessGates(pod, context)
+  const failures = context.events(pod).filter(({ reason = '' }) => setupFailures.has(reason))
+  // The kubelet sums up every two minutes which volumes are not mounted; the event before that contains the cause.
+  const last =
+    failures.findLast(({ message }) => !/^Unable to attach or mount volumes/.test(message ?? '')) ?? failures.at(-1)
+  return last === undefined || isSetUp(pod, context) ? undefined : setupProblem(pod, last, context)
+}
+
+/**
+ * Slow: the scheduler finds no node, or does not look at the pod before its scheduling gates are removed, by a queue or a
+ * quota. https://kubernetes.io/docs/concepts/scheduling-eviction/pod-scheduling-readiness/
+ */
+function unschedulable(pod: Pod, context: RuleContext): Problem {
+  const { reason, message, lastTransitionTime } = condition(pod, 'PodScheduled') ?? {}
+  const detail =
+    reason === 'SchedulingGated'
+      ? { schedulingGates: (pod.spec?.schedulingGates ?? []).map(({ name }) => name) }
+      : schedulingCauses(message ?? reason ?? 'no node fits')
+  return {
+    reason: 'unschedulable',
+    subject: `pod/${pod.metadata.name}`,
+    detail,
+    count: 1,
+    firstSeenAt: context.time(lastTransitionTime) ?? context.now,
+    proven: false,
+    cause: waitsForClaims(detail) ? unboundClaim(pod, context) : undefined,
+  }
+}
+
+/** The cause that each message of the scheduler's plugins stands for (pkg/scheduler/framework/plugins, each ErrReason…). */
+const causes: readonly (readonly [RegExp, (...groups: readonly string[]) => SchedulingCause])[] = [
+  [/^Insufficient (.+)$/, (resource = '') => ({ type: 'resource', resource })],
+  [/^Too many pods$/, () => ({ type: 'pod-count' })],
+  [/^node\(s\) had untolerated taint(?:\(s\))?(?: \{(.+)\})?$/, taintCause],
+  [/^node\(s\) had taints? \{(.+)\}, that the pod didn't tolerate$/, taintCause],
+  [/^node\(s\) were unschedulable$/, () => ({ type: 'cordoned' })],
+  [
+    /^node\(s\) didn't match (?:Pod's node affinity\/selector|Pod's node affinity|node selector|node affinity)$/,
+    () => ({ type: 'node-selector' }),
+  ],
+  [
+    /^node\(s\) didn't (?:match|satisfy) (?:existing )?pods? (anti-affinity|affinity)(?: rules)?$/,
+    (rule = '') => ({ type: 'pod-affinity', rule }),
+  ],
+  [/^node\(s\) didn't match pod topology spread constraints.*$/, () => ({ type: 'topology-spread' })],
+  [/^node\(s\) didn't have free ports.*$/, () => ({ type: 'host-port' })],
+  [/^node\(s\) had volume node affinity conflict$/, () => ({ type: 'volume-node' })],
+  [/^node\(s\) exceed max volume count$/, () => ({ type: 'volume-count' })],
+]
+
+/**
+ * The causes in the scheduler's message about a pod that no node takes, such as `0/3 nodes are available: 2 Insufficient cpu,
+ * 1 node(s) had untolerated taint {gpu: }. preemption: …`. An unknown cause keeps its message, and so does a message of
+ * another form.
+ */
+export function schedulingCauses(message: string): UnschedulableDetail {
+  const [, total, list] = /^0\/(\d+) nodes are available: (.+)$/s.exec(message) ?? []
+  if (list === undefined) return { causes: [messageCause(message.replace(/,? ?preemption: .*$/s, '').trim())] }
+  // What would come of preemption repeats the causes; no sentence before it contains one.
+  const [reasons = ''] = list.split(/\. (?:no new claims|not found|preemption:|\(|$)|\.$/)
+  const parts = reasons.split(/, (?=\d+ )/).map(readCause)
+  // A cause that lies in the pod has no number of nodes.
+  return { nodes: /^\d/.test(reasons) ? Number(total) : undefined, causes: parts }
+}
+
+function readCause(part: string): SchedulingCause {
+  const [, count, reason = ''] = /^(\d+) (.+)$/s.exec(part.trim()) ?? []
+  if (count === undefined) return messageCause(part.trim())
+  for (const [pattern, toCause] of causes) {
+    const found = pattern.exec(reason)
+    if (found !== null) return { ...toCause(...found.slice(1)), nodes: Number(count) }
+  }
+  return { ...messageCause(reason), nodes: Number(count) }
+}
+
+/** `{dedicated: database}`; since Kubernetes 1.34 the scheduler does not report which taint. */
+function taintCause(taint?: string): SchedulingCause {
+  const [key, value] = taint?.split(/:\s*/) ?? []
+  return { type: 'taint', key, value: value || undefined }
+}
+
+function messageCause(message: string): SchedulingCause {
+  if (message.includes('PersistentVolumeClaims')) return { type: 'unbound-claims', message }
+  return { type: /persistentvolumeclaim/i.test(message) ? 'claim' : 'other', message }
+}
+
+/**
+ * Slow: the containers are ready, and the condition of a readiness gate is not True yet; most often the controller of a load
+ * balancer sets it. https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-readiness-gate
+ */
+function closedReadinessGates(pod: Pod, context: RuleContext): Problem | undefined {
+  const ready = condition(pod, 'Ready')
+  if (ready?.status !== 'False' || ready.reason !== 'ReadinessGatesNotReady') return undefined
+  const gates = (pod.spec?.readinessGates ?? [])
+    .map(({ conditionType }) => conditionType)
+    .filter((type) => condition(pod, type)?.status !== 'True')
+  return {
+    reason: 'readiness-gate-pending',
+    subject: `pod/${pod.metadata.name}`,
+    detail: { gates },
+    count: 1,
+    firstSeenAt: context.time(condition(pod, 'ContainersReady')?.lastTransitionTime) ?? context.now,
+    proven: false,
+  }
+}
+
+const sandboxFailures: ReadonlySet<string> = new Set(['FailedCreatePodSandBox', 'NetworkNotReady'])
+/** The kubelet's and the attach controller's events about what a pod needs before its containers (pkg/kubelet/events). */
+const setupFailures: ReadonlySet<string> = new Set([
+  'FailedMount',
+  'FailedAttachVolume',
+  'FailedMapVolume',
+  ...sandboxFailures,
+])
+
+/**
+ * Strike: a Secret or ConfigMap that a volume needs does not exist. It has a minute to appear since the first refusal, or
+ * since the gate began, whichever is later; and the kubelet, which looks ever more rarely (every 2 minutes at the end), must
+ * have looked again since then. Slow: other volumes and the network sandbox, which are tried without end.
+ */
+function setupProblem(pod: Pod, event: EventObject, context: RuleContext): Problem {
+  const { reason = '', message = '' } = event
+  const first = context.time(event.firstTimestamp ?? event.eventTime) ?? context.now
+  const last = context.time(lastOccurrence(event)) ?? first
+  const own = { subject: `pod/${pod.metadata.name}`, count: eventCount(event), firstSeenAt: first }
+  if (sandboxFailures.has(reason))
+    return { ...own, reason: 'sandbox-failed', detail: { message: setupError(message) }, proven: false }
+  const failure = mountFailure(message)
+  const missing = nameByVolume(missingObject(message), message, pod)
+  if (missing === undefined) return { ...own, reason: 'volume-not-mounted', detail: failure, proven: false }
+  const since = Math.max(first, context.startedAt)
+  const isCurrent = isSinceStart(last, context)
+  const proof = prove({ seen: 1, needed: 1, since, atLeastMs: missingObjectMs, isCurrent }, context.now)
+  return { ...own, reason: 'config-missing', detail: { ...failure, missing }, ...proof }
+}
+
+/** Of a missing key the kubelet reports only which volume needs it: the spec of the pod names the object. */
+function nameByVolume(missing: MissingObject | undefined, message: string, { spec }: Pod): MissingObject | undefined {
+  if (missing === undefined || missing.name !== undefined) return missing
+  const [, volumeName] = /\bvolume "([^"]+)"/.exec(message) ?? []
+  const volume = spec?.volumes?.find((each) => each.name === volumeName)
+  return { ...missing, name: missing.kind === 'secret' ? volume?.secret?.secretName : volume?.configMap?.name }
+}
+
+/** `MountVolume.SetUp failed for volume "v" : secret "nope" not found` → the volume `v`, and `secret "nope" not found`. */
+function mountFailure(message: string): { volume?: string; message: string } {
+  const [, volume, why = message] = /^\w+\.\w+ failed for volume "([^"]+)" ?:\s*(.+)$/s.exec(message) ?? []
+  return { volume, message: setupError(why) }
+}
+
+function setupError(message: string): string {
+  return message.replace(/^Failed to create pod sandbox:\s*/i, '').replace(/rpc error: code = \w+ desc = /g, '')
+}
+
+/** Volumes and sandbox come before images: once the kubelet reports about a container, they are set up (syncPod, pkg/kubelet). */
+function isSetUp(pod: Pod, context: RuleContext): boolean {
+  return (
+    containersOf(pod).some(({ status }) => hasStarted(status) || isPastCreating(status?.state?.waiting?.reason)) ||
+    context.events(pod).some((event) => containerOfEvent(event) !== undefined)
+  )
+}
+
+function isPastCreating(waiting: string | undefined): boolean {
+  return waiting !== undefined && waiting !== 'ContainerCreating' && waiting !== 'PodInitializing'
+}
