@@ -9,11 +9,14 @@ interface Timer {
 /** A clock that only moves by `advance`, and whose random number is always 0.5. */
 export class ManualClock implements Clock {
   #now: number
+  readonly #onAdvance: (now: number) => void
   #timers = new Set<Timer>()
   #waiting = new Set<() => void>()
 
-  constructor(now = Date.now()) {
+  /** @param onAdvance called with each new time, before the timers of that time */
+  constructor(now = Date.now(), onAdvance: (now: number) => void = () => {}) {
     this.#now = now
+    this.#onAdvance = onAdvance
   }
 
   now(): number {
@@ -34,12 +37,12 @@ export class ManualClock implements Clock {
     }
   }
 
-  /** What is still to come, in milliseconds from now. */
+  /** The delays of all timers, in milliseconds from now. */
   get pending(): number[] {
     return [...this.#timers].map(({ at }) => at - this.#now).sort((a, b) => a - b)
   }
 
-  /** Resolves once exactly these delays are being waited for, and nothing else. */
+  /** Resolves once the pending timers have exactly these delays. */
   untilPending(...delaysMs: number[]): Promise<void> {
     return new Promise((resolve) => {
       const look = () => {
@@ -52,22 +55,28 @@ export class ManualClock implements Clock {
     })
   }
 
-  /** Lets time pass without a timer that fires: the process stood still. */
+  /** Advances the time without running timers, as when the process was suspended. */
   skip(ms: number): void {
-    this.#now += ms
+    this.#setTime(this.#now + ms)
   }
 
-  /** Lets time pass; what falls due is called in its order. */
+  /** Advances the time and runs the due timers in their order. */
   advance(ms: number): void {
     const end = this.#now + ms
     for (;;) {
       const [next] = [...this.#timers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)
       if (!next) break
       this.#timers.delete(next)
-      this.#now = next.at
+      this.#setTime(Math.max(this.#now, next.at))
       next.callback()
     }
-    this.#now = end
+    this.#setTime(end)
+  }
+
+  #setTime(now: number): void {
+    if (now === this.#now) return
+    this.#now = now
+    this.#onAdvance(now)
   }
 
   #look(): void {

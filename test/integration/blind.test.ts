@@ -64,7 +64,7 @@ async function gate(written: Record<string, string>, onWatching: () => void = ()
     isOver = true
   })
   ended.catch(() => {})
-  await clock.advance(Number.POSITIVE_INFINITY, () => isOver)
+  await clock.runUntil(Number.POSITIVE_INFINITY, () => isOver)
   return await ended
 }
 

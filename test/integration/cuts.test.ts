@@ -112,13 +112,13 @@ async function play(name: string, { prepare = () => {}, before = () => {} }: Int
     const ended = new Follower(gate, cluster, clock, settings.startedAt, () => {}).run()
     // Who has listed a thing has asked for all that follows from it, so once all watches are open, all lists are done.
     const isWatching = () => server.openWatches.length === gate.requests.length || isOver()
-    await clock.advance(Number.POSITIVE_INFINITY, isWatching, 1)
+    await clock.runUntil(Number.POSITIVE_INFINITY, isWatching, 1)
     for (const [index, at] of later.entries()) {
-      if (await clock.advance(at, isOver)) break
+      if (await clock.runUntil(at, isOver)) break
       await before(index, server)
       await player.step()
     }
-    await clock.advance(Number.POSITIVE_INFINITY, isOver)
+    await clock.runUntil(Number.POSITIVE_INFINITY, isOver)
     await ended
     const { verdict, startedAt, finishedAt } = gate.timeline()
     if (verdict === undefined) throw new Error('the gate ended without a verdict')

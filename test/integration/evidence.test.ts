@@ -69,7 +69,7 @@ async function gate(
     isOver = true
   })
   ended.catch(() => {})
-  await clock.advance(Number.POSITIVE_INFINITY, () => isOver)
+  await clock.runUntil(Number.POSITIVE_INFINITY, () => isOver)
   const timeline = await ended
   const replayed = await replayRecording(record)
   expect(replayed.damage).toEqual([])

@@ -27,7 +27,7 @@ async function mistakesOf(raw: Record<string, string>): Promise<string[]> {
     isOver = true
   })
   reading.catch(() => {})
-  await clock.advance(Number.POSITIVE_INFINITY, () => isOver)
+  await clock.runUntil(Number.POSITIVE_INFINITY, () => isOver)
   try {
     await reading
     return []
