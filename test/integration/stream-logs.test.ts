@@ -241,16 +241,26 @@ test('the command line shows them as well, also while it records', async () => {
   end('Complete')
   const kubeconfig = join(folder, 'kubeconfig')
   writeFileSync(kubeconfig, server.kubeconfig({ token, namespace: 'shop' }))
-  const options = { cwd: folder, env: { KUBECONFIG: kubeconfig, NO_COLOR: '1' } }
+  const options = { env: { KUBECONFIG: kubeconfig, NO_COLOR: '1' } }
   const waiting = runCli(['wait', 'job/migrate', '--stream-logs', 'job/migrate'], options)
   const recording = startCli(
-    ['record', 'job/migrate', '-o', 'job.ndjson', '--stream-logs=deploy --all', '--stream-logs=job/migrate'],
+    [
+      'record',
+      'job/migrate',
+      '-o',
+      join(folder, 'job.ndjson'),
+      '--stream-logs=deploy --all',
+      '--stream-logs=job/migrate',
+    ],
     options,
   )
   expect(await waiting).toMatchObject({ code: 0, stdout: expect.stringMatching(/app │ one\n.*✓ ready/) })
   // Its first flag names what is not gated.
   expect(await recording.ended).toMatchObject({ code: 2, stderr: expect.stringMatching(/^--stream-logs, line 1: /) })
-  const again = startCli(['record', 'job/migrate', '-o', 'job.ndjson', '--stream-logs=job/migrate'], options)
+  const again = startCli(
+    ['record', 'job/migrate', '-o', join(folder, 'job.ndjson'), '--stream-logs=job/migrate'],
+    options,
+  )
   await again.until('app │ one')
   again.interrupt()
   expect(await again.ended).toMatchObject({ code: 130, stdout: expect.stringContaining('Recorded') })
