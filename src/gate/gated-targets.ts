@@ -9,9 +9,8 @@ import { createGateTime, type GateTime } from '../lifecycle/gate-time.ts'
 import { explainedProblems } from '../lifecycle/platform/pvc.ts'
 import { isSinceStart } from '../lifecycle/proof.ts'
 import { nameOf } from '../lifecycle/rule.ts'
-import type { RuleContext } from '../lifecycle/rule-context.ts'
+import { type RuleContext, sharedContext } from '../lifecycle/rule-context.ts'
 import { targetRule } from '../lifecycle/rules.ts'
-import { storeContext } from '../lifecycle/store-context.ts'
 import { removalMessage } from '../lifecycle/workloads/gated-pods.ts'
 import { PodHistories } from '../lifecycle/workloads/pod-history.ts'
 import { revisionsOf } from '../lifecycle/workloads/revision.ts'
@@ -265,7 +264,7 @@ export class GatedTargets {
     if (seen === undefined) throw new Error(`${gated.name} is judged before it was seen`)
     let hasUnjudged: boolean | undefined
     return {
-      ...storeContext(this.#store, this.#pods, this.#gateTime, this.#settings, this.#now()),
+      ...sharedContext(this.#store, this.#pods, this.#gateTime, this.#settings, this.#now()),
       history: seen.history,
       ...this.#others.seenFrom(gated.index),
       isOfGatedRevision: (pod) => {

@@ -1,4 +1,4 @@
-/** What folding and counting what was seen needs to know of its surroundings. */
+/** The times by which observations are counted. Moments and durations are milliseconds. */
 export interface GateTime {
   /** When the gate began, on the runner's clock. */
   readonly startedAt: number

@@ -1,8 +1,9 @@
 import type { WatchRequest } from '../cluster/feed.ts'
 import type { EventObject, KubeObject, Pod } from '../cluster/objects.ts'
-import type { ListState } from '../cluster/store.ts'
+import type { ListState, Store } from '../cluster/store.ts'
+import type { GateTime } from './gate-time.ts'
 import type { TargetHistory } from './target-history.ts'
-import type { PodHistory } from './workloads/pod-history.ts'
+import type { PodHistories, PodHistory } from './workloads/pod-history.ts'
 
 /**
  * What a rule may read besides the object itself: related objects, their histories, the time and the settings. It is built
@@ -47,4 +48,27 @@ export interface LifecycleSettings {
   readonly settleMs: number
   /** How often a container may be restarted. */
   readonly maxRestarts: number
+}
+
+/** The part of a rule context that is the same for every target, for the gate and for `trace`. */
+export function sharedContext(
+  store: Store,
+  pods: PodHistories,
+  { startedAt, time }: GateTime,
+  { settleMs, maxRestarts }: LifecycleSettings,
+  now: number,
+): Omit<RuleContext, 'history' | 'othersProgress' | 'othersReadyAt' | 'isOfGatedRevision'> {
+  return {
+    now,
+    startedAt,
+    settings: { settleMs, maxRestarts },
+    time,
+    owned: (uid, kind) => store.ownedBy(uid, kind),
+    lostPods: (uid) => pods.lost(uid),
+    list: (kind, namespace) => store.list(kind, namespace),
+    events: (object) => store.eventsOf(object),
+    podHistory: (pod) => pods.of(pod, now),
+    declaresStatus: (kind) => store.declaresStatus(kind),
+    listState: (request) => store.listState(request),
+  }
 }

@@ -7,9 +7,8 @@ import { waitForRule } from '../lifecycle/custom/wait-for.ts'
 import { createGateTime, type GateTime } from '../lifecycle/gate-time.ts'
 import { isSelectedBy } from '../lifecycle/network/service-explanation.ts'
 import type { Rule } from '../lifecycle/rule.ts'
-import type { LifecycleSettings, RuleContext } from '../lifecycle/rule-context.ts'
+import { type LifecycleSettings, type RuleContext, sharedContext } from '../lifecycle/rule-context.ts'
 import { kindsBehind, ruleOf } from '../lifecycle/rules.ts'
-import { storeContext } from '../lifecycle/store-context.ts'
 import { observeTarget, type TargetHistory } from '../lifecycle/target-history.ts'
 import { PodHistories } from '../lifecycle/workloads/pod-history.ts'
 import { pluralOf } from '../plan/kinds.ts'
@@ -189,7 +188,7 @@ export class Trace {
 
   #assess(object: KubeObject, now: number): TracedObject {
     const context: RuleContext = {
-      ...storeContext(this.#store, this.#pods, this.#gateTime, this.#settings, now),
+      ...sharedContext(this.#store, this.#pods, this.#gateTime, this.#settings, now),
       history: this.#history ?? observeTarget(undefined, object, now, this.#rule.failures?.(object)),
       othersProgress: false,
       // No workload is gated, so no pod belongs to a gated revision.

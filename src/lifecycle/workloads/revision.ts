@@ -1,7 +1,6 @@
 import type { KubeObject, OwnerReference, PodTemplate } from '../../cluster/objects.ts'
-import type { Fields } from '../conditions.ts'
-import type { RuleContext } from '../rule-context.ts'
-import { isSameTemplate } from './template.ts'
+import type { GateTime } from '../gate-time.ts'
+import { type Fields, isSameTemplate } from './template.ts'
 
 const numberAnnotation = 'deployment.kubernetes.io/revision'
 /** The numbers that a ReplicaSet had before a rollback to it (SetNewReplicaSetAnnotations, pkg/controller/deployment/util). */
@@ -128,7 +127,7 @@ export function templateChangedAt(
 export function templateCreatedAt(
   { metadata }: KubeObject,
   present: KubeObject | undefined,
-  context: Pick<RuleContext, 'owned' | 'startedAt' | 'time'>,
+  context: Pick<GateTime, 'startedAt' | 'time'> & { readonly owned: RevisionReader['ownedBy'] },
 ): number {
   const revisions = context.owned(metadata.uid, 'ControllerRevision')
   if (revisions.length > 0 && present === undefined) return Infinity

@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Container, EnvVar, PodSpec, PodTemplate } from '../../cluster/objects.ts'
-import type { Fields } from '../conditions.ts'
+
+/** The fields of an object whose schema is not known. */
+export type Fields = Readonly<Record<string, unknown>>
 
 /**
  * Whether two pod templates are the same to the Deployment controller, which compares all but its own hash label
