@@ -2,7 +2,7 @@ import type { Condition, KubeObject } from '../../src/cluster/objects.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
 import { condition, context, iso, moment, reported, seenTarget } from './builders.ts'
 
-/** Two generations old, so that what was said of the one before can be told from what is said of this one. */
+/** Of generation 2, so that conditions of generation 1 are stale. */
 const generation = 2
 
 function reportedCondition(type: string, status: string, rest: Partial<Condition> = {}): Condition {
@@ -96,7 +96,7 @@ describe('a Gateway', () => {
       'Programmed is False (AddressNotAssigned)',
     ],
     [
-      'nobody knows whether it is programmed',
+      'Programmed is Unknown',
       { conditions: [accepted, reportedCondition('Programmed', 'Unknown', { reason: 'Pending' })] },
       'Programmed is Unknown (Pending)',
     ],
@@ -314,7 +314,7 @@ describe('a route of the Gateway API', () => {
   })
 
   it.each(['UnsupportedValue', 'IncompatibleFilters', 'InvalidKind'])(
-    'has failed when %s has stood for 10 s: only another apply mends that',
+    'fails when %s has persisted for 10 s: only another apply repairs that',
     (reason) => {
       const against = reportedCondition('Accepted', 'False', { reason, lastTransitionTime: iso(50) })
       expect(route([parent(edge, against)], { now: 59 })).toMatchObject({

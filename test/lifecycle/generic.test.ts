@@ -18,12 +18,12 @@ function assess(object: KubeObject, now = 60) {
 
 describe('a kind without a rule of its own', () => {
   it.each<[string, KubeObject, 'ready' | 'progressing' | 'failed']>([
-    ['is ready when it says so', resource({ conditions: [condition('Ready', 'True')] }), 'ready'],
+    ['is ready when Ready is True', resource({ conditions: [condition('Ready', 'True')] }), 'ready'],
     ['is ready when it is available', resource({ conditions: [condition('Available', 'True')] }), 'ready'],
-    ['is not ready when it says so', resource({ conditions: [condition('Ready', 'False')] }), 'progressing'],
-    ['is not ready when it does not know', resource({ conditions: [condition('Ready', 'Unknown')] }), 'progressing'],
+    ['is not ready when Ready is False', resource({ conditions: [condition('Ready', 'False')] }), 'progressing'],
+    ['is not ready when Ready is Unknown', resource({ conditions: [condition('Ready', 'Unknown')] }), 'progressing'],
     [
-      'is not ready when it says so of an older generation',
+      'is not ready when Ready is True for an older generation',
       resource({ conditions: [condition('Ready', 'True', { observedGeneration: 1 })], observedGeneration: 1 }),
       'progressing',
     ],
@@ -67,7 +67,7 @@ describe('a kind without a rule of its own', () => {
       'progressing',
     ],
     [
-      'does not fail by what it said of an older generation',
+      'does not fail by a condition of an older generation',
       resource({ observedGeneration: 1, conditions: [condition('Stalled', 'True', { lastTransitionTime: iso(1) })] }),
       'progressing',
     ],
@@ -133,7 +133,7 @@ describe('a kind without a rule of its own is judged by', () => {
     ],
     ['its state, and not that of another time', { lastBackupState: 'Failed' }, 'ready'],
     ['its state, and not that of a part', { phase: 'Running', backup: { status: 'Failed' } }, 'ready'],
-    ['a part, where nothing speaks for the whole', { cluster: { status: 'PENDING' } }, 'progressing'],
+    ['a part, where no signal is about the whole', { cluster: { status: 'PENDING' } }, 'progressing'],
     ['a flag', { ready: false }, 'progressing'],
     ['a flag in words', { ready: 'True' }, 'ready'],
     ['a ratio', { readyMembers: '1/3' }, 'progressing'],
@@ -159,11 +159,7 @@ describe('a kind without a rule of its own is judged by', () => {
       { conditions: [ready, condition('Synced', 'False')] },
       'progressing',
     ],
-    [
-      'a contradiction, which is believed neither way',
-      { conditions: [ready, condition('Degraded', 'True')] },
-      'progressing',
-    ],
+    ['a contradiction, which is progressing', { conditions: [ready, condition('Degraded', 'True')] }, 'progressing'],
     [
       'Stalled before Ready',
       { conditions: [ready, condition('Stalled', 'True', { lastTransitionTime: iso(1) })] },
@@ -175,7 +171,7 @@ describe('a kind without a rule of its own is judged by', () => {
       'progressing',
     ],
     [
-      'a part in a list, where nothing speaks for the whole',
+      'a part in a list, where no signal is about the whole',
       {
         nodes: [
           { name: 'a', state: 'Ready' },
@@ -184,7 +180,7 @@ describe('a kind without a rule of its own is judged by', () => {
       },
       'progressing',
     ],
-    ['a part in a map, where nothing speaks for the whole', { shards: { a: { phase: 'Pending' } } }, 'progressing'],
+    ['a part in a map, where no signal is about the whole', { shards: { a: { phase: 'Pending' } } }, 'progressing'],
     ['a flag of a part', { members: [{ name: 'a', ready: false }] }, 'progressing'],
     ['a condition of a part', { resources: [{ conditions: [condition('Ready', 'False')] }] }, 'progressing'],
     ['its own summary before its parts', { conditions: [ready], nodes: [{ state: 'Failed' }] }, 'ready'],
@@ -199,7 +195,7 @@ describe('a kind without a rule of its own is judged by', () => {
       { observedGeneration: 2, conditions: [{ ...ready, observedGeneration: 1 }] },
       'progressing',
     ],
-    ['parents that have not spoken', { parents: [{ parentRef: { name: 'gate' }, conditions: [] }] }, 'progressing'],
+    ['parents that have not reported', { parents: [{ parentRef: { name: 'gate' }, conditions: [] }] }, 'progressing'],
     ['parents that accept it', { parents: [{ conditions: [condition('Accepted', 'True')] }] }, 'ready'],
     [
       'a condition of an older generation',
@@ -214,7 +210,7 @@ describe('a kind without a rule of its own is judged by', () => {
     ['good conditions by their types', { conditions: { Ready: { status: 'True' }, Synced: 'True' } }, 'ready'],
     ['conditions by their types, as plain words', { conditions: { Ready: 'False' } }, 'progressing'],
     [
-      'conditions of one type that differ, which are believed neither way',
+      'conditions of one type that differ, which are progressing',
       { conditions: [ready, condition('Ready', 'False')] },
       'progressing',
     ],
@@ -225,7 +221,7 @@ describe('a kind without a rule of its own is judged by', () => {
       { conditions: [{ ...ready, observedGeneration: 2 }, condition('Synced', 'True', { observedGeneration: 1 })] },
       'ready',
     ],
-    ['a generation that is null, and so says nothing', { observedGeneration: null, conditions: [ready] }, 'ready'],
+    ['a generation that is null, which is ignored', { observedGeneration: null, conditions: [ready] }, 'ready'],
     [
       'a generation of before it was restored, which is larger',
       { observedGeneration: 7, conditions: [ready] },
@@ -491,7 +487,7 @@ describe('a ready status without a generation, older than the spec', () => {
       'nobody writes its status apart',
       resource(ready, { managedFields: writtenAt(-2, -600).managedFields.slice(0, 1) }),
     ],
-    ['nothing says who wrote it when', resource(ready)],
+    ['its managedFields are unknown', resource(ready)],
   ])('counts at once when %s', (_name, object) => {
     expect(assess(object, 0)).toMatchObject({ status: 'ready' })
   })

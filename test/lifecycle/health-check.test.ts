@@ -44,11 +44,7 @@ describe("the user's own health check", () => {
     ['progressing when `inProgress` holds', { state: 'Moving' }, 'progressing'],
     ['progressing by an older generation', { state: 'Up', observedGeneration: 1 }, 'progressing'],
     ['ready by the present generation, written as a string', { state: 'Up', observedGeneration: '2' }, 'ready'],
-    [
-      'ready by a generation that is no number, and so says nothing',
-      { state: 'Up', observedGeneration: 'b7' },
-      'ready',
-    ],
+    ['ready with a generation that is no number, which is ignored', { state: 'Up', observedGeneration: 'b7' }, 'ready'],
     ['not failed by an older generation', { state: 'Broken', observedGeneration: 1 }, 'progressing'],
     ['failed when `failed` has held for long', { state: 'Broken' }, 'failed'],
   ])('is %s', async (_, status, expected) => {

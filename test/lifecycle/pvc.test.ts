@@ -51,8 +51,8 @@ describe('a PersistentVolumeClaim', () => {
 
   it('is pending, with the message of its provisioner', () => {
     const claim = createClaim('Pending')
-    const said = createEvent(claim, { reason: 'ProvisioningFailed', message: 'no such class' })
-    expect(judge(claim, [storageClass('Immediate'), said])).toMatchObject({
+    const failed = createEvent(claim, { reason: 'ProvisioningFailed', message: 'no such class' })
+    expect(judge(claim, [storageClass('Immediate'), failed])).toMatchObject({
       status: 'progressing',
       problems: [{ reason: 'claim-pending', class: 'slow', message: 'is not bound: no such class' }],
     })

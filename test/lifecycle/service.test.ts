@@ -172,8 +172,10 @@ describe('a Service of several ports', () => {
           'has no ready endpoint for port grpc: no container of the pods that it selects has a port named "grpc"',
       },
     ])
-    const ill = podWith('grpc', 8081, deadStatus(1, 50))
-    expect(judge(service, [http, ill, sliceOf(http, 8080), sliceOf(ill, 8081, false)]).problems).toMatchObject([
+    const crashing = podWith('grpc', 8081, deadStatus(1, 50))
+    expect(
+      judge(service, [http, crashing, sliceOf(http, 8080), sliceOf(crashing, 8081, false)]).problems,
+    ).toMatchObject([
       {
         message: expect.stringMatching(
           /^has no ready endpoint for port grpc: selects 1 pod, which is not ready: container app of pod\/grpc exited/,
@@ -314,8 +316,8 @@ describe('a Service without a ready endpoint has a problem', () => {
   })
 
   it('when its pods are not ready', () => {
-    const ill = webPod('a', deadStatus(1, 50))
-    expect(judge(createService(), [ill]).problems).toMatchObject([
+    const crashing = webPod('a', deadStatus(1, 50))
+    expect(judge(createService(), [crashing]).problems).toMatchObject([
       {
         reason: 'no-endpoints',
         message: expect.stringContaining('selects 1 pod, which is not ready: container app of pod/a exited'),

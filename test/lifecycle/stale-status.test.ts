@@ -71,11 +71,14 @@ const widget: Sample = {
   spec: { size: 2 },
   status: { conditions: [before('Ready')] },
 }
-const wished = { ...autoscaler, rule: waitForRule({ type: 'condition', condition: 'ScalingActive', status: 'true' }) }
+const byWaitFor = {
+  ...autoscaler,
+  rule: waitForRule({ type: 'condition', condition: 'ScalingActive', status: 'true' }),
+}
 
 describe.each<[string, Sample & { readonly rule?: Rule }, waitSeconds: number]>([
   ['a HorizontalPodAutoscaler, whose controller comes by every 15 s', autoscaler, 15],
-  ['a HorizontalPodAutoscaler, by --for', wished, 15],
+  ['a HorizontalPodAutoscaler, by --for', byWaitFor, 15],
   ['an APIService', apiService, 10],
   ['a CustomResourceDefinition', definition, 10],
   ['a Gateway', gateway, 10],

@@ -171,22 +171,22 @@ describe('a --for that a stale status meets', () => {
       { manager: 'issuer', operation: 'Update', subresource: 'status', time: iso(status) },
     ],
   })
-  const said = { phase: 'Issued', conditions: [condition('Ready', 'True')] }
+  const issued = { phase: 'Issued', conditions: [condition('Ready', 'True')] }
   const judge = (waitFor: WaitFor, object: KubeObject, now: number) =>
     reported(waitForRule(waitFor).assess(object, context({ now, history: seenTarget([0, object]) })))
 
   it.each([
     ['condition', ready],
     ['field', phase],
-  ])('waits for the settle time where a %s names no generation', (_name, wish) => {
-    const certificateNow = certificate(said, writtenAt(-1, -600))
-    expect(judge(wish, certificateNow, 8.9)).toMatchObject({ status: 'progressing', recheckAt: moment(9) })
-    expect(judge(wish, certificateNow, 9)).toMatchObject({ status: 'ready' })
-    expect(judge(wish, certificate(said, writtenAt(-1, 0)), 0)).toMatchObject({ status: 'ready' })
+  ])('waits for the settle time where a %s names no generation', (_name, waitFor) => {
+    const certificateNow = certificate(issued, writtenAt(-1, -600))
+    expect(judge(waitFor, certificateNow, 8.9)).toMatchObject({ status: 'progressing', recheckAt: moment(9) })
+    expect(judge(waitFor, certificateNow, 9)).toMatchObject({ status: 'ready' })
+    expect(judge(waitFor, certificate(issued, writtenAt(-1, 0)), 0)).toMatchObject({ status: 'ready' })
   })
 
   it('does not count a field of a status that observed an older generation', () => {
-    expect(judge(phase, certificate({ ...said, observedGeneration: 1 }), 60)).toMatchObject({
+    expect(judge(phase, certificate({ ...issued, observedGeneration: 1 }), 60)).toMatchObject({
       status: 'progressing',
       message: '{.status.phase} is "Issued" of an older generation',
     })
@@ -194,7 +194,7 @@ describe('a --for that a stale status meets', () => {
 
   it('is met at once by a field outside of the status', () => {
     const size: WaitFor = { type: 'jsonpath', path: '{.metadata.name}', value: 'tls' }
-    expect(judge(size, certificate(said, writtenAt(-1, -600)), 0)).toMatchObject({ status: 'ready' })
+    expect(judge(size, certificate(issued, writtenAt(-1, -600)), 0)).toMatchObject({ status: 'ready' })
   })
 })
 
@@ -203,9 +203,11 @@ describe('a --for with a condition or field that the object does not have', () =
 
   it('names the conditions that exist', () => {
     const conditions = [condition('Issuing', 'True'), condition('Available', 'True')]
-    const wish: WaitFor = { type: 'condition', condition: 'Availble', status: 'True' }
-    expect(message(wish, { conditions })).toBe('condition Availble is not reported yet: there are Issuing, Available')
-    expect(message(wish, {})).toBe('condition Availble is not reported yet')
+    const waitFor: WaitFor = { type: 'condition', condition: 'Availble', status: 'True' }
+    expect(message(waitFor, { conditions })).toBe(
+      'condition Availble is not reported yet: there are Issuing, Available',
+    )
+    expect(message(waitFor, {})).toBe('condition Availble is not reported yet')
   })
 
   it('names the fields that exist where the path ends', () => {

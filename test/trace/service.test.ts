@@ -112,18 +112,22 @@ describe('why a pod gets no traffic', () => {
   })
 
   test('its readiness probe fails', () => {
-    const ill = createWebPod('web-c', false)
-    const event = createEvent(ill, { container: 'app', reason: 'Unhealthy', message: 'Readiness probe failed: 404' })
+    const unready = createWebPod('web-c', false)
+    const event = createEvent(unready, {
+      container: 'app',
+      reason: 'Unhealthy',
+      message: 'Readiness probe failed: 404',
+    })
     expect(
       endpoints(
         createService(),
         a,
-        ill,
+        unready,
         event,
         createSlice(
           [
             [a, true],
-            [ill, false],
+            [unready, false],
           ],
           8080,
         ),
