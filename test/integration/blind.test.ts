@@ -3,13 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { UserError } from '../../src/errors.ts'
 import type { EndedTimeline } from '../../src/gate/timeline.ts'
-import { parseInputs } from '../../src/inputs.ts'
-import { parseReferences } from '../../src/plan/references.ts'
 import { readHeader } from '../../src/recording/reader.ts'
 import { buildReport } from '../../src/report/json-report.ts'
-import { gateRollout } from '../../src/rollout.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
 import { EventLoopClock } from '../support/event-loop-clock.ts'
+import { gateInVirtualTime } from '../support/gate-rollout.ts'
 import { playRecording } from '../support/play-recording.ts'
 import { recordingPath, replayRecording } from '../support/recordings.ts'
 
@@ -39,33 +37,13 @@ afterEach(async () => {
 async function gate(written: Record<string, string>, onWatching: () => void = () => {}): Promise<EndedTimeline> {
   const { inputs } = await readHeader(recordingPath(name))
   const raw = { resources: 'deployment/web', namespace: String(inputs['namespace']), ...written }
-  const kubeconfig = server.kubeconfig({ token })
   let hasEntry = false
-  const reporter = {
-    onHead: () => {},
-    onEntry: ({ target }: { target?: number }) => {
-      if (hasEntry || target === undefined) return
-      hasEntry = true
-      onWatching()
-    },
-    onLog: () => {},
-    onWarning: () => {},
+  const onEntry = ({ target }: { target?: number }) => {
+    if (hasEntry || target === undefined) return
+    hasEntry = true
+    onWatching()
   }
-  let isOver = false
-  const ended = gateRollout({
-    inputs: parseInputs({ ...raw, kubeconfig }),
-    references: parseReferences(raw.resources),
-    streamLogs: [],
-    reporter,
-    mask: () => {},
-    cancelled: new AbortController().signal,
-    clock,
-  }).finally(() => {
-    isOver = true
-  })
-  ended.catch(() => {})
-  await clock.runUntil(Number.POSITIVE_INFINITY, () => isOver)
-  return await ended
+  return gateInVirtualTime({ ...raw, kubeconfig: server.kubeconfig({ token }) }, clock, { onEntry })
 }
 
 function secondsOf({ startedAt, finishedAt }: EndedTimeline): number {

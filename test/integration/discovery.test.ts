@@ -3,14 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ApiResource } from '../../src/cluster/feed.ts'
 import { startApiServer } from '../support/api-server.ts'
-import { programPath } from '../support/program.ts'
+import { EventLoopClock } from '../support/event-loop-clock.ts'
+import { gateInVirtualTime } from '../support/gate-rollout.ts'
 import { BUILT_IN_RESOURCES } from '../support/resources.ts'
-import { startAction } from '../support/runner.ts'
 
 /** Gates an object without a status. Returns the outcome, and the kinds in the recording. */
-async function gate(
-  status: boolean,
-): Promise<{ reason: string | undefined; outcome: string | undefined; kinds: unknown }> {
+async function gate(status: boolean): Promise<{ reason: string; outcome: string; kinds: unknown }> {
   const folder = mkdtempSync(join(tmpdir(), 'discovery-'))
   const widgets: ApiResource = {
     group: 'example.com',
@@ -32,13 +30,13 @@ async function gate(
       record,
       'stall-timeout': '1s',
     }
-    const { outputs } = await startAction(programPath('index.js'), folder, inputs, { env: { NO_COLOR: '1' } }).ended
+    const { verdict } = await gateInVirtualTime(inputs, new EventLoopClock(Date.now(), 20))
     const lines = readFileSync(record, 'utf8')
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line))
     const kinds = lines.find(({ type }) => type === 'DISCOVERY')?.resources
-    return { outcome: outputs['outcome'], reason: outputs['reason'], kinds }
+    return { outcome: verdict.outcome, reason: verdict.reason, kinds }
   } finally {
     await server.close()
     rmSync(folder, { recursive: true })

@@ -3,10 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { KubeObject, PodStatus } from '../../src/cluster/objects.ts'
 import type { EndedTimeline, Entry, ProblemRecord, TargetRecord } from '../../src/gate/timeline.ts'
-import { parseInputs } from '../../src/inputs.ts'
-import { parseReferences } from '../../src/plan/references.ts'
 import { buildReport } from '../../src/report/json-report.ts'
-import { gateRollout } from '../../src/rollout.ts'
 import {
   condition,
   createBarePod,
@@ -23,6 +20,7 @@ import {
 } from '../lifecycle/builders.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
 import { EventLoopClock } from '../support/event-loop-clock.ts'
+import { type GateOptions, gateInVirtualTime } from '../support/gate-rollout.ts'
 import { replayRecording } from '../support/recordings.ts'
 
 const token = 'sesame-open-0123456789'
@@ -43,34 +41,11 @@ afterEach(async () => {
   rmSync(folder, { recursive: true })
 })
 
-interface Options {
-  readonly onEntry?: (entry: Entry) => void
-  readonly cancelled?: AbortSignal
-}
-
 /** Gates in virtual time, and checks that the replay of the recording gives the same report to the byte. */
-async function gate(
-  written: Record<string, string>,
-  { onEntry = () => {}, cancelled = new AbortController().signal }: Options = {},
-): Promise<EndedTimeline> {
+async function gate(written: Record<string, string>, options: GateOptions = {}): Promise<EndedTimeline> {
   const record = join(folder, 'recording.ndjson')
-  const raw = { resources: '', namespace: 'shop', record, ...written }
-  const reporter = { onHead: () => {}, onEntry, onLog: () => {}, onWarning: () => {} }
-  let isOver = false
-  const ended = gateRollout({
-    inputs: parseInputs({ ...raw, kubeconfig: server.kubeconfig({ token }) }),
-    references: parseReferences(raw.resources),
-    streamLogs: [],
-    reporter,
-    mask: () => {},
-    cancelled,
-    clock,
-  }).finally(() => {
-    isOver = true
-  })
-  ended.catch(() => {})
-  await clock.runUntil(Number.POSITIVE_INFINITY, () => isOver)
-  const timeline = await ended
+  const raw = { resources: '', namespace: 'shop', record, kubeconfig: server.kubeconfig({ token }), ...written }
+  const timeline = await gateInVirtualTime(raw, clock, options)
   const replayed = await replayRecording(record)
   expect(replayed.damage).toEqual([])
   expect(buildReport(replayed.timeline)).toEqual(buildReport(timeline))

@@ -1,0 +1,36 @@
+import type { EndedTimeline, Entry } from '../../src/gate/timeline.ts'
+import { parseInputs } from '../../src/inputs.ts'
+import { parseReferences } from '../../src/plan/references.ts'
+import { gateRollout } from '../../src/rollout.ts'
+import type { EventLoopClock } from './event-loop-clock.ts'
+
+export interface GateOptions {
+  readonly onEntry?: (entry: Entry) => void
+  readonly cancelled?: AbortSignal
+}
+
+/**
+ * Gates a rollout in this process and in virtual time.
+ * @param raw the inputs, as texts by their names
+ */
+export async function gateInVirtualTime(
+  raw: Readonly<Record<string, string>>,
+  clock: EventLoopClock,
+  { onEntry = () => {}, cancelled = new AbortController().signal }: GateOptions = {},
+): Promise<EndedTimeline> {
+  let isOver = false
+  const ended = gateRollout({
+    inputs: parseInputs(raw),
+    references: parseReferences(raw['resources'] ?? ''),
+    streamLogs: [],
+    reporter: { onHead: () => {}, onEntry, onLog: () => {}, onWarning: () => {} },
+    mask: () => {},
+    cancelled,
+    clock,
+  }).finally(() => {
+    isOver = true
+  })
+  ended.catch(() => {})
+  await clock.runUntil(Number.POSITIVE_INFINITY, () => isOver)
+  return await ended
+}
