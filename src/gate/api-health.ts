@@ -4,7 +4,7 @@ import { covers, type WatchedRequests } from '../cluster/store.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { deniedVerdict, type Verdict, verdictOf } from './timeline.ts'
 
-/** Without a success for this time nobody can say how the rollout stands (DESIGN §2, "Blind is not stalled"). */
+/** Without a success for this time the state of the rollout is unknown (DESIGN §2, "Blind is not stalled"). */
 const unknownMs = 2 * 60_000
 /** A server that never answered is a mistake in the kubeconfig. */
 const neverReachedMs = 30_000
@@ -56,17 +56,17 @@ export class ApiHealth {
   /** Takes one line of the feed. Returns what became unavailable or available by it, one sentence each. */
   observe(event: FeedEvent): readonly string[] {
     if (this.isGood && !isFailure(event)) {
-      this.#take(event)
+      this.#update(event)
       return this.#restoredBy(event)
     }
     const before = [...this.#unavailable.values()]
     const withdrawn = this.#withdrawals
-    this.#take(event)
+    this.#update(event)
     return [
       ...this.#lostBy(event),
       ...before
         .filter((watch) => !this.#unavailable.has(requestKey(watch.failure)) && this.#logged.delete(subjectOf(watch)))
-        .map((watch) => `${returned(subjectOf(watch))} after ${seconds(event.at - watch.lastSuccessAt)}`),
+        .map((watch) => `${returnText(subjectOf(watch))} after ${seconds(event.at - watch.lastSuccessAt)}`),
       ...withdrawn
         .filter((withdrawal) => !this.#withdrawals.includes(withdrawal))
         .map(({ name, at }) => `access to ${name} was restored after ${seconds(event.at - at)}`),
@@ -80,37 +80,21 @@ export class ApiHealth {
     if (watch === undefined || this.#logged.has(subjectOf(watch))) return []
     this.#logged.add(subjectOf(watch))
     const { message } = watch.failure
-    return [`${lost(watch)}${message === '' ? '' : ` (${message})`}: deadlines wait for an answer`]
+    return [`${lossText(watch)}${message === '' ? '' : ` (${message})`}: deadlines wait for an answer`]
   }
 
-  #take(event: FeedEvent): void {
+  #update(event: FeedEvent): void {
     if (isFailure(event)) {
       this.#fail(event)
       return
     }
-    switch (event.type) {
-      case 'LOG':
-      case 'CANCEL':
-      case 'END':
-        return
-      case 'ADDED':
-      case 'MODIFIED':
-      case 'DELETED':
-        this.#succeed()
-        this.#recover(event.object.kind)
-        return
-      case 'SYNCED':
-        this.#succeed()
-        this.#recover(event.kind, event)
-        this.#withdrawals = this.#withdrawals.filter(({ request }) => !this.#watched.concerns(event, request))
-        return
-      case 'ALIVE':
-        this.#succeed()
-        this.#recover(event.kind, event)
-        return
-      default:
-        this.#succeed()
-    }
+    if (event.type === 'LOG' || event.type === 'CANCEL' || event.type === 'END') return
+    this.#wasReached = true
+    this.#credentialRefusals = 0
+    if ('object' in event) this.#recover(event.object.kind)
+    if (event.type === 'SYNCED' || event.type === 'ALIVE') this.#recover(event.kind, event)
+    if (event.type === 'SYNCED')
+      this.#withdrawals = this.#withdrawals.filter(({ request }) => !this.#watched.concerns(event, request))
   }
 
   /** Takes that a kind may not be read. Returns what to log; undefined where a request for this kind was refused before. */
@@ -118,7 +102,7 @@ export class ApiHealth {
     const kinds = pluralOf(refused.kind ?? 'object')
     if (this.#unreadable.has(kinds)) return undefined
     this.#unreadable.set(kinds, refused)
-    return `${kinds} may not be read: going on with what the controllers say (${refused.message})`
+    return `${kinds} may not be read: continuing with what the controllers report (${refused.message})`
   }
 
   /** A list that is complete shows that its kind may be read again. */
@@ -171,13 +155,13 @@ export class ApiHealth {
 
   /** The verdict that the lack of these watches gives, if its time has come. */
   verdict(requests: readonly WatchRequest[], now: number): Verdict | undefined {
-    if (this.#credentialRefusals >= 2) return this.lost(requests, now)
+    if (this.#credentialRefusals >= 2) return this.verdictNow(requests, now)
     const dueAt = this.dueAt(requests)
-    return dueAt !== undefined && now >= dueAt ? this.lost(requests, now) : undefined
+    return dueAt !== undefined && now >= dueAt ? this.verdictNow(requests, now) : undefined
   }
 
   /** The verdict of a gate that ends now for the lack of these watches. */
-  lost(requests: readonly WatchRequest[], now: number): Verdict {
+  verdictNow(requests: readonly WatchRequest[], now: number): Verdict {
     const all = this.#failing(requests).toSorted((a, b) => a.lastSuccessAt - b.lastSuccessAt)
     const failing = all.find(({ failure }) => failure.type === 'REFUSED') ?? all[0]
     const [withdrawn] = this.#withdrawn(requests)
@@ -191,7 +175,7 @@ export class ApiHealth {
     const outcome = this.#wasReached ? 'unknown' : 'misconfigured'
     return isRefused
       ? verdictOf(outcome, 'credentials-expired', { message })
-      : verdictOf(outcome, 'api-unreachable', { lack: lackOf(failing, now), message })
+      : verdictOf(outcome, 'api-unreachable', { lack: outageText(failing, now), message })
   }
 
   /** What cannot be read now, for the heartbeat: one sentence for each kind; empty when all can. */
@@ -199,7 +183,7 @@ export class ApiHealth {
     const bySubject = Map.groupBy(this.#unavailable.values(), subjectOf)
     return [...bySubject.values()].flatMap((watches) => {
       const [oldest] = watches.toSorted((a, b) => a.lastSuccessAt - b.lastSuccessAt)
-      return oldest === undefined ? [] : [lackOf(oldest, now)]
+      return oldest === undefined ? [] : [outageText(oldest, now)]
     })
   }
 
@@ -218,11 +202,6 @@ export class ApiHealth {
       lastSuccessAt: known?.lastSuccessAt ?? reported ?? failure.at,
       isExact: reported !== undefined || (known?.isExact ?? false),
     })
-  }
-
-  #succeed(): void {
-    this.#wasReached = true
-    this.#credentialRefusals = 0
   }
 
   /**
@@ -257,19 +236,19 @@ function subjectOf({ failure }: Unavailable): string {
   return isServer || failure.kind === undefined ? '' : pluralOf(failure.kind)
 }
 
-function lackOf(watch: Unavailable, now: number): string {
+function outageText(watch: Unavailable, now: number): string {
   const subject = subjectOf(watch)
   const since = seconds(now - watch.lastSuccessAt)
   return subject === '' ? `the API server has not answered for ${since}` : `${subject} could not be read for ${since}`
 }
 
-function lost(watch: Unavailable): string {
+function lossText(watch: Unavailable): string {
   if (watch.failure.type === 'REFUSED') return 'the API server refuses the credentials'
   const subject = subjectOf(watch)
   return subject === '' ? 'the API server does not answer' : `${subject} cannot be read`
 }
 
-function returned(subject: string): string {
+function returnText(subject: string): string {
   return subject === '' ? 'the API server answers again' : `${subject} can be read again`
 }
 

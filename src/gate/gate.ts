@@ -274,7 +274,7 @@ export class Gate {
     if (this.#health.isGood) return undefined
     const needed = this.#targets.neededRequests
     const isLost = isTimeout && this.#health.isUnavailable(needed)
-    return isLost ? this.#health.lost(needed, this.#now) : this.#health.verdict(needed, this.#now)
+    return isLost ? this.#health.verdictNow(needed, this.#now) : this.#health.verdict(needed, this.#now)
   }
 
   /** The verdict where deadlines would end a target of which no list shows whether it exists. */

@@ -36,8 +36,8 @@ export const eventKind = { apiVersion: 'v1', kind: 'Event' } as const
 /** The pods of a workload's gated revision, as its last assessment contains them. */
 type PublishedPods = Pick<Assessment, 'pods' | 'keptPods'>
 
-/** What the targets of a gate share with it. */
-interface Surroundings {
+/** What the targets share with their gate. */
+interface Shared {
   readonly settings: GateSettings
   readonly store: Store
   readonly health: ApiHealth
@@ -60,11 +60,12 @@ export class GatedTargets {
   /** The targets whose rules read objects of a kind that they do not own. */
   readonly #byOtherKind: ReadonlyMap<string, readonly GatedTarget[]>
   readonly #others = new OtherTargets()
+  readonly #hasReaders: boolean
   #published: ReadonlyMap<GatedTarget, PublishedPods> = new Map()
   #requests: readonly WatchRequest[] | undefined
   #moved = new Set<GatedTarget>()
 
-  constructor(targets: readonly Target[], { settings, store, health, now, log }: Surroundings) {
+  constructor(targets: readonly Target[], { settings, store, health, now, log }: Shared) {
     this.#settings = settings
     this.#store = store
     this.#health = health
@@ -80,6 +81,7 @@ export class GatedTargets {
     this.#byOtherKind = new Map(
       [...otherKinds].map((kind) => [kind, this.all.filter(({ rule }) => rule.concernedBy?.includes(kind))]),
     )
+    this.#hasReaders = this.all.some(({ rule }) => rule.readsGatedPods)
     for (const gated of this.all) this.#moved.add(gated)
   }
 
@@ -195,7 +197,7 @@ export class GatedTargets {
   /** Assesses workloads first: those that depend on their pods (`readsGatedPods`) read what they have published then. */
   #assessInOrder(targets: readonly GatedTarget[]): void {
     for (const gated of targets) if (!gated.rule.readsGatedPods) this.#assessOne(gated)
-    if (!this.all.some(({ rule }) => rule.readsGatedPods)) return
+    if (!this.#hasReaders) return
     const published = new Map(this.all.map((gated) => [gated, gated.state.assessment ?? {}]))
     const isChanged = targets.some((gated) => !isSamePods(published.get(gated), this.#published.get(gated)))
     this.#published = published
@@ -258,7 +260,7 @@ export class GatedTargets {
     return isCurrent ? { apiVersion, kind, metadata: { name, namespace, uid } } : undefined
   }
 
-  /** What the rule of a target may know. */
+  /** What the rule of a target may read. */
   #context(gated: GatedTarget): RuleContext {
     const { seen } = gated.state
     if (seen === undefined) throw new Error(`${gated.name} is judged before it was seen`)

@@ -31,7 +31,7 @@ export class OtherTargets {
     return this.#progressing.size > 1 ? Infinity : first
   }
 
-  /** What a rule may know of the targets other than this one. */
+  /** What the rule of a target may read of the others. */
   seenFrom(index: number): Pick<RuleContext, 'othersProgress' | 'othersReadyAt'> {
     const latest = this.#ready.findLast(([other]) => other !== index)
     return {

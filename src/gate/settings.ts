@@ -2,27 +2,27 @@ import type { ExpectedImages, Inputs } from '../inputs.ts'
 import type { HealthCheck } from '../plan/health-checks.ts'
 import type { Target } from '../plan/target.ts'
 
-/** How the user wants to be told, and when it is over. Durations in milliseconds, 0 turns a clock off. */
+/** The settings of a gate. Durations in milliseconds; 0 turns a clock off. */
 export interface GateSettings {
   /** When the gate began: milliseconds since the epoch. */
   readonly startedAt: number
-  /** As the input says; see `gateTimeoutMs`. */
+  /** The input; see `gateTimeoutMs`. */
   readonly timeoutMs: number
-  /** The user wrote the timeout himself: a longer one of a reference does not move it. */
+  /** The user wrote the timeout: a longer one of a reference does not move it. */
   readonly timeoutIsLiteral: boolean
   readonly stallTimeoutMs: number
-  /** The user wrote the stall timeout himself: it is taken literally, whatever the workload's own numbers ask for. */
+  /** The user wrote the stall timeout: no stall hold stops it. */
   readonly stallIsLiteral: boolean
   readonly milestoneTimeoutsMs: Readonly<Record<string, number>>
   readonly settleMs: number
   readonly maxRestarts: number
   readonly failFast: boolean
   readonly onSuperseded: 'fail' | 'pass'
-  /** How long the change of a target may take to arrive; 0: what is there is judged. */
+  /** How long the change of a target may take to arrive; 0: the present state is judged. */
   readonly awaitChangeMs: number
-  /** The digests that must be the ones running; empty: whatever runs is right. */
+  /** The digests that must run, by container; empty: any may. */
   readonly expectImages: ExpectedImages
-  /** The user's own rules, which go before the kinds'. */
+  /** The user's rules, which take the place of the kinds'. */
   readonly healthChecks?: readonly HealthCheck[]
   readonly context: string
   readonly serverVersion: string
@@ -30,14 +30,14 @@ export interface GateSettings {
   readonly serverOffsetMs: number
 }
 
-/** What only files, the contact with the cluster, or the header of a recording can say. */
-export type GateSurroundings = Pick<
+/** The settings that do not come from inputs: from files, the cluster, or the header of a recording. */
+export type ClusterSettings = Pick<
   GateSettings,
   'startedAt' | 'context' | 'serverVersion' | 'serverOffsetMs' | 'healthChecks'
 >
 
-/** What the inputs mean for the gate; of a live run and of its replay alike. */
-export function gateSettings(inputs: Inputs, surroundings: GateSurroundings): GateSettings {
+/** The settings of a live run and of its replay. */
+export function gateSettings(inputs: Inputs, others: ClusterSettings): GateSettings {
   return {
     timeoutMs: inputs.timeoutMs,
     stallTimeoutMs: inputs.stallTimeoutMs,
@@ -50,7 +50,7 @@ export function gateSettings(inputs: Inputs, surroundings: GateSurroundings): Ga
     onSuperseded: inputs.onSuperseded,
     awaitChangeMs: inputs.awaitChangeMs,
     expectImages: inputs.expectImages,
-    ...surroundings,
+    ...others,
   }
 }
 

@@ -500,7 +500,7 @@ export function wasDeleted(state: TargetState): boolean {
 export function describeState(state: TargetState): string {
   if (state.type === 'awaiting-change') return 'waiting for its change to arrive'
   if (objectOf(state) === undefined) return wasDeleted(state) ? 'was deleted' : 'waiting for it to be created'
-  return state.assessment?.message ?? 'looking'
+  return state.assessment?.message ?? 'not assessed yet'
 }
 
 /** The verdict of a problem, with how many pods are ready all the same: `… (2 of 3 pods ready)`. */

@@ -118,7 +118,7 @@ describe('a gate that awaits a change', () => {
     })
   })
 
-  it('sees at once that it arrived before, when the object carries what its manifest says', () => {
+  it('finds at once that it arrived before, when the object contains all of its manifest', () => {
     const manifest = (image: string): ManifestObject => ({
       apiVersion: 'apps/v1',
       kind: 'Deployment',

@@ -120,11 +120,11 @@ describe('a Service whose pods are not ready yet', () => {
   const problems = (over: readonly (typeof targets)[keyof typeof targets][]) =>
     run(steps, { targets: [...over] }).entries.filter((entry) => entry.includes(' problem '))
 
-  it('is no news while the workload behind it is gated and on its way', () => {
+  it('are not logged while the workload behind it is gated and progresses', () => {
     expect(problems([targets.service, targets.deployment])).toEqual([])
   })
 
-  it('is told at once where nothing else is waited for', () => {
+  it('is logged at once where nothing else is waited for', () => {
     expect(problems([targets.service])).toEqual([
       expect.stringContaining('0 problem selects 1 pod, which is not ready'),
     ])

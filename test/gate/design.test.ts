@@ -322,7 +322,7 @@ const sections: Readonly<Record<string, readonly Case[]>> = {
       'ready 9',
     ],
     [
-      'is told by the pod that explains the deadline',
+      'has the reason of the pod that explains the deadline',
       rollout([deaths(1), at(7, modified(deadline(7)))]),
       'failed crash-loop 7',
     ],
@@ -422,7 +422,7 @@ const sections: Readonly<Record<string, readonly Case[]>> = {
       'misconfigured forbidden 1',
     ],
     [
-      'of a kind that was never listed knows nothing',
+      'of a kind that was never listed is unknown',
       createRecording({}, [at(1, synced('Pod'))]),
       'unknown api-unreachable 30',
     ],
@@ -437,14 +437,14 @@ const sections: Readonly<Record<string, readonly Case[]>> = {
     ],
   ],
   'A custom resource': [
-    ['that says Ready is', custom(widget({ conditions: [condition('Ready', 'True')] })), 'ready 0'],
+    ['with Ready=True is ready', custom(widget({ conditions: [condition('Ready', 'True')] })), 'ready 0'],
     [
-      'that says that it is not is slow',
+      'with Ready=False is slow',
       custom(widget({ conditions: [condition('Ready', 'False')] })),
       'stalled condition-false 300',
     ],
     [
-      'that says Stalled fails 10 s after it said so',
+      'with Stalled=True fails 10 s after its transition',
       custom(
         widget({ observedGeneration: 1, conditions: [condition('Stalled', 'True', { lastTransitionTime: iso(-4) })] }),
       ),
@@ -477,7 +477,7 @@ const sections: Readonly<Record<string, readonly Case[]>> = {
       'cancelled cancelled 6',
     ],
     [
-      'a failure says more than a newer change',
+      'a failure goes before a newer change',
       rollout([changed(3, templateOf('acme/web:v2')), at(6, modified(api.pod(invalidName)))], both),
       'failed image-name-invalid 6',
     ],

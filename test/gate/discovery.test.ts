@@ -26,11 +26,11 @@ function judge(...versions: readonly (readonly [version: string, status: boolean
 }
 
 describe('an object without a status', () => {
-  it('is waited for where discovery says that its kind has one', () => {
+  it('is waited for where discovery lists a status of its kind', () => {
     expect(judge(['v1', true])).toMatchObject({ outcome: 'stalled', reason: 'not-reconciled' })
   })
 
-  it('is ready where discovery says that its kind has none', () => {
+  it('is ready where discovery lists no status of its kind', () => {
     expect(judge(['v1', false])).toMatchObject({ outcome: 'ready', seconds: 0 })
   })
 

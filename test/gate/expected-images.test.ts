@@ -40,13 +40,13 @@ describe('a rollout of which the running images are expected', () => {
     })
   })
 
-  it('has failed when the node knows the image by its own ID, which no registry gives out', () => {
+  it('has failed when the node has the image under a local ID, which no registry gives out', () => {
     expect(run(running(other), expecting({ app: built })).message).toBe(
       `deployment/web: container app of pod/web-1-a runs an image that was loaded onto the node and has the ID ${other}, but ${built} was expected`,
     )
   })
 
-  it('has failed when the runtime does not say what runs', () => {
+  it('has failed when the runtime reports no digest', () => {
     expect(run(running(''), expecting({ app: built }))).toMatchObject({ outcome: 'failed', reason: 'image-mismatch' })
   })
 

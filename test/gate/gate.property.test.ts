@@ -49,8 +49,8 @@ function feed(gate: Gate, events: readonly FeedEvent[]): Gate {
   return gate
 }
 
-/** What a gate heard before its verdict, and with it. */
-function heard(gate: Gate, events: readonly FeedEvent[]): readonly FeedEvent[] {
+/** The events up to the gate's verdict. */
+function eventsUntilVerdict(gate: Gate, events: readonly FeedEvent[]): readonly FeedEvent[] {
   const last = events.findIndex((event) => {
     gate.handle(event)
     return gate.verdict !== undefined
@@ -60,14 +60,14 @@ function heard(gate: Gate, events: readonly FeedEvent[]): readonly FeedEvent[] {
   return events.slice(0, last + 1).filter(({ at }) => at <= gate.timeline().finishedAt)
 }
 
-/** The last version of each Deployment that was told; undefined for those that are gone. */
-function lastTold(events: readonly FeedEvent[]): ReadonlyMap<string, Deployment | undefined> {
-  const told = new Map<string, Deployment | undefined>()
+/** The last version of each Deployment; undefined for those that are gone. */
+function lastReported(events: readonly FeedEvent[]): ReadonlyMap<string, Deployment | undefined> {
+  const versions = new Map<string, Deployment | undefined>()
   for (const event of events) {
     if (!('object' in event) || event.object.kind !== 'Deployment') continue
-    told.set(event.object.metadata.name, event.type === 'DELETED' ? undefined : (event.object as Deployment))
+    versions.set(event.object.metadata.name, event.type === 'DELETED' ? undefined : (event.object as Deployment))
   }
-  return told
+  return versions
 }
 
 function isCompleteByItsCounts(deployment: Deployment | undefined): boolean {
@@ -89,10 +89,10 @@ describe('whatever happens in a cluster', () => {
     fc.assert(
       fc.property(sequences, settings, (events, options) => {
         const gate = gateOf(events, options)
-        const told = lastTold(heard(gate, events))
+        const versions = lastReported(eventsUntilVerdict(gate, events))
         if (feed(gate, []).verdict?.outcome !== 'ready') return
         readies += 1
-        for (const name of names) expect(isCompleteByItsCounts(told.get(name))).toBe(true)
+        for (const name of names) expect(isCompleteByItsCounts(versions.get(name))).toBe(true)
       }),
       parameters,
     )
@@ -157,7 +157,7 @@ describe('whatever happens in a cluster', () => {
     )
   })
 
-  it('a target is told to be ready, not ready and ended in this order alone', () => {
+  it('a target is logged as ready, not ready and ended in this order alone', () => {
     fc.assert(
       fc.property(sequences, settings, (events, options) => {
         const { entries } = feed(gateOf(events, options), events).timeline()

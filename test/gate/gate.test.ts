@@ -60,7 +60,7 @@ describe('the gate is ready', () => {
     expect(run(steps)).toMatchObject({ outcome: 'ready', seconds: 13, message: 'deployment/web is ready' })
   })
 
-  it('and says with it what it did not wait for', () => {
+  it('and reports what it did not wait for', () => {
     const old = createReplicaSet({ metadata: { name: 'web-0', annotations: {} } }, web.deployment())
     const leaving = createPod(
       { metadata: { name: 'web-0-a', deletionTimestamp: iso(30) }, status: readyStatus(-90) },
@@ -253,7 +253,7 @@ describe('a crash loop without a readiness probe', () => {
     expect(run([begin, ...lives])).toMatchObject({ outcome: 'failed', reason: 'crash-loop', seconds: 96 })
   })
 
-  it('is forgiven as many restarts as the user says', () => {
+  it('may restart as often as max-restarts permits', () => {
     expect(run(beats, { settings: { maxRestarts: 3 } }).reason).toBe('crash-loop')
     expect(run(beats, { settings: { maxRestarts: 3 } }).outcome).toBe('stalled')
     expect(run(beats, { settings: { maxRestarts: 1 } })).toMatchObject({ outcome: 'failed', seconds: 33 })
@@ -337,10 +337,10 @@ describe('pods that leave do not fail the gate', () => {
       ],
       /^30 note no longer ready/,
     ],
-  ])('%s', (_, leave, told) => {
+  ])('%s', (_, leave, logged) => {
     const { outcome, seconds, entries } = run([first, ...leave, ...after], options)
     expect({ outcome, seconds }).toEqual({ outcome: 'ready', seconds: 50 })
-    expect(entries).toContainEqual(expect.stringMatching(told))
+    expect(entries).toContainEqual(expect.stringMatching(logged))
   })
 
   it('old pods of a rolling update that look failed while they terminate', () => {
@@ -419,7 +419,7 @@ describe('a failed target', () => {
     })
   })
 
-  it('lets the others finish where the user says so', () => {
+  it('lets the others finish with fail-fast off', () => {
     const steps = [
       at(2, broken, api.creating, allSynced),
       at(60, modified(api.pod(readyStatus(40)), api.deployment(complete()))),
@@ -694,8 +694,8 @@ describe('proof by time alone', () => {
   })
 })
 
-describe('what people hear', () => {
-  it('is one line for each milestone that is reached, problem and verdict', () => {
+describe('the timeline entries', () => {
+  it('contain one line for each milestone that is reached, problem and verdict', () => {
     const dead = web.pod(deadStatus(1, 4))
     const steps = [
       at(0, added(web.deployment()), allSynced),
@@ -714,7 +714,7 @@ describe('what people hear', () => {
     ])
   })
 
-  it('is one line of a problem that comes again with the same words', () => {
+  it('contain one line for a problem that comes again with the same words', () => {
     const refused = (count: number) =>
       added(
         createEvent(web.pod(), {
@@ -736,7 +736,7 @@ describe('what people hear', () => {
     ])
   })
 
-  it('is a heartbeat after 30 s of silence that says what is waited for', () => {
+  it('contain a heartbeat after 30 s without a line, with what is waited for', () => {
     const entries = runUntil(70, [
       at(0, web.creating, allSynced),
       at(20, modified(web.pod(podStatus({ imageID: 'x' })))),
@@ -746,7 +746,7 @@ describe('what people hear', () => {
     ])
   })
 
-  it('is a heartbeat that stays short whatever an object says of itself', () => {
+  it('contain a heartbeat that stays short, however long a status is', () => {
     const message = 'x'.repeat(500)
     const object = {
       apiVersion: 'acme.example/v1',
@@ -761,7 +761,7 @@ describe('what people hear', () => {
     expect(heartbeat.length).toBeLessThan(150)
   })
 
-  it('names five targets in a heartbeat, and how many more', () => {
+  it('name five targets in a heartbeat, and how many more', () => {
     const targets = Array.from({ length: 7 }, (_, index) => createTarget({ name: `t${index}` }))
     const { entries } = runUntil(31, [at(0, allSynced)], { targets, settings: { milestoneTimeoutsMs: {} } })
     expect(entries[0]).toMatch(
@@ -774,12 +774,12 @@ describe('targets of one kind and name in two namespaces', () => {
   const targets = ['blue', 'green'].map((namespace) => createTarget({ namespace }))
   const settings = { milestoneTimeoutsMs: {} }
 
-  it('are told apart in the message of the outcome', () => {
+  it('are distinguished in the message of the outcome', () => {
     const { message } = run([], { targets, settings: { ...settings, timeoutMs: 60_000 } })
     expect(message).toContain('deployment/web -n blue')
   })
 
-  it('are told apart in the heartbeat', () => {
+  it('are distinguished in the heartbeat', () => {
     const { entries } = runUntil(31, [at(0, allSynced)], { targets, settings })
     expect(entries[0]).toMatch(/waiting for deployment\/web -n blue \(.*\), deployment\/web -n green \(/)
   })
@@ -797,7 +797,7 @@ describe('a selector that matched nothing', () => {
     })
   })
 
-  it('says so of --all, too', () => {
+  it('is reported for --all, too', () => {
     expect(run([], { targets: [createTarget({ name: '', selector: '' })] }).message).toBe(
       'deployment --all matches nothing',
     )
@@ -811,22 +811,22 @@ describe('a selector that matched nothing', () => {
   })
 })
 
-describe('a wish for absence', () => {
+describe('--for=delete', () => {
   const gone = createTarget({ waitFor: { type: 'delete' } })
   const options: RunOptions = { targets: [gone] }
 
-  it('is granted when there is nothing', () => {
+  it('is ready when there is nothing', () => {
     expect(run([at(1, allSynced)], options)).toMatchObject({ outcome: 'ready', seconds: 1 })
   })
 
-  it('is granted when it goes', () => {
+  it('is ready when the object is deleted', () => {
     expect(run([at(1, web.done, allSynced), at(40, deleted(web.deployment()))], options)).toMatchObject({
       outcome: 'ready',
       seconds: 40,
     })
   })
 
-  it('is granted when another object has taken its name, whatever becomes of that', () => {
+  it('is ready when another object has taken its name, also when that one changes', () => {
     const later = web.deployment(undefined, { metadata: { uid: 'later' } })
     const steps = [at(1, web.done, allSynced), at(40, modified(later)), at(50, modified(later))]
     expect(run(steps, options)).toMatchObject({ outcome: 'ready', seconds: 40 })
@@ -835,12 +835,12 @@ describe('a wish for absence', () => {
     expect(beside.entries.filter((entry) => entry.includes('no longer ready'))).toEqual([])
   })
 
-  it('is granted when it goes before its list is complete', () => {
+  it('is ready when the object is deleted before its list is complete', () => {
     const steps = [at(1, web.done), at(2, deleted(web.deployment())), at(30, synced('Deployment'))]
     expect(run(steps, { ...options, live: true })).toMatchObject({ outcome: 'ready', seconds: 2 })
   })
 
-  it('has no milestone left to wait for once it is granted', () => {
+  it('has no milestone left to wait for once it is ready', () => {
     const { timeline } = run([at(1, web.done, allSynced), at(40, deleted(web.deployment()))], options)
     expect(timeline.targets[0]?.milestones).toMatchObject([
       { name: 'created', state: 'done', at: moment(0) },
@@ -854,7 +854,7 @@ describe('a wish for absence', () => {
     expect(target?.milestones.map(({ state }) => state)).toEqual(['skipped', 'skipped', 'done'])
   })
 
-  it('is not granted by a list that nobody saw', () => {
+  it('is not ready without a complete list', () => {
     expect(run([at(1, synced('Pod'))], options).outcome).not.toBe('ready')
     expect(run([at(1, synced('Pod'))], options).outcome).not.toBe('failed')
   })
@@ -921,7 +921,7 @@ describe('a target whose kind was never listed', () => {
 })
 
 describe('a clock that the workload cannot meet', () => {
-  it('is told once, when the workload is first seen', () => {
+  it('is logged once, when the workload is first seen', () => {
     const patient = createDeployment({ spec: { minReadySeconds: 700 }, status: progressing })
     const { entries } = run([at(0, added(patient), allSynced), at(1, modified(patient))])
     expect(entries.filter((text) => text.includes('cannot be met'))).toHaveLength(1)

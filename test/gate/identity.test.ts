@@ -378,7 +378,7 @@ describe('another change during the wait', () => {
     ['an annotation', annotated],
     ['a label', labelled],
     ['an added variable', reloaded],
-  ])('of %s is followed to its end, and told', (_, template) => {
+  ])('of %s is followed to its end, and logged', (_, template) => {
     const change = { metadata: { generation: 2 }, spec: { template } }
     const set = createReplicaSet(
       { metadata: { name: 'web-2', creationTimestamp: iso(5) } },

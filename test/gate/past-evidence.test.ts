@@ -105,7 +105,7 @@ describe('what lies wholly before the gate’s start', () => {
       'ready  40',
     ],
     [
-      'proves nothing although the kubelet says again and again that it backs off',
+      'proves nothing although the kubelet reports each back-off',
       [broken(backOff(), refusals(notFound, 5, -30), backOffs(9, -2)), at(9, modified(backOffs(10, 9))), up(40)],
       'ready  40',
     ],

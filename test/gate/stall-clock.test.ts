@@ -155,7 +155,7 @@ describe('the stall clock stands still', () => {
   const probing = at(0, added(web.deployment(progressing), web.replicaSet, slowProbe), allSynced)
   const pulling = createEvent(web.pod(), { container: 'app', reason: 'Pulling' })
 
-  it('inside the probe arithmetic, and says readiness-failing beyond', () => {
+  it('inside the probe arithmetic, and ends as readiness-failing beyond', () => {
     expect(run([probing], { settings: { timeoutMs: 0 } })).toMatchObject({
       outcome: 'stalled',
       reason: 'readiness-failing',
@@ -188,7 +188,7 @@ describe('the stall clock stands still', () => {
     expect(run(steps)).toMatchObject({ outcome: 'stalled', seconds: 500 })
   })
 
-  it('while a resource says that it reconciles', () => {
+  it('while a resource is Reconciling', () => {
     const widget = (conditions: object[]) => ({
       apiVersion: 'example.com/v1',
       kind: 'Widget',

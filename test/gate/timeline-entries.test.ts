@@ -116,13 +116,13 @@ describe('pods that are evicted', () => {
     expect(result.entries).toContainEqual(expect.stringMatching(/^16 problem .* \(2 pods now\): /))
   })
 
-  it('are no news when that was before the gate began', () => {
+  it('are not logged when that was before the gate began', () => {
     const long = web.pod(evicted(-3_600), made('web-1-z', -7_200))
     const { entries } = run([at(0, web.done, added(long), allSynced)])
     expect(entries).toEqual(['0 verdict revision 1, 1 of 1 pod available · 1 pod failed and is replaced (Evicted)'])
   })
 
-  it('say less than what keeps the pod in their place from running', () => {
+  it('matter less than what keeps the pod in their place from running', () => {
     const unschedulable = condition('PodScheduled', 'False', {
       message: '0/1 nodes are available: 1 Insufficient cpu.',
     })
@@ -134,7 +134,7 @@ describe('pods that are evicted', () => {
     expect(run(steps)).toMatchObject({ outcome: 'stalled', reason: 'unschedulable' })
   })
 
-  it('are told from pods that the kubelet refuses', () => {
+  it('are distinguished from pods that the kubelet refuses', () => {
     const message = "Pod was rejected: Node didn't have enough resource: cpu, requested: 9000, used: 0, capacity: 2000"
     const refused = web.pod({ phase: 'Failed', reason: 'OutOfcpu', message }, made('web-1-z', 1))
     expect(run([first, at(1, added(refused))])).toMatchObject({
@@ -149,17 +149,13 @@ describe('a pod that is deleted by force', () => {
   const going = { deletionTimestamp: iso(30), deletionGracePeriodSeconds: 0 }
 
   it.each([
-    ['is said to be', [at(30, modified(web.pod(readyStatus(1), going)))], 'was deleted by force'],
-    [
-      'is not said to have other labels where only its end was seen',
-      [at(30, deleted(web.pod(creating)))],
-      'was deleted',
-    ],
+    ['is logged so', [at(30, modified(web.pod(readyStatus(1), going)))], 'was deleted by force'],
+    ['is not logged as relabelled where only its end was seen', [at(30, deleted(web.pod(creating)))], 'was deleted'],
   ])('%s', (_, steps, words) => {
     expect(runUntil(40, [begin, ...steps]).entries).toContainEqual(`30 note pod web-1-a ${words}`)
   })
 
-  it('is told from one that ends in its own time', () => {
+  it('is distinguished from one that ends in its own time', () => {
     const slowly = { ...going, deletionGracePeriodSeconds: 30 }
     const { entries } = runUntil(40, [begin, at(30, modified(web.pod(readyStatus(1), slowly)))])
     expect(entries).toContainEqual('30 note pod web-1-a is being deleted')
@@ -267,7 +263,7 @@ describe('a problem of one pod', () => {
     )
   })
 
-  it('says nothing of the others where none is ready', () => {
+  it('does not mention the others where none is ready', () => {
     expect(run([at(0, added(web.deployment(progressing), web.replicaSet, lonely), allSynced)]).message).toBe(
       'deployment/web: pod/web-1-a cannot be scheduled: of 1 node, 1 lacks cpu',
     )
@@ -338,7 +334,7 @@ describe('readiness that comes and goes', () => {
     })
   })
 
-  it('is no news of a container that is killed', () => {
+  it('is not logged for a container that is killed', () => {
     const dead = at(30, modified(createPod({ spec, status: deadStatus(1, 30) })))
     expect(logged([first, ready(20), dead])).toEqual([expect.stringContaining('exited with code 3')])
   })

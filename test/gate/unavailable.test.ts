@@ -165,20 +165,20 @@ describe('a gate without an answer', () => {
 })
 
 describe('a kind that may not be read', () => {
-  it('is done without where it is not the target, and that is told', () => {
+  it('is done without where it is not the target, and that is logged', () => {
     const steps = [
       at(
         0,
         added(web.deployment(complete(1, { conditions: [] })), web.replicaSet),
         synced('Deployment', 'ReplicaSet', 'Event'),
       ),
-      // The Deployment's own request and that of a Service behind which it stands, say.
+      // The Deployment's own request and that of a Service in front of it.
       at(1, failed(403, 'Pod', 'pods is forbidden'), failed(403, 'Pod', 'pods is forbidden')),
     ]
     const { outcome, seconds, entries } = run(steps, { live: true })
     expect({ outcome, seconds }).toEqual({ outcome: 'ready', seconds: 1 })
     expect(entries.filter((entry) => entry.includes('may not be read'))).toEqual([
-      '1 note Pods may not be read: going on with what the controllers say (pods is forbidden)',
+      '1 note Pods may not be read: continuing with what the controllers report (pods is forbidden)',
     ])
   })
 })

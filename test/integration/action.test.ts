@@ -161,7 +161,7 @@ describe('a rollout that becomes ready', () => {
     server.deny({ verb: '*', resource: 'events' })
     const ended = await run({ namespace, 'settle-time': '1s' })
     expect(ended.outputs['outcome']).toBe('ready')
-    expect(logOf(ended)).toMatch(/Pods may not be read: going on with what the controllers say/)
+    expect(logOf(ended)).toMatch(/Pods may not be read: continuing with what the controllers report/)
     expect(logOf(ended)).toMatch(/Events may not be read/)
   })
 
