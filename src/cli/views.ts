@@ -193,10 +193,10 @@ function showChanges(name: string, part: Part, args: Arguments, context: Command
           checkedNamespaces.add(namespace)
           void reportMissingNamespace(namespace, cluster, context)
         },
-        onTrouble: (why) =>
+        onConnection: (error) =>
           printMessage(
             stderr,
-            why === undefined ? 'The server answers again.' : `The server does not answer at present: ${why}`,
+            error === undefined ? 'The server answers again.' : `The server does not answer at present: ${error}`,
           ),
       },
       readiness,

@@ -59,7 +59,7 @@ export interface ChangeListener {
   /** The first list of a request is complete, and empty. */
   readonly onWaiting: (request: WatchRequest) => void
   /** The server does not answer, or answers again (undefined). */
-  readonly onTrouble: (words: string | undefined) => void
+  readonly onConnection: (error: string | undefined) => void
 }
 
 /**
@@ -73,7 +73,7 @@ export function followChanges(
   changes: Changes,
   cluster: WatchedCluster,
   options: FollowOptions,
-  { onChange, onWaiting, onTrouble }: ChangeListener,
+  { onChange, onWaiting, onConnection }: ChangeListener,
   readiness?: Readiness,
 ): Promise<boolean> {
   const own = new Set(requests.map(requestKey))
@@ -81,8 +81,8 @@ export function followChanges(
 
   const report = (event: FeedEvent, request: WatchRequest) => {
     if (isRefusal(event)) throw forbidden({ ...request, name: request.name ?? '' }, event)
-    if (isFailure(event)) onTrouble(event.message)
-    if (event.type === 'ALIVE') onTrouble(undefined)
+    if (isFailure(event)) onConnection(event.message)
+    if (event.type === 'ALIVE') onConnection(undefined)
     for (const change of changes.handle(event, request)) {
       empty.delete(requestKey(request))
       onChange(change)
