@@ -15,10 +15,10 @@ import { pvcRule } from './platform/pvc.ts'
 import type { Rule } from './rule.ts'
 import { daemonSetRule } from './workloads/daemonset.ts'
 import { deploymentRule } from './workloads/deployment.ts'
+import { withExpectedImages } from './workloads/gated-pods.ts'
 import { jobRule } from './workloads/job.ts'
 import { podRule } from './workloads/pod.ts'
 import { replicaSetRule } from './workloads/replicaset.ts'
-import { withExpectedImages } from './workloads/running-images.ts'
 import { statefulSetRule } from './workloads/statefulset.ts'
 
 /** A kind with a rule of its own, and that rule in one sentence, for the documentation. */

@@ -1,9 +1,7 @@
-import type { Pod } from '../../src/cluster/objects.ts'
-import { observeTarget } from '../../src/lifecycle/target-history.ts'
-import { historyOf, observePod, observePodEvents } from '../../src/lifecycle/workloads/pod-history.ts'
-import { containersOf, eventCount } from '../../src/lifecycle/workloads/pod-object.ts'
+import type { KubeObject, Pod } from '../../src/cluster/objects.ts'
+import { Store } from '../../src/cluster/store.ts'
+import { historyOf, observePod, observePodEvents, PodHistories } from '../../src/lifecycle/workloads/pod-history.ts'
 import {
-  complete,
   counted,
   crashLoopStatus,
   createContainer,
@@ -11,7 +9,7 @@ import {
   createEvent,
   createGateTime,
   createPod,
-  createStatus,
+  createReplicaSet,
   deadStatus,
   iso,
   minute,
@@ -20,7 +18,6 @@ import {
   readyStatus,
   running,
   seenPod,
-  seenTarget,
   sightings,
   terminated,
   waiting,
@@ -350,86 +347,63 @@ describe('what a container waits for', () => {
   })
 })
 
-describe('the numbers of a target', () => {
-  it('moved when one of them changed', () => {
-    const history = seenTarget(
-      [0, createDeployment({ status: complete(1) })],
-      [7, createDeployment({ status: complete(2) })],
-    )
-    expect(history.countersMovedAt).toBe(moment(7))
+const made = { creationTimestamp: iso(-20 * minute) }
+const replicaSet = createReplicaSet({ metadata: made })
+const restarts = { restartCount: 8, lastState: terminated(3, -30) }
+const backOff = waiting('CrashLoopBackOff', 'back-off 5m0s restarting failed container=app')
+const looping = createPod({ metadata: made, status: podStatus({ ...restarts, state: backOff }) }, replicaSet)
+
+function seen(...objects: readonly KubeObject[]) {
+  const store = new Store(() => false)
+  const histories = new PodHistories(store, createGateTime())
+  const see = (object: KubeObject) => {
+    for (const change of store.apply({ at: moment(0), type: 'ADDED', object })) histories.observe(change, moment(0))
+  }
+  for (const object of objects) see(object)
+  return { see, deathsOf: (pod: Pod) => histories.of(pod, moment(0)).containers.get('app')?.deaths }
+}
+
+describe('the histories of pods', () => {
+  it('count a crash loop of today’s template in full, though the ReplicaSets are listed after the pods', () => {
+    const { see, deathsOf } = seen(createDeployment(), looping)
+    expect(deathsOf(looping)).toBe(1)
+    see(replicaSet)
+    expect(deathsOf(looping)).toBe(7)
   })
 
-  it('did not move when only the observed generation or a condition did', () => {
-    const next = createDeployment({
-      status: complete(1, { observedGeneration: 2, conditions: [{ type: 'Progressing', status: 'False' }] }),
+  it('count it anew when its template is changed', () => {
+    const { see, deathsOf } = seen(createDeployment(), replicaSet, looping)
+    expect(deathsOf(looping)).toBe(7)
+    const annotations = { 'deployment.kubernetes.io/revision': '2' }
+    see(createReplicaSet({ metadata: { name: 'web-2', creationTimestamp: iso(-5), annotations } }))
+    expect(deathsOf(looping)).toBe(1)
+  })
+
+  it('count what can be told from its present state of a pod that nobody observed', () => {
+    expect(seen().deathsOf(looping)).toBe(1)
+  })
+
+  it('count by the minReadySeconds of the controller, whenever that becomes known', () => {
+    const lived = { startedAt: iso(-27) }
+    const dead = podStatus({ restartCount: 2, state: terminated(3, -12, lived), lastState: terminated(3, -30) })
+    const pod = createPod({ metadata: { creationTimestamp: iso(-60) }, status: dead })
+    const before = createPod({ ...pod, status: readyStatus(-27, { restartCount: 2, lastState: terminated(3, -30) }) })
+    const { see, deathsOf } = seen(before, pod)
+    expect(deathsOf(pod)).toBe(1)
+    see(createReplicaSet({ metadata: { creationTimestamp: iso(-120) }, spec: { minReadySeconds: 30 } }))
+    expect(deathsOf(pod)).toBe(3)
+  })
+
+  it('keep what an event told before the pod itself was seen', () => {
+    const pod = createPod({ status: podStatus({ state: waiting('ErrImagePull') }) })
+    const message = 'Failed to pull image "acme/web:v1": not found'
+    const event = createEvent(pod, { container: 'app', reason: 'Failed', message, count: 2 })
+    const store = new Store(() => false)
+    const histories = new PodHistories(store, createGateTime())
+    for (const object of [event, pod])
+      for (const change of store.apply({ at: moment(0), type: 'ADDED', object })) histories.observe(change, moment(0))
+    expect(histories.of(pod, moment(0)).containers.get('app')?.refusals).toMatchObject({
+      'image-not-found': { events: 2 },
     })
-    expect(seenTarget([0, createDeployment({ status: complete(1) })], [7, next]).countersMovedAt).toBe(moment(0))
   })
-
-  it('are seen for the first time with the object', () => {
-    const object = createDeployment()
-    expect(observeTarget(undefined, object, moment(3))).toMatchObject({ firstSeenAt: moment(3), first: object })
-  })
-})
-
-describe('the containers of a pod', () => {
-  const names = (pod: Pod) =>
-    containersOf(pod).map(({ container, isInit, runsOnce }) => [container.name, isInit, runsOnce])
-
-  it('are init containers, sidecars and the others, told apart by what their end means', () => {
-    const spec = {
-      initContainers: [
-        createContainer({ name: 'migrate' }),
-        createContainer({ name: 'proxy', restartPolicy: 'Always' }),
-      ],
-    }
-    expect(names(createPod({ spec }))).toEqual([
-      ['migrate', true, true],
-      ['proxy', false, false],
-      ['app', false, false],
-    ])
-  })
-
-  it('may end, all but the sidecars, where the pod is not restarted always', () => {
-    const spec = {
-      restartPolicy: 'Never',
-      initContainers: [createContainer({ name: 'proxy', restartPolicy: 'Always' })],
-    }
-    expect(names(createPod({ spec }))).toEqual([
-      ['proxy', false, false],
-      ['app', false, true],
-    ])
-  })
-
-  // https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#restart-policy-for-individual-containers
-  it('may end where their own restart policy says so, whatever that of the pod', () => {
-    const containers = [
-      createContainer({ restartPolicy: 'OnFailure' }),
-      createContainer({ name: 'server', restartPolicy: 'Always' }),
-    ]
-    expect(names(createPod({ spec: { containers } }))).toEqual([
-      ['app', false, true],
-      ['server', false, false],
-    ])
-  })
-
-  it('have their own statuses', () => {
-    const status = { containerStatuses: [createStatus({ name: 'other' }), createStatus()] }
-    expect(containersOf(createPod({ status })).map((at) => at.status?.name)).toEqual(['app'])
-  })
-})
-
-test.each([
-  [1, {}],
-  [4, { count: 4 }],
-  [6, { series: { count: 6 } }],
-  [1, { count: 0, series: null }],
-])('an event stands for %d with %j', (count, fields) => {
-  const { count: _, ...event } = createEvent(createPod(), { reason: 'Failed' })
-  expect(eventCount({ ...event, ...fields })).toBe(count)
-})
-
-test('a pod that is seen again keeps its first sight', () => {
-  const history = seenPod([3, createPod()], [9, createPod()])
-  expect(history.firstSeenAt).toBe(moment(3))
 })

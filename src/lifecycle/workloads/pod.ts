@@ -27,20 +27,20 @@ function assessPod(pod: Pod, context: RuleContext): Assessment {
   const isObserved = !isStale(pod.status?.observedGeneration, pod.metadata.generation)
   const outdatedUntil = isObserved ? containersOutdatedUntil(pod, context) : undefined
   const pending = pendingChange(pod, isObserved && outdatedUntil === undefined)
-  // A pod that is being deleted ends as Failed or Succeeded, whichever its program does on SIGTERM: neither is its own end.
-  const isLeaving = pod.metadata.deletionTimestamp !== undefined
+  // A pod that is being deleted ends as Failed or Succeeded by what its program does on SIGTERM: neither is its own end.
+  const isTerminating = pod.metadata.deletionTimestamp !== undefined
   const ended = pod.status?.phase === 'Failed' ? [failedPhase(pod, context)] : []
-  const problems = isLeaving ? [] : [...ended, ...state.problems]
+  const problems = isTerminating ? [] : [...ended, ...state.problems]
   const failure = problems.find(({ proven }) => proven)
   return conclude(pod, context, {
     ready: succeeded || (state.settled && pending === undefined),
     readyMessage: succeeded ? 'succeeded' : 'running and ready',
     milestones: [createdMilestone, ...milestones(pod, state, succeeded, pending)],
     problems,
-    ...(failure === undefined ? {} : { failure }),
-    ...(state.stallHold === undefined ? {} : { stallHold: state.stallHold }),
+    failure,
+    stallHold: state.stallHold,
     recheckAt: earliest([state.recheckAt, outdatedUntil]),
-    ...(succeeded && !isLeaving ? { completed: true } : {}),
+    completed: (succeeded && !isTerminating) || undefined,
   })
 }
 
@@ -69,7 +69,7 @@ function isNamed(asked = '', reported = ''): boolean {
   return [asked, `${asked}:latest`].some((name) => reported === name || reported.endsWith(`/${name}`))
 }
 
-/** What of a change in place has yet to come about; undefined where nothing has. */
+/** What a change in place still waits for; undefined where it waits for nothing. */
 function pendingChange(pod: Pod, isTakenUp: boolean): string | undefined {
   if (!isTakenUp) return 'waiting for the kubelet to take its change'
   // https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/#pod-resize-status
@@ -95,14 +95,15 @@ function milestones(pod: Pod, state: PodState, succeeded: boolean, pending: stri
     step('started', state.started, 'containers started', 'starting containers'),
     step('running', running, 'running', 'waiting for all containers to run'),
     {
-      ...step('ready', state.settled && pending === undefined, 'ready', pending ?? waitingWords(state)),
-      ...(pending === undefined && state.settlesAt !== undefined ? { settlesAt: state.settlesAt } : {}),
+      ...step(
+        'ready',
+        state.settled && pending === undefined,
+        'ready',
+        pending ?? (state.ready ? 'ready, settling' : 'running, not ready yet'),
+      ),
+      settlesAt: pending === undefined ? state.settlesAt : undefined,
     },
   ]
-}
-
-function waitingWords({ ready }: PodState): string {
-  return ready ? 'ready, settling' : 'running, not ready yet'
 }
 
 function initProgress(inits: ReturnType<typeof containersOf>): string {

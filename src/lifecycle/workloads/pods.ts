@@ -1,25 +1,26 @@
 import type { Pod } from '../../cluster/objects.ts'
-import { classOf, type Problem } from '../../reasons/reasons.ts'
+import type { EndedDetail } from '../../reasons/pods.ts'
+import { classOf, type Problem, problemOf } from '../../reasons/reasons.ts'
 import type { ProblemClass } from '../../reasons/spec.ts'
-import { earliest } from '../proof.ts'
+import { earliest, isSinceStart } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { lostPodNotes, lostPodProblems } from './lost-pods.ts'
-import { isReplaced } from './pod-object.ts'
+import { type Death, explainDeath } from './kubelet-messages.ts'
+import { failedContainer, isReplaced } from './pod-object.ts'
 import { examinePod, type PodState } from './pod-state.ts'
 
-/** How far the pods of one revision have come, and what is wrong with them. */
+/** The state of the pods of one revision, and their problems. */
 export interface PodsState {
-  /** The pods that count: not on their way out, not lost. */
+  /** The pods that count: neither replaced nor lost. */
   readonly pods: readonly PodState[]
-  /** How many others there are: the controllers' counts may still contain them. */
+  /** The number of the others: the controllers' counts may still contain them. */
   readonly replaced: number
-  /** The same problem of several pods is one, with `pods` telling of how many; the most deciding first. */
+  /** One problem for all pods that have it, with their number in `pods`; the most important first. */
   readonly problems: readonly Problem[]
   /** The problem that fails the workload: proven, and no pod is better. */
   readonly failure?: Problem
   readonly stallHold?: string
   readonly recheckAt?: number
-  /** Pods that were lost: evicted, preempted, failed. Their controller makes others, so they decide nothing. */
+  /** Lost pods: evicted, preempted, failed. Their controller creates others, so they decide nothing. */
   readonly notes: readonly string[]
 }
 
@@ -31,55 +32,30 @@ export interface PodsState {
  */
 export function examinePods(all: readonly Pod[], context: RuleContext, lost: readonly Pod[] = []): PodsState {
   const pods = all.filter((pod) => !isReplaced(pod)).map((pod) => examinePod(pod, context))
-  const problems = [...foldProblems(pods), ...lostPodProblems(lost, context)].toSorted(byImportance)
+  const problems = [...combineProblems(pods), ...lostPodProblems(lost, context)].toSorted(byImportance)
   const isAnyBetter = pods.some(({ better }) => better)
-  const failure = isAnyBetter ? undefined : problems.find(({ proven }) => proven)
-  const stallHold = pods.find((pod) => pod.stallHold !== undefined)?.stallHold
   return {
     pods,
     replaced: all.length - pods.length,
     problems,
-    ...(failure === undefined ? {} : { failure }),
-    ...(stallHold === undefined ? {} : { stallHold }),
+    failure: isAnyBetter ? undefined : problems.find(({ proven }) => proven),
+    stallHold: pods.find(({ stallHold }) => stallHold !== undefined)?.stallHold,
     recheckAt: earliest(pods.map(({ recheckAt }) => recheckAt)),
     notes: lostPodNotes(all),
   }
 }
 
-/** The notes on lost pods; while the workload is not ready, its problems say the same of those lost since the gate began. */
-export function notesOf(state: PodsState | undefined, isReady: boolean): readonly string[] {
-  const isProblem = state?.problems.some(({ isReplaced }) => isReplaced) ?? false
-  return isProblem && !isReady ? [] : (state?.notes ?? [])
-}
-
-export interface Settled {
-  readonly done: boolean
-  /** When it will be, if nothing changes. */
-  readonly at?: number
-}
-
-/**
- * Whether all pods of the revision, and as many as wanted, are ready and have run for the settle time. The watch of the
- * pods may lag behind what their controller counts: those that it counts and nobody sees have the settle time to appear.
- * The controllers of StatefulSets and DaemonSets count pods that terminate, too: those are no reason to believe a count.
- * @param others pods that the controller may count and that are not wanted, besides those that are replaced
- */
-export function settledByPods(state: PodsState, replicas: number, context: RuleContext, others = 0): Settled {
-  if (!state.pods.every((pod) => pod.settled))
-    return { done: false, ...(state.recheckAt === undefined ? {} : { at: state.recheckAt }) }
-  if (state.pods.length >= replicas) return { done: true }
-  return state.pods.length + state.replaced + others >= replicas ? { done: false } : settledUnseen(context)
-}
-
-/**
- * Whether a workload whose pods cannot be seen has stood for the settle time: since its numbers moved last, and where they
- * have not moved since first sight, since the moment that it says itself.
- */
-export function settledUnseen(context: RuleContext, changedAt = context.history.firstSeenAt): Settled {
-  const { firstSeenAt, countersMovedAt } = context.history
-  const since = countersMovedAt > firstSeenAt ? countersMovedAt : Math.min(changedAt, firstSeenAt)
-  const at = since + context.settings.settleMs
-  return context.now >= at ? { done: true } : { done: false, at }
+/** One problem for all pods that have it: that of the pod whose proof is furthest. */
+function combineProblems(pods: readonly PodState[]): readonly Problem[] {
+  const groups = Map.groupBy(
+    pods.flatMap((pod) => pod.problems),
+    ({ reason, container = '' }) => `${reason} ${container}`,
+  )
+  return [...groups.values()].flatMap((same) => {
+    const [worst] = same.toSorted((a, b) => Number(b.proven) - Number(a.proven) || b.count - a.count)
+    const firstSeenAt = Math.min(...same.map((each) => each.firstSeenAt))
+    return worst === undefined ? [] : [{ ...worst, pods: same.length, firstSeenAt }]
+  })
 }
 
 const classes: readonly ProblemClass[] = ['terminal', 'strike', 'slow']
@@ -89,7 +65,7 @@ export function byImportance(a: Problem, b: Problem): number {
   return (
     classes.indexOf(classOf(a)) - classes.indexOf(classOf(b)) ||
     Number(b.proven) - Number(a.proven) ||
-    // What is wrong with the pods that exist says more.
+    // The problems of existing pods go before those of replaced pods.
     Number(a.isReplaced ?? false) - Number(b.isReplaced ?? false) ||
     depth(b) - depth(a) ||
     (b.pods ?? 1) - (a.pods ?? 1) ||
@@ -102,15 +78,149 @@ function depth(problem: Problem): number {
   return problem.subject.startsWith('pod/') ? 1 : 0
 }
 
-function foldProblems(pods: readonly PodState[]): readonly Problem[] {
-  const groups = Map.groupBy(
-    pods.flatMap((pod) => pod.problems),
-    ({ reason, container }) => `${reason} ${container ?? ''}`,
-  )
-  const folded = [...groups.values()].map((same) => {
-    // The pod that is furthest along speaks for the others.
-    const [worst] = [...same].sort((a, b) => Number(b.proven) - Number(a.proven) || b.count - a.count)
-    return { ...(worst as Problem), pods: same.length, firstSeenAt: Math.min(...same.map((each) => each.firstSeenAt)) }
+export interface Settled {
+  readonly done: boolean
+  /** When it will be, if nothing changes. */
+  readonly at?: number
+}
+
+/**
+ * Whether all pods of the revision, and as many as wanted, are ready and have run for the settle time. The watch of the pods
+ * may lag behind the counts of their controller: counted pods that are not seen have the settle time to appear. The
+ * controllers of StatefulSets and DaemonSets also count terminating pods, which proves no such lag.
+ * @param others pods that the controller may count and that are not wanted, besides those that are replaced
+ */
+export function settledByPods(state: PodsState, replicas: number, context: RuleContext, others = 0): Settled {
+  if (!state.pods.every((pod) => pod.settled)) return { done: false, at: state.recheckAt }
+  if (state.pods.length >= replicas) return { done: true }
+  return state.pods.length + state.replaced + others >= replicas ? { done: false } : settledUnseen(context)
+}
+
+/**
+ * Whether a workload whose pods cannot be read has been unchanged for the settle time: since its numbers last moved, and
+ * where they have not moved since first sight, since `changedAt`.
+ */
+export function settledUnseen(context: RuleContext, changedAt = context.history.firstSeenAt): Settled {
+  const { firstSeenAt, countersMovedAt } = context.history
+  const since = countersMovedAt > firstSeenAt ? countersMovedAt : Math.min(changedAt, firstSeenAt)
+  const at = since + context.settings.settleMs
+  return context.now >= at ? { done: true } : { done: false, at }
+}
+
+/** How a pod ended, and when. */
+interface Loss {
+  readonly pod: Pod
+  readonly at: number
+  readonly container?: string
+  readonly isInit?: boolean
+  readonly end: Death | { readonly reason: 'evicted' | 'pod-failed'; readonly detail: EndedDetail }
+}
+
+/**
+ * Slow: pods that ended in failure since the gate began, under a controller that creates others: evicted by their node,
+ * refused by the kubelet, ended with their node, or those of a Job whose container has failed. They fail no workload (DESIGN
+ * §2). The most recent one is reported for all that were lost in the same way.
+ * https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/
+ */
+function lostPodProblems(lost: readonly Pod[], context: RuleContext): readonly Problem[] {
+  const losses = lost
+    .map((pod) => describeLoss(pod, context))
+    .filter(({ at }) => isSinceStart(at, context))
+    .toSorted((a, b) => a.at - b.at)
+  const groups = Map.groupBy(losses, ({ end, container = '' }) => `${end.reason} ${container}`)
+  return [...groups.values()].flatMap((same) => {
+    const [first, last] = [same[0], same.at(-1)]
+    if (first === undefined || last === undefined) return []
+    return [
+      problemOf({
+        ...last.end,
+        subject: `pod/${last.pod.metadata.name}`,
+        container: last.container,
+        isInit: last.isInit,
+        isReplaced: true,
+        count: same.length,
+        firstSeenAt: first.at,
+        proven: false,
+      }),
+    ]
   })
-  return folded
+}
+
+function describeLoss(pod: Pod, context: RuleContext): Loss {
+  const { reason = '', message = '' } = pod.status ?? {}
+  const at = lostAt(pod, context)
+  const dead = failedContainer(pod)
+  const death = dead?.status?.state?.terminated
+  // The containers of a pod that the kubelet ended were only killed.
+  if (reason === '' && dead !== undefined && death !== undefined) {
+    const end = explainDeath(dead, death, context.events(pod))
+    return { pod, at, container: dead.container.name, isInit: dead.isInit || undefined, end }
+  }
+  const detail = { statusReason: reason, message: message.trim().replace(/\.$/, '') }
+  return { pod, at, end: { reason: reason === 'Evicted' ? 'evicted' : 'pod-failed', detail } }
+}
+
+/** When a pod ended: the latest moment in its status; one that the kubelet refused has none but that of its creation. */
+function lostAt({ metadata, status }: Pod, context: RuleContext): number {
+  const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])]
+  const moments = [
+    metadata.creationTimestamp,
+    ...(status?.conditions ?? []).map(({ lastTransitionTime }) => lastTransitionTime),
+    ...statuses.map(({ state }) => state?.terminated?.finishedAt),
+  ]
+  return Math.max(0, ...moments.map((moment) => context.time(moment) ?? 0))
+}
+
+/** Lost pods, also from before the gate's start: `2 pods failed and are replaced (Evicted)`. */
+function lostPodNotes(all: readonly Pod[]): readonly string[] {
+  const lost = all.filter(
+    ({ metadata, status }) => status?.phase === 'Failed' && metadata.deletionTimestamp === undefined,
+  )
+  if (lost.length === 0) return []
+  const reasons = [...new Set(lost.flatMap(({ status }) => status?.reason ?? []))]
+  const why = reasons.length === 0 ? '' : ` (${reasons.join(', ')})`
+  return [`${lost.length === 1 ? '1 pod failed and is' : `${lost.length} pods failed and are`} replaced${why}`]
+}
+
+/** The notes on lost pods; while the workload is not ready, its problems contain those lost since the gate began. */
+export function notesOf(state: PodsState | undefined, isReady: boolean): readonly string[] {
+  const isProblem = state?.problems.some(({ isReplaced }) => isReplaced) ?? false
+  return isProblem && !isReady ? [] : (state?.notes ?? [])
+}
+
+/** A kubelet ends a container when its grace period is over, and deletes the pod a moment later. */
+const overdueMs = 10_000
+
+/** The problem of pods that are still there after their grace period, and when the next one may be. */
+export interface StuckPods {
+  readonly problems: readonly Problem[]
+  readonly recheckAt?: number
+}
+
+/**
+ * Slow: pods that are still there although their grace period is over, under a controller that waits for them: one that
+ * creates a pod of the same name, may miss no further one, or recreates. The kubelet deletes a pod that it has ended
+ * (https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination), so either its node does not answer, or
+ * finalizers hold it. `deletionTimestamp` is when the grace period ends.
+ */
+export function stuckPods(owned: readonly Pod[], context: RuleContext): StuckPods {
+  const terminating = owned.flatMap((pod) => {
+    const at = context.time(pod.metadata.deletionTimestamp)
+    return at === undefined ? [] : [{ pod, at, dueAt: at + overdueMs }]
+  })
+  const stuck = terminating.filter(({ dueAt }) => dueAt <= context.now).toSorted((a, b) => a.at - b.at)
+  const recheckAt = earliest(terminating.map(({ dueAt }) => dueAt).filter((dueAt) => dueAt > context.now))
+  const [first] = stuck
+  if (first === undefined) return { problems: [], recheckAt }
+  const { metadata, spec } = first.pod
+  const problem: Problem = {
+    reason: 'pod-stuck',
+    subject: `pod/${metadata.name}`,
+    detail: { finalizers: metadata.finalizers ?? [], node: spec?.nodeName || undefined },
+    count: 1,
+    pods: stuck.length,
+    firstSeenAt: first.at,
+    proven: false,
+  }
+  return { problems: [problem], recheckAt }
 }

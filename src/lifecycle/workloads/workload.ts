@@ -6,8 +6,16 @@ import { earliest } from '../proof.ts'
 import { conclude, createdMilestone, observedMilestone } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { condition } from './pod-object.ts'
-import { byImportance, examinePods, type PodsState, type Settled, settledByPods, settledUnseen } from './pods.ts'
-import { type StuckPods, stuckPods } from './stuck-termination.ts'
+import {
+  byImportance,
+  examinePods,
+  type PodsState,
+  type Settled,
+  type StuckPods,
+  settledByPods,
+  settledUnseen,
+  stuckPods,
+} from './pods.ts'
 
 /** The milestones of workloads with pods; some have more. */
 export const workloadMilestones = ['created', 'observed', 'scheduled', 'pulled', 'started', 'ready'] as const

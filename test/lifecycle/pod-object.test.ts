@@ -1,0 +1,65 @@
+import type { Pod } from '../../src/cluster/objects.ts'
+import { containersOf, eventCount } from '../../src/lifecycle/workloads/pod-object.ts'
+import { createContainer, createEvent, createPod, createStatus, moment, seenPod } from './builders.ts'
+
+describe('the containers of a pod', () => {
+  const names = (pod: Pod) =>
+    containersOf(pod).map(({ container, isInit, runsOnce }) => [container.name, isInit, runsOnce])
+
+  it('are init containers, sidecars and the others, told apart by what their end means', () => {
+    const spec = {
+      initContainers: [
+        createContainer({ name: 'migrate' }),
+        createContainer({ name: 'proxy', restartPolicy: 'Always' }),
+      ],
+    }
+    expect(names(createPod({ spec }))).toEqual([
+      ['migrate', true, true],
+      ['proxy', false, false],
+      ['app', false, false],
+    ])
+  })
+
+  it('may end, all but the sidecars, where the pod is not restarted always', () => {
+    const spec = {
+      restartPolicy: 'Never',
+      initContainers: [createContainer({ name: 'proxy', restartPolicy: 'Always' })],
+    }
+    expect(names(createPod({ spec }))).toEqual([
+      ['proxy', false, false],
+      ['app', false, true],
+    ])
+  })
+
+  // https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#restart-policy-for-individual-containers
+  it('may end where their own restart policy says so, whatever that of the pod', () => {
+    const containers = [
+      createContainer({ restartPolicy: 'OnFailure' }),
+      createContainer({ name: 'server', restartPolicy: 'Always' }),
+    ]
+    expect(names(createPod({ spec: { containers } }))).toEqual([
+      ['app', false, true],
+      ['server', false, false],
+    ])
+  })
+
+  it('have their own statuses', () => {
+    const status = { containerStatuses: [createStatus({ name: 'other' }), createStatus()] }
+    expect(containersOf(createPod({ status })).map((at) => at.status?.name)).toEqual(['app'])
+  })
+})
+
+test.each([
+  [1, {}],
+  [4, { count: 4 }],
+  [6, { series: { count: 6 } }],
+  [1, { count: 0, series: null }],
+])('an event stands for %d with %j', (count, fields) => {
+  const { count: _, ...event } = createEvent(createPod(), { reason: 'Failed' })
+  expect(eventCount({ ...event, ...fields })).toBe(count)
+})
+
+test('a pod that is seen again keeps its first sight', () => {
+  const history = seenPod([3, createPod()], [9, createPod()])
+  expect(history.firstSeenAt).toBe(moment(3))
+})
