@@ -55,7 +55,7 @@ function firstNamed(
 export function explainUnknownKind(word: string, resources: readonly ApiResource[]): string {
   const { name, group } = splitKind(word)
   if (group === '' && resources.some(({ categories }) => categories?.includes(name))) {
-    return `${quote(word)} stands for many kinds, of whatever is there, so a gate on it would prove nothing. Name the kinds: deploy,sts --all.`
+    return `${quote(word)} is a category of many kinds, so a gate on it would prove nothing. Name the kinds: deploy,sts --all.`
   }
 
   const asName = ({ kind, group }: ApiResource): string => `${kind.toLowerCase()}${group === '' ? '' : `.${group}`}`

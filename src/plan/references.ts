@@ -211,10 +211,10 @@ function findSubjectMistake(
   if (types === '') return 'No resource is named. Write one like deployment/web.'
   if (types === 'kubectl') return 'Write only the reference, without the kubectl command: deployment/web.'
   if (selector !== undefined && (names.length > 0 || types.includes('/')))
-    return '-l and --all cannot stand beside a name. Write the kind alone, like deployments -l app=shop.'
+    return '-l and --all cannot be combined with a name. Write the kind alone, like deployments -l app=shop.'
   if (words.some((word) => word.includes('/'))) {
     const other = words.find((word) => !word.includes('/')) ?? ''
-    return `${quote(other)} stands beside a TYPE/NAME without being one. Write deployment/web service/web, or deployment web api.`
+    return `${quote(other)} is not TYPE/NAME, as other words of the line are. Write deployment/web service/web, or deployment web api.`
   }
   if (kinds.includes(''))
     return `${quote(types)} has an empty kind. Write kinds with one comma between them: deploy,sts.`

@@ -266,7 +266,7 @@ function unmatchedNotice(
 }
 
 function generatedNameMistake({ file = '', line, text }: SkippedLine): MistakeWithReason {
-  const message = `Nothing is left to gate: the server makes up the name of ${text}. Hand over what kubectl create printed, in resources.`
+  const message = `Nothing is left to gate: the server generates the name of ${text}. Hand over what kubectl create printed, in resources.`
   return { input: file, line, message }
 }
 

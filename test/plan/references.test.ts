@@ -169,7 +169,7 @@ describe('lines that kubectl printed', () => {
 
   it('does not read a second name as a verb, which would leave it ungated', () => {
     expect(messagesOf('deployment/web api')).toEqual([
-      '"api" stands beside a TYPE/NAME without being one. Write deployment/web service/web, or deployment web api.',
+      '"api" is not TYPE/NAME, as other words of the line are. Write deployment/web service/web, or deployment web api.',
     ])
     expect(read('deployment "web" "feed"')).toHaveLength(2)
   })
@@ -265,7 +265,7 @@ describe('output of other commands', () => {
 })
 
 describe('mistakes', () => {
-  const noName = '-l and --all cannot stand beside a name. Write the kind alone, like deployments -l app=shop.'
+  const noName = '-l and --all cannot be combined with a name. Write the kind alone, like deployments -l app=shop.'
   const forms = "Write create, delete, condition=Ready, condition=Ready=False or jsonpath='{.status.phase}'=Running."
 
   it.each([

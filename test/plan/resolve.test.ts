@@ -291,7 +291,7 @@ describe('mistakes', () => {
         'resources, line 2: "Web" cannot be a name: at most 253 lower-',
         'resources, line 3: --timeout: "5" has no unit. Write 5s for s',
         'resources, line 4: "pulled" is no milestone of Job. There are',
-        'resources, line 5: "all" stands for many kinds, of whatever i',
+        'resources, line 5: "all" is a category of many kinds, so a gi',
       ].map((line) => line.slice(0, 60)),
     )
     expect(error.reason).toBe('kind-unknown')

@@ -46,7 +46,7 @@ function parseFiles(files: readonly { readonly name: string; readonly text: stri
   for (const { name: file, text } of files) {
     const addMistake = (line: number, message: string) => mistakes.push({ input: file, line, message })
     const { manifests, unnamed } = readObjects(text, file, addMistake)
-    const why = 'the server makes up its name: hand over what kubectl create printed'
+    const why = 'the server generates its name: hand over what kubectl create printed'
     for (const { line, text } of unnamed) skipped.push({ file, line, text, why, hasGeneratedName: true })
     for (const manifest of manifests) {
       // Only as far as namespaces are written; resolving the references finds the other duplicates.

@@ -68,10 +68,10 @@ describe('manifests', () => {
     const job = { 'job.yaml': '# a migration\napiVersion: batch/v1\nkind: Job\nmetadata: {generateName: migrate-}' }
     expect(plan('deploy/web', job)).toMatchObject({
       targets: [{ name: 'web' }],
-      notices: [expect.stringMatching(/^job\.yaml, line 2 is skipped \(the server makes up its name/)],
+      notices: [expect.stringMatching(/^job\.yaml, line 2 is skipped \(the server generates its name/)],
     })
     expect(mistakesOf(() => plan('', job))).toEqual([
-      'job.yaml, line 2: Nothing is left to gate: the server makes up the name of job/migrate-…. Hand over what kubectl create printed, in resources.',
+      'job.yaml, line 2: Nothing is left to gate: the server generates the name of job/migrate-…. Hand over what kubectl create printed, in resources.',
       'input-invalid',
     ])
   })
