@@ -71,7 +71,7 @@ describe('a Job', () => {
     })
   })
 
-  it('is ready when its controller says Complete, and stays so', () => {
+  it('is ready when its controller reports Complete, and stays so', () => {
     const status = { succeeded: 1, failed: 2, conditions: [condition('Complete', 'True')] }
     expect(judge(createJob({ status }))).toMatchObject({
       status: 'ready',
@@ -85,7 +85,7 @@ describe('a Job', () => {
     const status = { succeeded: 1, conditions: [condition('SuccessCriteriaMet', 'True')] }
     expect(judge(createJob({ status }))).toMatchObject({
       status: 'progressing',
-      message: 'waiting for the controller to say Complete',
+      message: 'waiting for the controller to report Complete',
     })
   })
 

@@ -25,9 +25,9 @@ const generationAnnotation = 'deprecated.daemonset.template.generation'
 /**
  * A DaemonSet: https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/
  *
- * Ready as `kubectl rollout status` has it: the present generation observed, the pods of all its nodes updated and
- * available; and settled. Nodes that are not ready, cordoned, gone or newly joined are told and not waited for, once one
- * new pod is ready elsewhere. With OnDelete all existing pods must be ready, and old ones are told.
+ * Ready by the conditions of `kubectl rollout status`: the present generation is observed, and the pods of all its nodes are
+ * updated and available; in addition, they have settled. Nodes that are not ready, cordoned, gone or newly joined are reported
+ * and not awaited, once one new pod is ready elsewhere. With OnDelete all existing pods must be ready, and old ones are reported.
  */
 export const daemonSetRule: Rule = {
   milestones: [...workloadMilestones, 'updated'],
@@ -57,7 +57,7 @@ function assessDaemonSet(set: DaemonSet, context: RuleContext): Assessment {
   const examined = examineWorkloadPods(set, { owned, gated, lost, mayFail, waitsForTermination: true }, context)
 
   const unfinished = settledPods(examined, 0) === 0 ? [] : unfinishedNodes(owned, isExcused, isNew)
-  // Of a node that is gone, or that has a pod although none should be there, the controller counts nothing.
+  // The controller does not count nodes that are gone, or that should not have a pod.
   const uncounted = Math.max(0, new Set(owned.map(nodeOf)).size - (status.currentNumberScheduled ?? 0))
   const awaited = Math.max(0, desired - Math.max(0, unfinished.length - uncounted))
   const updated = isOnDelete ? desired : (status.updatedNumberScheduled ?? 0)
@@ -66,8 +66,8 @@ function assessDaemonSet(set: DaemonSet, context: RuleContext): Assessment {
   const settled = settledAs(examined, awaited, context)
   const isOld = (pod: Pod) => !isReplaced(pod) && !isNew(pod)
   const old = owned.filter(isOld).length
-  // The controller's counts contain excused nodes, and none that the set should not run on any more (NodeShouldRunDaemonPod,
-  // pkg/controller/daemon): of both, only the pods show whether the others are done.
+  // The controller's counts contain excused nodes, and leave out nodes that should not have a pod any more
+  // (NodeShouldRunDaemonPod, pkg/controller/daemon). For both, only the pods show whether the other nodes are done.
   const seesRevisions = context.owned(metadata.uid, 'ControllerRevision').length > 0
   const leftOver = isOnDelete || (unfinished.length === 0 && !seesRevisions) ? 0 : awaitedPods.filter(isOld).length
   const isDoneElsewhere = unfinished.length === 0 || gated.filter((pod) => !isReplaced(pod)).length >= awaited
@@ -113,8 +113,8 @@ function updatedMilestone(updated: number, awaited: number, isUpdated: boolean, 
 }
 
 /**
- * The ControllerRevision with the present template. Where no template can be compared, it is the newest one, as soon as the
- * controller counts pods of it.
+ * The ControllerRevision with the present template. Where templates cannot be compared, the newest one, once the controller
+ * counts updated pods.
  */
 function presentRevision(set: DaemonSet, context: RuleContext): KubeObject | undefined {
   const revisions = context.owned(set.metadata.uid, 'ControllerRevision')
@@ -126,9 +126,8 @@ function updatedPods(set: DaemonSet): number {
 }
 
 /**
- * Whether a pod is of the present template: by the hash of its ControllerRevision, or by the template generation, either of
- * which satisfies the controller (IsPodUpdated, pkg/controller/daemon/util). Without both, all pods are, once the controller
- * counts them all as updated.
+ * Whether a pod is of the present template: by the hash of its ControllerRevision or by the template generation, as in
+ * IsPodUpdated (pkg/controller/daemon/util). Without both, all pods are once the controller counts them all as updated.
  */
 function revisionTest(set: DaemonSet, present: KubeObject | undefined, context: RuleContext): (pod: Pod) => boolean {
   const hash = present?.metadata.labels?.[hashLabel]
@@ -142,7 +141,7 @@ function revisionTest(set: DaemonSet, present: KubeObject | undefined, context: 
     (generation !== undefined && labels[generationLabel] === generation)
 }
 
-/** Why nobody should wait for a node: it is not ready, cordoned, gone, or joined since the gate began. */
+/** Why a node is not awaited: it is not ready, cordoned, gone, or joined since the gate's start. */
 function excuses(context: RuleContext): (node: string) => string | undefined {
   const nodes = new Map((context.list('Node', undefined) as readonly Node[]).map((node) => [node.metadata.name, node]))
   return (name) => {
@@ -158,8 +157,8 @@ function excuses(context: RuleContext): (node: string) => string | undefined {
 }
 
 /**
- * The excused nodes that have a pod of this set which is not finished, and so holds nothing up. A node without one may not
- * be meant by the set at all (node selector, taints), and is not among them.
+ * The excused nodes whose pod of this set is not finished. A node without a pod may be excluded by node selector or taints, and
+ * is not among them.
  */
 function unfinishedNodes(
   owned: readonly Pod[],
@@ -171,7 +170,7 @@ function unfinishedNodes(
   return [...new Set(owned.map(nodeOf))].filter((node) => isExcused(node) && !finished.has(node))
 }
 
-/** A pod that waits for its node names it by the affinity that the controller gives it (pkg/controller/daemon/util). */
+/** The node of a pod; before it is scheduled, the one in the affinity that the controller sets (pkg/controller/daemon/util). */
 function nodeOf({ spec }: Pod): string {
   if (spec?.nodeName !== undefined && spec.nodeName !== '') return spec.nodeName
   const { affinity } = (spec ?? {}) as { affinity?: NodeAffinity }

@@ -1,10 +1,10 @@
 import type { Deployment, KubeObject, Pod, ReplicaSet, WorkloadStatus } from '../../cluster/objects.ts'
 import { classOf, type Problem } from '../../reasons/reasons.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
+import { ownProblem } from '../conditions.ts'
 import { podRequest, selectedRequest } from '../network/selector.ts'
 import { provePersisted } from '../proof.ts'
 import { isObserved, type Rule } from '../rule.ts'
-
 import type { RuleContext } from '../rule-context.ts'
 import { condition } from './pod-object.ts'
 import { notesOf } from './pods.ts'
@@ -21,18 +21,18 @@ import {
   settlingMilestone,
 } from './workload.ts'
 
-/** The reason of the condition `Progressing` once nothing moved for progressDeadlineSeconds. */
+/** The reason of the condition `Progressing` after progressDeadlineSeconds without progress. */
 const deadlineExceeded = 'ProgressDeadlineExceeded'
 
-/** A deadline that already stood at first sight is believed when no number of the status moved for this long. */
+/** How long no count may move before a deadline is believed that had passed at first sight. */
 const standingDeadlineMs = 10_000
 
 /**
  * A Deployment: https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#deployment-status
  *
- * Ready as `kubectl rollout status` has it (pkg/polymorphichelpers in kubectl): the present generation observed, all
- * replicas updated, none of an older revision left by the controller's counts, all of them available; and, beyond it,
- * every container without a readiness probe has run for the settle time, so that a crash loop does not pass.
+ * Ready by the conditions of `kubectl rollout status` (pkg/polymorphichelpers in kubectl): the present generation is observed,
+ * all replicas are updated and available, and by the controller's counts none of an older revision is left. In addition, each
+ * container without a readiness probe has run for the settle time, so that a crash loop does not pass.
  */
 export const deploymentRule: Rule = {
   milestones: ['created', 'observed', 'replicaset', 'scheduled', 'pulled', 'started', 'ready', 'available', 'drained'],
@@ -49,7 +49,6 @@ function assessDeployment(deployment: Deployment, context: RuleContext): Assessm
   const observed = isObserved(deployment)
   const replicas = spec.replicas ?? 1
   const updated = status.updatedReplicas ?? 0
-
   const isUpdated = observed && updated >= replicas
   const old = Math.max(0, (status.replicas ?? 0) - updated)
   const seesReplicaSets = context.listState(replicaSetRequest(deployment)) === 'complete'
@@ -63,7 +62,7 @@ function assessDeployment(deployment: Deployment, context: RuleContext): Assessm
       owned,
       gated,
       lost: context.lostPods(current?.metadata.uid),
-      // Any other strategy makes new pods whatever becomes of the old ones.
+      // Any other strategy creates new pods although old ones still terminate.
       waitsForTermination: spec.strategy?.type === 'Recreate' && !isUpdated,
       areKnown: seesReplicaSets,
     },
@@ -72,7 +71,7 @@ function assessDeployment(deployment: Deployment, context: RuleContext): Assessm
 
   const available = availableReplicas(status, current, old)
   const isAvailable = isUpdated && available >= updated
-  // A scale is observed with the counts of before, which the controller itself does not take for complete (DeploymentComplete).
+  // After a scale the counts may still be the old ones, which are not complete for the controller either (DeploymentComplete).
   const surplus = Math.max(0, updated - replicas)
   const isDrained = isUpdated && old === 0 && surplus === 0
   const settled = settledAs(examined, replicas, context, { unchangedSince: conditionsChangedAt(deployment, context) })
@@ -85,7 +84,7 @@ function assessDeployment(deployment: Deployment, context: RuleContext): Assessm
     readyMessage: `${current === undefined ? '' : `revision ${revisionOf(current)}, `}${available} of ${podCount(replicas)} available`,
     settled,
     revision: replicaSetMilestone(deployment, current, isUpdated, seesReplicaSets),
-    // A rolling update raises the new ReplicaSet wave by wave: the first wave shows whether its pods are scheduled and start.
+    // A rolling update scales the new ReplicaSet up step by step; the first pods show whether any is scheduled and starts.
     created: Math.min(replicas, Math.max(1, current?.spec?.replicas ?? replicas)),
     milestones: [
       settlingMilestone(countMilestone('ready', readyPods, replicas, 'ready'), examined.state, replicas),
@@ -107,9 +106,8 @@ function assessDeployment(deployment: Deployment, context: RuleContext): Assessm
 }
 
 /**
- * How many pods of the new revision are available. The Deployment's count contains those of the older ones (calculateStatus,
- * pkg/controller/deployment): it is the most that there can be, and without all of these the least. Between them the new
- * ReplicaSet's own count decides.
+ * How many pods of the new revision are available: the count of the new ReplicaSet, within the bounds of the Deployment's own.
+ * The latter contains pods of older revisions (calculateStatus, pkg/controller/deployment), all or none of them available.
  * @param old how many pods of older revisions the Deployment counts
  */
 function availableReplicas(status: WorkloadStatus, current: ReplicaSet | undefined, old: number): number {
@@ -118,15 +116,14 @@ function availableReplicas(status: WorkloadStatus, current: ReplicaSet | undefin
 }
 
 /**
- * The ReplicaSet of the present template, as the controller finds it; undefined while the controller has not made it. Where
- * templates cannot be compared (a field that the controller's version does not have) it is the one with the Deployment's own
- * revision, once the controller counts its pods as updated.
+ * The ReplicaSet of the present template; undefined while the controller has not created it. Where templates cannot be compared
+ * (a field unknown to the controller's version), the one with the Deployment's revision, once its pods count as updated.
  */
 export function newReplicaSet(deployment: Deployment, context: RuleContext): ReplicaSet | undefined {
   const owned = context.owned(deployment.metadata.uid, 'ReplicaSet') as readonly ReplicaSet[]
   const found = findRevision(deployment.spec?.template, owned)
-  const isMade = isObserved(deployment) && (deployment.status?.updatedReplicas ?? 0) > 0
-  return found ?? (isMade ? owned.find((set) => numberOf(set) === numberOf(deployment)) : undefined)
+  const isCreated = isObserved(deployment) && (deployment.status?.updatedReplicas ?? 0) > 0
+  return found ?? (isCreated ? owned.find((set) => numberOf(set) === numberOf(deployment)) : undefined)
 }
 
 function revisionOf(object: KubeObject): string {
@@ -146,7 +143,7 @@ function replicaSetMilestone(
   deployment: Deployment,
   current: ReplicaSet | undefined,
   isUpdated: boolean,
-  canSee: boolean,
+  isReadable: boolean,
 ): Milestone {
   if (current !== undefined) {
     return {
@@ -155,12 +152,12 @@ function replicaSetMilestone(
       message: `revision ${revisionOf(current)} → ReplicaSet ${current.metadata.name}`,
     }
   }
-  if (!canSee) return { name: 'replicaset', state: 'skipped', message: 'ReplicaSets cannot be seen' }
+  if (!isReadable) return { name: 'replicaset', state: 'skipped', message: 'ReplicaSets cannot be seen' }
   if (isUpdated) return { name: 'replicaset', state: 'done', message: `revision ${revisionOf(deployment)}` }
   return { name: 'replicaset', state: 'open', message: 'waiting for the new ReplicaSet' }
 }
 
-/** @param surplus how many more pods of the new revision the Deployment has than it wants, after a scale */
+/** @param surplus how many pods of the new revision are too many after a scale */
 function drainedMilestone(isDrained: boolean, old: number, surplus: number, hasOlder: boolean): Milestone {
   if (isDrained)
     return { name: 'drained', state: 'done', message: hasOlder ? 'no active pods of older revisions left' : '' }
@@ -170,55 +167,43 @@ function drainedMilestone(isDrained: boolean, old: number, surplus: number, hasO
 }
 
 /**
- * Terminal: the controller gave up (progressDeadlineSeconds without progress) on the generation that is being gated: at
- * once when it turned while watched; when it already stood at first sight (an undo or a scale leaves it standing), once
- * nothing moved for 10 s. While a Deployment is paused its controller estimates no progress, and leaves an earlier report
- * standing (checkPausedConditions, pkg/controller/deployment/sync.go).
+ * Terminal: the controller reports no progress of the gated generation within progressDeadlineSeconds. A report that existed at
+ * first sight counts once no count has moved for 10 s, since an undo or a scale keeps it. While the Deployment is paused, the
+ * controller keeps an earlier report (checkPausedConditions, pkg/controller/deployment/sync.go).
  */
 function progressDeadlineProblem(
   deployment: Deployment,
   { state, stuck }: ExaminedPods,
   context: RuleContext,
 ): readonly Problem[] {
-  const { metadata, spec = {} } = deployment
+  const { spec = {} } = deployment
   const progressing = condition(deployment, 'Progressing')
   const isExceeded = progressing?.status === 'False' && progressing.reason === deadlineExceeded
   if (spec.paused || !isExceeded) return []
-  const stood = condition(context.history.first as Deployment, 'Progressing')?.reason === deadlineExceeded
+  const existedBefore = condition(context.history.first as Deployment, 'Progressing')?.reason === deadlineExceeded
   return [
     {
+      ...ownProblem(deployment, context.time(progressing.lastTransitionTime) ?? context.now),
       reason: 'progress-deadline-exceeded',
-      subject: `deployment/${metadata.name}`,
       detail: {
         deadlineSeconds: spec.progressDeadlineSeconds ?? 600,
         message: progressing.message ?? 'the deadline has passed',
       },
-      // The controller reports only that the deadline has passed; the problem of a pod is why.
+      // The controller does not report why; the problem of a pod does.
       cause: state?.problems[0] ?? stuck.problems[0],
-      count: 1,
-      firstSeenAt: context.time(progressing.lastTransitionTime) ?? context.now,
-      ...provePersisted(context.history.countersMovedAt, stood ? standingDeadlineMs : 0, context.now),
+      ...provePersisted(context.history.countersMovedAt, existedBefore ? standingDeadlineMs : 0, context.now),
     },
   ]
 }
 
-/** The deadline gives way as the reason to a terminal or strike problem of a pod that explains it. */
+/** The terminal or strike problem of a pod that explains an exceeded deadline: it is the reason instead. */
 function explainDeadline({ reason }: Problem, problems: readonly Problem[]): Problem | undefined {
   if (reason !== 'progress-deadline-exceeded') return undefined
   return problems.find((problem) => classOf(problem) !== 'slow' && problem.subject.startsWith('pod/'))
 }
 
-/** Slow: nothing is rolled out while it is paused. A scale is, unless it has pods of several revisions. */
+/** Slow: nothing is rolled out while the Deployment is paused, except a scale of a single revision. */
 function pausedProblem(deployment: Deployment, context: RuleContext): readonly Problem[] {
   if (!deployment.spec?.paused) return []
-  return [
-    {
-      reason: 'paused',
-      subject: `deployment/${deployment.metadata.name}`,
-      detail: {},
-      count: 1,
-      firstSeenAt: context.history.firstSeenAt,
-      proven: false,
-    },
-  ]
+  return [{ ...ownProblem(deployment, context.history.firstSeenAt), reason: 'paused', detail: {} }]
 }

@@ -2,6 +2,7 @@ import { lastOccurrence } from '../../cluster/event-order.ts'
 import type { Condition, EventObject, Job, Pod } from '../../cluster/objects.ts'
 import type { Problem, ReasonCode } from '../../reasons/reasons.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
+import { ownProblem } from '../conditions.ts'
 import { podRequest } from '../network/selector.ts'
 import { earliest } from '../proof.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
@@ -12,8 +13,8 @@ import { byImportance, examinePods } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
 import { stallHold } from './workload.ts'
 
-/** Deaths in a Job's pods prove nothing: backoffLimit and podFailurePolicy decide (DESIGN §2). They are shown. */
-const deaths: ReadonlySet<ReasonCode> = new Set([
+/** A container's death in a Job's pod fails nothing: backoffLimit and podFailurePolicy decide (DESIGN §2). */
+const deathReasons: ReadonlySet<ReasonCode> = new Set([
   'crash-loop',
   'out-of-memory',
   'bad-command',
@@ -26,8 +27,8 @@ const deaths: ReadonlySet<ReasonCode> = new Set([
 /**
  * A Job: https://kubernetes.io/docs/concepts/workloads/controllers/job/
  *
- * Ready when Complete, failed when Failed, both by the controller's word: retries, deadlines, failure and success policies
- * and per-index limits are its business. While a container runs, the stall clock stands still.
+ * Ready or failed when its controller reports Complete or Failed: the controller applies retries, deadlines, failure and
+ * success policies and per-index limits. While a container runs, the stall clock is stopped.
  */
 export const jobRule: Rule = {
   milestones: ['created', 'started', 'succeeded', 'complete'],
@@ -41,14 +42,14 @@ function assessJob(job: Job, context: RuleContext): Assessment {
   const owned = context.owned(job.metadata.uid, 'Pod') as readonly Pod[]
   const isComplete = condition(job, 'Complete')?.status === 'True'
   const ended = failedProblem(job, owned, context)
-  // Once the controller reports how the Job ended, that says what its pods came to.
+  // The end of the Job explains its failed pods.
   const hasEnded = isComplete || ended !== undefined
   const lost = hasEnded ? [] : context.lostPods(job.metadata.uid)
   const state = context.listState(podRequest(job)) === 'complete' ? examinePods(owned, context, lost) : undefined
   const succeeded = status.succeeded ?? 0
   const wanted = spec.completions ?? 1
   const hasStarted = isComplete || succeeded > 0 || (status.active ?? 0) > 0 || (status.failed ?? 0) > 0
-  const podProblems = (state?.problems ?? []).map(softened)
+  const podProblems = (state?.problems ?? []).map(toJobProblem)
   const problems = [
     ...(ended === undefined ? [] : [ended]),
     ...suspendedProblem(job, context),
@@ -56,8 +57,7 @@ function assessJob(job: Job, context: RuleContext): Assessment {
     ...podProblems,
   ].toSorted(byImportance)
   const refused = problems.find(({ proven, subject }) => proven && !subject.startsWith('pod/'))
-  const failure =
-    ended ?? refused ?? (state?.failure === undefined ? undefined : podProblems.find(({ proven }) => proven))
+  const failure = ended ?? refused ?? (state?.failure && podProblems.find(({ proven }) => proven))
   const hold = stallHold(state, owned, undefined, context)
   const isWorking = state?.pods.some(hasRunningWork) ?? false
   const milestones: readonly Milestone[] = [
@@ -73,12 +73,12 @@ function assessJob(job: Job, context: RuleContext): Assessment {
       name: 'succeeded',
       state: isComplete || (spec.completions !== undefined && succeeded >= wanted) ? 'done' : 'open',
       count: { done: Math.min(succeeded, wanted), total: wanted },
-      message: progressWords(job),
+      message: progressText(job),
     },
     {
       name: 'complete',
       state: isComplete ? 'done' : 'open',
-      message: isComplete ? 'complete' : 'waiting for the controller to say Complete',
+      message: isComplete ? 'complete' : 'waiting for the controller to report Complete',
     },
   ]
   return conclude(job, context, {
@@ -86,11 +86,10 @@ function assessJob(job: Job, context: RuleContext): Assessment {
     readyMessage: succeeded > 0 ? `complete, ${succeeded} succeeded` : 'complete',
     milestones,
     problems,
-    ...(failure === undefined ? {} : { failure }),
+    failure,
     isEnd: ended !== undefined,
-    ...hold,
-    ...(isWorking ? { stallHold: 'its containers are running' } : {}),
-    ...(isComplete && job.metadata.deletionTimestamp === undefined ? { completed: true } : {}),
+    stallHold: isWorking ? 'its containers are running' : hold.stallHold,
+    completed: isComplete && job.metadata.deletionTimestamp === undefined,
     recheckAt: earliest([state?.recheckAt, hold.recheckAt]),
     pods: new Set(owned.flatMap((pod) => pod.metadata.uid ?? [])),
     notes: (status.failed ?? 0) > 0 && isComplete ? [`${status.failed} failed before it completed`] : [],
@@ -112,8 +111,8 @@ export function isJobEnd(reason: string | undefined): boolean {
 }
 
 /**
- * A Job with `ttlSecondsAfterFinished: 0` is removed at once: the event of its end contains what its condition did. That it
- * was being deleted at last does not count: it was removed in the foreground, and has done its work.
+ * A Job with `ttlSecondsAfterFinished: 0` is deleted at once: the event of its end contains what its condition contained. Its
+ * deletionTimestamp is left out, as it ended before its deletion.
  */
 function lastState(job: Job, events: readonly EventObject[]): Job | undefined {
   const { deletionTimestamp: _, ...metadata } = job.metadata
@@ -122,18 +121,17 @@ function lastState(job: Job, events: readonly EventObject[]): Job | undefined {
   const end = events.findLast(({ reason }) => isJobEnd(reason))
   if (end === undefined) return undefined
   const { reason = '', message = '' } = end
-  const lastTransitionTime = lastOccurrence(end)
   const ended: Condition = {
     type: reason === 'Completed' ? 'Complete' : 'Failed',
     status: 'True',
     reason,
     message,
-    ...(lastTransitionTime === undefined ? {} : { lastTransitionTime }),
+    lastTransitionTime: lastOccurrence(end),
   }
   return { ...job, metadata, status: { ...job.status, conditions: [...(job.status?.conditions ?? []), ended] } }
 }
 
-/** Whether a pod works: an init container of it, or all its containers. A sidecar does no work, nor does what has ended. */
+/** Whether a pod works: one of its init containers runs, or all its containers have started. A sidecar does no work. */
 function hasRunningWork({ pod, started }: PodState): boolean {
   const running = containersOf(pod).filter(
     ({ container, status }) => container.restartPolicy !== 'Always' && status?.state?.running !== undefined,
@@ -141,14 +139,16 @@ function hasRunningWork({ pod, started }: PodState): boolean {
   return running.some(({ isInit }) => isInit) || (started && running.length > 0)
 }
 
-function progressWords({ status = {}, spec = {} }: Job): string {
+function progressText({ status = {}, spec = {} }: Job): string {
   const failed = (status.failed ?? 0) > 0 ? `, ${status.failed} failed` : ''
   return `${status.succeeded ?? 0} of ${spec.completions ?? 1} succeeded${failed}`
 }
 
-function softened(problem: Problem): Problem {
-  // A start that the runtime refuses ends with an exit code too, whatever it is called.
-  const isDeath = deaths.has(problem.reason) || ('exitCode' in problem.detail && problem.detail.exitCode !== undefined)
+/** A problem of a pod; a death never fails the Job. */
+function toJobProblem(problem: Problem): Problem {
+  // A start that the runtime refuses has an exit code, too.
+  const isDeath =
+    deathReasons.has(problem.reason) || ('exitCode' in problem.detail && problem.detail.exitCode !== undefined)
   return isDeath ? { ...problem, neverFails: true, proven: false } : problem
 }
 
@@ -180,7 +180,7 @@ function failedProblem(job: Job, owned: readonly Pod[], context: RuleContext): P
   }
 }
 
-/** The container whose failure came last: its log is the evidence. */
+/** The container that failed last: its log is the evidence. */
 function lastDeath(owned: readonly Pod[]): { pod: string; container: string; exitCode: number } | undefined {
   return owned
     .flatMap((pod) =>
@@ -197,17 +197,8 @@ function lastDeath(owned: readonly Pod[]): { pod: string; container: string; exi
     .at(-1)
 }
 
-/** Slow: a suspended Job does nothing until somebody resumes it. */
+/** Slow: a suspended Job does nothing until it is resumed. */
 function suspendedProblem(job: Job, context: RuleContext): readonly Problem[] {
   if (!job.spec?.suspend) return []
-  return [
-    {
-      reason: 'suspended',
-      subject: `job/${job.metadata.name}`,
-      detail: {},
-      count: 1,
-      firstSeenAt: context.history.firstSeenAt,
-      proven: false,
-    },
-  ]
+  return [{ ...ownProblem(job, context.history.firstSeenAt), reason: 'suspended', detail: {} }]
 }

@@ -102,13 +102,14 @@ function find(pattern: RegExp, message: string): string | undefined {
 }
 
 /**
- * What keeps a controller from creating pods, from its ReplicaFailure condition; those of StatefulSets, DaemonSets and Jobs
- * write none, so there it is the event of their last attempt, while they have fewer pods than they want (`isShort`).
+ * Why a controller cannot create pods, by its condition ReplicaFailure. The controllers of StatefulSets, DaemonSets and Jobs
+ * write none: there the event of the last attempt counts, while pods are missing.
  *
- * Terminal: an explicit denial by a policy at its second attempt, since only another apply (or policy) changes its answer,
- * and a pod that the API server finds invalid. Slow: everything that others may mend, as quota, a missing ServiceAccount or
- * PriorityClass, or an unreachable webhook.
- * @param since when its present template was made: what was refused before speaks of another
+ * Terminal: an explicit denial by a policy at its second attempt, since only another apply (or policy) changes it, and a pod
+ * that the API server finds invalid. Slow: everything that may change by itself, as quota, a missing ServiceAccount or
+ * PriorityClass, or an unavailable webhook.
+ * @param isShort fewer pods exist than the controller wants
+ * @param since when the present template was created; earlier refusals are about another one
  */
 export function creationProblem(
   controller: Controller,
@@ -116,7 +117,7 @@ export function creationProblem(
   isShort = false,
   since = 0,
 ): readonly Problem[] {
-  const attempts = attemptsOf(controller, creations, context, since)
+  const attempts = attemptsOf(controller, creationEvents, context, since)
   const failed = replicaFailure(controller)
   const last = isShort ? attempts.at(-1) : undefined
   if (failed !== undefined) return [refusedProblem(controller, 'create pods', failed, attempts, context)]
@@ -127,11 +128,10 @@ export function creationProblem(
 }
 
 /**
- * What keeps a Deployment from having pods of its present template. Its new ReplicaSet reports it, and the Deployment
- * copies that; where the new one reports nothing, the controller copies what any older one reports (`getReplicaFailures`,
- * pkg/controller/deployment/progress.go), which fails no rollout. Where the ReplicaSet itself is refused, the controller
- * writes the condition Progressing, without the generation that it has observed, and an event for each attempt
- * (`getNewReplicaSet`, pkg/controller/deployment/sync.go).
+ * Why a Deployment has no pods of its present template. It copies the condition of its new ReplicaSet, else that of an older
+ * one (getReplicaFailures, pkg/controller/deployment/progress.go), which fails no rollout. Where the ReplicaSet itself is
+ * refused, the controller writes the condition Progressing, without an observed generation, and an event for each attempt
+ * (getNewReplicaSet, pkg/controller/deployment/sync.go).
  * @param current the ReplicaSet of the present template, where there is one
  * @param owned all ReplicaSets of the Deployment
  */
@@ -152,7 +152,7 @@ export function rolloutCreationProblem(
   const older = owned.find((set) => set !== current && replicaFailure(set) !== undefined)
   if (older !== undefined)
     return creationProblem(older, context).map((problem) => ({ ...problem, neverFails: true, proven: false }))
-  const attempts = current === undefined ? [] : attemptsOf(current, creations, context)
+  const attempts = current === undefined ? [] : attemptsOf(current, creationEvents, context)
   return [refusedProblem(deployment, 'create pods', own, attempts, context)]
 }
 
@@ -163,9 +163,9 @@ function replicaFailure(controller: Controller): Condition | undefined {
   return found?.status === 'True' ? found : undefined
 }
 
-const creations = ['FailedCreate', 'SuccessfulCreate']
+const creationEvents = ['FailedCreate', 'SuccessfulCreate']
 
-/** The events about a controller with one of these reasons that occurred last at or after `since`, the latest last. */
+/** The events about a controller with one of these reasons whose last occurrence is not before `since`, the latest last. */
 function attemptsOf(
   controller: Controller,
   reasons: readonly string[],
@@ -177,29 +177,29 @@ function attemptsOf(
     .filter((event) => reasons.includes(event.reason ?? '') && (context.time(lastOccurrence(event)) ?? 0) >= since)
 }
 
-/** What a controller reports of a refusal, and when it did so first: its condition, or where it has none its event. */
-interface Report {
+/** A refusal that a controller reports, and when it first did: its condition, else its event. */
+interface ReportedRefusal {
   readonly reason?: string
   readonly message?: string
   readonly lastTransitionTime?: string | null | undefined
 }
 
 /**
- * The problem of the refusal that stands. A condition keeps the message of the first refusal as long as it holds
- * (SetCondition, pkg/controller/replicaset and pkg/controller/deployment/util): a later event reports why it does by now.
+ * The problem of the present refusal. A condition keeps the message of the first refusal (SetCondition,
+ * pkg/controller/replicaset and pkg/controller/deployment/util); a later event contains that of the last one.
  */
 function refusedProblem(
   { kind, metadata }: Controller,
   action: Refusal['action'],
-  report: Report,
+  report: ReportedRefusal,
   attempts: readonly EventObject[],
   context: RuleContext,
 ): Problem {
   const refused = attempts.filter((event) => event.reason !== 'SuccessfulCreate')
   const reportedAt = context.time(report.lastTransitionTime)
   const latest = refused.at(-1)
-  const isSince = latest !== undefined && (context.time(lastOccurrence(latest)) ?? 0) >= (reportedAt ?? 0)
-  const message = (isSince ? latest.message : report.message) ?? ''
+  const isLater = latest !== undefined && (context.time(lastOccurrence(latest)) ?? 0) >= (reportedAt ?? 0)
+  const message = (isLater ? latest.message : report.message) ?? ''
   const refusal = refusalKindOf(message)
   const same = refused.filter((event) => refusalKindOf(event.message ?? '') === refusal)
   const count = Math.max(
@@ -228,8 +228,8 @@ function refusedProblem(
 }
 
 /**
- * Events begin with what was tried: `Error creating: …`, `create Pod web-0 in StatefulSet web failed error: …`. The name of
- * the pod that was refused is another one at every attempt, and never became one.
+ * A message without the attempt (`Error creating: …`, `create Pod web-0 in StatefulSet web failed error: …`), and without the
+ * name of the refused pod, which differs for each attempt.
  */
 function withoutPreamble(message: string): string {
   return message

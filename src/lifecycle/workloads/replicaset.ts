@@ -18,11 +18,11 @@ import {
 } from './workload.ts'
 
 /**
- * A ReplicaSet or a ReplicationController of the user's own:
+ * A ReplicaSet that no Deployment owns, or a ReplicationController:
  * https://kubernetes.io/docs/concepts/workloads/controllers/replicaset/
  *
- * Ready when the present generation is observed, all replicas are there and available, and all have settled. Both have
- * no revisions: pods of an older template stay, and count.
+ * Ready when the present generation is observed, and all replicas exist, are available and have settled. Both kinds have no
+ * revisions: pods of an older template stay, and count.
  */
 export const replicaSetRule: Rule = {
   milestones: workloadMilestones,

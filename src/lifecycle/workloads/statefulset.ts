@@ -25,12 +25,12 @@ const hashLabel = 'controller-revision-hash'
 /**
  * A StatefulSet: https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/
  *
- * Ready as `kubectl rollout status` has it: the present generation observed, all replicas ready, and as many updated as
- * the partition lets through; beyond it, the pods of the new revision available and settled. With OnDelete nothing is
- * rolled out: all existing pods must be ready, and old ones are told.
+ * Ready by the conditions of `kubectl rollout status`: the present generation is observed, all replicas are ready, and those
+ * from the partition on are updated. In addition, the pods of the new revision are available and settled. With OnDelete nothing
+ * is rolled out: all existing pods must be ready, and old ones are reported.
  *
- * The status counts all pods that exist (updateStatus, pkg/controller/statefulset): also those that terminate, those below
- * the partition, and those outside the ordinals, which the controller removes. Where the pods may be read, they are left out.
+ * The status counts all existing pods (updateStatus, pkg/controller/statefulset): also terminating ones, those below the
+ * partition, and those outside the ordinals, which the controller deletes. Where pods may be read, these are left out.
  */
 export const statefulSetRule: Rule = {
   milestones: [...workloadMilestones, 'updated'],
@@ -112,9 +112,9 @@ function presentRevision({ metadata, spec, status }: StatefulSet, context: RuleC
 }
 
 /**
- * How many pods are of the present revision. Where the current revision is the updated one, `currentReplicas` counts the
- * same pods (pkg/controller/statefulset, `updateStatus`), and stands for it with controllers that leave the other out. A
- * status without revisions says so only of a template that was never changed.
+ * How many pods are of the present revision. Where the current revision is the updated one, `currentReplicas` counts the same
+ * pods (updateStatus, pkg/controller/statefulset) and replaces a missing `updatedReplicas`; without revisions in the status,
+ * only for a template that was never changed.
  */
 function updatedReplicas(
   { metadata, status = {} }: StatefulSet,
@@ -134,8 +134,8 @@ function updatedReplicas(
 }
 
 /**
- * How many replicas the update is to replace. Where the pods may not be read, the counts do not show which of the present
- * revision are below the partition: after an undo of a canary they all come to have it.
+ * How many replicas the update replaces. Where pods may not be read, the counts do not show which of the present revision are
+ * below the partition: after an undo of a canary, all are of that revision.
  */
 function replicasToUpdate({ spec, status = {} }: StatefulSet, seesPods: boolean): number {
   const { currentRevision, updateRevision } = status
@@ -144,25 +144,25 @@ function replicasToUpdate({ spec, status = {} }: StatefulSet, seesPods: boolean)
   return Math.max(0, (spec?.replicas ?? 1) - partition)
 }
 
-/** The place of a pod among the ordinals of its set, from 0; NaN where its name has none. */
-function placeOf({ metadata }: Pod, { spec }: StatefulSet): number {
+/** The index of a pod among the ordinals of its set, from 0; NaN where its name has none. */
+function indexOf({ metadata }: Pod, { spec }: StatefulSet): number {
   return Number(/-(\d+)$/.exec(metadata.name)?.[1]) - (spec?.ordinals?.start ?? 0)
 }
 
-/** Whether the set wants a pod: the controller removes others (podInOrdinalRange, pkg/controller/statefulset). */
+/** Whether the set includes a pod; the controller deletes others (podInOrdinalRange, pkg/controller/statefulset). */
 function isWithinOrdinals(pod: Pod, set: StatefulSet): boolean {
-  const place = placeOf(pod, set)
-  return Number.isNaN(place) || (place >= 0 && place < (set.spec?.replicas ?? 1))
+  const index = indexOf(pod, set)
+  return Number.isNaN(index) || (index >= 0 && index < (set.spec?.replicas ?? 1))
 }
 
-/** The partition counts from the first ordinal of the set (pkg/controller/statefulset, `updateMin`). */
+/** The partition counts from the first ordinal of the set (updateMin, pkg/controller/statefulset). */
 function isBelowPartition(pod: Pod, set: StatefulSet): boolean {
-  return placeOf(pod, set) < (set.spec?.updateStrategy?.rollingUpdate?.partition ?? 0)
+  return indexOf(pod, set) < (set.spec?.updateStrategy?.rollingUpdate?.partition ?? 0)
 }
 
 /**
- * Slow: the controller waits for every pod to be ready before it updates the next, so a broken pod of the old revision
- * holds the rollout up until somebody deletes it (https://github.com/kubernetes/kubernetes/issues/67250).
+ * Slow: the controller updates a pod only while all are ready, so a broken pod of the old revision blocks the rollout until it
+ * is deleted (https://github.com/kubernetes/kubernetes/issues/67250).
  */
 function blockingProblems(old: readonly Pod[], isOnDelete: boolean, context: RuleContext): readonly Problem[] {
   return examinePods(old, context).problems.map((problem) => ({

@@ -23,7 +23,7 @@ function comparable(template: PodTemplate | undefined): unknown {
   return compared
 }
 
-/** The prefix of the environment variables whose values Reloader sets (https://github.com/stakater/Reloader, `env-vars` strategy). */
+/** Environment variables with this prefix are set by Reloader (https://github.com/stakater/Reloader, `env-vars` strategy). */
 const reloaderPrefix = 'STAKATER_'
 
 /**
