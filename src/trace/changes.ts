@@ -65,7 +65,7 @@ export type Part = 'status' | 'object'
 const ignoredMetadata: ReadonlySet<string> = new Set(['managedFields', 'resourceVersion', 'selfLink'])
 
 /** The part of an object without ignored fields, and with short hashes of redacted values. */
-export function partOf(object: KubeObject, part: Part): unknown {
+function partOf(object: KubeObject, part: Part): unknown {
   if (part === 'status') return shortenHashes(object.status ?? {})
   const metadata = Object.fromEntries(Object.entries(object.metadata).filter(([name]) => !ignoredMetadata.has(name)))
   return shortenHashes({ ...object, metadata })

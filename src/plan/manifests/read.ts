@@ -81,18 +81,18 @@ function referenceTo(manifest: Manifest, settings: Pick<Reference, 'clocks' | 'w
 }
 
 /** An object whose name the server generates. */
-export interface GeneratedObject {
+interface GeneratedObject {
   readonly line: number
   /** `job/migrate-…` */
   readonly text: string
 }
 
-export interface FoundObjects {
+interface FoundObjects {
   readonly manifests: readonly Manifest[]
   readonly unnamed: readonly GeneratedObject[]
 }
 
-export type AddMistakeAt = (line: number, message: string) => void
+type AddMistakeAt = (line: number, message: string) => void
 
 /**
  * Every object of a manifest file (YAML documents or JSON), also within lists, with its line. Never throws: what is no
