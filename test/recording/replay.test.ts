@@ -39,8 +39,8 @@ function written(text: string | Uint8Array, name = 'recording.ndjson'): string {
   return path
 }
 
-/** Everything that people and machines get to see of a replay. */
-function shown({ timeline }: Replayed): string {
+/** The report, the log and the summary of a replay. */
+function outputOf({ timeline }: Replayed): string {
   return [renderReport(timeline), ...renderLog(timeline), renderSummary(timeline, {})].join('\n')
 }
 
@@ -50,19 +50,22 @@ describe('a recording of a real rollout', () => {
     expect(recordings.map((name) => name.replace('.ndjson.gz', '')).sort()).toEqual(Object.keys(expectations).sort())
   })
 
-  test.each(Object.entries(expectations))('replays as it was lived through: %s', async (name, expected) => {
-    const { timeline, damage } = await replayOnce(name)
-    // As text, so that the order of the milestones counts too.
-    expect(JSON.stringify(expectationOf(buildReport(timeline)), null, 2)).toBe(JSON.stringify(expected, null, 2))
-    expect(damage).toEqual([])
-  })
+  test.each(Object.entries(expectations))(
+    'replays to the outcome and the moments of the live run: %s',
+    async (name, expected) => {
+      const { timeline, damage } = await replayOnce(name)
+      // As text, so that the order of the milestones counts too.
+      expect(JSON.stringify(expectationOf(buildReport(timeline)), null, 2)).toBe(JSON.stringify(expected, null, 2))
+      expect(damage).toEqual([])
+    },
+  )
 
   test.each(Object.keys(expectations))('replayed twice gives the same bytes: %s', async (name) => {
-    const first = shown(await replayOnce(name))
-    expect(shown(await replayRecording(recordingPath(name)))).toBe(first)
+    const first = outputOf(await replayOnce(name))
+    expect(outputOf(await replayRecording(recordingPath(name)))).toBe(first)
   })
 
-  test.each(Object.keys(expectations))('names nobody and nothing of where it was made: %s', (name) => {
+  test.each(Object.keys(expectations))('contains no names of people or machines: %s', (name) => {
     const text = linesOf(name).join('\n')
     const hosts = [...text.matchAll(/"(?:host|nodeName)":"([^"]*)"/g)].map(([, host]) => host)
     // A scenario that needs a node of its own makes one, and names it after itself.
@@ -75,8 +78,8 @@ describe('a recording of a real rollout', () => {
   })
 })
 
-describe('a recording that ends in silence', () => {
-  test('ends by the clocks, which run on although nothing changes any more', async () => {
+describe('a recording that stops early', () => {
+  test('ends by a deadline, as the clocks go on', async () => {
     const lines = linesOf('update')
     const middle = lines.findIndex((line) => line.includes('"type":"SYNCED"') && line.includes('"Pod"'))
     const { timeline } = await replayRecording(written(lines.slice(0, middle + 1).join('\n')))
@@ -85,24 +88,24 @@ describe('a recording that ends in silence', () => {
   })
 })
 
-test('a recording that an editor saved on Windows is one', async () => {
+test('a recording that an editor saved on Windows can be read', async () => {
   const lines = linesOf('update')
   const windows = await replayRecording(written(`\ufeff${lines.join('\r\n')}\r\n`))
-  expect(shown(windows)).toBe(shown(await replayOnce('update')))
+  expect(outputOf(windows)).toBe(outputOf(await replayOnce('update')))
 })
 
 describe('a damaged recording', () => {
   const name = 'image-not-found'
 
-  test('replays up to the damage, whose line it names', async () => {
+  test('replays up to the damage, and its line is reported', async () => {
     const lines = linesOf(name)
     const before = await replayRecording(written(lines.slice(0, 20).join('\n'), 'before.ndjson'))
     const damaged = await replayRecording(written([...lines.slice(0, 20), '{"at":"202', ...lines.slice(20)].join('\n')))
     expect(damaged.damage).toEqual([{ line: 21, why: 'it is no event of a recording' }])
-    expect(shown(damaged)).toBe(shown(before))
+    expect(outputOf(damaged)).toBe(outputOf(before))
   })
 
-  test('is one too when a line is JSON but no event', async () => {
+  test('is also one with a line that is JSON but no event', async () => {
     const lines = linesOf(name)
     for (const line of [
       '{}',
@@ -117,15 +120,15 @@ describe('a damaged recording', () => {
     }
   })
 
-  test('that was cut off in the middle of a line replays all lines before it', async () => {
+  test('that was cut off within a line replays all lines before it', async () => {
     const lines = linesOf(name)
     const whole = await replayRecording(written(lines.slice(0, -1).join('\n'), 'whole.ndjson'))
     const cut = await replayRecording(written(lines.join('\n').slice(0, -10)))
     expect(cut.damage).toEqual([{ line: lines.length, why: 'it is no event of a recording' }])
-    expect(shown(cut)).toBe(shown(whole))
+    expect(outputOf(cut)).toBe(outputOf(whole))
   })
 
-  test('that is not packed whole gives every line that its writer had flushed', async () => {
+  test('whose gzip is incomplete gives every line that was flushed', async () => {
     const header = await readHeader(recordingPath(name))
     const events = await eventsOf(recordingPath(name))
     const path = join(folder, 'killed.ndjson.gz')
@@ -143,7 +146,7 @@ describe('a damaged recording', () => {
     }
   })
 
-  test('of which not even the header can be read is refused, with the reason', async () => {
+  test('whose header cannot be read is refused, with the reason', async () => {
     for (const path of [written(''), written('{"kind":"List"}\n', 'list'), written('not packed', 'broken.ndjson.gz')]) {
       await expect(readHeader(path)).rejects.toThrow(UserError)
     }
