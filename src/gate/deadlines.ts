@@ -36,8 +36,13 @@ export function sortDeadlines(deadlines: readonly Deadline[]): readonly Deadline
 export function targetDeadlines(gated: GatedTarget, now: number, isUnanswered: boolean): readonly Deadline[] {
   const { state } = gated
   const recheckAt = state.type === 'ended' ? undefined : state.assessment?.recheckAt
-  const ends = isUnanswered || !isOpen(state) ? [] : endsOf(gated)
-  const deadlines = ends.map(({ at, verdict }): Deadline => ({ at, ends: 'target', gated, verdict }))
+  let ends: readonly (End | undefined)[] = []
+  if (!isUnanswered && isOpen(state))
+    ends =
+      state.type === 'awaiting-change'
+        ? [changeDeadline(gated)]
+        : [deletionDeadline(gated), milestoneDeadline(gated), stallDeadline(gated), timeoutDeadline(gated)]
+  const deadlines = ends.flatMap((end): Deadline[] => (end === undefined ? [] : [{ ...end, ends: 'target', gated }]))
   if (recheckAt !== undefined && recheckAt > now) deadlines.push({ at: recheckAt, ends: 'nothing', gated })
   return sortDeadlines(deadlines)
 }
@@ -46,13 +51,6 @@ export function targetDeadlines(gated: GatedTarget, now: number, isUnanswered: b
 interface End {
   readonly at: number
   readonly verdict: () => TargetVerdict
-}
-
-function endsOf(gated: GatedTarget): readonly End[] {
-  if (gated.state.type === 'awaiting-change') return [changeDeadline(gated)]
-  return [deletionDeadline(gated), milestoneDeadline(gated), stallDeadline(gated), timeoutDeadline(gated)].filter(
-    (each) => each !== undefined,
-  )
 }
 
 /** `await-change`. */

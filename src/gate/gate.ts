@@ -50,6 +50,12 @@ export class Gate {
   #end: { readonly verdict: Verdict; readonly at: number } | undefined
   #requests: { readonly needed: readonly WatchRequest[]; readonly watched: readonly WatchRequest[] } | undefined
 
+  readonly #log = (entry: Omit<Entry, 'at'>): void => {
+    const timed: Entry = { at: this.#now, ...entry }
+    this.#entries.push(timed)
+    this.#onEntry(timed)
+  }
+
   /**
    * `willSync` returns whether the first list of a request is to be expected (see Store); `onEntry` is called with each
    * timeline entry as it happens.
@@ -70,7 +76,7 @@ export class Gate {
       store: this.store,
       health: this.#health,
       now: () => this.#now,
-      log: (entry) => this.#log(entry),
+      log: this.#log,
     })
     const unmatched = verdictOf('failed', 'not-found', { isSelector: true })
     const verdict = { ...unmatched, logText: unmatched.message }
@@ -169,7 +175,7 @@ export class Gate {
       for (const gated of this.#targets.handleChange(change)) concerned.add(gated)
     const concernsAll = event.type === 'SYNCED' || isFailure(event) || event.type === 'ALIVE'
     const assessed = concernsAll || isGood !== this.#health.isGood ? this.#targets.all : [...concerned]
-    if (!this.isOver) this.#targets.assess(assessed, progressing)
+    if (this.#end === undefined) this.#targets.assess(assessed, progressing)
     this.#conclude()
     this.#updateDeadlines()
   }
@@ -345,11 +351,5 @@ export class Gate {
 
   #finish(verdict: Verdict): void {
     this.#end = { verdict, at: this.#now }
-  }
-
-  #log(entry: Omit<Entry, 'at'>): void {
-    const timed: Entry = { at: this.#now, ...entry }
-    this.#entries.push(timed)
-    this.#onEntry(timed)
   }
 }

@@ -386,7 +386,7 @@ function afterAssessment(
   const reachedAt = isFirst && seen.existedBefore ? gateTime.startedAt : now
   const { progress, reached, moved } = updateMilestones(fallen.state.milestones, assessment, reachedAt)
   const settling = isReady || seen.isSettlingLogged ? undefined : settlingText(assessment, now)
-  const progressText = isReady ? '' : joinTexts(reachedText(reached), settling)
+  const progressText = isReady ? '' : [reachedText(reached), settling ?? ''].filter((text) => text !== '').join(' · ')
   // What is unavailable may show that the problem is over: a pod that runs by now.
   const failure = event.isUnavailable ? undefined : assessment.failure
   const text = (problem: Problem) => problemStatement(problem, target).text
@@ -466,10 +466,6 @@ function note(text: string): TargetEntry {
 
 function readyEntry(text: string): TargetEntry {
   return { kind: 'verdict', text, outcome: 'ready' }
-}
-
-function joinTexts(...texts: readonly (string | undefined)[]): string {
-  return texts.filter((text) => text !== undefined && text !== '').join(' · ')
 }
 
 /** The object while it exists; undefined while its change is awaited. */
