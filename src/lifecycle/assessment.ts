@@ -1,6 +1,6 @@
 import type { Problem } from '../reasons/reasons.ts'
 
-/** One step of a lifecycle, as it stands now. */
+/** The present state of one step of a lifecycle. */
 export interface Milestone {
   readonly name: string
   /** `skipped`: does not apply, or cannot be read. */

@@ -206,7 +206,7 @@ export const kindsReadyOnceSeen: ReadonlySet<string> = new Set([
   'storage.k8s.io/StorageClass',
 ])
 
-/** The rule of a kind, whatever its version; the generic one for kinds without a rule of their own. */
+/** The rule of a kind in any version; the generic one for kinds without a rule of their own. */
 export function ruleOf(kind: { apiVersion: string; kind: string }): Rule {
   const key = keyOf(kind)
   return byKey.get(key)?.rule ?? (kindsReadyOnceSeen.has(key) ? existsRule : genericRule)

@@ -170,7 +170,7 @@ describe('while its controller', () => {
 
   it.each<[string, () => ReturnType<typeof judge>]>([
     [
-      // No new ReplicaSet is made as long as nothing is to run (getNewReplicaSet without createIfNotExisted).
+      // No new ReplicaSet is created while nothing is to run (getNewReplicaSet without createIfNotExisted).
       'has scaled a Deployment to zero whose template was changed with it',
       () => {
         const status = { observedGeneration: 2, conditions: [condition('Available', 'True')] }
@@ -250,7 +250,7 @@ describe('while the kubelet', () => {
       { status: 'progressing', stallHold: 'probes are within the time they ask for' },
     ],
     [
-      'is not heard of (phase Unknown)',
+      'has the phase Unknown',
       createBarePod({ status: { ...readyStatus(1), phase: 'Unknown' } }),
       { status: 'progressing', failure: undefined },
     ],

@@ -109,7 +109,7 @@ describe('a DaemonSet is ready', () => {
     expect(judge(createSet({ status: done(2) }), [...nodes, ...young]).status).toBe('progressing')
   })
 
-  it('with OnDelete when all existing pods are ready, and tells of old ones', () => {
+  it('with OnDelete when all existing pods are ready, and reports old ones', () => {
     const set = createSet({
       spec: { updateStrategy: { type: 'OnDelete' } },
       status: done(2, { updatedNumberScheduled: 0 }),
@@ -132,7 +132,7 @@ describe('a DaemonSet does not wait for a node', () => {
     ['cordoned', [createNode('n1'), createNode('n2', { cordoned: true })]],
     ['joined since the gate began', [createNode('n1'), createNode('n2', { createdAt: 5 })]],
     ['gone', [createNode('n1')]],
-  ])('that is %s, once a new pod is ready elsewhere, and tells so', (why, present) => {
+  ])('that is %s, once a new pod is ready elsewhere, and reports it', (why, present) => {
     expect(judge(set, [...present, ready, agent('n2', pending)])).toMatchObject({
       status: 'ready',
       notes: [`not waiting for n2 (${why})`],
@@ -171,7 +171,7 @@ describe('a DaemonSet does not wait for a node', () => {
   })
 })
 
-it('a DaemonSet tells of a pod that does not go while it holds up the others', () => {
+it('a DaemonSet reports a terminating pod that blocks the others beyond its grace period', () => {
   const { metadata, ...rest } = agent('n2', readyStatus(-90), 'old')
   const stuck = { ...rest, metadata: { ...metadata, deletionTimestamp: iso(30) } }
   const present = [createNode('n1'), createNode('n2', { ready: false }), agent('n1', readyStatus(-90), 'old'), stuck]
@@ -284,7 +284,7 @@ describe('the present revision of a DaemonSet', () => {
     expect(look(next, none, old, revision('new', 2, next), denied).status).toBe('failed')
   })
 
-  it('is the one with the present template, whatever its number', () => {
+  it('is the one with the present template, also with a lower number', () => {
     const revisions = [revision('old', 1, createTemplate()), revision('new', 2, next)]
     expect(look(createTemplate(), waiting, ...revisions)).toMatchObject({
       status: 'failed',

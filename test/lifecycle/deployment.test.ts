@@ -71,21 +71,24 @@ describe('a Deployment is ready', () => {
   it.each([
     ['Recreate', ['pod-stuck']],
     ['RollingUpdate', []],
-  ])('not while an old pod does not go, which is told where it is waited for (%s)', (type, reasons) => {
-    const stuck = oldPod('o1', readyStatus(-60), { deletionTimestamp: iso(30) })
-    const deployment = createDeployment({ spec: { strategy: { type } }, status: complete(1, { updatedReplicas: 0 }) })
-    const { status, problems } = assess(deployment, [oldSet, replicaSet, stuck])
-    expect([status, ...problems.map(({ reason }) => reason)]).toEqual(['progressing', ...reasons])
-  })
+  ])(
+    'not while an old pod still exists, which is a problem where the controller waits for it (%s)',
+    (type, reasons) => {
+      const stuck = oldPod('o1', readyStatus(-60), { deletionTimestamp: iso(30) })
+      const deployment = createDeployment({ spec: { strategy: { type } }, status: complete(1, { updatedReplicas: 0 }) })
+      const { status, problems } = assess(deployment, [oldSet, replicaSet, stuck])
+      expect([status, ...problems.map(({ reason }) => reason)]).toEqual(['progressing', ...reasons])
+    },
+  )
 
-  it('while old pods that are terminating are still there, and tells them', () => {
+  it('while old pods still terminate, which a note reports', () => {
     const leaving = { deletionTimestamp: iso(90) }
     const olds = [oldPod('o1', readyStatus(-60), leaving), oldPod('o2', { phase: 'Failed' }, leaving)]
     const assessment = assess(createDeployment({ status: complete() }), [oldSet, replicaSet, settled, ...olds])
     expect(assessment).toMatchObject({ status: 'ready', notes: ['2 old pods still draining'] })
   })
 
-  it('although a deadline that was exceeded before still stands', () => {
+  it('although the condition still reports a deadline that was exceeded before', () => {
     const deployment = createDeployment({ status: complete(1, { conditions: [deadline] }) })
     expect(assess(deployment, [replicaSet, settled]).status).toBe('ready')
   })
@@ -136,7 +139,7 @@ describe('a Deployment whose pods may not be read', () => {
     condition('Available', 'True', { lastUpdateTime: iso(at), lastTransitionTime: iso(at) }),
   ]
 
-  it('goes by the counts, and says what could not be seen', () => {
+  it('is decided by the counts, and the milestones of pods are skipped', () => {
     const deployment = createDeployment({ status: complete(1, { conditions: available(-600) }) })
     const assessment = assess(deployment, [replicaSet], { now: 0, unseen })
     expect(assessment.status).toBe('ready')
@@ -151,7 +154,7 @@ describe('a Deployment whose pods may not be read', () => {
     expect(assess(after, [replicaSet], { now: 68, unseen, history }).status).toBe('ready')
   })
 
-  it('has settled the settle time after first sight at the latest, whatever the clock of the server says', () => {
+  it('has settled at the latest the settle time after first sight, also by a wrong clock of the server', () => {
     const deployment = createDeployment({ status: complete(1, { conditions: available(300) }) })
     expect(assess(deployment, [replicaSet], { now: 9.999, unseen }).status).toBe('progressing')
     expect(assess(deployment, [replicaSet], { now: 10, unseen }).status).toBe('ready')
@@ -162,7 +165,7 @@ describe('a Deployment whose pods may not be read', () => {
     expect(assess(deployment, [replicaSet, newPod('a', crashLoopStatus(4, 5))], { unseen }).status).toBe('progressing')
   })
 
-  it('still says which ReplicaSet is new, unless that cannot be seen either', () => {
+  it('still names the new ReplicaSet, unless that cannot be read either', () => {
     const deployment = createDeployment({ status: complete(1, { updatedReplicas: 0 }) })
     const state = (options: ContextOptions, objects: KubeObject[]) =>
       assess(deployment, objects, options).milestones.find(({ name }) => name === 'replicaset')
@@ -234,21 +237,21 @@ describe('the progress deadline', () => {
     })
   })
 
-  it('that stood at first sight fails after 10 s without a number moving', () => {
+  it('that existed at first sight fails after 10 s in which no count moved', () => {
     const history = seenTarget([0, exceeded])
     const look = (now: number) => assess(exceeded, [replicaSet, creating], { history, now })
     expect(look(9.999)).toMatchObject({ status: 'progressing', recheckAt: moment(10) })
     expect(look(10).status).toBe('failed')
   })
 
-  it('that stood at first sight waits on while numbers move', () => {
+  it('that existed at first sight does not fail while counts move', () => {
     const moved = createDeployment({ status: { ...numbers, readyReplicas: 1, conditions: [deadline] } })
     const history = seenTarget([0, exceeded], [8, moved])
     expect(assess(moved, [replicaSet, creating], { history, now: 17.999 }).status).toBe('progressing')
     expect(assess(moved, [replicaSet, creating], { history, now: 18 }).status).toBe('failed')
   })
 
-  it('of an older generation says nothing', () => {
+  it('of an older generation does not count', () => {
     const next = createDeployment({ metadata: { generation: 2 }, status: { ...numbers, conditions: [deadline] } })
     const history = seenTarget([0, fine], [5, next])
     expect(assess(next, [replicaSet, creating], { history })).toMatchObject({ status: 'progressing', problems: [] })
@@ -277,7 +280,7 @@ describe('the progress deadline', () => {
     expect(assess(exceeded, objects, { history }).failure?.reason).toBe('crash-loop')
   })
 
-  it('says how long the controller waited', () => {
+  it('is reported with how long the controller waited', () => {
     const history = seenTarget([0, fine], [60, exceeded])
     expect(assess(exceeded, [replicaSet], { history }).failure?.message).toBe(
       'made no progress within its progressDeadlineSeconds of 600 s: ReplicaSet "web-1" has timed out progressing.',
@@ -329,7 +332,7 @@ describe('the new ReplicaSet', () => {
   })
 })
 
-describe('a Deployment whose new ReplicaSet is not made yet', () => {
+describe('a Deployment whose new ReplicaSet does not exist yet', () => {
   const crashing = (nth: number, at: number) => newPod('a', crashLoopStatus(nth, at))
   const podHistories = new Map([['a-uid', seenPod([5, crashing(1, 5)], [20, crashing(2, 20)], [45, crashing(3, 45)])]])
   const later = (spec: object) =>
@@ -418,7 +421,7 @@ describe('the milestones of a Deployment', () => {
     })
   })
 
-  it('tell the slowest pull', () => {
+  it('contain the slowest pull', () => {
     const event = createEvent(settled, {
       container: 'app',
       reason: 'Pulled',
@@ -443,7 +446,7 @@ describe('a Deployment is slow and not failed', () => {
     expect(assess(deployment, [replicaSet, settled]).status).toBe('ready')
   })
 
-  it('while it is being deleted, and says what holds it', () => {
+  it('while it is being deleted, and reports its finalizers', () => {
     const metadata = { deletionTimestamp: iso(10), finalizers: ['foregroundDeletion'] }
     expect(assess(createDeployment({ metadata, status: complete() }), [replicaSet, settled])).toMatchObject({
       status: 'progressing',
@@ -470,7 +473,7 @@ describe('a Deployment is given time', () => {
   })
 })
 
-test('a Deployment tells pods of its revision that were lost and are replaced', () => {
+test('a Deployment reports pods of its revision that were lost and are replaced', () => {
   const evicted = newPod('b', { phase: 'Failed', reason: 'Evicted' })
   const assessment = assess(createDeployment({ status: complete() }), [replicaSet, settled, evicted])
   expect(assessment).toMatchObject({ status: 'ready', notes: ['1 pod failed and is replaced (Evicted)'] })
@@ -512,7 +515,7 @@ test('old pods of a rollout that began eleven minutes ago keep their restarts', 
 describe('what keeps a Deployment from having pods at all', () => {
   const quota = [condition('ReplicaFailure', 'True', { message: 'exceeded quota: small' })]
 
-  it('is told by the Deployment where its ReplicaSet is not in sight', () => {
+  it('is reported by the Deployment where its ReplicaSet cannot be read', () => {
     const deployment = createDeployment({ status: { observedGeneration: 1, conditions: quota } })
     expect(assess(deployment, []).problems).toMatchObject([{ reason: 'quota-exceeded', subject: 'deployment/web' }])
   })
@@ -588,7 +591,7 @@ describe('what keeps a Deployment from having pods at all', () => {
     })
   })
 
-  it('is not told of an older generation', () => {
+  it('is not reported for an older generation', () => {
     const deployment = createDeployment({
       metadata: { generation: 2 },
       status: { observedGeneration: 1, conditions: quota },
@@ -600,7 +603,7 @@ describe('what keeps a Deployment from having pods at all', () => {
 test.each([
   [2, '1 pod of older revisions still running'],
   [3, '2 pods of older revisions still running'],
-])('a Deployment with %d replicas, one of them new, says that %s', (replicas, message) => {
+])('a Deployment with %d replicas, one of them new, reports that %s', (replicas, message) => {
   const { milestones } = assess(createDeployment({ status: complete(1, { replicas }) }), [replicaSet, settled])
   expect(milestones.at(-1)).toMatchObject({ name: 'drained', state: 'open', message })
 })

@@ -106,7 +106,7 @@ describe('a Job', () => {
     ['Failed', 'BackoffLimitExceeded', 'job-failed', 'the Job failed: enough (BackoffLimitExceeded)'],
     ['FailureTarget', 'PodFailurePolicy', 'job-failed', 'the Job failed: enough (PodFailurePolicy)'],
     ['Failed', 'DeadlineExceeded', 'job-deadline-exceeded', 'ran longer than its activeDeadlineSeconds of 3 s'],
-  ])('has failed at once when its controller says %s (%s)', (type, reason, code, message) => {
+  ])('has failed at once when its controller reports %s (%s)', (type, reason, code, message) => {
     const status = { failed: 1, conditions: [condition(type, 'True', { reason, message: 'enough' })] }
     expect(judge(createJob({ spec: { activeDeadlineSeconds: 3 }, status })).failure).toMatchObject({
       reason: code,
@@ -151,7 +151,7 @@ describe('a Job', () => {
     })
   })
 
-  it('is not failed by deaths, which are told: its own limits decide', () => {
+  it('is not failed by deaths, which are reported: its own limits decide', () => {
     const broken = (nth: number, at: number) => jobPod(crashLoopStatus(nth, at))
     const history = seenPod([5, broken(1, 5)], [20, broken(2, 20)], [45, broken(3, 45)])
     const options = { podHistories: new Map([['migrate-a-uid', history]]) }

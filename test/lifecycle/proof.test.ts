@@ -6,11 +6,11 @@ const third = { seen: 3, needed: 3, since: moment(5), atLeastMs: 30_000, isCurre
 describe('a problem', () => {
   it.each([
     ['is proven by enough observations after enough time', third, 35, { proven: true }],
-    ['is to be looked at again when only time is missing', third, 34, { proven: false, recheckAt: moment(35) }],
+    ['is rechecked when only time is missing', third, 34, { proven: false, recheckAt: moment(35) }],
     ['is not proven by fewer observations, however long they stand', { ...third, seen: 2 }, 900, { proven: false }],
     ['is proven at once where it needs no time', { ...third, atLeastMs: 0 }, 5, { proven: true }],
     [
-      'is not proven by observations that were all made before the gate began',
+      'is not proven by observations that are all older than the gate',
       { ...third, isCurrent: false },
       900,
       { proven: false },
@@ -20,7 +20,7 @@ describe('a problem', () => {
 
 describe('an observation', () => {
   it.each([
-    ['of the second in which the gate began may have been made after its start', -0.9, true],
+    ['of the second of the gate’s start may be after it', -0.9, true],
     ['of the second before was not', -1, false],
     ['of an unknown moment is not taken for a new one', undefined, false],
   ])('%s', (_, at, expected) => {

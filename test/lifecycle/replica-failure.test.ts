@@ -11,7 +11,7 @@ function problem(message: string, counts: readonly number[] = [], status = 'True
   return reported(creationProblem(set, context({ now: 5, objects: [set, ...events] })))
 }
 
-describe('what keeps a controller from creating pods', () => {
+describe('why a controller cannot create pods', () => {
   it.each([
     [
       'pods "web-1-x" is forbidden: exceeded quota: small, requested: limits.cpu=1500m,pods=1, used: limits.cpu=0,pods=2, limited: limits.cpu=1,pods=2',
@@ -117,7 +117,7 @@ describe('what keeps a controller from creating pods', () => {
   })
 
   // A condition keeps the message of the first refusal (calculateStatus, pkg/controller/replicaset).
-  describe('as it is by now refused for another reason', () => {
+  describe('is the last refusal', () => {
     const quota = 'exceeded quota: small'
     const webhook = 'failed calling webhook "x": timeout'
     const refused = (set: KubeObject, message: string, from: number, to: number, count = 2) =>
@@ -145,7 +145,7 @@ describe('what keeps a controller from creating pods', () => {
     })
   })
 
-  it('is no creation where pods cannot be deleted', () => {
+  it('is a refused deletion where pods cannot be deleted', () => {
     const failed = condition('ReplicaFailure', 'True', {
       reason: 'FailedDelete',
       message: 'no',
@@ -163,7 +163,7 @@ describe('what keeps a controller from creating pods', () => {
   })
 })
 
-describe('what keeps a controller without such a condition from creating pods', () => {
+describe('why a controller without such a condition cannot create pods', () => {
   const set: KubeObject = {
     apiVersion: 'apps/v1',
     kind: 'StatefulSet',
@@ -187,7 +187,7 @@ describe('what keeps a controller without such a condition from creating pods', 
     expect(problems(false, attempt('FailedCreate', 3, { count: 2 }))).toEqual([])
   })
 
-  it('is nothing of its present template when it was refused before that was made', () => {
+  it('is nothing where the refusal is older than its present template', () => {
     const seen = (at: number, since?: number) =>
       reported(
         creationProblem(

@@ -3,13 +3,13 @@ import { Store } from '../../src/cluster/store.ts'
 import { templateChangedAt } from '../../src/lifecycle/workloads/revision.ts'
 import { createDeployment, createReplicaSet, iso, moment, ownedBy } from './builders.ts'
 
-/** A ReplicaSet of `web`, made at this second, with its revision and those that it had before. */
-function replicaSet(name: string, made: number, revision: string | undefined, before?: string): KubeObject {
+/** A ReplicaSet of `web`, created at this second, with its revision and those that it had before. */
+function replicaSet(name: string, createdAt: number, revision: string | undefined, before?: string): KubeObject {
   const annotations = {
     ...(revision === undefined ? {} : { 'deployment.kubernetes.io/revision': revision }),
     ...(before === undefined ? {} : { 'deployment.kubernetes.io/revision-history': before }),
   }
-  return createReplicaSet({ metadata: { name, creationTimestamp: iso(made), annotations } })
+  return createReplicaSet({ metadata: { name, creationTimestamp: iso(createdAt), annotations } })
 }
 
 function storeOf(objects: readonly KubeObject[]): Store {
@@ -37,7 +37,7 @@ describe("the last change of a Deployment's template", () => {
     expect(ofReplicaSet('web-10', replicaSet('web-9', -100, '9'), replicaSet('web-10', -50, '10'))).toBe(iso(-50))
   })
 
-  it('is that of the later revision of two made in the same second', () => {
+  it('is that of the later revision of two created in the same second', () => {
     expect(ofReplicaSet('web-2', replicaSet('web-1', -50, '1'), replicaSet('web-2', -50, '2'))).toBe(iso(-50))
   })
 
@@ -62,11 +62,17 @@ describe("the last change of a set's template", () => {
     kind: 'StatefulSet',
     metadata: { name: 'db', namespace: 'shop', uid: 'db-uid' },
   }
-  const revision = (name: string, made: number, number: number): KubeObject =>
+  const revision = (name: string, createdAt: number, number: number): KubeObject =>
     ({
       apiVersion: 'apps/v1',
       kind: 'ControllerRevision',
-      metadata: { name, namespace: 'shop', uid: name, creationTimestamp: iso(made), ownerReferences: ownedBy(set) },
+      metadata: {
+        name,
+        namespace: 'shop',
+        uid: name,
+        creationTimestamp: iso(createdAt),
+        ownerReferences: ownedBy(set),
+      },
       revision: number,
     }) as KubeObject
   const ofSet = (...objects: readonly KubeObject[]) => {

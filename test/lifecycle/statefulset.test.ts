@@ -84,7 +84,7 @@ describe('a StatefulSet is ready', () => {
     expect(judge(createSet({ status: { ...status, currentRevision: 'db-old' } }), pods).status).toBe('progressing')
   })
 
-  it('when as many are updated as the partition lets through, and tells of the others', () => {
+  it('when those from the partition on are updated, and reports the others', () => {
     const spec = { updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 1 } } }
     const status = done({ updatedReplicas: 1, currentReplicas: 1, currentRevision: 'db-old' })
     const mixed = [dbPod('db-0', readyStatus(-90), 'db-old'), dbPod('db-1', readyStatus(-90))]
@@ -106,7 +106,7 @@ describe('a StatefulSet is ready', () => {
     expect([...(keptPods ?? [])]).toEqual(kept.map((name) => `${name}-uid`))
   })
 
-  it('with OnDelete when all existing pods are ready, and tells of old ones', () => {
+  it('with OnDelete when all existing pods are ready, and reports old ones', () => {
     const spec = { updateStrategy: { type: 'OnDelete' } }
     const status = done({ updatedReplicas: 0, currentRevision: 'db-old' })
     const old = [dbPod('db-0', readyStatus(1), 'db-old'), dbPod('db-1', readyStatus(2), 'db-old')]
@@ -115,7 +115,7 @@ describe('a StatefulSet is ready', () => {
   })
 })
 
-it('a StatefulSet tells of a pod that does not go, and that it waits for', () => {
+it('a StatefulSet reports a terminating pod that it waits for beyond its grace period', () => {
   const { metadata, ...rest } = dbPod('db-1', readyStatus(2), 'db-old')
   const stuck = { ...rest, metadata: { ...metadata, deletionTimestamp: iso(30) } }
   const set = createSet({ status: done({ readyReplicas: 1, updatedReplicas: 0, currentRevision: 'db-old' }) })
@@ -203,7 +203,7 @@ describe('a StatefulSet fails', () => {
     })
   })
 
-  it('not while a pod is better, when its pods are made in parallel', () => {
+  it('not while a pod is better, when its pods are created in parallel', () => {
     const { pod, podHistories } = crashing('db-1')
     const set = createSet({ spec: { podManagementPolicy: 'Parallel' }, status: done({ readyReplicas: 1 }) })
     expect(judge(set, [dbPod('db-0', readyStatus(1)), pod], { podHistories }).status).toBe('progressing')
@@ -212,7 +212,7 @@ describe('a StatefulSet fails', () => {
   it.each([
     ['RollingUpdate', 'holds up the update'],
     ['OnDelete', 'stays on the older revision'],
-  ])('not by a broken pod of the old revision (%s), which is told with what to do', (type, words) => {
+  ])('not by a broken pod of the old revision (%s), which is reported with what to do', (type, words) => {
     const { pod, podHistories } = crashing('db-1', 'db-old')
     const status = done({ readyReplicas: 1, updatedReplicas: 0, currentRevision: 'db-old' })
     const set = createSet({ spec: { updateStrategy: { type } }, status })
@@ -256,7 +256,7 @@ describe('a StatefulSet whose status names no revisions', () => {
   })
 
   it.each<[string, StatefulSet, KubeObject[], ContextOptions]>([
-    ['of whose pods nothing says that they are updated', changed(counted), olds, {}],
+    ['whose pods are not known to be updated', changed(counted), olds, {}],
     ['of whose pods nothing can be seen', changed(counted), [], { unseen: ['Pod', 'ControllerRevision'] }],
     ['whose ControllerRevisions show that its pods are old', withRevisions, [...olds, ...revisions], {}],
   ])('is not ready %s', (_, set, objects, options) => {

@@ -11,9 +11,9 @@ const web = createTemplate()
 describe('two templates are the same', () => {
   it.each<[string, unknown, boolean]>([
     ['but for the hash label of the controller', createTemplate({}, { 'pod-template-hash': '68889' }), true],
-    ['where one says empty and the other nothing', withApp({ env: [], resources: {}, command: null }), true],
+    ['where a field is empty in one and absent in the other', withApp({ env: [], resources: {}, command: null }), true],
     [
-      'whatever the order of their fields',
+      'also in another order of their fields',
       { spec: web.spec, metadata: { creationTimestamp: null, labels: web.metadata?.labels } },
       true,
     ],

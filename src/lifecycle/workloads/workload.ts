@@ -39,7 +39,7 @@ export interface WorkloadPods {
   readonly areKnown?: boolean
 }
 
-/** What the pods of a workload show, whatever its kind. */
+/** The pods of a workload and their state. */
 export interface ExaminedPods extends WorkloadPods {
   /** State of the gated pods; undefined where pods may not be read. */
   readonly state?: PodsState
@@ -75,7 +75,7 @@ export function settledAs(
   return state === undefined ? settledUnseen(context, unchangedSince) : settledByPods(state, wanted, context, unwanted)
 }
 
-/** What the rule of a kind finds besides the pods. */
+/** What the rule of one kind adds: readiness, milestones, its own problems and notes. */
 export interface WorkloadFindings extends Pick<Assessment, 'notes' | 'keptPods'> {
   readonly ready: boolean
   readonly readyMessage: string
@@ -88,13 +88,13 @@ export interface WorkloadFindings extends Pick<Assessment, 'notes' | 'keptPods'>
   readonly milestones: readonly Milestone[]
   /** Problems of the workload itself. */
   readonly problems: readonly Problem[]
-  /** Each pod waits for the one before, so a pod with a proven problem fails the workload whatever the others do. */
+  /** Each pod waits for the one before, so a proven problem of one pod fails the workload although others are better. */
   readonly isOrdered?: boolean
   /** The problem that is the reason of a failure instead of the workload's own. */
   explain?(failure: Problem, problems: readonly Problem[]): Problem | undefined
 }
 
-/** Assesses a workload: its pods, what keeps its controller from creating them, and what the rule of its kind finds. */
+/** Assesses a workload from its pods and from what the rule of its kind adds. The failure is that of a pod, else its own. */
 export function assessWorkload(
   workload: Workload,
   pods: ExaminedPods,
@@ -189,7 +189,7 @@ function podMilestones(state: PodsState | undefined, replicas: number): readonly
   ]
 }
 
-/** Why the stall clock of a workload stands still, and when that changes by time alone. */
+/** Why the stall clock of a workload is stopped, and when that changes without an event. */
 export interface StallHold {
   readonly stallHold?: string
   readonly recheckAt?: number
@@ -208,7 +208,7 @@ export function stallHold(
   context: RuleContext,
 ): StallHold {
   const minReady = minReadyUntil(minReadySeconds, state, context)
-  const terminating = terminatingUntil(owned, context.time, context.now)
+  const terminating = graceUntil(owned, context)
   const stallHold =
     state?.stallHold ??
     (minReady === undefined ? undefined : 'pods are ready and wait out minReadySeconds') ??
@@ -230,17 +230,12 @@ export function minReadyUntil(
     .filter(({ ready }) => ready)
     .map(({ pod }) => (context.time(condition(pod, 'Ready')?.lastTransitionTime) ?? 0) + minReadySeconds * 1_000)
     .filter((moment) => moment > context.now)
-  return moments.length === 0 ? undefined : Math.min(...moments)
+  return earliest(moments)
 }
 
-/** Why a terminating pod may hold things up, until its own deadline: `deletionTimestamp` is when its grace ends. */
-function terminatingUntil(
-  all: readonly Pod[],
-  time: (timestamp: string | undefined) => number | undefined,
-  now: number,
-): number | undefined {
-  const deadlines = all
-    .map((pod) => time(pod.metadata.deletionTimestamp))
-    .filter((moment) => moment !== undefined && moment > now)
-  return deadlines.length === 0 ? undefined : Math.min(...(deadlines as number[]))
+/** When the next grace period of a terminating pod ends, which `deletionTimestamp` contains. */
+function graceUntil(pods: readonly Pod[], { now, time }: RuleContext): number | undefined {
+  return earliest(
+    pods.map(({ metadata }) => time(metadata.deletionTimestamp)).filter((at) => at !== undefined && at > now),
+  )
 }
