@@ -1,10 +1,9 @@
 import { systemClock } from '../cluster/clock.ts'
 import { parseDuration } from '../duration.ts'
 import { type Mistake, UserError } from '../errors.ts'
-import { recordRollout } from '../record.ts'
-import { describeWriteFailure } from '../recording/writer.ts'
+import { describeWriteFailure, startRecording } from '../recording/writer.ts'
 import { count } from '../report/wording.ts'
-import { gateRollout } from '../rollout.ts'
+import { followGate, gateRollout, type OnEvent, type Rollout, withPlan } from '../rollout.ts'
 import type { Arguments } from './arguments.ts'
 import { readCommandInputs } from './inputs.ts'
 import {
@@ -55,6 +54,40 @@ export async function record(args: Arguments, context: CommandContext): Promise<
   } finally {
     log.close()
   }
+}
+
+/** What was recorded. */
+interface Recorded {
+  readonly events: number
+  readonly startedAt: number
+  readonly finishedAt: number
+}
+
+/**
+ * Records all that the gate would watch until it is cancelled, also beyond the gate's outcome. The reporter gets the
+ * gate's timeline entries until its verdict; the logs that explain the end are recorded last.
+ *
+ * @returns nothing when it was cancelled before the targets were known
+ * @throws UserError for invalid input; the file system's error when the recording could not be written
+ */
+function recordRollout(path: string, rollout: Rollout): Promise<Recorded | undefined> {
+  const { inputs, clock } = rollout
+  return withPlan(rollout, clock.now(), async (plan, settings, cluster) => {
+    const recording = startRecording(path, plan, settings, inputs)
+    // The gate's clocks are off: a recording goes on until it is cancelled.
+    const clocks = { timeoutMs: 0, stallTimeoutMs: 0, milestoneTimeoutsMs: {}, failFast: false }
+    let events = 0
+    const onEvent: OnEvent = (event) => {
+      events++
+      recording.write(event)
+    }
+    try {
+      await followGate(rollout, plan, { ...settings, ...clocks }, cluster, onEvent, true)
+    } finally {
+      await recording.end(clock.now())
+    }
+    return { events, startedAt: settings.startedAt, finishedAt: clock.now() }
+  })
 }
 
 /** The flags of this command alone. */

@@ -1,5 +1,5 @@
 import type { Timeline } from '../gate/timeline.ts'
-import type { Reference } from '../plan/references.ts'
+import type { Reference } from '../plan/reference.ts'
 import { namespacesOf } from '../plan/target.ts'
 import { plain } from '../report/escape.ts'
 import type { Extra, Octokit } from './update-throttle.ts'

@@ -1,6 +1,6 @@
 import type { context } from '@actions/github'
 import type { Timeline } from '../gate/timeline.ts'
-import type { Reference } from '../plan/references.ts'
+import type { Reference } from '../plan/reference.ts'
 import { markdown, plain } from '../report/escape.ts'
 import { headline } from '../report/headline.ts'
 import { renderSummary } from '../report/summary.ts'

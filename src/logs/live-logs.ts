@@ -7,22 +7,9 @@ import type { Gate } from '../gate/gate.ts'
 import type { Entry } from '../gate/timeline.ts'
 import { containersOf, type PodContainer } from '../lifecycle/workloads/pod-object.ts'
 import type { Target } from '../plan/target.ts'
+import type { LogOutput } from '../report/log.ts'
 import { ContainerLog, type ContainerRun, type LogSource } from './container-log.ts'
 import { allowedLines, heldLines, type LineAllowance, LogThrottle, type ThrottledLine } from './log-throttle.ts'
-
-/** A line of a container's log, or a note about the log. Not yet escaped. */
-export interface LogOutput {
-  /** When it arrived, in milliseconds since the epoch. */
-  readonly at: number
-  /** The target's place among the targets. */
-  readonly target: number
-  readonly pod: string
-  readonly container: string
-  readonly type: 'line' | 'note'
-  readonly text: string
-  /** How many bytes are left out of a line that is too long. */
-  readonly cutBytes?: number
-}
 
 export interface LiveLogsOptions {
   readonly gate: Pick<Gate, 'gatedPods'>

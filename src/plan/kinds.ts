@@ -1,6 +1,6 @@
 import type { ApiResource } from '../cluster/feed.ts'
 import { nearest, quote } from '../errors.ts'
-import type { Reference } from './references.ts'
+import type { Reference } from './reference.ts'
 
 /** The `apiVersion` of a resource's objects: `apps/v1`, `v1`. */
 export function apiVersionOf({ group, version }: Pick<ApiResource, 'group' | 'version'>): string {

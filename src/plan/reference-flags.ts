@@ -3,7 +3,7 @@ import { formatDuration, parseDuration } from '../duration.ts'
 import { type AddMistake, didYouMeanFlag, type Mistake, quote } from '../errors.ts'
 import { parseMilestoneTimeouts } from '../inputs.ts'
 import { checkNamespace, checkSelector } from './names.ts'
-import type { ParsedReferences } from './references.ts'
+import type { ParsedReferences } from './reference.ts'
 import { definedClocks, type TargetClocks, type WaitFor } from './target.ts'
 
 const flagOptions = {

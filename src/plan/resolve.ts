@@ -10,7 +10,7 @@ import {
 import { apiVersionOf, definedKinds, explainUnknownKind, explainUnservedKind, findKind } from './kinds.ts'
 import { duplicateOf, type Manifest } from './manifests/manifest.ts'
 import { checkName, checkNamespace } from './names.ts'
-import type { ParsedReferences, Reference, SkippedLine } from './references.ts'
+import type { ParsedReferences, Reference, SkippedLine } from './reference.ts'
 import { definedClocks, nameKey, type Target, type WaitFor } from './target.ts'
 
 /** Used where a reference leaves them out. */

@@ -1,16 +1,4 @@
-import type { HintFacts, HintTarget, ProblemFields, ReasonSpec, Sentence } from './spec.ts'
-
-/** The detail of a reason whose text is not taken apart. */
-export interface TextDetail {
-  readonly text: string
-}
-
-const predicateStart =
-  /^(?:is|was|are|has|have|had|does|did|made|cannot|could|exited|ended|fails|failed|ran|runs|carries|holds|matches|stays|selects|exists|still exists|stands|needs)\b/
-
-export function textSentence({ detail: { text } }: ProblemFields<TextDetail>): Sentence {
-  return { text, form: predicateStart.test(text) ? 'predicate' : 'clause' }
-}
+import type { HintFacts, HintTarget, ProblemFields, ReasonSpec } from './spec.ts'
 
 /** `1 pod`, `3 pods` */
 export function counted(count: number, noun: string): string {
@@ -70,11 +58,6 @@ function quoted(word: string): string {
   return /^[\w./:=,@%+{}-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", `'\\''`)}'`
 }
 
-/** What a message names, by a pattern with one group: of `storageclass "fast" not found` the `fast`. */
-export function namedIn(message: string | undefined, pattern: RegExp): string | undefined {
-  return pattern.exec(message ?? '')?.[1]
-}
-
 export const imageLimit = 70
 export const nameLimit = 50
 
@@ -91,17 +74,6 @@ export function containerHeadline<Detail>(
 /** A headline that names the image. */
 export function imageHeadline(render: (image: string) => string): Headline<{ readonly image?: string }> {
   return ({ detail: { image } }, shorten) => (image === undefined ? undefined : render(shorten(image, imageLimit)))
-}
-
-/** A phrase made of the first pattern that the problem's message matches. */
-export function fromWords(patterns: readonly (readonly [RegExp, string])[]): Headline<TextDetail> {
-  return ({ detail: { text: message } }, shorten) => {
-    for (const [pattern, words] of patterns) {
-      const found = pattern.exec(message)
-      if (found !== null) return words.replace('$1', () => shorten(found[1] ?? '', nameLimit))
-    }
-    return undefined
-  }
 }
 
 /** ` (exit code 3)`; empty where no exit code is known. */
@@ -134,14 +106,18 @@ const exitCodes: Readonly<Record<number, string>> = {
 
 /** How a container ended: `exited with code 3`, `was ended by signal 11`. */
 export function exited({ exitCode, signal }: Exit): string {
-  return signal ? `was ended by signal ${signal}` : `exited with ${exitWords({ exitCode }).replace(/^exit /, '')}`
+  return signal ? `was ended by signal ${signal}` : `exited with ${codeText(exitCode)}`
 }
 
 /** How a container ended: `exit code 137 (killed)`, `signal 11`. */
 export function exitWords({ exitCode, signal }: Exit): string {
   if (signal) return `signal ${signal}`
+  return `exit ${codeText(exitCode)}`
+}
+
+function codeText(exitCode: number | undefined): string {
   const meaning = exitCode === undefined ? undefined : exitCodes[exitCode]
-  return `exit code ${exitCode ?? 'unknown'}${meaning === undefined ? '' : ` (${meaning})`}`
+  return `code ${exitCode ?? 'unknown'}${meaning === undefined ? '' : ` (${meaning})`}`
 }
 
 /** The target of a hint: `deployment/web`. */

@@ -1,6 +1,5 @@
 import { duration } from '../duration.ts'
 import type { EndedTimeline, Entry, TargetOutcome, TargetRecord, Timeline } from '../gate/timeline.ts'
-import type { LogOutput } from '../logs/live-logs.ts'
 import { fullName, namespacesOf, nameTargets, type Target } from '../plan/target.ts'
 import { plain, plainLines, shorten } from './escape.ts'
 import { conclude, decidingTarget, headline, isJudged } from './headline.ts'
@@ -17,6 +16,20 @@ import {
   setting,
   statementBelow,
 } from './wording.ts'
+
+/** A line of a container's log, or a note about the log. Not yet escaped. */
+export interface LogOutput {
+  /** When it arrived, in milliseconds since the epoch. */
+  readonly at: number
+  /** The target's place among the targets. */
+  readonly target: number
+  readonly pod: string
+  readonly container: string
+  readonly type: 'line' | 'note'
+  readonly text: string
+  /** How many bytes are left out of a line that is too long. */
+  readonly cutBytes?: number
+}
 
 /** What every line of one log has in common. */
 export interface LogLayout {

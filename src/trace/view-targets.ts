@@ -2,7 +2,7 @@ import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
 import { UserError } from '../errors.ts'
 import { milestonesOf } from '../lifecycle/rules.ts'
 import { apiVersionOf } from '../plan/kinds.ts'
-import type { ParsedReferences } from '../plan/references.ts'
+import type { ParsedReferences } from '../plan/reference.ts'
 import { listRequest, resolveReferences, resolveTargets } from '../plan/resolve.ts'
 import { displayName, type Target } from '../plan/target.ts'
 

@@ -1,5 +1,5 @@
-import type { LogOutput } from '../../src/logs/live-logs.ts'
 import type { Target } from '../../src/plan/target.ts'
+import type { LogOutput } from '../../src/report/log.ts'
 import { layoutLog, renderLogOutput } from '../../src/report/log.ts'
 
 const startedAt = 1_700_000_000_000

@@ -1,0 +1,102 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize, relative } from 'node:path'
+
+const root = join(import.meta.dirname, '..')
+const sources: ReadonlyMap<string, string> = new Map(
+  readdirSync(join(root, 'src'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)))
+    .map((path) => [path, readFileSync(join(root, path), 'utf8')]),
+)
+
+/** What may be imported stands to the left; files in one group do not import each other's folder. */
+const layers: readonly (readonly string[])[] = [
+  ['src/errors.ts', 'src/version.ts', 'src/node-version.ts'],
+  ['src/duration.ts'],
+  ['src/inputs.ts'],
+  ['src/cluster'],
+  ['src/plan'],
+  ['src/reasons'],
+  ['src/lifecycle'],
+  ['src/gate'],
+  ['src/diagnosis'],
+  ['src/report'],
+  ['src/recording', 'src/logs', 'src/github', 'src/trace', 'src/outputs.ts'],
+  ['src/rollout.ts'],
+  ['src/action.ts', 'src/cli'],
+  ['src/entrypoints.ts'],
+  ['src/index.ts', 'src/cli.ts'],
+]
+
+function layerOf(path: string): number {
+  const layer = layers.findIndex((group) => group.some((part) => path === part || path.startsWith(`${part}/`)))
+  if (layer < 0) throw new Error(`${path} is in no layer: add it to this test and to README's architecture section.`)
+  return layer
+}
+
+function importsOf(path: string, text: string): string[] {
+  return [...text.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)].map(([, name = '']) =>
+    normalize(join(dirname(path), name)),
+  )
+}
+
+/** `src/cluster` of `src/cluster/store.ts`; a file at the root is a part of its own. */
+function partOf(path: string): string {
+  return path.split('/').length > 2 ? path.split('/').slice(0, 2).join('/') : path
+}
+
+/** `path:line: text` of each line that a pattern matches, outside of comments. */
+function linesWith(pattern: RegExp, isWithin: (path: string) => boolean): string[] {
+  return [...sources].flatMap(([path, text]) =>
+    isWithin(path)
+      ? text.split('\n').flatMap((line, index) => {
+          const code = line.replace(/^\s*(?:\/?\*|\/\/).*$/, '').replace(/\s\/\/ .*$/, '')
+          return pattern.test(code) ? [`${path}:${index + 1}: ${line.trim()}`] : []
+        })
+      : [],
+  )
+}
+
+it('modules import only from the layers before their own', () => {
+  const wrong = [...sources].flatMap(([path, text]) =>
+    importsOf(path, text)
+      .filter((target) => partOf(target) !== partOf(path) && layerOf(target) >= layerOf(path))
+      .map((target) => `${path} imports ${target}`),
+  )
+  expect(wrong).toEqual([])
+})
+
+it('no file imports itself by way of others', () => {
+  const finished = new Set<string>()
+  const cycles: string[] = []
+  const visit = (path: string, trail: readonly string[]) => {
+    if (trail.includes(path)) cycles.push([...trail.slice(trail.indexOf(path)), path].join(' → '))
+    if (trail.includes(path) || finished.has(path)) return
+    for (const target of importsOf(path, sources.get(path) ?? '')) visit(target, [...trail, path])
+    finished.add(path)
+  }
+  for (const path of sources.keys()) visit(path, [])
+  expect(cycles).toEqual([])
+})
+
+it('the gate names no kind: rules offer hooks instead', () => {
+  const kinds =
+    /'(?:Pod|Deployment|ReplicaSet|StatefulSet|DaemonSet|Job|CronJob|Service|Ingress|PersistentVolumeClaim|Node|Namespace|ControllerRevision|HorizontalPodAutoscaler)'/
+  expect(linesWith(kinds, (path) => path.startsWith('src/gate/'))).toEqual([])
+})
+
+// The reasons of containers interpret what an app answers to a probe.
+it('HTTP statuses of the API server are interpreted in one file, those of GitHub in another', () => {
+  const statuses = /(?:[!=<>]=+|[<>]|case) (?:40\d|410|422|429|50\d)\b/
+  const isElsewhere = (path: string) =>
+    path !== 'src/cluster/failures.ts' && path !== 'src/github/failure.ts' && path !== 'src/reasons/containers.ts'
+  expect(linesWith(statuses, isElsewhere)).toEqual([])
+})
+
+it('sentences, headlines and hints are rendered from facts: only names are matched there', () => {
+  const expressions =
+    /(?:^|[^<\w)\]*/])\/(?![/*\s])(?:[^/\\\n[]|\\.|\[[^\]]*\])+\/[dgimsuvy]*(?:\.(?:test|exec)|\s*[,)\].:?;]|$)|new RegExp|\.match\(/
+  const isRendered = (path: string) => path.startsWith('src/reasons/') || path === 'src/diagnosis/hints.ts'
+  const names = ['image', 'ofKubernetes', 'safe)', 'reason)', 'first)']
+  expect(linesWith(expressions, isRendered).filter((line) => !names.some((name) => line.includes(name)))).toEqual([])
+})
