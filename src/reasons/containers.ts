@@ -21,7 +21,7 @@ import {
 export interface CrashDetail extends Exit {
   /** The event about its postStart hook: the kubelet ends a container whose hook fails. */
   readonly failedHook?: string
-  /** Its node no longer knows how it ended. */
+  /** Its node does not report how it ended. */
   readonly isLost?: boolean
 }
 
@@ -208,7 +208,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
         ? containerHeadline((name) => `${name} could not be created`)(problem, shorten)
         : `volume ${shorten(problem.detail.mount.volume, nameLimit)} cannot be mounted`,
     sentence: createSentence,
-    hint: (s) => subPathHint(s) ?? `The container runtime says why in the pod's events: ${describedPod(s)}.`,
+    hint: (s) => subPathHint(s) ?? `The error of the container runtime is in the pod's events: ${describedPod(s)}.`,
     readsNode: true,
   },
 }
@@ -219,7 +219,7 @@ function crashSentence({ detail, count }: ProblemFields<CrashDetail>): Sentence 
     failedHook !== undefined
       ? `is killed because its postStart hook fails: ${failedHook}`
       : isLost
-        ? 'was lost: its node no longer knows how it ended'
+        ? 'was lost: its node does not report how it ended'
         : exited(detail)
   return predicate(`${how}${timesNow(count)}`)
 }
@@ -265,7 +265,7 @@ function missingName({ kind, name }: MissingObject): string {
   return name === undefined ? kind : `${kind}/${name}`
 }
 
-/** Why a container ends again and again, as far as its exit code tells. */
+/** Why a container ends again and again, by its exit code and log. */
 function crashHint(facts: HintFacts<CrashDetail>): string {
   const { problem } = facts
   const { exitCode, signal } = problem?.detail ?? {}
@@ -283,7 +283,7 @@ function crashHint(facts: HintFacts<CrashDetail>): string {
 }
 
 const exitMeanings: Readonly<Record<number, string>> = {
-  137: 'Code 137 is SIGKILL, and the node does not say that it was for memory.',
+  137: 'Code 137 is SIGKILL, and the node does not report a lack of memory.',
   139: 'Code 139 is a segmentation fault: native code, or a library that does not fit the image.',
   143: 'Code 143 is SIGTERM: something asked it to end.',
 }
@@ -309,8 +309,8 @@ function commandHint(facts: HintFacts<StartDetail>): string {
   const why = problem?.detail.isForbidden
     ? `the program may not be run: make it executable in ${imageOf(facts)} (\`chmod +x\`)`
     : `the program does not exist in ${imageOf(facts)}, or is not on its PATH`
-  const said = facts.lastLine === undefined ? '' : ` The last line that was logged is "${facts.lastLine}".`
-  return `Correct \`command\` and \`args\` of ${containerOf(facts)}: ${why}.${runs}${said}`
+  const lastLine = facts.lastLine === undefined ? '' : ` The last line that was logged is "${facts.lastLine}".`
+  return `Correct \`command\` and \`args\` of ${containerOf(facts)}: ${why}.${runs}${lastLine}`
 }
 
 /** A subPath that names no file becomes a folder, which cannot be mounted onto a file. */

@@ -176,8 +176,8 @@ function mismatchHint({ problem }: HintFacts<ImageMismatch>): string {
 function notFoundHint(facts: HintFacts<PullDetail>): string {
   const image = imageOf(facts)
   const isUntagged = image !== 'the image' && !/[:@]/.test(image.slice(image.lastIndexOf('/') + 1))
-  const words = `Push ${image} before deploying it, or correct the image's name or tag.`
-  return isUntagged ? `${words} It names no tag, which means \`latest\`.` : words
+  const push = `Push ${image} before deploying it, or correct the image's name or tag.`
+  return isUntagged ? `${push} It names no tag, which means \`latest\`.` : push
 }
 
 /** An image that is built for another platform than that of the node. */
@@ -193,7 +193,7 @@ function pullFailedHint(facts: HintFacts<PullDetail>): string {
     return `The disk of the node is full. Free space on it, or give it a larger disk: ${clusterCommand('describe', node === undefined ? 'nodes' : `node/${node}`)}.`
   if (cause === 'broken-layer')
     return `The node cannot unpack a layer of ${imageOf(facts)}. If another node can, the runtime of this node is broken; if none can, push the image again.`
-  return `The node's own words about ${imageOf(facts)}: ${describedPod(facts)}.`
+  return `The events of the pod contain the node's error about ${imageOf(facts)}: ${describedPod(facts)}.`
 }
 
 /** A name that is no image's: mostly one with capital letters. */
@@ -223,7 +223,7 @@ function unauthorizedHint(facts: HintFacts<PullDetail>): string {
 
 /** Why a node does not reach a registry, and what to do about it. */
 const unreachableCauses: Readonly<Partial<Record<PullFailureCause, string>>> = {
-  'unknown-host': 'its DNS does not know that name. Correct the name, or the node’s DNS.',
+  'unknown-host': 'its DNS does not resolve that name. Correct the name, or the node’s DNS.',
   'untrusted-certificate':
     'it does not trust its certificate. Give the node’s container runtime the CA, or renew the certificate.',
   'plain-http': 'it serves plain HTTP. Serve it with TLS, or allow HTTP for it in the node’s container runtime.',

@@ -96,7 +96,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
         `runs, but nobody has opened its readiness ${gates.length === 1 ? 'gate' : 'gates'} ${gates.join(', ')} yet`,
       ),
     hint: (s) =>
-      `Readiness gates are opened from outside the pod, most often by the controller of a load balancer: is it running, and does it know the pod? ${describedPod(s)}.`,
+      `Readiness gates are opened from outside the pod, most often by the controller of a load balancer: is it running, and does it manage the pod? ${describedPod(s)}.`,
   },
   evicted: {
     class: 'terminal',
@@ -113,7 +113,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
     sentence: (problem) => endedSentence('failed', statusOf(problem.detail), problem),
     hint: (s) =>
       s.problem?.isReplaced
-        ? `The message says why the node refuses or ends the pods; their controller makes others. Their events: ${described(s)}.`
+        ? `The message contains why the node refuses or ends the pods; their controller creates others. Their events: ${described(s)}.`
         : endedHint(s),
     readsLogs: true,
     readsNode: true,
@@ -215,7 +215,7 @@ function endedHint(facts: HintFacts<EndedDetail>): string {
 function schedulingHint(facts: HintFacts<UnschedulableDetail>): string {
   const { detail } = facts.problem ?? {}
   if (detail !== undefined && 'schedulingGates' in detail)
-    return 'Scheduling gates are removed by whoever set them, most often the controller of a queue or a quota: check that it runs, and that there is room.'
+    return 'Scheduling gates are removed by the controller that set them, most often that of a queue or a quota: check that it runs, and that there is room.'
   const causes = detail?.causes ?? []
   const has = (...types: SchedulingCause['type'][]) => causes.some(({ type }) => types.includes(type))
   const advice = [

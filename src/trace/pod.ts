@@ -1,6 +1,6 @@
 import type { ContainerState, Pod, Probe } from '../cluster/objects.ts'
 import type { RuleContext } from '../lifecycle/rule-context.ts'
-import { registryWords } from '../lifecycle/workloads/image-pull.ts'
+import { registryAnswer } from '../lifecycle/workloads/image-pull.ts'
 import { condition, containerOfEvent, containersOf, type PodContainer } from '../lifecycle/workloads/pod-object.ts'
 import { examinePod } from '../lifecycle/workloads/pod-state.ts'
 import { byImportance } from '../lifecycle/workloads/pods.ts'
@@ -148,7 +148,7 @@ function describeWaiting(reason: string, message: string | undefined): readonly 
       return ['·', 'waits for the init containers']
     case 'ErrImagePull':
     case 'ImagePullBackOff':
-      return ['✗', `its image cannot be pulled (${reason}): ${registryWords(message ?? '')}`]
+      return ['✗', `its image cannot be pulled (${reason}): ${registryAnswer(message ?? '')}`]
     case 'CrashLoopBackOff':
       return ['✗', 'waits for its restart (CrashLoopBackOff)']
     default:

@@ -1,4 +1,4 @@
-import { isPullRefusal, pullDetail, pullReason, registryWords } from '../../src/lifecycle/workloads/image-pull.ts'
+import { isPullRefusal, pullDetail, pullReason, registryAnswer } from '../../src/lifecycle/workloads/image-pull.ts'
 import { createEvent, createPod } from './builders.ts'
 
 /** As containerd 1.6 under Kubernetes 1.34 words it, with the image's name where it stands. */
@@ -134,7 +134,7 @@ describe("the registry's own words", () => {
     ['Back-off pulling image "r.io/app:v1"', ''],
     ['the dog\n ate it', 'the dog ate it'],
   ])('of %j are %j', (message, words) => {
-    expect(registryWords(message)).toBe(words)
+    expect(registryAnswer(message)).toBe(words)
   })
 })
 

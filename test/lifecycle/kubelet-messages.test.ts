@@ -75,7 +75,7 @@ describe('why a container died', () => {
       'its node',
       { reason: 'ContainerStatusUnknown', exitCode: 137 },
       'crash-loop',
-      'was lost: its node no longer knows how it ended',
+      'was lost: its node does not report how it ended',
     ],
   ] as const)('by %s', (_, death, reason, message) => {
     expect(explained(app, death, [])).toEqual({ reason, message })

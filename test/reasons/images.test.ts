@@ -40,7 +40,7 @@ describe('an image that cannot be pulled', () => {
 
   it.each<[PullFailureCause | undefined, RegExp]>([
     ['connection-refused', /nothing listens there/],
-    ['unknown-host', /its DNS does not know that name/],
+    ['unknown-host', /its DNS does not resolve that name/],
     ['untrusted-certificate', /does not trust its certificate/],
     ['plain-http', /plain HTTP/],
     ['timeout', /there is no answer/],

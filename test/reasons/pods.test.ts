@@ -29,7 +29,7 @@ describe('scheduling gates', () => {
       'cannot be scheduled before its scheduling gates a/b, c/d are removed',
     )
     expect(headline('unschedulable', one)).toBe('the scheduling gates of the pods are not removed')
-    expect(hint('unschedulable', one)).toMatch(/^Scheduling gates are removed by whoever set them/)
+    expect(hint('unschedulable', one)).toMatch(/^Scheduling gates are removed by the controller that set them/)
   })
 })
 
@@ -134,7 +134,7 @@ describe('a pod that has ended', () => {
     expect(hint('pod-failed', failed, { problem: ofPod })).toBe(
       'Nothing restarts the pod. See how it ended: `kubectl describe pod/web-1-a -n shop`.',
     )
-    expect(hint('pod-failed', failed, { problem: replaced })).toMatch(/their controller makes others/)
+    expect(hint('pod-failed', failed, { problem: replaced })).toMatch(/their controller creates others/)
   })
 })
 

@@ -5,11 +5,11 @@ import { probeSeconds } from './container.ts'
 export interface Clocks {
   readonly timeoutMs: number
   readonly stallTimeoutMs: number
-  /** The user wrote the stall timeout himself, so nothing makes that clock stand still. */
+  /** The user wrote the stall timeout, so no stall hold stops that clock. */
   readonly stallIsLiteral: boolean
 }
 
-/** What a workload says of its own time: the fields of Deployments, StatefulSets, DaemonSets, Jobs and Pods. */
+/** The fields of Deployments, StatefulSets, DaemonSets, Jobs and Pods that state how long they may take. */
 interface Spec extends PodSpec {
   readonly template?: PodTemplate
   readonly replicas?: number
@@ -19,12 +19,12 @@ interface Spec extends PodSpec {
   readonly podManagementPolicy?: string
 }
 
-/** What the API server fills in, so that nobody need have meant it; and what stands for none (HasProgressDeadline). */
+/** Defaults of the API server, which the user need not have meant; and the value for none (HasProgressDeadline). */
 const impliedDeadlines: ReadonlySet<number> = new Set([600, 2_147_483_647])
 
 /**
- * Which of the user's clocks the workload's own numbers cannot meet, a sentence each, for the moment when it is first seen:
- * later it would be told that it stalled, although it did as it was told.
+ * A warning for each of the user's clocks that the workload's own numbers cannot meet, for the moment when it is first seen:
+ * without it the workload would stall although it does what its spec states.
  */
 export function clockWarnings(
   object: KubeObject,
@@ -43,16 +43,16 @@ export function clockWarnings(
     const field = spec.activeDeadlineSeconds === undefined ? 'progressDeadlineSeconds' : 'activeDeadlineSeconds'
     warnings.push(`may take ${deadline} s by its ${field}, but the timeout is ${timeout} s`)
   }
-  const [silence, why] = longestSilence(spec)
+  const [pause, why] = longestPause(spec)
   const stall = stallTimeoutMs / 1000
-  if (stallIsLiteral && stall > 0 && silence > stall)
+  if (stallIsLiteral && stall > 0 && pause > stall)
     warnings.push(
-      `may be without progress for ${silence} s by its ${why}, but the stall-timeout is ${stall} s and is taken literally`,
+      `may be without progress for ${pause} s by its ${why}, but the stall-timeout is ${stall} s and is taken literally`,
     )
   return warnings
 }
 
-/** No rollout of this workload can be ready sooner: its pods may not be probed before, nor count as available. */
+/** The shortest rollout: its pods are not probed before, nor do they count as available. */
 function leastSeconds(kind: string, spec: Spec): number {
   const delays = containers(spec).map(({ startupProbe, readinessProbe }) => delay(startupProbe) + delay(readinessProbe))
   // An ordered StatefulSet waits for each pod before it makes the next.
@@ -60,16 +60,16 @@ function leastSeconds(kind: string, spec: Spec): number {
   return (Math.max(0, ...delays) + (spec.minReadySeconds ?? 0)) * steps
 }
 
-/** How long a pod may show no progress without anything being wrong, and what says so. */
-function longestSilence(spec: Spec): readonly [seconds: number, why: string] {
-  const silences: [number, string][] = [
+/** The longest time without progress that the spec allows, and the field that allows it. */
+function longestPause(spec: Spec): readonly [seconds: number, why: string] {
+  const pauses: [number, string][] = [
     [spec.minReadySeconds ?? 0, 'minReadySeconds'],
     ...containers(spec).flatMap(({ name, startupProbe, readinessProbe }): [number, string][] => [
       [probeSeconds(startupProbe), `startup probe (container ${name})`],
       [delay(readinessProbe), `readiness probe's initialDelaySeconds (container ${name})`],
     ]),
   ]
-  return silences.reduce((longest, each) => (each[0] > longest[0] ? each : longest))
+  return pauses.reduce((longest, each) => (each[0] > longest[0] ? each : longest))
 }
 
 function containers({ template, containers = [] }: Spec) {

@@ -3,7 +3,7 @@ import { type Problem, type ProblemWith, problemOf, type ReasonCode } from '../.
 import { isSinceStart, type Proof, prove, provePersisted } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { presentDeath } from './death-count.ts'
-import { type PullReason, pullDetail, registryWords } from './image-pull.ts'
+import { type PullReason, pullDetail, registryAnswer } from './image-pull.ts'
 import { explainDeath, missingObject, probeFailure, runtimeError } from './kubelet-messages.ts'
 import { type ContainerHistory, type Refusals, waitsForImage } from './pod-history.ts'
 import { containerOfEvent, type PodContainer } from './pod-object.ts'
@@ -150,7 +150,7 @@ function isHeldUpByImage({ status, history, context }: ContainerFacts, { lastAt 
 /** The refusals of the latest attempt. One whose cause is known goes before a back-off without a cause. */
 function lastRefusal(history: ContainerHistory): readonly [PullReason, Refusals] | undefined {
   const all = Object.entries(history.refusals) as [PullReason, Refusals][]
-  const caused = all.filter(([, { message }]) => registryWords(message) !== '')
+  const caused = all.filter(([, { message }]) => registryAnswer(message) !== '')
   const lastAt = ({ lastAt: at, firstAt }: Refusals) => at ?? firstAt
   return (caused.length > 0 ? caused : all).toSorted(([, a], [, b]) => lastAt(b) - lastAt(a))[0]
 }

@@ -3,39 +3,39 @@ import type { GateTime } from '../gate-time.ts'
 import { isSinceStart } from '../proof.ts'
 
 /**
- * What was seen of the deaths of one container, numbered over the life of its pod (the kubelet's restartCount, plus a death
- * that no restart has followed yet). Which of them count is for `countDeaths` to say. Moments are on the runner's clock.
+ * The observed deaths of one container, numbered over the life of its pod (the kubelet's restartCount, plus a death that no
+ * restart has followed yet). `countDeaths` decides which of them count. Moments are on the runner's clock.
  */
 export interface DeathObservations {
   readonly total: number
   /** Restarts that the pod had at first sight; absent until its status was seen. */
   readonly firstRestarts?: number
-  /** For how long it was ready after so many deaths, in milliseconds, at the most; Infinity after a run of ten minutes. */
+  /** The longest time that it was ready after so many deaths, in milliseconds; Infinity after a run of ten minutes. */
   readonly readyFor: ReadonlyMap<number, number>
-  /** So many came before those that the kubelet's present back-off stands for. */
+  /** The number of deaths before the present crash loop, by the kubelet's back-off. */
   readonly loopsAfter?: number
-  /** The number of each death seen, by its finish: distinct finishes are distinct deaths. */
+  /** The number of each death by its finish: distinct finishes are distinct deaths. */
   readonly finishes: ReadonlyMap<string, number>
-  /** When a death was, by its number. */
+  /** The moment of each death, by its number. */
   readonly moments: ReadonlyMap<number, number>
-  /** When the instance that died had begun, by the number of its death, where known; one that never ran began when it ended. */
+  /** When the instance that died began, by the number of its death; one that never ran began when it ended. */
   readonly begins: ReadonlyMap<number, number>
-  /** When the kubelet's events began to speak of a back-off. */
+  /** When the kubelet first reported a back-off in an event. */
   readonly backOffAt?: number
 }
 
-/** The deaths that are held against a container. */
+/** The deaths of a container that count. */
 export interface DeathCount {
   readonly deaths: number
   /** The earliest death known of those; absent where there are none. */
   readonly firstDeathAt?: number
-  /** One of them is of an instance that began after the gate's start: what it reads then may have been mended before. */
+  /** One of them is of an instance that began after the gate's start: an older one may not have had the change. */
   readonly isCurrent: boolean
 }
 
-/** What of a pod and its workload says which of its deaths count. Moments are on the runner's clock. */
+/** The facts about a pod and its workload that decide which deaths count. Moments are on the runner's clock. */
 export interface DeathTerms {
-  /** When the pod was made. */
+  /** When the pod was created. */
   readonly created: number | undefined
   /** When the template was last changed; where that is unknown, ten minutes before the gate began. */
   readonly changedAt: number | undefined
@@ -43,7 +43,7 @@ export interface DeathTerms {
   readonly settleMs: number
 }
 
-/** What of a container's spec says what its deaths mean. */
+/** The parts of a container's spec that decide what counts as a death. */
 export interface RestartTraits {
   /** It has a readiness probe. */
   readonly isProbed: boolean
@@ -51,11 +51,11 @@ export interface RestartTraits {
   readonly runsOnce: boolean
 }
 
-/** A pod older than this at the gate's start may have a past that this rollout did not cause (DESIGN §2). */
+/** A pod older than this at the gate's start may have died before this rollout (DESIGN §2). */
 const oldPodMs = 10 * 60_000
-/** A container that ran this long has recovered; the kubelet forgets its back-off after the same time. */
+/** A container that ran this long has recovered; the kubelet resets its back-off after the same time. */
 const recoveredMs = 10 * 60_000
-/** The kubelet's first back-off, unless a node is made to begin with less. */
+/** The kubelet's first back-off, unless a node is configured with less. */
 const firstBackOffSeconds = 10
 
 export const noDeaths: DeathObservations = {
@@ -66,7 +66,7 @@ export const noDeaths: DeathObservations = {
   begins: new Map(),
 }
 
-/** Two versions of the status of a container, one after the other, and since when the container was ready in each. */
+/** Two successive versions of a container's status, and since when the container was ready in each. */
 export interface StatusChange {
   readonly status: ContainerStatus
   readonly readySince: number | undefined
@@ -85,8 +85,8 @@ export function presentDeath(status: ContainerStatus, runsOnce: boolean) {
 }
 
 /**
- * Folds one more status of a container into what was seen of its deaths. `restartCount` is the kubelet's own count of earlier
- * instances (pkg/kubelet/kuberuntime), so a watch that was cut loses none.
+ * Adds one more status of a container to the observed deaths. `restartCount` is the kubelet's own count of earlier instances
+ * (pkg/kubelet/kuberuntime), so an interrupted watch misses none.
  */
 export function observeDeaths(
   seen: DeathObservations,
@@ -132,13 +132,12 @@ export function observeDeaths(
     moments.set(nth, Math.min(moments.get(nth) ?? at, at))
   }
   if (total > 0 && !moments.has(total)) moments.set(total, now)
-  const loopsAfter = loopStart(status, total) ?? seen.loopsAfter
   return {
     ...seen,
     total,
     firstRestarts: seen.firstRestarts ?? restarts,
     readyFor,
-    ...(loopsAfter === undefined ? {} : { loopsAfter }),
+    loopsAfter: loopStart(status, total) ?? seen.loopsAfter,
     finishes: new Map([
       ...seen.finishes,
       ...known.map((each) => [each.finishedAt ?? `${each.nth}`, each.nth] as const),
@@ -149,10 +148,10 @@ export function observeDeaths(
 }
 
 /**
- * The deaths that count: since the container last recovered, and not those that this rollout did not cause. A pod made
- * before the last change of its template has those behind it that it had at first sight. One made after it has none; but of
- * an old one nobody has seen whether it recovered in between, so there the kubelet's back-off, which starts anew after a run
- * of ten minutes, says how many belong together.
+ * The deaths that count: those since the container last recovered that this rollout caused. Where the pod was created before
+ * the last change of its template, the deaths at first sight do not count. Where it was created later, all count; but an old
+ * pod may have recovered unseen, so the kubelet's back-off, which starts anew after a run of ten minutes, gives the number
+ * of those that belong together.
  */
 export function countDeaths(
   seen: DeathObservations,
@@ -176,7 +175,7 @@ export function countDeaths(
   if (deaths === 0) return { deaths, isCurrent: false }
   const moments = [...seen.moments].flatMap(([nth, at]) => (nth > forgiven ? [at] : []))
   const firstDeathAt = Math.min(...moments, ...(forgiven === 0 ? [seen.backOffAt ?? Infinity] : []))
-  return { deaths, isCurrent, ...(Number.isFinite(firstDeathAt) ? { firstDeathAt } : {}) }
+  return { deaths, isCurrent, firstDeathAt: Number.isFinite(firstDeathAt) ? firstDeathAt : undefined }
 }
 
 function unreadyCondition({ status }: Pod) {
@@ -184,10 +183,9 @@ function unreadyCondition({ status }: Pod) {
 }
 
 /**
- * How many deaths came before those of the present crash loop. The kubelet says how long it backs off: `back-off 40s
- * restarting failed container`. The first death without a run of ten minutes before it is followed by a restart at once, the
- * second by its first back-off, and each further one doubles that up to a limit (doBackOff, pkg/kubelet/kuberuntime), so
- * they are at least as many; where it does not say, all of them.
+ * The number of deaths before the present crash loop, from the kubelet's message `back-off 40s restarting failed container`.
+ * The kubelet restarts at once after the first death of a loop, after its first back-off for the second, and doubles the
+ * back-off up to a limit (doBackOff, pkg/kubelet/kuberuntime). Without a time in the message, all deaths belong to the loop.
  */
 function loopStart({ state }: ContainerStatus, total: number): number | undefined {
   if (state?.waiting?.reason !== 'CrashLoopBackOff') return undefined

@@ -16,13 +16,13 @@ export function gatedPods(
   return [...(assessment?.pods ?? [])].flatMap((uid) => (podWithUid(uid) as Pod | undefined) ?? [])
 }
 
-/** Why a pod of the gated revision goes, which its controller then replaces; undefined while it stays. */
+/** Why a pod of the gated revision is removed, which its controller then replaces; undefined while it stays. */
 export function removalMessage(before: Pod, after: Pod | undefined): string | undefined {
   const { name, deletionTimestamp, ownerReferences = [] } = before.metadata
   const owner = ownerReferences.find(({ controller }) => controller)?.kind ?? 'controller'
   // A pod that failed is deleted later; its failure has been logged.
   if (deletionTimestamp !== undefined || before.status?.phase === 'Failed') return undefined
-  // Deleted by force, or while nobody watched: an object whose labels no longer match is reported as changed.
+  // Deleted by force, or between two watches: an object whose labels no longer match is reported as changed.
   if (after === undefined) return `pod ${name} was deleted`
   if (after.metadata.deletionTimestamp !== undefined) {
     const isForced = after.metadata.deletionGracePeriodSeconds === 0 && isGraceful(before)
@@ -37,7 +37,7 @@ function isGraceful({ spec }: Pod): boolean {
   return (spec?.nodeName ?? '') !== '' && spec?.terminationGracePeriodSeconds !== 0
 }
 
-/** What takes a pod away, by its condition DisruptionTarget: ` (Taint manager: deleting due to …)`. */
+/** What removes a pod, by its condition DisruptionTarget: ` (Taint manager: deleting due to …)`. */
 function disruptionOf(pod: Pod): string {
   const disruption = condition(pod, 'DisruptionTarget')
   const words = disruption?.message || disruption?.reason

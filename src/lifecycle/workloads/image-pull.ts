@@ -17,15 +17,15 @@ const httpStatuses: readonly (readonly [PullReason, RegExp])[] = [
 ]
 
 /**
- * What a failed pull means, from the words of containerd, CRI-O and Docker. The order matters: a node that cannot unpack a
- * layer writes paths and sizes that may contain any word or number; a status says more than the text behind it; and
+ * The reasons of failed pulls by the messages of containerd, CRI-O and Docker. The order matters: a node that cannot unpack a
+ * layer writes paths and sizes that may contain any word or number; a status is more certain than the text after it; and
  * Docker Hub answers "pull access denied … may require authorization" for a repository that does not exist as well as for
  * one that is private.
  *
  * `manifest unknown` and `name unknown` are the registry's own codes
  * (https://github.com/opencontainers/distribution-spec/blob/main/spec.md#error-codes).
  */
-const wordings: readonly (readonly [PullReason, RegExp])[] = [
+const patterns: readonly (readonly [PullReason, RegExp])[] = [
   [
     'image-platform-missing',
     /no match for (?:current )?platform|in the manifest list entries|no image found in (?:manifest list|image index) for/i,
@@ -47,44 +47,44 @@ const wordings: readonly (readonly [PullReason, RegExp])[] = [
   ],
 ]
 
-/** A proxy that refuses to connect answers with the text of its status alone, in place of the registry. */
+/** A proxy that refuses to connect answers in place of the registry, with the text of its status alone. */
 const refusedByProxy = /(?:Head|Get|Post) "": (?:Forbidden|Unauthorized)\b|proxy authentication required|proxyconnect/i
 
-/** CRI-O passes on a whole page of HTML where it expected the answer of a registry: only its status counts. */
+/** CRI-O returns a whole page of HTML where it expected the answer of a registry: only its status counts. */
 const statusOfPage = /\bStatusCode: (\d{3})\b/
 
-/** What comes before "not found" when it is the whole answer: the image's name, where it is not in quotes. */
+/** `not found` is the whole answer: only the image's name, without quotes, may come before it. */
 const notFoundAlone = /^(?:[a-z0-9][\w.-]*[/:@][\w./:@-]*: )?not found$/i
 
-/** More than this is no message of a runtime. The API server itself allows events 1 KiB. */
+/** Messages of runtimes are shorter: the API server allows events 1 KiB. */
 const longestMessage = 8_192
 
-/** Classifies the words of a failed pull. */
+/** The reason of a failed pull, from its message. */
 export function pullReason(message: string): PullReason {
-  const words = withoutNames(message.slice(0, longestMessage))
-  const page = statusOfPage.exec(words)?.[1]
+  const text = withoutNames(message.slice(0, longestMessage))
+  const page = statusOfPage.exec(text)?.[1]
   if (page !== undefined) return reasonIn(httpStatuses, page)
-  if (refusedByProxy.test(words)) return 'image-registry-unreachable'
-  return notFoundAlone.test(withoutWrappers(words)) ? 'image-not-found' : reasonIn(wordings, words)
+  if (refusedByProxy.test(text)) return 'image-registry-unreachable'
+  return notFoundAlone.test(withoutWrappers(text)) ? 'image-not-found' : reasonIn(patterns, text)
 }
 
-function reasonIn(table: typeof wordings, words: string): PullReason {
-  return table.find(([, pattern]) => pattern.test(words))?.[0] ?? 'image-pull-failed'
+function reasonIn(table: typeof patterns, text: string): PullReason {
+  return table.find(([, pattern]) => pattern.test(text))?.[0] ?? 'image-pull-failed'
 }
 
-/** More quoted names than this are no message of a runtime either. */
+/** Messages of runtimes contain fewer quoted names. */
 const mostNames = 50
 
-/** The message without the image's name, which may hold any word: `registry/denied/app:404` is a valid one. */
+/** The message without the image's name, which may contain any word: `registry/denied/app:404` is a valid one. */
 function withoutImage(message: string): string {
   const quoted = [...message.matchAll(/"([^"]+)"/g)].map(([, name = '']) => name).filter((name) => name.length > 2)
   return [...new Set(quoted)]
     .slice(0, mostNames)
     .sort((a, b) => b.length - a.length)
-    .reduce((words, name) => words.replaceAll(name, ''), message)
+    .reduce((text, name) => text.replaceAll(name, ''), message)
 }
 
-/** Where runtimes name tags, hosts and ports without quotes: they may hold any word too, and any number. */
+/** Tags, hosts and ports without quotes: they may contain any word too, and any number. */
 const unquotedNames =
   /\[manifests [^\]]*\]|reading manifest \S+ in \S+|manifest for \S+|repository \S+ not found|with (?:name|id) '[^']*'|from host \S+|lookup \S+|pinging (?:container|docker) registry \S+|(?:https?|docker):\/\/\S+|(?:dial|read|write) tcp \S+|sha256:[0-9a-f]+/gi
 
@@ -93,12 +93,12 @@ function withoutNames(message: string): string {
   return withoutImage(message).replace(unquotedNames, '')
 }
 
-/** What kubelet and runtime write before the answer of the registry, one layer at a time. */
+/** What kubelet and runtime write before the answer of the registry; several may follow each other. */
 const wrapper =
   /^[\s:]*(?:Back-off pulling image ""|ErrImagePull|Failed to pull image ""|rpc error: code = \w+ desc =|failed to pull and unpack image ""|failed to resolve (?:reference|image)(?: "")?|Error response from daemon)/i
 
-function withoutWrappers(words: string): string {
-  let rest = words
+function withoutWrappers(text: string): string {
+  let rest = text
   while (wrapper.test(rest)) rest = rest.replace(wrapper, '')
   return rest.replace(/^[\s:]+/, '').trim()
 }
@@ -109,17 +109,17 @@ export function isPullRefusal(event: EventObject): boolean {
 }
 
 /**
- * The registry's own words, without the layers that kubelet and runtime wrap around them: what follows the last
- * `failed to …:`, kept whole where nothing of the kind is found.
+ * The answer of the registry, without what kubelet and runtime write around it: what follows the last `failed to …:`, else the
+ * whole message.
  */
-export function registryWords(message: string): string {
-  const words = withoutImage(
+export function registryAnswer(message: string): string {
+  const text = withoutImage(
     message.slice(0, longestMessage).replace(/^Back-off pulling image "[^"]*"(?::\s*ErrImagePull)?:?\s*/i, ''),
   )
   const core =
     /^.*failed to (?:resolve reference|resolve image|do request|pull and unpack image|pull image|fetch)[^:]*:\s*(.+)$/is.exec(
-      words,
-    )?.[1] ?? words
+      text,
+    )?.[1] ?? text
   return core
     .replace(/^(?:Head|Get) "":\s*/, '') // the request, whose address went with the names
     .replace(/^[\s:"]+/, '')
@@ -140,6 +140,6 @@ const causes: readonly (readonly [PullFailureCause, RegExp])[] = [
 
 /** The facts about a refused pull of `image`, from the message of the kubelet. */
 export function pullDetail(image: string, message: string): PullDetail {
-  const answer = registryWords(message)
+  const answer = registryAnswer(message)
   return { image, answer, cause: causes.find(([, pattern]) => pattern.test(answer))?.[0] }
 }

@@ -7,7 +7,7 @@ import type { ContainerHistory } from './pod-history.ts'
 import { condition, containerOfEvent, containersOf, hasStarted, type PodContainer } from './pod-object.ts'
 import { examineSetup } from './pod-setup.ts'
 
-/** How far a pod has come, what is wrong with it, and when that may change by time alone. */
+/** The progress of a pod, its problems, and when they may change by time alone. */
 export interface PodState {
   readonly pod: Pod
   readonly scheduled: boolean
@@ -25,12 +25,12 @@ export interface PodState {
   /** When it will be settled if nothing happens; absent where it is, or is not ready. */
   readonly settlesAt?: number
   /**
-   * It holds the problems of its siblings back: ready and settled, for minReadySeconds where that is longer, or started
-   * without a death.
+   * While it is better, the problems of other pods fail nothing: ready and settled, for minReadySeconds where that is longer,
+   * or started without a death.
    */
   readonly better: boolean
   readonly problems: readonly Problem[]
-  /** Why it may take as long as it takes: an image being pulled, probes within their arithmetic. */
+  /** Why the stall clock is stopped: an image is being pulled, probes are within their arithmetic. */
   readonly stallHold?: string
   readonly recheckAt?: number
 }
@@ -92,8 +92,8 @@ export function readiness(pod: Pod, context: RuleContext): { readonly ready: boo
 }
 
 /**
- * When a running container counts as settled: with a readiness probe at once (Ready is the probe's word), without one
- * when it has run for the settle time. A start in the future (skewed clocks) counts from the first sight of it.
+ * When a running container counts as settled: with a readiness probe at once, without one when it has run for the settle
+ * time. A start in the future (skewed clocks) counts from first sight.
  */
 function settledFrom(
   { container, status, isInit }: PodContainer,
@@ -106,14 +106,14 @@ function settledFrom(
   return Math.min(startedAt, history?.running?.seenAt ?? context.now) + context.settings.settleMs
 }
 
-/** What the kubelet comes to once the image is there: startContainer, pkg/kubelet/kuberuntime. */
+/** Errors of the steps that follow the pull: startContainer, pkg/kubelet/kuberuntime. */
 const afterPull = /^(?:CreateContainer(?:Config)?|PreCreateHook|PreStartHook|RunContainer)Error$/
 
 function isPulled(status: PodContainer['status']): boolean {
   return (status?.imageID ?? '') !== '' || afterPull.test(status?.state?.waiting?.reason ?? '')
 }
 
-/** The kubelet said that it pulls, and has said nothing of that container since. */
+/** The kubelet's last event about the container is that it pulls. */
 function isBeingPulled(pod: Pod, { container, status }: PodContainer, context: RuleContext): boolean {
   if (hasStarted(status) || status?.state?.waiting?.reason === 'ImagePullBackOff') return false
   const last = context.events(pod).findLast((event) => event.involvedObject?.fieldPath?.endsWith(`{${container.name}}`))
