@@ -150,10 +150,22 @@ function unschedulableSentence({ detail }: ProblemFields<UnschedulableDetail>, c
       `cannot be scheduled before its scheduling ${which} ${detail.schedulingGates.join(', ')} ${verb} removed`,
     )
   }
-  const { nodes, causes } = detail
+  return predicate(`cannot be scheduled: ${nodeWords(detail)}${cause === undefined ? '' : `: ${cause}`}`)
+}
+
+/** `of 3 nodes, 2 lack cpu, 1 is cordoned`, `the only node lacks cpu`. */
+function nodeWords({
+  nodes,
+  causes,
+}: {
+  readonly nodes?: number
+  readonly causes: readonly SchedulingCause[]
+}): string {
+  const [first, ...others] = causes
+  if (nodes === 1 && first?.nodes === 1 && others.length === 0 && !('message' in first))
+    return `the only node ${causeWords(first)}`
   const of = nodes === undefined ? '' : `of ${nodes} ${nodes === 1 ? 'node' : 'nodes'}, `
-  const why = causes.map((each) => (each.nodes === undefined ? '' : `${each.nodes} `) + causeWords(each)).join(', ')
-  return predicate(`cannot be scheduled: ${of}${why}${cause === undefined ? '' : `: ${cause}`}`)
+  return of + causes.map((each) => (each.nodes === undefined ? '' : `${each.nodes} `) + causeWords(each)).join(', ')
 }
 
 /** What one node (`lacks cpu`) or several nodes (`lack cpu`) have that keeps the pod from them. */

@@ -259,13 +259,13 @@ describe('a problem of one pod', () => {
       at(0, added(web.deployment(three, { spec: { replicas: 3 } }), web.replicaSet, lonely, ...others), allSynced),
     ]
     expect(run(steps).message).toBe(
-      'deployment/web: pod/web-1-a cannot be scheduled: of 1 node, 1 lacks cpu (2 of 3 pods ready)',
+      'deployment/web: pod/web-1-a cannot be scheduled: the only node lacks cpu (2 of 3 pods ready)',
     )
   })
 
   it('does not mention the others where none is ready', () => {
     expect(run([at(0, added(web.deployment(progressing), web.replicaSet, lonely), allSynced)]).message).toBe(
-      'deployment/web: pod/web-1-a cannot be scheduled: of 1 node, 1 lacks cpu',
+      'deployment/web: pod/web-1-a cannot be scheduled: the only node lacks cpu',
     )
   })
 })

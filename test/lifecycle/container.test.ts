@@ -109,7 +109,7 @@ describe('a pull that is refused', () => {
     })
   })
 
-  it('is known by its event while the status still says that the container is being created', () => {
+  it('is counted by its event while the status still shows that the container is being created', () => {
     const pod = createPod({ status: podStatus({}, { phase: 'Pending' }) })
     const { problem } = examine(pod, { now: 15, events: [refusedTimes(words.notFound, 2)] })
     expect(problem).toMatchObject({ reason: 'image-not-found', proven: true, firstSeenAt: moment(1) })
@@ -121,14 +121,14 @@ describe('a pull that is refused', () => {
     expect(examine(state('ErrImagePull'), { now: 27, seen }).problem).toMatchObject({ count: 2, proven: true })
   })
 
-  it("says which image, and the registry's own words", () => {
+  it('is reported with the image and the answer of the registry', () => {
     const pod = createPod({ status: podStatus({ state: waiting('ErrImagePull', words.notFound) }) })
     expect(examine(pod, { now: 15, events: [refusedTimes(words.notFound, 2)] }).problem?.message).toBe(
       'cannot pull image "acme/web:v1": not found, 2 times now',
     )
   })
 
-  it('is told by the last reason that the registry gave', () => {
+  it('is reported with the last reason that the registry gave', () => {
     const pod = createPod({ status: podStatus({ state: waiting('ErrImagePull', words.notFound) }) })
     const busy = { ...refusedTimes(words.rateLimited, 3, 1), metadata: { name: 'busy' } }
     for (const events of [
@@ -153,7 +153,7 @@ describe('a pull that is refused', () => {
     expect(examine(bare, { now: 3, seen, events }).problem).toMatchObject({ reason: 'image-not-found', count: 2 })
   })
 
-  it('is told by the reason of the latest attempt, whichever came up first', () => {
+  it('is reported with the reason of the latest attempt, in any order of the events', () => {
     const pod = createPod({ status: podStatus({}, { phase: 'Pending' }) })
     const down = { ...refusedTimes(words.refused, 1, 15), lastTimestamp: iso(15), metadata: { name: 'down' } }
     const missing = { ...refusedTimes(words.notFound, 2, 1), lastTimestamp: iso(41) }
@@ -172,7 +172,7 @@ describe('a pull that is refused', () => {
     expect(examine(pod, { now: 2 }).problem).toMatchObject({ count: 1, reason })
   })
 
-  it('says how often only when it was more than once', () => {
+  it('is reported with its number only when it is more than one', () => {
     const pod = createPod({ status: podStatus({ state: waiting('ErrImagePull', words.notFound) }) })
     expect(examine(pod, { now: 2 }).problem?.message).toBe('cannot pull image "acme/web:v1": not found')
   })
@@ -300,14 +300,14 @@ describe('a container that dies', () => {
     expect(examine(pod, { now: 5, events: [killing] }).problem?.reason).toBe(reason)
   })
 
-  it("is not blamed for another container's probe", () => {
+  it('is not explained by the probe of another container', () => {
     const pod = createPod({ status: crashLoopStatus(1, 4) })
     const message = 'Container sidecar failed liveness probe, will be restarted'
     const killing = createEvent(pod, { container: 'sidecar', reason: 'Killing', message })
     expect(examine(pod, { now: 5, events: [killing] }).problem?.reason).toBe('crash-loop')
   })
 
-  it('says how, and how often', () => {
+  it('is reported with its exit code and its number', () => {
     const pod = createPod({ status: crashLoopStatus(3, 4, 137) })
     expect(examine(pod, { now: 60 }).problem).toMatchObject({
       message: 'exited with code 137 (killed), 3 times now',
@@ -326,7 +326,7 @@ describe('a container that dies', () => {
     [{ exitCode: 127 }, {}, 'cannot start: exit code 127 (its command was not found)'],
     [{ exitCode: 1, signal: 0 }, {}, 'exited with code 1'],
     [{ exitCode: 0, signal: 11 }, {}, 'was ended by signal 11'],
-  ])('by %j with %j says so', (death, resources, message) => {
+  ])('by %j with %j has its own message', (death, resources, message) => {
     const pod = createPod({ spec: { containers: [createContainer({ resources })] }, status: deadStatus(1, 2, death) })
     expect(examine(pod, { now: 5 }).problem?.message).toBe(message)
   })

@@ -102,7 +102,7 @@ describe('why a container died', () => {
     })
   })
 
-  it('by the probe of a container whose name begins like its own is not blamed on it', () => {
+  it('is not explained by the probe of a container whose name begins like its own', () => {
     const killing = createEvent(pod, {
       reason: 'Killing',
       message: 'Container app-proxy failed liveness probe, will be restarted',
@@ -110,7 +110,7 @@ describe('why a container died', () => {
     expect(explainDeath(app, { exitCode: 1 }, [killing]).reason).toBe('crash-loop')
   })
 
-  it('by the probe of another container is not blamed on one that is named with a word of the event', () => {
+  it('is not explained by the probe of another container where its name is a word of the event', () => {
     const [probe] = containersOf(createPod({ spec: { containers: [createContainer({ name: 'probe' })] } }))
     const message = 'Container app failed liveness probe, will be restarted'
     const killing = createEvent(pod, { container: 'app', reason: 'Killing', message })
@@ -118,13 +118,13 @@ describe('why a container died', () => {
     expect(explainDeath(app, { exitCode: 1 }, [killing]).reason).toBe('liveness-failing')
   })
 
-  it('is told whatever events say nothing at all', () => {
+  it('is explained although an event has no message', () => {
     const wordless = { ...createEvent(pod, { reason: 'Killing' }), message: null } as unknown as EventObject
     expect(explainDeath(app, { exitCode: 1 }, [wordless]).reason).toBe('crash-loop')
   })
 })
 
-describe('the words for how a container ended', () => {
+describe('the end of a container', () => {
   it('leave an exit code alone that means what the program wants', () => {
     expect(exitWords({ exitCode: 3 })).toBe('exit code 3')
     expect(exitWords({})).toBe('exit code unknown')
@@ -183,7 +183,7 @@ describe('the last failure of a probe', () => {
   })
 })
 
-describe('what a pod lacks, by the words of its kubelet', () => {
+describe('the missing object in a message of the kubelet', () => {
   it.each([
     ['secret "database" not found', { kind: 'secret', name: 'database' }],
     ['configmap "settings" not found', { kind: 'configmap', name: 'settings' }],

@@ -205,7 +205,7 @@ describe('the first death', () => {
     expect(app([7, pod])?.firstDeathAt).toBe(moment(7))
   })
 
-  it('is never in the future, whatever the clock of the node says', () => {
+  it('is never in the future, also where the clock of the node is ahead', () => {
     expect(app([20, createPod({ status: crashLoopStatus(1, 300) })])?.firstDeathAt).toBe(moment(20))
   })
 
@@ -312,7 +312,7 @@ describe('refusals of a pull', () => {
     })
   })
 
-  it('are as many as the event says', () => {
+  it('are as many as the event counts', () => {
     const seen = observePodEvents(sightings([1, refused()]), [failed(2)], moment(14), createGateTime())
     expect(seen.containers.get('app')?.refusals).toMatchObject({ 'image-not-found': { attempts: 1, events: 2 } })
   })

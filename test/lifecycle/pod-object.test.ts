@@ -32,7 +32,7 @@ describe('the containers of a pod', () => {
   })
 
   // https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#restart-policy-for-individual-containers
-  it('may end where their own restart policy says so, whatever that of the pod', () => {
+  it('may end by their own restart policy, which goes before that of the pod', () => {
     const containers = [
       createContainer({ restartPolicy: 'OnFailure' }),
       createContainer({ name: 'server', restartPolicy: 'Always' }),

@@ -4,7 +4,7 @@ import { reasons } from '../../src/reasons/reasons.ts'
 describe("the scheduler's message about a pod that no node takes", () => {
   it.each([
     ['0/3 nodes are available: 3 Insufficient cpu.', 'of 3 nodes, 3 lack cpu'],
-    ['0/1 nodes are available: 1 Insufficient example.com/gpu. preemption: x', 'of 1 node, 1 lacks example.com/gpu'],
+    ['0/1 nodes are available: 1 Insufficient example.com/gpu. preemption: x', 'the only node lacks example.com/gpu'],
     [
       "0/2 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 1 node(s) had untolerated taint(s). no new claims to deallocate, preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.",
       'of 2 nodes, 1 does not match its node selector or affinity, 1 has a taint that the pod does not tolerate',
@@ -15,13 +15,14 @@ describe("the scheduler's message about a pod that no node takes", () => {
     ],
     [
       "0/1 nodes are available: 1 node(s) had taint {node-role.kubernetes.io/master: }, that the pod didn't tolerate.",
-      'of 1 node, 1 has a taint that the pod does not tolerate (node-role.kubernetes.io/master)',
+      'the only node has a taint that the pod does not tolerate (node-role.kubernetes.io/master)',
     ],
     [
       "0/4 nodes are available: 1 node(s) were unschedulable, 1 node(s) didn't match pod anti-affinity rules, 2 node(s) had volume node affinity conflict.",
       'of 4 nodes, 1 is cordoned, 1 does not match the anti-affinity between pods, 2 cannot reach its volume',
     ],
     ['0/2 nodes are available: 2 node(s) are on fire.', 'of 2 nodes, 2 node(s) are on fire'],
+    ['0/1 nodes are available: 1 node(s) are on fire.', 'of 1 node, 1 node(s) are on fire'],
     [
       '0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims. preemption: 0/1 nodes are available',
       'pod has unbound immediate PersistentVolumeClaims',

@@ -102,7 +102,7 @@ describe('a pod with readiness gates', () => {
       },
     })
 
-  it('says which one nobody has opened', () => {
+  it('are reported with the one that is not open', () => {
     expect(examine(gated('ReadinessGatesNotReady')).problems).toEqual([
       {
         reason: 'readiness-gate-pending',
@@ -192,7 +192,7 @@ describe('a pod of several containers', () => {
     )
   })
 
-  it('is initialised when its condition says so or it runs', () => {
+  it('is initialised when its condition is True or it runs', () => {
     const pending = createTrio({ i: ended })
     const initialized = { ...pending, status: { ...pending.status, conditions: [condition('Initialized', 'True')] } }
     expect(examine(pending).initialized).toBe(false)
@@ -212,7 +212,7 @@ describe('a pod of several containers', () => {
     expect(examine(ready).recheckAt).toBe(moment(68))
   })
 
-  it('tells the slowest of its pulls', () => {
+  it('has the duration of its slowest pull', () => {
     const pod = createTrio({ i: ended, app: runs, b: runs })
     const pulled = (container: string, took: string) =>
       createEvent(pod, {

@@ -89,7 +89,7 @@ describe('a pod of its own', () => {
     expect(assess(createBarePod({ status: readyStatus(-60) })).completed).toBeUndefined()
   })
 
-  it('says why it failed', () => {
+  it('that failed has the exit code of its container', () => {
     const status = { phase: 'Failed', containerStatuses: [createStatus({ state: terminated(3, 5) })] }
     expect(assess(createBarePod({ status })).failure).toMatchObject({
       reason: 'pod-failed',
@@ -100,7 +100,7 @@ describe('a pod of its own', () => {
     })
   })
 
-  it('does not blame a sidecar that the kubelet ended afterwards', () => {
+  it('that failed is not explained by a sidecar that the kubelet ended afterwards', () => {
     const initContainers = [createContainer({ name: 'proxy', restartPolicy: 'Always' })]
     const status = {
       phase: 'Failed',
@@ -111,7 +111,7 @@ describe('a pod of its own', () => {
     expect(assess(pod).failure).toMatchObject({ container: 'app', detail: { exit: { exitCode: 3 } } })
   })
 
-  it('says that it was evicted', () => {
+  it('that was evicted has that reason', () => {
     const status = { phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory.' }
     expect(assess(createBarePod({ status })).failure).toMatchObject({
       reason: 'evicted',
@@ -304,7 +304,7 @@ describe('what is wrong with a pod before its containers exist', () => {
     },
   )
 
-  it('names what lacks the key that a volume needs, as the pod knows it', () => {
+  it('names the object without the key that a volume needs, by the spec of the pod', () => {
     const volumes = [{ name: 'v', configMap: { name: 'settings' } }]
     const key = 'MountVolume.SetUp failed for volume "v" : configmap references non-existent config key: web.conf'
     const pod = pending()
@@ -393,7 +393,7 @@ describe('a pod is given time', () => {
     ['TriggeredScaleUp', true],
     ['Nominated', true],
     ['NotTriggerScaleUp', false],
-  ])('when an autoscaler says %s: %s', (reason, given) => {
+  ])('when an autoscaler reports %s: %s', (reason, given) => {
     const unschedulable = condition('PodScheduled', 'False', { reason: 'Unschedulable' })
     const pod = createBarePod({ spec: { nodeName: '' }, status: { phase: 'Pending', conditions: [unschedulable] } })
     expect(stallHold(pod, 300, createEvent(pod, { reason, type: 'Normal' })) !== undefined).toBe(given)

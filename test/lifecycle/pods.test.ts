@@ -106,7 +106,7 @@ describe('pods that are replaced', () => {
     expect(examine(pods).pods.map((state) => state.pod.metadata.name)).toEqual(['a'])
   })
 
-  it('are told where they were lost, with why', () => {
+  it('are reported as lost, with the reason', () => {
     const pods = [
       pod('a', readyStatus(1)),
       pod('b', { phase: 'Failed', reason: 'Evicted' }),
@@ -143,19 +143,19 @@ describe('all pods have settled', () => {
 })
 
 describe('problems', () => {
-  it('of several pods are one that says of how many', () => {
+  it('of several pods are one, with the number of the pods', () => {
     const state = examine([pod('a', deadStatus(1, 40)), pod('b', crashLoopStatus(2, 30))])
     expect(state.problems).toMatchObject([
       { reason: 'crash-loop', subject: 'pod/b', count: 2, pods: 2, firstSeenAt: moment(30) },
     ])
   })
 
-  it('are told apart by container and reason', () => {
+  it('are kept apart by container and reason', () => {
     const state = examine([pod('a', deadStatus(1, 40)), pod('b', deadStatus(1, 40, { reason: 'OOMKilled' }))])
     expect(state.problems.map(({ reason }) => reason).toSorted()).toEqual(['crash-loop', 'out-of-memory'])
   })
 
-  it('are kept for people although a better pod stands against them', () => {
+  it('are reported although a better pod keeps them from failing the workload', () => {
     expect(examine([pod('a', neverPull), pod('b', readyStatus(1))]).problems).toHaveLength(1)
   })
 
@@ -211,7 +211,7 @@ describe('a pod that is being deleted', () => {
     expect(stuckPods([deleted('web-0', 30)], context({ now: 39.999 }))).toEqual({ problems: [], recheckAt: moment(40) })
   })
 
-  it('is stuck from then on: it is told which node has not stopped it, and proves nothing', () => {
+  it('is stuck from then on: the problem names the node that has not stopped it, and proves nothing', () => {
     expect(reported(stuckPods([deleted('web-0', 30)], context({ now: 40 })))).toEqual({
       problems: [
         {
@@ -230,12 +230,12 @@ describe('a pod that is being deleted', () => {
     })
   })
 
-  it('may be held by finalizers', () => {
+  it('may wait for finalizers', () => {
     const [problem] = reported(stuckPods([deleted('web-0', 30, ['acme/backup'])], context({ now: 60 }))).problems
     expect(problem?.message).toMatch(/: its finalizers hold it: acme\/backup$/)
   })
 
-  it('stands for all that are stuck, the one that was due first', () => {
+  it('is reported for all that are stuck, by the one that was due first', () => {
     const pods = [deleted('web-2', 35), deleted('web-1', 30), deleted('web-0', 90), createPod()]
     expect(stuckPods(pods, context({ now: 60 }))).toMatchObject({
       problems: [{ subject: 'pod/web-1', pods: 2 }],
@@ -243,7 +243,7 @@ describe('a pod that is being deleted', () => {
     })
   })
 
-  it('is no matter while none is', () => {
+  it('is not reported while no pod is being deleted', () => {
     expect(stuckPods([createPod()], context({ now: 60 }))).toEqual({ problems: [] })
   })
 })

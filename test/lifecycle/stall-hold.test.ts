@@ -38,7 +38,7 @@ describe('a container that crashed until another target was ready', () => {
     expect(examine(44, 36, crashLoopStatus(4, 44))).toBe(true)
   })
 
-  it('had its chance when the other was ready before it started last', () => {
+  it('fails when the other was ready before it started last', () => {
     expect(examine(31, 5)).toBe(true)
   })
 
@@ -46,7 +46,7 @@ describe('a container that crashed until another target was ready', () => {
     expect(examine(91, 36)).toBe(true)
   })
 
-  it('waited for nobody where it could not be started at all', () => {
+  it('did not wait where it could not be started at all', () => {
     const never = { reason: 'StartError', exitCode: 128, startedAt: '1970-01-01T00:00:00Z' }
     expect(examine(36, 35, deadStatus(3, 15, never))).toBe(true)
   })
@@ -71,11 +71,11 @@ describe('a missing object', () => {
     })
   })
 
-  it('has it anew when another thing is missing', () => {
+  it('has a new minute when another object is missing', () => {
     expect(examine(71, refused(2, 'configmap "settings" not found'))?.proven).toBe(false)
   })
 
-  it('has it from the beginning of the gate when it was missing before', () => {
+  it('has its minute from the start of the gate when it was missing before', () => {
     expect(examine(59, refused(-600))?.proven).toBe(false)
     expect(examine(60, refused(-600))?.proven).toBe(true)
   })
@@ -92,13 +92,13 @@ describe('a missing object', () => {
     const proven = (now: number, first: number, last: number) =>
       reported(examinePod(creating, context({ now, objects: [creating, mount(first, last)] }))).problems[0]?.proven
 
-    it('is not believed until the kubelet has looked again since the gate began', () => {
+    it('is not proven until the kubelet has looked again since the gate began', () => {
       expect(proven(100, -300, -20)).toBe(false)
       expect(proven(100, -300, 99)).toBe(true)
     })
   })
 
-  it('is told by the event that names it, not by the one that sums up', () => {
+  it('is reported by the event that names it, not by the summary', () => {
     const creating = createPod({ status: podStatus({}, { phase: 'Pending' }) })
     const events = [
       createEvent(creating, {
