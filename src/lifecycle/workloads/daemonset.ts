@@ -12,9 +12,9 @@ import {
   examineWorkloadPods,
   onDeleteNote,
   podCount,
+  readyMilestone,
   settledAs,
   settledPods,
-  settlingMilestone,
   workloadMilestones,
 } from './workload.ts'
 
@@ -86,7 +86,7 @@ function assessDaemonSet(set: DaemonSet, context: RuleContext): Assessment {
     settled,
     created: observed ? Math.min(awaited, created) : created,
     milestones: [
-      settlingMilestone(countMilestone('ready', readyPods, awaited, 'ready', isReadyDone), examined.state, awaited),
+      readyMilestone(examined, readyPods, awaited, isReadyDone),
       updatedMilestone(updated, awaited, isUpdated, leftOver),
     ],
     problems: creationProblem(set, context, isShort, templateCreatedAt(set, present, context)),

@@ -16,9 +16,9 @@ import {
   type ExaminedPods,
   examineWorkloadPods,
   podCount,
+  readyMilestone,
   settledAs,
   settledPods,
-  settlingMilestone,
 } from './workload.ts'
 
 /** The reason of the condition `Progressing` after progressDeadlineSeconds without progress. */
@@ -87,7 +87,7 @@ function assessDeployment(deployment: Deployment, context: RuleContext): Assessm
     // A rolling update scales the new ReplicaSet up step by step; the first pods show whether any is scheduled and starts.
     created: Math.min(replicas, Math.max(1, current?.spec?.replicas ?? replicas)),
     milestones: [
-      settlingMilestone(countMilestone('ready', readyPods, replicas, 'ready'), examined.state, replicas),
+      readyMilestone(examined, readyPods, replicas),
       countMilestone('available', Math.min(available, updated), replicas, 'available', isAvailable),
       drainedMilestone(isDrained, old, surplus, replicaSets.length > 1),
     ],

@@ -8,12 +8,11 @@ import { notesOf } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
 import {
   assessWorkload,
-  countMilestone,
   examineWorkloadPods,
   podCount,
+  readyMilestone,
   settledAs,
   settledPods,
-  settlingMilestone,
   workloadMilestones,
 } from './workload.ts'
 
@@ -45,13 +44,12 @@ function assessReplicaSet(set: ReplicaSet, context: RuleContext): Assessment {
     condition(set, 'ReplicaFailure')?.status !== 'True' &&
     settled.done
   const readyPods = isObserved(set) ? Math.min(available, settledPods(examined, available)) : 0
-  const milestone = countMilestone('ready', readyPods, replicas, 'ready and available', ready)
   const findings = {
     ready,
     readyMessage: `${available} of ${podCount(replicas)} available`,
     settled,
     created: replicas,
-    milestones: [settlingMilestone(milestone, examined.state, replicas)],
+    milestones: [readyMilestone(examined, readyPods, replicas, ready, 'ready and available')],
     problems: creationProblem(set, context),
     notes: notesOf(examined.state, ready),
   }

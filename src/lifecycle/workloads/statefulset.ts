@@ -14,9 +14,9 @@ import {
   examineWorkloadPods,
   onDeleteNote,
   podCount,
+  readyMilestone,
   settledAs,
   settledPods,
-  settlingMilestone,
   workloadMilestones,
 } from './workload.ts'
 
@@ -85,11 +85,7 @@ function assessStatefulSet(set: StatefulSet, context: RuleContext): Assessment {
     // An ordered rollout creates one pod after another: those that exist show how far each one comes.
     created: Math.min(total, Math.max(1, gated.length)),
     milestones: [
-      settlingMilestone(
-        countMilestone('ready', readyPods, total, 'ready', isReady || undefined),
-        examined.state,
-        total,
-      ),
+      readyMilestone(examined, readyPods, total, isReady || undefined),
       countMilestone('updated', updated, toUpdate, 'updated', isUpdated),
     ],
     problems: [

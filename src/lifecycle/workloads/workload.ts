@@ -160,12 +160,23 @@ export function countMilestone(
   }
 }
 
-/** The milestone `ready` of a workload, whose message differs while all its pods are ready and only settle. */
-export function settlingMilestone(milestone: Milestone, state: PodsState | undefined, replicas: number): Milestone {
-  const ready = state?.pods.filter((pod) => pod.ready) ?? []
-  const moments = ready.flatMap(({ settlesAt }) => settlesAt ?? [])
-  if (milestone.state === 'done' || ready.length < replicas || moments.length === 0) return milestone
-  return { ...milestone, message: `${podCount(replicas)} ready, settling`, settlesAt: Math.max(...moments) }
+/**
+ * The milestone `ready`; its message differs while all pods are ready and only settle.
+ * @param ready how many pods count
+ * @param isDone where the count alone does not decide
+ */
+export function readyMilestone(
+  { state }: ExaminedPods,
+  ready: number,
+  total: number,
+  isDone?: boolean,
+  doing = 'ready',
+): Milestone {
+  const milestone = countMilestone('ready', ready, total, doing, isDone)
+  const readyPods = state?.pods.filter((pod) => pod.ready) ?? []
+  const moments = readyPods.flatMap(({ settlesAt }) => settlesAt ?? [])
+  if (milestone.state === 'done' || readyPods.length < total || moments.length === 0) return milestone
+  return { ...milestone, message: `${podCount(total)} ready, settling`, settlesAt: Math.max(...moments) }
 }
 
 /** The milestones that pods pass on their way to be ready; skipped when pods cannot be seen. */
