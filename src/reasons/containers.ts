@@ -1,5 +1,5 @@
-import type { Probe } from '../cluster/objects.ts'
 import { platformHint } from './images.ts'
+import { type ProbeDetail, probeHint, probeSentence } from './probes.ts'
 import { clause, type HintFacts, type ProblemFields, predicate, type ReasonFamily, type Sentence } from './spec.ts'
 import {
   command,
@@ -48,23 +48,6 @@ export interface FailedMount {
   readonly path: string
   readonly error: string
 }
-
-export interface ProbeDetail {
-  /** The container runs: the probe fails, or has not succeeded. Else it was killed because of the probe. */
-  readonly isRunning: boolean
-  /** It was ready before. */
-  readonly wasReady?: boolean
-  /** What the kubelet reports of the probe: empty where the probe printed nothing, absent where it has not failed yet. */
-  readonly failure?: string
-  readonly answer?: ProbeAnswer
-}
-
-/** What the container answered to a probe, as the kubelet reports it (pkg/probe/http, tcp, grpc). */
-export type ProbeAnswer =
-  | { readonly type: 'http-status'; readonly status: number }
-  | { readonly type: 'grpc-status'; readonly status: string }
-  | { readonly type: 'grpc-error'; readonly code: string }
-  | { readonly type: 'no-grpc-server' | 'no-grpc-health' | 'connection-refused' | 'timeout' }
 
 /** A Secret or ConfigMap that a pod refers to and that does not exist, or that lacks the key. */
 export interface MissingObject {
@@ -237,18 +220,6 @@ function createSentence(problem: ProblemFields<CreateDetail>): Sentence {
   return predicate(`cannot start: ${how}${timesNow(problem.count)}`)
 }
 
-type ProbeKind = 'liveness' | 'readiness' | 'startup'
-
-function probeSentence(kind: ProbeKind, { detail, count }: ProblemFields<ProbeDetail>): Sentence {
-  const { isRunning, wasReady, failure = '' } = detail
-  const why = failure === '' ? '' : `: ${failure}`
-  if (!isRunning) return predicate(`is killed because its ${kind} probe fails${timesNow(count)}`)
-  if (wasReady) return predicate(`was ready, and then not ready${why}${timesNow(count)}`)
-  return detail.failure === undefined
-    ? predicate(`runs, but its ${kind} probe has not succeeded`)
-    : predicate(`fails its ${kind} probe${why}`)
-}
-
 function missingSentence({ container, detail: { missing, volume, message } }: ProblemFields<MissingDetail>): Sentence {
   if (container !== undefined) return predicate(`cannot be created: ${message}`)
   const why = missing?.key === undefined ? message : `${missingName(missing)} has no key ${missing.key}`
@@ -368,64 +339,6 @@ function referencesTo({ kind, name, key }: MissingObject, { pod }: HintFacts<unk
     .filter(({ secret, configMap }) => (kind === 'secret' ? secret?.secretName : configMap?.name) === name)
     .map((volume) => `volume ${volume.name}`)
   return [...found, ...mounted].slice(0, 3).join(', ')
-}
-
-/** What a probe asks and what came of it, compared with what the container declares. */
-function probeHint(kind: ProbeKind, facts: HintFacts<ProbeDetail>): string {
-  const probe = facts.spec?.[`${kind}Probe`]
-  const further = {
-    liveness: 'If the container only needs longer to start, give it a startupProbe.',
-    readiness: readLog(facts),
-    startup: `If the container only needs longer, raise the probe's failureThreshold${arithmetic(probe)}.`,
-  }
-  return `${asked(probe, facts)} ${further[kind]}`
-}
-
-function asked(probe: Probe | undefined, { spec, problem }: HintFacts<ProbeDetail>): string {
-  if (probe === undefined) return 'Check what the probe asks.'
-  const command = probe.exec?.command?.join(' ')
-  if (command !== undefined) return `The probe runs \`${command.replaceAll('`', '')}\`, which has to end with code 0.`
-  const port = probe.httpGet?.port ?? probe.tcpSocket?.port ?? probe.grpc?.port
-  const path = probe.httpGet === undefined ? '' : ` for ${probe.httpGet.path ?? '/'}`
-  const ports = spec?.ports ?? []
-  if (ports.length > 0 && !ports.some(({ containerPort, name }) => containerPort === port || name === port)) {
-    const declared = ports.map(({ containerPort }) => containerPort).join(', ')
-    return `The probe asks port ${port}${path}, but the container declares ${declared}.`
-  }
-  return `The probe asks port ${port}${path}: ${answered(problem?.detail.answer, probe)}`
-}
-
-/** What the answer to a probe means. */
-function answered(answer: ProbeAnswer | undefined, { timeoutSeconds = 1 }: Probe): string {
-  const listen = 'It has to listen on that port, and on all addresses, not on localhost alone.'
-  switch (answer?.type) {
-    case 'http-status': {
-      const { status } = answer
-      if (status === 404) return 'the app answers, but has no such path (404).'
-      if (status === 401 || status === 403) return `the app answers, but wants the kubelet to log in (${status}).`
-      return `the app answers ${status}, and any of 200 to 399 would do.`
-    }
-    case 'no-grpc-server':
-      return `no gRPC server answers there. ${listen}`
-    case 'no-grpc-health':
-      return 'the app answers, but does not implement the gRPC health protocol (grpc.health.v1.Health).'
-    case 'grpc-status':
-      return `the app answers ${answer.status}, and only SERVING would do.`
-    case 'grpc-error':
-      return `the app answers with the gRPC code ${answer.code}. Does it know the service that the probe names?`
-    case 'connection-refused':
-      return `nothing listens there. ${listen}`
-    case 'timeout':
-      return `no answer within its timeoutSeconds of ${timeoutSeconds}.`
-    default:
-      return 'is that where it listens?'
-  }
-}
-
-/** ` × periodSeconds (now 30 × 10 s)`; the API's defaults are 3 and 10 s. */
-function arithmetic(probe: Probe | undefined): string {
-  if (probe === undefined) return ' × periodSeconds'
-  return ` (now ${probe.failureThreshold ?? 3}, every ${probe.periodSeconds ?? 10} s)`
 }
 
 function capital(text: string): string {

@@ -1,5 +1,6 @@
 import type { Container } from '../../src/cluster/objects.ts'
-import type { CreateDetail, MissingObject, ProbeAnswer } from '../../src/reasons/containers.ts'
+import type { CreateDetail, MissingObject } from '../../src/reasons/containers.ts'
+import type { ProbeAnswer } from '../../src/reasons/probes.ts'
 import { messageOf } from '../../src/reasons/reasons.ts'
 import { container, createPod, createProblem, headline, hint } from './builders.ts'
 

@@ -1,5 +1,6 @@
 import type { Container, ContainerStateTerminated, EventObject } from '../../cluster/objects.ts'
-import type { FailedMount, MissingObject, ProbeAnswer, ProbeDetail } from '../../reasons/containers.ts'
+import type { FailedMount, MissingObject } from '../../reasons/containers.ts'
+import type { ProbeAnswer, ProbeDetail } from '../../reasons/probes.ts'
 import type { ReasonDetails } from '../../reasons/reasons.ts'
 import { concernsContainer, containerOfEvent, type PodContainer } from './pod-object.ts'
 
