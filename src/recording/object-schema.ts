@@ -1,15 +1,54 @@
-import { z } from 'zod'
 import type { KubeObject } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/store.ts'
 
-const text = z.string().nullish()
-const number = z.number().nullish()
-const scalar = z.union([z.string(), z.number()]).nullish()
-const texts = z.record(z.string(), scalar).nullish()
-const textList = z.array(z.string()).nullish()
-/** An object with these fields, each of which may be absent or null, and any others. */
-const object = (fields: z.ZodRawShape) => z.looseObject(fields).nullish()
-const list = (fields: z.ZodRawShape) => z.array(z.looseObject(fields)).nullish()
+/** Returns the path of the first value with another type, empty for the value itself; undefined where all types fit. */
+type Check = (value: unknown) => readonly string[] | undefined
+type Fields = Readonly<Record<string, Check>>
+
+const isPresent = (value: unknown) => value !== undefined && value !== null
+const isObjectValue = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** A value that is absent, null or of one of these types. */
+const anyOf =
+  (...types: readonly string[]): Check =>
+  (value) =>
+    !isPresent(value) || types.includes(typeof value) ? undefined : []
+
+const text = anyOf('string')
+const number = anyOf('number')
+const scalar = anyOf('string', 'number')
+
+/** An object with these fields and any others. `undefined` may replace the object, and `null` too unless it is a part. */
+const fieldsOf =
+  (fields: Fields, isPart = false): Check =>
+  (value) => {
+    if (value === undefined || (value === null && !isPart)) return undefined
+    if (!isObjectValue(value)) return []
+    for (const name of Object.keys(fields)) {
+      const path = fields[name]?.(value[name])
+      if (path !== undefined) return [name, ...path]
+    }
+    return undefined
+  }
+
+/** A list whose elements all fit, or an object whose values do. */
+const each =
+  (check: Check, isList: boolean): Check =>
+  (value) => {
+    if (!isPresent(value)) return undefined
+    if (isList ? !Array.isArray(value) : !isObjectValue(value)) return []
+    for (const [name, element] of Object.entries(value as object)) {
+      const path = isPresent(element) || !isList ? check(element) : []
+      if (path !== undefined) return [name, ...path]
+    }
+    return undefined
+  }
+
+const texts = each(scalar, false)
+const textList = each(text, true)
+const object = (fields: Fields) => fieldsOf(fields)
+const list = (fields: Fields) => each(fieldsOf(fields), true)
 
 const period = { startedAt: text, finishedAt: text }
 const cause = { reason: text, message: text }
@@ -77,8 +116,8 @@ const containerStatuses = list({
 const template = object({ metadata: object({ labels: texts, annotations: texts }), spec: object(podSpec) })
 
 /** `spec`, `status` and the subject of an event may be absent; no API server writes null there. */
-const part = (fields: z.ZodRawShape) => z.looseObject(fields).optional()
-const status = (fields: z.ZodRawShape = {}) => part({ ...fields, conditions })
+const part = (fields: Fields) => fieldsOf(fields, true)
+const status = (fields: Fields = {}) => part({ ...fields, conditions })
 const workload = {
   spec: part({
     replicas: number,
@@ -94,7 +133,7 @@ const balanced = status({ loadBalancer: object({ ingress: list({ ip: text, hostn
 const paths = list({ backend: object({ service: object({ name: text, port: object({}) }) }) })
 
 /** The fields that are read of each kind with a rule of its own, and of the kinds behind them. */
-const kinds: Readonly<Record<string, z.ZodRawShape>> = {
+const kinds: Readonly<Record<string, Fields>> = {
   '/Pod': {
     spec: part(podSpec),
     status: status({ phase: text, ...cause, containerStatuses, initContainerStatuses: containerStatuses }),
@@ -129,11 +168,11 @@ const kinds: Readonly<Record<string, z.ZodRawShape>> = {
   'networking.k8s.io/Ingress': { spec: part({ rules: list({ http: object({ paths }) }) }), status: balanced },
 }
 
-const anyKind = z.looseObject({ metadata })
+const anyKind = object({ metadata })
 const schemas = new Map(
   Object.entries(kinds).map(([kind, fields]) => [
     kind,
-    z.looseObject({ metadata, spec: part({}), status: part({}), involvedObject: part({}), ...fields }),
+    object({ metadata, spec: part({}), status: part({}), involvedObject: part({}), ...fields }),
   ]),
 )
 
@@ -144,8 +183,8 @@ const schemas = new Map(
  */
 export function objectMistake(object: KubeObject): string | undefined {
   const schema = schemas.get(`${groupOf(object.apiVersion)}/${object.kind}`) ?? anyKind
-  const [issue] = schema.safeParse(object).error?.issues ?? []
-  return issue === undefined ? undefined : `no API server wrote its object: ${issue.path.join('.')} is of another type`
+  const path = schema(object)
+  return path === undefined ? undefined : `no API server wrote its object: ${path.join('.')} is of another type`
 }
 
 /** Whether a value of JSON has what identifies an object. */
