@@ -106,7 +106,7 @@ export const commands: readonly Command[] = [
       jsonFlag,
       colorFlag,
     ],
-    // Loaded when used: reading recordings needs zod, which takes 40 ms to load.
+    // Loaded when used, to keep the start of the other commands short.
     run: async (args, context) => (await import('./replay.ts')).replay(args, context),
   },
   {
