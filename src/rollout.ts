@@ -258,7 +258,7 @@ async function gateTargets(
   try {
     gate = await followGate(rollout, plan, settings, cluster, (event, current, report) => {
       recording?.write(event)
-      if ('object' in event && current.awaits(event.object)) return
+      if ('object' in event && current.awaitsChange(event.object)) return
       for (const { entry, warning } of drift.observe(event)) {
         if (warning === undefined) report(entry)
         else reporter.onWarning(warning.text, warning.source)
@@ -343,7 +343,7 @@ function beyondOutcome(gate: Gate): EventConsumer {
       return gate.requests
     },
     handle: (event) => gate.handle(event),
-    nextClock: () => gate.nextClock(),
+    nextDeadline: () => gate.nextDeadline(),
     advance: (now) => gate.advance(now),
     requestsToConfirm: (at) => gate.requestsToConfirm(at),
   }

@@ -19,7 +19,7 @@ export interface EventConsumer {
   /** `request` is the watch that reported the event; absent for events that no watch reported. */
   handle(event: FeedEvent, request?: WatchRequest): void
   /** When to call `advance`, if no event comes before. A moment that ends a target is confirmed first. */
-  nextClock(): { readonly at: number; readonly endsTarget: boolean } | undefined
+  nextDeadline(): { readonly at: number; readonly endsTarget: boolean } | undefined
   advance(now: number): void
   /** The watches that must answer before time passes a moment that ends a target. */
   requestsToConfirm(at: number): readonly WatchRequest[]
@@ -93,18 +93,18 @@ export class Follower {
     })
   }
 
-  /** Starts what is to be watched by now, and sets the timer for the next clock. */
+  /** Starts what is to be watched by now, and sets the timer for the next deadline. */
   #next(): void {
     try {
       this.#cancelTimer()
       if (this.#consumer.isOver) this.stop()
       if (this.#isStopped) return
       this.#watch(this.#consumer.requests)
-      const clock = this.#consumer.nextClock()
-      if (clock === undefined || this.#frozenAt !== undefined) return
-      this.#cancelTimer = this.#clock.after(Math.max(0, clock.at - this.#clock.now()), () => {
-        if (clock.endsTarget) this.#confirm(clock.at)
-        else this.#pass(clock.at)
+      const next = this.#consumer.nextDeadline()
+      if (next === undefined || this.#frozenAt !== undefined) return
+      this.#cancelTimer = this.#clock.after(Math.max(0, next.at - this.#clock.now()), () => {
+        if (next.endsTarget) this.#confirm(next.at)
+        else this.#pass(next.at)
       })
     } catch (error) {
       this.#fail(error)
@@ -124,10 +124,10 @@ export class Follower {
   /** Passes the moments before `now` that end nothing, up to the first deadline, which is confirmed like any other. */
   #passUntil(now: number): void {
     while (this.#frozenAt === undefined && !this.#isStopped) {
-      const clock = this.#consumer.nextClock()
-      if (clock === undefined || clock.at >= now) return
-      if (clock.endsTarget) this.#confirm(clock.at)
-      else this.#consumer.advance(clock.at)
+      const next = this.#consumer.nextDeadline()
+      if (next === undefined || next.at >= now) return
+      if (next.endsTarget) this.#confirm(next.at)
+      else this.#consumer.advance(next.at)
     }
   }
 

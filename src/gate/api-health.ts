@@ -4,22 +4,22 @@ import { covers, type WatchedRequests } from '../cluster/store.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { deniedVerdict, type Verdict, verdictOf } from './timeline.ts'
 
-/** Without a success for this time the state of the rollout is unknown (DESIGN §2, "Blind is not stalled"). */
+/** After this time without a success, the state of the rollout is unknown (DESIGN §2, "Blind is not stalled"). */
 const unknownMs = 2 * 60_000
-/** A server that never answered is a mistake in the kubeconfig. */
+/** After this time, a server that never answered is a mistake in the kubeconfig. */
 const neverReachedMs = 30_000
-/** Withdrawn access is believed after this time: a Role may just be replaced. */
+/** After this time, withdrawn access ends the gate: a Role may be replaced meanwhile. */
 const withdrawnMs = 30_000
-/** The gate's timeout decides nothing when there was no success for this time. */
-export const unseenAtTimeoutMs = 30_000
+/** If no success is more recent than this, the gate's timeout decides nothing. */
+export const outageAtTimeoutMs = 30_000
 
-/** A watch that cannot be read, since its last success. Moments are milliseconds since the epoch. */
+/** A failing watch. Moments are milliseconds since the epoch. */
 interface Unavailable {
   /** Its last failure, which names the request. */
   readonly failure: Failure
   /** As the watch reports it; where a recording does not contain it, the moment of the failure. */
   readonly lastSuccessAt: number
-  /** The watch itself reported its last success; it also reports when it can be read again. */
+  /** The watch reports its own last success, and its own recovery. */
   readonly isExact: boolean
 }
 
@@ -33,27 +33,27 @@ interface Withdrawal {
 }
 
 /**
- * When each watch last succeeded, and whether it is unavailable or refused. A watch that reports nothing is healthy: each
- * is renewed within 45 s, or reports that it is unavailable.
+ * When each watch last succeeded, and whether it is unavailable or refused. A silent watch is healthy: each is renewed
+ * within 45 s, or reports that it is unavailable.
  */
 export class ApiHealth {
   readonly #watched: WatchedRequests
   #wasReached = false
   readonly #unavailable = new Map<string, Unavailable>()
   #withdrawals: readonly Withdrawal[] = []
-  /** Kinds that may not be read and are done without, by their plural. */
+  /** Refused kinds that no target needs, by their plural. */
   readonly #unreadable = new Map<string, Partial<WatchRequest>>()
-  /** What the log reports as lost: '' is the API server, else the plural of a kind. Its first watch that answers ends that. */
+  /** Logged outages: '' is the API server, else the plural of a kind. The first answer of a watch ends one. */
   readonly #logged = new Set<string>()
-  /** In a row, without a success in between. */
+  /** Refusals in a row, without a success in between. */
   #credentialRefusals = 0
 
-  /** `watched` are the requests that are watched, or were. */
+  /** @param watched all present and former watches */
   constructor(watched: WatchedRequests) {
     this.#watched = watched
   }
 
-  /** Takes one line of the feed. Returns what became unavailable or available by it, one sentence each. */
+  /** Updates the health by an event. Returns one sentence for each outage that began or ended. */
   observe(event: FeedEvent): readonly string[] {
     if (this.isGood && !isFailure(event)) {
       this.#update(event)
@@ -74,7 +74,7 @@ export class ApiHealth {
     ]
   }
 
-  /** What became unavailable by this event, unless the log contains it already. */
+  /** The outage that began with this event, unless it is logged. */
   #lostBy(event: FeedEvent): readonly string[] {
     const watch = isFailure(event) ? this.#unavailable.get(requestKey(event)) : undefined
     if (watch === undefined || this.#logged.has(subjectOf(watch))) return []
@@ -97,7 +97,7 @@ export class ApiHealth {
       this.#withdrawals = this.#withdrawals.filter(({ request }) => !this.#watched.concerns(event, request))
   }
 
-  /** Takes that a kind may not be read. Returns what to log; undefined where a request for this kind was refused before. */
+  /** Records that a kind is refused. Returns the log text; undefined if the kind was refused before. */
   refuse(refused: Failure): string | undefined {
     const kinds = pluralOf(refused.kind ?? 'object')
     if (this.#unreadable.has(kinds)) return undefined
@@ -105,7 +105,7 @@ export class ApiHealth {
     return `${kinds} may not be read: continuing with what the controllers report (${refused.message})`
   }
 
-  /** A list that is complete shows that its kind may be read again. */
+  /** A complete list ends the refusal of its kind. */
   #restoredBy(event: FeedEvent): readonly string[] {
     const kinds = event.type === 'SYNCED' ? pluralOf(event.kind) : ''
     const refused = this.#unreadable.get(kinds)
@@ -115,7 +115,7 @@ export class ApiHealth {
     return [`${kinds} may be read again`]
   }
 
-  /** Takes that access to a target was withdrawn. */
+  /** Records withdrawn access to a target. */
   withdraw(withdrawal: Withdrawal): void {
     this.#withdrawals = [...this.#withdrawals, withdrawal]
   }
@@ -134,7 +134,7 @@ export class ApiHealth {
     return !this.isGood && this.lastSuccessAt(requests) !== undefined
   }
 
-  /** The earliest last success of those of these watches that are unavailable or withdrawn. */
+  /** The earliest last success among the unavailable or withdrawn watches. */
   lastSuccessAt(requests: readonly WatchRequest[]): number | undefined {
     const moments = [
       ...this.#failing(requests).map(({ lastSuccessAt }) => lastSuccessAt),
@@ -143,7 +143,7 @@ export class ApiHealth {
     return moments.length === 0 ? undefined : Math.min(...moments)
   }
 
-  /** When the lack of these watches ends the gate. */
+  /** When an outage of these watches ends the gate. */
   dueAt(requests: readonly WatchRequest[]): number | undefined {
     if (this.isGood) return undefined
     const moments = [
@@ -153,14 +153,14 @@ export class ApiHealth {
     return moments.length === 0 ? undefined : Math.min(...moments)
   }
 
-  /** The verdict that the lack of these watches gives, if its time has come. */
+  /** The verdict of an outage of these watches, if its time is up. */
   verdict(requests: readonly WatchRequest[], now: number): Verdict | undefined {
     if (this.#credentialRefusals >= 2) return this.verdictNow(requests, now)
     const dueAt = this.dueAt(requests)
     return dueAt !== undefined && now >= dueAt ? this.verdictNow(requests, now) : undefined
   }
 
-  /** The verdict of a gate that ends now for the lack of these watches. */
+  /** The verdict if an outage of these watches ends the gate now. */
   verdictNow(requests: readonly WatchRequest[], now: number): Verdict {
     const all = this.#failing(requests).toSorted((a, b) => a.lastSuccessAt - b.lastSuccessAt)
     const failing = all.find(({ failure }) => failure.type === 'REFUSED') ?? all[0]
@@ -175,10 +175,10 @@ export class ApiHealth {
     const outcome = this.#wasReached ? 'unknown' : 'misconfigured'
     return isRefused
       ? verdictOf(outcome, 'credentials-expired', { message })
-      : verdictOf(outcome, 'api-unreachable', { lack: outageText(failing, now), message })
+      : verdictOf(outcome, 'api-unreachable', { outage: outageText(failing, now), message })
   }
 
-  /** What cannot be read now, for the heartbeat: one sentence for each kind; empty when all can. */
+  /** The present outages for the heartbeat, one sentence for each kind. */
   describe(now: number): readonly string[] {
     const bySubject = Map.groupBy(this.#unavailable.values(), subjectOf)
     return [...bySubject.values()].flatMap((watches) => {
@@ -190,7 +190,7 @@ export class ApiHealth {
   #fail(failure: Failure & FeedEvent): void {
     const key = requestKey(failure)
     if (failure.type === 'MISSING' || (failure.type === 'REFUSED' && failure.what === 'access')) {
-      // The server answered: what it refuses is for the store and the gate.
+      // The server answered; the store and the gate handle its refusal.
       if (failure.kind !== undefined) this.#unavailable.delete(key)
       return
     }
@@ -205,8 +205,8 @@ export class ApiHealth {
   }
 
   /**
-   * Takes that something of a kind was reported; without a kind, everything can be read again. A watch that reports its
-   * own state recovers only by its own report.
+   * Ends the outages of a kind; without a kind, all. A watch that reports its own state recovers only by its own
+   * report.
    */
   #recover(kind: string | undefined, report?: Partial<WatchRequest>): void {
     for (const [key, { isExact, failure }] of this.#unavailable) {
@@ -217,7 +217,7 @@ export class ApiHealth {
     }
   }
 
-  /** Refused credentials concern every watch. */
+  /** Refused credentials affect every watch. */
   #failing(requests: readonly WatchRequest[]): readonly Unavailable[] {
     return [...this.#unavailable.values()].filter(
       ({ failure }) =>

@@ -13,13 +13,13 @@ import { verdictOf } from './timeline.ts'
 
 /** A moment, in milliseconds since the epoch, at which time alone changes something. */
 export type Deadline =
-  /** Ends one target. The watches that it needs must answer before (DESIGN §2, "Blind is not stalled"). */
+  /** Ends one target. The watches that it needs must answer first (DESIGN §2, "Blind is not stalled"). */
   | { readonly at: number; readonly ends: 'target'; readonly gated: GatedTarget; readonly verdict: () => TargetVerdict }
   /** The gate's timeout: ends every open target, under the same condition. */
   | { readonly at: number; readonly ends: 'all-targets' }
-  /** End the gate: 5 s after the first bad end (`fail-fast`); a watch without a success for too long. */
+  /** End the gate: 5 s after the first failure (`fail-fast`), or when an outage lasts too long. */
   | { readonly at: number; readonly ends: 'gate' }
-  /** End nothing: the assessment of a target may change; nothing was logged for 30 s. */
+  /** End nothing: recheck a target, or log a heartbeat. */
   | { readonly at: number; readonly ends: 'nothing'; readonly gated?: GatedTarget }
 
 /** Whether the watches of targets must answer before a deadline passes. */
@@ -27,12 +27,12 @@ export function endsTargets({ ends }: Pick<Deadline, 'ends'>): boolean {
   return ends === 'target' || ends === 'all-targets'
 }
 
-/** Deadlines in the order in which they pass; at the same moment, those that end targets come first. */
+/** Sorts deadlines by moment; at the same moment, those that end targets come first. */
 export function sortDeadlines(deadlines: readonly Deadline[]): readonly Deadline[] {
   return deadlines.toSorted((a, b) => a.at - b.at || Number(endsTargets(b)) - Number(endsTargets(a)))
 }
 
-/** The deadlines of one target. While an answer is missing, none ends it. */
+/** The deadlines of one target. None ends it while `isUnanswered`. */
 export function targetDeadlines(gated: GatedTarget, now: number, isUnanswered: boolean): readonly Deadline[] {
   const { state } = gated
   const recheckAt = state.type === 'ended' ? undefined : state.assessment?.recheckAt
@@ -47,13 +47,13 @@ export function targetDeadlines(gated: GatedTarget, now: number, isUnanswered: b
   return sortDeadlines(deadlines)
 }
 
-/** When a target ends unless something happens before, and how. */
+/** When a target ends unless its state changes first, and how. */
 interface End {
   readonly at: number
   readonly verdict: () => TargetVerdict
 }
 
-/** `await-change`. */
+/** `await-change`: the change did not arrive. */
 function changeDeadline({ settings: { startedAt, awaitChangeMs } }: GatedTarget): End {
   return {
     at: startedAt + awaitChangeMs,
@@ -61,7 +61,7 @@ function changeDeadline({ settings: { startedAt, awaitChangeMs } }: GatedTarget)
   }
 }
 
-/** A deleted object did not come back. */
+/** A deleted object was not created again. */
 function deletionDeadline({ state }: GatedTarget): End | undefined {
   if (state.type !== 'absent' || !state.absence.wasDeleted) return undefined
   return {
@@ -111,14 +111,14 @@ function timeoutDeadline(gated: GatedTarget): End | undefined {
   return { at: gated.settings.startedAt + timeoutMs, verdict: () => timeoutVerdict(gated, timeoutMs) }
 }
 
-/** How a timeout, the target's or the gate's, ends a target. */
+/** The verdict of a target when its own timeout or the gate's passes. */
 export function timeoutVerdict(gated: GatedTarget, timeoutMs: number): TargetVerdict {
   const logText = describeState(gated.state)
   const verdict = verdictOf('timed-out', 'still-running', { timeoutMs, state: logText })
   return overdue(gated, { ...verdict, logText })
 }
 
-/** The verdict of a deadline: the problem that stands in the way is its reason, else the one given. */
+/** The verdict of a deadline: the first problem gives the reason; without one, `withoutProblem` is returned. */
 function overdue(gated: GatedTarget, withoutProblem: TargetVerdict): TargetVerdict {
   const { state, target } = gated
   const { outcome } = withoutProblem

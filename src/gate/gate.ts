@@ -5,7 +5,7 @@ import { containsEvidence, isEvidence } from '../lifecycle/evidence-snapshot.ts'
 import { gatedPods, missingContainers } from '../lifecycle/workloads/gated-pods.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
 import { sentenceOf } from '../reasons/reasons.ts'
-import { ApiHealth, unseenAtTimeoutMs } from './api-health.ts'
+import { ApiHealth, outageAtTimeoutMs } from './api-health.ts'
 import {
   type Deadline,
   endsTargets,
@@ -15,24 +15,24 @@ import {
   timeoutVerdict,
 } from './deadlines.ts'
 import { eventKind, GatedTargets } from './gated-targets.ts'
-import { decide, failFastMs, firstBadEnd } from './outcome.ts'
+import { decide, failFastMs, firstFailureAt } from './outcome.ts'
 import { type GateSettings, gateTimeoutMs } from './settings.ts'
 import { describeState, type GatedTarget, isOpen, objectOf, requestsOf, targetRecord } from './target-state.ts'
 import { deniedVerdict, type Entry, type TargetRecord, type Timeline, type Verdict, verdictOf } from './timeline.ts'
 import { heartbeatMs, heartbeatText } from './timeline-entries.ts'
 import { consolidate, isConsolidated } from './watch-requests.ts'
 
-/** The next moment at which the gate must look again although nothing is reported. */
-export interface Clock {
+/** The next moment at which time alone may change something. */
+export interface NextDeadline {
   readonly at: number
-  /** It may end a target: the watches of `requestsToConfirm` must answer before (DESIGN §2, "Blind is not stalled"). */
+  /** It may end a target: the watches of `requestsToConfirm` must answer first (DESIGN §2, "Blind is not stalled"). */
   readonly endsTarget: boolean
 }
 
 /**
- * The state machine: takes the lines of the feed and the passing of time, and decides when the gate ends and how. It has no
- * clock of its own; now is always the moment of the event or of the deadline that passes, so that a live run and the replay
- * of its recording agree to the millisecond. After its verdict nothing changes any more.
+ * The state machine: decides from events and deadlines when the gate ends, and how. It has no clock: the time is that
+ * of the event or of the deadline, so a replay agrees with its live run to the millisecond. Nothing changes after the
+ * verdict.
  */
 export class Gate {
   readonly store: Store
@@ -40,11 +40,11 @@ export class Gate {
   readonly #targets: GatedTargets
   readonly #watched = new WatchedRequests()
   readonly #health: ApiHealth
-  /** Watches of a whole namespace that were refused: narrow ones take their place. */
+  /** Refused watches of a whole namespace: narrow ones replace them. */
   readonly #refusedWide = new Set<string>()
   readonly #entries: Entry[] = []
   readonly #onEntry: (entry: Entry) => void
-  /** All deadlines, the gate's own under `gate`, each list in order. */
+  /** The sorted deadlines of each target and of the gate. */
   readonly #deadlines = new Map<GatedTarget | 'gate', readonly Deadline[]>()
   #now: number
   #end: { readonly verdict: Verdict; readonly at: number } | undefined
@@ -57,8 +57,8 @@ export class Gate {
   }
 
   /**
-   * `willSync` returns whether the first list of a request is to be expected (see Store); `onEntry` is called with each
-   * timeline entry as it happens.
+   * @param willSync whether the first list of a request is expected (see Store)
+   * @param onEntry is called with each new timeline entry
    */
   constructor(
     targets: readonly Target[],
@@ -95,10 +95,7 @@ export class Gate {
     return this.#end !== undefined
   }
 
-  /**
-   * The watches that judging the targets takes, as far as they are known: more become known as objects are found. The same
-   * array as long as nothing changes.
-   */
+  /** The watches that the targets need; found objects add more. The same array while nothing changes. */
   get requests(): readonly WatchRequest[] {
     const needed = this.#targets.requests
     if (this.#requests?.needed !== needed) {
@@ -112,26 +109,26 @@ export class Gate {
     return this.#requests.watched
   }
 
-  /** Whether an object is a target whose change has not arrived yet: its present state decides nothing. */
-  awaits(object: KubeObject): boolean {
+  /** Whether an object is a target whose change has not arrived yet: its present state is ignored. */
+  awaitsChange(object: KubeObject): boolean {
     const gated = this.#targets.named({ ...object, ...object.metadata })
     return gated.some(({ state }) => state.type === 'awaiting-change')
   }
 
-  /** The target at this place as it is now; of the gate as a whole, that is its timeline. */
+  /** The record of the target with this index. */
   record(index: number): TargetRecord | undefined {
     const gated = this.#targets.all[index]
     return gated && targetRecord(gated)
   }
 
-  /** The pods of the gated revision of the target at this place, as far as they are known; of a bare pod, itself. */
+  /** The known pods of a target's gated revision, by the index of the target; of a bare pod, itself. */
   gatedPods(index: number): readonly Pod[] {
     const { state } = this.#targets.all[index] ?? {}
     return state === undefined ? [] : gatedPods(objectOf(state), state.assessment, (uid) => this.store.withUid(uid))
   }
 
-  /** When to look again; undefined when the gate has ended. */
-  nextClock(): Clock | undefined {
+  /** The next deadline; undefined when the gate has ended. */
+  nextDeadline(): NextDeadline | undefined {
     if (this.#end !== undefined) return undefined
     let at = Infinity
     let endsTarget = false
@@ -143,7 +140,7 @@ export class Gate {
     return { at: Math.max(at, this.#now), endsTarget }
   }
 
-  /** The watches that must answer, or report that they cannot, before time passes this moment. */
+  /** The watches that must answer or fail before the deadlines of this moment pass. */
   requestsToConfirm(at: number): readonly WatchRequest[] {
     const needed = this.#due(at).flatMap((deadline) => {
       if (deadline.ends === 'all-targets') return this.#targets.neededRequests
@@ -152,10 +149,10 @@ export class Gate {
     return this.requests.filter((asked) => needed.some((request) => covers(asked, request)))
   }
 
-  /** Takes one line of the feed. Deadlines before it pass first; at the same moment, the event comes first. */
+  /** Handles one event of the feed. Earlier deadlines pass first; at the same moment, the event comes first. */
   handle(event: FeedEvent): void {
-    for (let clock = this.nextClock(); clock !== undefined && clock.at < event.at; clock = this.nextClock())
-      this.#handleDeadlines(clock.at)
+    for (let next = this.nextDeadline(); next !== undefined && next.at < event.at; next = this.nextDeadline())
+      this.#handleDeadlines(next.at)
     const isRead = isEvidence(event, (reference) => this.#targets.named(reference).length > 0)
     if (isRead || this.#end !== undefined) {
       if (isRead || containsEvidence(event)) this.store.apply(event)
@@ -165,7 +162,7 @@ export class Gate {
     this.#now = Math.max(this.#now, event.at)
     const { isGood } = this.#health
     const { progressing } = this.#targets
-    // What is watched by now decides which targets a report about a watch concerns.
+    // A failure affects the targets that need its watch.
     if (isFailure(event)) this.#watched.add(this.requests)
     for (const text of this.#health.observe(event)) this.#log({ kind: 'note', text })
     if (event.type === 'CANCEL') this.#finish(verdictOf('cancelled', 'cancelled', {}))
@@ -180,13 +177,13 @@ export class Gate {
     this.#updateDeadlines()
   }
 
-  /** Lets time pass: every deadline up to and including `now` passes, each at its own moment. */
+  /** Passes every deadline up to and including `now`, each at its own moment. */
   advance(now: number): void {
-    for (let clock = this.nextClock(); clock !== undefined && clock.at <= now; clock = this.nextClock())
-      this.#handleDeadlines(clock.at)
+    for (let next = this.nextDeadline(); next !== undefined && next.at <= now; next = this.nextDeadline())
+      this.#handleDeadlines(next.at)
   }
 
-  /** All that happened so far; `now` is its end while the gate is open. Hints and evidence are added elsewhere. */
+  /** The timeline so far; an open gate's ends at `now`. Diagnosis adds hints and evidence. */
   timeline(now = this.#now): Timeline {
     const { startedAt, context, serverVersion, timeoutMs, stallTimeoutMs } = this.#settings
     return {
@@ -218,7 +215,7 @@ export class Gate {
     const ends = due.filter((deadline) => deadline.ends === 'target')
     const unknown =
       this.#unknownVerdict(isTimeout) ??
-      this.#unseenVerdict(isTimeout ? this.#targets.open : ends.map(({ gated }) => gated))
+      this.#unlistedVerdict(isTimeout ? this.#targets.open : ends.map(({ gated }) => gated))
     if (unknown !== undefined) {
       this.#finish(unknown)
       return
@@ -236,7 +233,7 @@ export class Gate {
 
   /** Sets the deadlines of the targets that may have moved, and those of the gate. */
   #updateDeadlines(): void {
-    for (const gated of this.#targets.takeMoved()) {
+    for (const gated of this.#targets.takeChanged()) {
       const isUnanswered = this.#targets.isUnanswered(gated)
       const isHeld = isUnanswered || hasStallHold(gated, () => this.#targets.awaitsOther(gated))
       this.#targets.apply(gated, { type: 'held', isHeld })
@@ -251,30 +248,30 @@ export class Gate {
     this.#deadlines.set('gate', sortDeadlines(ofGate.filter(({ at }) => at < Infinity)))
   }
 
-  /** The gate's timeout. It waits for an answer, and for 30 s since the last one at most. */
+  /** When the gate's timeout passes: during an outage up to 30 s after the last success. */
   get #timeoutAt(): number {
     const { startedAt, timeoutMs } = this.#settings
     if (timeoutMs === 0) return Infinity
     const lastSuccessAt = this.#health.isGood ? undefined : this.#health.lastSuccessAt(this.#targets.neededRequests)
-    const waitUntil = lastSuccessAt === undefined ? 0 : lastSuccessAt + unseenAtTimeoutMs
+    const waitUntil = lastSuccessAt === undefined ? 0 : lastSuccessAt + outageAtTimeoutMs
     return Math.max(startedAt + timeoutMs, waitUntil)
   }
 
-  /** When the lack of an answer ends the gate. */
+  /** When an outage ends the gate. */
   get #unavailableAt(): number {
     return this.#health.isGood ? Infinity : (this.#health.dueAt(this.#targets.neededRequests) ?? Infinity)
   }
 
   get #failFastAt(): number {
     if (!this.#settings.failFast) return Infinity
-    return (firstBadEnd(this.#targets.all, this.#settings) ?? Infinity) + failFastMs
+    return (firstFailureAt(this.#targets.all, this.#settings) ?? Infinity) + failFastMs
   }
 
   get #heartbeatAt(): number {
     return (this.#entries.at(-1)?.at ?? this.#settings.startedAt) + heartbeatMs
   }
 
-  /** The verdict for the lack of an answer, if its time has come. */
+  /** The verdict of an outage, if its time is up. */
   #unknownVerdict(isTimeout = false): Verdict | undefined {
     if (this.#health.isGood) return undefined
     const needed = this.#targets.neededRequests
@@ -282,17 +279,17 @@ export class Gate {
     return isLost ? this.#health.verdictNow(needed, this.#now) : this.#health.verdict(needed, this.#now)
   }
 
-  /** The verdict where deadlines would end a target of which no list shows whether it exists. */
-  #unseenVerdict(ending: readonly GatedTarget[]): Verdict | undefined {
-    const unseen = ending.find(
+  /** The verdict if a deadline would end a target whose kind was never listed in full. */
+  #unlistedVerdict(ending: readonly GatedTarget[]): Verdict | undefined {
+    const unlisted = ending.find(
       (gated) => !this.#targets.isAbsenceKnown(gated) && this.store.get(gated.target) === undefined,
     )
-    if (unseen === undefined) return undefined
-    const lack = `whether ${unseen.name} exists is not known: its kind was never listed in full`
-    return verdictOf('unknown', 'api-unreachable', { lack })
+    if (unlisted === undefined) return undefined
+    const outage = `it is not known whether ${unlisted.name} exists: its kind was never listed in full`
+    return verdictOf('unknown', 'api-unreachable', { outage })
   }
 
-  /** Access to a kind is refused. Without access to a target the gate ends; other kinds are done without, and logged. */
+  /** Handles a refused kind: that of a target ends the gate, other kinds are optional. */
   #handleRefusal(event: FeedEvent & { type: 'REFUSED' }): void {
     if (isConsolidated(event, this.requests, this.#targets.all.flatMap(requestsOf))) {
       this.#refusedWide.add(requestKey(event))
@@ -319,7 +316,7 @@ export class Gate {
     this.#log({ kind: 'note', text, target: index })
   }
 
-  /** Ends the gate when no target is open, or when the first bad end is long enough ago. */
+  /** Ends the gate when no target is open, or 5 s after the first failure. */
   #conclude(): void {
     if (this.#end !== undefined) return
     const unknown = this.#unknownVerdict()
@@ -329,7 +326,7 @@ export class Gate {
     else if (isDone || this.#now >= this.#failFastAt) this.#finishBy(decide(this.#targets.all))
   }
 
-  /** When all is ready, an expected container that no gated pod has fails the first target. */
+  /** If all targets are ready and no gated pod has an expected container, the first target fails. */
   #failMissingContainers(): void {
     const { all } = this.#targets
     const [first] = all
@@ -342,7 +339,7 @@ export class Gate {
     this.#targets.apply(first, { type: 'end', verdict, problem })
   }
 
-  /** What is ready may have failed unseen: the gate is ready only while all watches of its targets are healthy. */
+  /** A ready target may have failed during an outage: ready needs healthy watches. */
   #finishBy(verdict: Verdict): void {
     const isReady = verdict.outcome === 'ready'
     if (!isReady || this.#health.isGood || !this.#health.isUnavailable(this.#targets.neededRequests))

@@ -30,13 +30,13 @@ import {
 } from './target-state.ts'
 import type { Entry } from './timeline.ts'
 
-/** Events are watched for every kind: controllers report there what no status contains. */
+/** Events are watched for every kind: controllers report facts there that no status contains. */
 export const eventKind = { apiVersion: 'v1', kind: 'Event' } as const
 
-/** The pods of a workload's gated revision, as its last assessment contains them. */
+/** The pods of a workload's gated revision, from its last assessment. */
 type PublishedPods = Pick<Assessment, 'pods' | 'keptPods'>
 
-/** What the targets share with their gate. */
+/** The parts of the gate that all targets share. */
 interface Shared {
   readonly settings: GateSettings
   readonly store: Store
@@ -45,7 +45,7 @@ interface Shared {
   readonly log: (entry: Omit<Entry, 'at'>) => void
 }
 
-/** The targets of a gate with their states: finds those that a change concerns, assesses them and applies what follows. */
+/** The targets of a gate: finds those that a change affects, assesses them and changes their states. */
 export class GatedTargets {
   readonly all: readonly GatedTarget[]
   readonly #settings: GateSettings
@@ -57,13 +57,13 @@ export class GatedTargets {
   readonly #pods: PodHistories
   readonly #ownership: OwnershipIndex<GatedTarget>
   readonly #byName: ReadonlyMap<string, readonly GatedTarget[]>
-  /** The targets whose rules read objects of a kind that they do not own. */
+  /** Targets by the kinds that their rules read and that they do not own. */
   readonly #byOtherKind: ReadonlyMap<string, readonly GatedTarget[]>
   readonly #others = new OtherTargets()
   readonly #hasReaders: boolean
   #published: ReadonlyMap<GatedTarget, PublishedPods> = new Map()
   #requests: readonly WatchRequest[] | undefined
-  #moved = new Set<GatedTarget>()
+  #changed = new Set<GatedTarget>()
 
   constructor(targets: readonly Target[], { settings, store, health, now, log }: Shared) {
     this.#settings = settings
@@ -82,7 +82,7 @@ export class GatedTargets {
       [...otherKinds].map((kind) => [kind, this.all.filter(({ rule }) => rule.concernedBy?.includes(kind))]),
     )
     this.#hasReaders = this.all.some(({ rule }) => rule.readsGatedPods)
-    for (const gated of this.all) this.#moved.add(gated)
+    for (const gated of this.all) this.#changed.add(gated)
   }
 
   #gate(target: Target, index: number, name: string): GatedTarget {
@@ -104,35 +104,35 @@ export class GatedTargets {
     return this.all.filter(({ state }) => isOpen(state))
   }
 
-  /** The targets of this name; several where the user names one object in several ways. */
+  /** The targets with this name: several references may name one object. */
   named(reference: Parameters<typeof nameKey>[0]): readonly GatedTarget[] {
     return this.#byName.get(nameKey(reference)) ?? []
   }
 
-  /** The watches that judging all targets takes. The same array as long as nothing changes. */
+  /** The watches that all targets need. The same array while nothing changes. */
   get requests(): readonly WatchRequest[] {
     this.#requests ??= this.all.filter(({ target }) => target.selector === undefined).flatMap(requestsOf)
     return this.#requests
   }
 
-  /** The watches that the targets need which have not ended. */
+  /** The watches of the targets that have not ended. */
   get neededRequests(): readonly WatchRequest[] {
     return this.all.flatMap((gated) => (gated.state.type === 'ended' ? [] : requestsOf(gated)))
   }
 
-  /** Changes when a target may see others progress that did not, or the reverse. */
+  /** A number that changes whenever `othersProgress` of a target may change. */
   get progressing(): number {
     return this.#others.progressing
   }
 
-  /** The targets whose deadlines may have moved since the last call. */
-  takeMoved(): ReadonlySet<GatedTarget> {
-    const moved = this.#moved
-    this.#moved = new Set()
-    return moved
+  /** The targets whose deadlines may have changed since the last call. */
+  takeChanged(): ReadonlySet<GatedTarget> {
+    const changed = this.#changed
+    this.#changed = new Set()
+    return changed
   }
 
-  /** Takes a change of an object that the store has taken. Returns the targets that it concerns. */
+  /** Handles a change of the store. Returns the targets that it affects. */
   handleChange(change: Change): ReadonlySet<GatedTarget> {
     const { before, after } = change
     const object = (after ?? before) as KubeObject
@@ -159,7 +159,7 @@ export class GatedTargets {
     return concerned
   }
 
-  /** The targets that an event may explain although it is not about their objects, as far as those are known by uid. */
+  /** The targets that an Event may explain although it names none of their objects by uid. */
   #explainedBy(event: EventObject): readonly GatedTarget[] {
     const { apiVersion = '', kind = '', namespace, name = '' } = event.involvedObject ?? {}
     const named = this.named({ apiVersion, kind, namespace, name })
@@ -175,7 +175,7 @@ export class GatedTargets {
     ]
   }
 
-  /** Logs why a pod of a gated revision goes, which its controller replaces. */
+  /** Logs why a pod of a gated revision is removed; its controller replaces it. */
   #logRemoval(before: KubeObject, after: KubeObject | undefined, concerned: ReadonlySet<GatedTarget>): void {
     const { uid = '' } = before.metadata
     for (const { state, index } of concerned) {
@@ -186,15 +186,15 @@ export class GatedTargets {
   }
 
   /**
-   * Assesses targets; all of them once more when that changes whether others progress.
-   * @param before `progressing` of the other targets before the event
+   * Assesses targets; all targets again if `progressing` changes.
+   * @param before `progressing` before the event
    */
   assess(targets: readonly GatedTarget[], before: number): void {
     this.#assessInOrder(targets)
     if (this.progressing !== before) this.#assessInOrder(this.all)
   }
 
-  /** Assesses workloads first: those that depend on their pods (`readsGatedPods`) read what they have published then. */
+  /** Assesses workloads first, then the targets that read their gated pods (`readsGatedPods`). */
   #assessInOrder(targets: readonly GatedTarget[]): void {
     for (const gated of targets) if (!gated.rule.readsGatedPods) this.#assessOne(gated)
     if (!this.#hasReaders) return
@@ -205,7 +205,7 @@ export class GatedTargets {
   }
 
   #assessOne(gated: GatedTarget): void {
-    this.#moved.add(gated)
+    this.#changed.add(gated)
     if (gated.state.type === 'ended' || gated.state.assessment?.completed) return
     const object = objectOf(gated.state)
     if (object === undefined) {
@@ -236,8 +236,8 @@ export class GatedTargets {
   }
 
   /**
-   * Judges an object that is gone by how it ended, where that is known.
-   * @param object as it was seen last; undefined where it never was, so that only events since the gate's start name it
+   * Judges a deleted object by its last state, if that is known.
+   * @param object its last version; undefined if it was never seen, and only events since the gate's start name it
    */
   #assessLastState(gated: GatedTarget, object: KubeObject | undefined): void {
     const { rule, state } = gated
@@ -251,7 +251,7 @@ export class GatedTargets {
     this.apply(gated, { type: 'last-state-judged', deletedAt })
   }
 
-  /** An object that was never seen, with the uid that the latest event since the gate's start names. */
+  /** A never-seen object with the uid of its latest event since the gate's start. */
   #subjectOfLastEvent({ apiVersion, kind, namespace, name }: Target): KubeObject | undefined {
     const latest = this.#store.eventsOf({ apiVersion, kind, metadata: { name, namespace } }).at(-1)
     const { uid } = latest?.involvedObject ?? {}
@@ -260,7 +260,6 @@ export class GatedTargets {
     return isCurrent ? { apiVersion, kind, metadata: { name, namespace, uid } } : undefined
   }
 
-  /** What the rule of a target may read. */
   #context(gated: GatedTarget): RuleContext {
     const { seen } = gated.state
     if (seen === undefined) throw new Error(`${gated.name} is judged before it was seen`)
@@ -268,7 +267,7 @@ export class GatedTargets {
     return {
       ...sharedContext(this.#store, this.#pods, this.#gateTime, this.#settings, this.#now()),
       history: seen.history,
-      ...this.#others.seenFrom(gated.index),
+      ...this.#others.othersOf(gated.index),
       isOfGatedRevision: (pod) => {
         hasUnjudged ??= this.#hasUnjudgedWorkload(gated)
         return hasUnjudged ? false : this.#isOfGatedRevision(pod)
@@ -277,8 +276,8 @@ export class GatedTargets {
   }
 
   /**
-   * Whether a gated workload behind a target has not published its pods yet: its revisions are not listed, or its change has
-   * not arrived.
+   * Whether a gated workload behind a target has not published its pods yet: its revisions are not listed, or its
+   * change has not arrived.
    */
   #hasUnjudgedWorkload({ rule, state }: GatedTarget): boolean {
     const object = objectOf(state)
@@ -303,7 +302,7 @@ export class GatedTargets {
       : workloads.some(({ pods, keptPods }) => pods?.has(uid) || keptPods?.has(uid))
   }
 
-  /** Whether a target waits for an object that is, or belongs to, another target that is open. */
+  /** Whether a target waits for another open target, or for an object that belongs to one. */
   awaitsOther(gated: GatedTarget, { awaits = [] }: Partial<Assessment> = gated.state.assessment ?? {}): boolean {
     const isOtherOpen = (other: GatedTarget) => other !== gated && isOpen(other.state)
     return awaits.some((awaited) => {
@@ -315,17 +314,17 @@ export class GatedTargets {
     })
   }
 
-  /** A watch that the target needs is unavailable, or its first list is still on its way. */
+  /** Whether a watch that the target needs is unavailable, or its first list is not complete. */
   isUnanswered(gated: GatedTarget): boolean {
     return this.#health.isUnavailable(requestsOf(gated)) || this.#isPending(gated)
   }
 
-  /** Whether the first list of something that it takes to judge a target is still on its way. */
+  /** Whether a first list that the target needs is not complete. */
   #isPending(gated: GatedTarget): boolean {
     return requestsOf(gated).some((request) => this.#store.listState(request) === 'pending')
   }
 
-  /** Whether a target without an object is known to be absent: its deletion was seen, or its kind was listed in full. */
+  /** Whether a target is known to be absent: its deletion was seen, or its kind was listed in full. */
   isAbsenceKnown({ state, target }: GatedTarget): boolean {
     return wasDeleted(state) || this.#store.listState(targetWatch(target)) === 'complete'
   }
@@ -339,9 +338,9 @@ export class GatedTargets {
     gated.state = state
     this.#others.update(gated)
     if (requestsOf(gated) !== requests) this.#requests = undefined
-    this.#moved.add(gated)
+    this.#changed.add(gated)
     if ((before.type === 'ready') !== (state.type === 'ready') || state.type === 'ended')
-      for (const other of this.all) if (other.state.assessment?.awaits !== undefined) this.#moved.add(other)
+      for (const other of this.all) if (other.state.assessment?.awaits !== undefined) this.#changed.add(other)
     for (const entry of entries) this.#log({ ...entry, target: gated.index })
   }
 }
@@ -354,7 +353,7 @@ function isSameSet<T>(a: ReadonlySet<T> | undefined, b: ReadonlySet<T> | undefin
   return a === b || (a !== undefined && b !== undefined && a.size === b.size && [...a].every((item) => b.has(item)))
 }
 
-/** Whether an object that the target does not own concerns its lifecycle, or did before it changed. */
+/** Whether a changed object that the target does not own affects it. */
 function isConcerned({ rule, target, state }: GatedTarget, { before, after }: Change): boolean {
   const object = objectOf(state)
   const { metadata } = (after ?? before) as KubeObject

@@ -7,15 +7,15 @@ import { findDifferences } from '../plan/manifests/differences.ts'
 import type { Target } from '../plan/target.ts'
 import { type Verdict, verdictOf } from './timeline.ts'
 
-/** How a later version relates to the gated object; `revision` is the number of the older one, where that is known. */
+/** How a later version differs from the gated object; `revision`: the number of the older revision, if known. */
 export interface IdentityChange {
   readonly type: 'same' | 'replaced' | 'followed' | 'superseded' | 'rolled-back'
   readonly revision?: number
 }
 
 /**
- * Compares a later version of an object with the gated one (DESIGN §2, Identity). Kinds without a template are their uid
- * alone.
+ * Compares a later version of an object with the gated one (DESIGN §2, Identity). Without a template, only the uid is
+ * compared.
  * @param gated the last version of the object that has the gated template
  * @param revisions all known revisions of the object
  */
@@ -41,9 +41,9 @@ export function compareIdentity(
 }
 
 /**
- * Whether a revision is older than that of the gated template, which may not exist yet. A rollback gives the older revision
- * the next number, perhaps before the object's event arrives: then its former numbers or its creation show its age. A
- * revision with another template that existed before the gate's start is always older.
+ * Whether a revision is older than the gated one, which may not exist yet. A rollback gives the older revision the next
+ * number, so its former numbers and its creation count. A revision with another template that existed before the gate's
+ * start is always older.
  */
 function isOlder(
   revision: KubeObject,
@@ -57,7 +57,7 @@ function isOlder(
   return (time(revision.metadata.creationTimestamp) ?? Infinity) < Math.max(presentMadeAt, startedAt - 1_000)
 }
 
-/** The number that an older revision had before it was rolled back to. */
+/** The number of an older revision before the rollback. */
 function formerNumber(older: KubeObject, present: KubeObject | undefined): number | undefined {
   const number = numberOf(older)
   const before = present === undefined ? Infinity : numberOf(present)
@@ -65,7 +65,7 @@ function formerNumber(older: KubeObject, present: KubeObject | undefined): numbe
   return numbers.length === 0 ? undefined : Math.max(...numbers)
 }
 
-/** How a target was rolled back or superseded: by whom, to which revision or with which differences. */
+/** The verdict of a superseded or rolled-back target: its author, revision or differences. */
 export function identityVerdict(
   type: 'superseded' | 'rolled-back',
   revision: IdentityChange['revision'],
@@ -82,14 +82,14 @@ export function identityVerdict(
   return verdictOf('superseded', type, { ...who, differences })
 }
 
-/** The subresources through which controllers and autoscalers write: what they write is not the change. */
+/** Subresources that controllers and autoscalers write: these writes are not the awaited change. */
 const controllerSubresources: ReadonlySet<string | undefined> = new Set(['status', 'scale'])
 
 /**
- * Whether an object contains the change that is awaited (`await-change`): it came after the first list or under another uid;
- * its generation moved (without one, its resourceVersion); it was written after the gate's start by its managedFields; or it
- * contains all of its manifest.
- * @param listed the object in the first list; undefined where that does not contain it
+ * Whether an object contains the awaited change (`await-change`): it is a new object; its generation changed (without
+ * one, its resourceVersion); its managedFields contain a write after the gate's start; or it contains all fields of its
+ * manifest.
+ * @param listed the object in the first list; undefined if the list does not contain it
  */
 export function hasArrived(
   listed: KubeObject | undefined,

@@ -2,19 +2,19 @@ import type { Assessment, Milestone } from '../lifecycle/assessment.ts'
 import type { MilestoneRecord } from './timeline.ts'
 
 /**
- * How far one target has come: its milestones are reached in their order. A reached one stays so while the target progresses
- * (a replaced pod does not unschedule the rollout), and is lost only when a ready target falls back.
+ * The milestones of one target, which are reached in order. A reached milestone is lost only when a ready target is no
+ * longer ready.
  */
 export interface MilestoneProgress {
   /** All milestones, in their order. */
   readonly names: readonly string[]
-  /** When each was reached, as far as they are. */
+  /** When each reached milestone was reached. */
   readonly reachedAt: readonly number[]
-  /** As they were assessed last. */
+  /** The milestones of the last assessment. */
   readonly present: readonly Milestone[]
   /** The highest count of each counter: only a higher one is progress. */
   readonly highest: ReadonlyMap<string, number>
-  /** When counting began anew. */
+  /** When the counters were restarted. */
   readonly restartedAt?: number
 }
 
@@ -22,20 +22,20 @@ export function createMilestones(names: readonly string[]): MilestoneProgress {
   return { names, reachedAt: [], present: [], highest: new Map() }
 }
 
-/** The milestone that is waited for; undefined when all are reached. */
+/** The first milestone that is not reached; undefined when all are. */
 export function currentMilestone({ names, reachedAt }: MilestoneProgress): string | undefined {
   return names[reachedAt.length]
 }
 
-/** Since when the current milestone is waited for; undefined when that is the gate's start. */
+/** When the wait for the current milestone began; undefined: at the gate's start. */
 export function waitingSince({ reachedAt, restartedAt }: MilestoneProgress): number | undefined {
   const last = reachedAt.at(-1)
   return restartedAt === undefined ? last : Math.max(restartedAt, last ?? 0)
 }
 
 /**
- * Takes the milestones of a new assessment.
- * @returns also the milestones done now, and whether anything moved: a milestone, or a counter beyond its highest count
+ * Updates the progress by a new assessment.
+ * @returns also the milestones reached now, and whether a milestone or a counter moved
  */
 export function updateMilestones(
   before: MilestoneProgress,
@@ -61,12 +61,12 @@ export function updateMilestones(
   }
 }
 
-/** What was counted so far counts anew, as for the pods of another revision. */
+/** Restarts all counters, as for the pods of another revision. */
 export function restartCounters(before: MilestoneProgress, now: number): MilestoneProgress {
   return { ...before, highest: new Map(), restartedAt: now }
 }
 
-/** The target is no longer ready: its milestones are lost from the first that is open. */
+/** A ready target is no longer ready: its milestones are lost from the first that is open. */
 export function loseMilestones(before: MilestoneProgress, { milestones }: Assessment, now: number): MilestoneProgress {
   const open = before.names.findIndex((name) => findMilestone(milestones, name)?.state === 'open')
   const reachedAt = open < 0 ? before.reachedAt : before.reachedAt.slice(0, open)
@@ -93,7 +93,7 @@ export function milestoneRecords(
     const { state, message } = findMilestone(present, name) ?? { message: '' }
     if (state === 'skipped') return { name, state, message }
     if (at !== undefined) return { name, state: 'done', at, message: state === 'open' ? '' : message }
-    // A status that is enough for ready leaves no milestone to wait for.
+    // A ready target waits for no milestone.
     if (end === 'ready') return { name, state: 'skipped', message: '' }
     if (index > reachedAt.length) return { name, state: 'pending', message: '' }
     return { name, state: end === 'failed' ? 'failed' : 'current', message }

@@ -3,14 +3,14 @@ import type { GateSettings } from './settings.ts'
 import type { GatedTarget } from './target-state.ts'
 import type { EndedTimeline, Outcome, TargetOutcome, Verdict } from './timeline.ts'
 
-/** After the first bad end of a target, the others may run for this long to show their own problems. */
+/** How long the gate goes on after the first failure, to show the problems of other targets. */
 export const failFastMs = 5_000
 
-/** DESIGN §4; ready is what remains. Cancelled and unknown end the gate directly. */
+/** Gravest first (DESIGN §4). Cancelled and unknown end the gate directly. */
 const precedence: readonly TargetOutcome[] = ['failed', 'superseded', 'stalled', 'timed-out']
 
-/** When a target had the first end that ends the gate soon; a superseded one may be welcome. */
-export function firstBadEnd(targets: readonly GatedTarget[], { onSuperseded }: GateSettings): number | undefined {
+/** When the first target ended without being ready. With `on-superseded: pass`, a superseded target does not count. */
+export function firstFailureAt(targets: readonly GatedTarget[], { onSuperseded }: GateSettings): number | undefined {
   let first: number | undefined
   for (const { state } of targets) {
     if (state.type !== 'ended' || (state.verdict.reason === 'superseded' && onSuperseded === 'pass')) continue
@@ -19,7 +19,7 @@ export function firstBadEnd(targets: readonly GatedTarget[], { onSuperseded }: G
   return first
 }
 
-/** The gate's verdict from its targets': the gravest outcome, of those the earliest, then the first in input order. */
+/** The gate's verdict: the gravest outcome of its targets, then the earliest, then the first in input order. */
 export function decide(targets: readonly GatedTarget[]): Verdict {
   const ended = targets.flatMap(({ name, state }) => (state.type === 'ended' ? [{ name, ...state }] : []))
   const bad = ended.filter(({ verdict }) => precedence.includes(verdict.outcome))
@@ -40,8 +40,8 @@ export function decide(targets: readonly GatedTarget[]): Verdict {
 }
 
 /**
- * Whether the job passes (DESIGN §3, §4): only on ready, or, where the user welcomes it, when a newer change took over
- * and every other target is ready. A rollback never passes.
+ * Whether the job passes (DESIGN §3, §4): when ready; with `on-superseded: pass` also when each target is ready or
+ * superseded. A rollback never passes.
  */
 export function passes(
   { verdict, targets }: Pick<EndedTimeline, 'verdict' | 'targets'>,

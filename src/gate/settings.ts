@@ -6,12 +6,12 @@ import type { Target } from '../plan/target.ts'
 export interface GateSettings {
   /** When the gate began: milliseconds since the epoch. */
   readonly startedAt: number
-  /** The input; see `gateTimeoutMs`. */
+  /** The input `timeout`; see `gateTimeoutMs`. */
   readonly timeoutMs: number
-  /** The user wrote the timeout: a longer one of a reference does not move it. */
+  /** The user set the timeout: a longer one of a reference does not extend it. */
   readonly timeoutIsLiteral: boolean
   readonly stallTimeoutMs: number
-  /** The user wrote the stall timeout: no stall hold stops it. */
+  /** The user set the stall timeout: no stall hold applies. */
   readonly stallIsLiteral: boolean
   readonly milestoneTimeoutsMs: Readonly<Record<string, number>>
   readonly settleMs: number
@@ -22,7 +22,7 @@ export interface GateSettings {
   readonly awaitChangeMs: number
   /** The digests that must run, by container; empty: any may. */
   readonly expectImages: ExpectedImages
-  /** The user's rules, which take the place of the kinds'. */
+  /** The user's rules, which replace the rules of their kinds. */
   readonly healthChecks?: readonly HealthCheck[]
   readonly context: string
   readonly serverVersion: string
@@ -55,8 +55,8 @@ export function gateSettings(inputs: Inputs, others: ClusterSettings): GateSetti
 }
 
 /**
- * The gate's timeout in milliseconds, 0 is off. One that the user did not write is as long as the longest of the targets',
- * which would have no effect otherwise (DESIGN §2, Clocks).
+ * The gate's timeout in milliseconds; 0: none. The default is extended to the longest timeout of the targets (DESIGN
+ * §2, Clocks).
  */
 export function gateTimeoutMs(
   { timeoutMs, timeoutIsLiteral }: Pick<GateSettings, 'timeoutMs' | 'timeoutIsLiteral'>,

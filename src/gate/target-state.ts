@@ -32,20 +32,20 @@ import {
   withExistence,
 } from './timeline-entries.ts'
 
-/** A deleted object may come back under its name for this long: `kubectl replace` and hooks delete and create. */
+/** How long a deleted object may be created again: `kubectl replace` and hooks delete and create. */
 export const deletedMs = 5_000
 
-/** What a step may read: what does not change about a target while it is gated. */
+/** The constant facts about a target, which a step may read. */
 export interface StepContext {
   readonly target: Target
-  /** Its place among the targets. */
+  /** Index among the targets. */
   readonly index: number
-  /** What distinguishes it from the other targets, for people. */
+  /** A name for people, unique among the targets. */
   readonly name: string
   readonly rule: Rule
   readonly settings: GateSettings
   readonly gateTime: GateTime
-  /** The evidence snapshot of this target now, with these problems. */
+  /** Takes the evidence snapshot of this target with these problems. */
   readonly takeSnapshot: (object: KubeObject | undefined, problems: readonly Problem[]) => EvidenceSnapshot
 }
 
@@ -55,7 +55,7 @@ export interface GatedTarget extends StepContext {
   state: TargetState
 }
 
-/** Where a target is on its way. Moments are milliseconds since the epoch. */
+/** The state of a target. Moments are milliseconds since the epoch. */
 export type TargetState = AwaitingChange | Absent | Listing | Judged | Ready | Ended
 
 interface Unended {
@@ -63,7 +63,7 @@ interface Unended {
   readonly stall: StallClock
 }
 
-/** The change that the user awaits has not arrived: the object is not judged before. */
+/** The awaited change has not arrived: the object is not judged yet. */
 interface AwaitingChange extends Unended {
   readonly type: 'awaiting-change'
   /** The object as the first list contained it. */
@@ -81,7 +81,7 @@ interface Absent extends Unended {
   readonly assessment?: Assessment
 }
 
-/** The object exists; what judging it takes has not been listed in full. */
+/** The object exists; the first lists that it needs are not complete. */
 interface Listing extends Unended {
   readonly type: 'listing'
   readonly seen: Seen
@@ -122,7 +122,7 @@ interface Absence {
   readonly wasDeleted: boolean
 }
 
-/** What is known of the object that is gated. */
+/** The facts about the gated object. */
 interface Seen {
   /** Its latest version. */
   readonly object: KubeObject
@@ -133,10 +133,10 @@ interface Seen {
   readonly history: TargetHistory
   /** All revisions seen, by uid: a controller may delete one as soon as the next is rolled out. */
   readonly revisions: ReadonlyMap<string, KubeObject>
-  /** The watches that judging it takes. */
+  /** The watches that it needs. */
   readonly requests: readonly WatchRequest[]
   readonly loggedProblems: LoggedProblems
-  /** That its pods are ready and settle has been logged. */
+  /** Whether the log contains that its ready pods settle. */
   readonly isSettlingLogged: boolean
 }
 
@@ -146,34 +146,34 @@ export interface TargetVerdict extends Verdict<TargetOutcome> {
   readonly logText?: string
 }
 
-/** What may change the state of a target. */
+/** An event that may change the state of a target. */
 export type TargetEvent =
   /** A version of the object; `isFirstSight` until the first list of the target is complete. */
   | { readonly type: 'found'; readonly object: KubeObject; readonly isFirstSight: boolean }
   | { readonly type: 'deleted' }
-  /** The last state of a deleted object, to be judged by; and that it was not enough for a verdict. */
+  /** The last known state of a deleted object; then, that this state gave no verdict. */
   | { readonly type: 'last-state-found'; readonly object: KubeObject }
   | { readonly type: 'last-state-judged'; readonly deletedAt: number }
-  /** No list contains the object, and all of them are complete. */
+  /** No list contains the object, and all lists are complete. */
   | { readonly type: 'absence-known' }
-  /** A list that judging the object takes is not complete. */
+  /** A list that the object needs is not complete. */
   | { readonly type: 'list-pending' }
   /** The revisions that the object owns now. */
   | { readonly type: 'revisions-listed'; readonly revisions: readonly KubeObject[] }
   | {
       readonly type: 'assessed'
       readonly assessment: Assessment
-      /** A watch that it needs is unavailable: what it would report may show that the failure is over. */
+      /** A needed watch is unavailable, which may hide that the failure is over. */
       readonly isUnavailable: boolean
       readonly awaitsOther: boolean
     }
   | { readonly type: 'held'; readonly isHeld: boolean }
-  /** `problem` is one of all targets together, which takes the place of its own. */
+  /** `problem` concerns all targets together, and replaces the target's own. */
   | { readonly type: 'end'; readonly verdict: TargetVerdict; readonly problem?: Problem }
 
 type TargetEntry = Pick<Entry, 'kind' | 'text' | 'outcome'>
 
-/** The state after an event, and what is to be logged. */
+/** The state after an event, and the entries to log. */
 export interface Step {
   readonly state: TargetState
   readonly entries: readonly TargetEntry[]
@@ -204,7 +204,7 @@ export function step(state: TargetState, event: TargetEvent, now: number, contex
       return afterAbsence(state, now, context)
     case 'list-pending': {
       if (state.type !== 'ready' || state.seen === undefined || state.assessment === undefined) return unchanged
-      const message = 'what its spec selects now is being listed'
+      const message = 'the objects that its spec selects now are being listed'
       return fallBack({ ...state, seen: state.seen }, { ...state.assessment, status: 'progressing', message }, now)
     }
     case 'revisions-listed':
@@ -248,14 +248,14 @@ function afterFound(
   if (state.assessment?.completed && isSameObject) return { state, entries: [] }
   const { seen: before } = state
   const isOther = before !== undefined && before.gated.metadata.uid !== object.metadata.uid
-  // The object that is to be deleted is gone: another one of its name is absence, as `kubectl wait --for=delete` has it.
+  // With `--for=delete`, another object of the same name counts as absence, as in `kubectl wait`.
   if (isOther && context.rule.readyWhenAbsent !== undefined) return afterDeletion(state, now, context)
   if (state.type === 'awaiting-change') {
     const listed = state.listed ?? (isFirstSight ? object : undefined)
     if (!hasArrived(listed, object, context.target, context.gateTime) && !context.rule.hasExpectedSpec?.(object))
       return {
         state: { ...state, listed },
-        entries: isFirstSight ? [note('is there already: waiting for its change to arrive')] : [],
+        entries: isFirstSight ? [note('exists already: waiting for its change to arrive')] : [],
       }
     const arrived = { ...state, stall: restartStall(state.stall, now) }
     return { state: withObject(arrived, object, isFirstSight, now, context), entries: [note('its change has arrived')] }
@@ -305,7 +305,7 @@ function withObject(
 }
 
 function afterDeletion(state: UnendedState, now: number, { rule }: StepContext): Step {
-  // What has done its work stays ready when it is deleted, and until another object takes its name.
+  // A completed target stays ready after its deletion, until a new object takes its name.
   if (state.assessment?.completed) return { state, entries: [] }
   if (state.type === 'awaiting-change') return { state: { ...state, listed: undefined, wasDeleted: true }, entries: [] }
   if (rule.readyWhenAbsent === undefined)
@@ -348,7 +348,7 @@ function afterRevisions(state: Present, listed: readonly KubeObject[], now: numb
         milestones: restartCounters(state.milestones, now),
         stall: restartStall(state.stall, now),
       }
-      const text = 'its template got other annotations, labels or environment variables: followed'
+      const text = 'its template changed only in annotations, labels or environment variables: the gate follows it'
       return { state: followed, entries: [note(text)] }
     }
     case 'superseded':
@@ -387,7 +387,7 @@ function afterAssessment(
   const { progress, reached, moved } = updateMilestones(fallen.state.milestones, assessment, reachedAt)
   const settling = isReady || seen.isSettlingLogged ? undefined : settlingText(assessment, now)
   const progressText = isReady ? '' : [reachedText(reached), settling ?? ''].filter((text) => text !== '').join(' · ')
-  // What is unavailable may show that the problem is over: a pod that runs by now.
+  // An unavailable watch may hide that the problem is over: the pod may run now.
   const failure = event.isUnavailable ? undefined : assessment.failure
   const text = (problem: Problem) => problemStatement(problem, target).text
   let { loggedProblems } = seen
@@ -424,7 +424,7 @@ function afterAssessment(
   return { state: { ...after, type: 'ready', at: now }, entries: [...entries, verdict] }
 }
 
-/** Which of the user's clocks the object cannot meet. */
+/** The user's timeouts that the object cannot meet. */
 function warningsOf(object: KubeObject, { target: { clocks }, settings }: StepContext): readonly string[] {
   return clockWarnings(object, {
     timeoutMs: clocks.timeoutMs ?? settings.timeoutMs,
@@ -476,7 +476,7 @@ export function objectOf(state: TargetState): KubeObject | undefined {
     : state.seen?.object
 }
 
-/** The watches that judging the target takes, as far as they are known. */
+/** The watches that the target needs, as far as they are known. */
 export function requestsOf({ state, target }: GatedTarget): readonly WatchRequest[] {
   return state.seen?.requests ?? [targetWatch(target)]
 }
@@ -499,7 +499,7 @@ export function describeState(state: TargetState): string {
   return state.assessment?.message ?? 'not assessed yet'
 }
 
-/** The verdict of a problem, with how many pods are ready all the same: `… (2 of 3 pods ready)`. */
+/** The verdict of a problem, with the count of ready pods: `… (2 of 3 pods ready)`. */
 export function problemVerdict<O extends TargetOutcome>(
   outcome: O,
   problem: Problem,
@@ -513,7 +513,7 @@ export function problemVerdict<O extends TargetOutcome>(
   return { outcome, reason: problem.reason, message: `${text}${others}`, form }
 }
 
-/** The target in the timeline. */
+/** The record of a target for the timeline. */
 export function targetRecord({ state, target }: GatedTarget): TargetRecord {
   const { assessment, milestones } = state
   const isReady = state.type === 'ready'
@@ -537,7 +537,7 @@ export function targetRecord({ state, target }: GatedTarget): TargetRecord {
   }
 }
 
-/** The state of a target that has not ended, and how the text joins its name. */
+/** The state of an open or ready target as text, and how the text joins its name. */
 function openStatement(state: TargetState, problem: Problem | undefined): Pick<Verdict, 'message' | 'form'> {
   const message = describeState(state)
   const sentence = problem && sentenceOf(problem)
@@ -545,18 +545,18 @@ function openStatement(state: TargetState, problem: Problem | undefined): Pick<V
   return { message, form: objectOf(state) === undefined && wasDeleted(state) ? 'predicate' : 'clause' }
 }
 
-/** A problem as it is reported: its sentence is rendered here. */
+/** A problem for the report, with its sentence. */
 function recordProblem(problem: Problem): ProblemRecord {
   return { ...problem, class: classOf(problem), message: messageOf(problem), evidence: [] }
 }
 
-/** Measures for how long nothing moved. Time during which it is held does not count. */
+/** Measures the time without progress; held time does not count. */
 export interface StallClock {
   readonly since: number
   readonly heldSince?: number
 }
 
-/** Something moved. */
+/** Restarts the stall clock after progress; a hold continues. */
 export function restartStall({ heldSince }: StallClock, now: number): StallClock {
   return heldSince === undefined ? { since: now } : { since: now, heldSince: now }
 }

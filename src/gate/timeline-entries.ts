@@ -7,16 +7,16 @@ import { messageOf, type Problem, problemSentence, sentenceOf } from '../reasons
 import type { Sentence } from '../reasons/spec.ts'
 import type { TargetOutcome, Verdict } from './timeline.ts'
 
-/** After this long without an entry, a heartbeat names what is waited for. */
+/** After this time without an entry, a heartbeat lists the open targets. */
 export const heartbeatMs = 30_000
 const heartbeatTargets = 5
-/** The most characters of one target's state in a heartbeat. */
+/** Maximum length of one target's state in a heartbeat. */
 const heartbeatCharacters = 60
 
 /**
- * Which targets are open, and what each waits for.
- * @param open the names of the open targets, with their states in words
- * @param unavailable what cannot be read now, a sentence each
+ * The text of a heartbeat: the open targets and the outages.
+ * @param open the names of the open targets, with their states as text
+ * @param unavailable one sentence for each outage
  */
 export function heartbeatText(
   open: readonly { readonly name: string; readonly description: string }[],
@@ -31,7 +31,7 @@ export function heartbeatText(
   return [waiting, ...unavailable].join(' · ')
 }
 
-/** One line for the milestones reached at once; of those with counts, the furthest stands for the others. */
+/** One line for milestones reached together; of those with counts, only the last is shown. */
 export function reachedText(reached: readonly Milestone[]): string {
   const furthest = reached.findLast(({ count }) => count !== undefined)
   return reached
@@ -56,7 +56,7 @@ export function settlingText({ milestones }: Assessment, now: number): string | 
 /** An object that is older than this at the gate's start was not created by the apply before it. */
 const longMs = 60_000
 
-/** Calls the milestone `created` of an object that has long existed `exists`. */
+/** If an object is older than the apply, its milestone `created` reads `exists`. */
 export function withExistence(assessment: Assessment, object: KubeObject, gateTime: GateTime): Assessment {
   const created = gateTime.time(object.metadata.creationTimestamp)
   if (created === undefined || created >= gateTime.startedAt - longMs) return assessment
@@ -66,7 +66,7 @@ export function withExistence(assessment: Assessment, object: KubeObject, gateTi
   return { ...assessment, milestones }
 }
 
-/** By how much an object was scaled, and by whom where that is known; undefined when it was not. */
+/** The change of `spec.replicas`, and its author if known; undefined without a change. */
 export function scaleText(before: KubeObject | undefined, after: KubeObject): string | undefined {
   const replicasOf = (object: KubeObject | undefined) => (object?.spec as { replicas?: unknown } | undefined)?.replicas
   const [from, to] = [replicasOf(before), replicasOf(after)]
@@ -81,15 +81,15 @@ export function problemStatement(problem: Problem, target: Target): Sentence {
   return isOwn ? sentenceOf(problem) : { text: problemSentence(problem), form: 'complete' }
 }
 
-/** What a verdict adds to the outcome; a reason that repeats the outcome is left out. */
+/** The log text of a verdict after its outcome. A reason that repeats the outcome is left out. */
 export function verdictText({ outcome, reason, message }: Verdict<TargetOutcome>, logText: string | undefined): string {
   if (reason === outcome) return message
   return logText === undefined ? `${reason}: ${message}` : `${logText} (${reason})`
 }
 
-/** Up to this count every repetition of a problem is logged, above it each doubling. */
+/** Up to this count each repetition of a problem is logged; above it, each doubling. */
 const countsInFull = 10
-/** The most wordings of one problem that are logged without a repetition. */
+/** Maximum number of wordings of one problem that are logged. */
 const mostWordings = 5
 
 /** Which problems of a target have been logged, by reason and container. */
@@ -102,8 +102,8 @@ interface LoggedProblem {
 }
 
 /**
- * The logged problems with this one, or undefined when it is not to be logged: it is neither new, nor a repetition, nor has
- * a new wording. Another number or identifier alone is no new wording.
+ * Adds a problem to the logged ones. Undefined if it is not to be logged: it must be new, repeated, or have a new
+ * wording. Other numbers or identifiers are no new wording.
  */
 export function addLoggedProblem(logged: LoggedProblems, problem: Problem): LoggedProblems | undefined {
   const { reason, container = '', count } = problem

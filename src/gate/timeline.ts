@@ -16,7 +16,7 @@ export type Outcome =
   | 'misconfigured'
   | 'unknown'
 
-/** How a target ended; `progressing`: it was not done when the gate ended. */
+/** How a target ended; `progressing`: it was open when the gate ended. */
 export type TargetOutcome = Outcome | 'progressing'
 
 /** An outcome with its reason (empty on ready) and one line for people. */
@@ -26,7 +26,7 @@ export interface Verdict<O extends TargetOutcome = Outcome> {
   readonly message: string
   /** How the message joins the name of its target; a clause where absent. */
   readonly form?: Sentence['form']
-  /** What the API server denied, where that decided. */
+  /** The denied access, if it ended the gate. */
   readonly denied?: HintFacts<unknown>['denied']
 }
 
@@ -50,7 +50,7 @@ export function deniedVerdict<O extends TargetOutcome>(
   return { ...verdictOf(outcome, 'forbidden', { ...detail, access }), denied: { wasReadable, access } }
 }
 
-/** A milestone and how far the target came. All moments are milliseconds since the epoch. */
+/** A milestone and its state. All moments are milliseconds since the epoch. */
 export interface MilestoneRecord {
   readonly name: string
   readonly state: 'done' | 'current' | 'pending' | 'failed' | 'skipped'
@@ -71,22 +71,25 @@ export interface Evidence {
 export type ProblemRecord = Problem & {
   readonly class: ProblemClass
   readonly message: string
-  /** From the target to where the problem sits: `deployment/web`, `replicaset/web-688`, `pod/web-688-x`, `container app`. */
+  /**
+   * The owners from the target to the problem: `deployment/web`, `replicaset/web-688`, `pod/web-688-x`, `container
+   * app`.
+   */
   readonly chain?: readonly string[]
   readonly evidence: readonly Evidence[]
 }
 
 export interface TargetRecord extends Verdict<TargetOutcome> {
   readonly target: Target
-  /** When its verdict was given; absent while it is open. */
+  /** When it ended or became ready; absent while it is open. */
   readonly endedAt?: number
-  /** What its verdict rests on, until it is explained; absent where that is what the store holds. */
+  /** The objects behind its verdict; absent if the store still contains them. */
   readonly snapshot?: EvidenceSnapshot
   readonly milestones: readonly MilestoneRecord[]
   readonly problems: readonly ProblemRecord[]
   /** What to do; for every target that is not ready at the end. */
   readonly hint?: string
-  /** What the gated change changed in the pod template, one line a difference. */
+  /** The differences of the pod template to the previous revision, one line each. */
   readonly changes?: readonly string[]
   readonly notes: readonly string[]
 }
@@ -100,13 +103,13 @@ export interface Entry {
   /** For verdicts and problems. */
   readonly outcome?: TargetOutcome
   /**
-   * Plain text, not yet escaped: may contain hostile words of the cluster. Of a verdict only the reason, which may be empty
-   * (`image-not-found: the registry has no image acme/api:v2`): the log itself writes `✗ failed after 42 s: `.
+   * Plain text, not escaped: may contain hostile text of the cluster. For verdicts without the outcome: the log adds `✗
+   * failed after 42 s: `.
    */
   readonly text: string
 }
 
-/** All that happened, and how the gate ended: the whole input of every renderer. */
+/** Everything that happened, and the gate's verdict: the only input of the renderers. */
 export interface Timeline {
   readonly startedAt: number
   readonly finishedAt: number
@@ -116,7 +119,7 @@ export interface Timeline {
   readonly stallTimeoutMs: number
   /** Absent while the gate is open. */
   readonly verdict?: Verdict
-  /** What to do, where the gate ended without judging its targets. */
+  /** What to do if the gate ended without judging its targets. */
   readonly hint?: string
   readonly targets: readonly TargetRecord[]
   readonly entries: readonly Entry[]
@@ -144,7 +147,7 @@ export function misconfiguredTimeline(
 }
 
 /**
- * A timeline with every text that may contain words of the cluster or of an error changed; names and codes stay.
+ * Redacts each text of a timeline that may contain text of the cluster or of an error. Names and codes stay.
  * @param change redacts a text
  */
 export function redactTimeline<T extends Timeline>(timeline: T, change: (text: string) => string): T {

@@ -1,12 +1,12 @@
 import { requestKey, type WatchRequest } from '../cluster/feed.ts'
 import { covers } from '../cluster/store.ts'
 
-/** More watches of one kind in one namespace than this are one watch of the whole namespace: connections are not free. */
+/** Maximum number of watches of one kind in a namespace; more of them become one watch of the namespace. */
 const mostPerKind = 8
 
 /**
- * Each watch once, and many narrow ones of the same kind and namespace as one of them all, unless that one is refused: RBAC
- * may permit single names only (`resourceNames`).
+ * Removes duplicates, and replaces many watches of one kind and namespace by one of the whole namespace. RBAC may
+ * refuse that and permit single names only (`resourceNames`).
  */
 export function consolidate(
   requests: readonly WatchRequest[],
@@ -27,7 +27,7 @@ function wholeNamespace({ apiVersion, kind, namespace }: WatchRequest): WatchReq
 }
 
 /**
- * Whether a request is watched in the place of narrower ones.
+ * Whether a request replaces narrower ones.
  * @param watched the consolidated requests
  * @param needed the requests of the targets
  */

@@ -37,8 +37,8 @@ export interface GateDetails {
     readonly message: string
     readonly access?: DeniedAccess
   }
-  /** `lack`: what did not answer, and for how long. */
-  readonly 'api-unreachable': { readonly lack: string; readonly message?: string }
+  /** `outage`: what did not answer, and for how long. */
+  readonly 'api-unreachable': { readonly outage: string; readonly message?: string }
   readonly 'kind-unknown': NoDetail
   readonly 'input-invalid': NoDetail
   readonly cancelled: NoDetail
@@ -166,7 +166,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     class: 'api',
     when: 'the API server did not answer',
     title: 'the cluster could not be reached',
-    sentence: ({ detail: { lack, message = '' } }) => clause(joined(lack, message)),
+    sentence: ({ detail: { outage, message = '' } }) => clause(joined(outage, message)),
     hint: () => `Check the network between this runner and the API server. ${mayBeFine}`,
   },
   'kind-unknown': {

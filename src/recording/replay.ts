@@ -51,8 +51,8 @@ export async function replay(
   const passTo = async (at: number) => {
     reached = Math.max(reached, at)
     if (waitUntil === undefined) return
-    for (let clock = gate.nextClock(); clock !== undefined && clock.at < at; clock = gate.nextClock()) {
-      reached = await waitUntil(clock.at)
+    for (let next = gate.nextDeadline(); next !== undefined && next.at < at; next = gate.nextDeadline()) {
+      reached = await waitUntil(next.at)
       if (cancelled?.aborted) return
       gate.advance(reached)
     }

@@ -117,7 +117,7 @@ async function follow(view: View, cluster: WatchedCluster, { clock, cancelled }:
       if (request !== undefined) view.handle(event, request)
       drawAt = Math.min(drawAt, event.at + gatherMs)
     },
-    nextClock: () => ({ at: drawAt, endsTarget: false }),
+    nextDeadline: () => ({ at: drawAt, endsTarget: false }),
     advance() {
       // The traced moment, as the machine may have slept through many timeLeft.
       const now = clock.now()

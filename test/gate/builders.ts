@@ -135,7 +135,7 @@ export interface Run {
 export function run(steps: readonly (readonly FeedEvent[])[], options: RunOptions = {}): Run {
   const gate = createGate(steps, options)
   feed(gate, steps)
-  for (let clock = gate.nextClock(); clock !== undefined; clock = gate.nextClock()) gate.advance(clock.at)
+  for (let next = gate.nextDeadline(); next !== undefined; next = gate.nextDeadline()) gate.advance(next.at)
   return report(gate)
 }
 

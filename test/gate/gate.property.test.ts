@@ -45,7 +45,7 @@ function gateOf(events: readonly FeedEvent[], options: RunOptions['settings'] = 
 
 function feed(gate: Gate, events: readonly FeedEvent[]): Gate {
   for (const event of events) gate.handle(event)
-  for (let clock = gate.nextClock(); clock !== undefined; clock = gate.nextClock()) gate.advance(clock.at)
+  for (let next = gate.nextDeadline(); next !== undefined; next = gate.nextDeadline()) gate.advance(next.at)
   return gate
 }
 

@@ -530,7 +530,7 @@ describe('after the verdict', () => {
     for (const event of later) gate.handle(event)
     gate.advance(moment(5_000))
     expect(report(gate)).toEqual(before)
-    expect(gate.nextClock()).toBeUndefined()
+    expect(gate.nextDeadline()).toBeUndefined()
   })
 
   it('logs are still taken, as evidence', () => {
@@ -889,7 +889,7 @@ describe('a target whose kind was never listed', () => {
     expect(run([at(1, synced('Pod', 'Event'))], options)).toMatchObject({
       outcome: 'unknown',
       reason: 'api-unreachable',
-      message: 'whether deployment/web exists is not known: its kind was never listed in full',
+      message: 'it is not known whether deployment/web exists: its kind was never listed in full',
       seconds,
     })
   })

@@ -284,7 +284,7 @@ describe.each([deploymentKind, setKind('StatefulSet'), setKind('DaemonSet')])(
     ])('is followed when it is restarted %s', (_, steps) => {
       const { outcome, entries } = runUntil(25, steps, options)
       expect(outcome).toBeUndefined()
-      expect(entries).toContainEqual(expect.stringMatching(/note its template got other annotations/))
+      expect(entries).toContainEqual(expect.stringMatching(/note its template changed only in annotations/))
     })
 
     // A controller removes the older revision as soon as it has completed the rollout (cleanupDeployment, truncateHistory).
@@ -303,7 +303,7 @@ describe.each([deploymentKind, setKind('StatefulSet'), setKind('DaemonSet')])(
       ]
       const { outcome, entries } = runUntil(25, steps, options)
       expect(outcome).toBeUndefined()
-      expect(entries.filter((entry) => entry.includes('followed'))).toHaveLength(3)
+      expect(entries.filter((entry) => entry.includes('the gate follows it'))).toHaveLength(3)
     })
 
     it('is superseded by a change that no revision carries', () => {
@@ -397,7 +397,7 @@ describe('another change during the wait', () => {
     ]
     const { outcome, seconds, entries } = run(steps)
     expect({ outcome, seconds }).toEqual({ outcome: 'ready', seconds: 18 })
-    expect(entries).toContainEqual(expect.stringMatching(/^5 note its template got other annotations/))
+    expect(entries).toContainEqual(expect.stringMatching(/^5 note its template changed only in annotations/))
   })
 
   it('of the number of replicas is neither', () => {

@@ -207,7 +207,7 @@ describe('a Service that gets a selector while another target is open', () => {
   it('is no longer ready, though the lists of what it selects now are still on their way', () => {
     const { outcome, entries } = runUntil(20, steps, options)
     expect(outcome).toBeUndefined()
-    expect(entries).toContain('5 note no longer ready: what its spec selects now is being listed')
+    expect(entries).toContain('5 note no longer ready: the objects that its spec selects now are being listed')
   })
 
   it('is judged by them once they are there', () => {

@@ -52,7 +52,7 @@ export function judge(verdictCase: VerdictCase): Judged {
   observations.forEach((observation, index) => {
     gate.handle({ ...observation, at: startedAt + index } as FeedEvent)
   })
-  for (let clock = gate.nextClock(); clock !== undefined; clock = gate.nextClock()) gate.advance(clock.at)
+  for (let next = gate.nextDeadline(); next !== undefined; next = gate.nextDeadline()) gate.advance(next.at)
   const { outcome = '', reason = '' } = gate.verdict ?? {}
   return { got: verdictOf(outcome, reason), reason }
 }
