@@ -256,46 +256,21 @@ function paint(style: Style, text: string, color: boolean): string {
 const fewestTogether = 4
 
 /**
- * Prints entries as they come. Targets that become ready in the same second with the same text, like the ConfigMaps of an
- * apply, get one line, printed before the next other entry or at the end of the present turn.
+ * The lines of entries. Targets that become ready one after the other in the same second with the same text, like the
+ * ConfigMaps of an apply, get one line.
  */
-export class EntryPrinter {
-  readonly #layout: LogLayout
-  readonly #print: (line: string) => void
-  #held: Entry[] = []
-
-  constructor(layout: LogLayout, print: (line: string) => void) {
-    this.#layout = layout
-    this.#print = print
-  }
-
-  entry(entry: Entry): void {
-    const [first] = this.#held
-    if (first !== undefined && !isAlike(first, entry)) this.flush()
-    if (!isReady(entry)) {
-      this.#print(renderEntry(entry, this.#layout))
-      return
-    }
-    if (this.#held.length === 0) queueMicrotask(() => this.flush())
-    this.#held.push(entry)
-  }
-
-  /** Prints what was held back. */
-  flush(): void {
-    const held = this.#held
-    this.#held = []
-    if (held.length >= fewestTogether) this.#print(renderReadyTogether(held, this.#layout))
-    else for (const entry of held) this.#print(renderEntry(entry, this.#layout))
-  }
-}
-
-/** The lines of entries that are all known. */
 export function renderEntries(entries: readonly Entry[], layout: LogLayout): string[] {
-  const lines: string[] = []
-  const printer = new EntryPrinter(layout, (line) => lines.push(line))
-  for (const entry of entries) printer.entry(entry)
-  printer.flush()
-  return lines
+  const groups: [Entry, ...Entry[]][] = []
+  for (const entry of entries) {
+    const last = groups.at(-1)
+    if (last !== undefined && isAlike(last[0], entry)) last.push(entry)
+    else groups.push([entry])
+  }
+  return groups.flatMap((group) =>
+    group.length >= fewestTogether
+      ? [renderReadyTogether(group, layout)]
+      : group.map((entry) => renderEntry(entry, layout)),
+  )
 }
 
 function isReady({ kind, outcome, target }: Entry): boolean {
@@ -304,7 +279,7 @@ function isReady({ kind, outcome, target }: Entry): boolean {
 
 function isAlike(one: Entry, other: Entry): boolean {
   const second = ({ at }: Entry) => Math.floor(at / 1_000)
-  return isReady(other) && one.text === other.text && second(one) === second(other)
+  return isReady(one) && isReady(other) && one.text === other.text && second(one) === second(other)
 }
 
 /** Prints the log of one gate, line by line as it happens. */
@@ -312,7 +287,8 @@ export class LogPrinter {
   readonly #print: (lines: readonly string[]) => void
   readonly #options: Pick<LogLayout, 'color' | 'groups'>
   #layout: LogLayout | undefined
-  #entries: EntryPrinter | undefined
+  /** Ready targets that may share a line with the next one. */
+  #held: Entry[] = []
 
   constructor(print: (lines: readonly string[]) => void, options: Pick<LogLayout, 'color' | 'groups'>) {
     this.#print = print
@@ -326,12 +302,21 @@ export class LogPrinter {
 
   head(head: LogHead & { readonly notices: readonly string[] }): void {
     this.#layout = layoutLog(head, this.#options)
-    this.#entries = new EntryPrinter(this.#layout, (line) => this.#print([line]))
     this.#print([renderHeader(head, this.#layout), ...head.notices.map((text) => plain(text))])
   }
 
+  /** A line for targets that become ready together is printed before the next other entry, or at the end of this turn. */
   entry(entry: Entry): void {
-    this.#entries?.entry(entry)
+    const [first] = this.#held
+    if (first !== undefined && !isAlike(first, entry)) this.#flush()
+    if (this.#held.length === 0) queueMicrotask(() => this.#flush())
+    this.#held.push(entry)
+    if (!isReady(entry)) this.#flush()
+  }
+
+  #flush(): void {
+    if (this.#layout !== undefined && this.#held.length > 0) this.#print(renderEntries(this.#held, this.#layout))
+    this.#held = []
   }
 
   /** A log line of a container. */
@@ -340,7 +325,7 @@ export class LogPrinter {
   }
 
   end(timeline: EndedTimeline): void {
-    this.#entries?.flush()
+    this.#flush()
     const layout = this.#layout ?? layoutLog({ ...timeline, targets: [] }, this.#options)
     this.#print([...renderVerdict(timeline, layout), ...renderEvidence(timeline, layout)])
   }

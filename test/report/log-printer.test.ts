@@ -1,4 +1,4 @@
-import { EntryPrinter, layoutLog, renderEntries } from '../../src/report/log.ts'
+import { LogPrinter, layoutLog, renderEntries } from '../../src/report/log.ts'
 import { at, createEntry, createTarget, start } from './builders.ts'
 
 const targets = Array.from({ length: 10 }, (_, index) =>
@@ -42,7 +42,9 @@ it.each([
 
 it('held back entries are printed at the end of the turn, or before the next other entry', async () => {
   const lines: string[] = []
-  const printer = new EntryPrinter(layout, (line) => lines.push(line))
+  const printer = new LogPrinter((more) => lines.push(...more), { color: false, groups: true })
+  printer.head({ ...head, notices: [] })
+  lines.length = 0
   printer.entry(ready(0))
   expect(lines).toEqual([])
   printer.entry(createEntry({ target: 1, text: 'created' }))
