@@ -312,3 +312,6 @@ export interface Ingress extends KubeObject {
 export interface IngressBackend {
   service?: { name?: string; port?: { name?: string; number?: number } }
 }
+
+/** A part of an object whose fields are only defined by the schema of its kind. */
+export type Fields = Readonly<Record<string, unknown>>

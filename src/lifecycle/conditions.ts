@@ -1,11 +1,8 @@
-import type { Condition, KubeObject } from '../cluster/objects.ts'
+import type { Condition, Fields, KubeObject } from '../cluster/objects.ts'
 import type { Problem } from '../reasons/reasons.ts'
 import type { StatusSignal } from '../reasons/status.ts'
 import { provePersisted } from './proof.ts'
 import type { RuleContext } from './rule-context.ts'
-
-/** A part of an object whose fields are only defined by the schema of its kind. */
-export type Fields = Readonly<Record<string, unknown>>
 
 /** A list; an empty one for anything else that a custom resource contains there. */
 export function listOf(value: unknown): readonly unknown[] {

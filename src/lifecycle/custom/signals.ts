@@ -1,9 +1,8 @@
-import type { KubeObject } from '../../cluster/objects.ts'
+import type { Fields, KubeObject } from '../../cluster/objects.ts'
 import {
   type ConditionSignal,
   conditionSignal,
   conditionsIn,
-  type Fields,
   fieldsOf,
   isEmpty,
   isPresent,

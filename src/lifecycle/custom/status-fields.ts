@@ -1,5 +1,5 @@
-import type { KubeObject } from '../../cluster/objects.ts'
-import { conditionsIn, type Fields, isEmpty } from '../conditions.ts'
+import type { Fields, KubeObject } from '../../cluster/objects.ts'
+import { conditionsIn, isEmpty } from '../conditions.ts'
 import {
   fieldSignal,
   type Meaning,

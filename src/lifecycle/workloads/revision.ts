@@ -1,6 +1,6 @@
-import type { KubeObject, OwnerReference, PodTemplate } from '../../cluster/objects.ts'
+import type { Fields, KubeObject, OwnerReference, PodTemplate } from '../../cluster/objects.ts'
 import type { GateTime } from '../gate-time.ts'
-import { type Fields, isSameTemplate } from './template.ts'
+import { isSameTemplate } from './template.ts'
 
 const numberAnnotation = 'deployment.kubernetes.io/revision'
 /** The numbers that a ReplicaSet had before a rollback to it (SetNewReplicaSetAnnotations, pkg/controller/deployment/util). */

@@ -1,8 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Container, EnvVar, PodSpec, PodTemplate } from '../../cluster/objects.ts'
-
-/** The fields of an object whose schema is not known. */
-export type Fields = Readonly<Record<string, unknown>>
+import type { Container, EnvVar, Fields, PodSpec, PodTemplate } from '../../cluster/objects.ts'
 
 /**
  * Whether two pod templates are the same to the Deployment controller, which compares all but its own hash label
