@@ -85,11 +85,11 @@ it('the gate names no kind: rules offer hooks instead', () => {
   expect(linesWith(kinds, (path) => path.startsWith('src/gate/'))).toEqual([])
 })
 
-// The reasons of containers interpret what an app answers to a probe.
+// The reasons of probes interpret what an app answers to a probe.
 it('HTTP statuses of the API server are interpreted in one file, those of GitHub in another', () => {
   const statuses = /(?:[!=<>]=+|[<>]|case) (?:40\d|410|422|429|50\d)\b/
   const isElsewhere = (path: string) =>
-    path !== 'src/cluster/failures.ts' && path !== 'src/github/failure.ts' && path !== 'src/reasons/containers.ts'
+    path !== 'src/cluster/failures.ts' && path !== 'src/github/failure.ts' && path !== 'src/reasons/probes.ts'
   expect(linesWith(statuses, isElsewhere)).toEqual([])
 })
 

@@ -1,4 +1,4 @@
-import type { KubeObject } from '../../cluster/objects.ts'
+import type { Fields, KubeObject } from '../../cluster/objects.ts'
 import { messageOf, type Problem } from '../../reasons/reasons.ts'
 import type { Assessment, Awaited } from '../assessment.ts'
 import {
@@ -6,7 +6,6 @@ import {
   conditionProblem,
   conditionSignal,
   conditionsIn,
-  type Fields,
   fieldsOf,
   isPresent,
   notReconciled,
