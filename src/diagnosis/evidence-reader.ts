@@ -10,22 +10,22 @@ import { withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { containersOf } from '../lifecycle/workloads/pod-object.ts'
 import { loggedContainers, namespaceBehind, nodeBehind, TargetFacts } from './target-facts.ts'
 
-/** What the reader takes of a cluster. */
+/** The parts of a cluster that the reader uses. */
 export interface Readable {
   readLog(request: LogRequest): Promise<LogTail>
   get(reference: WatchRequest & { readonly name: string }): Promise<KubeObject>
 }
 
-/** When hundreds of targets fail, the logs of these many containers are enough. */
-const mostContainers = 24
-const mostNodes = 8
-/** A log may come with megabytes before it is cut: so many are read at a time. */
-const mostAtATime = 12
+/** If hundreds of targets fail, the logs of this many containers are enough. */
+const maxContainers = 24
+const maxNodes = 8
+/** Parallel reads are limited: a log may have megabytes before it is cut. */
+const maxParallelReads = 12
 
 /**
- * Reads what explains the targets that are not ready and is not watched: logs of containers, the state of nodes, whether
- * the namespace exists. It reads as soon as a target ends, as its pods may be gone before the gate ends; before a dying
- * pod is deleted; and at the end what is missing. Each result is reported as an observation, so that it is recorded.
+ * Reads evidence that is not watched, for targets that are not ready: logs of containers, nodes, the namespace. It
+ * reads as soon as a target ends, because its pods may be deleted before the gate ends; before a dying pod is deleted;
+ * and at the end what is missing. Each result is reported as an observation, and so recorded.
  */
 export class EvidenceReader {
   readonly #gate: Gate
@@ -34,16 +34,16 @@ export class EvidenceReader {
   readonly #tailLines: number
   readonly #containers = new Set<string>()
   readonly #nodes = new Set<string>()
-  /** What was asked for: what the server has not answered is asked for again at the end. */
-  readonly #asked = new Map<
+  /** The reads by key; unanswered ones are tried again at the end. */
+  readonly #reads = new Map<
     string,
     'answered' | { readonly reading: Promise<void>; readonly giveUp: (why: string) => void }
   >()
-  readonly #slots = new Semaphore(mostAtATime)
+  readonly #slots = new Semaphore(maxParallelReads)
   #isLast = false
   #isClosed = false
 
-  /** `tailLines`: of each log; 0 reads none. */
+  /** @param tailLines the number of lines of each log; 0 reads none */
   constructor(gate: Gate, cluster: Readable, report: (observation: Observation) => void, tailLines: number) {
     this.#gate = gate
     this.#cluster = cluster
@@ -51,13 +51,13 @@ export class EvidenceReader {
     this.#tailLines = tailLines
   }
 
-  /** Takes an entry of the timeline: when a target ends and is not ready, its evidence is read. */
+  /** Reads the evidence of a target that ends and is not ready. */
   onEntry({ kind, outcome, target = -1 }: Entry): void {
     const record = kind === 'verdict' && outcome !== 'ready' ? this.#gate.record(target) : undefined
     if (record !== undefined) this.#read(record)
   }
 
-  /** Takes an event before the gate does: the log of a pod that is being deleted exists for moments only. */
+  /** Reads the log of a dying pod, before the gate handles its event: the log exists only for moments. */
   observe(event: FeedEvent): void {
     if (event.type !== 'MODIFIED' || event.object.kind !== 'Pod' || !isDying(event.object as Pod)) return
     const { apiVersion, kind, metadata } = event.object
@@ -73,8 +73,8 @@ export class EvidenceReader {
   }
 
   /**
-   * Reads what is still missing for all targets that are not ready, and waits for at most `limitMs`. What has not come by
-   * then is reported as missing. Nothing is reported after that.
+   * Reads what is missing for the targets that are not ready, for at most `limitMs`. The rest is reported as missing;
+   * nothing is reported after that.
    */
   async finish(clock: Clock, limitMs: number): Promise<void> {
     this.#isLast = true
@@ -83,12 +83,12 @@ export class EvidenceReader {
     const stop = clock.after(limitMs, resolve)
     await Promise.race([Promise.all(this.#pending.map(({ reading }) => reading)), late])
     stop()
-    for (const { giveUp } of this.#pending) giveUp(`it did not come within ${limitMs / 1000} s`)
+    for (const { giveUp } of this.#pending) giveUp(`no answer within ${limitMs / 1000} s`)
     this.#isClosed = true
   }
 
   get #pending() {
-    return [...this.#asked.values()].filter((asked) => asked !== 'answered')
+    return [...this.#reads.values()].filter((read) => read !== 'answered')
   }
 
   #read(record: TargetRecord): void {
@@ -99,22 +99,22 @@ export class EvidenceReader {
           facts.get({ apiVersion: 'v1', kind: 'Pod', name: container.pod, namespace: container.namespace })?.metadata ??
           {}
         const key = `${container.namespace}/${container.pod}/${uid}/${container.container}`
-        if (!admit(this.#containers, key, mostContainers)) continue
+        if (!admit(this.#containers, key, maxContainers)) continue
         for (const previous of [false, true]) {
           const log = { ...container, previous }
           const giveUp = (why: string) => this.#observe({ type: 'LOG', ...log, text: '', why })
-          this.#ask(`${key}/${previous}`, () => this.#readLog(log, giveUp), giveUp)
+          this.#start(`${key}/${previous}`, () => this.#readLog(log, giveUp), giveUp)
         }
       }
     }
     for (const node of record.problems.flatMap(withCauses).flatMap((problem) => nodeBehind(problem, facts) ?? [])) {
       if (facts.node(node) !== undefined || facts.refusal('Node', node) !== undefined) continue
-      if (!admit(this.#nodes, node, mostNodes)) continue
+      if (!admit(this.#nodes, node, maxNodes)) continue
       const refuse = (error: unknown) => {
         const failure = failureOf(error, nodeReference(node))
         if (failure !== undefined) this.#observe(failure)
       }
-      this.#ask(
+      this.#start(
         `node/${node}`,
         () => this.#readNode(node, refuse),
         (why) => refuse(new Error(why)),
@@ -122,7 +122,7 @@ export class EvidenceReader {
     }
     const namespace = namespaceBehind(record)
     if (namespace !== undefined && !this.#isTarget(namespace)) {
-      this.#ask(
+      this.#start(
         `namespace/${namespace}`,
         () => this.#readNamespace(namespace),
         () => {},
@@ -130,17 +130,17 @@ export class EvidenceReader {
     }
   }
 
-  /** `read` resolves to whether the server has answered. */
-  #ask(key: string, read: () => Promise<boolean>, giveUp: (why: string) => void): void {
-    if (this.#asked.has(key)) return
-    const reading = this.#inTurn(read).then((isAnswered) => {
-      if (isAnswered) this.#asked.set(key, 'answered')
-      else this.#asked.delete(key)
+  /** @param read resolves to whether the server has answered */
+  #start(key: string, read: () => Promise<boolean>, giveUp: (why: string) => void): void {
+    if (this.#reads.has(key)) return
+    const reading = this.#withSlot(read).then((isAnswered) => {
+      if (isAnswered) this.#reads.set(key, 'answered')
+      else this.#reads.delete(key)
     })
-    this.#asked.set(key, { reading, giveUp })
+    this.#reads.set(key, { reading, giveUp })
   }
 
-  async #inTurn<T>(read: () => Promise<T>): Promise<T> {
+  async #withSlot<T>(read: () => Promise<T>): Promise<T> {
     await this.#slots.acquire()
     try {
       return await read()
@@ -180,7 +180,7 @@ export class EvidenceReader {
       .targets.some(({ target: { kind, name } }) => kind === 'Namespace' && name === namespace)
   }
 
-  /** Only a namespace that is missing or being deleted is worth a line. Many users may not read namespaces. */
+  /** Reports only a namespace that is missing or being deleted: many users may not read namespaces. */
   async #readNamespace(name: string): Promise<boolean> {
     const reference = { apiVersion: 'v1', kind: 'Namespace', name } as const
     try {
@@ -203,14 +203,14 @@ function nodeReference(name: string) {
   return { apiVersion: 'v1', kind: 'Node', name } as const
 }
 
-/** Whether a key is in the set, or may be added to it. */
+/** Adds a key to the set unless it is full. Returns whether the set contains the key. */
 function admit(known: Set<string>, key: string, most: number): boolean {
   if (!known.has(key) && known.size >= most) return false
   known.add(key)
   return true
 }
 
-/** It is being deleted, and one of its containers has ended or was started again. */
+/** The pod is being deleted, and one of its containers has ended or was restarted. */
 function isDying(pod: Pod): boolean {
   return (
     pod.metadata.deletionTimestamp !== undefined &&

@@ -6,15 +6,16 @@ import type { Evidence } from '../gate/timeline.ts'
 import { concernsContainer, eventCount } from '../lifecycle/workloads/pod-object.ts'
 import type { TargetFacts } from './target-facts.ts'
 
-/** More would bury the cause. */
-const mostEvents = 20
-/** Older events do not explain the state that the gate found. */
+/** More events would hide the cause. */
+const maxEvents = 20
+/** Older events do not explain the state at the gate's start. */
 const eventsBeforeMs = 10 * 60_000
 
 /**
- * The warnings about an object, and the kubelet's reactions, one line each, the latest last. Repeated warnings are one
- * line with their count. `startedAt` is the gate's start, in milliseconds.
- * @param container of the events of a pod, only those about this container or about the pod as a whole
+ * The warnings about an object, and the kubelet's `Killing`, one line each, the latest last. Repeated warnings are one
+ * line with a count.
+ * @param startedAt the gate's start, in milliseconds
+ * @param container of a pod's events, only those about this container or the whole pod
  */
 export function eventLines(
   object: KubeObject,
@@ -45,26 +46,26 @@ export function eventLines(
       return last === undefined ? [] : [{ ...last, count: group.reduce((sum, { count }) => sum + count, 0) }]
     })
     .toSorted((a, b) => a.at - b.at)
-    .slice(-mostEvents)
+    .slice(-maxEvents)
     .map(({ at, reason, message, count }) => {
       return `${momentOf(at - startedAt).padStart(5)}  ${reason}${count > 1 ? ` ×${count}` : ''}  ${message}`.trimEnd()
     })
 }
 
-/** The moment of an event on the rollout's clock: `1:05`, or `-1:05` when it was before the gate began. */
+/** The moment of an event since the gate's start: `1:05`, or `-1:05` before it. */
 function momentOf(ms: number): string {
   return ms <= -1_000 ? `-${elapsedClock(-ms)}` : elapsedClock(ms)
 }
 
-/** Elapsed milliseconds as minutes and seconds: `1:05`. What was before counts as zero. */
+/** Elapsed milliseconds as minutes and seconds: `1:05`; negative counts as zero. */
 export function elapsedClock(ms: number): string {
   const elapsed = Math.max(0, Math.round(ms / 1000))
   return `${Math.floor(elapsed / 60)}:${String(elapsed % 60).padStart(2, '0')}`
 }
 
 /**
- * Without what nobody can use: the namespace and uid that the kubelet writes behind a pod's name, the mark of events that
- * were combined, and the scheduler's sentences on preemption, which repeat the reasons before them.
+ * Removes noise: the namespace and uid behind a pod's name, the mark of combined events, and the scheduler's sentences
+ * on preemption, which repeat the reasons before them.
  */
 function withoutNoise(message: string): string {
   return message
@@ -75,40 +76,40 @@ function withoutNoise(message: string): string {
     .trim()
 }
 
-/** `Error: ImagePullBackOff`: the word of a status, which another event explains. */
+/** `Error: ImagePullBackOff`: only a status, which another event explains. */
 function isBare(message: string): boolean {
   return /^Error: \w+$/.test(message)
 }
 
-/** Events of one cause differ in the pod that a controller tried to create. */
+/** Events with one cause differ only in the name of the pod to create. */
 function withoutNames(message: string): string {
   return message.replace(/\bpods? "[^"]+"/gi, 'pod')
 }
 
-/** What the container of a pod logged last, in its present run and in the one before; where that could not be read, why. */
+/** The last log lines of a container, of its present and its previous run; why, if a log could not be read. */
 export function logEvidence(pod: string, container: string, facts: TargetFacts): readonly Evidence[] {
   const logs = [false, true].flatMap((previous) => facts.log(pod, container, previous) ?? [])
   const tails = logs
     .filter(({ text }) => text.trim() !== '')
     .map(({ text, previous }): Evidence => {
-      const title = `Last log lines of container ${container}${previous ? ', its run before' : ''}`
+      const title = `Last log lines of container ${container}${previous ? ', previous run' : ''}`
       return { type: 'log', title, text }
     })
   const refused = logs.filter(({ why }) => why !== undefined)
-  // Both runs are mostly refused for the same reason.
+  // Mostly, both runs are refused for the same reason.
   const isOne = new Set(refused.map(({ why }) => why)).size === 1 && refused.length > 1
   const missing = (isOne ? refused.slice(0, 1) : refused).map(({ why, previous }): Evidence => {
-    const title = `Log of container ${container}${previous ? ', its run before' : ''}`
+    const title = `Log of container ${container}${previous ? ', previous run' : ''}`
     return { type: 'log', title, text: `could not be read: ${why}` }
   })
   return [...tails, ...missing]
 }
 
-/** Conditions that a healthy node has not (k8s.io/api/core/v1, NodeConditionType). */
+/** Conditions that are not True on a healthy node (k8s.io/api/core/v1, NodeConditionType). */
 const pressures: readonly string[] = ['MemoryPressure', 'DiskPressure', 'PIDPressure', 'NetworkUnavailable']
 
 /** Taints that repeat a condition or cordoning (k8s.io/api/core/v1/well_known_taints.go). */
-const restated: readonly string[] = [
+const redundantTaints: readonly string[] = [
   'node.kubernetes.io/memory-pressure',
   'node.kubernetes.io/disk-pressure',
   'node.kubernetes.io/pid-pressure',
@@ -118,13 +119,13 @@ const restated: readonly string[] = [
   'node.kubernetes.io/unschedulable',
 ]
 
-/** What nodes get that are not in order or on their way out, from Kubernetes, clouds and autoscalers. */
+/** Taints of unhealthy or leaving nodes, by Kubernetes, clouds and autoscalers. */
 const abnormalTaints =
   /^(node\.kubernetes\.io\/|node\.cloudprovider\.kubernetes\.io\/|ToBeDeletedByClusterAutoscaler$|DeletionCandidateOfClusterAutoscaler$|karpenter\.sh\/disrupt)/
 
 /**
- * What is not in order with the node that a problem happened on, in one line; nothing where all is well. Where it could
- * not be read, why. `since` renders a timestamp of the cluster as a moment of the rollout.
+ * The abnormalities of a problem's node in one line, or why it could not be read; empty for a healthy node.
+ * @param since renders a timestamp of the cluster as a moment of the rollout
  */
 export function nodeEvidence(
   name: string,
@@ -148,13 +149,13 @@ function abnormalities({ metadata, spec, status }: Node, since: (timestamp: stri
   )
   return [
     ...conditions.map(({ type, status: value, message, lastTransitionTime }) => {
-      const words = type !== 'Ready' ? type : value === 'Unknown' ? 'does not report its status' : 'not ready'
-      return `${words}${since(lastTransitionTime)}${message ? ` (${message})` : ''}`
+      const state = type !== 'Ready' ? type : value === 'Unknown' ? 'does not report its status' : 'not ready'
+      return `${state}${since(lastTransitionTime)}${message ? ` (${message})` : ''}`
     }),
     ...(metadata.deletionTimestamp === undefined ? [] : ['being deleted']),
     ...(spec?.unschedulable ? ['cordoned'] : []),
     ...(spec?.taints ?? [])
-      .filter(({ key }) => abnormalTaints.test(key) && !restated.includes(key))
+      .filter(({ key }) => abnormalTaints.test(key) && !redundantTaints.includes(key))
       .map(({ key, effect }) => `tainted ${key}${effect === undefined ? '' : `:${effect}`}`),
   ]
 }

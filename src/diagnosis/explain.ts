@@ -11,13 +11,13 @@ import { elapsedClock, eventLines, logEvidence, nodeEvidence } from './evidence.
 import { gateHint, type HintDetails, hintFor, isCutShort } from './hints.ts'
 import { placeOf } from './manifest-field.ts'
 import { nodeBehind, podName, TargetFacts } from './target-facts.ts'
-import { whatChanged } from './template-changes.ts'
+import { changesSincePreviousRevision } from './template-changes.ts'
 
 const longestLastLine = 200
 
 /**
- * Adds the evidence to a timeline: for each target that is not ready a hint and the changes of the pod template; for each
- * problem the chain of objects that leads to it, the line of the manifest, events and logs.
+ * Adds evidence to a timeline: for each target that is not ready a hint and the changes of its pod template; for each
+ * problem its owner chain, manifest line, events and logs.
  */
 export function explain(
   timeline: Timeline,
@@ -42,13 +42,13 @@ interface Context {
   readonly serverOffsetMs: number
   readonly startedAt: number
   readonly manifests: ReadonlyMap<Target, Manifest>
-  /** Subject and container of each problem that a target reports itself. */
+  /** Subject and container of each target's own problems. */
   readonly own: ReadonlySet<string>
   /** The target that ended the gate, and how: `deployment/web failed`. */
   readonly endedBy: string | undefined
 }
 
-/** The verbs of the outcomes with which a target ends the gate while others are open. */
+/** The outcomes with which a target ends the gate while others are open, as text. */
 const endings: Readonly<Partial<Record<TargetOutcome, string>>> = {
   failed: 'failed',
   stalled: 'stalled',
@@ -56,7 +56,7 @@ const endings: Readonly<Partial<Record<TargetOutcome, string>>> = {
   superseded: 'was superseded',
 }
 
-/** The target whose outcome is the gate's, the earliest of several; undefined when the gate ended for another reason. */
+/** The earliest target with the gate's outcome; undefined if the gate ended for another reason. */
 function targetThatEnded({ targets, verdict }: Timeline): string | undefined {
   const names = nameTargets(targets.map(({ target }) => target))
   const [first] = targets
@@ -80,14 +80,14 @@ function explainTarget(whole: TargetRecord, verdict: Verdict | undefined, contex
   const problems = record.problems.map((problem) => ({
     ...problem,
     chain: chainOf(problem, target, facts),
-    evidence: [...writtenIn(problem, manifest), ...evidenceFor(problem, facts, context)],
+    evidence: [...manifestEvidence(problem, manifest), ...evidenceFor(problem, facts, context)],
   }))
   const deciding = problems.find((problem) => problem.reason === reason) ?? problems[0]
   const place = deciding === undefined || manifest === undefined ? undefined : placeOf(deciding, manifest)
-  const changes = whatChanged(target, facts)
+  const changes = changesSincePreviousRevision(target, facts)
   return {
     ...record,
-    // The line to correct is more useful than the line where the object begins.
+    // The line to correct is more useful than the object's first line.
     target:
       place === undefined || manifest === undefined
         ? target
@@ -130,7 +130,7 @@ function chainOf(problem: Problem, target: Target, facts: TargetFacts): readonly
   return [...(chain[0] === top ? [] : [top]), ...chain, ...(container === undefined ? [] : [`container ${container}`])]
 }
 
-/** Kinds that could not be read and may explain the target. */
+/** Notes on unreadable kinds that may explain the target. */
 function unreadNotes({ problems }: TargetRecord, facts: TargetFacts): readonly string[] {
   const kinds = problems.length === 0 ? (['Pod', 'Event'] as const) : (['Event'] as const)
   return kinds.flatMap((kind) => {
@@ -139,7 +139,7 @@ function unreadNotes({ problems }: TargetRecord, facts: TargetFacts): readonly s
   })
 }
 
-/** A target that was open when the gate ended without judging it has the gate's reason. */
+/** The reason for the hint: an open target of an unjudged gate has the gate's reason. */
 function reasonFor({ outcome, reason }: TargetRecord, verdict: Verdict | undefined): ReasonCode | '' {
   const isItsReason = outcome === 'progressing' && reason === '' && verdict !== undefined && isCutShort(verdict)
   return isItsReason ? verdict.reason : reason
@@ -161,7 +161,7 @@ function findContainer(problem: Problem, facts: TargetFacts): Container | undefi
 }
 
 /** The field of the manifest that the problem is about. */
-function writtenIn(problem: ProblemRecord, manifest: Manifest | undefined): readonly Evidence[] {
+function manifestEvidence(problem: ProblemRecord, manifest: Manifest | undefined): readonly Evidence[] {
   const place = manifest === undefined ? undefined : placeOf(problem, manifest)
   if (manifest === undefined || place === undefined) return []
   return [{ type: 'manifest', title: `${manifest.file}, line ${place.line}`, text: describePath(place.path) }]
@@ -206,14 +206,14 @@ function since(timestamp: string | undefined, { startedAt, serverOffsetMs }: Con
 }
 
 /**
- * The container's termination message, unless the problem contains it. That of a container that never started comes
- * from the runtime, and its events repeat it.
+ * The container's termination message, unless the problem contains it. If a container never started, the runtime wrote
+ * the message, and the events repeat it.
  */
 function terminationMessage(problem: Problem, { status }: Pod, hasEvents: boolean): string | undefined {
   const statuses = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])]
   const found = statuses.find(({ name }) => name === problem.container)
   const end = found?.state?.terminated ?? found?.lastState?.terminated
-  const words = (end?.message ?? '').trim()
+  const message = (end?.message ?? '').trim()
   if (hasEvents && end?.reason === 'StartError') return undefined
-  return words === '' || messageOf(problem).includes(runtimeError(words)) ? undefined : words
+  return message === '' || messageOf(problem).includes(runtimeError(message)) ? undefined : message
 }

@@ -6,28 +6,28 @@ import { type Problem, type ReasonCode, reasons } from '../reasons/reasons.ts'
 import type { HintFacts, ReasonSpec } from '../reasons/spec.ts'
 import { clusterCommand, command } from '../reasons/wording.ts'
 
-/** What a hint may use besides the target, as far as it is known. */
+/** The known facts for a hint, besides the target. */
 export interface HintDetails extends Omit<HintFacts<unknown>, 'target' | 'problem' | 'cause'> {
   readonly problem?: Problem
-  /** The problem behind this one, and what is known of it. */
+  /** The problem behind this one, with its facts. */
   readonly cause?: HintDetails
   /** The target that ended the gate while this one was open, and how: `deployment/web failed`. */
   readonly endedBy?: string
 }
 
-/** Whether the gate ended without judging what was still open. */
+/** Whether the gate ended without judging its open targets. */
 export function isCutShort({ outcome }: Verdict): boolean {
   return outcome === 'cancelled' || outcome === 'misconfigured' || outcome === 'unknown'
 }
 
-/** What to do about a gate that ended without judging its targets; nothing where the targets' own hints contain it. */
+/** The hint of a gate that ended without judging its targets; undefined if the targets have their own. */
 export function gateHint({ verdict, targets: [first] }: Timeline): string | undefined {
   if (first === undefined || verdict === undefined || !isCutShort(verdict)) return undefined
-  // These hints are about the gate: any target will do.
+  // These hints are about the gate: any target serves.
   return hintFor(first.target, verdict.reason, { denied: verdict.denied })
 }
 
-/** What to do about a target that is not ready. */
+/** The hint of a target that is not ready. */
 export function hintFor(target: Target, reason: ReasonCode | '', details: HintDetails = {}): string {
   const { problem, object, endedBy } = details
   if (problem?.oldRevision !== undefined)
@@ -53,13 +53,13 @@ function reasonHint(target: Target, reason: ReasonCode, { cause, endedBy: _, ...
   })
 }
 
-/** The namespace of the target does not exist, so the target cannot exist either. */
+/** The namespace of the target does not exist. */
 function namespaceHint({ namespace }: Target, { namespaceState }: HintDetails): string | undefined {
   if (namespaceState !== 'missing' || namespace === undefined) return undefined
   return `Namespace ${namespace} does not exist. Create it, or correct the input \`namespace\` or -n. ${clusterCommand('get', 'namespaces')} lists what is there.`
 }
 
-/** The condition or field of `--for` that the object does not have: most often a misspelt name. */
+/** The condition or field of `--for` does not exist: most often a misspelt name. */
 function waitForHint(target: Target, object: NonNullable<HintDetails['object']>): string | undefined {
   const missing = missingSubject(object, target.waitFor)
   if (missing === undefined) return undefined
@@ -68,7 +68,7 @@ function waitForHint(target: Target, object: NonNullable<HintDetails['object']>)
   return `Correct --for: ${displayName(target)} has no ${words}, but ${others}.${didYouMean(missing.name, existing)}`
 }
 
-/** Another target ended the gate while nothing was known to be wrong with this one. */
+/** Another target ended the gate while this one had no known problem. */
 function openHint(endedBy: string): string {
-  return `Nothing is known to be wrong with it: it was in progress when the gate ended, because ${endedBy}. Mend that first; with \`fail-fast: false\` every target may finish.`
+  return `It was in progress, without a known problem, when the gate ended because ${endedBy}. Fix that first; with \`fail-fast: false\` every target may finish.`
 }

@@ -16,16 +16,16 @@ import { displayName, nameKey, type Source, type Target } from '../plan/target.t
 export interface ManifestDriftNote {
   /** For the log and the summary. */
   readonly entry: Entry & { readonly target: number }
-  /** Present where no known controller explains the difference: the user is warned at this place. */
+  /** The user is warned at this place; absent if a known controller explains the difference. */
   readonly warning?: { readonly text: string; readonly source: Source }
 }
 
-const mostDifferences = 5
+const maxDifferences = 5
 
 /**
- * Compares each live object with its manifest when it is first seen, and reports the differences once. They decide
- * nothing: a webhook or a controller may have set them. A different number of replicas is no warning where something
- * scales the object.
+ * Compares each live object with its manifest when it is first seen, and reports the differences once. They do not
+ * affect the outcome: a webhook or controller may have set them. Other `replicas` are no warning if something scales
+ * the object.
  */
 export class ManifestDrift {
   readonly #awaited: Map<string, { readonly index: number; readonly target: Target; readonly manifest: Manifest }>
@@ -33,7 +33,7 @@ export class ManifestDrift {
   readonly #redact: Redactor
   readonly #notes: ManifestDriftNote[] = []
 
-  /** `redact`: the one that the live objects went through, so that hashed values can be compared. */
+  /** @param redact redacts like the live objects, which makes hashed values comparable */
   constructor({ targets, manifests }: ResolvedPlan, redact: Redactor) {
     this.#awaited = new Map(
       targets.flatMap((target, index) => {
@@ -45,7 +45,7 @@ export class ManifestDrift {
     this.#redact = redact
   }
 
-  /** Takes an event; returns the notes on its object when it is first seen. */
+  /** Returns the notes on an object when it is first seen. */
   observe(event: FeedEvent): readonly ManifestDriftNote[] {
     if (event.type !== 'ADDED' && event.type !== 'MODIFIED') return []
     const { object } = event
@@ -73,7 +73,7 @@ export class ManifestDrift {
     return notes
   }
 
-  /** The timeline with all notes, in the log's order and at their targets. */
+  /** Adds all notes to the entries and targets of a timeline. */
   addTo(timeline: Timeline): Timeline {
     if (this.#notes.length === 0) return timeline
     const entries = this.#notes.map(({ entry }) => entry)
@@ -89,7 +89,7 @@ export class ManifestDrift {
   }
 }
 
-/** `line` is set where the user is warned. */
+/** `line` is set if the user is warned. */
 interface NoteText {
   readonly text: string
   readonly line?: number
@@ -105,7 +105,7 @@ function differenceNotes(found: readonly Difference[], { file, line, lineOf }: M
   const [first] = found
   if (first === undefined) return []
   const firstLine = lineOf(first.path)
-  const shown = found.slice(0, mostDifferences).map((difference) => {
+  const shown = found.slice(0, maxDifferences).map((difference) => {
     const at = lineOf(difference.path)
     return `${describeDifference(difference)}${at === line ? '' : ` (line ${at})`}`
   })
@@ -114,7 +114,7 @@ function differenceNotes(found: readonly Difference[], { file, line, lineOf }: M
   return [{ text, line: firstLine }]
 }
 
-/** What an autoscaler among the manifests scales: HorizontalPodAutoscaler, or a kind of its own that refers alike. */
+/** The object that an autoscaler among the manifests scales: an HPA, or another kind with `scaleTargetRef`. */
 function scaledBy({ namespace }: Target, { object }: Manifest): readonly string[] {
   const { scaleTargetRef } = (object['spec'] ?? {}) as { scaleTargetRef?: { kind?: unknown; name?: unknown } | null }
   if (!scaleTargetRef) return []
@@ -125,7 +125,7 @@ function scaleKey(namespace: string | undefined, kind: string, name: string): st
   return `${namespace ?? ''}/${kind}/${name}`
 }
 
-/** Autoscalers, and `kubectl scale`, write through the scale subresource, and managedFields remembers it. */
+/** Autoscalers and `kubectl scale` write through the scale subresource, which managedFields record. */
 function hasScaleWriter({ metadata }: KubeObject): boolean {
   return metadata.managedFields?.some(({ subresource }) => subresource === 'scale') === true
 }

@@ -8,8 +8,8 @@ export interface Place {
 }
 
 /**
- * The field that mends a problem, and its line; where it is not written, the line of the nearest field around it.
- * Undefined for problems that no field is about.
+ * The field that fixes a problem, and its line; if it is absent, the line of the nearest field around it. Undefined for
+ * problems without a field.
  */
 export function placeOf(problem: Problem, manifest: Manifest): Place | undefined {
   const path = pathOf(problem, manifest)

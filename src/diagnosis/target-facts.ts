@@ -5,7 +5,7 @@ import type { TargetRecord } from '../gate/timeline.ts'
 import { findSubject, withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { type Problem, reasons } from '../reasons/reasons.ts'
 
-/** What is known of one target: the objects when its verdict was given, and what was read since. */
+/** The facts about one target: its objects at its verdict, and what was read since. */
 export class TargetFacts {
   readonly #record: TargetRecord
   readonly #store: Store
@@ -15,7 +15,7 @@ export class TargetFacts {
     this.#store = store
   }
 
-  /** The object of that kind and name; the version of the verdict is preferred to a later one. */
+  /** The object of that kind and name, preferably the version at the verdict. */
   get(reference: Parameters<Store['get']>[0]): KubeObject | undefined {
     const { kind, name, namespace } = reference
     const captured = this.#record.snapshot?.find(
@@ -25,7 +25,7 @@ export class TargetFacts {
     return captured ?? this.#store.get(reference)
   }
 
-  /** The revisions that an object owns: its ReplicaSets, its ControllerRevisions. */
+  /** The revisions of an object: its ReplicaSets or ControllerRevisions. */
   ownedBy(uid: string | undefined, kind: string): readonly KubeObject[] {
     const { snapshot } = this.#record
     if (snapshot === undefined) return this.#store.ownedBy(uid, kind)
@@ -51,14 +51,14 @@ export class TargetFacts {
     return this.#store.get({ apiVersion: 'v1', kind: 'Node', name })
   }
 
-  /** The reason of the last event about an object of the target's name, whether it exists or not. */
+  /** The reason of the last event that names the target, whether it exists or not. */
   get lastEvent(): string | undefined {
     const { apiVersion, kind, namespace, name } = this.#record.target
     const metadata = { name, ...(namespace === undefined ? {} : { namespace }) }
     return this.#store.eventsOf({ apiVersion, kind, metadata }).at(-1)?.reason
   }
 
-  /** What keeps the target's namespace from holding it; undefined where nothing is known to. */
+  /** Why the target's namespace cannot contain it; undefined if nothing is known. */
   get namespaceState(): 'missing' | 'terminating' | undefined {
     const { namespace } = this.#record.target
     if (namespace === undefined) return undefined
@@ -67,7 +67,9 @@ export class TargetFacts {
     return this.#store.get(request)?.metadata.deletionTimestamp === undefined ? undefined : 'terminating'
   }
 
-  /** Why the objects of a core kind in the target's namespace, or one node, could not be read; undefined where nobody was refused. */
+  /**
+   * Why objects of a core kind in the target's namespace, or one node, could not be read; undefined without a refusal.
+   */
   refusal(kind: 'Pod' | 'Event' | 'Node', name?: string): Failure | undefined {
     const { namespace } = this.#record.target
     const where = kind === 'Node' || namespace === undefined ? {} : { namespace }
@@ -75,10 +77,10 @@ export class TargetFacts {
   }
 }
 
-/** More containers of one target would add nothing. */
-const mostContainers = 3
+/** The logs of more containers of a target add nothing. */
+const maxContainers = 3
 
-/** The containers of a target that is not ready whose logs are worth reading. */
+/** The containers whose logs are worth reading, of a target that is not ready. */
 export function loggedContainers({ target, problems }: TargetRecord): readonly ContainerRef[] {
   const containers = problems
     .flatMap(withCauses)
@@ -89,14 +91,14 @@ export function loggedContainers({ target, problems }: TargetRecord): readonly C
     )
   const isFirst = ({ pod, container }: ContainerRef, index: number) =>
     containers.findIndex((other) => other.pod === pod && other.container === container) === index
-  return containers.filter(isFirst).slice(0, mostContainers)
+  return containers.filter(isFirst).slice(0, maxContainers)
 }
 
-/** The node whose state may explain a problem; undefined where it would not, or where the pod has none. */
+/** The node that may explain a problem; undefined if it would not, or the pod has none. */
 export function nodeBehind(problem: Problem, facts: TargetFacts): string | undefined {
   const pod = facts.subject(problem) as Pod | undefined
   if (pod?.kind !== 'Pod' || !pod.spec?.nodeName) return undefined
-  // The event that the node lifecycle controller writes when a node no longer reports (pkg/controller/nodelifecycle).
+  // The node lifecycle controller writes this event when a node no longer reports (pkg/controller/nodelifecycle).
   const isLost = facts.eventsOf(pod).some(({ reason }) => reason === 'NodeNotReady')
   return isLost || reasons[problem.reason].readsNode ? pod.spec.nodeName : undefined
 }
@@ -106,7 +108,7 @@ export function podName(subject: string): string {
   return subject.slice(subject.indexOf('/') + 1)
 }
 
-/** The namespace whose absence would explain that a target is absent; undefined where something else explains it. */
+/** The namespace, if its absence would explain the absence of the target. */
 export function namespaceBehind({ target, reason }: TargetRecord): string | undefined {
   return reason !== '' && reasons[reason].readsNamespace ? target.namespace : undefined
 }

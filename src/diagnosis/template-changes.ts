@@ -5,11 +5,11 @@ import { templateChanges } from '../lifecycle/workloads/template.ts'
 import type { Target } from '../plan/target.ts'
 
 /**
- * What the change that is being gated changed in the pod template, against the revision before it: one line a difference.
- * Empty for a first revision, for kinds without revisions, and where older ones may not be seen. Values of the environment
- * and of Secrets never: only that they changed.
+ * The differences of the gated pod template to the previous revision, one line each. Empty for a first revision, for
+ * kinds without revisions, and if older revisions may not be read. Values of environment variables and Secrets are
+ * never shown.
  */
-export function whatChanged(target: Target, facts: Pick<Store, 'get' | 'ownedBy'>): readonly string[] {
+export function changesSincePreviousRevision(target: Target, facts: Pick<Store, 'get' | 'ownedBy'>): readonly string[] {
   const object = facts.get(target)
   const template = object && templateOf(object)
   if (object === undefined || template === undefined) return []
@@ -17,7 +17,7 @@ export function whatChanged(target: Target, facts: Pick<Store, 'get' | 'ownedBy'
   return before === undefined ? [] : templateChanges(before, template)
 }
 
-/** The template of the latest revision but the present one. */
+/** The template of the latest revision before the present one. */
 function previousTemplate(
   { metadata: { uid } }: KubeObject,
   template: PodTemplate,

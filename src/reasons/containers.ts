@@ -5,37 +5,37 @@ import {
   command,
   containerHeadline,
   containerOf,
-  describedPod,
+  describePod,
   type Exit,
   exitCode,
   exited,
-  exitWords,
+  exitText,
   imageLimit,
   imageOf,
   inNamespace,
+  logHint,
   nameLimit,
-  readLog,
   timesNow,
 } from './wording.ts'
 
 export interface CrashDetail extends Exit {
-  /** The event about its postStart hook: the kubelet ends a container whose hook fails. */
+  /** The event of its postStart hook: the kubelet ends a container whose hook fails. */
   readonly failedHook?: string
   /** Its node does not report how it ended. */
   readonly isLost?: boolean
 }
 
-/** A container that its runtime could not start, or whose shell found no program to run. */
+/** A container that the runtime could not start, or whose shell did not find the program. */
 export interface StartDetail extends Exit {
   readonly image?: string
-  /** The answer of the runtime; empty where it gave none. */
+  /** The runtime's error; empty if it gave none. */
   readonly message: string
-  /** The program exists, and may not be executed. */
+  /** The program exists, but is not executable. */
   readonly isForbidden?: boolean
 }
 
 export interface CreateDetail extends StartDetail {
-  /** The container was created, and could not be started. */
+  /** The container was created, but could not be started. */
   readonly isCreated: boolean
   /** The mount that failed. */
   readonly mount?: FailedMount
@@ -49,19 +49,19 @@ export interface FailedMount {
   readonly error: string
 }
 
-/** A Secret or ConfigMap that a pod refers to and that does not exist, or that lacks the key. */
+/** A Secret or ConfigMap that does not exist or lacks a key. */
 export interface MissingObject {
   readonly kind: 'secret' | 'configmap'
-  /** Absent where the kubelet does not report it. */
+  /** Absent if the kubelet does not report it. */
   readonly name?: string
   readonly key?: string
 }
 
-/** What a container, or a volume of its pod, needs and what is missing. */
+/** A missing Secret, ConfigMap or key that a container or a volume needs. */
 export interface MissingDetail {
-  /** Absent where the kubelet names no object. */
+  /** Absent if the kubelet names no object. */
   readonly missing?: MissingObject
-  /** The volume, where it is one that needs the object. */
+  /** The volume, if a volume needs the object. */
   readonly volume?: string
   readonly message: string
 }
@@ -132,7 +132,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     headline: containerHeadline((name, problem) => `init ${name} failed${exitCode(problem)}`),
     sentence: crashSentence,
     hint: (s) =>
-      `The pod starts only when ${s.problem === undefined ? 'its init container' : containerOf(s)} succeeds. ${readLog(s, { isPrevious: true, isNamed: true })}`,
+      `The pod starts only when ${s.problem === undefined ? 'its init container' : containerOf(s)} succeeds. ${logHint(s, { isPrevious: true, isNamed: true })}`,
     readsLogs: true,
     field: { container: [] },
   },
@@ -191,7 +191,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
         ? containerHeadline((name) => `${name} could not be created`)(problem, shorten)
         : `volume ${shorten(problem.detail.mount.volume, nameLimit)} cannot be mounted`,
     sentence: createSentence,
-    hint: (s) => subPathHint(s) ?? `The error of the container runtime is in the pod's events: ${describedPod(s)}.`,
+    hint: (s) => subPathHint(s) ?? `The error of the container runtime is in the pod's events: ${describePod(s)}.`,
     readsNode: true,
   },
 }
@@ -208,7 +208,7 @@ function crashSentence({ detail, count }: ProblemFields<CrashDetail>): Sentence 
 }
 
 function startSentence({ detail, count }: ProblemFields<StartDetail>): Sentence {
-  return predicate(`cannot start: ${detail.message === '' ? exitWords(detail) : detail.message}${timesNow(count)}`)
+  return predicate(`cannot start: ${detail.message === '' ? exitText(detail) : detail.message}${timesNow(count)}`)
 }
 
 function createSentence(problem: ProblemFields<CreateDetail>): Sentence {
@@ -231,12 +231,12 @@ export function mountSentence(volume: string | undefined, why: string): Sentence
   return clause(`${volume === undefined ? 'a volume' : `volume "${volume}"`} cannot be mounted: ${why}`)
 }
 
-/** As kubectl writes it: `secret/database`; `secret` alone where its name is unknown. */
+/** As kubectl writes it: `secret/database`; `secret` if its name is unknown. */
 function missingName({ kind, name }: MissingObject): string {
   return name === undefined ? kind : `${kind}/${name}`
 }
 
-/** Why a container ends again and again, by its exit code and log. */
+/** Why a container crashes, by its exit code and log. */
 function crashHint(facts: HintFacts<CrashDetail>): string {
   const { problem } = facts
   const { exitCode, signal } = problem?.detail ?? {}
@@ -247,7 +247,7 @@ function crashHint(facts: HintFacts<CrashDetail>): string {
   return [
     what,
     exitCode === undefined ? '' : (exitMeanings[exitCode] ?? ''),
-    readLog(facts, { isPrevious: true, isNamed: true }),
+    logHint(facts, { isPrevious: true, isNamed: true }),
   ]
     .filter(Boolean)
     .join(' ')
@@ -259,7 +259,7 @@ const exitMeanings: Readonly<Record<number, string>> = {
   143: 'Code 143 is SIGTERM: something asked it to end.',
 }
 
-/** How much memory it may use, and how soon that was too little. */
+/** The memory limit, and how soon the container used it up. */
 function memoryHint(facts: HintFacts<unknown>): string {
   const limit = facts.spec?.resources?.limits?.['memory']
   const { container } = facts.problem ?? {}
@@ -272,7 +272,7 @@ function memoryHint(facts: HintFacts<unknown>): string {
   return `Raise \`resources.limits.memory\` of ${containerOf(facts)} (now ${limit}, used up${when}), or make it use less.`
 }
 
-/** Which program does not exist, or may not be run. */
+/** The program that does not exist or is not executable. */
 function commandHint(facts: HintFacts<StartDetail>): string {
   const { spec, problem } = facts
   const written = [...(spec?.command ?? []), ...(spec?.args ?? [])]
@@ -284,23 +284,23 @@ function commandHint(facts: HintFacts<StartDetail>): string {
   return `Correct \`command\` and \`args\` of ${containerOf(facts)}: ${why}.${runs}${lastLine}`
 }
 
-/** A subPath that names no file becomes a folder, which cannot be mounted onto a file. */
+/** If a volume has no such subPath, the kubelet creates a folder, which cannot be mounted onto a file. */
 function subPathHint(facts: HintFacts<CreateDetail>): string | undefined {
   const { mount } = facts.problem?.detail ?? {}
   if (mount?.subPath === undefined || !mount.error.startsWith('not a directory')) return undefined
   const source = sourceOf(mount.volume, facts)
   const keys = source === undefined ? '' : ` ${command(facts, 'describe', source)} lists its keys.`
-  return `It seems that ${source ?? 'the volume'} has no ${mount.subPath}, so that an empty folder stands in for it, and ${mount.path} is a file in the image. Correct the subPath, or add the key.${keys}`
+  return `Probably ${source ?? 'the volume'} has no ${mount.subPath}: an empty folder is mounted instead, but ${mount.path} is a file in the image. Correct the subPath, or add the key.${keys}`
 }
 
-/** The ConfigMap or Secret that a volume is made from. */
+/** The ConfigMap or Secret of a volume. */
 function sourceOf(volume: string, { pod }: HintFacts<unknown>): string | undefined {
   const { configMap, secret } = pod?.spec?.volumes?.find(({ name }) => name === volume) ?? {}
   if (configMap?.name !== undefined) return `configmap/${configMap.name}`
   return secret?.secretName === undefined ? undefined : `secret/${secret.secretName}`
 }
 
-/** Names what to create, where it is referred to, and how to see what exists. */
+/** The object to create, its references, and the command that lists what exists. */
 function missingHint(facts: HintFacts<MissingDetail>): string {
   const { missing } = facts.problem?.detail ?? {}
   const where = inNamespace(facts) || ' in the same namespace'
@@ -320,7 +320,7 @@ interface Reference {
   readonly key?: string
 }
 
-/** Where a pod refers to a Secret or ConfigMap: `env PASSWORD of container app, volume settings`. */
+/** The references of a pod to a Secret or ConfigMap: `env PASSWORD of container app, volume settings`. */
 function referencesTo({ kind, name, key }: MissingObject, { pod }: HintFacts<unknown>): string {
   const [ofEnv, ofFrom] = kind === 'secret' ? ['secretKeyRef', 'secretRef'] : ['configMapKeyRef', 'configMapRef']
   const { containers = [], initContainers = [], volumes = [] } = pod?.spec ?? {}

@@ -1,7 +1,7 @@
 import { duration } from '../duration.ts'
 import { finalizerAdvice } from './pods.ts'
 import { clause, type DeniedAccess, type HintFacts, predicate, type ReasonFamily } from './spec.ts'
-import { clusterCommand, command, described, nameOf } from './wording.ts'
+import { clusterCommand, command, describeTarget, nameOf } from './wording.ts'
 import { type Refusal, refusalSentence } from './workloads.ts'
 
 /** The detail of a reason whose sentence needs no facts. */
@@ -15,14 +15,14 @@ interface TemplateChange {
 }
 
 export interface GateDetails {
-  /** `state`: what the target waits for, in words. */
+  /** `state`: what the target waits for, as text. */
   readonly 'no-progress': { readonly stallTimeoutMs: number; readonly state: string }
   /** `milestone`: the one whose own timeout passed. */
   readonly 'still-running': { readonly timeoutMs: number; readonly milestone?: string; readonly state: string }
-  /** `timeoutMs`: how long the target had to be created. */
+  /** `timeoutMs`: the timeout of `created`. */
   readonly 'not-found': { readonly isSelector?: boolean; readonly timeoutMs?: number }
   readonly deleted: NoDetail
-  /** An object that is being deleted, or the refusal of pods in a namespace that is. */
+  /** The finalizers of a deleted object, or a refusal to create pods in a namespace that is being deleted. */
   readonly terminating: { readonly finalizers: readonly string[] } | Refusal
   /** `differences`: of the two templates. */
   readonly superseded: TemplateChange & { readonly differences: readonly string[] }
@@ -52,7 +52,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     sentence: ({ detail: { stallTimeoutMs, state } }) =>
       predicate(`made no progress for ${duration(stallTimeoutMs)}: ${state}`),
     hint: (facts) =>
-      `${facts.target.kind === 'Job' ? `Read its log: ${command(facts, 'logs', nameOf(facts))}` : `See its events: ${described(facts)}`}. If it only needs longer, raise stall-timeout.`,
+      `${facts.target.kind === 'Job' ? `Read its log: ${command(facts, 'logs', nameOf(facts))}` : `See its events: ${describeTarget(facts)}`}. If it only needs longer, raise stall-timeout.`,
   },
   'still-running': {
     class: 'clock',
@@ -64,7 +64,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
           ? `was not ready after ${duration(timeoutMs)}: ${state}`
           : `did not reach "${milestone}" in ${duration(timeoutMs)}: ${state}`,
       ),
-    hint: (facts) => `See its state: ${described(facts)}. If it only needs longer, raise the timeout.`,
+    hint: (facts) => `See its state: ${describeTarget(facts)}. If it only needs longer, raise the timeout.`,
   },
   'not-found': {
     class: 'clock',
@@ -207,7 +207,7 @@ function joined(start: string, message: string): string {
   return message === '' ? start : `${start}: ${message}`
 }
 
-/** A target is not found: its selector matches nothing, or no object has its name. */
+/** Hint for a selector without a match, or a name without an object. */
 function absentHint(facts: HintFacts<unknown>): string {
   const { kind, selector, namespace } = facts.target
   const word = kind.toLowerCase()
@@ -223,12 +223,12 @@ function absentHint(facts: HintFacts<unknown>): string {
   return `${question} ${list} lists what is there.${other}`
 }
 
-/** Of these kinds only their existence is gated, so that no access has to be granted for it. */
-const leftOutRather: readonly string[] = ['secrets', 'configmaps', 'namespaces']
+/** Of these kinds only the existence is gated: they may be excluded instead. */
+const excludableKinds: readonly string[] = ['secrets', 'configmaps', 'namespaces']
 
-/** Who needs which rights on what, and the command that checks them. */
+/** Hint for missing access: the rights to grant, and the command that checks them. */
 function accessHint({ denied }: HintFacts<unknown>): string {
-  // A target that could be read before may be ready by now.
+  // A target that could be read before may be ready.
   const care = denied?.wasReadable ? ` ${mayBeFine}` : ''
   if (denied?.access === undefined)
     return `Give the kubeconfig’s user get, list and watch on what is gated; SECURITY.md of Rollout Gate has the Role to apply.${care}`
@@ -238,7 +238,7 @@ function accessHint({ denied }: HintFacts<unknown>): string {
     namespace === undefined
       ? ['in the whole cluster', 'ClusterRole', []]
       : [`in namespace ${namespace}`, 'Role', ['-n', namespace]]
-  const way = leftOutRather.includes(kind) ? ` Or leave them out: a line \`!${kind} --all\`.` : ''
+  const way = excludableKinds.includes(kind) ? ` Or exclude them: a line \`!${kind} --all\`.` : ''
   const check = clusterCommand('auth', 'can-i', 'list', kind, ...scope, '--as', user)
-  return `Give user ${user} get, list and watch on ${kind} ${where}, by a ${role} and its binding (SECURITY.md of Rollout Gate has them to apply). ${check} says yes once that is done.${way}${care}`
+  return `Give user ${user} get, list and watch on ${kind} ${where}, by a ${role} and its binding (SECURITY.md of Rollout Gate has them to apply). ${check} then prints \`yes\`.${way}${care}`
 }

@@ -2,7 +2,7 @@ import { clause, type HintFacts, type ProblemFields, predicate, type ReasonFamil
 import {
   clusterCommand,
   command,
-  describedPod,
+  describePod,
   imageHeadline,
   imageOf,
   inNamespace,
@@ -17,12 +17,12 @@ export interface ImageDetail {
 
 /** A pull that was refused or that failed. */
 export interface PullDetail extends ImageDetail {
-  /** What the registry, or the runtime of the node, answered; empty where unknown. */
+  /** The answer of the registry or of the node's runtime; empty if unknown. */
   readonly answer: string
   readonly cause?: PullFailureCause
 }
 
-/** Why a node does not reach a registry, or cannot store what it has pulled. */
+/** Why a node cannot reach a registry, or cannot store an image. */
 export type PullFailureCause =
   | 'disk-full'
   | 'broken-layer'
@@ -32,15 +32,15 @@ export type PullFailureCause =
   | 'connection-refused'
   | 'timeout'
 
-/** A pod that runs another image than the expected one, or expected containers that no gated pod has. */
+/** A pod with another image than expected, or expected containers that no gated pod has. */
 export type ImageMismatch =
   | { readonly missingContainers: readonly string[] }
   | {
       readonly image?: string
-      /** The digest that was expected, and the one that runs, where it is known. */
+      /** The expected digest, and the running one if known. */
       readonly expected: string
       readonly running?: string
-      /** The image was loaded onto the node: `running` is its ID, as no registry gave it a digest. */
+      /** The image was loaded onto the node: `running` is its ID, because no registry gave it a digest. */
       readonly isLoaded: boolean
     }
 
@@ -166,10 +166,10 @@ function mismatchSentence({ detail }: ProblemFields<ImageMismatch>): Sentence {
 function mismatchHint({ problem }: HintFacts<ImageMismatch>): string {
   const { detail } = problem ?? {}
   if (detail !== undefined && 'missingContainers' in detail)
-    return 'Correct the name in expect-images: it is that of a container, as the pod template has it. Or gate the workload that runs it.'
+    return 'Correct the container name in expect-images: the pod template contains the names. Or gate the workload that runs the container.'
   return detail?.isLoaded
     ? 'The image was not pulled, so only its ID is known, and no digest of a registry. Push it and let the node pull it, or put the ID that the build printed into expect-images.'
-    : `Find out who moved the tag of ${detail?.image ?? 'the image'} after this workflow pushed it, or deploy by digest (\`image@sha256:…\`), which no one can move.`
+    : `Find out what moved the tag of ${detail?.image ?? 'the image'} after this workflow pushed it, or deploy by digest (\`image@sha256:…\`), which cannot be moved.`
 }
 
 /** An image that the registry does not have. */
@@ -193,10 +193,10 @@ function pullFailedHint(facts: HintFacts<PullDetail>): string {
     return `The disk of the node is full. Free space on it, or give it a larger disk: ${clusterCommand('describe', node === undefined ? 'nodes' : `node/${node}`)}.`
   if (cause === 'broken-layer')
     return `The node cannot unpack a layer of ${imageOf(facts)}. If another node can, the runtime of this node is broken; if none can, push the image again.`
-  return `The events of the pod contain the node's error about ${imageOf(facts)}: ${describedPod(facts)}.`
+  return `The events of the pod contain the node's error about ${imageOf(facts)}: ${describePod(facts)}.`
 }
 
-/** A name that is no image's: mostly one with capital letters. */
+/** An invalid image name, mostly one with capital letters. */
 function invalidNameHint(facts: HintFacts<ImageDetail>): string {
   const image = imageOf(facts)
   const at = image.lastIndexOf('/') + 1
@@ -206,7 +206,7 @@ function invalidNameHint(facts: HintFacts<ImageDetail>): string {
   return `Correct the image's name "${image}": it has the form registry/repository:tag, in lower case.`
 }
 
-/** With which Secret it pulls, or that it pulls with none. */
+/** The imagePullSecrets of the pod, or that it has none. */
 function unauthorizedHint(facts: HintFacts<PullDetail>): string {
   const image = imageOf(facts)
   const secrets = ((facts.pod?.spec ?? {}) as { imagePullSecrets?: { name?: string }[] }).imagePullSecrets ?? []
@@ -221,7 +221,7 @@ function unauthorizedHint(facts: HintFacts<PullDetail>): string {
   return `${what} Some registries answer the same for an image that does not exist.`
 }
 
-/** Why a node does not reach a registry, and what to do about it. */
+/** Why a node cannot reach a registry, and what to do about it. */
 const unreachableCauses: Readonly<Partial<Record<PullFailureCause, string>>> = {
   'unknown-host': 'its DNS does not resolve that name. Correct the name, or the node’s DNS.',
   'untrusted-certificate':
@@ -237,7 +237,7 @@ function unreachableHint(facts: HintFacts<PullDetail>): string {
   return `The node cannot pull from ${hostOf(imageOf(facts))}: ${why ?? 'check the registry’s name, its certificate, and the node’s network.'}`
 }
 
-/** The registry of an image, as the runtimes read its name. */
+/** The registry of an image name, as container runtimes read it. */
 function hostOf(image: string): string {
   const [first = '', ...rest] = image.split('/')
   if (image === 'the image') return 'the registry'

@@ -1,19 +1,19 @@
 import { clause, type HintFacts, predicate, type ReasonFamily, type Sentence } from './spec.ts'
-import { command, counted, described, nameOf } from './wording.ts'
+import { command, counted, describeTarget, nameOf } from './wording.ts'
 
-/** The pods that a Service selects, without those that have ended. */
+/** The number of pods that a Service selects, without those that have ended. */
 interface PodCounts {
   readonly pods: number
-  /** Those of the gated revision; all, where no gated workload owns them. */
+  /** Pods of the gated revision; all pods if no gated workload owns them. */
   readonly newPods: number
 }
 
-/** Why a Service has no ready endpoint: the first answer that explains it. */
+/** Why a Service has no ready endpoint: the first check that explains it. */
 export type EndpointsFinding =
   /** Pods may not be read. */
   | { readonly type: 'pods-unreadable'; readonly endpoints: number }
   | { readonly type: 'no-pods'; readonly workloads: readonly { readonly name: string; readonly replicas?: number }[] }
-  /** No container declares a port of this name; `declared`: what the pods declare instead, as `8080 ("http")`. */
+  /** No container declares a port with this name; `declared`: the ports of the pods, as `8080 ("http")`. */
   | { readonly type: 'port-name-missing'; readonly port: string; readonly declared: readonly string[] }
   /** Every pod has failed or is being deleted. */
   | { readonly type: 'pods-ended'; readonly pods: number; readonly areAllDeleted: boolean }
@@ -21,21 +21,24 @@ export type EndpointsFinding =
       readonly type: 'pods-not-ready'
       readonly isNoneScheduled?: boolean
       readonly isOldReady?: boolean
-      /** The message of a pod's Ready condition, where no problem of a pod is known: `pod/web-x has …`. */
+      /** The message of a pod's Ready condition, if no problem of a pod is known: `pod/web-x has …`. */
       readonly podMessage?: string
     } & PodCounts)
-  /** Pods are ready, and the endpoint controller has made no endpoint of them; `endpoints`: of other pods or ports. */
+  /**
+   * Pods are ready, but the endpoint controller has made no endpoints for them; `endpoints`: those of other pods or
+   * ports.
+   */
   | ({ readonly type: 'endpoints-not-made'; readonly readyPods: number; readonly endpoints: number } & PodCounts)
 
 export interface NetworkDetails {
   readonly 'no-endpoints': {
     readonly finding: EndpointsFinding
-    /** The ports without an endpoint, by name or number, where other ports have one. */
+    /** The ports without an endpoint, by name or number, if other ports have one. */
     readonly ports?: readonly (string | number)[]
   }
   readonly 'selector-matches-nothing': {
     readonly selector: string
-    /** The labels most like the selector: of so many pods, or in the template of a workload. */
+    /** The most similar labels: of this many pods, or in the template of a workload. */
     readonly similar?: { readonly labels: string; readonly pods: number; readonly workload?: string }
   }
   readonly 'address-pending': { readonly isLoadBalancer: boolean }
@@ -76,7 +79,7 @@ export const networkReasons: ReasonFamily<NetworkDetails> = {
     title: 'no address assigned yet',
     sentence: ({ detail }) => predicate(`has no ${detail.isLoadBalancer ? 'load balancer ' : ''}address yet`),
     hint: (s) =>
-      `No controller has assigned an address yet; a cluster without a load balancer controller never assigns one. Its events: ${described(s)}.`,
+      `No controller has assigned an address yet; a cluster without a load balancer controller never assigns one. Its events: ${describeTarget(s)}.`,
   },
   'backend-missing': {
     class: 'slow',
@@ -103,7 +106,7 @@ export function unmatchedSelector({ selector, similar }: NetworkDetails['selecto
   return `${text}; ${counted(pods, 'pod')} ${pods === 1 ? 'carries' : 'carry'} ${labels}`
 }
 
-/** A finding as a sentence about the Service, and as the failed check, which has the details of pods and endpoints too. */
+/** A finding as a sentence about the Service, and as a failed check with more details. */
 export function describeFinding(
   finding: EndpointsFinding,
   cause: string | undefined,
@@ -150,10 +153,10 @@ export function describeFinding(
 /** Why a workload that a Service selects has no pods. */
 function absentPods({ name, replicas }: { readonly name: string; readonly replicas?: number }): string {
   if (replicas === 0) return `${name} is scaled to zero`
-  return replicas === undefined ? `${name} has no pods` : `${name} wants ${counted(replicas, 'pod')} and has none`
+  return replicas === undefined ? `${name} has no pods` : `${name} should have ${counted(replicas, 'pod')} and has none`
 }
 
-/** How many pods there are, and how many of them are of an older revision than the one that is gated. */
+/** The number of selected pods, and how many of them are of an older revision. */
 function selectedPods({ pods, newPods }: PodCounts): string {
   const selects = `selects ${counted(pods, 'pod')}`
   if (newPods === pods) return selects
@@ -161,14 +164,14 @@ function selectedPods({ pods, newPods }: PodCounts): string {
   return pods === 1 ? `${selects}, of an older revision` : `${selects}, all of them of an older revision`
 }
 
-/** That none of the new pods is ready; old pods may be, and do not count. */
+/** None of the new pods is ready; ready old pods do not count. */
 function unreadyPods({ pods, newPods }: PodCounts): string {
   if (newPods === 0) return '; no new one is there yet'
   if (newPods < pods) return newPods === 1 ? ', the new one not ready' : ', none of the new ones ready'
   return pods === 1 ? ', which is not ready' : ', none of them ready'
 }
 
-/** Why no pod behind a Service is ready: a port's name, or what is wrong with the pods. */
+/** Hint for a Service without ready endpoints: the name of a port, or the problem of the pods. */
 function endpointsHint(facts: HintFacts<NetworkDetails['no-endpoints']>): string {
   const finding = facts.problem?.detail.finding
   if (finding?.type === 'port-name-missing')

@@ -1,20 +1,29 @@
 import type { PodSpec } from '../cluster/objects.ts'
 import { mountSentence } from './containers.ts'
 import { clause, type HintFacts, type ProblemFields, predicate, type ReasonFamily, type Sentence } from './spec.ts'
-import { clusterCommand, command, described, describedPod, type Exit, exited, imageLimit, readLog } from './wording.ts'
+import {
+  clusterCommand,
+  command,
+  describePod,
+  describeTarget,
+  type Exit,
+  exited,
+  imageLimit,
+  logHint,
+} from './wording.ts'
 
 const taintsCommand = clusterCommand('get', 'nodes', '-o', 'custom-columns=NODE:.metadata.name,TAINTS:.spec.taints')
 
-/** Why a pod has no node: its scheduling gates are not removed, or the scheduler found none. */
+/** Why a pod has no node: it has scheduling gates, or the scheduler found none. */
 export type UnschedulableDetail =
   | { readonly schedulingGates: readonly string[] }
   | {
-      /** How many nodes the cluster has; absent where the scheduler does not count them. */
+      /** The number of nodes in the cluster; absent if the scheduler does not report it. */
       readonly nodes?: number
       readonly causes: readonly SchedulingCause[]
     }
 
-/** Why some nodes do not take a pod; `nodes` is their number, absent where the pod itself is the cause. */
+/** Why nodes do not fit a pod; `nodes` is their number, absent if the pod itself is the cause. */
 export type SchedulingCause = { readonly nodes?: number } & (
   | { readonly type: 'resource'; readonly resource: string }
   | { readonly type: 'taint'; readonly key?: string; readonly value?: string }
@@ -29,7 +38,7 @@ export type SchedulingCause = { readonly nodes?: number } & (
         | 'volume-node'
         | 'volume-count'
     }
-  /** The scheduler's own message, about the claims of the pod or about anything else. */
+  /** The scheduler's message, about the pod's claims or anything else. */
   | { readonly type: 'unbound-claims' | 'claim' | 'other'; readonly message: string }
 )
 
@@ -38,7 +47,7 @@ export interface EndedDetail {
   /** `Evicted`, `NodeAffinity` … */
   readonly statusReason?: string
   readonly message: string
-  /** The end of its container, where one has failed. */
+  /** The end of its container, if one has failed. */
   readonly exit?: Exit & { readonly isOutOfMemory: boolean }
 }
 
@@ -74,7 +83,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
     title: 'a volume could not be mounted',
     sentence: ({ detail: { volume, message } }) => mountSentence(volume, message),
     hint: (s) =>
-      `The volume, or what it is made from, is missing or cannot be attached. Its events: ${describedPod(s)}.`,
+      `The volume, or what it is made from, is missing or cannot be attached. Its events: ${describePod(s)}.`,
     readsNode: true,
     field: { pod: ['spec', 'volumes'] },
   },
@@ -84,19 +93,19 @@ export const podReasons: ReasonFamily<PodDetails> = {
     title: 'the pod sandbox could not be created',
     sentence: ({ detail: { message } }) => clause(`no network sandbox: ${message}`),
     hint: (s) =>
-      `The node cannot set up the pod's network: look at the network plugin on that node. Its events: ${describedPod(s)}.`,
+      `The node cannot set up the pod's network: look at the network plugin on that node. Its events: ${describePod(s)}.`,
     readsNode: true,
   },
   'readiness-gate-pending': {
     class: 'slow',
     when: 'the containers of a pod are ready, and the condition of one of its readiness gates is not True',
-    title: 'a readiness gate of the pods is not open',
+    title: 'a readiness gate of the pods is not True',
     sentence: ({ detail: { gates } }) =>
       predicate(
-        `runs, but nobody has opened its readiness ${gates.length === 1 ? 'gate' : 'gates'} ${gates.join(', ')} yet`,
+        `runs, but its readiness ${gates.length === 1 ? 'gate' : 'gates'} ${gates.join(', ')} ${gates.length === 1 ? 'is' : 'are'} not True yet`,
       ),
     hint: (s) =>
-      `Readiness gates are opened from outside the pod, most often by the controller of a load balancer: is it running, and does it manage the pod? ${describedPod(s)}.`,
+      `A controller outside the pod sets readiness gates, most often that of a load balancer: does it run, and does it manage the pod? ${describePod(s)}.`,
   },
   evicted: {
     class: 'terminal',
@@ -113,7 +122,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
     sentence: (problem) => endedSentence('failed', statusOf(problem.detail), problem),
     hint: (s) =>
       s.problem?.isReplaced
-        ? `The message contains why the node refuses or ends the pods; their controller creates others. Their events: ${described(s)}.`
+        ? `The message contains why the node refuses or ends the pods; their controller creates others. Their events: ${describeTarget(s)}.`
         : endedHint(s),
     readsLogs: true,
     readsNode: true,
@@ -127,9 +136,9 @@ export const podReasons: ReasonFamily<PodDetails> = {
         finalizers.length > 0
           ? `its finalizers hold it: ${finalizers.join(', ')}`
           : node === undefined
-            ? 'nobody has ended it'
+            ? 'nothing has ended it'
             : `its node ${node} has not stopped it`
-      return predicate(`is still there although its grace period is over, and holds up the others: ${why}`)
+      return predicate(`still exists after its grace period, and blocks the others: ${why}`)
     },
     hint: (s) => {
       const about = s.problem?.subject ?? ''
@@ -138,7 +147,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
       if (finalizers.length > 0) return finalizerAdvice(s, about, finalizers)
       const node = s.pod?.spec?.nodeName
       const gone = node === undefined ? '' : ` (${clusterCommand('delete', 'node', node)})`
-      return `Bring its node back, or delete the node if it is gone for good${gone}. Only where its containers surely run no more, delete the pod by force${force}.`
+      return `Bring its node back, or delete the node if it is gone for good${gone}. Only if its containers certainly no longer run, delete the pod by force${force}.`
     },
   },
 }
@@ -163,13 +172,13 @@ function nodeWords({
 }): string {
   const [first, ...others] = causes
   if (nodes === 1 && first?.nodes === 1 && others.length === 0 && !('message' in first))
-    return `the only node ${causeWords(first)}`
+    return `the only node ${causeText(first)}`
   const of = nodes === undefined ? '' : `of ${nodes} ${nodes === 1 ? 'node' : 'nodes'}, `
-  return of + causes.map((each) => (each.nodes === undefined ? '' : `${each.nodes} `) + causeWords(each)).join(', ')
+  return of + causes.map((each) => (each.nodes === undefined ? '' : `${each.nodes} `) + causeText(each)).join(', ')
 }
 
-/** What one node (`lacks cpu`) or several nodes (`lack cpu`) have that keeps the pod from them. */
-function causeWords(cause: SchedulingCause): string {
+/** The cause for one node (`lacks cpu`) or several nodes (`lack cpu`). */
+function causeText(cause: SchedulingCause): string {
   const [has, is, does, lacks] = cause.nodes === 1 ? ['has', 'is', 'does', 'lacks'] : ['have', 'are', 'do', 'lack']
   switch (cause.type) {
     case 'resource':
@@ -201,7 +210,7 @@ function taintOf({ key = '', value }: { readonly key?: string; readonly value?: 
   return value === undefined ? key : `${key}=${value}`
 }
 
-/** How a pod ended: replaced by its controller (`count` pods by now), or for good. */
+/** How a pod ended: replaced by its controller (`count` pods so far), or for good. */
 function endedSentence(verb: string, why: string, { isReplaced, count, detail }: ProblemFields<EndedDetail>): Sentence {
   if (isReplaced) {
     const pods = count > 1 ? ` (${count} pods now)` : ''
@@ -218,12 +227,11 @@ function statusOf({ statusReason = '', message }: EndedDetail): string {
   return [statusReason, message].filter((each) => each !== '').join(': ')
 }
 
-/** The pod as a whole has ended. */
 function endedHint(facts: HintFacts<EndedDetail>): string {
-  return `Nothing restarts the pod. ${facts.problem?.container === undefined ? `See how it ended: ${describedPod(facts)}.` : readLog(facts)}`
+  return `Nothing restarts the pod. ${facts.problem?.container === undefined ? `See how it ended: ${describePod(facts)}.` : logHint(facts)}`
 }
 
-/** What would let a node take the pod, for each cause. */
+/** What makes the pod schedulable, for each cause. */
 function schedulingHint(facts: HintFacts<UnschedulableDetail>): string {
   const { detail } = facts.problem ?? {}
   if (detail !== undefined && 'schedulingGates' in detail)
@@ -242,7 +250,7 @@ function schedulingHint(facts: HintFacts<UnschedulableDetail>): string {
       : []),
     ...(has('host-port')
       ? [
-          'Another pod has the host port. If that is the old one, let it go first (strategy Recreate, or maxSurge 0 with maxUnavailable 1); if not, change hostPort, or do without it.',
+          'Another pod has the host port. If that is the old one, let it end first (strategy Recreate, or maxSurge 0 with maxUnavailable 1); if not, change hostPort, or remove it.',
         ]
       : []),
     ...(has('pod-count') ? ['Add a node, or remove pods: a node takes only so many.'] : []),
@@ -260,7 +268,7 @@ function resourceAdvice(resource: string, { pod }: HintFacts<unknown>): string {
   return `The pod asks for ${amount} ${resource}: lower \`resources.requests\`, or add a node with that much free (${clusterCommand('describe', 'nodes')} shows what is taken).`
 }
 
-/** What its containers ask for of a resource: `500m + 100m`. */
+/** The requests of its containers for a resource: `500m + 100m`. */
 function requestsOf(spec: PodSpec | undefined, resource: string): string {
   return (spec?.containers ?? []).flatMap(({ resources }) => resources?.requests?.[resource] ?? []).join(' + ')
 }
@@ -270,16 +278,14 @@ function selectorAdvice({ pod }: HintFacts<unknown>): string {
   const labels = Object.entries(spec.nodeSelector ?? {}).map(([key, value]) => `${key}=${value}`)
   if (labels.length === 0) return 'Correct the pod’s node affinity, or label a node so that it matches.'
   const both = spec.affinity?.nodeAffinity === undefined ? '' : ' and its node affinity'
-  return `The pod wants a node with the labels ${labels.join(', ')}${both}: correct nodeSelector, or label a node (${clusterCommand('label', 'node', 'NODE', ...labels)}).`
+  return `The pod needs a node with the labels ${labels.join(', ')}${both}: correct nodeSelector, or label a node (${clusterCommand('label', 'node', 'NODE', ...labels)}).`
 }
 
 /** Since Kubernetes 1.34 the scheduler does not report which taint. */
 function taintAdvice(causes: readonly SchedulingCause[]): readonly string[] {
   const taints = causes.filter((cause) => cause.type === 'taint')
   if (taints.length > 0 && taints.every(({ key }) => key === undefined))
-    return [
-      `Where a taint is in the way, tolerate it in the pod or remove it from the node: ${taintsCommand} lists them.`,
-    ]
+    return [`If a taint is the cause, tolerate it in the pod or remove it from the node: ${taintsCommand} lists them.`]
   return taints.flatMap(({ key, value }) => {
     if (key === undefined) return []
     if (key.startsWith('node.kubernetes.io/'))
@@ -289,14 +295,14 @@ function taintAdvice(causes: readonly SchedulingCause[]): readonly string[] {
   })
 }
 
-/** Finalizers that protect what is in use, or wait for what an object owns: nothing to take off by hand. */
-const ofKubernetes = /^(?:foregroundDeletion|orphan|(?:[\w.-]+\.)?kubernetes\.io\/\S+)$/
+/** Finalizers of Kubernetes, which protect used objects or wait for dependents: not to be removed by hand. */
+const kubernetesFinalizers = /^(?:foregroundDeletion|orphan|(?:[\w.-]+\.)?kubernetes\.io\/\S+)$/
 
 /** How the finalizers of a deleted object are removed. */
 export function finalizerAdvice(facts: HintFacts<unknown>, about: string, finalizers: readonly string[]): string {
   const names = finalizers.join(', ')
-  if (finalizers.every((each) => ofKubernetes.test(each)))
-    return `Kubernetes takes ${names} off once nothing uses it any more, and what it owns is gone.`
+  if (finalizers.every((each) => kubernetesFinalizers.test(each)))
+    return `Kubernetes removes ${names} once nothing uses the object, and its dependents are gone.`
   const force = command(facts, 'patch', about, '--type=json', '-p', '[{"op":"remove","path":"/metadata/finalizers"}]')
-  return `The controller that set ${names} has to take it off: does that run? Only where it is gone for good, do so by hand: ${force}.`
+  return `The controller that set ${names} must remove it: does that controller run? Only if it is gone for good, remove it by hand: ${force}.`
 }

@@ -1,18 +1,18 @@
 import type { Probe } from '../cluster/objects.ts'
 import { type HintFacts, type ProblemFields, predicate, type Sentence } from './spec.ts'
-import { readLog, timesNow } from './wording.ts'
+import { logHint, timesNow } from './wording.ts'
 
 export interface ProbeDetail {
-  /** The container runs: the probe fails, or has not succeeded. Else it was killed because of the probe. */
+  /** The container runs and the probe fails or has not succeeded; else the probe killed it. */
   readonly isRunning: boolean
   /** It was ready before. */
   readonly wasReady?: boolean
-  /** What the kubelet reports of the probe: empty where the probe printed nothing, absent where it has not failed yet. */
+  /** The kubelet's report: empty if the probe printed nothing, absent if it has not failed yet. */
   readonly failure?: string
   readonly answer?: ProbeAnswer
 }
 
-/** What the container answered to a probe, as the kubelet reports it (pkg/probe/http, tcp, grpc). */
+/** The container's answer to a probe, as the kubelet reports it (pkg/probe/http, tcp, grpc). */
 export type ProbeAnswer =
   | { readonly type: 'http-status'; readonly status: number }
   | { readonly type: 'grpc-status'; readonly status: string }
@@ -31,18 +31,18 @@ export function probeSentence(kind: ProbeKind, { detail, count }: ProblemFields<
     : predicate(`fails its ${kind} probe${why}`)
 }
 
-/** What a probe asks and what came of it, compared with what the container declares. */
+/** The probe's request, and the answer of the container. */
 export function probeHint(kind: ProbeKind, facts: HintFacts<ProbeDetail>): string {
   const probe = facts.spec?.[`${kind}Probe`]
   const further = {
     liveness: 'If the container only needs longer to start, give it a startupProbe.',
-    readiness: readLog(facts),
-    startup: `If the container only needs longer, raise the probe's failureThreshold${arithmetic(probe)}.`,
+    readiness: logHint(facts),
+    startup: `If the container only needs longer, raise the probe's failureThreshold${periodText(probe)}.`,
   }
-  return `${asked(probe, facts)} ${further[kind]}`
+  return `${requestText(probe, facts)} ${further[kind]}`
 }
 
-function asked(probe: Probe | undefined, { spec, problem }: HintFacts<ProbeDetail>): string {
+function requestText(probe: Probe | undefined, { spec, problem }: HintFacts<ProbeDetail>): string {
   if (probe === undefined) return 'Check what the probe asks.'
   const command = probe.exec?.command?.join(' ')
   if (command !== undefined) return `The probe runs \`${command.replaceAll('`', '')}\`, which has to end with code 0.`
@@ -53,17 +53,17 @@ function asked(probe: Probe | undefined, { spec, problem }: HintFacts<ProbeDetai
     const declared = ports.map(({ containerPort }) => containerPort).join(', ')
     return `The probe asks port ${port}${path}, but the container declares ${declared}.`
   }
-  return `The probe asks port ${port}${path}: ${answered(problem?.detail.answer, probe)}`
+  return `The probe asks port ${port}${path}: ${answerText(problem?.detail.answer, probe)}`
 }
 
-/** What the answer to a probe means. */
-function answered(answer: ProbeAnswer | undefined, { timeoutSeconds = 1 }: Probe): string {
+/** The meaning of an answer to a probe. */
+function answerText(answer: ProbeAnswer | undefined, { timeoutSeconds = 1 }: Probe): string {
   const listen = 'It has to listen on that port, and on all addresses, not on localhost alone.'
   switch (answer?.type) {
     case 'http-status': {
       const { status } = answer
       if (status === 404) return 'the app answers, but has no such path (404).'
-      if (status === 401 || status === 403) return `the app answers, but wants the kubelet to log in (${status}).`
+      if (status === 401 || status === 403) return `the app answers, but requires authentication (${status}).`
       return `the app answers ${status}, and any of 200 to 399 would do.`
     }
     case 'no-grpc-server':
@@ -84,7 +84,7 @@ function answered(answer: ProbeAnswer | undefined, { timeoutSeconds = 1 }: Probe
 }
 
 /** ` × periodSeconds (now 30 × 10 s)`; the API's defaults are 3 and 10 s. */
-function arithmetic(probe: Probe | undefined): string {
+function periodText(probe: Probe | undefined): string {
   if (probe === undefined) return ' × periodSeconds'
   return ` (now ${probe.failureThreshold ?? 3}, every ${probe.periodSeconds ?? 10} s)`
 }

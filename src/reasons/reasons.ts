@@ -41,36 +41,36 @@ export const reasons: ReasonFamily<ReasonDetails> = {
 
 export const reasonCodes = Object.keys(reasons) as readonly ReasonCode[]
 
-/** The answer to one question that was asked to find a cause. */
+/** One check of a diagnosis. */
 export interface Check {
-  /** `remark`: worth knowing, and no mistake. */
+  /** `remark`: useful, but no mistake. */
   readonly state: 'passed' | 'failed' | 'remark'
   readonly text: string
 }
 
 export interface ProblemWith<Reason extends ReasonCode> extends ProblemFields<ReasonDetails[Reason]> {
   readonly reason: Reason
-  /** The proof of its class is complete: the problem fails its target unless a better pod holds it back. */
+  /** The problem is proven for its class: it fails its target unless a better pod exists. */
   readonly proven: boolean
-  /** When time alone completes the proof: milliseconds since the epoch. */
+  /** When time alone completes the proof, in milliseconds since the epoch. */
   readonly recheckAt?: number
   /** The problem of another object behind this one, such as a pod behind a Service. */
   readonly cause?: Problem
-  /** What was checked to find it, in the order in which people look. */
+  /** The checks that found it, in order. */
   readonly checks?: readonly Check[]
 }
 
-/** Something wrong with a target or with an object behind it: a union over `reason`, each with its own `detail`. */
+/** A problem of a target or of an object behind it: a union over `reason`, each with its own `detail`. */
 export type Problem<Reason extends ReasonCode = ReasonCode> = {
   [Each in Reason]: ProblemWith<Each>
 }[Reason]
 
-/** The spec of a reason, to be called with problems of this reason only. */
+/** The spec of a reason; only for problems of this reason. */
 function specOf(reason: ReasonCode): ReasonSpec<unknown> {
   return reasons[reason] as ReasonSpec<unknown>
 }
 
-/** How certain a problem is. A pod that is replaced, or of an older revision, never fails its target by itself. */
+/** The class of a problem. A pod that is replaced or of an older revision never fails its target. */
 export function classOf(problem: Problem): ProblemClass {
   if (problem.isReplaced || problem.neverFails || problem.oldRevision !== undefined) return 'slow'
   const spec = specOf(problem.reason)
@@ -79,37 +79,36 @@ export function classOf(problem: Problem): ProblemClass {
   return fixed === 'terminal' || fixed === 'strike' ? fixed : 'slow'
 }
 
-/** What is wrong, and how the text joins the name of its subject. Not yet escaped. */
+/** What is wrong, and how the text joins the name of its subject. Not escaped. */
 export function sentenceOf(problem: Problem): Sentence {
   const sentence = specOf(problem.reason).sentence(problem, problem.cause && problemSentence(problem.cause))
   if (problem.oldRevision === undefined) return sentence
-  const start = problem.oldRevision === 'stays' ? 'stays on the older revision' : 'holds up the update'
-  return predicate(`${start} until somebody deletes the pod: ${sentence.text}`)
+  const start = problem.oldRevision === 'stays' ? 'stays on the older revision' : 'blocks the update'
+  return predicate(`${start} until the pod is deleted: ${sentence.text}`)
 }
 
-/** A problem whose reason is computed: its detail fits each of the reasons that it may have. */
+/** Types a problem whose reason is computed: its detail must fit each possible reason. */
 export function problemOf<Reason extends ReasonCode>(fields: ProblemWith<Reason>): Problem {
   return fields as unknown as Problem
 }
 
-/** A headline about this problem; without known names, the title of its reason. */
+/** A headline about this problem; the title of its reason if names are unknown. */
 export function headlineOf(problem: Problem, shorten: (name: string, limit: number) => string): string {
-  if (problem.oldRevision !== undefined) return 'an old pod holds up the update'
+  if (problem.oldRevision !== undefined) return 'an old pod blocks the update'
   const { headline, title } = specOf(problem.reason)
   return headline?.(problem, shorten, problem.cause) ?? title
 }
 
-/** The sentence of a reason that a target ends with for no problem of its own. Not yet escaped. */
+/** The sentence of a reason without a problem. Not escaped. */
 export function sentenceFor<Reason extends ReasonCode>(reason: Reason, detail: ReasonDetails[Reason]): Sentence {
   return specOf(reason).sentence({ subject: '', detail, count: 1, firstSeenAt: 0 })
 }
 
-/** One line for people: what is wrong, without the subject. Not yet escaped. */
+/** What is wrong, in one line without the subject. Not escaped. */
 export function messageOf(problem: Problem): string {
   return sentenceOf(problem).text
 }
 
-/** What the container of a problem is called. */
 function containerWord({ isInit }: Pick<Problem, 'isInit'>): 'container' | 'init container' {
   return isInit ? 'init container' : 'container'
 }

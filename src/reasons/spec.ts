@@ -2,26 +2,26 @@ import type { Container, KubeObject, Pod } from '../cluster/objects.ts'
 
 /**
  * How certain a problem is (DESIGN §2). `terminal`: only a new apply can fix it. `strike`: only repetition proves it.
- * `slow`: it never fails by itself, only a deadline ends it.
+ * `slow`: only a deadline ends it.
  */
 export type ProblemClass = 'terminal' | 'strike' | 'slow'
 
 /**
- * The class of a reason: that of its problems, or what decided. A deadline passed (`clock`), another change replaced the
- * target (`identity`), the API was unavailable (`api`), or the user's input or cancellation decided (`input`).
+ * The class of a reason: that of its problems, or else what decided: a deadline (`clock`), another change (`identity`),
+ * an unavailable API (`api`), the user's input or cancellation (`input`).
  */
 export type ReasonClass = ProblemClass | 'clock' | 'identity' | 'api' | 'input'
 
 /**
- * Text about a subject, and how it joins the name: `web is paused` (predicate), `web: its selector matches no pod` (clause).
- * A complete text names its subject itself: `pod/web-x cannot be scheduled`.
+ * Text about a subject, and how it joins the subject's name: `web is paused` (predicate), `web: its selector matches no
+ * pod` (clause). A complete text contains the name: `pod/web-x cannot be scheduled`.
  */
 export interface Sentence {
   readonly text: string
   readonly form: 'predicate' | 'clause' | 'complete'
 }
 
-/** The sentence with the name of its subject: `web is paused`, `web: its selector matches no pod`. */
+/** Joins a sentence to the name of its subject: `web is paused`, `web: its selector matches no pod`. */
 export function joinSubject(subject: string, { text, form }: Sentence): string {
   if (subject === '' || text === '') return `${subject}${text}`
   return `${subject}${form === 'predicate' ? '' : ':'} ${text}`
@@ -37,7 +37,7 @@ export function clause(text: string): Sentence {
   return { text, form: 'clause' }
 }
 
-/** What a problem contains whatever its reason is; `Detail` is what its reason adds. */
+/** The fields of every problem; `Detail` depends on the reason. */
 export interface ProblemFields<Detail> {
   /** The object that has the problem: `pod/web-fc8b-8xkbh`, `deployment/web`. */
   readonly subject: string
@@ -48,19 +48,19 @@ export interface ProblemFields<Detail> {
   readonly isReplaced?: boolean
   /** The pod belongs to an older revision: it blocks the update, or stays because the strategy is OnDelete. */
   readonly oldRevision?: 'blocks-update' | 'stays'
-  /** The problem is shown, and never fails its target by itself: a Job's controller decides about deaths. */
+  /** The problem never fails its target: a Job's controller decides about deaths. */
   readonly neverFails?: boolean
-  /** The facts that sentences, headline and hint are rendered from. */
+  /** The facts for its sentence, headline and hint. */
   readonly detail: Detail
-  /** How often it was seen: refusals of a pull, deaths of a container. */
+  /** How often it occurred: refusals of a pull, deaths of a container. */
   readonly count: number
-  /** How many pods have it, where several do; `subject` is one of them. */
+  /** The number of pods with this problem, if several; `subject` is one of them. */
   readonly pods?: number
   /** Milliseconds since the epoch on the runner's clock. */
   readonly firstSeenAt: number
 }
 
-/** What the API server denies, from its message; undefined members where the message does not contain them. */
+/** The access that the API server denies, from its message. Missing parts are undefined. */
 export interface DeniedAccess {
   readonly user: string
   readonly resource: string
@@ -78,7 +78,7 @@ export interface HintTarget {
   readonly selector?: string
 }
 
-/** What a hint may use, as far as it is known. Names and messages are hostile text: the report escapes them. */
+/** The known facts for a hint. Names and messages are hostile text: the report escapes them. */
 export interface HintFacts<Detail> {
   readonly target: HintTarget
   readonly problem?: ProblemFields<Detail>
@@ -89,9 +89,9 @@ export interface HintFacts<Detail> {
   readonly pod?: Pod
   /** The target itself. */
   readonly object?: KubeObject
-  /** What the API server denied, where that ended the gate; `wasReadable`: the target could be read before. */
+  /** The denied access, if it ended the gate; `wasReadable`: the target could be read before. */
   readonly denied?: { readonly wasReadable: boolean; readonly access?: DeniedAccess }
-  /** An event reports that a Job of the target's name has ended. */
+  /** An event reports that a Job with the target's name has ended. */
   readonly hasEnded?: boolean
   /** The target's namespace does not exist, or is being deleted. */
   readonly namespaceState?: 'missing' | 'terminating'
@@ -99,34 +99,36 @@ export interface HintFacts<Detail> {
   readonly cause?: { readonly reason: string; readonly subject: string; readonly hint: string }
 }
 
-/** The field of a manifest that mends a problem, as a path below its container, its pod (`metadata`, `spec`) or the object. */
+/**
+ * The manifest field that fixes a problem, as a path below its container, its pod (`metadata`, `spec`) or the object.
+ */
 export interface ManifestField {
   readonly container?: readonly string[]
   readonly pod?: readonly string[]
   readonly object?: readonly string[]
 }
 
-/** All that is known of a reason. `Detail` is the typed detail of its problems. */
+/** Everything about one reason. `Detail` is the detail of its problems. */
 export interface ReasonSpec<Detail> {
   readonly class: ReasonClass
-  /** The class of one problem, where circumstances decide it. */
+  /** The class of one problem, if it depends on its detail. */
   classOf?(problem: ProblemFields<Detail>): ProblemClass
-  /** For the documentation, as the end of "It is raised when …". */
+  /** For the documentation: completes "It is raised when …". */
   readonly when: string
   /** A few words for a headline: `image not found`. */
   readonly title: string
-  /** The same with the names of this problem. `undefined` where they are unknown. */
+  /** The title with the names of this problem; undefined if they are unknown. */
   headline?(
     problem: ProblemFields<Detail>,
     shorten: (name: string, limit: number) => string,
     cause?: { readonly reason: string; readonly subject: string },
   ): string | undefined
   /**
-   * What is wrong, in one sentence. Not yet escaped.
+   * What is wrong, in one sentence. Not escaped.
    * @param cause the sentence of the problem behind this one: `container app of pod/web-x exited with code 3`
    */
   sentence(problem: ProblemFields<Detail>, cause?: string): Sentence
-  /** What to do: one or two sentences, with the command to run where one helps. */
+  /** What to do: one or two sentences, and a command if one helps. */
   hint(facts: HintFacts<Detail>): string
   /** Evidence beyond events: the logs of the container, the state of the node, the namespace. */
   readonly readsLogs?: true

@@ -1,9 +1,9 @@
 import { clause, type HintFacts, predicate, type ReasonFamily } from './spec.ts'
-import { clusterCommand, command, described, nameOf } from './wording.ts'
+import { clusterCommand, command, describeTarget, nameOf } from './wording.ts'
 
-/** One statement of an object about its state: a condition, or a field of its status or spec. */
+/** One statement of an object's status: a condition or a field. Also a field of its spec. */
 export interface StatusSignal {
-  /** The part that it is about: `listener https`. */
+  /** The part of the object: `listener https`. */
   readonly part?: string
   /** The type of the condition, or the path of the field. */
   readonly name: string
@@ -15,7 +15,7 @@ export interface StatusSignal {
 
 export interface StatusDetails {
   readonly 'claim-pending': {
-    /** The latest event of the binder or a provisioner, and what it reports as missing. */
+    /** The latest event of the binder or a provisioner, and the missing class that it names. */
     readonly message?: string
     readonly missingClass?: string
     readonly needsClass?: boolean
@@ -72,7 +72,7 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
     hint: (s) =>
       s.problem?.detail.needsMetricsServer
         ? `The cluster serves no resource metrics: is a metrics server installed, and does it run? ${command(s, 'top', 'pods')} works once it does.`
-        : `Its status contains what it waits for: ${described(s)}.`,
+        : `Its status contains what it waits for: ${describeTarget(s)}.`,
   },
   'reported-failed': {
     class: 'strike',
@@ -80,7 +80,7 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
     title: 'it reports a failure',
     sentence: ({ detail }) =>
       'healthCheck' in detail ? predicate('has failed by its health check') : clause(signalsText(detail.signals)),
-    hint: (s) => `Its status contains what failed: ${described(s)}.`,
+    hint: (s) => `Its status contains what failed: ${describeTarget(s)}.`,
   },
   'not-reconciled': {
     class: 'slow',
@@ -122,7 +122,7 @@ export function signalsText(signals: readonly StatusSignal[]): string {
   return signals.map(signalText).join(', ')
 }
 
-/** What keeps a claim from its volume. */
+/** Why a PersistentVolumeClaim has no volume. */
 function claimHint(facts: HintFacts<StatusDetails['claim-pending']>): string {
   const { missingClass, needsClass } = facts.problem?.detail ?? {}
   const classes = clusterCommand('get', 'storageclass')

@@ -5,12 +5,12 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
-/** The image by its name, or words for it. */
+/** The name of the image, else `the image`. */
 export function imageOf({ problem, spec }: HintFacts<{ readonly image?: string }>): string {
   return problem?.detail.image ?? spec?.image ?? 'the image'
 }
 
-/** `container app`, `init container migrate`, or words for it. */
+/** `container app`, `init container migrate`, else `the container`. */
 export function containerOf({ problem }: HintFacts<unknown>): string {
   return problem?.container === undefined
     ? 'the container'
@@ -23,8 +23,8 @@ export function inNamespace({ target }: HintFacts<unknown>): string {
 }
 
 /**
- * A command to copy, as inline code: `kubectl describe deployment/web -n shop`. Whatever is no plain word is quoted for the
- * shell, as names may come from a hostile cluster; backticks, which would end the code, go.
+ * A command to copy, as inline code: `kubectl describe deployment/web -n shop`. Names may be hostile: unusual words are
+ * quoted for the shell, and backticks are removed.
  */
 export function command({ target }: HintFacts<unknown>, ...words: readonly string[]): string {
   const namespace = target.namespace === undefined ? [] : ['-n', target.namespace]
@@ -36,21 +36,21 @@ export function clusterCommand(...words: readonly string[]): string {
   return `\`kubectl ${words.map(quoted).join(' ')}\``
 }
 
-/** The target as the words of a command: `deployment/web`, or a kind with its selector. */
-function wordsOf({ kind, selector, name }: HintTarget): readonly string[] {
+/** The target as arguments of a command: `deployment/web`, or a kind with its selector. */
+function argumentsOf({ kind, selector, name }: HintTarget): readonly string[] {
   if (selector === undefined) return [`${kind.toLowerCase()}/${name}`]
   return [kind.toLowerCase(), ...(selector === '' ? ['--all'] : ['-l', selector])]
 }
 
-/** The target itself, described. */
-export function described(facts: HintFacts<unknown>): string {
-  return command(facts, 'describe', ...wordsOf(facts.target))
+/** `kubectl describe` of the target. */
+export function describeTarget(facts: HintFacts<unknown>): string {
+  return command(facts, 'describe', ...argumentsOf(facts.target))
 }
 
-/** The pod that has the problem, described; else the target. */
-export function describedPod(facts: HintFacts<unknown>): string {
+/** `kubectl describe` of the pod that has the problem, else of the target. */
+export function describePod(facts: HintFacts<unknown>): string {
   const about = facts.problem?.subject
-  return command(facts, 'describe', ...(about?.startsWith('pod/') ? [about] : wordsOf(facts.target)))
+  return command(facts, 'describe', ...(about?.startsWith('pod/') ? [about] : argumentsOf(facts.target)))
 }
 
 function quoted(word: string): string {
@@ -92,7 +92,7 @@ export interface Exit {
   readonly signal?: number
 }
 
-/** What the usual exit codes stand for; a program may mean anything by the others. */
+/** The usual meanings of exit codes; a program may give others its own meaning. */
 const exitCodes: Readonly<Record<number, string>> = {
   126: 'its command cannot be run: no program, or no permission',
   127: 'its command was not found',
@@ -110,7 +110,7 @@ export function exited({ exitCode, signal }: Exit): string {
 }
 
 /** How a container ended: `exit code 137 (killed)`, `signal 11`. */
-export function exitWords({ exitCode, signal }: Exit): string {
+export function exitText({ exitCode, signal }: Exit): string {
   if (signal) return `signal ${signal}`
   return `exit ${codeText(exitCode)}`
 }
@@ -126,16 +126,16 @@ export function nameOf({ target: { kind, name } }: { readonly target: HintTarget
 }
 
 /**
- * What the container said last: nine times in ten that is the cause. The command shows all of it.
- * @param shape.isPrevious the container has been started again since
- * @param shape.isNamed the sentence before is about the container
+ * The last log line of the container, which mostly shows the cause, and the command for the whole log.
+ * @param shape.isPrevious the container was restarted since
+ * @param shape.isNamed the sentence before names the container
  */
-export function readLog(facts: HintFacts<unknown>, { isPrevious = false, isNamed = false } = {}): string {
+export function logHint(facts: HintFacts<unknown>, { isPrevious = false, isNamed = false } = {}): string {
   const { problem, lastLine } = facts
   const who = containerOf(facts)
   const words =
     lastLine === undefined
-      ? `${isNamed ? 'Its log' : `The log of ${who}`} says why, if anything does`
+      ? `${isNamed ? 'Its log' : `The log of ${who}`} may show why`
       : `The last line that ${isNamed ? 'it' : who} logged is "${lastLine}". The whole log`
   const { subject: about = '', container } = problem ?? {}
   if (!about.startsWith('pod/')) return `${words}.`

@@ -3,24 +3,24 @@ import {
   clusterCommand,
   command,
   containerHeadline,
-  described,
-  describedPod,
+  describePod,
+  describeTarget,
   exitCode,
   exited,
   inNamespace,
+  logHint,
   nameLimit,
   nameOf,
-  readLog,
 } from './wording.ts'
 
-/** What the API server refused to a controller. */
+/** A request of a controller that the API server refused. */
 export interface Refusal {
   readonly action: 'create pods' | 'delete pods' | 'create its ReplicaSet'
-  /** The API server's message, without what the controller writes before it. */
+  /** The API server's message, without the controller's prefix. */
   readonly message: string
 }
 
-/** How much of a resource a quota allows. Quantities as Kubernetes writes them: `2`, `500m`, `1Gi`. */
+/** A resource that a quota limits. Quantities as Kubernetes writes them: `2`, `500m`, `1Gi`. */
 export interface QuotaShortage {
   readonly resource: string
   readonly requested: string
@@ -30,25 +30,25 @@ export interface QuotaShortage {
 
 export interface QuotaRefusal extends Refusal {
   readonly quota?: string
-  /** What is used up. */
+  /** The resources that are used up. */
   readonly shortages?: readonly QuotaShortage[]
-  /** What every container has to set: `limits.cpu for: app`. */
+  /** The fields that every container must set: `limits.cpu for: app`. */
   readonly mustSpecify?: string
 }
 
 export interface AdmissionRefusal extends Refusal {
-  /** The name of the policy or webhook; of Pod Security the level that the namespace enforces. */
+  /** The policy or webhook; for Pod Security the enforced level. */
   readonly by?:
     | { readonly type: 'pod-security' | 'policy' | 'webhook'; readonly name: string }
     | { readonly type: 'limit-range' }
-  /** What the policy requires, in its own words. */
+  /** The policy's requirement, as it states it. */
   readonly requirement?: string
 }
 
 export interface WorkloadDetails {
   readonly 'progress-deadline-exceeded': {
     readonly deadlineSeconds: number
-    /** What the controller reports; used where no problem of a pod is the cause. */
+    /** The controller's message; used if no problem of a pod is the cause. */
     readonly message: string
   }
   readonly 'quota-exceeded': QuotaRefusal
@@ -60,18 +60,18 @@ export interface WorkloadDetails {
     /** The API server finds the pods invalid. */
     readonly isInvalid?: boolean
   }
-  /** How a custom resource states it: `spec.paused is true`; a Deployment has only one way. */
+  /** The signals of a custom resource: `spec.paused is true`. Absent for a Deployment. */
   readonly paused: { readonly signals?: string }
   readonly 'job-failed': {
-    /** How the container ended that failed last. */
+    /** The exit code of the container that failed last. */
     readonly exitCode?: number
-    /** What the controller reports: its message, the indexes that failed, and its reason. */
+    /** The controller's message, the failed indexes, and its reason. */
     readonly message?: string
     readonly failedIndexes?: string
     readonly conditionReason?: string
   }
   readonly 'job-deadline-exceeded': { readonly activeDeadlineSeconds?: number }
-  /** As of `paused`; a Job has only one way. */
+  /** The signals of a custom resource. Absent for a Job. */
   readonly suspended: { readonly signals?: string }
 }
 
@@ -157,7 +157,7 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
     headline: containerHeadline((name, problem) => `the Job failed in ${name}${exitCode(problem)}`),
     sentence: jobFailedSentence,
     hint: (s) =>
-      `${readLog(s)} A failed Job does not run again: once the cause is mended, delete the Job (${command(s, 'delete', nameOf(s))}) and apply it anew.`,
+      `${logHint(s)} A failed Job does not run again: once the cause is fixed, delete the Job (${command(s, 'delete', nameOf(s))}) and apply it again.`,
     readsLogs: true,
   },
   'job-deadline-exceeded': {
@@ -167,7 +167,7 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
     sentence: ({ detail: { activeDeadlineSeconds: seconds } }) =>
       predicate(`ran longer than its activeDeadlineSeconds${seconds === undefined ? '' : ` of ${seconds} s`}`),
     hint: (s) =>
-      `Raise activeDeadlineSeconds, or make the Job faster; then delete the Job (${command(s, 'delete', nameOf(s))}) and apply it anew.`,
+      `Raise activeDeadlineSeconds, or make the Job faster; then delete the Job (${command(s, 'delete', nameOf(s))}) and apply it again.`,
     field: { object: ['spec', 'activeDeadlineSeconds'] },
   },
   suspended: {
@@ -204,7 +204,6 @@ function jobFailedSentence({ detail }: ProblemFields<WorkloadDetails['job-failed
   return exitCode === undefined ? clause(failed) : predicate(`${exited({ exitCode })}; ${failed}`)
 }
 
-/** Which quota, and what of it. */
 function quotaHint(facts: HintFacts<QuotaRefusal>): string {
   const { quota, shortages, mustSpecify } = facts.problem?.detail ?? {}
   if (quota !== undefined && mustSpecify !== undefined)
@@ -215,7 +214,6 @@ function quotaHint(facts: HintFacts<QuotaRefusal>): string {
   return `Raise ResourceQuota ${quota} (${edit}), or ask for less. An update needs room for old and new pods at once, unless maxSurge is 0.`
 }
 
-/** Who denied, and what to change. */
 function denialHint(facts: HintFacts<AdmissionRefusal>): string {
   const { by, requirement } = facts.problem?.detail ?? {}
   switch (by?.type) {
@@ -230,18 +228,18 @@ function denialHint(facts: HintFacts<AdmissionRefusal>): string {
   }
 }
 
-/** Anything else that keeps a controller from creating pods. */
+/** Hint for any other refusal to create pods. */
 function creationHint(facts: HintFacts<WorkloadDetails['replica-failure']>): string {
   const { priorityClass, isInvalid } = facts.problem?.detail ?? {}
   if (priorityClass !== undefined)
     return `Create PriorityClass ${priorityClass}, or correct priorityClassName. ${clusterCommand('get', 'priorityclass')} lists what is there.`
   if (isInvalid) return 'Correct the field of the pod template that the message names, and apply again.'
-  return `The API server refuses the pods; its message contains the reason. ${describedPod(facts)} shows how often.`
+  return `The API server refuses the pods; its message contains the reason. ${describePod(facts)} shows how often.`
 }
 
-/** Why it waits is in the hint of the pod that it waits for. */
+/** The hint of the pod that the Deployment waits for, and of its own deadline. */
 function deadlineHint(facts: HintFacts<WorkloadDetails['progress-deadline-exceeded']>): string {
   const seconds = facts.problem?.detail.deadlineSeconds
-  const why = facts.cause?.hint ?? `The events of its pods show what they wait for: ${described(facts)}.`
+  const why = facts.cause?.hint ?? `The events of its pods show what they wait for: ${describeTarget(facts)}.`
   return `${why} If it only needs longer, raise progressDeadlineSeconds${seconds === undefined ? '' : ` (now ${seconds})`}.`
 }

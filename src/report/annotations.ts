@@ -5,7 +5,7 @@ import { conclude, decidingTarget, headline, isFailing } from './headline.ts'
 import { isManifest } from './target-details.ts'
 import { count, reasonHeadline, statement } from './wording.ts'
 
-/** An error annotation, in the words of `core.error`. */
+/** An error annotation, with the fields of `core.error`. */
 export interface Annotation {
   readonly title: string
   readonly message: string
@@ -13,18 +13,18 @@ export interface Annotation {
   readonly startLine?: number
 }
 
-/** GitHub shows ten of a step; two are left to the step itself. */
+/** GitHub shows ten annotations of a step; two are left for the step itself. */
 const annotationLimit = 8
-/** GitHub takes 4,096 characters; nobody reads so many beside a line of code. */
+/** GitHub accepts 4,096 characters; fewer are readable beside a line of code. */
 const characterLimit = 1_500
 const titleLimit = 200
-/** The files view of a pull request shows the whole of it: what is longer is read in the summary. */
+/** A pull request shows the whole text; longer text is in the summary. */
 const lineLimit = 500
 
 /**
- * One error a target that failed, on its manifest's line where that is known; one for the gate, where it ended without
- * judging its targets. None for a gate that was cancelled, or that never had targets.
- * @param limit of more, the last one counts the rest
+ * One error for each failed target, on its manifest line if known; one for a gate that ended without judging its
+ * targets. None for a cancelled gate, or one without targets.
+ * @param limit if there are more errors, the last one counts the rest
  */
 export function buildAnnotations(timeline: Timeline, limit = annotationLimit): Annotation[] {
   const { targets, verdict } = timeline
@@ -33,7 +33,7 @@ export function buildAnnotations(timeline: Timeline, limit = annotationLimit): A
   const deciding = decidingTarget(timeline)
   const names = nameTargets(targets.map(({ target }) => target)).map(fullName)
   const failing = targets.flatMap((record, index) => (isFailing(record) ? [{ record, name: names[index] ?? '' }] : []))
-  // What decided must not be among those that are only counted.
+  // The deciding target must not be among those that are only counted.
   failing.sort((one, other) => Number(other.record === deciding) - Number(one.record === deciding))
   const room = limit - own.length
   if (failing.length <= room) return [...own, ...failing.map(annotate)]

@@ -1,27 +1,25 @@
 /**
- * The one place where text of the cluster is made harmless. Names, messages, events and logs may hold anything: words
- * that the runner takes for commands, escapes that a terminal obeys, Markdown, HTML and Mermaid. Each function makes a
- * text safe for one place; none may be applied on top of another.
+ * The one place that makes text of the cluster harmless. Names, messages, events and logs may contain anything:
+ * commands of the runner, terminal escapes, Markdown, HTML and Mermaid. Each function escapes for one place; never
+ * apply one on top of another.
  */
 
-/** The characters of one line of text: enough for every honest message. */
+/** Maximum length of a line: enough for each honest message. */
 const lineLimit = 1_000
 const textLimit = 262_144
 
-/** ANSI: operating system and device strings up to their end, then control sequences, then two-character escapes. */
+/** ANSI escapes: operating system and device strings up to their end, control sequences, two-character escapes. */
 const ansiEscapes =
   /(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n\r]*(?:\x07|\x1b\\|\x9c)|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-Z\\^-~]/g
 const lineBreak = /\r\n|[\n\r\v\f\x85\u2028\u2029]/g
 const zeroWidthSpace = '\u200b'
 
 /**
- * One line of plain text that is safe to print anywhere, also in the job's log: without line breaks, control characters,
- * terminal escapes, bidirectional overrides and invisible characters, and not a command of the runner.
- *
- * The runner (actions/runner, `ActionCommand.cs`) reads `::command` at the start of a trimmed line and `##[command]`
- * anywhere, and compares in a way that overlooks invisible characters; so these go first, then the commands are broken.
- *
- * @param limit the most characters that come out; what is longer ends in `…`
+ * One line of plain text that is safe to print anywhere, also in the job's log: without line breaks, control
+ * characters, terminal escapes, bidirectional overrides and invisible characters, and not a command of the runner. The
+ * runner (actions/runner, `ActionCommand.cs`) reads `::command` at the start of a trimmed line and `##[command]`
+ * anywhere. Its comparison ignores invisible characters, so these are removed first.
+ * @param limit maximum length of the result; longer text ends in `…`
  */
 export function plain(text: string, limit = lineLimit): string {
   const line = text
@@ -38,8 +36,7 @@ export function plain(text: string, limit = lineLimit): string {
 }
 
 /**
- * The lines of a text of many, each one as {@link plain} makes it, without empty ones at the ends. Of a text of more than
- * 256 KiB only the end is looked at.
+ * The lines of a text, each {@link plain}, without empty lines at the start and end. Only the last 256 KiB are read.
  */
 export function plainLines(text: string, limit = lineLimit): string[] {
   const lines = text
@@ -51,19 +48,19 @@ export function plainLines(text: string, limit = lineLimit): string[] {
   return first < 0 ? [] : lines.slice(first, last + 1)
 }
 
-/** A long name loses its middle: its start and its end distinguish it from its siblings. */
+/** Shortens a long name in the middle: its start and end distinguish it. */
 export function shorten(name: string, limit: number): string {
   return withoutMiddle(plain(name), limit)
 }
 
-/** Words that are too long lose their middle: a table's cell is as wide as its longest word. Not yet safe to print. */
+/** Shortens long words in the middle: a table cell is as wide as its longest word. Not yet safe to print. */
 export function shortenWords(text: string, limit: number): string {
   return text.slice(0, lineLimit).replace(/\S+/g, (word) => withoutMiddle(word, limit))
 }
 
-/** Text within a paragraph, a heading, a list or a table cell of Markdown. Triggers no mention, link or emoji. */
+/** Text in a paragraph, heading, list or table cell of Markdown, without mentions, links or emoji. */
 export function markdown(text: string, limit = lineLimit): string {
-  return keepApart(plain(text, limit).trim())
+  return breakMentions(plain(text, limit).trim())
     .replace(/[\\`*_[\]~]/g, '\\$&')
     .replace(/^(?:[-+=#]|\d+(?=[.)]))/, (start) => (/\d/.test(start) ? `${start}\\` : `\\${start}`))
     .replaceAll('&', '&amp;')
@@ -74,7 +71,7 @@ export function markdown(text: string, limit = lineLimit): string {
     .replaceAll(zeroWidthSpace, '&#8203;')
 }
 
-/** Like {@link markdown}, but what stands between backticks becomes inline code: for messages and hints. */
+/** Like {@link markdown}, but text between backticks becomes inline code: for messages and hints. */
 export function prose(text: string, limit = lineLimit): string {
   return plain(text, limit)
     .trim()
@@ -83,24 +80,24 @@ export function prose(text: string, limit = lineLimit): string {
     .join('')
 }
 
-/** Inline code, also within a table cell. Empty text stays empty. */
+/** Inline code, also in a table cell. Empty text stays empty. */
 export function code(text: string, limit = lineLimit): string {
   const content = plain(text, limit).trim()
   if (content === '') return ''
-  // A pipe ends the table cell and a backtick the code, escaped or not; HTML's code element takes both.
+  // A pipe ends the table cell and a backtick ends the code, even escaped; HTML's code element allows both.
   return /[`|]/.test(content) ? `<code>${markdown(content)}</code>` : `\`${content}\``
 }
 
-/** A code block whose fence is longer than any run of backticks in it. The lines must be {@link plain} ones. */
+/** A code block with a fence longer than its longest run of backticks. The lines must be {@link plain}. */
 export function fence(lines: readonly string[]): string {
   const longest = Math.max(2, ...lines.flatMap((line) => (line.match(/`+/g) ?? []).map((run) => run.length)))
   const mark = '`'.repeat(longest + 1)
   return [mark, ...lines, mark].join('\n')
 }
 
-/** Text within an HTML element, such as `<summary>`; safe too where Markdown is read within it. */
+/** Text in an HTML element such as `<summary>`; also safe where Markdown is read within it. */
 export function html(text: string, limit = lineLimit): string {
-  return keepApart(plain(text, limit).trim())
+  return breakMentions(plain(text, limit).trim())
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
     .replaceAll('>', '&gt;')
@@ -114,8 +111,8 @@ const mermaidWord =
   /^(?:gantt|dateFormat|inclusiveEndDates|topAxis|axisFormat|tickInterval|includes|excludes|todayMarker|weekday|weekend|title|acc|section|click|call|href|\d{4}-\d\d-\d\d)/i
 
 /**
- * The name of a section in a Mermaid gantt. Only letters, digits and a few marks pass: `:` `;` `#` `,` `%%` and line
- * breaks end a name in its grammar (`gantt.jison`).
+ * The name of a section in a Mermaid gantt. Only letters, digits and a few marks remain: `:` `;` `#` `,` `%%` and line
+ * breaks end a name (`gantt.jison`).
  */
 export function mermaidName(name: string, limit = 40): string {
   const allowed = plain(name)
@@ -124,7 +121,7 @@ export function mermaidName(name: string, limit = 40): string {
   return shorten(allowed.trim(), limit) || '-'
 }
 
-/** The name of a task in a Mermaid gantt: one that began with a word of the grammar would be read as that word. */
+/** The name of a task in a Mermaid gantt: a keyword at its start would be read as such. */
 export function mermaidTask(name: string, limit = 40): string {
   const text = mermaidName(name, limit)
   return mermaidWord.test(text) ? `- ${text}` : text
@@ -135,23 +132,23 @@ function markdownPart(text: string): string {
   return `${before}${markdown(content)}${after}`
 }
 
-/** Keeps GitHub from seeing a mention, an issue, a link or an emoji: it looks for them in the finished text. */
-function keepApart(text: string): string {
+/** Prevents mentions, issue references, links and emoji: GitHub looks for them in the rendered text. */
+function breakMentions(text: string): string {
   return text.replace(/@(?=\w)|#(?=\d)|\bGH-(?=\d)|:(?=\/\/)|:(?=[\w+-]+:)|\bwww(?=\.)/gi, `$&${zeroWidthSpace}`)
 }
 
 function cut(text: string, limit: number, more: boolean): string {
   if (text.length <= limit && !more) return text
-  return `${whole(text.slice(0, limit - 1))}…`
+  return `${withoutLoneSurrogates(text.slice(0, limit - 1))}…`
 }
 
 function withoutMiddle(text: string, limit: number): string {
   if (text.length <= limit) return text
   const tail = Math.floor((limit - 1) / 3)
-  return `${whole(text.slice(0, limit - 1 - tail))}…${whole(text.slice(text.length - tail))}`
+  return `${withoutLoneSurrogates(text.slice(0, limit - 1 - tail))}…${withoutLoneSurrogates(text.slice(text.length - tail))}`
 }
 
-/** A cut piece without the half characters that the cut left at its ends. */
-function whole(text: string): string {
+/** Removes half characters (lone surrogates) at the ends of a cut text. */
+function withoutLoneSurrogates(text: string): string {
   return text.replace(/\p{Cs}/gu, '')
 }

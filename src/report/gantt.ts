@@ -6,29 +6,27 @@ import { openMilestone } from './target-details.ts'
 import { outcomeLabels } from './wording.ts'
 
 const sectionLimit = 16
-/** Of more targets than that, so many ready ones are drawn beside those that are not: the slowest. */
+/** If there are more targets, this many ready ones are drawn, the slowest. */
 const slowestReady = 6
 /** GitHub draws no diagram of more than 50,000 characters. */
 const characterLimit = 50_000
 const sectionNameLimit = 34
-/** A bar shorter than this part of the whole cannot be seen. */
+/** A bar shorter than this part of the whole is not visible. */
 const shortestBar = 1 / 150
-/** A gate that ended sooner has nothing to draw. */
+/** A shorter gate has no diagram. */
 const shortestGateMs = 2_000
 
-/** A Mermaid gantt and of how many targets. */
+/** A Mermaid gantt, and the number of drawn targets. */
 export interface Gantt {
   readonly diagram: string
   readonly drawn: number
 }
 
 /**
- * The milestones of each target as bars: red for what failed, amber for what was still going on. Of more than 16 targets
- * those that are not ready and the slowest are drawn. Returns undefined when there is nothing to see: all was done at
- * first sight.
- *
- * The axis counts plain seconds (minutes in a long gate): `%s` is the one format of d3 that does not move with the
- * viewer's time zone, and with `dateFormat x` a millisecond stands for a thousandth of either.
+ * The milestones of each target as bars: red for failed, amber for in progress. Of more than 16 targets, those that are
+ * not ready and the slowest are drawn. Undefined if all was done at first sight. The axis counts plain seconds (minutes
+ * in a long gate): `%s` is the only format of d3 that does not depend on the viewer's time zone. With `dateFormat x`, a
+ * millisecond stands for a thousandth of either.
  */
 export function renderGantt(timeline: Timeline): Gantt | undefined {
   const total = timeline.finishedAt - timeline.startedAt
@@ -59,7 +57,7 @@ export function renderGantt(timeline: Timeline): Gantt | undefined {
   return { diagram, drawn }
 }
 
-/** At most a dozen ticks: the diagram's own choice crowds them. */
+/** At most twelve ticks: the default draws too many. */
 function tickInterval(total: number): string {
   const seconds = [1, 2, 5, 10, 15, 30].find((step) => total / step <= 12_000)
   return seconds === undefined ? `${Math.ceil(total / 720_000)}minute` : `${seconds}second`
@@ -73,7 +71,7 @@ interface Bar {
   readonly to: number
 }
 
-/** Each milestone from the one before it to its own moment, then the one that was never reached. */
+/** A bar for each milestone from the previous one, then for the milestone that was not reached. */
 function barsOf(record: TargetRecord, { startedAt, finishedAt }: Timeline): Bar[] {
   const end = (record.endedAt ?? finishedAt) - startedAt
   const visible = (finishedAt - startedAt) * shortestBar
@@ -83,7 +81,7 @@ function barsOf(record: TargetRecord, { startedAt, finishedAt }: Timeline): Bar[
   for (const { name, at } of reached(record.milestones)) {
     const to = Math.min(Math.max(at - startedAt, from), end)
     last = name
-    // Steps that took no time to see are part of the next one that did.
+    // Invisible steps are part of the next visible one.
     if (to - from < visible) continue
     bars.push({ label: name, tag: '', from, to })
     from = to
@@ -123,20 +121,20 @@ function chooseSections({ targets, finishedAt }: Timeline): { record: TargetReco
         (other.record.endedAt ?? finishedAt) - (one.record.endedAt ?? finishedAt),
     )
     .slice(0, limit)
-  // Few targets stay in the order that the user wrote.
+  // Few targets keep the order of the input.
   const ordered = targets.length > sectionLimit ? chosen : chosen.toSorted((one, other) => one.index - other.index)
   return ordered.map(({ record, index }) => {
     const name = mermaidName(fullName(names[index] ?? { name: '' }), sectionNameLimit)
     const times = (used.get(name) ?? 0) + 1
     used.set(name, times)
-    // Mermaid takes sections of one name for one section.
+    // Mermaid merges sections with the same name.
     return { record, name: times === 1 ? name : `${name} (${times})` }
   })
 }
 
 /**
- * Room for the names (the default lets them run under the bars), and colours that read on white and on black: the
- * diagram takes the viewer's theme, and these override only what that theme shows badly.
+ * Room for the names, which otherwise overlap the bars, and colours that are readable on white and black. The viewer's
+ * theme applies to the rest.
  */
 function directive(longestName: number): string {
   const settings = {

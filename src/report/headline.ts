@@ -7,8 +7,8 @@ import { plainLines } from './escape.ts'
 import { capitalised, count, outcomeLabels, reasonHeadline, statement } from './wording.ts'
 
 /**
- * How it ended, in one line for people: `Rollout failed after 42 s · deployment/web: image not found (and 2 more)`.
- * Of a gate that is still open: `Rollout in progress for 42 s · 1 of 3 targets ready`. Not yet escaped.
+ * The outcome in one line for people: `Rollout failed after 42 s · deployment/web: image not found (and 2 more)`. While
+ * the gate is open: `Rollout in progress for 42 s · 1 of 3 targets ready`. Not escaped.
  */
 export function headline(timeline: Timeline): string {
   const { verdict, targets } = timeline
@@ -30,7 +30,7 @@ export function headline(timeline: Timeline): string {
   return join(took, `${name}${why}${others > 0 ? ` (and ${others} more)` : ''}`)
 }
 
-/** The target that decided the gate: the first that ended as the gate did. None on ready, cancelled or an open gate. */
+/** The target that decided the gate: the first with the gate's outcome. Undefined if ready, cancelled or open. */
 export function decidingTarget({ verdict, targets }: Timeline): TargetRecord | undefined {
   if (verdict === undefined || verdict.outcome === 'ready') return undefined
   return targets
@@ -44,39 +44,39 @@ function nameOf(record: TargetRecord, { targets }: Timeline): string {
   return fullName(nameTargets(targets.map(({ target }) => target))[targets.indexOf(record)] ?? { name: '' })
 }
 
-/** Why a gate ended as it did and what to do: what stands right below the headline. Messages are not yet escaped. */
+/** Why the gate ended, and what to do: shown below the headline. Messages are not escaped. */
 export interface Conclusion {
   readonly messages: readonly string[]
   readonly hint?: string
   readonly source?: Source
 }
 
-/** The words of the deciding target, else the gate's own; nothing on ready and while the gate is open. */
+/** The message of the deciding target, else of the gate; empty if ready or open. */
 export function conclude(timeline: Timeline): Conclusion {
   const { verdict } = timeline
   if (verdict === undefined || verdict.outcome === 'ready') return { messages: [] }
   const deciding = decidingTarget(timeline)
   const hint = deciding?.hint ?? timeline.hint
   const source = deciding?.target.source
-  const words = deciding?.message ? statement(nameOf(deciding, timeline), deciding) : capitalised(verdict.message)
+  const text = deciding?.message ? statement(nameOf(deciding, timeline), deciding) : capitalised(verdict.message)
   return {
-    messages: plainLines(words).filter((line) => line !== ''),
+    messages: plainLines(text).filter((line) => line !== ''),
     ...(hint === undefined ? {} : { hint }),
     ...(source === undefined ? {} : { source }),
   }
 }
 
-/** It ended, and not well. A target that was merely open when the gate ended did not fail. */
+/** The target ended without being ready. A target that was open when the gate ended did not fail. */
 export function isFailing({ outcome }: TargetRecord): boolean {
   return outcome !== 'ready' && outcome !== 'progressing'
 }
 
-/** Whether the target was judged. A target that is open when the gate is `misconfigured` was not. */
+/** Whether the target was judged. If the gate is `misconfigured`, open targets were not. */
 export function isJudged({ outcome }: TargetRecord, { verdict }: Timeline): boolean {
   return outcome !== 'progressing' || verdict?.outcome !== 'misconfigured'
 }
 
-/** What is to be seen first: what failed, then what was still going on, then what is ready. */
+/** Sort order of a report: failed first, then in progress, then ready. */
 export function urgency(record: TargetRecord | undefined): number {
   if (record === undefined || record.outcome === 'ready') return 0
   return record.outcome === 'progressing' ? 1 : 2

@@ -4,7 +4,7 @@ import type { Report } from './report-schema.ts'
 
 type ReportTarget = Report['targets'][number]
 
-/** The report of DESIGN §4: everything that is known, as the cluster reported it, not escaped for any use. */
+/** The report of DESIGN §4: all facts as the cluster reported them, not escaped. */
 export function buildReport(timeline: EndedTimeline): Report {
   const { startedAt, finishedAt, verdict } = timeline
   return {
@@ -20,7 +20,7 @@ export function buildReport(timeline: EndedTimeline): Report {
   }
 }
 
-/** The report as the text of a file. */
+/** The report as file content. */
 export function renderReport(timeline: EndedTimeline): string {
   return `${JSON.stringify(buildReport(timeline), null, 2)}\n`
 }

@@ -21,44 +21,44 @@ import {
 export interface LogOutput {
   /** When it arrived, in milliseconds since the epoch. */
   readonly at: number
-  /** The target's place among the targets. */
+  /** Index of the target. */
   readonly target: number
   readonly pod: string
   readonly container: string
   readonly type: 'line' | 'note'
   readonly text: string
-  /** How many bytes are left out of a line that is too long. */
+  /** The number of omitted bytes of a line that is too long. */
   readonly cutBytes?: number
 }
 
-/** What every line of one log has in common. */
+/** The layout that all lines of a log share. */
 export interface LogLayout {
   readonly startedAt: number
-  /** Names in the order of the timeline's targets, safe to print and of at most the column's width. */
+  /** Names in the order of the timeline's targets, safe to print, at most as wide as the column. */
   readonly names: readonly string[]
   readonly targets: readonly Target[]
   readonly elapsedWidth: number
   readonly nameWidth: number
   readonly color: boolean
-  /** Evidence stands in groups that the job log folds; elsewhere in paragraphs. */
+  /** Evidence is in groups, which only the job log folds; else in paragraphs. */
   readonly groups: boolean
 }
 
-/** What the header shows: a timeline, or what is known when the gate starts. */
+/** The content of the header: a timeline, or the facts at the gate's start. */
 export interface LogHead extends Pick<Timeline, 'startedAt' | 'context' | 'timeoutMs' | 'stallTimeoutMs'> {
   readonly targets: readonly Target[]
 }
 
 const widestName = 48
 const widestWord = 32
-/** The lines of a log come cut in bytes, and may grow where they are made harmless. */
+/** Container logs are cut in bytes; escaping may make a line longer. */
 const longestLogLine = 12_000
 const groupLimit = 20
 const namesTogether = 3
 const evidenceLines = 200
 
 /**
- * Measures the columns once, so that lines align although they are printed as they come.
+ * Measures the columns once: lines are printed as they come, and aligned.
  * @param options.color ANSI colours, which the runner and terminals show
  * @param options.groups the runner's commands for groups, which only its log folds
  */
@@ -94,7 +94,7 @@ export function renderHeader({ context, targets, timeoutMs, stallTimeoutMs }: Lo
   return `${paint('bold', 'Rollout Gate', color)} · ${parts.join(' · ')}`
 }
 
-/** One line of the log: elapsed time, target, what happened. A verdict's text follows `✗ failed after 42 s: `. */
+/** One line of the log: elapsed time, target, text. A verdict's text follows `✗ failed after 42 s: `. */
 export function renderEntry(entry: Entry, layout: LogLayout): string {
   const { color } = layout
   const elapsed = clock(entry.at - layout.startedAt).padStart(layout.elapsedWidth)
@@ -109,8 +109,8 @@ export function renderEntry(entry: Entry, layout: LogLayout): string {
 }
 
 /**
- * A line of a container's log: elapsed time, target, pod and container, then the logged text behind a bar. A log line
- * cannot imitate a line of the gate, which has no bar.
+ * A line of a container's log: elapsed time, target, pod and container, then the text behind a bar. The gate's own
+ * lines have no bar, and cannot be imitated.
  */
 export function renderLogOutput(output: LogOutput, layout: LogLayout): string {
   const { type, text, cutBytes = 0 } = output
@@ -128,7 +128,7 @@ export function renderLogOutput(output: LogOutput, layout: LogLayout): string {
   return `${paint('dim', elapsed, color)}  ${name}  ${paint('dim', who.join(' '), color)} ${logged}`.trimEnd()
 }
 
-/** What distinguishes a pod from its siblings: its name without that of its target, or of its ReplicaSet. */
+/** The part of a pod's name that distinguishes it from its siblings. */
 function shortPodName(pod: string, { kind, name }: Target): string {
   if (kind === 'Pod') return ''
   const rest = pod.startsWith(`${name}-`) ? pod.slice(name.length + 1) : pod
@@ -150,14 +150,14 @@ export function renderReadyTogether(entries: readonly Entry[], layout: LogLayout
   return words.join('  ')
 }
 
-/** The last lines: how it ended, the cause, what to do, and how many targets stand where. */
+/** The last lines: the outcome, the cause, what to do, and the number of targets by outcome. */
 export function renderVerdict(timeline: Timeline, { color }: LogLayout): string[] {
   const { verdict, targets } = timeline
   if (verdict === undefined) return []
   const { messages, hint } = conclude(timeline)
   const last = timeline.entries.at(-1)
   const deciding = decidingTarget(timeline)
-  // The verdict of the deciding target may be the line right above.
+  // The line above may already be the verdict of the deciding target.
   const isShownAbove = last?.kind === 'verdict' && deciding !== undefined && targets[last.target ?? -1] === deciding
   const judged = targets.filter((record) => isJudged(record, timeline))
   return [
@@ -168,7 +168,7 @@ export function renderVerdict(timeline: Timeline, { color }: LogLayout): string[
   ]
 }
 
-/** A folded group a target that is not ready: where it stands, its problems, events and logs, what to do. */
+/** A folded group for each target that is not ready: its status, problems, evidence and hint. */
 export function renderEvidence(timeline: Timeline, layout: LogLayout): string[] {
   const { startedAt } = timeline
   const deciding = decidingTarget(timeline)
@@ -201,10 +201,10 @@ function renderGroup(
 ): string[] {
   const { startedAt, isDeciding, hintAbove } = shape
   const { mark } = outcomeLabels[record.outcome]
-  // The headline of the deciding target is right above.
+  // The headline above is that of the deciding target.
   const why = isDeciding ? ': evidence' : record.reason === '' ? '' : `: ${plain(reasonHeadline(record))}`
   const lines = [
-    // The message of the deciding target and its hint are right above.
+    // So are its message and its hint.
     ...(isDeciding ? [] : [plain(statementBelow(name, record))]),
     ...(hintAbove || record.hint === undefined ? [] : [`What to do: ${plain(record.hint)}`]),
     ...record.problems.flatMap((problem) => [
@@ -222,7 +222,7 @@ function renderGroup(
   const title = `${mark} ${name}${why}`
   const body = lines.map((line) => `  ${line}`)
   if (!groups) return ['', paint('bold', title, color), ...body]
-  // The title is data of a command, which the runner decodes.
+  // The runner decodes the title, which is data of a command.
   return [`::group::${title.replaceAll('%', '%25')}`, ...body, '::endgroup::']
 }
 
@@ -252,12 +252,12 @@ function paint(style: Style, text: string, color: boolean): string {
   return color && style !== 'none' && text !== '' ? `\x1b[${ansiCodes[style]}m${text}\x1b[0m` : text
 }
 
-/** Fewer entries get a line each. */
+/** Fewer entries are printed one by one. */
 const fewestTogether = 4
 
 /**
- * The lines of entries. Targets that become ready one after the other in the same second with the same text, like the
- * ConfigMaps of an apply, get one line.
+ * The lines of entries. Targets that become ready one after the other in the same second with the same text, such as the
+ * ConfigMaps of an apply, share one line.
  */
 export function renderEntries(entries: readonly Entry[], layout: LogLayout): string[] {
   const groups: [Entry, ...Entry[]][] = []
@@ -295,7 +295,7 @@ export class LogPrinter {
     this.#options = options
   }
 
-  /** The names of the targets as the log writes them; none before the head. */
+  /** The names of the targets in the log; empty before the header. */
   get names(): readonly string[] {
     return this.#layout?.names ?? []
   }

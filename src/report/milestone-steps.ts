@@ -1,13 +1,13 @@
 import type { MilestoneRecord, TargetRecord } from '../gate/timeline.ts'
 
-/** A milestone that was reached, and how long after the one before it. All times are milliseconds. */
+/** A reached milestone, and its time since the previous one. Milliseconds. */
 export interface Step {
   readonly name: string
   readonly at: number
   readonly tookMs: number
 }
 
-/** The milestones that were reached, in the order of time; the first is measured from the gate's start. */
+/** The reached milestones by time; the first is measured from the gate's start. */
 export function stepsOf(milestones: readonly MilestoneRecord[], startedAt: number): readonly Step[] {
   let before = startedAt
   return milestones
@@ -20,7 +20,7 @@ export function stepsOf(milestones: readonly MilestoneRecord[], startedAt: numbe
     })
 }
 
-/** The milestone of a target that took longest after the one before it; undefined when none was reached. */
+/** The milestone of a target that took longest; undefined if none was reached. */
 export function slowestStep({ milestones }: TargetRecord, startedAt: number): Step | undefined {
   return stepsOf(milestones, startedAt).reduce<Step | undefined>(
     (slowest, step) => (slowest === undefined || step.tookMs > slowest.tookMs ? step : slowest),

@@ -9,17 +9,16 @@ import { layoutLog, renderEntries } from './log.ts'
 import { type DetailShape, longestWait, renderDetails, renderSource, targetStatus } from './target-details.ts'
 import { count, outcomeLabels, setting } from './wording.ts'
 
-/** A way to make a text smaller: what it leaves out, in words for the reader, and the change itself. */
+/** A step that makes a text smaller: a description of what it leaves out, and the change itself. */
 export interface Reduction<Shape> {
   readonly leavesOut: string
   readonly apply: (shape: Shape) => Shape
 }
 
 /**
- * Renders a text that fits a limit in bytes: whole if it can be, else with one reduction after the other until it fits.
- * A reduction that changes nothing is not mentioned. The last one must be small enough for any limit in use.
- *
- * @param render renders a shape; gets what was left out, to mention it
+ * Renders a text that fits a limit in bytes, with as few reductions as possible, in order. A reduction without effect
+ * is not mentioned. The last one must be small enough for every limit.
+ * @param render renders a shape, and mentions what was left out
  */
 export function fit<Shape>(
   shape: Shape,
@@ -42,32 +41,32 @@ export function fit<Shape>(
   return text
 }
 
-/** What the summary needs to know besides the timeline. */
+/** The options of the summary. */
 export interface SummaryOptions {
-  /** The most bytes; by default a little less than the 1 MiB that GitHub takes of one step. */
+  /** Maximum size in bytes; the default is just below the 1 MiB that GitHub accepts for one step. */
   readonly maxBytes?: number
-  /** Where files of the workspace can be looked at: `https://github.com/acme/shop/blob/<commit>/`. */
+  /** Base URL of the files of the workspace: `https://github.com/acme/shop/blob/<commit>/`. */
   readonly sourceBaseUrl?: string
-  /** Path of the JSON report, shown when something had to be left out. */
+  /** Path of the JSON report, shown if something is left out. */
   readonly reportPath?: string
-  /** False where GitHub draws no diagrams. */
+  /** False if GitHub draws no diagrams there. */
   readonly diagram?: boolean
 }
 
 const defaultMaxBytes = 1_040_000
-/** More rows than this are folded, so that the whole is seen first. */
+/** More rows are folded, which keeps the overview short. */
 const unfoldedRows = 15
-const fewestForDigest = 10
+const fewestForCounts = 10
 const widestName = 60
-/** More sections than this are in one that is folded. */
+/** More sections are folded into one. */
 const unfoldedDetails = 10
-/** When more targets are not ready, those in progress are shown in the table alone. */
-const mostOpenDetails = 10
+/** If more targets are not ready, those in progress are only in the table. */
+const maxOpenDetails = 10
 
 /**
- * The job summary as GitHub Markdown: the outcome in one sentence with its cause and what to do, a table of targets, a
- * gantt, the timeline as text, and for each target that is not ready what happened, why, and the evidence. Of a gate
- * that is still open it shows what is known so far. Ends with an empty line, so that several stand one after another.
+ * The job summary as GitHub Markdown: the outcome with its cause and hint, a table of targets, a gantt, the timeline as
+ * text, and the details of each target that is not ready. Also for an open gate. Ends with an empty line, because
+ * several summaries may follow each other.
  */
 export function renderSummary(timeline: Timeline, options: SummaryOptions = {}): string {
   return fit(
@@ -84,7 +83,7 @@ interface Shape {
   readonly evidenceLines: number
   readonly timelineLines: number
   readonly readyRows: boolean
-  /** The most targets that are not ready, in the table and in full. */
+  /** Maximum number of targets that are not ready, in the table and in the details. */
   readonly rows: number
   readonly details: number
 }
@@ -126,7 +125,7 @@ function renderShape(timeline: Timeline, shape: Shape, leftOut: readonly string[
   const blocks = [
     `### ${outcomeLabels[timeline.verdict?.outcome ?? 'progressing'].icon} ${markdown(headline(timeline))}`,
     ...cause(timeline, options),
-    ...digest(judged),
+    ...outcomeCounts(judged),
     ...table(judged, shown, shape),
     ...diagram(judged, shape),
     ...textTimeline(timeline, shape),
@@ -152,25 +151,25 @@ function cause(timeline: Timeline, { sourceBaseUrl }: SummaryOptions): string[] 
       : messages.map((message) => `${prose(message)}${source === '' ? '' : ` · ${source}`}`)),
     ...(hint === undefined ? [] : ['', `**What to do:** ${prose(hint)}`]),
   ]
-  return lines.length === 0 ? [] : [alert(alarms[outcomeLabels[timeline.verdict.outcome].mark], lines)]
+  return lines.length === 0 ? [] : [alert(alertKinds[outcomeLabels[timeline.verdict.outcome].mark], lines)]
 }
 
-/** What went wrong is red, what merely ended otherwise than planned is amber. */
-const alarms = { '✗': 'CAUTION', '!': 'WARNING', '✓': 'NOTE', '…': 'NOTE' } as const
+/** Red for failures, amber for other ends. */
+const alertKinds = { '✗': 'CAUTION', '!': 'WARNING', '✓': 'NOTE', '…': 'NOTE' } as const
 
-/** A coloured box, as GitHub draws it: https://docs.github.com/get-started/writing-on-github#alerts */
-function alert(kind: (typeof alarms)[keyof typeof alarms], lines: readonly string[]): string {
+/** A coloured box of GitHub: https://docs.github.com/get-started/writing-on-github#alerts */
+function alert(kind: (typeof alertKinds)[keyof typeof alertKinds], lines: readonly string[]): string {
   return [`> [!${kind}]`, ...lines.map((line) => `> ${line}`.trimEnd())].join('\n')
 }
 
-/** A name in a table, which is as wide as its longest word. */
+/** A name in a table: shortened, because a table is as wide as its longest word. */
 function nameCell(name: string): string {
   return markdown(shorten(name, widestName))
 }
 
-/** Of many targets, how many ended in which way and why: what a table of hundreds of rows does not show. */
-function digest({ targets }: Timeline): string[] {
-  if (targets.length < fewestForDigest) return []
+/** The number of targets by outcome and reason, which a table of hundreds of rows hides. */
+function outcomeCounts({ targets }: Timeline): string[] {
+  if (targets.length < fewestForCounts) return []
   const groups = Map.groupBy(targets, ({ outcome, reason }) =>
     [outcomeLabels[outcome].icon, reason === '' ? outcomeLabels[outcome].verb : reasons[reason].title].join(' '),
   )
@@ -198,11 +197,11 @@ function table({ startedAt, finishedAt, targets }: Timeline, named: readonly Nam
     return `| ${cells.join(' | ')} |`
   }
   const head = [
-    `| | Target |${withNamespace ? ' Namespace |' : ''} Where it stands | Took |${withWaits ? ' Longest wait |' : ''}`,
+    `| | Target |${withNamespace ? ' Namespace |' : ''} Status | Took |${withWaits ? ' Longest wait |' : ''}`,
     `|:-:|:--|${withNamespace ? ':--|' : ''}:--|--:|${withWaits ? ':--|' : ''}`,
   ]
   const rows = (records: readonly NamedRecord[]) => [...head, ...records.map(row)].join('\n')
-  // What ended alike stands together, and each way to end is seen at first sight.
+  // Targets with the same outcome and reason are together; each group is visible at first sight.
   const groups = Map.groupBy(
     named.filter(({ record }) => record.outcome !== 'ready').toSorted((a, b) => urgency(b.record) - urgency(a.record)),
     ({ record }) => `${record.outcome} ${record.reason}`,
@@ -257,7 +256,7 @@ function details(timeline: Timeline, named: readonly NamedRecord[], shape: Shape
   const open = named.filter(({ record }) => record.outcome === 'progressing')
   const onTheWay = named.filter(({ record }) => record.outcome === 'ready' && record.problems.length > 0)
   const deciding = decidingTarget(timeline)
-  const notReady = [...failing, ...(failing.length + open.length > mostOpenDetails ? [] : open)]
+  const notReady = [...failing, ...(failing.length + open.length > maxOpenDetails ? [] : open)]
   const hidden = Math.max(0, notReady.length - shape.details)
   const shown = [...notReady.slice(0, shape.details), ...(shape.detailsOfReady ? onTheWay.slice(0, shape.details) : [])]
   const sections = shown.flatMap(({ record, name }) => {
@@ -293,7 +292,7 @@ function note(leftOut: readonly string[], { reportPath }: SummaryOptions): strin
   ]
 }
 
-/** What the gate ran with; nothing for one that never began. */
+/** The settings of the gate; empty for a gate that never began. */
 function footer({ context, serverVersion, timeoutMs, stallTimeoutMs, targets }: Timeline): string[] {
   if (context === '' && targets.length === 0) return []
   const namespaces = namespacesOf(targets.map(({ target }) => target))

@@ -22,13 +22,13 @@ export interface DetailShape {
   readonly startedAt: number
   readonly finishedAt: number
   readonly open: boolean
-  /** The message, the hint and the source stand above the table already. */
+  /** The message, hint and source are above the table already. */
   readonly decided: boolean
-  /** What to do stands above the table already. */
+  /** The hint is above the table already. */
   readonly hintAbove: boolean
-  /** The most lines of one piece of evidence; 0 shows none. */
+  /** Maximum number of lines of one piece of evidence; 0 shows none. */
   readonly evidenceLines: number
-  /** Where files of the workspace can be looked at, with a slash at the end. */
+  /** Base URL of the files of the workspace, with a slash at the end. */
   readonly sourceBaseUrl: string | undefined
 }
 
@@ -37,12 +37,12 @@ const changeLimit = 20
 const evidenceLineLimit = 500
 /** Longer words would widen a table beyond the page. */
 const widestWord = 48
-/** What took less is not worth a number. */
+/** Shorter waits are not shown. */
 const shortestWaitMs = 100
 
 /**
- * One target in a folded section: what happened, why, what to do, evidence, milestones. Empty where all of that stands
- * above already. `name` is not yet escaped.
+ * One target in a folded section: message, hint, evidence, milestones. Empty if all of that is shown above.
+ * @param name not escaped
  */
 export function renderDetails(record: TargetRecord, name: string, shape: DetailShape): string {
   const { icon } = outcomeLabels[record.outcome]
@@ -72,7 +72,7 @@ export function renderDetails(record: TargetRecord, name: string, shape: DetailS
   ].join('\n\n')
 }
 
-/** `` `k8s/web.yaml` line 12``, as a link where the address of the files is known; empty when no file is known. */
+/** `` `k8s/web.yaml` line 12``, as a link if the base URL is known; empty without a file. */
 export function renderSource(source: Source | undefined, baseUrl: string | undefined): string {
   if (!isManifest(source)) return ''
   const text = `${code(source.file)} line ${source.line}`
@@ -81,13 +81,13 @@ export function renderSource(source: Source | undefined, baseUrl: string | undef
   return `[${text}](${baseUrl}${path.replace(/[()]/g, (mark) => (mark === '(' ? '%28' : '%29'))}#L${source.line})`
 }
 
-/** The target was named by a file of the workspace, not by a line of the input. */
+/** Whether the source is a file of the workspace, not a line of the input. */
 export function isManifest(source: Source | undefined): source is Source {
   if (source === undefined || source.file === 'resources') return false
   return !/^(?:$|-$|[/\\]|[A-Za-z]:|\.\.(?:[/\\]|$))/.test(source.file)
 }
 
-/** Where a target stands, for a table cell. */
+/** The status of a target for a table cell. */
 export function targetStatus(record: TargetRecord): string {
   if (record.outcome === 'ready') return [record.message || 'ready', ...record.notes].map(inCell).join(' · ')
   const why = record.reason === '' ? '' : `**${markdown(shortenWords(reasonHeadline(record), widestWord))}**<br>`
@@ -105,7 +105,7 @@ function inCell(text: string): string {
   return prose(shortenWords(text, widestWord), 200)
 }
 
-/** `ready 17 s`: the milestone that takes longest, the one that is waited for among them; empty where none took time. */
+/** `ready 17 s`: the milestone that took or takes longest; empty if none took time. */
 export function longestWait(record: TargetRecord, startedAt: number, finishedAt: number): string {
   const open = record.outcome === 'ready' ? undefined : openMilestone(record)
   const steps = stepsOf(record.milestones, startedAt)
@@ -119,7 +119,7 @@ export function longestWait(record: TargetRecord, startedAt: number, finishedAt:
   return `${markdown(longest.name)} ${duration(longest.tookMs)}`
 }
 
-/** The milestone that is waited for. A target whose change never arrived was not waiting for any. */
+/** The current or failed milestone. A target whose change never arrived has none. */
 export function openMilestone({ milestones, reason }: TargetRecord): MilestoneRecord | undefined {
   if (reason === 'change-not-seen') return undefined
   return milestones.find(({ state }) => state === 'failed') ?? milestones.find(({ state }) => state === 'current')
@@ -132,7 +132,7 @@ interface MilestoneRow {
   tookMs: number
 }
 
-/** What was reached in the same second is one row; the longest wait of a target that became ready is bold. */
+/** Milestones of the same second share a row; the longest wait of a ready target is bold. */
 function milestoneTable(record: TargetRecord, { startedAt, finishedAt }: DetailShape): string[] {
   const steps = stepsOf(record.milestones, startedAt)
   const open = openMilestone(record)
@@ -143,9 +143,9 @@ function milestoneTable(record: TargetRecord, { startedAt, finishedAt }: DetailS
     if (step === undefined && name !== open?.name) continue
     const elapsed = clock((step?.at ?? end) - startedAt)
     const tookMs = step?.tookMs ?? Math.max(0, end - (steps.at(-1)?.at ?? startedAt))
-    // A long message that stands above already would fill the table.
+    // A long message that is shown above is not repeated.
     const isAbove = message.length > 60 && record.message.includes(message)
-    // An object that was there before the gate was not created by it.
+    // An object that existed before the gate was not created by it.
     const shown = name === 'created' && message === 'exists' ? message : name
     const messages = message === '' || message === shown || isAbove ? [] : [prose(message)]
     const last = rows.at(-1)

@@ -4,15 +4,15 @@ import { headlineOf, placeOfProblem, reasons } from '../reasons/reasons.ts'
 import { joinSubject } from '../reasons/spec.ts'
 import { shorten } from './escape.ts'
 
-/** How an outcome looks and reads. */
+/** The icon and the words of an outcome. */
 export interface OutcomeLabel {
   /** For Markdown. */
   readonly icon: string
   /** For the log. */
   readonly mark: '✓' | '✗' | '!' | '…'
-  /** What happened: `failed`. */
+  /** `failed` */
   readonly verb: string
-  /** What joins it to its duration: `failed after 42 s`. */
+  /** Joins the verb to the duration: `failed after 42 s`. */
   readonly preposition: 'in' | 'after' | 'for'
 }
 
@@ -33,14 +33,14 @@ export function count(n: number, singular: string, plural = `${singular}s`): str
   return `${n} ${n === 1 ? singular : plural}`
 }
 
-/** A message as the start of a paragraph. A name with a slash, a dot or a dash keeps its first letter. */
+/** A message with a capital letter. A name with a slash, dot or dash keeps its first letter. */
 export function capitalised(message: string): string {
   return message.replace(/^[a-z]+(?=[ ,])/, (word) => word.charAt(0).toUpperCase() + word.slice(1))
 }
 
 const second = 1_000
 
-/** Elapsed milliseconds as a clock shows them: `0:04`, `12:31`, `1:02:03`. Below zero counts as zero. */
+/** Elapsed milliseconds as a clock: `0:04`, `12:31`, `1:02:03`; negative counts as zero. */
 export function clock(ms: number): string {
   const seconds = Math.floor(Math.max(0, ms) / second)
   const parts = [Math.floor(seconds / 60) % 60, seconds % 60].map((part) => String(part).padStart(2, '0'))
@@ -48,12 +48,12 @@ export function clock(ms: number): string {
   return hours > 0 ? `${hours}:${parts.join(':')}` : parts.join(':').replace(/^0/, '')
 }
 
-/** Milliseconds as the inputs write them: `90s` is `1m30s`, `10m`; a clock that is turned off is `off`. */
+/** Milliseconds as in the inputs: `1m30s`, `10m`; `off` for 0. */
 export function setting(ms: number): string {
   return ms === 0 ? 'off' : formatDuration(ms)
 }
 
-/** Why a target is not ready, in a few words that name what they are about. Not yet escaped. */
+/** Why a target is not ready, in a few words with the names of its problem. Not escaped. */
 export function reasonHeadline(record: TargetRecord): string {
   const { outcome, reason } = record
   if (reason === '') return outcomeLabels[outcome].verb
@@ -61,29 +61,29 @@ export function reasonHeadline(record: TargetRecord): string {
   return problem === undefined ? reasons[reason].title : headlineOf(problem, shorten)
 }
 
-/** How the target of a verdict is, and how the text joins its name. */
+/** The message of a target, and how it joins the target's name. */
 type Statement = Pick<TargetRecord, 'message' | 'form'>
 
-/** A sentence that stands alone: `deployment/web is paused, …`, `service/web: its selector …`. Not yet escaped. */
+/** A complete sentence: `deployment/web is paused, …`, `service/web: its selector …`. Not escaped. */
 export function statement(name: string, { message, form = 'clause' }: Statement): string {
   return form === 'complete' ? capitalised(message) : joinSubject(name, { text: message, form })
 }
 
-/** The same below a title that names the target: `Its selector …`. */
+/** The sentence below a title with the target's name: `Its selector …`. */
 export function statementBelow(name: string, { message, form = 'clause' }: Statement): string {
   return form === 'predicate' ? joinSubject(name, { text: message, form }) : capitalised(message)
 }
 
-/** The way from the target to where a problem sits: `deployment/web → pod/web-fc8b-8xkbh → container app`. Not yet escaped. */
+/** The owners from the target to the problem: `deployment/web → pod/web-fc8b-8xkbh → container app`. Not escaped. */
 export function problemPath(problem: ProblemRecord): string {
   const { chain = [] } = problem
   return chain.length > 1 ? chain.join(' → ') : placeOfProblem(problem)
 }
 
-/** What is this much older than the gate was not caused by the apply right before it. */
+/** A problem that is this much older than the gate was not caused by the apply before it. */
 const longMs = 60_000
 
-/** How often and since when a problem was seen: `2 times since 0:03`; once: `at 0:03`. */
+/** How often and since when a problem occurred: `2 times since 0:03`; once: `at 0:03`. */
 export function problemCount({ count, firstSeenAt }: ProblemRecord, startedAt: number): string {
   if (firstSeenAt < startedAt - longMs)
     return count > 1 ? `${count} times since before the gate began` : 'before the gate began'
@@ -91,12 +91,12 @@ export function problemCount({ count, firstSeenAt }: ProblemRecord, startedAt: n
   return count > 1 ? `${count} times since ${first}` : `at ${first}`
 }
 
-/** Whether the message of the target contains that of the problem already. */
+/** Whether the message of the target contains the message of the problem. */
 export function isInMessage({ message }: ProblemRecord, record: TargetRecord): boolean {
   return record.outcome !== 'ready' && record.message.includes(message)
 }
 
-/** Evidence in the order of its value. A run that logged the same as the one before it is shown once. */
+/** Evidence, the most useful first. Identical logs of two runs are shown once. */
 export function orderEvidence(evidence: readonly Evidence[]): readonly Evidence[] {
   return evidence
     .filter(

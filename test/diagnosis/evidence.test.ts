@@ -95,7 +95,7 @@ describe('a target that is not ready', () => {
     const evidence = explained({ reason: 'crash-loop' }).problems[0]?.evidence ?? []
     expect(evidence.map(({ title }) => title)).toEqual([
       'Termination message',
-      'Last log lines of container app, its run before',
+      'Last log lines of container app, previous run',
     ])
     expect(evidence[0]?.text).toBe('panic: no database')
   })
@@ -191,7 +191,7 @@ describe('a problem that another one is behind', () => {
     expect(record?.problems[0]?.evidence).toMatchObject([
       { title: 'Why no endpoints', text: '✓ the Service exists\n✗ none is ready' },
       { title: 'Termination message' },
-      { title: 'Last log lines of container app, its run before' },
+      { title: 'Last log lines of container app, previous run' },
     ])
   })
 
@@ -243,7 +243,7 @@ describe('a target that is still open when another one has failed', () => {
   it('is not advised to take longer', () => {
     const [record] = explain(createTimeline({ targets: [open, failed], verdict }), fill(), 0).targets
     expect(record?.hint).toBe(
-      'Nothing is known to be wrong with it: it was in progress when the gate ended, because deployment/web failed. Mend that first; with `fail-fast: false` every target may finish.',
+      'It was in progress, without a known problem, when the gate ended because deployment/web failed. Fix that first; with `fail-fast: false` every target may finish.',
     )
   })
 

@@ -130,11 +130,11 @@ describe('the hint for a gate that does not see its targets', () => {
   it.each([
     [
       'cannot list resource "configmaps" in API group "" in the namespace "shop"',
-      /^Give user ci get, list and watch on configmaps in namespace shop, by a Role .* `kubectl auth can-i list configmaps -n shop --as ci` says yes/,
+      /^Give user ci get, list and watch on configmaps in namespace shop, by a Role .* `kubectl auth can-i list configmaps -n shop --as ci` then prints `yes`/,
     ],
     [
       'cannot list resource "secrets" in API group "" in the namespace "shop"',
-      /says yes once that is done\. Or leave them out: a line `!secrets --all`\.$/,
+      /then prints `yes`\. Or exclude them: a line `!secrets --all`\.$/,
     ],
     [
       'cannot watch resource "deployments" in API group "apps" in the namespace "shop": requires one of [x] permission(s).',

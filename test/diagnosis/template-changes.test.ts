@@ -1,6 +1,6 @@
 import type { Container, PodTemplate } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
-import { whatChanged } from '../../src/diagnosis/template-changes.ts'
+import { changesSincePreviousRevision } from '../../src/diagnosis/template-changes.ts'
 import { templateChanges } from '../../src/lifecycle/workloads/template.ts'
 
 function template(container: Partial<Container>, spec: object = {}): PodTemplate {
@@ -120,7 +120,7 @@ describe('what a rollout changed', () => {
 
   it('is told against the revision before it', () => {
     expect(
-      whatChanged(
+      changesSincePreviousRevision(
         target,
         store(deployment, replicaSet('1', 'web:v1'), replicaSet('2', 'web:v2'), replicaSet('3', 'web:v3')),
       ),
@@ -128,6 +128,6 @@ describe('what a rollout changed', () => {
   })
 
   it('is nothing for a first revision', () => {
-    expect(whatChanged(target, store(deployment, replicaSet('1', 'web:v3')))).toEqual([])
+    expect(changesSincePreviousRevision(target, store(deployment, replicaSet('1', 'web:v3')))).toEqual([])
   })
 })

@@ -326,7 +326,7 @@ describe('a server that never answers for a log', () => {
     const waitedMs = recordingEnd() - timeline.finishedAt
     expect(waitedMs).toBeGreaterThanOrEqual(5_000)
     expect(waitedMs).toBeLessThan(6_000)
-    expect(textOf(problemOf(timeline, 'migrate'))).toContain('could not be read: it did not come within 5 s')
+    expect(textOf(problemOf(timeline, 'migrate'))).toContain('could not be read: no answer within 5 s')
   })
 
   test('holds up a job that was cancelled for one and a half', async () => {

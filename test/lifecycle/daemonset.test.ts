@@ -200,7 +200,7 @@ describe('a DaemonSet goes on waiting for its other nodes', () => {
       [...nodes, third, ready, old, agent('n3', pending, 'old')],
     ],
     [
-      'when its new pod on a cordoned node holds up the update of another',
+      'when its new pod on a cordoned node blocks the update of another',
       done(3, { updatedNumberScheduled: 2, numberReady: 2, numberAvailable: 2 }),
       [...nodes, third, ready, old, agent('n3', pending)],
     ],

@@ -7,7 +7,7 @@ import {
 } from '../../src/lifecycle/workloads/kubelet-messages.ts'
 import { containersOf } from '../../src/lifecycle/workloads/pod-object.ts'
 import { messageOf, problemOf } from '../../src/reasons/reasons.ts'
-import { exitWords } from '../../src/reasons/wording.ts'
+import { exitText } from '../../src/reasons/wording.ts'
 import { createContainer, createEvent, createPod } from './builders.ts'
 
 const pod = createPod({ spec: { containers: [createContainer({ resources: { limits: { memory: '20Mi' } } })] } })
@@ -126,8 +126,8 @@ describe('why a container died', () => {
 
 describe('the end of a container', () => {
   it('leave an exit code alone that means what the program wants', () => {
-    expect(exitWords({ exitCode: 3 })).toBe('exit code 3')
-    expect(exitWords({})).toBe('exit code unknown')
+    expect(exitText({ exitCode: 3 })).toBe('exit code 3')
+    expect(exitText({})).toBe('exit code unknown')
   })
 
   it.each([

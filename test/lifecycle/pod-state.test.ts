@@ -108,7 +108,7 @@ describe('a pod with readiness gates', () => {
         reason: 'readiness-gate-pending',
         class: 'slow',
         subject: 'pod/web-1-a',
-        message: `runs, but nobody has opened its readiness gate ${closed} yet`,
+        message: `runs, but its readiness gate ${closed} is not True yet`,
         detail: { gates: [closed] },
         count: 1,
         firstSeenAt: moment(7),

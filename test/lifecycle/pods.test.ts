@@ -218,8 +218,7 @@ describe('a pod that is being deleted', () => {
           reason: 'pod-stuck',
           class: 'slow',
           subject: 'pod/web-0',
-          message:
-            'is still there although its grace period is over, and holds up the others: its node node-1 has not stopped it',
+          message: 'still exists after its grace period, and blocks the others: its node node-1 has not stopped it',
           detail: { finalizers: [], node: 'node-1' },
           count: 1,
           pods: 1,

@@ -119,14 +119,14 @@ describe('a selector that matches a workload without pods', () => {
   it('reports how many pods the workload wants', () => {
     const { reason, message } = explain(createService(), { workloads: [createDeployment({ spec: { replicas: 3 } })] })
     expect(reason).toBe('no-endpoints')
-    expect(message).toBe('has no pods behind it: deployment/web wants 3 pods and has none')
+    expect(message).toBe('has no pods behind it: deployment/web should have 3 pods and has none')
   })
 
   it('reports that the workload is scaled to zero', () => {
     const other = createDeployment({ metadata: { name: 'other' }, spec: { replicas: 1, template: createTemplate() } })
     const workloads = [createDeployment({ spec: { replicas: 0 } }), other]
     expect(explain(createService(), { workloads }).lines.at(-1)).toBe(
-      '✗ deployment/web is scaled to zero, deployment/other wants 1 pod and has none',
+      '✗ deployment/web is scaled to zero, deployment/other should have 1 pod and has none',
     )
   })
 })

@@ -210,7 +210,7 @@ describe('a StatefulSet fails', () => {
   })
 
   it.each([
-    ['RollingUpdate', 'holds up the update'],
+    ['RollingUpdate', 'blocks the update'],
     ['OnDelete', 'stays on the older revision'],
   ])('not by a broken pod of the old revision (%s), which is reported with what to do', (type, words) => {
     const { pod, podHistories } = crashing('db-1', 'db-old')
@@ -222,7 +222,7 @@ describe('a StatefulSet fails', () => {
         {
           class: 'slow',
           proven: false,
-          message: expect.stringContaining(`${words} until somebody deletes the pod: exited`),
+          message: expect.stringContaining(`${words} until the pod is deleted: exited`),
           oldRevision: type === 'OnDelete' ? 'stays' : 'blocks-update',
         },
       ],

@@ -74,11 +74,11 @@ describe('a container that cannot be created', () => {
     )
     expect(headline('container-create-failed', subPath)).toBe('volume v cannot be mounted')
     expect(hint('container-create-failed', subPath)).toMatch(
-      /^It seems that the volume has no web\.conf, .* \/etc\/web\.conf is a file in the image\. Correct the subPath, or add the key\.$/,
+      /^Probably the volume has no web\.conf, .* \/etc\/web\.conf is a file in the image\. Correct the subPath, or add the key\.$/,
     )
     const pod = createPod({ volumes: [{ name: 'v', configMap: { name: 'settings' } }] })
     expect(hint('container-create-failed', subPath, { pod })).toMatch(
-      /^It seems that configmap\/settings has no web\.conf, .* `kubectl describe configmap\/settings -n shop` lists its keys\.$/,
+      /^Probably configmap\/settings has no web\.conf, .* `kubectl describe configmap\/settings -n shop` lists its keys\.$/,
     )
   })
 })
@@ -177,7 +177,7 @@ describe('a probe that fails', () => {
   it.each<[ProbeAnswer | undefined, string]>([
     [{ type: 'http-status', status: 404 }, 'the app answers, but has no such path (404).'],
     [{ type: 'http-status', status: 503 }, 'the app answers 503, and any of 200 to 399 would do.'],
-    [{ type: 'http-status', status: 401 }, 'the app answers, but wants the kubelet to log in (401).'],
+    [{ type: 'http-status', status: 401 }, 'the app answers, but requires authentication (401).'],
     [{ type: 'connection-refused' }, 'nothing listens there. It has to listen on that port,'],
     [{ type: 'timeout' }, 'no answer within its timeoutSeconds of 1.'],
     [undefined, 'is that where it listens?'],

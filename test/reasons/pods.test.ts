@@ -8,12 +8,12 @@ describe('a readiness gate that is not open', () => {
   it('is named, with who opens it', () => {
     const [one, two] = [{ gates: ['a/b'] }, { gates: ['a/b', 'c/d'] }]
     expect(messageOf(createProblem('readiness-gate-pending', one))).toBe(
-      'runs, but nobody has opened its readiness gate a/b yet',
+      'runs, but its readiness gate a/b is not True yet',
     )
     expect(messageOf(createProblem('readiness-gate-pending', two))).toBe(
-      'runs, but nobody has opened its readiness gates a/b, c/d yet',
+      'runs, but its readiness gates a/b, c/d are not True yet',
     )
-    expect(headline('readiness-gate-pending', one)).toBe('a readiness gate of the pods is not open')
+    expect(headline('readiness-gate-pending', one)).toBe('a readiness gate of the pods is not True')
     expect(hint('readiness-gate-pending', one)).toContain('most often by the controller of a load balancer')
     expect(hint('readiness-gate-pending', one)).not.toContain('probe')
   })
@@ -49,7 +49,7 @@ describe('a pod that no node takes', () => {
 
   it('for its node selector: the hint names the labels', () => {
     expect(advice({ type: 'node-selector' }, { nodeSelector: { disk: 'ssd' } })).toBe(
-      'The pod wants a node with the labels disk=ssd: correct nodeSelector, or label a node (`kubectl label node NODE disk=ssd`).',
+      'The pod needs a node with the labels disk=ssd: correct nodeSelector, or label a node (`kubectl label node NODE disk=ssd`).',
     )
     expect(advice({ type: 'node-selector' })).toMatch(/^Correct the pod’s node affinity/)
   })
@@ -71,7 +71,7 @@ describe('a pod that no node takes', () => {
   })
 
   it.each<[SchedulingCause, RegExp]>([
-    [{ type: 'host-port' }, /let it go first \(strategy Recreate, or maxSurge 0 with maxUnavailable 1\)/],
+    [{ type: 'host-port' }, /let it end first \(strategy Recreate, or maxSurge 0 with maxUnavailable 1\)/],
     [{ type: 'cordoned' }, /^Nodes are cordoned: .* `kubectl uncordon NODE` opens one\.$/],
     [{ type: 'pod-count' }, /^Add a node, or remove pods/],
     [{ type: 'topology-spread' }, /^Loosen its affinity or topology spread constraints/],
@@ -143,10 +143,10 @@ describe('a deleted pod that is still there', () => {
 
   it.each([
     [{ finalizers: ['a/b', 'c/d'] }, 'its finalizers hold it: a/b, c/d'],
-    [{ finalizers: [] }, 'nobody has ended it'],
+    [{ finalizers: [] }, 'nothing has ended it'],
     [{ finalizers: [], node: 'n1' }, 'its node n1 has not stopped it'],
   ])('%j', (detail, why) => {
-    expect(message(detail)).toBe(`is still there although its grace period is over, and holds up the others: ${why}`)
+    expect(message(detail)).toBe(`still exists after its grace period, and blocks the others: ${why}`)
   })
 
   it.each([
@@ -156,9 +156,9 @@ describe('a deleted pod that is still there', () => {
     ],
     [
       { finalizers: ['a/b'] },
-      /^The controller that set a\/b has to take it off: does that run\? .*: `kubectl patch pod\/web-1-a --type=json -p '\[\{"op":"remove","path":"\/metadata\/finalizers"\}\]' -n shop`\.$/,
+      /^The controller that set a\/b must remove it: does that controller run\? .*: `kubectl patch pod\/web-1-a --type=json -p '\[\{"op":"remove","path":"\/metadata\/finalizers"\}\]' -n shop`\.$/,
     ],
-    [{ finalizers: ['kubernetes.io/pvc-protection'] }, /^Kubernetes takes kubernetes\.io\/pvc-protection off once/],
+    [{ finalizers: ['kubernetes.io/pvc-protection'] }, /^Kubernetes removes kubernetes\.io\/pvc-protection once/],
   ])('%j has its own hint', (detail, words) => {
     expect(hint('pod-stuck', detail, { problem: ofPod })).toMatch(words)
   })

@@ -158,13 +158,13 @@ describe('an object that is being deleted', () => {
     const { sentence, hint } = deleted(['kubernetes.io/pvc-protection', 'foregroundDeletion'])
     expect(sentence).toMatch(/and waits for its finalizers: kubernetes\.io\/pvc-protection, foregroundDeletion$/)
     expect(hint).toContain(
-      'Kubernetes takes kubernetes.io/pvc-protection, foregroundDeletion off once nothing uses it any more',
+      'Kubernetes removes kubernetes.io/pvc-protection, foregroundDeletion once nothing uses the object, and its dependents are gone',
     )
   })
 
   it('may wait for finalizers that its controller has to take off', () => {
     expect(deleted(['a/b', 'foregroundDeletion']).hint).toContain(
-      'The controller that set a/b, foregroundDeletion has to take it off: does that run? Only where it is gone for good, do so by hand: `kubectl patch deployment/web --type=json -p ',
+      'The controller that set a/b, foregroundDeletion must remove it: does that controller run? Only if it is gone for good, remove it by hand: `kubectl patch deployment/web --type=json -p ',
     )
   })
 })
@@ -205,7 +205,7 @@ describe('a Job that failed', () => {
     expect(texts(problem, job)).toEqual({
       headline: 'the Job failed in container app (exit code 3)',
       sentence: 'container app of pod/migrate-x exited with code 3; the Job failed: enough: 1,3 (FailedIndexes)',
-      hint: 'The log of container app says why, if anything does: `kubectl logs pod/migrate-x -c app -n shop`. A failed Job does not run again: once the cause is mended, delete the Job (`kubectl delete job/migrate -n shop`) and apply it anew.',
+      hint: 'The log of container app may show why: `kubectl logs pod/migrate-x -c app -n shop`. A failed Job does not run again: once the cause is fixed, delete the Job (`kubectl delete job/migrate -n shop`) and apply it again.',
     })
   })
 
@@ -222,7 +222,7 @@ describe('a Job that failed', () => {
     expect(texts(problem, job)).toMatchObject({
       headline: 'the Job ran out of time',
       sentence: 'job/migrate ran longer than its activeDeadlineSeconds of 3 s',
-      hint: 'Raise activeDeadlineSeconds, or make the Job faster; then delete the Job (`kubectl delete job/migrate -n shop`) and apply it anew.',
+      hint: 'Raise activeDeadlineSeconds, or make the Job faster; then delete the Job (`kubectl delete job/migrate -n shop`) and apply it again.',
     })
   })
 })

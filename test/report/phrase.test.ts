@@ -11,8 +11,8 @@ function phrase(reason: ProblemRecord['reason'], overrides: ProblemOverrides = {
 it.each([
   [
     'image-not-found',
-    { message: 'holds up the update until somebody deletes the pod', oldRevision: 'blocks-update' },
-    'an old pod holds up the update',
+    { message: 'blocks the update until the pod is deleted', oldRevision: 'blocks-update' },
+    'an old pod blocks the update',
   ],
 ] as const)('the headline of %s with %j names what it is about', (reason, overrides, words) => {
   expect(phrase(reason, overrides)).toBe(words)

@@ -155,7 +155,7 @@ export const statefulSetsAndDaemonSets: Scenario[] = [
     expect: { outcome: 'stalled', reason: 'image-not-found' },
     decidedBy: secondsAfterStart(6),
     takesSeconds: 10,
-    contains: { message: ['pod/web-0 holds up the update'], summary: ['kubectl delete pod/web-0'] },
+    contains: { message: ['pod/web-0 blocks the update'], summary: ['kubectl delete pod/web-0'] },
   },
   {
     ...web,
