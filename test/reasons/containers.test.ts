@@ -74,11 +74,11 @@ describe('a container that cannot be created', () => {
     )
     expect(headline('container-create-failed', subPath)).toBe('volume v cannot be mounted')
     expect(hint('container-create-failed', subPath)).toMatch(
-      /^Probably the volume has no web\.conf, .* \/etc\/web\.conf is a file in the image\. Correct the subPath, or add the key\.$/,
+      /^Probably the volume has no web\.conf: .* \/etc\/web\.conf is a file in the image\. Correct the subPath, or add the key\.$/,
     )
     const pod = createPod({ volumes: [{ name: 'v', configMap: { name: 'settings' } }] })
     expect(hint('container-create-failed', subPath, { pod })).toMatch(
-      /^Probably configmap\/settings has no web\.conf, .* `kubectl describe configmap\/settings -n shop` lists its keys\.$/,
+      /^Probably configmap\/settings has no web\.conf: .* `kubectl describe configmap\/settings -n shop` lists its keys\.$/,
     )
   })
 })

@@ -91,7 +91,7 @@ it.each([
 ])('expected containers %j that no pod has', (missingContainers, words) => {
   const of = { subject: 'deployment/web', container: undefined }
   expect(headline('image-mismatch', { missingContainers })).toBe(words)
-  expect(hint('image-mismatch', { missingContainers })).toMatch(/^Correct the name in expect-images: /)
+  expect(hint('image-mismatch', { missingContainers })).toMatch(/^Correct the container name in expect-images: /)
   expect(problemSentence(createProblem('image-mismatch', { missingContainers }, of))).toBe(
     `deployment/web: no gated pod has a container named ${missingContainers.join(', ')}, whose image is expected`,
   )

@@ -5,7 +5,7 @@ import { container, createPod, createProblem, headline, hint } from './builders.
 const ofPod = { container: undefined }
 
 describe('a readiness gate that is not open', () => {
-  it('is named, with who opens it', () => {
+  it('is named, with a hint about its controller', () => {
     const [one, two] = [{ gates: ['a/b'] }, { gates: ['a/b', 'c/d'] }]
     expect(messageOf(createProblem('readiness-gate-pending', one))).toBe(
       'runs, but its readiness gate a/b is not True yet',
@@ -14,7 +14,7 @@ describe('a readiness gate that is not open', () => {
       'runs, but its readiness gates a/b, c/d are not True yet',
     )
     expect(headline('readiness-gate-pending', one)).toBe('a readiness gate of the pods is not True')
-    expect(hint('readiness-gate-pending', one)).toContain('most often by the controller of a load balancer')
+    expect(hint('readiness-gate-pending', one)).toContain('most often that of a load balancer')
     expect(hint('readiness-gate-pending', one)).not.toContain('probe')
   })
 })
