@@ -179,26 +179,48 @@ function outcomeCounts({ targets }: Timeline): string[] {
   return [parts.join(' · ')]
 }
 
-function table({ startedAt, finishedAt, targets }: Timeline, named: readonly NamedRecord[], shape: Shape): string[] {
-  if (targets.length < 2) return []
-  const withNamespace = named.some(({ name }) => name.namespace !== undefined)
-  const waits = new Map(named.map(({ record }) => [record, longestWait(record, startedAt, finishedAt)]))
-  const withWaits = [...waits.values()].some((wait) => wait !== '')
-  const row = ({ record, name }: NamedRecord) => {
-    const ready = record.outcome === 'ready'
-    const cells = [
-      outcomeLabels[record.outcome].icon,
-      ready ? nameCell(name.name) : `**${nameCell(name.name)}**`,
-      ...(withNamespace ? [nameCell(name.namespace ?? '')] : []),
-      targetStatus(record),
-      duration((record.endedAt ?? finishedAt) - startedAt),
-      ...(withWaits ? [waits.get(record) ?? ''] : []),
-    ]
-    return `| ${cells.join(' | ')} |`
-  }
+/** A column of the table of targets. */
+interface Column {
+  readonly title: string
+  readonly align: ':--' | ':-:' | '--:'
+  /** It is left out when it is empty for every target. */
+  readonly isOptional?: true
+  /** Escaped, or without text from the cluster. */
+  readonly cell: (row: NamedRecord, timeline: Timeline) => string
+}
+
+const columns: readonly Column[] = [
+  { title: '', align: ':-:', cell: ({ record }) => outcomeLabels[record.outcome].icon },
+  {
+    title: 'Target',
+    align: ':--',
+    cell: ({ record, name }) => (record.outcome === 'ready' ? nameCell(name.name) : `**${nameCell(name.name)}**`),
+  },
+  { title: 'Namespace', align: ':--', isOptional: true, cell: ({ name }) => nameCell(name.namespace ?? '') },
+  { title: 'Status', align: ':--', cell: ({ record }) => targetStatus(record) },
+  {
+    title: 'Took',
+    align: '--:',
+    cell: ({ record }, { startedAt, finishedAt }) => duration((record.endedAt ?? finishedAt) - startedAt),
+  },
+  {
+    title: 'Longest wait',
+    align: ':--',
+    isOptional: true,
+    cell: ({ record }, { startedAt, finishedAt }) => longestWait(record, startedAt, finishedAt),
+  },
+]
+
+function table(timeline: Timeline, named: readonly NamedRecord[], shape: Shape): string[] {
+  if (timeline.targets.length < 2) return []
+  const shownColumns = columns.filter(
+    ({ isOptional, cell }) => !isOptional || named.some((row) => cell(row, timeline) !== ''),
+  )
+  const line = (cells: readonly string[]) => `|${cells.join('|')}|`
+  const row = (record: NamedRecord) => line(shownColumns.map(({ cell }) => ` ${cell(record, timeline)} `))
   const head = [
-    `| | Target |${withNamespace ? ' Namespace |' : ''} Status | Took |${withWaits ? ' Longest wait |' : ''}`,
-    `|:-:|:--|${withNamespace ? ':--|' : ''}:--|--:|${withWaits ? ':--|' : ''}`,
+    line(shownColumns.map(({ title }) => (title === '' ? ' ' : ` ${title} `))),
+    line(shownColumns.map(({ align }) => align)),
   ]
   const rows = (records: readonly NamedRecord[]) => [...head, ...records.map(row)].join('\n')
   // Targets with the same outcome and reason are together; each group is visible at first sight.
