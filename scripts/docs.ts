@@ -3,11 +3,12 @@ import { join } from 'node:path'
 import { hintFor } from '../src/diagnosis/hints.ts'
 import { kindsReadyOnceSeen, knownKinds } from '../src/lifecycle/rules.ts'
 import { reasonCodes, reasons } from '../src/reasons/reasons.ts'
+import { reportJsonSchema } from '../src/report/report-schema.ts'
 import { actionMetadata } from './action-metadata.ts'
 
 /**
- * Generates the inputs and outputs of `action.yml`, and `docs/reference.md`: every kind with its milestones and rule, every
- * reason with its class, proof and fix.
+ * Generates the inputs and outputs of `action.yml`; `docs/reference.md`: every kind with its milestones and rule, every
+ * reason with its class, proof and fix; and `schemas/report.schema.json`.
  *
  *     node scripts/docs.ts           write the files
  *     node scripts/docs.ts --check   fail if a file is out of date
@@ -19,6 +20,7 @@ const actionFile = readFileSync(join(root, 'action.yml'), 'utf8')
 for (const [name, text] of [
   ['docs/reference.md', reference()],
   ['action.yml', actionMetadata(actionFile)],
+  ['schemas/report.schema.json', `${JSON.stringify(reportJsonSchema(), null, 2)}\n`],
 ] as const) {
   const path = join(root, name)
   if (!process.argv.includes('--check')) writeFileSync(path, text)

@@ -76,7 +76,7 @@ export const reportSchema = z.object({
 
 export type Report = z.infer<typeof reportSchema>
 
-/** The same as JSON Schema (draft 2020-12), published as schemas/report.schema.json by scripts/schema.ts. */
+/** The same as JSON Schema (draft 2020-12), which `npm run docs` writes to schemas/report.schema.json. */
 export function reportJsonSchema(): object {
   // `input` leaves objects open: readers of schema 1 must accept fields that are added later.
   return { ...z.toJSONSchema(reportSchema, { io: 'input' }), title: 'Rollout Gate report' }

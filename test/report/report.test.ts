@@ -44,7 +44,7 @@ describe('the report', () => {
 
   it('has a published schema that is fresh', () => {
     const published = readFileSync(join(import.meta.dirname, '../../schemas/report.schema.json'), 'utf8')
-    // Else run: node scripts/schema.ts
+    // Else run: npm run docs
     expect(JSON.parse(published)).toEqual(reportJsonSchema())
   })
 })
