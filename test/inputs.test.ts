@@ -4,11 +4,13 @@ import { actionMetadata } from '../scripts/action-metadata.ts'
 import { UserError } from '../src/errors.ts'
 import {
   inputDefinitions as definitions,
+  type Inputs,
   parseExpectedImages,
   parseInputs,
   parseMilestoneTimeouts,
   unknownInput,
 } from '../src/inputs.ts'
+import { outputDefinitions } from '../src/outputs.ts'
 
 function messagesOf(raw: Record<string, string>): string[] {
   try {
@@ -20,89 +22,58 @@ function messagesOf(raw: Record<string, string>): string[] {
   return []
 }
 
+const zeros = `sha256:${'0'.repeat(64)}`
+
+/** Every input: its default, a text, and the value of that text. */
+const table: Record<
+  Exclude<keyof Inputs, 'written'>,
+  readonly [name: string, fallback: unknown, written: string, value: unknown]
+> = {
+  kubeconfig: ['kubeconfig', undefined, '/home/me/.kube/config', '/home/me/.kube/config'],
+  context: ['context', undefined, 'prod', 'prod'],
+  namespace: ['namespace', undefined, 'shop', 'shop'],
+  resources: ['resources', '', 'deployment/web\nservice/web', 'deployment/web\nservice/web'],
+  manifests: ['manifests', '', 'k8s/\n!k8s/job.yaml', 'k8s/\n!k8s/job.yaml'],
+  timeoutMs: ['timeout', 600_000, '1h', 3_600_000],
+  stallTimeoutMs: ['stall-timeout', 300_000, '0', 0],
+  settleTimeMs: ['settle-time', 10_000, '500ms', 500],
+  milestoneTimeoutsMs: [
+    'milestone-timeouts',
+    { created: 30_000 },
+    'scheduled=2m, ready=5m',
+    { created: 30_000, scheduled: 120_000, ready: 300_000 },
+  ],
+  maxRestarts: ['max-restarts', 2, '0', 0],
+  failFast: ['fail-fast', true, 'false', false],
+  onSuperseded: ['on-superseded', 'fail', 'pass', 'pass'],
+  expectImages: ['expect-images', {}, `app=${zeros}`, { app: zeros }],
+  awaitChangeMs: ['await-change', 0, '5m', 300_000],
+  healthChecks: ['health-checks', undefined, 'checks.yaml', 'checks.yaml'],
+  logLines: ['log-lines', 25, '0', 0],
+  streamLogs: ['stream-logs', '', '# the migration\njob/migrate -n shop', '# the migration\njob/migrate -n shop'],
+  record: ['record', undefined, 'out.ndjson.gz', 'out.ndjson.gz'],
+  summary: ['summary', true, 'False', false],
+  githubToken: ['github-token', undefined, ' ghs_0123 ', 'ghs_0123'],
+  checkRun: ['check-run', false, 'true', true],
+  deploymentStatus: ['deployment-status', false, 'True', true],
+  comment: ['comment', false, 'true', true],
+}
+
+/** The values of all inputs by property. */
+function inputsWith(value: (row: (typeof table)[keyof typeof table]) => unknown) {
+  return Object.fromEntries(Object.entries(table).map(([property, row]) => [property, value(row)]))
+}
+
 describe('parseInputs', () => {
   it('fills in every default when nothing is written', () => {
-    expect(parseInputs({})).toEqual({
-      kubeconfig: undefined,
-      context: undefined,
-      namespace: undefined,
-      resources: '',
-      manifests: '',
-      timeoutMs: 600_000,
-      stallTimeoutMs: 300_000,
-      settleTimeMs: 10_000,
-      milestoneTimeoutsMs: { created: 30_000 },
-      maxRestarts: 2,
-      failFast: true,
-      onSuperseded: 'fail',
-      awaitChangeMs: 0,
-      expectImages: {},
-      logLines: 25,
-      streamLogs: '',
-      record: undefined,
-      summary: true,
-      githubToken: undefined,
-      checkRun: false,
-      deploymentStatus: false,
-      comment: false,
-      written: new Map(),
-    })
+    expect(parseInputs({})).toEqual({ ...inputsWith(([, fallback]) => fallback), written: new Map() })
   })
 
   it('reads every input that is written', () => {
-    const inputs = parseInputs({
-      kubeconfig: '/home/me/.kube/config',
-      context: 'prod',
-      namespace: 'shop',
-      resources: 'deployment/web\nservice/web',
-      manifests: 'k8s/\n!k8s/job.yaml',
-      'health-checks': 'checks.yaml',
-      timeout: '1h',
-      'stall-timeout': '0',
-      'settle-time': '500ms',
-      'milestone-timeouts': 'scheduled=2m, ready=5m',
-      'max-restarts': '0',
-      'fail-fast': 'false',
-      'on-superseded': 'pass',
-      'await-change': '5m',
-      'expect-images': `app=sha256:${'0'.repeat(64)}`,
-      'log-lines': '0',
-      'stream-logs': '# the migration\njob/migrate -n shop',
-      record: 'out.ndjson.gz',
-      summary: 'False',
-      'github-token': ' ghs_0123 ',
-      'check-run': 'true',
-      'deployment-status': 'True',
-      comment: 'true',
-    })
+    const inputs = parseInputs(Object.fromEntries(Object.values(table).map(([name, , written]) => [name, written])))
     expect([...inputs.written.keys()].toSorted()).toEqual(definitions.map(({ name }) => name).toSorted())
     expect(inputs.written.get('timeout')).toBe('1h')
-    expect(inputs).toEqual({
-      kubeconfig: '/home/me/.kube/config',
-      context: 'prod',
-      namespace: 'shop',
-      resources: 'deployment/web\nservice/web',
-      manifests: 'k8s/\n!k8s/job.yaml',
-      healthChecks: 'checks.yaml',
-      timeoutMs: 3_600_000,
-      stallTimeoutMs: 0,
-      settleTimeMs: 500,
-      milestoneTimeoutsMs: { created: 30_000, scheduled: 120_000, ready: 300_000 },
-      maxRestarts: 0,
-      failFast: false,
-      onSuperseded: 'pass',
-      awaitChangeMs: 300_000,
-      expectImages: { app: `sha256:${'0'.repeat(64)}` },
-      logLines: 0,
-      streamLogs: '# the migration\njob/migrate -n shop',
-      record: 'out.ndjson.gz',
-      summary: false,
-      githubToken: 'ghs_0123',
-      checkRun: true,
-      deploymentStatus: true,
-      comment: true,
-      written: expect.any(Map),
-    })
+    expect(inputs).toEqual({ ...inputsWith(([, , , value]) => value), written: expect.any(Map) })
   })
 
   it('distinguishes a written clock from a default of the same length', () => {
@@ -203,8 +174,8 @@ describe('action.yml', () => {
     for (const name of Object.keys(action.inputs)) expect(action.inputs[name]).not.toHaveProperty('default')
   })
 
-  it('names the outputs of the contract', () => {
-    expect(Object.keys(action.outputs)).toEqual([
+  it('names every output, none of the contract missing', () => {
+    const contract = [
       'outcome',
       'reason',
       'message',
@@ -213,11 +184,29 @@ describe('action.yml', () => {
       'slowest-milestone',
       'report',
       'summary-file',
-    ])
+    ]
+    expect(Object.keys(action.outputs)).toEqual(Object.keys(outputDefinitions))
+    expect(Object.keys(action.outputs)).toEqual(expect.arrayContaining(contract))
   })
 
   it('runs the bundle on Node 24', () => {
     expect(action.runs).toEqual({ using: 'node24', main: 'dist/index.js' })
+  })
+})
+
+describe('README', () => {
+  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+  const section = (title: string) => readme.split(`\n## ${title}\n`)[1]?.split('\n## ')[0] ?? ''
+
+  it('has a row for each input, with its default', () => {
+    const rows = [...section('Inputs').matchAll(/^\| `([a-z-]+)` +\| (?:`([^`$]*)`)?/gm)]
+    const documented = rows.map(([, name = '', fallback = '']) => [name, fallback])
+    const defined = definitions.map((definition) => [definition.name, definition.default])
+    expect(documented.toSorted()).toEqual(defined.toSorted())
+  })
+
+  it('names every output', () => {
+    for (const name of Object.keys(outputDefinitions)) expect(section('Outputs')).toContain(`\`${name}\``)
   })
 })
 

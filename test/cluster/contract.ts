@@ -1,16 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { outputDefinitions } from '../../src/outputs.ts'
 import type { ActionRun } from '../support/runner.ts'
-
-const outputNames = [
-  'outcome',
-  'reason',
-  'message',
-  'failed-resources',
-  'duration-seconds',
-  'slowest-milestone',
-  'report',
-  'summary-file',
-]
 
 /**
  * Checks what holds for every run: exit code, outputs, report and summary agree, and no secret is printed.
@@ -23,7 +13,7 @@ export function contractViolations(run: ActionRun, secrets: readonly string[]): 
   const check = (holds: boolean, violation: string) => {
     if (!holds) violations.push(violation)
   }
-  const missing = outputNames.filter((name) => !(name in outputs))
+  const missing = Object.keys(outputDefinitions).filter((name) => !(name in outputs))
   check(missing.length === 0, `outputs missing: ${missing.join(', ')}`)
   const isReady = outputs['outcome'] === 'ready'
   check(exitCode === (isReady ? 0 : 1), `exit code ${exitCode} with outcome ${outputs['outcome']}`)
