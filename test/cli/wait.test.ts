@@ -1,5 +1,6 @@
 import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { commands } from '../../src/cli/commands.ts'
 import { readHeader } from '../../src/recording/reader.ts'
 import { reportSchema } from '../../src/report/report-schema.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
@@ -179,8 +180,9 @@ describe('the program', () => {
   test('has help for itself and for each command, with examples', async () => {
     const { code, stdout } = await runCommand(['--help'])
     expect(code).toBe(0)
-    const names = [...stdout.matchAll(/^ {2}([a-z]+) (?:REFERENCE|FILE)/gm)].map(([, name]) => name ?? '')
-    expect(names).toEqual(expect.arrayContaining(['wait', 'replay', 'record']))
+    const names = commands.map(({ name }) => name)
+    expect(names).toEqual(expect.arrayContaining(['wait', 'replay', 'record', 'trace', 'status', 'changes']))
+    for (const { name, summary } of commands) expect(stdout).toMatch(new RegExp(`^  ${name} .* ${summary}$`, 'm'))
     const helps = await Promise.all(names.map((name) => runCommand([name, '--help'])))
     for (const [index, help] of helps.entries()) {
       expect(help).toMatchObject({ code: 0, stderr: '' })
