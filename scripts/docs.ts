@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { hintFor } from '../src/diagnosis/hints.ts'
-import { kindsReadyOnceSeen, knownKinds } from '../src/lifecycle/rules.ts'
+import { kindsReadyOnceCreated, knownKinds } from '../src/lifecycle/rules.ts'
 import { reasonCodes, reasons } from '../src/reasons/reasons.ts'
 import { reportJsonSchema } from '../src/report/report-schema.ts'
 import { actionMetadata } from './action-metadata.ts'
@@ -54,7 +54,7 @@ function reference(): string {
     '',
     ...table(['kind', 'milestones', 'ready when'], kinds),
     '',
-    `Ready once they exist: ${[...kindsReadyOnceSeen].map((key) => key.replace(/^.*\//, '')).join(', ')}.`,
+    `Ready once they exist: ${[...kindsReadyOnceCreated].map((key) => key.replace(/^.*\//, '')).join(', ')}.`,
     '',
     'Every other kind is judged by its own status: the observed generation, positive or negative conditions, and its phase,',
     'state or health. An object without any of them is ready once it exists, and the report states that nothing more is known.',

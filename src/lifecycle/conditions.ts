@@ -4,29 +4,29 @@ import type { StatusSignal } from '../reasons/status.ts'
 import { provePersisted } from './proof.ts'
 import type { RuleContext } from './rule-context.ts'
 
-/** A list; an empty one for anything else that a custom resource contains there. */
+/** The value if it is a list, else an empty list. */
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** The objects in a list; none where it is no list. */
+/** The objects in a list; empty for other values. */
 export function fieldsOf(value: unknown): readonly Fields[] {
   return listOf(value).filter((each): each is Fields => typeof each === 'object' && each !== null)
 }
 
-/** Nothing, or only empty lists, objects and texts. */
+/** Whether a value is absent, or contains only empty lists, objects and texts. */
 export function isEmpty(value: unknown): boolean {
   if (value === undefined || value === null || value === '') return true
   return typeof value === 'object' && Object.values(value).every(isEmpty)
 }
 
-/** The conditions of an object's status that are about its present generation; malformed ones are left out. */
+/** The conditions of the present generation; malformed ones are skipped. */
 export function presentConditions(object: KubeObject): readonly Condition[] {
   const { conditions } = (object.status ?? {}) as { conditions?: unknown }
   return conditionsIn(conditions).filter((each) => isPresent(each, object))
 }
 
-/** The conditions in a list: everything with a type and a status. Some custom resources write the status as a boolean. */
+/** The conditions in a list: each item with a type and a status. Some custom resources use booleans. */
 export function conditionsIn(list: unknown): readonly Condition[] {
   return fieldsOf(list).flatMap(({ status, ...rest }) => {
     const condition = { ...rest, status: typeof status === 'boolean' ? (status ? 'True' : 'False') : status }
@@ -39,17 +39,17 @@ function isCondition(value: unknown): value is Condition {
   return typeof type === 'string' && typeof status === 'string'
 }
 
-/** Whether a condition is about the object's present generation; one without a generation of its own is. */
+/** Whether a condition is about the present generation, or names none. */
 export function isPresent({ observedGeneration }: Condition, { metadata }: KubeObject): boolean {
   return !isStale(observedGeneration, metadata.generation)
 }
 
-/** Whether an observed generation is older than the object's. A string counts as a number; a hash has no order. */
+/** Whether an observed generation is older than the object's. A string counts as a number; a hash is never older. */
 export function isStale(observed: unknown, generation = 0): boolean {
   return observed !== undefined && observed !== null && Number(observed) < generation
 }
 
-/** A statement of an object's status, with the condition that contains it. */
+/** A signal of an object's status, with its condition. */
 export interface ConditionSignal extends StatusSignal {
   readonly condition?: Condition
 }
@@ -60,28 +60,28 @@ export function conditionSignal(condition: Condition, part?: string): ConditionS
   return { part, name: type, value: status, reason, message, condition }
 }
 
-/** The key of a signal in a rule's `failures`, without what changes while the failure lasts: `Ready=False`. */
+/** The key of a signal in a rule's `failures`, stable while the failure lasts: `Ready=False`. */
 export function signalKey({ part, name, value }: StatusSignal): string {
   return `${part === undefined ? '' : `${part}: `}${name}${value === undefined ? '' : `=${value}`}`
 }
 
-/** How long a failure that the object reports must persist. */
+/** How long a reported failure must persist. */
 export const reportedMs = 10_000
 
-/** Slow: a bare False, which many controllers set while they are still at work. */
+/** Slow: a condition that is only False, as many controllers set it during their work. */
 export function conditionProblem(
   object: KubeObject,
   signals: readonly ConditionSignal[],
   { history, now, time }: RuleContext,
 ): Problem<'condition-false'> {
   const firstSeenAt = Math.min(time(signals[0]?.condition?.lastTransitionTime) ?? history.firstSeenAt, now)
-  // The error of the metrics client (k8s.io/metrics), in the message of the autoscaler's condition.
+  // The error of the metrics client (k8s.io/metrics), in the condition of a HorizontalPodAutoscaler.
   const needsMetricsServer = signals.some(({ message }) => String(message).includes('resource metrics API'))
   const detail = { signals: signals.map(withoutCondition), needsMetricsServer }
   return { ...ownProblem(object, firstSeenAt), reason: 'condition-false', detail }
 }
 
-/** Strike: a failure of the present generation that the object reports, once it has persisted for `atLeastMs`. */
+/** Strike: a reported failure of the present generation that has persisted for `atLeastMs`. */
 export function reportedProblem(
   object: KubeObject,
   signals: readonly [ConditionSignal, ...ConditionSignal[]],
@@ -102,9 +102,9 @@ function withoutCondition({ part, name, value, reason, message }: ConditionSigna
 }
 
 /**
- * Since when an object reports a failure, in milliseconds since the epoch on the runner's clock. The condition's own time
- * counts where the object names the generation that the condition is about. Otherwise the condition may be about an older
- * spec, and counts from its first sight; so does a time in the future, from a clock that is ahead.
+ * Since when an object reports a failure, in milliseconds since the epoch on the runner's clock. The condition's own
+ * time counts if the object names its generation. Otherwise the condition may be about an older spec, and counts from
+ * its first sight. So does a time in the future.
  */
 function failingSince(object: KubeObject, signal: ConditionSignal, { history, now, time }: RuleContext): number {
   const { condition } = signal
@@ -125,7 +125,7 @@ export function notReconciled(
   return { ...ownProblem(object, history.firstSeenAt), reason: 'not-reconciled', detail }
 }
 
-/** The common fields of a problem of an object itself. */
+/** The common fields of a problem that the object itself has. */
 export function ownProblem({ kind, metadata }: KubeObject, firstSeenAt: number) {
   const subject = `${kind.toLowerCase()}/${metadata.name}`
   return { subject, count: 1, firstSeenAt, proven: false } as const

@@ -5,18 +5,18 @@ import type { Target } from '../plan/target.ts'
 import type { Problem } from '../reasons/reasons.ts'
 
 /**
- * The objects that a verdict rests on, as they were when it was given: the target, its revisions, and the subjects of its
- * problems. By the end of the gate they may be replaced, rolled back or gone.
+ * The objects behind a verdict, at its moment: the target, its revisions, and the subjects of its problems. They may be
+ * replaced or deleted before the gate ends.
  */
 export type EvidenceSnapshot = readonly KubeObject[]
 
-/** The kinds behind a target that problems are about. */
+/** The kinds behind a target that may have problems. */
 const kinds: Readonly<Record<string, { apiVersion: string; kind: string }>> = {
   pod: { apiVersion: 'v1', kind: 'Pod' },
   replicaset: { apiVersion: 'apps/v1', kind: 'ReplicaSet' },
 }
 
-/** The evidence snapshot of a target with these problems; `object` is the target itself, where it exists. */
+/** Takes the evidence snapshot of a target with these problems; `object`: the target itself, if it exists. */
 export function takeSnapshot(
   target: Target,
   object: KubeObject | undefined,
@@ -28,11 +28,11 @@ export function takeSnapshot(
   return [...new Set([...(object === undefined ? [] : [object]), ...revisions, ...subjects])]
 }
 
-/** Kinds of which single objects are read to explain a target, without a watch. */
+/** Kinds whose objects are read one by one to explain a target, without a watch. */
 const kindsRead: ReadonlySet<string | undefined> = new Set(['Node', 'Namespace'])
 
 /**
- * Whether an event was read to explain a target: a log, or why a Node or Namespace cannot be read. It decides nothing.
+ * Whether an event only explains a target: a log, or why a Node or Namespace cannot be read.
  * @param isTarget whether a target has this name
  */
 export function isEvidence(
@@ -45,12 +45,12 @@ export function isEvidence(
   return !isTarget({ apiVersion: 'v1', kind: event.kind, name: event.name })
 }
 
-/** Whether an event contains a Node or Namespace, which may be read to explain a target. */
+/** Whether an event contains a Node or Namespace, which may explain a target. */
 export function containsEvidence(event: FeedEvent): boolean {
   return event.type === 'ADDED' && kindsRead.has(event.object.kind)
 }
 
-/** The object that a problem is about: the target itself, or one behind it. */
+/** The object that has a problem: the target, or an object behind it. */
 export function findSubject(subject: string, target: Target, store: Pick<Store, 'get'>): KubeObject | undefined {
   const [word = '', name = ''] = subject.split('/')
   const { namespace = 'default' } = target
@@ -59,7 +59,7 @@ export function findSubject(subject: string, target: Target, store: Pick<Store, 
   return kind === undefined ? undefined : store.get({ apiVersion: kind.apiVersion, kind: kind.kind, namespace, name })
 }
 
-/** A problem, and the one that is behind it. */
+/** A problem and its cause. */
 export function withCauses(problem: Problem): readonly Problem[] {
   return problem.cause === undefined ? [problem] : [problem, problem.cause]
 }

@@ -1,9 +1,9 @@
-/** The times by which observations are counted. Moments and durations are milliseconds. */
+/** The times for rules. Moments and durations are milliseconds. */
 export interface GateTime {
   /** When the gate began, on the runner's clock. */
   readonly startedAt: number
   readonly settleMs: number
-  /** A timestamp of the server on the runner's clock. */
+  /** Converts a timestamp of the server to the runner's clock. */
   time(timestamp: string | null | undefined): number | undefined
 }
 

@@ -3,21 +3,21 @@ import type { GateTime } from './gate-time.ts'
 /** Timestamps of the API are whole seconds, rounded down. */
 const roundedMs = 1_000
 
-/** What has been observed of a problem, and what it takes to be certain of it. Moments and durations are milliseconds. */
+/** The observations of a problem, and the requirements of its proof. Moments and durations are milliseconds. */
 export interface Observations {
   /** How often the problem was observed, before and after the gate's start. */
   readonly seen: number
-  /** How many observations prove it. */
+  /** The number of observations that prove it. */
   readonly needed: number
-  /** The first of them, or the moment from which the problem is given time. */
+  /** The moment of the first observation, or the start of a grace period. */
   readonly since: number
-  /** It is proven no earlier than this long after `since`. */
+  /** The minimum time from `since` to the proof. */
   readonly atLeastMs: number
-  /** One of the observations was made after the gate's start: those before it prove nothing by themselves (DESIGN §2). */
+  /** An observation was made after the gate's start: older ones alone prove nothing (DESIGN §2). */
   readonly isCurrent: boolean
 }
 
-/** Whether a problem is certain; where only time is missing, when that changes. */
+/** Whether a problem is proven. If only time is missing: when it will be. */
 export interface Proof {
   readonly proven: boolean
   readonly recheckAt?: number
@@ -30,17 +30,17 @@ export function prove({ seen, needed, since, atLeastMs, isCurrent }: Observation
   return now >= provenAt ? { proven: true } : { proven: false, recheckAt: provenAt }
 }
 
-/** Whether a state has persisted long enough: what controllers report may change while they retry. */
+/** Whether a state has persisted long enough: a controller may change its report while it retries. */
 export function provePersisted(since: number, atLeastMs: number, now: number): Proof {
   return prove({ seen: 1, needed: 1, since, atLeastMs, isCurrent: true }, now)
 }
 
-/** Whether a moment, on the runner's clock, may lie after the gate's start; an unknown one does not. */
+/** Whether a moment on the runner's clock may be after the gate's start; an unknown moment is not. */
 export function isSinceStart(moment: number | undefined, { startedAt }: Pick<GateTime, 'startedAt'>): boolean {
   return moment !== undefined && moment > startedAt - roundedMs
 }
 
-/** The earliest of the moments that are known. */
+/** The earliest known moment. */
 export function earliest(moments: readonly (number | undefined)[]): number | undefined {
   const known = moments.filter((moment) => moment !== undefined)
   return known.length === 0 ? undefined : Math.min(...known)

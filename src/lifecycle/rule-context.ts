@@ -16,21 +16,21 @@ export interface RuleContext {
   readonly settings: LifecycleSettings
   /** The history of the target itself. */
   readonly history: TargetHistory
-  /** Another target of the gate still progresses without a problem of its own: a crash may be waiting for it. */
+  /** Another target still progresses without a problem: a crash may be waiting for it. */
   readonly othersProgress: boolean
-  /** When another target last became ready: from then on a container that waited for it can come up. */
+  /** When another target last became ready: a container that waited for it can start from then on. */
   readonly othersReadyAt?: number
   /** A timestamp of the server on the runner's clock; undefined when absent or unreadable. */
   time(timestamp: string | null | undefined): number | undefined
   /** The objects of a kind owned by this uid. */
   owned(uid: string | undefined, kind: string): readonly KubeObject[]
-  /** The pods of this controller that ended in failure, existing or not; none that was being deleted. */
+  /** The pods of this controller that failed, deleted or not, without those that were being deleted. */
   lostPods(uid: string | undefined): readonly Pod[]
   /** The objects of a kind in a namespace; undefined for kinds without namespaces. */
   list(kind: string, namespace: string | undefined): readonly KubeObject[]
   /**
-   * Whether a pod of a gated workload is of the gated revision, or meant to stay; undefined for all other pods. False for
-   * every pod of a gated workload that has not been assessed yet.
+   * Whether a pod of a gated workload is of the gated revision or stays; undefined for other pods. False if the
+   * workload has not been assessed yet.
    */
   isOfGatedRevision(pod: Pod): boolean | undefined
   /** The events about an object. */
@@ -39,18 +39,18 @@ export interface RuleContext {
   podHistory(pod: Pod): PodHistory
   /** Whether a kind has a status subresource, by discovery; undefined without discovery. */
   declaresStatus(kind: { readonly apiVersion: string; readonly kind: string }): boolean | undefined
-  /** Whether the absence of what this request lists proves anything. */
+  /** Whether the first list of a request is complete: only then absence is proven. */
   listState(request: WatchRequest): ListState
 }
 
 export interface LifecycleSettings {
-  /** How long a container without a readiness probe must have run before it counts as ready. */
+  /** How long a container without a readiness probe must run before it is ready. */
   readonly settleMs: number
   /** How often a container may be restarted. */
   readonly maxRestarts: number
 }
 
-/** The part of a rule context that is the same for every target, for the gate and for `trace`. */
+/** The part of a rule context that all targets share, for the gate and for `trace`. */
 export function sharedContext(
   store: Store,
   pods: PodHistories,

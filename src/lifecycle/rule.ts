@@ -7,49 +7,49 @@ import { ownProblem } from './conditions.ts'
 import type { RuleContext } from './rule-context.ts'
 import { staleUntil } from './stale-status.ts'
 
-/** The lifecycle of a kind: everything kind-specific that the gate uses. */
+/** The lifecycle of a kind: everything that is kind-specific in the gate. */
 export interface Rule {
-  /** The names of its milestones, in the order in which they are reached. They are a contract (DESIGN §4). */
+  /** The names of its milestones, in order. They are a contract (DESIGN §4). */
   readonly milestones: readonly MilestoneName[]
-  /** What is watched besides the object itself. Events are watched for every kind. */
+  /** The watches besides the object itself. Events are watched for every kind. */
   relatives(object: KubeObject): readonly WatchRequest[]
-  /** Kinds whose objects affect it although it does not own them, in its namespace or without one. */
+  /** Kinds whose objects affect it although it does not own them, in its namespace or cluster-wide. */
   readonly concernedBy?: readonly string[]
   /**
-   * Whether an object of those kinds affects it; all do, where this is absent. Implement it to avoid assessing every target
-   * after each change. `last` is the previous assessment.
+   * Whether an object of these kinds affects it; without this method, all do. Implement it to avoid assessing every
+   * target after each change. `last`: the previous assessment.
    */
   isConcernedBy?(object: KubeObject, other: KubeObject, last: Assessment | undefined): boolean
-  /** The failures that the object reports now, as keys; its history keeps since when each is reported. */
+  /** The present failures of the object, as keys; its history keeps since when each is reported. */
   failures?(object: KubeObject): readonly string[]
   /**
-   * The last state of an object that no longer exists, where its end is known: from its last version, or from its events,
-   * since it can be deleted before its last status is seen.
+   * The last state of a deleted object, if its end is known: from its last version, or from its events, since the last
+   * status may be missed.
    */
   lastState?(object: KubeObject, events: readonly EventObject[]): KubeObject | undefined
-  /** It reads `isOfGatedRevision`: it is assessed after the workloads, which publish their pods. */
+  /** The rule reads `isOfGatedRevision`: the target is assessed after the workloads, which publish their pods. */
   readonly readsGatedPods?: boolean
-  /** The object is to be absent: the message with which its target is ready then. */
+  /** The target is ready when the object is absent: its message then. */
   readonly readyWhenAbsent?: string
-  /** Problems with these reasons are not logged while a target that it awaits is open. */
+  /** Problems with these reasons are not logged while an awaited target is open. */
   readonly quietWhileAwaiting?: readonly ReasonCode[]
-  /** Whether the spec is the one that the user expects (`await-change`). */
+  /** Whether the object has the expected spec (`await-change`). */
   hasExpectedSpec?(object: KubeObject): boolean
   /** Assesses the object. Called once the first lists of its relatives are complete or refused. */
   assess(object: KubeObject, context: RuleContext): Assessment
 }
 
-/** The milestones of kinds that have no others. */
+/** The default milestones. */
 export const commonMilestones = ['created', 'observed', 'ready'] as const
 
-/** Whether the controller has observed the present spec. An absent `observedGeneration` means that there is no status yet. */
+/** Whether the controller has observed the present spec. Without `observedGeneration` there is no status yet. */
 export function isObserved(object: KubeObject): boolean {
   const { generation } = object.metadata
   const observed = (object.status as { observedGeneration?: number | string } | undefined)?.observedGeneration
   return observed !== undefined && Number(observed) >= (generation ?? 0)
 }
 
-/** The milestone `observed` of kinds whose controller publishes the generation that it has observed. */
+/** The milestone `observed` of kinds with `observedGeneration`. */
 export function observedMilestone(object: KubeObject, isDone = isObserved(object)): Milestone {
   const { generation } = object.metadata
   const name = generation === undefined ? 'it' : `generation ${generation}`
@@ -72,28 +72,27 @@ export function statusMilestones(
   ]
 }
 
-/** The name by which the gate finds an object, and the target that it is or belongs to. */
+/** The reference to an object, by which the gate finds its target. */
 export function nameOf({ apiVersion, kind, metadata: { namespace, name } }: KubeObject): Awaited {
   return { apiVersion, kind, name, namespace }
 }
 
-/** What a rule has found about an object. */
+/** The findings of a rule about an object. */
 interface Found extends Omit<Assessment, 'status' | 'message' | 'problems' | 'notes'> {
   readonly problems?: readonly Problem[]
   readonly notes?: readonly string[]
   readonly ready: boolean
   readonly readyMessage: string
-  /** Its failure is final, also while it is being deleted: a Job's. */
+  /** Its failure is final even during its deletion, as for a Job. */
   readonly isEnd?: boolean
-  /** The conditions that make it ready; undefined for other parts of its status. */
+  /** The conditions that make it ready; undefined entries are other parts of its status. */
   readonly signals?: readonly (Condition | undefined)[]
 }
 
 /**
- * Puts an assessment together: failed when a problem is proven, ready when the rule found it ready, otherwise progressing
- * with the message of the first open milestone. An object that is being deleted is progressing, unless its failure is
- * final; so is one whose status may be older than its spec. When time alone proves a problem, the object is assessed again
- * then.
+ * Builds an assessment: failed if a problem is proven, ready if the rule found it ready, else progressing with the
+ * message of the first open milestone. A deleted object progresses, unless its failure is final; so does an object with
+ * a stale status. If time alone proves a problem, the object is assessed again at that time.
  */
 export function conclude(object: KubeObject, context: RuleContext, found: Found): Assessment {
   const { ready, readyMessage, signals: _, isEnd, failure, ...rest } = awaitFreshStatus(object, context, found)
@@ -111,7 +110,7 @@ export function conclude(object: KubeObject, context: RuleContext, found: Found)
   return { ...assessment, status: 'progressing', message }
 }
 
-/** An object is not ready while its status may be about the spec before. */
+/** An object with a stale status is not ready. */
 function awaitFreshStatus(object: KubeObject, context: RuleContext, found: Found): Found {
   const until = found.ready && found.signals !== undefined ? staleUntil(object, found.signals, context) : undefined
   if (until === undefined) return found

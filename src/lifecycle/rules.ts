@@ -21,14 +21,14 @@ import { podRule } from './workloads/pod.ts'
 import { replicaSetRule } from './workloads/replicaset.ts'
 import { statefulSetRule } from './workloads/statefulset.ts'
 
-/** A kind with a rule of its own, and that rule in one sentence, for the documentation. */
+/** A kind with its own rule, and the rule in one sentence for the documentation. */
 export interface KnownKind {
   readonly apiVersion: string
   readonly kind: string
   readonly rule: Rule
-  /** The end of "It is ready when …". */
+  /** For the documentation: completes "It is ready when …". */
   readonly readyWhen: string
-  /** The kinds that `trace` shows behind an object: what it owns, or selects. */
+  /** The kinds behind an object that `trace` shows: those that it owns or selects. */
   readonly behind?: readonly KindName[]
 }
 
@@ -38,7 +38,7 @@ const pods: KindName = { apiVersion: 'v1', kind: 'Pod' }
 const replicaSets: KindName = { apiVersion: 'apps/v1', kind: 'ReplicaSet' }
 const jobs: KindName = { apiVersion: 'batch/v1', kind: 'Job' }
 
-/** The routes of the Gateway API: one status for all. */
+/** The routes of the Gateway API, which share one form of status. */
 const routes = [
   ['v1', 'HTTPRoute'],
   ['v1', 'GRPCRoute'],
@@ -184,12 +184,12 @@ export const knownKinds: readonly KnownKind[] = [
 
 const byKey = new Map<string, Pick<KnownKind, 'rule' | 'behind'>>([
   ...knownKinds.map((known) => [keyOf(known), known] as const),
-  // Its group before Kubernetes 1.14.
+  // The group before Kubernetes 1.14.
   ['extensions/Ingress', { rule: ingressRule }],
 ])
 
-/** Built-in kinds that are ready once they are seen, by group and kind. */
-export const kindsReadyOnceSeen: ReadonlySet<string> = new Set([
+/** Built-in kinds that are ready once they exist, by group and kind. */
+export const kindsReadyOnceCreated: ReadonlySet<string> = new Set([
   '/ConfigMap',
   '/Secret',
   '/ServiceAccount',
@@ -206,10 +206,10 @@ export const kindsReadyOnceSeen: ReadonlySet<string> = new Set([
   'storage.k8s.io/StorageClass',
 ])
 
-/** The rule of a kind in any version; the generic one for kinds without a rule of their own. */
+/** The rule of a kind in any version; the generic rule for kinds without their own. */
 export function ruleOf(kind: { apiVersion: string; kind: string }): Rule {
   const key = keyOf(kind)
-  return byKey.get(key)?.rule ?? (kindsReadyOnceSeen.has(key) ? existsRule : genericRule)
+  return byKey.get(key)?.rule ?? (kindsReadyOnceCreated.has(key) ? existsRule : genericRule)
 }
 
 /** The names of a kind's milestones, in the order in which they are reached. */
@@ -217,7 +217,7 @@ export function milestonesOf(kind: { apiVersion: string; kind: string }): readon
   return ruleOf(kind).milestones
 }
 
-/** What the custom resources of most operators own. */
+/** The kinds that custom resources of most operators own. */
 const workloads: readonly KindName[] = [
   ...['Deployment', 'StatefulSet', 'DaemonSet'].map((kind) => ({ apiVersion: 'apps/v1', kind })),
   replicaSets,
@@ -225,7 +225,7 @@ const workloads: readonly KindName[] = [
   pods,
 ]
 
-/** API groups whose kinds own nothing, where their rows do not contain `behind`. */
+/** API groups whose kinds own nothing, unless a row has `behind`. */
 const groupsOwningNothing: ReadonlySet<string> = new Set([
   '',
   'autoscaling',
@@ -234,7 +234,7 @@ const groupsOwningNothing: ReadonlySet<string> = new Set([
   'rbac.authorization.k8s.io',
 ])
 
-/** The kinds that `trace` shows behind an object of a kind. `isKnown` is false for what it may own. */
+/** The kinds behind an object that `trace` shows. `isKnown` is false for kinds that it may own. */
 export function kindsBehind(kind: KindName): { readonly kinds: readonly KindName[]; readonly isKnown: boolean } {
   const { behind } = byKey.get(keyOf(kind)) ?? {}
   if (behind !== undefined) return { kinds: behind, isKnown: true }

@@ -5,21 +5,19 @@ import { provePersisted } from './proof.ts'
 import type { RuleContext } from './rule-context.ts'
 
 /**
- * How often controllers reconcile that do so by time, in milliseconds: that of HorizontalPodAutoscalers every 15 s
- * (`--horizontal-pod-autoscaler-sync-period` of kube-controller-manager).
+ * The sync periods of controllers that reconcile by time, in milliseconds. For HorizontalPodAutoscalers:
+ * `--horizontal-pod-autoscaler-sync-period` of kube-controller-manager.
  */
 const syncPeriodsMs: Readonly<Record<string, number>> = { 'autoscaling/HorizontalPodAutoscaler': 15_000 }
 
 /**
- * Until when the status of an object may be older than its spec. Many controllers do not name the generation of their status:
- * right after an apply, "Ready" may be about the spec before. Where the spec was written after the status, the controller
- * has its sync period, or the settle time, from that write; at most from when the present spec was first seen, since other
- * writers have the same dates.
- *
- * https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management: the API server dates each manager's
- * last write, and keeps writes to the status subresource apart.
- *
- * @param signals the conditions that decided; undefined for what the status contains otherwise
+ * Until when the status of an object may be older than its spec. Many controllers do not name the generation of their
+ * status: right after an apply, "Ready" may be about the previous spec. If the spec was written after the status, the
+ * controller gets its sync period, or the settle time, from that write. It gets at most that time from the first sight
+ * of the present spec, since other writers have the same dates. See
+ * https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management: the API server dates each
+ * manager's last write, and separates writes to the status subresource.
+ * @param signals the conditions that decided; undefined entries are other parts of the status
  * @returns milliseconds since the epoch on the runner's clock; undefined when the status is not stale
  */
 export function staleUntil(

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { KubeObject } from '../cluster/objects.ts'
 
-/** What was observed of a target since it was first seen. Moments are on the runner's clock; the first sight is a change. */
+/** The observations of a target since its first sight, which counts as a change. Moments are on the runner's clock. */
 export interface TargetHistory {
   readonly firstSeenAt: number
   /** Its state at first sight. */
@@ -15,11 +15,14 @@ export interface TargetHistory {
   /** The numbers in its status, and when one of them last changed. */
   readonly counters: string
   readonly countersMovedAt: number
-  /** The failures that its status contains now, as its rule reads them, and since when each was seen. */
+  /** The present failures in its status, by its rule, and since when each was seen. */
   readonly failures: ReadonlyMap<string, number>
 }
 
-/** Adds one more version of a target, seen at `now`, to its history; `failures` are those that its status contains now. */
+/**
+ * Adds a version of a target, seen at `now`, to its history.
+ * @param failures the present failures in its status
+ */
 export function observeTarget(
   before: TargetHistory | undefined,
   object: KubeObject,
@@ -42,7 +45,7 @@ export function observeTarget(
     fieldsMovedAt: before?.fields === fields ? before.fieldsMovedAt : now,
     counters,
     countersMovedAt: before?.counters === counters ? before.countersMovedAt : now,
-    // The change may mend a failure of the previous spec.
+    // The change may fix a failure of the previous spec.
     failures: new Map(failures.map((each) => [each, (isSameSpec ? before.failures.get(each) : undefined) ?? now])),
   }
 }

@@ -875,7 +875,7 @@ test('a kind that was never listed is unknown, not empty', () => {
   expect(timeline.targets[0]?.milestones).toContainEqual({
     name: 'scheduled',
     state: 'skipped',
-    message: 'pods cannot be seen',
+    message: 'pods cannot be read',
   })
 })
 

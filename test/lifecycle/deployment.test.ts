@@ -143,7 +143,7 @@ describe('a Deployment whose pods may not be read', () => {
     const deployment = createDeployment({ status: complete(1, { conditions: available(-600) }) })
     const assessment = assess(deployment, [replicaSet], { now: 0, unseen })
     expect(assessment.status).toBe('ready')
-    expect(assessment.milestones).toContainEqual({ name: 'started', state: 'skipped', message: 'pods cannot be seen' })
+    expect(assessment.milestones).toContainEqual({ name: 'started', state: 'skipped', message: 'pods cannot be read' })
   })
 
   it('has settled the settle time after its numbers moved last', () => {

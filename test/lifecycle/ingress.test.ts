@@ -106,7 +106,7 @@ describe('an Ingress', () => {
     expect(judge(createIngress([byNumber]), [], unseen).problems).toMatchObject([{ reason: 'address-pending' }])
     expect(judge(createIngress([byNumber], [{ ip: '192.0.2.1' }]), [], unseen)).toMatchObject({
       status: 'ready',
-      message: 'its backends cannot be seen, address 192.0.2.1',
+      message: 'its backends cannot be read, address 192.0.2.1',
     })
   })
 })

@@ -214,5 +214,5 @@ it('a Service that is being deleted is the first check', () => {
 it('where pods may not be read, only the endpoints count', () => {
   const { message, lines } = explain(createService(), { pods: undefined })
   expect(message).toBe('has 0 endpoints, none of them ready')
-  expect(lines).toContain('· its pods cannot be seen')
+  expect(lines).toContain('· its pods cannot be read')
 })

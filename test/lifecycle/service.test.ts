@@ -70,7 +70,7 @@ describe('a Service is ready', () => {
 
   it.each([
     ['headless', createService({ clusterIP: 'None' })],
-    ['stands for api.example.com', createService({ type: 'ExternalName', externalName: 'api.example.com' })],
+    ['points to api.example.com', createService({ type: 'ExternalName', externalName: 'api.example.com' })],
     ['has no selector', createService({ selector: {} })],
   ])('at once when it %s', (message, service) => {
     expect(judge(service)).toMatchObject({ status: 'ready', message })
@@ -86,7 +86,7 @@ describe('a Service is ready', () => {
   it('once it exists where endpoints may not be read, with a note', () => {
     expect(judge(createService(), [], { unseen: ['EndpointSlice'] })).toMatchObject({
       status: 'ready',
-      notes: [expect.stringContaining('cannot be seen')],
+      notes: [expect.stringContaining('cannot be read')],
     })
   })
 

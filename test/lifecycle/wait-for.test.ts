@@ -150,7 +150,7 @@ describe('the --for of a reference', () => {
   it('reports the present state', () => {
     const object = certificate({ conditions: [condition('Ready', 'False', { message: 'no issuer' })] })
     expect(assess(ready, object).message).toBe('condition ready is False: no issuer')
-    expect(assess(phase, certificate()).message).toBe('{.status.phase} is not there yet')
+    expect(assess(phase, certificate()).message).toBe('{.status.phase} is not set yet')
   })
 
   it('reports that a condition is of an older generation', () => {
@@ -213,16 +213,16 @@ describe('a --for with a condition or field that the object does not have', () =
   it('names the fields that exist where the path ends', () => {
     const status = { phase: 'Issued', nested: { state: 'ok', since: 1 } }
     expect(message({ type: 'jsonpath', path: '{.status.phse}', value: 'x' }, status)).toBe(
-      '{.status.phse} is not there yet: .status has phase, nested',
+      '{.status.phse} is not set yet: .status has phase, nested',
     )
     expect(message({ type: 'jsonpath', path: '{.status.nested.stat.x}' }, status)).toBe(
-      '{.status.nested.stat.x} is not there yet: .status.nested has state, since',
+      '{.status.nested.stat.x} is not set yet: .status.nested has state, since',
     )
     expect(message({ type: 'jsonpath', path: '{.status.list[0].x}' }, { list: [] })).toBe(
-      '{.status.list[0].x} is not there yet',
+      '{.status.list[0].x} is not set yet',
     )
     expect(message({ type: 'jsonpath', path: '{.spec.x}' }, {})).toMatch(
-      /^\{\.spec\.x\} is not there yet: it has apiVersion, kind/,
+      /^\{\.spec\.x\} is not set yet: it has apiVersion, kind/,
     )
   })
 

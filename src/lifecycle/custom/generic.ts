@@ -27,7 +27,7 @@ import {
 } from './signals.ts'
 import { words } from './status-vocabulary.ts'
 
-/** How long an error text must persist: controllers retry, and a missing object may take as long to appear. */
+/** How long an error text must persist: controllers retry, and a missing object may be created meanwhile. */
 const errorMs = 60_000
 
 /**
@@ -80,16 +80,16 @@ function assessGeneric(object: KubeObject, context: RuleContext): Assessment {
   })
 }
 
-/** Signals of an older generation do not count, except that the present spec suspends the object. */
+/** Signals of an older generation do not count, except a suspension by the present spec. */
 function unobservedSummary(object: KubeObject): SignalSummary {
   const suspension = summarizeSignals(specSuspension(object))
   return suspension.meaning === undefined ? { meaning: 'progressing', signals: [] } : suspension
 }
 
 /**
- * Whether a controller has yet to write a status. Discovery shows whether the kind has the status subresource. Without
- * discovery (a short recording), a custom object with a `spec` is taken to have a controller, since a false "ready" costs
- * more than the wait; so is one whose status is empty. Schedules may have no status until they first run.
+ * Whether a controller has not written a status yet. Discovery shows whether the kind has the status subresource.
+ * Without discovery (a short recording), a custom object with a `spec` or an empty status is assumed to have a
+ * controller: a false "ready" costs more than the wait. A schedule may have no status until its first run.
  */
 function isStatusAwaited(object: KubeObject, context: RuleContext): boolean {
   if (!isEmpty(object.status) || isSchedule(object) || isBuiltIn(object.apiVersion)) return false
@@ -97,9 +97,9 @@ function isStatusAwaited(object: KubeObject, context: RuleContext): boolean {
 }
 
 /**
- * Until when a status without a signal may still get one: many controllers write their first fields before any state. The
- * status is complete when it names its generation, when no field was added for the settle time, or when nobody has written
- * the object for that long; values may change.
+ * Until when a status without a signal may get one: many controllers write their first fields before any state. The
+ * status is complete when it names its generation, when no field was added for the settle time, or when nothing has
+ * written the object for that long.
  * @returns milliseconds since the epoch on the runner's clock; undefined when the status is complete
  */
 function awaitsSignalUntil(object: KubeObject, { now, time, history, settings }: RuleContext): number | undefined {
@@ -111,8 +111,8 @@ function awaitsSignalUntil(object: KubeObject, { now, time, history, settings }:
 }
 
 /**
- * Kubernetes' own groups: no dot, or one of these names under k8s.io. Groups of custom resources under k8s.io need an
- * approval annotation, and some have it: gateway.networking.k8s.io, snapshot.storage.k8s.io.
+ * Built-in API groups: without a dot, or one of these names under k8s.io. Groups of custom resources under k8s.io need
+ * an approval annotation, and some have it: gateway.networking.k8s.io, snapshot.storage.k8s.io.
  */
 function isBuiltIn(apiVersion: string): boolean {
   const group = groupOf(apiVersion)
@@ -126,8 +126,8 @@ const builtInGroups = words(`
 `)
 
 /**
- * Strike: a failure that the object reports, once it has persisted. Slow: a suspension, and a bare False, which many
- * controllers set while they are still at work.
+ * Strike: a reported failure that has persisted. Slow: a suspension, or a condition that is only False, as many
+ * controllers set it during their work.
  */
 function problemsOf(object: KubeObject, { meaning, signals }: SignalSummary, context: RuleContext): readonly Problem[] {
   const [first, ...others] = signals

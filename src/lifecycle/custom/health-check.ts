@@ -47,7 +47,7 @@ function assessHealthCheck(object: KubeObject, check: HealthCheck, context: Rule
   })
 }
 
-/** Strike: the user's `failed`, once it has been true for ten seconds. */
+/** Strike: the user's `failed` after ten seconds. */
 function failedProblem(object: KubeObject, context: RuleContext): Problem {
   const since = context.history.failures.get(failedKey) ?? context.now
   return {

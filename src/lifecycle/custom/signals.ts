@@ -12,14 +12,14 @@ import {
 import { readCounts, readField } from './status-fields.ts'
 import { type Meaning, readCondition, type Signal, tokensOf } from './status-vocabulary.ts'
 
-/** The fields in which controllers write the generation that their status is about. */
+/** The fields with the generation that a status is about. */
 const generationKeys = /^(?:observed|reconciled|last(?:Observed|Evaluated|Reconciled|Processed|Handled))Generation$/
-/** Where the Gateway API keeps the conditions of parts (GEP-713 and the types Route and Gateway). */
+/** Fields with the conditions of parts in the Gateway API (GEP-713, Route and Gateway). */
 const conditionHolders = ['parents', 'ancestors', 'listeners'] as const
-/** Kinds whose objects are a piece of work that ends. */
+/** Kinds of work that ends, such as Jobs. */
 const workKinds =
   /(?:Job|Run|Task|Workflow|Backup|Restore|Migration|Analysis|Experiment|Operation|Execution|Build|Test|Import|Export|Request|Transfer|Clone|Upload|Download)$/
-/** Conditions that only a piece of work has. */
+/** Conditions that only such work has. */
 const workConditions = /(?:Completed?|Succeeded|Finished)$/
 
 /** Every signal of an object about its present generation, in the order of its spec and status. */
@@ -141,7 +141,7 @@ export function namesGeneration({ status }: KubeObject): boolean {
   return Object.keys((status ?? {}) as Fields).some((key) => generationKeys.test(key))
 }
 
-/** The suspension that the spec requests: no controller acts on the object. */
+/** The suspension that the spec requests: the controller does not act on the object. */
 export function specSuspension(object: KubeObject): readonly Signal[] {
   if (isSchedule(object)) return []
   const spec = (object.spec ?? {}) as Fields
@@ -154,7 +154,7 @@ export function specSuspension(object: KubeObject): readonly Signal[] {
   return path === undefined ? [] : [{ meaning: 'suspended', weight: 'spec', name: `spec.${path}`, value: 'true' }]
 }
 
-/** Whether a suspended state is the one that the spec requests, and so is reached: `spec.job.state: suspended`. */
+/** Whether a suspended state is the requested one, and so reached: `spec.job.state: suspended`. */
 function matchesDesiredState({ meaning, value = '' }: Signal, { spec }: KubeObject): boolean {
   if (meaning !== 'suspended') return false
   return desiredStates(spec).some((state) => tokensOf(state).join('') === tokensOf(value).join(''))
@@ -169,7 +169,7 @@ function desiredStates(spec: object = {}): readonly string[] {
   })
 }
 
-/** A schedule works later, like a CronJob: having no status, or being suspended, is how it was applied. */
+/** A schedule works later, like a CronJob: an empty status or a suspension is normal. */
 export function isSchedule({ kind, spec }: KubeObject): boolean {
   const { schedule, schedules } = (spec ?? {}) as Fields
   return kind.startsWith('Cron') || kind.endsWith('Schedule') || schedule !== undefined || schedules !== undefined
@@ -182,7 +182,7 @@ function isPieceOfWork(object: KubeObject): boolean {
   )
 }
 
-/** The conditions of an object and of its parts, whatever their generation. */
+/** The conditions of an object and its parts, of any generation. */
 function conditionSignals(object: KubeObject): readonly ConditionSignal[] {
   const status = (object.status ?? {}) as Fields
   const own = conditionsIn(asList(status['conditions'])).map((condition) => conditionSignal(condition))
@@ -199,7 +199,7 @@ function presentSignals(object: KubeObject): readonly ConditionSignal[] {
   return conditionSignals(object).filter(({ condition }) => condition !== undefined && isPresent(condition, object))
 }
 
-/** Conditions as a list, also where they are a map by type: `{Ready: {status: 'True'}}`, `{Ready: 'True'}`. */
+/** Conditions as a list; some kinds have a map by type: `{Ready: {status: 'True'}}`, `{Ready: 'True'}`. */
 function asList(conditions: unknown): unknown {
   if (typeof conditions !== 'object' || conditions === null || Array.isArray(conditions)) return conditions
   return Object.entries(conditions).map(([type, value]) =>

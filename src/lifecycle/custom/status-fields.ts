@@ -11,24 +11,24 @@ import {
   words,
 } from './status-vocabulary.ts'
 
-/** Status fields that contain the state of the object as a word. */
+/** Status fields that contain the object's state as a word. */
 const stateKeys = words(`
   phase state status health healthstatus currentstate currentphase lastobservedstate
 `)
-/** Fields that contain a state in some kinds only: known words count. */
+/** Fields that contain a state only in some kinds: only known words count. */
 const sometimesStateKeys = words('stage result outcome verdict')
 /** Status fields named like a good condition: `ready: true`, `compliant: NonCompliant`, `ready: 1/2`. */
 const goodKeys = words(`
   ready isready readytouse pass passed healthy available succeeded synced established compliant reconciled
 `)
-/** Objects in the status that contain its own state: `health.status`, `jobStatus.state`. Others contain that of a part. */
+/** Objects in the status with the object's own state: `health.status`, `jobStatus.state`. Others are about a part. */
 const stateHolders = /(?:state|status|health|phase|result|sync|operation)$/i
-/** Fields about another time or about what is requested. `lastOperation` is still current. */
+/** Fields about another time or a request. `lastOperation` is current. */
 const notCurrent = /^(?:last(?!operation)|previous|prior|old|former|desired|target|expected|requested|initial)/i
-/** Fields about the change in progress, whatever the state of the object was before. */
+/** Fields about the change in progress, not the object's previous state. */
 const changeKeys =
   /^(?:last)?(?:operation|update|upgrade|rollout|deploy|deployment|reconcile|reconciliation|reconcilation|sync|install|installation|apply|config|configuration|provisioning)(?=Status|State|Phase|$)/i
-/** Lists and maps of past events or of steps, not of parts. */
+/** Lists and maps of past events or steps, not parts. */
 const notParts =
   /histor|revision|event|log|record|attempt|retr(?:y|ies)|backup|snapshot|restore|operation|run|task|step|stage|job|result|violation|message/i
 const errorKeys = words('error errors err errmsg errormessage failuremessage failurereason')
@@ -60,8 +60,8 @@ function readNested(key: string, value: Fields, isWork: boolean): readonly Signa
 }
 
 /**
- * The first part in a list or map that is not good: `components[db].phase is Failed`. The object is not ready, and does not
- * fail: only its own summary shows whether it needs that part.
+ * The first part in a list or map that is not good: `components[db].phase is Failed`. The object progresses and does
+ * not fail: only its own summary shows whether it needs the part.
  */
 function readParts(key: string, parts: Fields): readonly Signal[] {
   if (notParts.test(key)) return []
@@ -85,7 +85,7 @@ function readPart(path: string, key: string, value: unknown): readonly Signal[] 
   return typeof value === 'string' && stateKeys.has(key) ? fieldSignal(path, value, meaningOf(value), 'part') : []
 }
 
-/** Adds the message beside a state that means failure, as Argo's Workflows and Applications and many others write it. */
+/** Adds the message beside a failed state, as in Argo's Workflows and Applications. */
 function withMessage(signals: readonly Signal[], { message }: Fields): readonly Signal[] {
   if (typeof message !== 'string' || message === '') return signals
   return signals.map((each) => (each.meaning === 'failed' ? { ...each, message } : each))
@@ -106,7 +106,7 @@ function readWord(key: string, value: string, isWork: boolean): readonly Signal[
   return fieldSignal(key, value, meaningOf(value, isWork), changeKeys.test(key) ? 'change' : 'part')
 }
 
-/** `readyReplicas: 1/3`: as in a column of kubectl. */
+/** `readyReplicas: 1/3`, as kubectl prints it. */
 function isRatio(key: string, value: string): boolean {
   return /ready|available|replicas|nodes|members|instances/i.test(key) && /^\d+\/\d+$/.test(value)
 }
@@ -137,27 +137,32 @@ function readError(key: string, value: unknown): readonly Signal[] {
   return [{ meaning: 'failed', weight: 'error', name: key, message: text }]
 }
 
-/** Fewer than wanted: by the counts of Deployments and DaemonSets, and by pairs such as `expectedNodes`, `availableNodes`. */
+/**
+ * Counts below the desired number: those of Deployments and DaemonSets, and pairs such as `expectedNodes`,
+ * `availableNodes`.
+ */
 export function readCounts({ spec, status }: KubeObject): readonly Signal[] {
   const counts = (status ?? {}) as Fields
-  const { replicas: asked } = (spec ?? {}) as Fields
-  const wanted = typeof asked === 'number' ? asked : counts['replicas']
+  const { replicas: desired } = (spec ?? {}) as Fields
+  const wanted = typeof desired === 'number' ? desired : counts['replicas']
   const replicas = isNumber(wanted) ? wanted : undefined
   const short = ['updatedReplicas', 'readyReplicas', 'availableReplicas'].find(
     (key) => replicas !== undefined && isNumber(counts[key]) && counts[key] < replicas,
   )
-  // Zero is often left out, but not beside `updatedReplicas`.
-  const isZeroLeftOut =
+  // Zero is often omitted, but not beside `updatedReplicas`.
+  const isZeroOmitted =
     isNumber(counts['updatedReplicas']) && !('readyReplicas' in counts) && !('availableReplicas' in counts)
-  const none = short === undefined && (replicas ?? 0) > 0 && isZeroLeftOut
+  const none = short === undefined && (replicas ?? 0) > 0 && isZeroOmitted
   const { unavailableReplicas: missing } = counts
   const pair = Object.entries(counts).find(([key, total]) => {
     const noun = /^(?:expected|desired)([A-Z]\w*)$/.exec(key)?.[1]
     if (noun === undefined || noun === 'Replicas' || noun === 'NumberScheduled' || typeof total !== 'number')
       return false
     const there = ['available', 'ready', 'current'].map((word) => counts[`${word}${noun}`]).find(isNumber)
-    // Zero is often left out; where other counts exist, one of them may be the count of this pair.
-    return there === undefined ? total > 0 && !Object.keys(counts).some((each) => thereKeys.test(each)) : there < total
+    // Zero is often omitted; if other counts exist, one of them may belong to this pair.
+    return there === undefined
+      ? total > 0 && !Object.keys(counts).some((each) => existingCountKeys.test(each))
+      : there < total
   })
   const nodes = counts['desiredNumberScheduled']
   const fewer = ['updatedNumberScheduled', 'numberAvailable', 'numberReady'].find(
@@ -174,7 +179,7 @@ export function readCounts({ spec, status }: KubeObject): readonly Signal[] {
   ]
 }
 
-const thereKeys = /^(?:available|ready|current|healthy)[A-Z]/
+const existingCountKeys = /^(?:available|ready|current|healthy)[A-Z]/
 
 function isNumber(value: unknown): value is number {
   return typeof value === 'number'

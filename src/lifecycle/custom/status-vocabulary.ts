@@ -1,16 +1,16 @@
 import type { Condition } from '../../cluster/objects.ts'
 import type { ConditionSignal } from '../conditions.ts'
 
-/** What a signal means for the object: the four states that users ask for. */
+/** The meaning of a signal: the four states of an object. */
 export type Meaning = 'ready' | 'progressing' | 'failed' | 'suspended'
 
 /**
- * What a condition is about: `summary` the whole object (Ready), `accepted` whether the spec was accepted, `whole` the
- * object, without being its summary (Available, `phase`), `part` a part of it (DatabaseReady).
+ * The scope of a condition: `summary` the whole object (Ready), `accepted` whether the spec was accepted, `whole` the
+ * object without being its summary (Available, `phase`), `part` a part of it (DatabaseReady).
  */
 type Weight = 'summary' | 'accepted' | 'whole' | 'part'
 
-/** One statement of an object about its own state. */
+/** One signal of an object's state. */
 export interface Signal extends ConditionSignal {
   readonly meaning: Meaning
   /**
@@ -20,7 +20,7 @@ export interface Signal extends ConditionSignal {
   readonly weight: Weight | 'change' | 'error' | 'unknown' | 'spec'
 }
 
-/** The signal of a field; none where its value has no known meaning. */
+/** The signal of a field; empty if its value has no known meaning. */
 export function fieldSignal(
   name: string,
   value: string,
@@ -58,26 +58,26 @@ const ready = words(`
   stable steady normal idle exists existing found enabled initialized initialised loaded latest updated upgraded restored
   imported exported resolved programmed uptodate running adopted advertised generated elected failedover failedback
 `)
-/** Words with a meaning only when they are the whole name: in compounds they are parts of other names. */
-const alone: ReadonlyMap<string, Meaning> = new Map([
+/** Words that have a meaning only as a whole name, not in compounds. */
+const standaloneWords: ReadonlyMap<string, Meaning> = new Map([
   ['up', 'ready'],
   ['new', 'progressing'],
   ['scheduled', 'progressing'],
 ])
-/** Of a piece of work (a Job, a backup), these mean that it has begun, not that it is done. */
-const begun: ReadonlySet<string> = words('running active started accepted created working scheduled enabled')
+/** For work that ends (a Job, a backup), these words mean that it has started, not that it is done. */
+const startedWords: ReadonlySet<string> = words('running active started accepted created working scheduled enabled')
 /** They negate the next word: `NotReady`, `NonCompliant`. */
 const adverbs = words('not non un never')
 /** They negate the noun at the end of a name: `NoErrors`, `NoClusterDataConflict`. */
 const determiners = words('no without')
-/** Words that may stand between a negation and what it negates: `NotYetSynced`. */
+/** Words between a negation and its word: `NotYetSynced`. */
 const fillers = words('yet currently fully any all')
 /** Compounds in which `fail` means no failure: `FailedOver`, `FailSafe`. */
 const compound = /\b(fail|failed|failing) (over|back|safe|fast|open|closed)\b/gi
-/** A value of more words is a sentence for people, not a state. */
-const mostTokens = 5
+/** A longer value is a sentence, not a state. */
+const maxTokens = 5
 
-/** The words that a name is made of, in lower case: `RollingUpdate`, `rolling_update` and `Rolling update` are the same. */
+/** The words of a name in lower case: `RollingUpdate`, `rolling_update` and `Rolling update` are the same. */
 export function tokensOf(name: string): readonly string[] {
   return name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
@@ -96,26 +96,26 @@ export function tokensOf(name: string): readonly string[] {
  * @param isWork the object is a piece of work that ends, so that `Running` is not its goal
  */
 export function meaningOf(word: string, isWork = false): Meaning | undefined {
-  // `ERROR, the secret cannot be found`: the rest is for people.
+  // `ERROR, the secret cannot be found`: only the first word counts.
   const tokens = tokensOf(word.split(/[,:;(]/, 1)[0] ?? '')
-  if (tokens.length === 0 || tokens.length > mostTokens) return undefined
+  if (tokens.length === 0 || tokens.length > maxTokens) return undefined
   const joined = tokens.join('')
   const has = (some: ReadonlySet<string>) => some.has(joined) || tokens.some((token) => some.has(token))
   const isNegated =
     tokens.some((token) => adverbs.has(token) || determiners.has(token)) || (tokens[0] === 'out' && tokens[1] === 'of')
   if (has(failed)) return isNegated || tokens.at(-1) === 'free' ? undefined : 'failed'
   if (has(suspended)) return isNegated ? undefined : 'suspended'
-  if (has(progressing) || (isWork && has(begun))) return 'progressing'
+  if (has(progressing) || (isWork && has(startedWords))) return 'progressing'
   if (tokens.some(isInProgress)) return 'progressing'
   if (isNegated) return 'progressing'
   if (has(ready) || joined === 'insync') return 'ready'
-  return tokens.length === 1 ? alone.get(joined) : undefined
+  return tokens.length === 1 ? standaloneWords.get(joined) : undefined
 }
 
 /**
- * How a name negates the word at an index. `word`: the word itself is negated (`NotReady`, `NoErrors`). `kind`: none of a
- * kind exists, which is neither good nor bad (`NoUpdateAvailable`). Undefined: nothing negates it; in `ConfigNotFoundError`
- * the negation ends at the word after it.
+ * How a name negates the word at an index. `word`: the word itself is negated (`NotReady`, `NoErrors`). `kind`: none of
+ * a kind exists, which is neutral (`NoUpdateAvailable`). Undefined: nothing negates it; in `ConfigNotFoundError` the
+ * negation ends before it.
  */
 export function negationOf(tokens: readonly string[], index: number): 'word' | 'kind' | undefined {
   const before = tokens.slice(0, index)
@@ -124,40 +124,40 @@ export function negationOf(tokens: readonly string[], index: number): 'word' | '
   const determiner = before.findLastIndex((token) => determiners.has(token))
   if (determiner < 0) return undefined
   const word = tokens[index] ?? ''
-  // `NoSuchHostError` is the name of an error; `NoReplicationErrors` means that there are none.
+  // `NoSuchHostError` names an error; `NoReplicationErrors` means that there are none.
   const isNoun = determiner === index - 1 || (!ready.has(word) && !/^(?:error|err)$/.test(word))
   return isNoun ? 'word' : 'kind'
 }
 
-/** `unbound`, `unattached`: the opposite of a good word. */
+/** `unbound`, `unattached`: the opposite of a ready word. */
 function isOpposite(token: string): boolean {
   return token.startsWith('un') && ready.has(token.slice(2))
 }
 
-/** `creating`, `scaling`: an `-ing` that is not itself a good state. */
+/** `creating`, `scaling`: an `-ing` that is not a ready word. */
 function isInProgress(token: string): boolean {
   return token.length > 5 && token.endsWith('ing') && !ready.has(token)
 }
 
-/** Types that are True once the present spec is accepted; Ready may still be about the spec before. */
+/** Types that are True once the present spec is accepted; Ready may still be about the previous spec. */
 const acceptanceTypes = words(`
   accepted admitted applied compliant namesaccepted programmed reconciled resolvedrefs synced valid validated
 `)
-/** Bad as a condition type, but not as a state. */
+/** Failed as a condition type, but not as a state. */
 const badTypes = words('terminal')
-/** Types that are not ready while they are True, and no failure. */
+/** Types that mean "not ready" when True, without a failure. */
 const unreadyTypes = words(
   'pending unavailable unreachable unready unschedulable incomplete missing conflict conflicted blocked',
 )
-/** Good words that name, as a type, an option and not a state. */
+/** Ready words that, as a type, name an option and not a state. */
 const options = words('enabled supported existing failedover failedback')
-/** Words that name, as a type, an ability: good when True. */
+/** Words that, as a type, name an ability: ready when True. */
 const abilities = words('reachable discoverable schedulable resolvable accessible usable addressable')
-/** `ErrorOccurred`, `FailureDetected`: the noun before counts. */
+/** `ErrorOccurred`, `FailureDetected`: the noun before these words counts. */
 const happened = words('occurred occured detected encountered present seen')
-/** Reasons why a part is False that was never requested. */
+/** Reasons of a False part that was never requested. */
 const notRequested = /^(?:not|un)?(?:disabled|required|applicable|needed|requested|used|enabled|configured|skipped)$/i
-/** Reasons with which Progressing=True is done (a Deployment's NewReplicaSetAvailable), and Running=False is over. */
+/** Reasons that mean the end: of Progressing=True (a Deployment's NewReplicaSetAvailable), or of Running=False. */
 const doneReasons = words('available completed complete succeeded finished done healthy expected')
 
 /**
@@ -215,7 +215,7 @@ function readByWord(
   // An unknown type that is not True, with a reason that means failure.
   if (!isGood) return is !== 'true' && meaningOf(reason) === 'failed' ? { meaning: 'progressing', weight } : undefined
   if (is === 'false' && (isDone(reason) || (weight === 'part' && notRequested.test(reason)))) return undefined
-  if (isWork && begun.has(last)) return { meaning: 'progressing', weight: 'part' }
+  if (isWork && startedWords.has(last)) return { meaning: 'progressing', weight: 'part' }
   // `Running` of an operator whose message is its present step: "Creating the database".
   if (last === 'running' && is === 'true' && /^\w+ing\b/.test(message)) return { meaning: 'progressing', weight }
   // Succeeded=False is final; while the work is in progress, it is Unknown.
@@ -224,8 +224,8 @@ function readByWord(
 }
 
 /**
- * The meaning of a negated word: `NoErrors=True` is good, `NotAvailable=True` is not ready. No error is about a part, and
- * its opposite is no failure by itself.
+ * The meaning of a negated word: `NoErrors=True` is ready, `NotAvailable=True` is not. An absent error is about a part;
+ * its opposite alone is no failure.
  */
 function readNegated(
   negation: 'word' | 'kind',
@@ -252,7 +252,7 @@ function whenTrue(status: string, meaning: Meaning, weight: Weight): Reading | u
   return status === 'true' ? { meaning, weight } : undefined
 }
 
-/** Controllers like that of Deployments keep Progressing=True when they are done, and set False when they give up. */
+/** Some controllers keep Progressing=True after the end, and set False when they give up, as for Deployments. */
 function readProgressing(status: string, reason: string): Reading | undefined {
   const why = meaningOf(reason)
   if (why === 'suspended') return { meaning: 'suspended', weight: 'whole' }

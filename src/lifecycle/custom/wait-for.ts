@@ -43,33 +43,33 @@ function assessWaitFor(object: KubeObject, waitFor: WaitFor, context: RuleContex
 interface Evaluation {
   readonly met: boolean
   readonly message: string
-  /** The conditions that decided; undefined for what the status contains otherwise. */
+  /** The conditions that decided; undefined entries are other parts of the status. */
   readonly signals?: readonly (Condition | undefined)[]
 }
 
-/** The condition or field of a `--for` that the object does not have, and those that exist. */
+/** The condition or field of a `--for` that does not exist, with the existing names. */
 interface MissingSubject {
   /** `condition Availble`, `{.status.phse}` */
   readonly words: string
   /** The name to compare with the existing ones: `Availble`, `phse`. */
   readonly name: string
-  /** Where the existing ones are: `.status`; empty for conditions and for the object's own fields. */
+  /** Where the existing names are: `.status`; empty for conditions and for top-level fields. */
   readonly at: string
-  /** The names that exist; never empty. */
+  /** The existing names; never empty. */
   readonly existing: readonly string[]
 }
 
 const maxNames = 8
 
-/** The names as a list; of more than eight, the rest are counted. */
+/** The names as a list; after eight, the rest are counted. */
 export function listNames(names: readonly string[]): string {
   const rest = names.length - maxNames
   return `${names.slice(0, maxNames).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
 }
 
 /**
- * The condition or field of a `--for` that the object does not have. Undefined when it exists, and when no other exists: the
- * object may have no status yet.
+ * The condition or field of a `--for` that does not exist. Undefined if it exists, or if no other exists: there may be
+ * no status yet.
  */
 export function missingSubject(object: KubeObject, waitFor: WaitFor | undefined): MissingSubject | undefined {
   if (waitFor?.type === 'condition') {
@@ -126,7 +126,7 @@ function evaluate(object: KubeObject, waitFor: WaitFor): Evaluation {
       const isMet = isValue(values, waitFor.value)
       const missing = missingSubject(object, waitFor)
       const others = missing === undefined ? '' : `: ${missing.at || 'it'} has ${listNames(missing.existing)}`
-      const words = value === undefined ? `not there yet${others}` : JSON.stringify(value)
+      const words = value === undefined ? `not set yet${others}` : JSON.stringify(value)
       if (!/\bstatus\b/.test(waitFor.path)) return { met: isMet, message: `${waitFor.path} is ${words}` }
       const isPresent = !isStatusStale(object) && isValue(valuesIn(withoutStale(object)), waitFor.value) === isMet
       return {
@@ -138,14 +138,14 @@ function evaluate(object: KubeObject, waitFor: WaitFor): Evaluation {
   }
 }
 
-/** Whether the path yields the one plain value that is wanted; any value where none is given. */
+/** Whether the path has exactly the wanted plain value; without one, any value. */
 function isValue(values: readonly unknown[], wanted: string | undefined): boolean {
   const [value] = values
   if (wanted === undefined) return values.length > 0
   return values.length === 1 && (typeof value !== 'object' || value === null) && String(value) === wanted
 }
 
-/** The object with conditions of an older generation reduced to their types. */
+/** The object, whose conditions of an older generation are reduced to their types. */
 function withoutStale(object: KubeObject): KubeObject {
   const { conditions } = (object.status ?? {}) as Fields
   if (!Array.isArray(conditions)) return object
@@ -207,7 +207,7 @@ function property(value: unknown, name: string): readonly unknown[] {
     : []
 }
 
-/** The element at an index, counted from the end where it is negative; none beyond either end. */
+/** The element at an index; negative indexes count from the end. */
 function element(list: readonly unknown[], index: number): readonly unknown[] {
   const at = index < 0 ? list.length + index : index
   return at in list ? [list[at]] : []

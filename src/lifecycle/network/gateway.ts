@@ -17,14 +17,14 @@ import type { RuleContext } from '../rule-context.ts'
 
 const group = 'gateway.networking.k8s.io'
 
-/** True of a part that serves what was requested; `Scheduled` and `Ready` are older names (Gateway API 0.5). */
+/** Conditions that are True if a part works as requested; `Scheduled` and `Ready` are older names (Gateway API 0.5). */
 const goodTypes = new Set(['Accepted', 'Programmed', 'ResolvedRefs', 'Ready', 'Scheduled'])
-/** True of a part that is not served wholly; `Detached` is the older opposite of Accepted. */
+/** Conditions that are True if a part does not fully work; `Detached` is the older opposite of Accepted. */
 const badTypes = new Set(['Conflicted', 'PartiallyInvalid', 'Detached'])
 
 /**
- * Reasons with which an implementation reports that the object requests what it cannot do: only another apply changes that.
- * With any other reason, a Gateway, Service, Secret or ReferenceGrant that is created later may repair it.
+ * Reasons for a request that the implementation does not support: only another apply changes that. With other reasons,
+ * a Gateway, Service, Secret or ReferenceGrant that is created later may fix it.
  */
 const finalReasons = new Set([
   'UnsupportedValue',
@@ -68,7 +68,7 @@ interface GatewayStatus {
   readonly listeners?: unknown
 }
 
-/** The conditions of its listeners, which are more precise, and then its own. */
+/** The conditions of its listeners, which are more precise, then its own. */
 function gatewaySignals(gateway: KubeObject): readonly ConditionSignal[] {
   const { listeners, conditions } = (gateway.status ?? {}) as GatewayStatus
   return [
@@ -117,7 +117,7 @@ interface ParentRef {
   readonly port?: number
 }
 
-/** A parent that a route names, and the conditions of the present generation for it. */
+/** A parent of a route, and its conditions of the present generation. */
 interface Parent {
   readonly ref: ParentRef
   /** `gateway/web`, `gateway/web in infra, listener https` */
@@ -151,7 +151,7 @@ function assessRoute(route: KubeObject, context: RuleContext): Assessment {
   const bad = badConditionsProblem(route, signals, context)
   const problems: readonly Problem[] = [
     ...(bad === undefined ? [] : [bad]),
-    // Slow: only the controller of a parent reports, and not before the parent exists.
+    // Slow: the controller of a parent reports only once the parent exists.
     ...(unanswered.length === 0
       ? []
       : [notReconciled(route, context, { awaited: 'parents', parents: unanswered.map(({ name }) => name) })]),
@@ -176,8 +176,8 @@ function assessRoute(route: KubeObject, context: RuleContext): Assessment {
 }
 
 /**
- * Whether two references name the same parent. The defaults are a Gateway in the namespace of the route. Some controllers
- * omit the other fields where the spec has them, and others add them.
+ * Whether two references name the same parent. The default is a Gateway in the namespace of the route. Controllers may
+ * omit or add other fields.
  */
 function isSameParent(a: ParentRef, b: ParentRef, { metadata }: KubeObject): boolean {
   const agree = (key: 'name' | 'sectionName' | 'port') =>
@@ -203,7 +203,7 @@ function parentName({ kind = 'Gateway', namespace, name, sectionName }: ParentRe
 }
 
 /**
- * The conditions of the object's present generation, without those that the API server itself adds to a new Gateway: Unknown
+ * The conditions of the present generation, without the defaults that the API server adds to a new Gateway: Unknown
  * since 1970, "Waiting for controller".
  */
 function reportedSignals(object: KubeObject, conditions: unknown, part?: string): readonly ConditionSignal[] {
@@ -212,7 +212,7 @@ function reportedSignals(object: KubeObject, conditions: unknown, part?: string)
     .map((each) => conditionSignal(each, part))
 }
 
-/** Whether a condition reports that a part is not served, or not wholly, as requested. */
+/** Whether a condition reports that a part does not fully work. */
 function isBad({ name, value }: ConditionSignal): boolean {
   return goodTypes.has(name) ? value !== 'True' : badTypes.has(name) && value === 'True'
 }
@@ -221,7 +221,7 @@ function isFinal({ reason = '' }: ConditionSignal): boolean {
   return finalReasons.has(reason)
 }
 
-/** The conditions that fail an object once they have persisted for ten seconds, as a rule's `failures`. */
+/** The conditions that fail an object after ten seconds, for a rule's `failures`. */
 function finalFailures(signals: readonly ConditionSignal[]): readonly string[] {
   return signals.filter((each) => isBad(each) && isFinal(each)).map(signalKey)
 }

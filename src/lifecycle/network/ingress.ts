@@ -21,14 +21,14 @@ export const ingressRule: Rule = {
 }
 
 function assessIngress(ingress: Ingress, context: RuleContext): Assessment {
-  const seesServices = context.listState(serviceRequest(ingress)) === 'complete'
-  const missing = seesServices
+  const canReadServices = context.listState(serviceRequest(ingress)) === 'complete'
+  const missing = canReadServices
     ? backendsOf(ingress).flatMap((backend) => missingBackend(ingress, backend, context))
     : []
   const entries = ingress.status?.loadBalancer?.ingress ?? []
   const addresses = entries.flatMap(({ ip, hostname }) => ip ?? hostname ?? [])
   const isAddressed = entries.length > 0
-  const needsAddress = !seesServices && !isAddressed
+  const needsAddress = !canReadServices && !isAddressed
   const own = ownProblem(ingress, context.history.firstSeenAt)
   const reason = 'backend-missing' as const
   const problems: readonly Problem[] = [
@@ -39,18 +39,18 @@ function assessIngress(ingress: Ingress, context: RuleContext): Assessment {
   return conclude(ingress, context, {
     ready: problems.length === 0,
     readyMessage: [
-      backendsMessage(ingress, seesServices),
+      backendsMessage(ingress, canReadServices),
       ...(addresses.length === 0 ? [] : [`address ${addresses.join(', ')}`]),
     ].join(', '),
     milestones: [
       createdMilestone,
-      seesServices
+      canReadServices
         ? {
             name: 'backends',
             state: problems.length === 0 ? 'done' : 'open',
             message: problems[0] === undefined ? 'backends exist' : messageOf(problems[0]),
           }
-        : { name: 'backends', state: 'skipped', message: 'Services cannot be seen' },
+        : { name: 'backends', state: 'skipped', message: 'Services cannot be read' },
       isAddressed
         ? { name: 'address', state: 'done', message: `address ${addresses.join(', ')}` }
         : needsAddress
@@ -62,10 +62,10 @@ function assessIngress(ingress: Ingress, context: RuleContext): Assessment {
   })
 }
 
-function backendsMessage(ingress: Ingress, seesServices: boolean): string {
+function backendsMessage(ingress: Ingress, canReadServices: boolean): string {
   const backends = backendsOf(ingress).length
   if (backends === 0) return 'names no Service as its backend'
-  if (!seesServices) return 'its backends cannot be seen'
+  if (!canReadServices) return 'its backends cannot be read'
   return backends === 1 ? 'its backend exists' : `its ${backends} backends exist`
 }
 
@@ -81,7 +81,7 @@ function backendsOf({ spec = {} }: Ingress): readonly IngressBackend[] {
   ].filter(({ service }) => service !== undefined)
 }
 
-/** What a backend lacks; nothing where its Service and port exist. */
+/** The missing Service or port of a backend; empty if both exist. */
 function missingBackend(
   { metadata: { namespace } }: Ingress,
   { service: reference }: IngressBackend,

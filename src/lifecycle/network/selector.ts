@@ -43,7 +43,7 @@ export function selectedRequest(
   }
 }
 
-/** The watch of a workload's pods, and of others that its selector matches too: ownership distinguishes them. */
+/** The watch of a workload's pods. Its selector may match others too: ownership distinguishes them. */
 export function podRequest(workload: KubeObject & { spec?: { selector?: LabelSelector } }): WatchRequest {
   return selectedRequest('v1', 'Pod', workload)
 }

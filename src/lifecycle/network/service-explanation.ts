@@ -29,9 +29,9 @@ type Endpoint = NonNullable<EndpointSlice['endpoints']>[number]
 export interface ServiceEndpoint {
   readonly endpoint: Endpoint
   readonly slice: EndpointSlice
-  /** `10.1.2.3:8080`; without a port where the slice has none. */
+  /** `10.1.2.3:8080`; without a port if the slice has none. */
   readonly address: string
-  /** With publishNotReadyAddresses every endpoint is ready, and `serving` contains whether its pod is. */
+  /** With publishNotReadyAddresses every endpoint is ready; then `serving` shows whether its pod is. */
   readonly isReady: boolean
 }
 
@@ -40,13 +40,13 @@ export interface SelectedPod {
   readonly pod: Pod
   /** Its endpoints: one for each type of address and each set of ports. */
   readonly endpoints: readonly ServiceEndpoint[]
-  /** The address of its first endpoint; without one, its IP address as far as it is known. */
+  /** The address of its first endpoint, else its known IP address. */
   readonly address: string
-  /** Traffic of the Service goes to it, by its EndpointSlice; the pod itself may be not ready any more. */
+  /** It gets traffic by its EndpointSlice, even if the pod is no longer ready. */
   readonly getsTraffic: boolean
-  /** The ports of the Service that a ready endpoint carries as the Service has them now: a slice lags behind a change. */
+  /** The present ports of the Service that a ready endpoint serves: a slice may be older than a change. */
   readonly servedPorts: readonly ServicePort[]
-  /** Target ports by name that no container of the pod declares. */
+  /** Named target ports that no container of the pod declares. */
   readonly missingPorts: readonly string[]
 }
 
@@ -75,7 +75,7 @@ export function explainService(service: Service, { list }: Pick<RuleContext, 'li
     .filter((pod) => isSelectedBy(service, pod))
     .map((pod) => {
       const { name, uid } = pod.metadata
-      // A StatefulSet's next pod has the same name, and the endpoint of the one before may still exist.
+      // A StatefulSet's next pod has the same name; the previous pod's endpoint may still exist.
       const own = (ofPods.get(name) ?? []).filter(({ endpoint }) => (endpoint.targetRef?.uid ?? uid) === uid)
       return explainPod(service, pod, own)
     })
@@ -124,13 +124,13 @@ function carriesPort(slice: EndpointSlice, pod: Pod, port: ServicePort): boolean
  * https://kubernetes.io/docs/tasks/debug/debug-application/debug-service/ (Service, selector, pods, ports, scheduling,
  * readiness, endpoints) to the first answer that explains the rest; each answer is a check.
  * @param unserved the ports without a ready endpoint
- * @param seesPods whether pods may be read
+ * @param canReadPods whether pods may be read
  */
 export function explainUnserved(
   service: Service,
   { pods: all, allPods, endpoints }: ServiceExplanation,
   unserved: readonly ServicePort[],
-  seesPods: boolean,
+  canReadPods: boolean,
   context: RuleContext,
 ): Problem {
   const checks: Check[] = [
@@ -145,13 +145,13 @@ export function explainUnserved(
     checks.push(failed(describeFinding(finding, cause && problemSentence(cause)).check))
     return { ...own, reason: 'no-endpoints', detail: { finding, ports }, checks, cause }
   }
-  if (!seesPods) {
-    checks.push(remark('its pods cannot be seen'))
+  if (!canReadPods) {
+    checks.push(remark('its pods cannot be read'))
     return end({ type: 'pods-unreadable', endpoints: endpoints.length })
   }
 
   const selector = formatLabels(service.spec?.selector ?? {})
-  // Of pods with different ports, those that have an unserved one.
+  // If pods have different ports, those with an unserved port count.
   const able = all.filter(({ pod }) => unserved.some((port) => targetPortIn(pod, port) !== undefined))
   const selected = (isPartial && able.length > 0 ? able : all).map(({ pod }) => pod)
   const workloads = selected.length > 0 ? [] : standaloneWorkloads(service, context)
@@ -184,7 +184,7 @@ export function explainUnserved(
   if (ended > 0) checks.push(remark(`${ended} of them failed or being deleted`))
 
   const states = staying.map((pod) => examinePod(pod, context))
-  // In an update the new pods count; the old ones while there are no others.
+  // During an update the new pods count; the old ones only if there are no others.
   const newPods = staying.filter((pod) => context.isOfGatedRevision(pod) !== false)
   const [cause] = states
     .flatMap(({ pod, problems }) => (newPods.length === 0 || newPods.includes(pod) ? problems : []))
@@ -235,7 +235,7 @@ function standaloneWorkloads({ metadata }: Service, { list }: Pick<RuleContext, 
     )
 }
 
-/** The workloads whose pods a Service selects, whether they have any yet or not. */
+/** The workloads whose pods a Service selects, even without pods. */
 export function workloadsBehind(service: Service, context: Pick<RuleContext, 'list'>): readonly Workload[] {
   return standaloneWorkloads(service, context).filter((each) => isSelectedBy(service, podsMetadata(each)))
 }
@@ -268,15 +268,15 @@ export function isSliceOf({ metadata }: Service, { metadata: { labels } }: KubeO
 }
 
 /**
- * The number of a Service's target port in a pod; undefined where no container declares a port of that name and protocol
- * (FindPort, k8s.io/endpointslice).
+ * The number of a Service's target port in a pod; undefined if no container declares this name and protocol (FindPort,
+ * k8s.io/endpointslice).
  */
 function targetPortIn(pod: Pod, { port, targetPort = port, protocol = 'TCP' }: ServicePort): number | undefined {
   if (typeof targetPort !== 'string') return targetPort
   return portsOf(pod).find((each) => each.name === targetPort && (each.protocol ?? 'TCP') === protocol)?.containerPort
 }
 
-/** The numbers that pods give to a target port by name. */
+/** The numbers of a named target port in these pods. */
 export function targetPortNumbers(pods: readonly Pod[], port: ServicePort): readonly number[] {
   return [...new Set(pods.flatMap((pod) => targetPortIn(pod, port) ?? []))]
 }
@@ -286,15 +286,15 @@ function isPortMissing(pod: Pod, port: ServicePort): boolean {
 }
 
 /**
- * Whether a target port is a number that no container of these pods declares although they declare others. Traffic may
- * still arrive: declaring a port only informs.
+ * Whether a target port is a number that the containers do not declare, although they declare others. Traffic may still
+ * arrive: declared ports are only information.
  */
 export function isUndeclared({ port, targetPort = port }: ServicePort, pods: readonly Pod[]): boolean {
   const declared = pods.flatMap(portsOf).map(({ containerPort }) => containerPort)
   return typeof targetPort === 'number' && declared.length > 0 && !declared.includes(targetPort)
 }
 
-/** The ports that the containers of a pod declare: `8080 ("http"), 9090`. */
+/** The declared ports of a pod's containers: `8080 ("http"), 9090`. */
 export function declaredPorts(pod: Pod): string {
   return portsOf(pod)
     .map(({ name, containerPort }) => `${containerPort}${name ? ` ("${name}")` : ''}`)
@@ -322,21 +322,21 @@ function portCheck(port: ServicePort, pods: readonly Pod[]): readonly Check[] {
   return pods.some((pod) => declaredPorts(pod) !== '') ? [passed(`port ${targetPort} is declared by the pods`)] : []
 }
 
-/** A longer value is no label (apimachinery, `LabelValueMaxLength`); comparing costs the product of both lengths. */
+/** Longer values are no labels (apimachinery, `LabelValueMaxLength`); comparing costs the product of both lengths. */
 const maxLabelLength = 63
 
-/** 1 for equal words, 0 for words without anything in common. */
+/** 1 for equal words, 0 for words without common letters. */
 function similarity(a: string, b: string): number {
   if (a.length > maxLabelLength || b.length > maxLabelLength) return 0
   return a === b ? 1 : 1 - leven(a, b) / Math.max(a.length, b.length, 1)
 }
 
-/** Labels below this are not suggested: the similarity of `wbe` and `web` is 1/3. */
+/** Less similar labels are not suggested: the similarity of `wbe` and `web` is 1/3. */
 const minSimilarity = 0.3
 
 /**
- * The labels that a selector was probably meant to match: of all labels of pods, and of the pod templates of workloads,
- * those that agree with most of the selector, and are spelt most like the rest of it.
+ * The labels that the selector probably means: of all pods and pod templates, those that agree most with the selector
+ * and are spelt most similarly.
  */
 function similarLabels(
   { spec }: Service,
@@ -370,7 +370,7 @@ function similarLabels(
 function score(labels: Readonly<Record<string, string>>, selector: readonly (readonly [string, string])[]): number {
   return selector.reduce((sum, [key, value]) => {
     const label = labels[key]
-    // In a recording written by hand, either may be a number.
+    // In a handwritten recording, either may be a number.
     return sum + (label === undefined ? 0 : similarity(String(value), String(label)))
   }, 0)
 }

@@ -40,7 +40,7 @@ export const serviceRule: Rule = {
       ? [sliceRequest(object), podRequest(object as Service), ...workloadRequests(object)]
       : [],
   isConcernedBy: (object, other, last) =>
-    // A selector that matches nothing is compared with the labels of every pod and workload.
+    // A selector without a match is compared with the labels of every pod and workload.
     last?.problems.some(({ reason }) => reason === 'selector-matches-nothing') === true ||
     isBehind(object as Service, other),
   assess: (object, context) => assessService(object as Service, context),
@@ -78,7 +78,7 @@ function assessService(service: Service, context: RuleContext): Assessment {
   })
 }
 
-/** What the endpoints of a Service contribute to its assessment. */
+/** The part of a Service's assessment that depends on its endpoints. */
 interface EndpointsAssessment {
   readonly ready: boolean
   readonly message: string
@@ -99,7 +99,7 @@ function withoutEndpoints(message: string, notes: readonly string[] = []): Endpo
   return { ready: true, message, milestones, problems: [], notes }
 }
 
-/** An endpoint that takes traffic of some ports, or will as soon as its pod has settled. */
+/** An endpoint that gets traffic for some ports, or will once its pod has settled. */
 interface Backend {
   readonly key: string | undefined
   readonly ports: readonly ServicePort[]
@@ -109,15 +109,15 @@ interface Backend {
 
 function assessEndpoints(service: Service, context: RuleContext): EndpointsAssessment {
   if (context.listState(sliceRequest(service)) !== 'complete')
-    return withoutEndpoints('exists; its endpoints cannot be seen', [
-      'its endpoints cannot be seen: only that it exists is known',
+    return withoutEndpoints('exists; its endpoints cannot be read', [
+      'its endpoints cannot be read: only its existence is checked',
     ])
-  const seesPods = context.listState(podRequest(service)) === 'complete'
+  const canReadPods = context.listState(podRequest(service)) === 'complete'
   const explanation = explainService(service, context)
-  const backends = backendsOf(service, explanation, seesPods, context)
+  const backends = backendsOf(service, explanation, canReadPods, context)
   const endpoints = new Set(explanation.endpoints.map(keyOf)).size
   const selected = explanation.pods.map(({ pod }) => pod)
-  const hasPods = seesPods ? selected.some(needsEndpoint) : endpoints > 0
+  const hasPods = canReadPods ? selected.some(needsEndpoint) : endpoints > 0
   if (backends.length === 0 && !hasPods && isScaledToZero(service, context)) {
     const message = 'every workload behind it is scaled to zero'
     return withoutEndpoints(message, [message])
@@ -152,16 +152,16 @@ function assessEndpoints(service: Service, context: RuleContext): EndpointsAsses
     ready: false,
     message,
     milestones: [created, { name: 'ready', state: 'open', count, message, settlesAt: servedAt }],
-    problems: servedAt === undefined ? [explainUnserved(service, explanation, unserved, seesPods, context)] : [],
+    problems: servedAt === undefined ? [explainUnserved(service, explanation, unserved, canReadPods, context)] : [],
     notes: [],
-    // Its pods may take long to pull an image or to pass a probe.
+    // Its pods may need long to pull an image or to pass a probe.
     stallHold: states.find((state) => state.stallHold !== undefined)?.stallHold,
     recheckAt: earliest(states.map(({ recheckAt }) => recheckAt)),
     awaits: [...staying, ...workloadsBehind(service, context)].map(nameOf),
   }
 }
 
-/** When each port has an endpoint whose pod is settled, if nothing happens; undefined where one has no endpoint. */
+/** When each port has an endpoint with a settled pod; undefined if a port has no endpoint. */
 function servedFrom(ports: readonly ServicePort[], backends: readonly Backend[]): number | undefined {
   const first = (some: readonly Backend[]) => Math.min(...some.map(({ settledAt }) => settledAt))
   const at =
@@ -175,7 +175,7 @@ function servedFrom(ports: readonly ServicePort[], backends: readonly Backend[])
 function backendsOf(
   { spec }: Service,
   { endpoints, pods }: ServiceExplanation,
-  seesPods: boolean,
+  canReadPods: boolean,
   context: RuleContext,
 ): readonly Backend[] {
   const { ports = [] } = spec ?? {}
@@ -183,17 +183,17 @@ function backendsOf(
     const ready = endpoints.find(({ isReady }) => isReady)
     if (ready === undefined || (servedPorts.length === 0 && ports.length > 0)) return []
     if (isReplaced(pod) || context.isOfGatedRevision(pod) === false) return []
-    // The endpoint lags behind its pod.
+    // The endpoint may be older than its pod's status.
     const { ready: isPodReady, settledAt } = readiness(pod, context)
     return isPodReady ? [{ key: keyOf(ready), ports: servedPorts, settledAt }] : []
   })
   const others = endpoints.filter(
-    ({ endpoint, isReady }) => isReady && (!seesPods || endpoint.targetRef?.kind !== 'Pod'),
+    ({ endpoint, isReady }) => isReady && (!canReadPods || endpoint.targetRef?.kind !== 'Pod'),
   )
-  return [...(seesPods ? ofPods : []), ...others.map((each) => ({ key: keyOf(each), ports, settledAt: 0 }))]
+  return [...(canReadPods ? ofPods : []), ...others.map((each) => ({ key: keyOf(each), ports, settledAt: 0 }))]
 }
 
-/** Equal for the endpoints of one pod, which has one for each type of address. */
+/** The same key for all endpoints of a pod, one for each address type. */
 function keyOf({ endpoint: { targetRef, addresses } }: ServiceEndpoint): string | undefined {
   return targetRef?.uid ?? targetRef?.name ?? addresses?.[0]
 }
@@ -212,7 +212,7 @@ function hasEndpoints({ spec = {} }: Service): boolean {
 }
 
 function messageWithoutEndpoints({ spec = {} }: Service): string {
-  if (spec.type === 'ExternalName') return `stands for ${spec.externalName ?? 'a name outside'}`
+  if (spec.type === 'ExternalName') return `points to ${spec.externalName ?? 'an external name'}`
   return spec.clusterIP === 'None' ? 'headless' : 'has no selector'
 }
 
@@ -229,7 +229,7 @@ function podRequest({ metadata: { namespace }, spec }: Service): WatchRequest {
   return { apiVersion: 'v1', kind: 'Pod', namespace, labelSelector: formatSelector(spec?.selector) }
 }
 
-/** The workloads that may be behind it: whether all of them are scaled to zero. */
+/** The watches of workloads that may be behind it, to find those scaled to zero. */
 function workloadRequests({ metadata }: KubeObject): readonly WatchRequest[] {
   return workloadKinds.map((kind) => ({ apiVersion: 'apps/v1', kind, namespace: metadata.namespace }))
 }
@@ -241,8 +241,8 @@ function needsEndpoint({ metadata, status }: Pod): boolean {
 }
 
 /**
- * Whether every workload behind it is scaled to zero. ReplicaSets and DaemonSets that may not be read are known by their
- * pods.
+ * Whether every workload behind it is scaled to zero. If ReplicaSets and DaemonSets may not be read, their pods show
+ * them.
  */
 function isScaledToZero(service: Service, context: RuleContext): boolean {
   const isListed = (request: WatchRequest) => context.listState(request) === 'complete'

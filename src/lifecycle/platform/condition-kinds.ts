@@ -15,17 +15,17 @@ import {
 import { commonMilestones, conclude, isObserved, observedMilestone, type Rule, statusMilestones } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 
-/** What the conditions of a kind mean, beyond that all of the named ones must be True. */
+/** The meaning of a kind's conditions, besides that the named ones must be True. */
 interface ConditionMeaning {
-  /** Whether a condition that is not True is fine for its reason. */
+  /** Whether a condition that is not True is acceptable by its reason. */
   readonly isFine?: (condition: Condition, object: KubeObject, context: RuleContext) => boolean
-  /** Whether a condition reports a failure: a strike, once it has persisted for ten seconds. */
+  /** Whether a condition reports a failure: a strike after ten seconds. */
   readonly isFailure?: (condition: Condition) => boolean
-  /** The message once the object is ready, where the conditions would mislead. */
+  /** The message of a ready object, if the conditions would mislead. */
   readonly readyMessage?: (conditions: readonly Condition[]) => string | undefined
-  /** The conditions, where the status does not contain them. */
+  /** The conditions, if the status does not contain them. */
   readonly conditionsOf?: (object: KubeObject) => readonly Condition[]
-  /** The objects without which the conditions cannot become True. */
+  /** The objects that the conditions need to become True. */
   readonly awaits?: (object: KubeObject) => readonly Awaited[]
 }
 
@@ -89,8 +89,10 @@ function assessConditions(
   })
 }
 
-/** Reasons why a CRD is not established yet, and will be: by itself, or once cert-manager has written a certificate. */
-const passingReasons: ReadonlySet<string | undefined> = new Set(['Installing', 'InvalidCABundle'])
+/**
+ * Temporary reasons why a CRD is not established: it will be by itself, or once cert-manager has written a certificate.
+ */
+const temporaryReasons: ReadonlySet<string | undefined> = new Set(['Installing', 'InvalidCABundle'])
 
 /**
  * A CustomResourceDefinition: ready when its names are accepted and the API server serves it (Established).
@@ -101,7 +103,7 @@ const passingReasons: ReadonlySet<string | undefined> = new Set(['Installing', '
  */
 export const crdRule = conditionRule(['Established'], {
   isFailure: ({ type, status, reason }) =>
-    status === 'False' && (type === 'NamesAccepted' || (type === 'Established' && !passingReasons.has(reason))),
+    status === 'False' && (type === 'NamesAccepted' || (type === 'Established' && !temporaryReasons.has(reason))),
 })
 
 /**
@@ -141,7 +143,7 @@ export const pdbRule: Rule = {
 }
 
 /**
- * A Namespace: ready while it is Active. One that is terminating accepts no new objects until it is gone.
+ * A Namespace: ready while it is Active. A terminating namespace accepts no new objects.
  * https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/
  */
 export const namespaceRule: Rule = {
@@ -165,8 +167,8 @@ export const namespaceRule: Rule = {
 }
 
 /**
- * Kinds that are ready once they exist: they work later (CronJob) or elsewhere (ConfigMap, Secret, RBAC, NetworkPolicy …),
- * so there is nothing to wait for.
+ * Kinds that are ready once they exist: they work later (CronJob) or elsewhere (ConfigMap, Secret, RBAC, NetworkPolicy
+ * …).
  */
 export const existsRule: Rule = {
   milestones: commonMilestones,

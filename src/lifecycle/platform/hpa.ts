@@ -7,10 +7,10 @@ import type { Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { conditionRule } from './condition-kinds.ts'
 
-/** Where `autoscaling/v1`, which has no conditions, contains those of v2 (pkg/apis/autoscaling/annotations.go). */
+/** The annotation in which `autoscaling/v1` contains the conditions of v2 (pkg/apis/autoscaling/annotations.go). */
 const conditionsAnnotation = 'autoscaling.alpha.kubernetes.io/conditions'
 
-/** The kinds of Kubernetes itself that an autoscaler scales. */
+/** The built-in kinds that an autoscaler scales. */
 const scalableKinds = ['Deployment', 'StatefulSet', 'ReplicaSet']
 
 /**
@@ -37,7 +37,7 @@ function isDisabled({ type, reason }: Condition): boolean {
   return type === 'ScalingActive' && reason === 'ScalingDisabled'
 }
 
-/** Whether its target is known to have replicas; an absent number is one. */
+/** Whether its target has replicas, as far as known; the default is one. */
 function isScaledUp(object: KubeObject, context: RuleContext): boolean {
   return watchedTarget(object).some((request) => {
     if (context.listState(request) !== 'complete') return false
@@ -56,7 +56,7 @@ function isNamed({ kind, metadata }: KubeObject, target: Awaited): boolean {
   return kind === target.kind && metadata.name === target.name
 }
 
-/** The object that it scales: without running pods there is no metric. */
+/** The scaled object: without running pods there is no metric. */
 function scaleTarget({ metadata: { namespace }, spec }: KubeObject): readonly Awaited[] {
   const { apiVersion, kind, name } = (spec as { scaleTargetRef?: Partial<Awaited> } | undefined)?.scaleTargetRef ?? {}
   if (apiVersion === undefined || kind === undefined || name === undefined) return []
@@ -69,7 +69,7 @@ function annotatedConditions({ metadata }: KubeObject): readonly Condition[] {
   try {
     return conditionsIn(JSON.parse(text))
   } catch {
-    // Anybody may write an annotation; one that is no JSON contains no condition.
+    // An annotation may contain anything; invalid JSON contains no condition.
     return []
   }
 }

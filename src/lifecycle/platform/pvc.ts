@@ -26,7 +26,7 @@ export const pvcRule: Rule = {
 
 const lostKey = 'phase=Lost'
 /**
- * A Lost claim is bound again when its volume is restored, at the controller's next sync: every 15 s (syncBoundClaim,
+ * A Lost claim is bound again at the controller's next sync after its volume is restored: every 15 s (syncBoundClaim,
  * pkg/controller/volume/persistentvolume).
  */
 const lostMs = 30_000
@@ -74,8 +74,8 @@ function assessClaim(claim: PersistentVolumeClaim, context: RuleContext): Assess
 }
 
 /**
- * The problem of a claim that keeps a pod from being scheduled, by the latest event about the claim: claims need not be
- * watched for that. Undefined where no event reports that one of the pod's claims could not be bound.
+ * The problem of a claim that keeps a pod unscheduled, by the latest event of the claim, which need not be watched.
+ * Undefined if no event reports that a claim of the pod could not be bound.
  */
 export function unboundClaim(pod: Pod, context: RuleContext): Problem | undefined {
   const { namespace } = pod.metadata
@@ -91,7 +91,10 @@ export function unboundClaim(pod: Pod, context: RuleContext): Problem | undefine
   return undefined
 }
 
-/** Which problems of other objects an event may explain: those of pods that wait for its claim. Undefined where none. */
+/**
+ * Selects the problems of other objects that an event may explain: those of pods that wait for its claim. Undefined for
+ * other events.
+ */
 export function explainedProblems({ involvedObject }: EventObject): ((problem: Problem) => boolean) | undefined {
   if (involvedObject?.kind !== 'PersistentVolumeClaim') return undefined
   return ({ reason, detail }) => reason === 'unschedulable' && waitsForClaims(detail)
@@ -102,10 +105,7 @@ export function waitsForClaims(detail: UnschedulableDetail): boolean {
   return 'causes' in detail && detail.causes.some(({ type }) => type === 'unbound-claims')
 }
 
-/**
- * The events of the binder and of provisioners about a claim without a volume, or without the volume that it names;
- * FailedBinding is often a Normal event.
- */
+/** The events of the binder and provisioners about a claim that is not bound; FailedBinding is often a Normal event. */
 const bindingFailures: ReadonlySet<string> = new Set(['FailedBinding', 'ProvisioningFailed', 'VolumeMismatch'])
 
 function bindingProblem(claim: PersistentVolumeClaim, phase: string, context: RuleContext): Problem {
@@ -138,8 +138,9 @@ function pendingProblem(name: string, firstSeenAt: number, message: string | und
 }
 
 /**
- * By its class; where classes may not be read, by the binder's event. A claim that names its volume is bound at once,
- * whatever its class (syncUnboundClaim, pkg/controller/volume/persistentvolume).
+ * Whether a claim waits for its first consumer: by its class, or by the binder's event if classes may not be read. A
+ * claim that names its volume is bound at once, whatever its class (syncUnboundClaim,
+ * pkg/controller/volume/persistentvolume).
  */
 function waitsForConsumer(claim: PersistentVolumeClaim, context: RuleContext): boolean {
   if ((claim.spec?.volumeName ?? '') !== '') return false
@@ -153,8 +154,8 @@ function waitsForConsumer(claim: PersistentVolumeClaim, context: RuleContext): b
 const binderReasons = new Set(['WaitForFirstConsumer', 'WaitForPodScheduled'])
 
 /**
- * Whether a pod uses it: by the node that the scheduler chose, by the pods that have not ended, or, where pods may not be
- * read, by the binder's event about the pod that it waits for.
+ * Whether a pod uses the claim: by the node that the scheduler chose, by the running pods, or by the binder's event if
+ * pods may not be read.
  */
 function hasConsumer(claim: PersistentVolumeClaim, consumers: readonly Pod[], context: RuleContext): boolean {
   if (isScheduled(claim)) return true
@@ -165,12 +166,12 @@ function hasConsumer(claim: PersistentVolumeClaim, consumers: readonly Pod[], co
   return consumers.length > 0
 }
 
-/** Whether the scheduler has chosen a node: from then on the claim waits only for its provisioner. */
+/** Whether the scheduler has chosen a node: then the claim waits only for its provisioner. */
 function isScheduled({ metadata }: PersistentVolumeClaim): boolean {
   return metadata.annotations?.['volume.kubernetes.io/selected-node'] !== undefined
 }
 
-/** The pods that use it and have not ended. */
+/** The pods that use the claim and have not ended. */
 function consumersOf(claim: PersistentVolumeClaim, context: RuleContext): readonly Pod[] {
   return (context.list('Pod', claim.metadata.namespace) as readonly Pod[]).filter(
     (pod) => pod.status?.phase !== 'Succeeded' && pod.status?.phase !== 'Failed' && isUsedBy(claim, pod),
@@ -181,7 +182,7 @@ function isUsedBy({ metadata }: KubeObject, pod: Pod): boolean {
   return claimsOf(pod).includes(metadata.name)
 }
 
-/** The names of the claims of a pod's volumes: those that it names, and those created for its ephemeral volumes. */
+/** The claims of a pod's volumes: named ones, and those created for ephemeral volumes. */
 function claimsOf({ metadata, spec }: Pod): readonly string[] {
   return (spec?.volumes ?? []).flatMap(
     ({ persistentVolumeClaim, ephemeral, name }) =>

@@ -68,8 +68,8 @@ function assessDaemonSet(set: DaemonSet, context: RuleContext): Assessment {
   const old = owned.filter(isOld).length
   // The controller's counts contain excused nodes, and leave out nodes that should not have a pod any more
   // (NodeShouldRunDaemonPod, pkg/controller/daemon). For both, only the pods show whether the other nodes are done.
-  const seesRevisions = context.owned(metadata.uid, 'ControllerRevision').length > 0
-  const leftOver = isOnDelete || (unfinished.length === 0 && !seesRevisions) ? 0 : awaitedPods.filter(isOld).length
+  const canReadRevisions = context.owned(metadata.uid, 'ControllerRevision').length > 0
+  const leftOver = isOnDelete || (unfinished.length === 0 && !canReadRevisions) ? 0 : awaitedPods.filter(isOld).length
   const isDoneElsewhere = unfinished.length === 0 || gated.filter((pod) => !isReplaced(pod)).length >= awaited
   const ready = isUpdated && available >= awaited && isDoneElsewhere && leftOver === 0 && settled.done
 

@@ -152,7 +152,7 @@ function replicaSetMilestone(
       message: `revision ${revisionOf(current)} → ReplicaSet ${current.metadata.name}`,
     }
   }
-  if (!isReadable) return { name: 'replicaset', state: 'skipped', message: 'ReplicaSets cannot be seen' }
+  if (!isReadable) return { name: 'replicaset', state: 'skipped', message: 'ReplicaSets cannot be read' }
   if (isUpdated) return { name: 'replicaset', state: 'done', message: `revision ${revisionOf(deployment)}` }
   return { name: 'replicaset', state: 'open', message: 'waiting for the new ReplicaSet' }
 }

@@ -133,9 +133,9 @@ function updatedReplicas(
  * How many replicas the update replaces. Where pods may not be read, the counts do not show which of the present revision are
  * below the partition: after an undo of a canary, all are of that revision.
  */
-function replicasToUpdate({ spec, status = {} }: StatefulSet, seesPods: boolean): number {
+function replicasToUpdate({ spec, status = {} }: StatefulSet, canReadPods: boolean): number {
   const { currentRevision, updateRevision } = status
-  const isForAll = !seesPods && updateRevision !== undefined && currentRevision === updateRevision
+  const isForAll = !canReadPods && updateRevision !== undefined && currentRevision === updateRevision
   const partition = isForAll ? 0 : (spec?.updateStrategy?.rollingUpdate?.partition ?? 0)
   return Math.max(0, (spec?.replicas ?? 1) - partition)
 }

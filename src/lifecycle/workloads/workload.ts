@@ -185,7 +185,7 @@ function podMilestones(state: PodsState | undefined, replicas: number): readonly
     return ['scheduled', 'pulled', 'started'].map((name) => ({
       name,
       state: 'skipped',
-      message: 'pods cannot be seen',
+      message: 'pods cannot be read',
     }))
   const count = (passed: (pod: PodsState['pods'][number]) => boolean) => state.pods.filter(passed).length
   const pulls = state.pods.flatMap(({ pullMs }) => pullMs ?? [])
