@@ -107,7 +107,7 @@ async function gateRecording(
   const skipped = new Map<string, { line: number; count: number }>()
   const hooks: ReplayHooks = {
     index,
-    place: plan.place,
+    correctNamespace: plan.correctNamespace,
     cancelled,
     onEntry: log.onEntry,
     onDamage: (line, why) => warn(line, `${why}. What comes before it is replayed.`),

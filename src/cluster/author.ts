@@ -2,12 +2,12 @@ import { isDeepStrictEqual } from 'node:util'
 import type { KubeObject, ManagedFields, Pod } from './objects.ts'
 
 /**
- * Who changed an object, where its `managedFields` show it: `kubelet (status)`, `kubectl-client-side-apply`.
+ * The client that changed an object, from its `managedFields`: `kubelet (status)`, `kubectl-client-side-apply`.
  *
  * A write that changes fields sets the time of its manager's entry, in whole seconds
- * (https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers). A second write within the same second is
- * only recognised when it changed nothing but the status and has one possible writer. Entries of the subresource `scale`
- * have no time and are recognised by a change of `replicas`. Binding a pod to its node and deleting leave no entry.
+ * (https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers). Two writes within one second have the same
+ * time: the second is recognised only if it changed the status alone and has one possible writer. Entries of the
+ * subresource `scale` have no time and are recognised by a change of `replicas`. Binding and deletion leave no entry.
  */
 export function authorOf(before: KubeObject | undefined, after: KubeObject): string | undefined {
   const entries = after.metadata.managedFields ?? []
@@ -30,8 +30,8 @@ export function authorOf(before: KubeObject | undefined, after: KubeObject): str
 }
 
 /**
- * Who changed the desired state of an object: every writer of anything but the status. Undefined where `managedFields` do
- * not show it: a second write of one manager within the same second, or a client without a name.
+ * The clients that changed an object outside its status. Undefined if `managedFields` do not show them: a second write of
+ * one manager within the same second, or a client without a name.
  */
 export function specAuthorOf(before: KubeObject, after: KubeObject): string | undefined {
   const written = writtenEntries(before, after).filter(
@@ -41,7 +41,7 @@ export function specAuthorOf(before: KubeObject, after: KubeObject): string | un
   return replicasOf(before) === replicasOf(after) ? undefined : authorOf(before, after)
 }
 
-/** The entries that are new, or have another time. */
+/** Entries that are new or have a new time. */
 function writtenEntries(before: KubeObject, after: KubeObject): readonly ManagedFields[] {
   const known = new Map((before.metadata.managedFields ?? []).map((entry) => [keyOf(entry), entry.time]))
   return (after.metadata.managedFields ?? []).filter(

@@ -12,7 +12,7 @@ import { formsOf } from './secrets.ts'
 
 export interface ClientOptions {
   readonly clock: Clock
-  /** Gets every secret that is read later (tokens of plugins and files), before it is used. */
+  /** Called with every secret read later (tokens of plugins and files), before its first use. */
   readonly mask: (secret: string) => void
   /** `rollout-gate/1.2.3` */
   readonly userAgent: string
@@ -22,17 +22,17 @@ export interface ClientOptions {
 
 export interface RequestOptions {
   readonly accept?: string
-  /** The limit of the whole answer, or of the opening of a stream. Default 30 s. */
+  /** Time limit of the whole answer, or of opening a stream. Default 30 s. */
   readonly timeoutMs?: number
-  /** The longest time without a byte, in place of `timeoutMs`, for long answers. */
+  /** Replaces `timeoutMs` for long answers: maximum time without a byte. */
   readonly silenceMs?: number
   readonly maxBytes?: number
   readonly signal?: AbortSignal
 }
 
-/** Pages of 500 objects are well below this; a server that is no API server may send more. */
-const largestAnswer = 128 << 20
-const largestRefusal = 64 << 10
+/** Pages of 500 objects are far smaller; a server other than an API server may send more. */
+const maxAnswerBytes = 128 << 20
+const maxErrorBytes = 64 << 10
 
 /** A kubeconfig with the credential of its plugin. */
 interface Session {
@@ -41,10 +41,10 @@ interface Session {
 }
 
 /**
- * A thin HTTP client for JSON, text and streams. Failures are an `ApiError` (an answer other than success), a
- * `ConnectionError` (no answer, or none that makes sense) or a `UserError` (the credentials cannot be read).
- * When the server refuses the credentials, they are read again once per request; then the refusal is final. A credential of
- * an exec plugin is renewed when it expires.
+ * HTTP client for JSON, text and streams. Failures are an `ApiError` (the server answered with an error), a
+ * `ConnectionError` (no answer, or an unreadable one) or a `UserError` (the credentials cannot be read).
+ * After a 401 the credentials are read again once per request; a second 401 is final. An expired credential of an exec
+ * plugin is renewed.
  */
 export class Client {
   readonly #kubeconfig: Kubeconfig
@@ -58,14 +58,13 @@ export class Client {
   #session: Session | undefined
   #opening: Promise<Session> | undefined
 
-  /** `reload` reads the kubeconfig again. */
   constructor(kubeconfig: Kubeconfig, reload: () => Kubeconfig, options: ClientOptions) {
     this.#kubeconfig = kubeconfig
     this.#reload = reload
     this.#options = options
   }
 
-  /** Server minus this machine, in milliseconds. */
+  /** Server time minus local time, in milliseconds. */
   get serverOffsetMs(): number {
     return this.#serverOffset.ms
   }
@@ -82,7 +81,7 @@ export class Client {
     return this.#bounded(options, async (signal, extend) => {
       const response = await this.#send(path, options, signal)
       const onBytes = options.silenceMs === undefined ? () => {} : extend
-      const text = await readBody(response, options.maxBytes ?? largestAnswer, onBytes)
+      const text = await readBody(response, options.maxBytes ?? maxAnswerBytes, onBytes)
       try {
         return JSON.parse(text)
       } catch {
@@ -94,12 +93,12 @@ export class Client {
 
   text(path: string, options: RequestOptions = {}): Promise<string> {
     return this.#bounded(options, async (signal) =>
-      readBody(await this.#send(path, { accept: '*/*', ...options }, signal), options.maxBytes ?? largestAnswer),
+      readBody(await this.#send(path, { accept: '*/*', ...options }, signal), options.maxBytes ?? maxAnswerBytes),
     )
   }
 
   /**
-   * Opens a stream. Only the opening has a time limit; reading it rejects when it breaks, or when the signal is aborted.
+   * Opens a stream. The time limit covers only the opening. Reading rejects when the stream breaks or the signal is aborted.
    */
   async stream(path: string, options: RequestOptions & { readonly signal: AbortSignal }): Promise<IncomingMessage> {
     const signals = [options.signal, this.#closing.signal]
@@ -125,7 +124,7 @@ export class Client {
     }
   }
 
-  /** Sends a request; again with new credentials when the server refuses the first ones. */
+  /** Sends a request, and repeats it with new credentials after a 401. */
   async #send(path: string, options: RequestOptions, signal: AbortSignal): Promise<IncomingMessage> {
     const session = await this.#currentSession()
     try {
@@ -146,7 +145,7 @@ export class Client {
     return expiresAt !== undefined && expiresAt <= this.#options.clock.now() ? this.#renew(session) : session
   }
 
-  /** Requests that are refused at the same time share one reading. */
+  /** Requests refused at the same time share one renewal. */
   async #renew(stale: Session): Promise<Session> {
     return this.#session === stale ? this.#open(this.#reload) : this.#currentSession()
   }
@@ -175,7 +174,7 @@ export class Client {
     const response = await exchange(url, { ...request, signal })
     this.#serverOffset.observe(response.headers.date, sentAt, this.#options.clock.now())
     if (isSuccess(response.statusCode)) return response
-    throw await errorOf(response, this.#options.clock.now())
+    throw await apiErrorOf(response, this.#options.clock.now())
   }
 
   async #requestOptions(session: Session, url: URL, { accept = 'application/json' }: RequestOptions) {
@@ -200,7 +199,7 @@ export class Client {
     }
     const headers = request.headers as http.OutgoingHttpHeaders
     this.#maskForms(String(headers['Authorization'] ?? '').replace(/^Bearer /, ''))
-    // client-node's agents close their connection after each request; only a proxy needs its agent.
+    // client-node's agents close their connection after each request; they are needed only for a proxy.
     if (!kubeconfig.proxied) request.agent = url.protocol === 'https:' ? this.#secure : this.#plain
     return request
   }
@@ -217,8 +216,8 @@ export class Client {
 }
 
 /**
- * Sends one request and returns the beginning of its answer. The server may just have closed a connection of the pool; then
- * the request is repeated on another.
+ * Sends one request; resolves with the headers. If the server has just closed a connection of the pool, the request is
+ * repeated on another one.
  */
 async function exchange(url: URL, options: https.RequestOptions): Promise<IncomingMessage> {
   for (;;) {
@@ -236,9 +235,9 @@ async function exchange(url: URL, options: https.RequestOptions): Promise<Incomi
   }
 }
 
-/** The error of an answer that is not a success, with the message of its Status object where it has one. */
-async function errorOf(response: IncomingMessage, now: number): Promise<ApiError> {
-  const text = await readBody(response, largestRefusal).catch(() => '')
+/** The error of a failed request, with the message of its Status object if it has one. */
+async function apiErrorOf(response: IncomingMessage, now: number): Promise<ApiError> {
+  const text = await readBody(response, maxErrorBytes).catch(() => '')
   let body: unknown
   try {
     body = JSON.parse(text)
@@ -270,12 +269,12 @@ function credentialsUnreadable(user: string, error: unknown): UserError {
 }
 
 /**
- * The whole body of an answer as text, gunzipped where needed (the API server compresses above 128 KiB).
- * Throws beyond `maxBytes`: an answer must not fill the runner's memory.
+ * The body of an answer as text, gunzipped if needed (the API server compresses above 128 KiB).
+ * Throws beyond `maxBytes`, to protect the runner's memory.
  */
 async function readBody(response: IncomingMessage, maxBytes: number, onBytes: () => void = () => {}): Promise<string> {
   const zipped = response.headers['content-encoding'] === 'gzip'
-  // A failure of either stream destroys the other, so that reading rejects.
+  // A failure of either stream destroys the other; reading then rejects.
   const stream: AsyncIterable<Buffer> = zipped ? pipeline(response, createGunzip(), () => {}) : response
   const chunks: Buffer[] = []
   let length = 0

@@ -1,17 +1,17 @@
 import { ConnectionError } from './failures.ts'
 
 /**
- * Time and chance, injected so that tests run hours in no time.
- * `now` is milliseconds since the epoch on this machine's clock; `random` is in [0, 1).
+ * Time and randomness; tests inject their own.
+ * `now`: milliseconds since the epoch on this machine's clock; `random`: in [0, 1).
  */
 export interface Clock {
   now(): number
   random(): number
-  /** Calls back once, `delayMs` from now, unless the returned function is called before. */
+  /** Calls back once after `delayMs`. The returned function cancels the timer. */
   after(delayMs: number, callback: () => void): () => void
 }
 
-/** Monotonic: the machine's clock as it stood when the process began, so that a correction of it is no passing of time. */
+/** Monotonic: starts at the machine's time; later corrections of that clock have no effect. */
 export const systemClock: Clock = {
   now: () => Math.round(performance.timeOrigin + performance.now()),
   random: () => Math.random(),
@@ -39,8 +39,8 @@ export function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promi
 }
 
 /**
- * Runs work that a signal can end. Rejects with a `ConnectionError` ETIMEDOUT `timeoutMs` after the start or the last call
- * of `extend`, and with the reason of a given signal once it is aborted.
+ * Runs work with a time limit. Rejects with a `ConnectionError` ETIMEDOUT `timeoutMs` after the start or the last call of
+ * `extend`, and with the reason of a signal that is aborted.
  */
 export async function withTimeout<T>(
   clock: Clock,
@@ -69,28 +69,28 @@ export async function withTimeout<T>(
 }
 
 /**
- * How far the server's clock is ahead of ours, from the `Date` headers of its answers.
+ * How far the server's clock is ahead of the local clock, from the `Date` headers of its answers.
  *
- * An answer dated `D` (whole seconds, so between D and D + 1 s) was written between our sending and our receiving, which
- * bounds the offset from both sides. All answers together give far tighter bounds than one.
+ * An answer dated `D` (whole seconds: between D and D + 1 s) was written between sending and receiving, which bounds the
+ * offset from both sides. Each further answer narrows the bounds.
  */
 export class ServerOffset {
   #low = Number.NEGATIVE_INFINITY
   #high = Number.POSITIVE_INFINITY
 
-  /** `sentAt` and `receivedAt`: milliseconds since the epoch on our clock. An unreadable date is ignored. */
+  /** `sentAt` and `receivedAt`: milliseconds since the epoch on the local clock. An invalid date is ignored. */
   observe(date: string | undefined, sentAt: number, receivedAt: number): void {
     const written = Date.parse(date ?? '')
     if (Number.isNaN(written)) return
     const low = written - receivedAt
     const high = written + 999 - sentAt
     const contradicts = low > this.#high || high < this.#low
-    // A clock was set meanwhile: the old bounds are void.
+    // A clock was corrected meanwhile: drop the old bounds.
     this.#low = contradicts ? low : Math.max(this.#low, low)
     this.#high = contradicts ? high : Math.min(this.#high, high)
   }
 
-  /** Server minus ours, in milliseconds; 0 before the first answer. */
+  /** Server time minus local time, in milliseconds; 0 before the first answer. */
   get ms(): number {
     return Number.isFinite(this.#low) ? Math.round((this.#low + this.#high) / 2) : 0
   }

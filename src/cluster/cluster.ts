@@ -5,7 +5,7 @@ import { notFound } from './failures.ts'
 import { type ApiResource, type Observation, requestKey, type WatchRequest } from './feed.ts'
 import { runInitially } from './initial-requests.ts'
 import { type Kubeconfig, type KubeconfigInput, loadKubeconfig } from './kubeconfig.ts'
-import { type Places, usualPlaces } from './kubeconfig-file.ts'
+import { defaultPlaces, type KubeconfigPlaces } from './kubeconfig-file.ts'
 import { asKind, listAll } from './list.ts'
 import { followLog, type LogLine, type LogRequest, type LogStreamRequest, type LogTail, readLog } from './logs.ts'
 import type { KubeObject } from './objects.ts'
@@ -15,16 +15,16 @@ import { Secrets, secretsIn } from './secrets.ts'
 
 export interface ConnectOptions {
   readonly clock?: Clock
-  /** Gets every secret: those of the kubeconfig at once, those of plugins and token files when they are read. */
+  /** Called with every secret: those of the kubeconfig at once, those of plugins and token files when they are read. */
   readonly mask: (secret: string) => void
-  /** Further secrets, which are redacted in everything that the cluster returns. */
+  /** Further secrets to redact in everything that the cluster returns. */
   readonly secrets?: readonly string[]
   /** `rollout-gate/1.2.3` */
   readonly userAgent: string
-  readonly places?: Places
+  readonly places?: KubeconfigPlaces
 }
 
-/** Discovery is repeated for an unknown kind, whose CRD may just be being installed, no sooner than this. */
+/** Minimum time between discoveries for an unknown kind, whose CRD may be installed at that moment. */
 const rediscoveryMs = 5_000
 
 /**
@@ -32,11 +32,11 @@ const rediscoveryMs = 5_000
  * Throws a `UserError` when the kubeconfig cannot be used.
  */
 export function connect(input: KubeconfigInput, options: ConnectOptions): Cluster {
-  const places = options.places ?? usualPlaces
+  const places = options.places ?? defaultPlaces
   const load = () => loadKubeconfig(input, places)
   const kubeconfig = load()
-  const initial = new Secrets(shortestRedacted)
-  const secrets = new Secrets(shortestRedacted)
+  const initial = new Secrets(minRedactedLength)
+  const secrets = new Secrets(minRedactedLength)
   const mask = (secret: string) => {
     secrets.add(secret)
     options.mask(secret)
@@ -48,22 +48,26 @@ export function connect(input: KubeconfigInput, options: ConnectOptions): Cluste
   const clock = options.clock ?? systemClock
   const { userAgent } = options
   const client = new Client(kubeconfig, load, { clock, mask, userAgent, env: places.env })
-  // What the cluster's Secrets contain is redacted in our output, but not masked for the rest of the job.
-  const learn = (value: string) => secretsIn(value).forEach(secrets.add)
-  return new Cluster(kubeconfig, client, clock, { redactText: secrets.redact, redactTemplate: initial.redact, learn })
+  // Values of the cluster's Secrets are redacted in the output, but not masked for the rest of the job.
+  const addSecret = (value: string) => secretsIn(value).forEach(secrets.add)
+  return new Cluster(kubeconfig, client, clock, {
+    redactText: secrets.redact,
+    redactTemplate: initial.redact,
+    addSecret,
+  })
 }
 
-/** Shorter secrets stay in what rules read (`admin` may be a password and is a word); output redacts them too. */
-const shortestRedacted = 8
+/** Shorter secrets stay in the objects (`admin` may be a password and is a word); the output redacts them too. */
+const minRedactedLength = 8
 
 /** Read-only access to a cluster. */
 export class Cluster {
   readonly context: string
-  /** The namespace of references without one: the input's, the context's, `default`. */
+  /** Namespace of references without one: the input's, else the context's, else `default`. */
   readonly namespace: string
   /** Every secret of the kubeconfig, already masked. */
   readonly secrets: readonly string[]
-  /** Redacts every object of the cluster; the user's own objects can be compared after it. */
+  /** Redacts every object of the cluster; manifests redacted with it can be compared with them. */
   readonly redact: Redactor
   readonly #known: KnownSecrets
   readonly #kubeconfig: Kubeconfig
@@ -88,7 +92,7 @@ export class Cluster {
     this.#clock = clock
   }
 
-  /** The API server's version (`v1.34.4`), once discovered and where it may be read. */
+  /** The API server's version (`v1.34.4`), after discovery and if it may be read. */
   get version(): string | undefined {
     return this.#version
   }
@@ -98,19 +102,19 @@ export class Cluster {
     return { clock: this.#clock, server, context, user }
   }
 
-  /** Server minus this machine, in milliseconds; more answers make it more exact. */
+  /** Server time minus local time, in milliseconds; each answer makes it more exact. */
   get serverOffsetMs(): number {
     return this.#client.serverOffsetMs
   }
 
-  /** Group versions whose API server did not answer (`metrics.k8s.io/v1beta1`): a kind that is missing there may exist. */
+  /** Group versions whose API server did not answer (`metrics.k8s.io/v1beta1`): their kinds may be missing. */
   get staleGroups(): readonly string[] {
     return this.#stale
   }
 
   /**
-   * The first requests: what the server serves, and its version. Repeats them for 30 s while the server does not answer.
-   * Throws a `UserError` then, and at once for refused credentials, missing access or a bad certificate.
+   * Reads the resource types and the version of the server. Repeats the requests for 30 s while the server does not answer,
+   * then throws a `UserError`; at once for refused credentials, missing access or a bad certificate.
    */
   async discover(): Promise<readonly ApiResource[]> {
     const forbidden = {
@@ -125,8 +129,8 @@ export class Cluster {
   }
 
   /**
-   * The objects that a selector names before anything is watched. Repeats the request as `discover` does, and throws a
-   * `UserError` for what only the user can correct, such as a forbidden list.
+   * The objects that match a selector, before anything is watched. Repeats the request like `discover`, and throws a
+   * `UserError` if only the user can correct the cause, such as a forbidden list.
    */
   async select(request: WatchRequest): Promise<readonly KubeObject[]> {
     const { kind, labelSelector, namespace } = request
@@ -138,25 +142,24 @@ export class Cluster {
     return runInitially(this.#connection, forbidden, () => this.list(request))
   }
 
-  /** The present objects of a request. Rejects with `isNotFound` when the server does not have the kind. */
+  /** The present objects of a request. Rejects with a 404 if the server does not have the kind. */
   async list(request: WatchRequest): Promise<readonly KubeObject[]> {
     return (await listAll(this.#client, await this.#path(request), request, this.redact)).items
   }
 
-  /** One present object. Rejects with `isNotFound` when there is none. */
+  /** One present object. Rejects with a 404 if there is none. */
   async get(reference: WatchRequest & { readonly name: string }): Promise<KubeObject> {
     const path = `${await this.#path(reference)}/${encodeURIComponent(reference.name)}`
     return this.redact(asKind((await this.#client.json(path)) as object, reference))
   }
 
-  /** Watches a request and reports to the sink; does nothing for a request that is watched already. */
+  /** Watches a request and reports to the sink. A request that is watched already is ignored. */
   watch(request: WatchRequest, sink: Sink): void {
     if (!this.#closed && !this.#reflectors.has(requestKey(request))) void this.#follow(request, sink).run()
   }
 
   /**
-   * Lists watched requests again. Resolves once the sinks have the differences, or why a request has none: it is refused or
-   * unavailable.
+   * Lists watched requests again. Resolves once the sinks received the differences, or the failure of a request.
    */
   async refresh(requests: readonly WatchRequest[]): Promise<void> {
     await Promise.all(requests.map((request) => this.#reflectors.get(requestKey(request))?.refresh()))
@@ -172,7 +175,7 @@ export class Cluster {
     return followLog(this.#client, request, signal, this.#known.redactText)
   }
 
-  /** Ends everything at once; the sinks get nothing more, and nothing keeps the process alive. */
+  /** Ends all requests and watches; the sinks are not called again. */
   close(): void {
     this.#closed = true
     for (const reflector of this.#reflectors.values()) reflector.close()
@@ -196,8 +199,8 @@ export class Cluster {
 
   /**
    * A watch with a label selector reports an object that stops matching as deleted (kubernetes.io/docs/reference/using-api/
-   * api-concepts, "watch"). While another watch contains the object, that one reports its state. Otherwise the object is
-   * watched by its name until it is gone. Resolves once the sink has its state.
+   * api-concepts, "watch"). If another watch contains the object, that watch reports its state. Otherwise the object is
+   * watched by name until its deletion. Resolves once the sink received its state.
    */
   async #followUnmatched(object: KubeObject, sink: Sink): Promise<void> {
     if ([...this.#reflectors.values()].some((reflector) => reflector.holds(object))) return
@@ -206,7 +209,7 @@ export class Cluster {
     const request: WatchRequest = { apiVersion, kind, name, namespace }
     const key = requestKey(request)
     const isDeleted = () => sink({ type: 'DELETED', object })
-    // A watch by its name exists already, and has reported the deletion.
+    // A watch by name exists already and has reported the deletion.
     if (this.#closed || this.#reflectors.has(key)) {
       isDeleted()
       return
@@ -219,7 +222,7 @@ export class Cluster {
         reflector.close()
       }
     }
-    // The object has the resource version of the change itself, which is still to be reported.
+    // Without its resource version, since the change with that version must still be reported.
     const { resourceVersion: _, ...known } = metadata
     const reflector = this.#follow(request, report, { ...object, metadata: known })
     const answered = reflector.refresh()
@@ -227,7 +230,7 @@ export class Cluster {
     await answered
   }
 
-  /** The path of a request's collection. Discovery is repeated for an unknown kind, which may have been installed since. */
+  /** The path of a request's collection. Repeats discovery for an unknown kind: its CRD may be new. */
   async #path(request: WatchRequest): Promise<string> {
     const known = this.#discovered
     let resource = findResource(known?.resources ?? (await this.#rediscover()), request)

@@ -5,7 +5,7 @@ import type { ApiResource, WatchRequest } from './feed.ts'
 export interface Discovery {
   /** The core group first, then the groups in the server's order; within a group the preferred version first. */
   readonly resources: readonly ApiResource[]
-  /** Group versions whose aggregated API server does not answer (`metrics.k8s.io/v1beta1`): their resources may be missing. */
+  /** Group versions whose aggregated API server does not answer (`metrics.k8s.io/v1beta1`): resources may be missing. */
   readonly stale: readonly string[]
 }
 
@@ -17,7 +17,7 @@ const accept = [
 ].join(',')
 
 /**
- * What the server serves: two requests on a server with aggregated discovery, else one for each group version.
+ * The resource types that the server serves: two requests with aggregated discovery, else one for each group version.
  * A group that cannot be read is listed as stale. Throws when `/api` or `/apis` cannot be read.
  */
 export async function discover(client: Client): Promise<Discovery> {
@@ -30,7 +30,7 @@ export async function discover(client: Client): Promise<Discovery> {
   }
 }
 
-/** `v1.34.4`; undefined where `/version` may not be read. */
+/** `v1.34.4`; undefined if `/version` may not be read. */
 export async function serverVersion(client: Client): Promise<string | undefined> {
   try {
     const version = (await client.json('/version')) as { gitVersion?: unknown }
@@ -122,7 +122,7 @@ function fromAggregated(groups: readonly AggregatedGroup[]): Discovery {
   return { resources, stale }
 }
 
-/** Few enough for the server's API priority and fairness. */
+/** Stays below the limits of the server's API priority and fairness. */
 const legacyRequestsAtOnce = 8
 
 async function legacy(client: Client, path: string, groupVersions: readonly string[]): Promise<Discovery> {
@@ -146,7 +146,7 @@ async function legacyResources(client: Client, path: string, groupVersion: strin
   try {
     list = (await client.json(`${path}/${groupVersion}`)) as typeof list
   } catch (error) {
-    // The aggregated API server behind this group may be down; the other groups can still be read.
+    // The aggregated API server of this group may be down; the other groups can still be read.
     if (error instanceof ApiError && !isUnauthorized(error)) return undefined
     throw error
   }
@@ -171,7 +171,7 @@ function names({ verbs, shortNames, categories }: Pick<LegacyResource, 'verbs' |
   return { verbs, shortNames, categories }
 }
 
-/** The resource that serves a kind, in exactly this group and version. */
+/** The resource of a kind, in exactly this group and version. */
 export function findResource(
   resources: readonly ApiResource[],
   { apiVersion, kind }: Pick<WatchRequest, 'apiVersion' | 'kind'>,

@@ -1,8 +1,8 @@
 import type { EventObject } from './objects.ts'
 
 /**
- * When an event last occurred, as an RFC 3339 timestamp of the server. Legacy events carry `lastTimestamp`, those of
- * events.k8s.io `eventTime` and, once they repeat, `series.lastObservedTime`; undefined when none of them is set.
+ * When an event last occurred: an RFC 3339 timestamp of the server. Legacy events have `lastTimestamp`; events of
+ * events.k8s.io have `eventTime` and, if repeated, `series.lastObservedTime`. Undefined if no timestamp is set.
  * https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/
  */
 export function lastOccurrence({
@@ -19,8 +19,8 @@ export function lastOccurrence({
 }
 
 /**
- * Orders events by their last occurrence, the earliest first. Some timestamps are whole seconds and some are not, so
- * within one second the resource versions decide.
+ * Sorts events by their last occurrence, earliest first. Some timestamps are whole seconds, so within one second the
+ * resource versions decide.
  */
 export function byLastOccurrence(a: EventObject, b: EventObject): number {
   return secondOf(a) - secondOf(b) || versionOf(a) - versionOf(b)

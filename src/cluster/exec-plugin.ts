@@ -20,15 +20,15 @@ export interface ExecCredential {
   readonly expiresAt?: number
 }
 
-/** A plugin that takes longer waits for a login that nobody makes. */
+/** A plugin that takes longer probably waits for an interactive login. */
 const pluginTimeoutMs = 60_000
 
 /**
  * Runs a credential plugin as kubectl does
- * (kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins): with the protocol's
- * version and, with `provideClusterInfo`, the cluster; without a terminal, and with a time limit. client-node's own runner
- * does none of this, so that some plugins fail or never end.
- * Throws a `UserError` that names the program and what to do.
+ * (kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins): with the protocol
+ * version and, for `provideClusterInfo`, the cluster; without a terminal and with a time limit. client-node's own runner
+ * omits these, and some plugins then fail or never end.
+ * Throws a `UserError` that names the program and a remedy.
  */
 export function runExecPlugin(plugin: ExecPlugin, cluster: object, env: NodeJS.ProcessEnv): Promise<ExecCredential> {
   const { command } = plugin
@@ -58,7 +58,7 @@ export function runExecPlugin(plugin: ExecPlugin, cluster: object, env: NodeJS.P
   })
 }
 
-/** Without the inputs of the action, which contain the kubeconfig and tokens. */
+/** Excludes the action's inputs, which contain the kubeconfig and tokens. */
 function pluginEnvironment(plugin: ExecPlugin, cluster: object, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const info = {
     apiVersion: plugin.apiVersion ?? 'client.authentication.k8s.io/v1',
@@ -99,7 +99,7 @@ function explain(error: Error & { code?: unknown; killed?: boolean }, plugin: Ex
   )
 }
 
-/** No error may quote the output: it is a credential. */
+/** Errors must not quote the output: it is a credential. */
 function parseCredential(command: string, stdout: string): ExecCredential {
   let status: Record<string, unknown> | undefined
   try {

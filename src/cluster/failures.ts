@@ -1,6 +1,6 @@
 import type { Failure, WatchRequest } from './feed.ts'
 
-/** An answer of the API server other than success. */
+/** The API server answered with an error. */
 export class ApiError extends Error {
   /** HTTP status, or the `code` of a Status object inside a watch. */
   readonly status: number
@@ -16,8 +16,8 @@ export class ApiError extends Error {
 }
 
 /**
- * The error that a Status object stands for (kubernetes.io/docs/reference/kubernetes-api/common-definitions/status).
- * @param message for a status without one
+ * The error of a Status object (kubernetes.io/docs/reference/kubernetes-api/common-definitions/status).
+ * @param message used if the Status object has none
  */
 export function errorFromStatus(body: unknown, status: number, message: string, retryAfterMs?: number): ApiError {
   const { message: written } = Object(body) as { message?: unknown }
@@ -28,11 +28,11 @@ export function errorFromStatus(body: unknown, status: number, message: string, 
   )
 }
 
-/** No answer from the API server, or one that cannot be understood. */
+/** The API server did not answer, or its answer is unreadable. */
 export class ConnectionError extends Error {
   /** `ECONNREFUSED`, `ETIMEDOUT`, `CERT_HAS_EXPIRED` … */
   readonly code: string
-  /** A certificate is not trusted: trying again does not help. */
+  /** A certificate is not trusted: retries are useless. */
   readonly certificate: boolean
 
   constructor(code: string, message: string) {
@@ -47,7 +47,7 @@ export class ConnectionError extends Error {
 const certificateCodes =
   /^(CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|INVALID_(CA|PURPOSE)|HOSTNAME_MISMATCH|PATH_LENGTH_EXCEEDED|ERROR_IN_CERT_|ERR_TLS_(CERT|INVALID)|ERR_SSL_|ERR_OSSL_|EPROTO$)/
 
-/** An error that Node throws during a request, as a `ConnectionError`. */
+/** Converts an error that Node throws during a request. */
 export function asConnectionError(error: unknown): ConnectionError {
   if (error instanceof ConnectionError) return error
   const { errors } = Object(error) as { errors?: unknown }
@@ -57,7 +57,7 @@ export function asConnectionError(error: unknown): ConnectionError {
   return new ConnectionError(name, typeof message === 'string' && message !== '' ? message : name)
 }
 
-/** The HTTP status of a failure; 0 when there was no answer. Only this file interprets it. */
+/** The HTTP status of a failure; 0 without an answer. Only this file interprets it. */
 export function statusOf(error: unknown): number {
   return error instanceof ApiError ? error.status : 0
 }
@@ -67,7 +67,7 @@ const hasStatus =
   (error: unknown): error is ApiError =>
     statusOf(error) === status
 
-/** Of a log: the container has not started, or never ran before. */
+/** For a log: the container has not started, or has no previous run. */
 export const isBadRequest = hasStatus(400)
 /** The server does not accept the credentials. */
 export const isUnauthorized = hasStatus(401)
@@ -79,7 +79,7 @@ export const isMethodNotSupported = hasStatus(405)
 /** The server no longer has the requested resource version. */
 export const isExpired = hasStatus(410)
 
-/** Whether the same request may succeed soon: no answer, an overloaded server, or an error of the server. */
+/** Whether the same request may succeed soon: no answer, an overloaded server, or a server error. */
 export function isTransient(error: unknown): boolean {
   if (error instanceof ApiError) return error.status === 429 || error.status >= 500
   return (
@@ -87,12 +87,12 @@ export function isTransient(error: unknown): boolean {
   )
 }
 
-/** How long the server wants no request, in milliseconds; 0 without `Retry-After`. */
+/** The delay that `Retry-After` requests, in milliseconds; 0 without one. */
 export function retryAfterOf(error: unknown): number {
   return error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0
 }
 
-/** The error of an answer that there is no such object or kind. */
+/** The error for a missing object or kind. */
 export function notFound(message: string): ApiError {
   return new ApiError(404, message)
 }
@@ -101,7 +101,7 @@ export function isSuccess(status: number | undefined): boolean {
   return status !== undefined && status >= 200 && status < 300
 }
 
-/** Of a failed request. */
+/** Details of a failed request. */
 export type FailureDetails = Partial<WatchRequest> & {
   /** When the request last succeeded. */
   readonly lastSuccessAt?: number
@@ -109,12 +109,12 @@ export type FailureDetails = Partial<WatchRequest> & {
   readonly final?: boolean
 }
 
-/** The observation that a failed request stands for; undefined for an expired resource version, which is ordinary. */
+/** The observation of a failed request; undefined for an expired resource version, which is normal. */
 export function failureOf(error: unknown, details: FailureDetails = {}): Failure | undefined {
   return failureFromStatus(statusOf(error), messageOf(error), details)
 }
 
-/** The same from the HTTP status, as a recording contains it. */
+/** The same from an HTTP status, as recordings contain it. */
 export function failureFromStatus(status: number, message: string, details: FailureDetails = {}): Failure | undefined {
   const { lastSuccessAt, final = false, ...request } = details
   switch (status) {
@@ -133,7 +133,7 @@ export function failureFromStatus(status: number, message: string, details: Fail
   }
 }
 
-/** The HTTP status that `failureFromStatus` makes this failure of. */
+/** The HTTP status of a failure: the inverse of `failureFromStatus`. */
 export function codeOf(failure: Failure): number {
   switch (failure.type) {
     case 'UNAVAILABLE':
@@ -145,7 +145,6 @@ export function codeOf(failure: Failure): number {
   }
 }
 
-/** Whether the server did not answer at all. */
 export function isUnanswered(failure: Failure): boolean {
   return codeOf(failure) === 0
 }
@@ -158,7 +157,7 @@ export function messageOf(error: unknown): string {
 const rbacMessage =
   /User "([^"]{1,300})" cannot [a-z]{1,20} resource "([^"]{1,300})" in API group "([^"]{0,300})"(?: in the namespace "([^"]{1,300})")?/
 
-/** What a refusal of access denies; undefined where its message is not that of RBAC. */
+/** The access that a 403 denies; undefined if its message is not from RBAC. */
 export function deniedAccess(
   message: string,
 ):

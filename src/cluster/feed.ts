@@ -1,6 +1,6 @@
 import type { KubeObject } from './objects.ts'
 
-/** A resource type as discovery names it (DESIGN §6, `DISCOVERY`). */
+/** A resource type from discovery (DESIGN §6, `DISCOVERY`). */
 export interface ApiResource {
   readonly group: string
   readonly version: string
@@ -16,8 +16,8 @@ export interface ApiResource {
 }
 
 /**
- * What to watch: one kind, narrowed on the server's side by namespace and by name or label selector.
- * Two requests are the same watch when all their fields are equal.
+ * One watch: a kind, filtered by the server by namespace and by name or label selector.
+ * Two requests with equal fields are the same watch.
  */
 export interface WatchRequest {
   readonly apiVersion: string
@@ -36,50 +36,50 @@ export interface ContainerRef {
 
 /** One log of a container. */
 export interface LogRef extends ContainerRef {
-  /** The log of the container's run before the last restart. */
+  /** The log of the run before the last restart. */
   readonly previous: boolean
 }
 
-/** The end of a container's log, or why there is none. */
+/** The end of a container's log, or the cause of its absence. */
 export interface LogText extends LogRef {
   readonly text: string
-  /** Why the text is empty, where the log could not be read. */
+  /** Why the text is empty, if the log could not be read. */
   readonly why?: string
 }
 
 /**
- * A request that failed; without `kind` the failure concerns every watch.
- * A recording writes it as a line of type `ERROR` with the HTTP status (DESIGN §6).
+ * A failed request; without `kind` the failure concerns every watch.
+ * Recordings contain it as a line of type `ERROR` with the HTTP status (DESIGN §6).
  */
 export type Failure = { readonly message: string } & Partial<WatchRequest> &
   (
     | {
-        /** No answer, or an error of the server. */
+        /** No answer, or a server error. */
         readonly type: 'UNAVAILABLE'
-        /** The HTTP status; 0 when there was no answer. */
+        /** The HTTP status; 0 without an answer. */
         readonly code: number
-        /** When the watch last succeeded, in milliseconds since the epoch; a watch itself always reports it. */
+        /** When the watch last succeeded, in milliseconds since the epoch; always set by a watch. */
         readonly lastSuccessAt?: number
       }
     | {
         readonly type: 'REFUSED'
         /** The server does not accept the credentials (401), or they do not permit the request (403). */
         readonly what: 'credentials' | 'access'
-        /** The credentials were read again, and refused again. */
+        /** The credentials were refused, read again, and refused again. */
         readonly final: boolean
       }
     /** The kind or the object does not exist on the server (404). */
     | { readonly type: 'MISSING' }
   )
 
-/** What is observed of the cluster, without its moment. */
+/** An event of the feed without its time. */
 export type Observation =
   | { readonly type: 'DISCOVERY'; readonly resources: readonly ApiResource[] }
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: KubeObject }
-  /** The first list of a request is complete. Without `labelSelector` and `name` it contains all of the kind in that namespace. */
+  /** The first list of a request is complete. Without `labelSelector` and `name`, the list contains the whole namespace. */
   | ({ readonly type: 'SYNCED' } & WatchRequest)
   | Failure
-  /** A watch that was unavailable or refused can be read again; without `kind`, every watch. */
+  /** A watch recovered after `UNAVAILABLE` or `REFUSED`; without `kind`, every watch. */
   | ({ readonly type: 'ALIVE' } & Partial<WatchRequest>)
   | ({ readonly type: 'LOG' } & LogText)
   /** SIGINT or SIGTERM. */
@@ -87,12 +87,12 @@ export type Observation =
   | { readonly type: 'END' }
 
 /**
- * One event of the feed: the stream that a live cluster, a recording or a test gives to the gate.
- * `at`: milliseconds since the epoch on this machine's clock, never running backwards.
+ * One event of the feed: the input of the gate, from a live cluster, a recording or a test.
+ * `at`: milliseconds since the epoch on this machine's clock, never decreasing.
  */
 export type FeedEvent = Observation & { readonly at: number }
 
-/** Equal for requests that are the same watch. */
+/** Equal for equal requests. */
 export function requestKey({ apiVersion, kind, namespace, name, labelSelector }: Partial<WatchRequest>): string {
   return JSON.stringify([apiVersion, kind, namespace, name, labelSelector])
 }

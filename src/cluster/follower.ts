@@ -1,38 +1,36 @@
 import type { Clock } from './clock.ts'
 import type { FeedEvent, Observation, WatchRequest } from './feed.ts'
 
-/** What a follower needs of a cluster. */
+/** The part of a cluster that a follower uses. */
 export interface WatchedCluster {
   watch(request: WatchRequest, sink: (observation: Observation) => void): void
   /**
-   * Lists these requests again. Resolves once their sinks have the differences, or why there are none: the request is
-   * refused or unavailable.
+   * Lists these requests again. Resolves once their sinks received the differences, or the failure of a request.
    */
   refresh(requests: readonly WatchRequest[]): Promise<void>
 }
 
-/** What consumes the events: the gate, a recording, a view. Moments are milliseconds since the epoch. */
+/** Handles the events: the gate, a recording, a view. Times are milliseconds since the epoch. */
 export interface EventConsumer {
-  /** What is to be watched by now. The same array while nothing changes. */
+  /** The requests to watch at present. The same array until they change. */
   readonly requests: readonly WatchRequest[]
   readonly isOver: boolean
   /** `request` is the watch that reported the event; absent for events that no watch reported. */
   handle(event: FeedEvent, request?: WatchRequest): void
-  /** When to call `advance`, if no event comes before. A moment that ends a target is confirmed first. */
+  /** When to call `advance`, unless an event comes first. A deadline that ends a target is confirmed first. */
   nextDeadline(): { readonly at: number; readonly endsTarget: boolean } | undefined
   advance(now: number): void
-  /** The watches that must answer before time passes a moment that ends a target. */
+  /** The watches that must answer before a deadline ends a target. */
   requestsToConfirm(at: number): readonly WatchRequest[]
 }
 
 /**
- * Feeds a live cluster to a consumer until it is over. Every event gets its moment and goes to `onEvent` before the
- * consumer handles it.
+ * Passes the events of a live cluster to a consumer until the consumer is over. Every event gets its time and goes to
+ * `onEvent` first.
  *
- * Before a deadline may end a target, the watches that the target needs must answer, or report that they cannot. Meanwhile
- * time stands still at the deadline: what an answer brings counts as in time, a watch that is unavailable makes the
- * deadline wait, and a replay of the recording decides the same. The same holds for a deadline that passed while the
- * process stood still.
+ * Before a deadline ends a target, the watches of that target must answer or fail. Until then all events get the time of
+ * the deadline: changes in an answer count as in time, an unavailable watch delays the deadline, and a replay of the
+ * recording decides the same. This also applies to a deadline that passed while the process was suspended.
  */
 export class Follower {
   readonly #consumer: EventConsumer
@@ -41,10 +39,10 @@ export class Follower {
   readonly #onEvent: (event: FeedEvent) => void
   readonly #done = Promise.withResolvers<void>()
   #latest: number
-  #frozenAt: number | undefined
+  #confirmingAt: number | undefined
   #cancelTimer = () => {}
   #watched: readonly WatchRequest[] = []
-  #isPlanned = false
+  #isUpdateQueued = false
   #isStopped = false
 
   constructor(
@@ -61,20 +59,20 @@ export class Follower {
     this.#latest = startedAt
   }
 
-  /** Resolves when the consumer is over or the follower is stopped. Rejects with what the consumer throws. */
+  /** Resolves when the consumer is over or the follower is stopped. Rejects with an error of the consumer. */
   run(): Promise<void> {
-    this.#next()
+    this.#update()
     return this.#done.promise
   }
 
-  /** Ends `run`. Reports of watches are ignored from now on. */
+  /** Ends `run` and ignores later reports of watches. */
   stop(): void {
     this.#isStopped = true
     this.#cancelTimer()
     this.#done.resolve()
   }
 
-  /** Passes on an observation; `request` is the watch that reported it, absent for logs and the cancellation of the job. */
+  /** Passes an observation to the consumer; `request`: the watch that reported it, absent for logs and cancellation. */
   observe(observation: Observation, request?: WatchRequest): void {
     try {
       this.#passUntil(this.#clock.now())
@@ -84,24 +82,24 @@ export class Follower {
     } catch (error) {
       this.#fail(error)
     }
-    // A list brings many events at once: the requests and the timer are renewed once.
-    if (this.#isPlanned) return
-    this.#isPlanned = true
+    // A list brings many events at once: update the requests and the timer once.
+    if (this.#isUpdateQueued) return
+    this.#isUpdateQueued = true
     queueMicrotask(() => {
-      this.#isPlanned = false
-      this.#next()
+      this.#isUpdateQueued = false
+      this.#update()
     })
   }
 
-  /** Starts what is to be watched by now, and sets the timer for the next deadline. */
-  #next(): void {
+  /** Starts new watches and sets the timer for the next deadline. */
+  #update(): void {
     try {
       this.#cancelTimer()
       if (this.#consumer.isOver) this.stop()
       if (this.#isStopped) return
       this.#watch(this.#consumer.requests)
       const next = this.#consumer.nextDeadline()
-      if (next === undefined || this.#frozenAt !== undefined) return
+      if (next === undefined || this.#confirmingAt !== undefined) return
       this.#cancelTimer = this.#clock.after(Math.max(0, next.at - this.#clock.now()), () => {
         if (next.endsTarget) this.#confirm(next.at)
         else this.#pass(next.at)
@@ -121,9 +119,9 @@ export class Follower {
     }
   }
 
-  /** Passes the moments before `now` that end nothing, up to the first deadline, which is confirmed like any other. */
+  /** Advances the consumer through its deadlines before `now`, and confirms the first one that ends a target. */
   #passUntil(now: number): void {
-    while (this.#frozenAt === undefined && !this.#isStopped) {
+    while (this.#confirmingAt === undefined && !this.#isStopped) {
       const next = this.#consumer.nextDeadline()
       if (next === undefined || next.at >= now) return
       if (next.endsTarget) this.#confirm(next.at)
@@ -138,25 +136,25 @@ export class Follower {
     } catch (error) {
       this.#fail(error)
     }
-    this.#next()
+    this.#update()
   }
 
   #confirm(at: number): void {
-    this.#frozenAt = at
+    this.#confirmingAt = at
     const confirmed = () => {
-      this.#frozenAt = undefined
+      this.#confirmingAt = undefined
       if (!this.#isStopped) this.#pass(at)
     }
     this.#cluster.refresh(this.#consumer.requestsToConfirm(at)).then(confirmed, this.#done.reject)
   }
 
-  /** The present moment: never earlier than one before, and the deadline while one is being confirmed. */
+  /** The present time, never decreasing; the time of the deadline while one is confirmed. */
   #now(): number {
-    this.#latest = Math.max(this.#latest, this.#frozenAt ?? this.#clock.now())
+    this.#latest = Math.max(this.#latest, this.#confirmingAt ?? this.#clock.now())
     return this.#latest
   }
 
-  /** Callbacks of timers and watches have no caller to throw to. */
+  /** Callbacks of timers and watches have no caller that could catch an error. */
   #fail(error: unknown): void {
     this.#done.reject(error)
     this.stop()

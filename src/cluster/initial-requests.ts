@@ -2,10 +2,10 @@ import { type MistakeReason, UserError } from '../errors.ts'
 import { type Clock, sleep } from './clock.ts'
 import { ApiError, ConnectionError, isForbidden, isTransient, isUnauthorized, retryAfterOf } from './failures.ts'
 
-/** How long the first requests are repeated (DESIGN §2, "Blind is not stalled"). */
-const longestMs = 30_000
+/** How long the first requests are repeated. */
+const maxInitialMs = 30_000
 
-/** Whom the first requests go to, for the messages. */
+/** The cluster of the first requests, for error messages. */
 export interface Connection {
   readonly clock: Clock
   readonly server: string
@@ -14,9 +14,9 @@ export interface Connection {
 }
 
 /**
- * Runs the first requests, and repeats them for 30 s while the server does not answer or is overloaded. What only the user
- * can correct (refused credentials, an untrusted certificate, missing access, an unreachable server) becomes a `UserError`.
- * @param action what the user may not do where the server answers 403, and `remedy` what to do about it
+ * Runs the first requests, and repeats them for 30 s while the server does not answer or is overloaded. Throws a `UserError`
+ * for refused credentials, an untrusted certificate, missing access and an unreachable server.
+ * @param action the forbidden action in the message of a 403, and `remedy` the remedy in it
  */
 export async function runInitially<T>(
   connection: Connection,
@@ -24,7 +24,7 @@ export async function runInitially<T>(
   requests: () => Promise<T>,
 ): Promise<T> {
   const { clock } = connection
-  const giveUpAt = clock.now() + longestMs
+  const giveUpAt = clock.now() + maxInitialMs
   for (let delayMs = 200; ; delayMs = Math.min(2 * delayMs, 3_000)) {
     try {
       return await requests()

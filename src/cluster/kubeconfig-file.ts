@@ -6,7 +6,7 @@ import { UserError } from '../errors.ts'
 
 export type Section = Record<string, unknown>
 
-/** A named entry of a kubeconfig's lists; the body stands under `cluster`, `user` or `context`. */
+/** A named entry of a kubeconfig's lists; `body` is its `cluster`, `user` or `context`. */
 export interface Entry {
   readonly name: string
   readonly body: Section
@@ -18,29 +18,29 @@ export interface KubeconfigDocument {
   readonly clusters: readonly Entry[]
   readonly users: readonly Entry[]
   readonly contexts: readonly Entry[]
-  /** The text that was read, and its base64 where it was encoded: to find the secrets in it. */
+  /** The texts read, decoded and in base64: to find the secrets in them. */
   readonly texts: readonly string[]
 }
 
-/** Where a kubeconfig is looked for. */
-export interface Places {
+/** Where a kubeconfig may be found. */
+export interface KubeconfigPlaces {
   readonly env: NodeJS.ProcessEnv
   readonly home: string
   readonly serviceAccount: string
 }
 
-export const usualPlaces: Places = {
+export const defaultPlaces: KubeconfigPlaces = {
   env: process.env,
   home: homedir(),
   serviceAccount: '/var/run/secrets/kubernetes.io/serviceaccount',
 }
 
 /**
- * Finds and reads the kubeconfig: the text itself (YAML or JSON), base64 of it, or the path of a file; without one
- * `$KUBECONFIG`, `~/.kube/config`, and the service account of this pod, as in kubectl.
- * Throws a `UserError` that never quotes what may be a secret.
+ * Finds and reads the kubeconfig: the text itself (YAML or JSON), its base64, or the path of a file. Without an input:
+ * `$KUBECONFIG`, `~/.kube/config`, then the service account of this pod, as in kubectl.
+ * Throws a `UserError` that quotes no secret.
  */
-export function readKubeconfig(given: string | undefined, places: Places): KubeconfigDocument {
+export function readKubeconfig(given: string | undefined, places: KubeconfigPlaces): KubeconfigDocument {
   if (given !== undefined) return interpret(given, places.home)
   const listed = places.env['KUBECONFIG']?.trim()
   if (listed) return readList(listed, places.home)
@@ -55,7 +55,7 @@ export function readKubeconfig(given: string | undefined, places: Places): Kubec
   )
 }
 
-/** Of entries with the same name, the first holds (kubernetes.io, "Merging kubeconfig files"). */
+/** Of entries with the same name, the first is used (kubernetes.io, "Merging kubeconfig files"). */
 function merge(documents: readonly KubeconfigDocument[]): KubeconfigDocument {
   const firstOfEachName = (entries: readonly Entry[]) =>
     entries.filter(({ name }, index) => entries.findIndex((other) => other.name === name) === index)
@@ -153,7 +153,7 @@ function parse(text: string, encoded: readonly string[] = []): KubeconfigDocumen
     content = load(text)
   } catch (error) {
     if (!(error instanceof YAMLException)) throw error
-    // The reason may quote the text (`*secret` reads as an alias), and the snippet always does.
+    // The reason may quote the text (`*secret` is read as an alias); the snippet always does.
     const reason = error.reason.replace(/"[^"]*"|<[^>]*>/g, '"…"')
     const flattened = text.includes('\n')
       ? ''
@@ -204,7 +204,7 @@ function withAbsolutePaths(document: KubeconfigDocument, folder: string): Kubeco
   }
 }
 
-/** `./bin/plugin` is relative to the kubeconfig; a bare name is searched in the PATH. */
+/** `./bin/plugin` is relative to the kubeconfig; a name without a slash is searched in the PATH. */
 function withAbsoluteCommand(exec: Section, folder: string): Section {
   const command = exec['command']
   return typeof command === 'string' && /[\\/]/.test(command) && !isAbsolute(command)
@@ -213,7 +213,7 @@ function withAbsoluteCommand(exec: Section, folder: string): Section {
 }
 
 /** The kubeconfig of a pod: the API server from its environment, the credentials of its service account. */
-function serviceAccount({ env, serviceAccount: folder }: Places): KubeconfigDocument | undefined {
+function serviceAccount({ env, serviceAccount: folder }: KubeconfigPlaces): KubeconfigDocument | undefined {
   const host = env['KUBERNETES_SERVICE_HOST']
   const tokenFile = join(folder, 'token')
   if (!host || !existsSync(tokenFile)) return undefined

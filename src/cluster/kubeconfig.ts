@@ -3,18 +3,18 @@ import { BlockList, isIP } from 'node:net'
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js'
 import type { ExecPlugin } from './exec-plugin.ts'
 import {
+  defaultPlaces,
   type Entry,
   isSection,
   type KubeconfigDocument,
+  type KubeconfigPlaces,
   mistake,
-  type Places,
   readKubeconfig,
   type Section,
-  usualPlaces,
 } from './kubeconfig-file.ts'
 import { secretsOf } from './secrets.ts'
 
-/** The inputs that name the cluster; by default the usual place, the current context, the context's namespace. */
+/** The inputs that select the cluster; by default as in kubectl. */
 export interface KubeconfigInput {
   /** The kubeconfig itself (YAML or JSON), base64 of it, or the path of a file. */
   readonly kubeconfig?: string
@@ -22,33 +22,33 @@ export interface KubeconfigInput {
   readonly namespace?: string
 }
 
-/** A kubeconfig that was found, read and checked without the cluster. */
+/** A kubeconfig, checked without access to the cluster. */
 export interface Kubeconfig {
-  /** client-node's, set to the context: it applies certificates, tokens, auth providers and proxies. */
+  /** The object of client-node, which applies certificates, tokens, auth providers and proxies. */
   readonly kubeConfig: KubeConfig
   readonly context: string
   readonly namespace: string
-  /** The API server's address, perhaps with a path (Rancher). */
+  /** The API server's address, with a path on Rancher. */
   readonly server: string
   readonly user: string
   readonly proxied: boolean
-  /** Gives the credentials when the user has no token. */
+  /** Returns the credentials if the user has no token. */
   readonly exec?: ExecPlugin
-  /** The cluster as an exec plugin gets it with `provideClusterInfo`. */
+  /** The cluster that an exec plugin receives for `provideClusterInfo`. */
   readonly execCluster: object
-  /** Read for each request, as such tokens rotate. */
+  /** Read before each request, since these tokens rotate. */
   readonly tokenFile?: string
   /** Impersonation headers (`as`, `as-groups`, `as-uid`, `as-user-extra`). */
   readonly impersonation: Readonly<Record<string, string | string[]>>
-  /** Every string that must be masked before anything is printed. */
+  /** Strings to mask before anything is printed. */
   readonly secrets: readonly string[]
 }
 
 /**
- * Loads the kubeconfig into memory, picks the context and checks what can be checked without the cluster.
- * Throws a `UserError` for the input `kubeconfig` or `context` with what to do.
+ * Loads the kubeconfig, selects the context, and checks both without access to the cluster.
+ * Throws a `UserError` with a remedy.
  */
-export function loadKubeconfig(input: KubeconfigInput, places: Places = usualPlaces): Kubeconfig {
+export function loadKubeconfig(input: KubeconfigInput, places: KubeconfigPlaces = defaultPlaces): Kubeconfig {
   const document = readKubeconfig(input.kubeconfig, places)
   const context = chooseContext(document, input.context)
   const cluster = findCluster(document, context)
@@ -143,7 +143,7 @@ function checkUser({ name, body }: Entry): void {
 
 function checkFile(body: Section, setting: string, owner: string): void {
   const path = body[setting]
-  // Data wins over a file in kubectl, which then need not exist.
+  // In kubectl, data takes precedence over a file; the file need not exist.
   if (typeof path !== 'string' || path === '' || body[`${setting}-data`] || existsSync(path)) return
   throw mistake(
     `The ${setting} of the ${owner} in the kubeconfig is the file ${path}, which does not exist on this machine. ` +
@@ -166,8 +166,8 @@ function withoutSecrets(owner: string): Error {
 }
 
 /**
- * client-node reads the document as JSON, without what it does not support well: exec plugins (it runs them without
- * `KUBERNETES_EXEC_INFO`), `tokenFile` and group impersonation. It refuses http:// unless verification is off.
+ * Omits the fields that client-node supports only in part: exec plugins (run without `KUBERNETES_EXEC_INFO`), `tokenFile`
+ * and group impersonation. client-node refuses http:// unless verification is off.
  */
 function toKubeConfig(context: Entry, cluster: Entry, user: Entry, proxy: unknown): KubeConfig {
   const { exec: _exec, tokenFile, as: _as, ...body } = user.body
@@ -222,9 +222,9 @@ function impersonation({ body }: Entry): Record<string, string | string[]> {
 }
 
 /**
- * The proxy that the environment prescribes for a server, as kubectl reads it (Go's `http.ProxyFromEnvironment`):
- * `HTTPS_PROXY` or `HTTP_PROXY` by the server's scheme, in capitals or not, unless the server is on this machine or
- * stands in `NO_PROXY` (names with their subdomains, addresses, CIDR ranges, each with an optional port, or `*`).
+ * The proxy for a server from the environment, as in kubectl (Go's `http.ProxyFromEnvironment`): `HTTPS_PROXY` or
+ * `HTTP_PROXY` by the server's scheme, in upper or lower case, unless the server is on this machine or in `NO_PROXY` (names
+ * with their subdomains, addresses, CIDR ranges, each with an optional port, or `*`).
  */
 export function proxyFromEnvironment(server: string, env: NodeJS.ProcessEnv): string | undefined {
   const url = new URL(server)
@@ -238,7 +238,7 @@ export function proxyFromEnvironment(server: string, env: NodeJS.ProcessEnv): st
   return proxy.includes('://') ? proxy : `http://${proxy}`
 }
 
-/** `localhost` and the loopback addresses of both families. */
+/** `localhost` or an IPv4 or IPv6 loopback address. */
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 }

@@ -6,7 +6,7 @@ import type { Redactor } from './redact.ts'
 
 export interface List {
   readonly items: readonly KubeObject[]
-  /** Where a watch starts without missing a change. */
+  /** A watch that starts here misses no change. */
   readonly resourceVersion: string
 }
 
@@ -20,8 +20,8 @@ export interface ListOptions {
 const pageSize = 500
 
 /**
- * Reads a collection page by page, with the latest changes in it (no `resourceVersion`). Pages are of one snapshot; when
- * that has expired the list is read again without pages, as client-go's pager does.
+ * Reads the latest state of a collection (no `resourceVersion`), page by page. All pages are of one snapshot; if the
+ * snapshot expires, the list is read again without pages, as in client-go's pager.
  */
 export async function listAll(
   client: Client,
@@ -73,8 +73,8 @@ export function asKind(object: object, { apiVersion, kind }: WatchRequest): Kube
 }
 
 /**
- * The query that narrows the collection on the server. A name becomes a field selector, which a role with `resourceNames`
- * allows too.
+ * The query that filters the collection on the server. A name becomes a field selector, which a role with `resourceNames`
+ * permits too.
  */
 export function selection({ name, labelSelector }: WatchRequest): Record<string, string> {
   return {

@@ -8,19 +8,19 @@ export interface LogRequest extends LogRef {
   readonly tailLines: number
 }
 
-/** The end of a container's log, or why there is none; `neverStarted` where none can exist. */
+/** The end of a container's log, or the cause of its absence; `neverStarted`: the container has not started. */
 export type LogTail =
   | { readonly text: string }
   | { readonly text: undefined; readonly why: string; readonly neverStarted?: boolean }
 
 const timeoutMs = 10_000
-const longestTailBytes = 64 << 10
-/** The kubelet cuts off the *end* of the tail at this limit, so it must be longer than any tail. */
+const maxTailBytes = 64 << 10
+/** The kubelet cuts off the *end* of the tail at this limit, so the limit must be larger than any tail. */
 const limitBytes = 4 << 20
 
 /**
- * The last lines of a container's log. A log that does not exist (any more, or yet) gives a result without text; other
- * refusals reject as `ApiError`. `redact` removes secrets before the log is cut.
+ * The last lines of a container's log. For a log that does not exist (yet, or any more) the result has no text; other
+ * failures reject with an `ApiError`. `redact` removes secrets before the log is cut.
  */
 export async function readLog(
   client: Client,
@@ -38,7 +38,7 @@ export async function readLog(
     const text = await client.text(`${logPath(request)}?${query}`, { timeoutMs, maxBytes: limitBytes + 1024 })
     return isKubeletRefusal(text)
       ? { text: undefined, why: explainRefusal(text.trim()) }
-      : { text: lastBytes(redact(text), longestTailBytes) }
+      : { text: lastBytes(redact(text), maxTailBytes) }
   } catch (error) {
     const failure = logFailureOf(error)
     if (failure !== 'not-started' && failure !== 'gone') throw error
@@ -47,8 +47,8 @@ export async function readLog(
 }
 
 /**
- * Why a log could not be read: the container waits to start or never ran before, the pod is gone, the credentials do not
- * permit it, or there was no answer.
+ * Why a log could not be read: the container has not started or has no previous run, the pod is gone, access is denied, or
+ * the server did not answer.
  */
 export function logFailureOf(error: unknown): 'not-started' | 'gone' | 'refused' | 'unavailable' {
   if (isBadRequest(error)) return 'not-started'
@@ -62,23 +62,22 @@ function logPath({ namespace, pod }: { readonly namespace: string; readonly pod:
 }
 
 /**
- * When the log is gone, the kubelet writes this in its place, with status 200 (pkg/kubelet/kuberuntime,
- * `GetContainerLogs`; cri-client/pkg/logs, `ReadLogs`).
+ * If the log is gone, the kubelet returns one of these with status 200 (pkg/kubelet/kuberuntime, `GetContainerLogs`;
+ * cri-client/pkg/logs, `ReadLogs`).
  */
 const kubeletRefusals =
   /^(unable to retrieve container logs for \S+|failed to try resolving symlinks in path .*|failed to (open|create|find) log file .*|rpc error: code = .*)$/
 
-/** Whether a text is the kubelet's message that there is no log. */
 function isKubeletRefusal(text: string): boolean {
   return kubeletRefusals.test(text.trim())
 }
 
-/** Without the id of a container that the kubelet has removed. */
+/** Replaces the message about a removed container, which contains its id. */
 function explainRefusal(text: string): string {
   return /^unable to retrieve container logs|code = NotFound/.test(text) ? 'the node no longer has it' : text
 }
 
-/** The last whole lines that fit; of a single longer line its end. */
+/** The last whole lines within the limit; the end of a single longer line. */
 function lastBytes(text: string, limit: number): string {
   const bytes = Buffer.from(text)
   if (bytes.length <= limit) return text
@@ -91,36 +90,36 @@ function lastBytes(text: string, limit: number): string {
 }
 
 export interface LogStreamRequest extends LogRef {
-  /** Reads on while the container runs; else the stream ends with what was written so far. */
+  /** Whether to continue while the container runs; else the stream ends with the present log. */
   readonly follow: boolean
-  /** Only lines written then or later: milliseconds since the epoch, rounded to seconds by the kubelet. */
+  /** Lines written since this time: milliseconds since the epoch, rounded to seconds by the kubelet. */
   readonly since: number
-  /** Only the last lines; absent: all. */
+  /** Number of last lines; absent: all. */
   readonly tailLines?: number
-  /** How long the answer may take to begin: the kubelet begins it with the first line that the container writes. */
+  /** Maximum time until the answer begins: the kubelet begins it with the container's first line. */
   readonly timeoutMs: number
 }
 
-/** A line that a container wrote, without its line break. Not yet escaped. */
+/** A line of a container's log, without its line break, not escaped. */
 export interface LogLine {
-  /** When it was written, by the node's clock: milliseconds since the epoch. Absent for a message of the kubelet. */
+  /** Time of the line by the node's clock: milliseconds since the epoch. Absent for a message of the kubelet. */
   readonly at: number | undefined
   readonly text: string
-  /** How much was cut off at the end of a line that is too long. */
+  /** Bytes cut off at the end of a long line. */
   readonly cutBytes: number
 }
 
-/** Longer lines are cut: enough for a stack trace, little enough for a job's log. */
-const longestLineBytes = 4_000
-/** A secret across the cut is only found when all of it was read. */
-const beyondBytes = 4_000
+/** Longer lines are cut; a stack trace fits. */
+const maxLineBytes = 4_000
+/** Read beyond the cut, to redact a secret that crosses it. */
+const readAheadBytes = 4_000
 
-const stamp = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)) ?/
+const timestampPrefix = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)) ?/
 
 /**
- * Reads a container's log from a moment on, line by line as it is written, until the container ends (kubelet,
- * `ReadLogs`), the connection breaks or the signal is aborted (both reject). Refusals reject (see `logFailureOf`). The
- * bytes come from a kubelet, so they do not count for the health of the API. `redact` removes secrets before a line is cut.
+ * Reads the lines of a container's log as they are written. Ends with the container (kubelet, `ReadLogs`); rejects if the
+ * connection breaks, the signal is aborted or the log cannot be read (see `logFailureOf`). The bytes come from a kubelet, so
+ * they do not count for API health. `redact` removes secrets before a line is cut.
  */
 export async function followLog(
   client: Client,
@@ -138,25 +137,25 @@ export async function followLog(
     ...(tailLines === undefined ? {} : { tailLines: String(tailLines) }),
   })
   const options = { accept: '*/*', timeoutMs, signal }
-  return stampedLines(await client.stream(`${logPath(request)}?${query}`, options), redact)
+  return timestampedLines(await client.stream(`${logPath(request)}?${query}`, options), redact)
 }
 
-async function* stampedLines(response: IncomingMessage, redact: (text: string) => string): AsyncGenerator<LogLine> {
+async function* timestampedLines(response: IncomingMessage, redact: (text: string) => string): AsyncGenerator<LogLine> {
   for await (const { text, cutBytes } of boundedLines(response)) {
-    const [prefix, written = ''] = stamp.exec(text) ?? []
+    const [prefix, written = ''] = timestampPrefix.exec(text) ?? []
     if (prefix !== undefined) yield { at: Date.parse(written), ...cut(redact(text.slice(prefix.length)), cutBytes) }
     else if (!isKubeletRefusal(text)) yield { at: undefined, ...cut(redact(text), cutBytes) }
   }
 }
 
-/** `cutBytes`: those that were cut off before. */
+/** `cutBytes`: bytes that were already cut off. */
 function cut(text: string, cutBytes: number): Omit<LogLine, 'at'> {
   const bytes = Buffer.from(text)
-  const left = bytes.length - longestLineBytes
+  const left = bytes.length - maxLineBytes
   return left <= 0 ? { text, cutBytes } : { text: wholeCharacters(bytes.subarray(0, -left)), cutBytes: cutBytes + left }
 }
 
-/** Without half a character at the end. */
+/** Removes a partial character at the end. */
 function wholeCharacters(bytes: Buffer): string {
   return bytes.toString('utf8').replace(/\uFFFD+$/, '')
 }
@@ -167,7 +166,7 @@ async function* boundedLines(response: IncomingMessage): AsyncGenerator<Omit<Log
   let keptBytes = 0
   let bytes = 0
   const keep = (piece: Buffer) => {
-    const room = longestLineBytes + beyondBytes - keptBytes
+    const room = maxLineBytes + readAheadBytes - keptBytes
     if (room > 0 && piece.length > 0) kept.push(piece.length > room ? piece.subarray(0, room) : piece)
     keptBytes += Math.min(room, piece.length)
     bytes += piece.length

@@ -1,6 +1,6 @@
 /**
- * The fields of Kubernetes objects that the gate reads, as the API serves them in JSON (timestamps are strings).
- * Every field may be absent: objects come from clusters of any age, and from hostile hands.
+ * The fields of Kubernetes objects that the gate reads, as JSON of the API (timestamps are strings).
+ * Every field may be absent: clusters may have any version, and objects are untrusted.
  */
 
 export interface OwnerReference {
@@ -11,7 +11,7 @@ export interface OwnerReference {
   controller?: boolean
 }
 
-/** `metadata.managedFields` without the field sets: who wrote last, by which operation, when. */
+/** `metadata.managedFields` without the field sets. */
 export interface ManagedFields {
   manager?: string
   operation?: string
@@ -35,7 +35,7 @@ export interface ObjectMeta {
   managedFields?: ManagedFields[]
 }
 
-/** Any object; kinds with rules of their own narrow `spec` and `status`. */
+/** Any object; the interfaces below narrow `spec` and `status`. */
 export interface KubeObject {
   apiVersion: string
   kind: string
@@ -95,7 +95,7 @@ export interface Container {
   volumeMounts?: { name: string; mountPath: string; subPath?: string }[]
 }
 
-/** A volume of a pod, by what it is made from. */
+/** A volume of a pod with its source. */
 export interface Volume {
   name: string
   secret?: { secretName?: string }
@@ -164,7 +164,7 @@ export interface PodTemplate {
   spec?: PodSpec
 }
 
-/** What the specs of Deployment, ReplicaSet, StatefulSet and DaemonSet share. */
+/** Common to the specs of Deployment, ReplicaSet, StatefulSet and DaemonSet. */
 export interface WorkloadSpec {
   replicas?: number
   minReadySeconds?: number
@@ -172,7 +172,7 @@ export interface WorkloadSpec {
   template?: PodTemplate
 }
 
-/** What the statuses of Deployment, ReplicaSet and StatefulSet share. */
+/** Common to the statuses of Deployment, ReplicaSet and StatefulSet. */
 export interface WorkloadStatus {
   observedGeneration?: number
   replicas?: number
@@ -217,7 +217,7 @@ export interface DaemonSet extends KubeObject {
   }
 }
 
-/** A core/v1 Event; `count` and `series.count` both exist in the wild. */
+/** A core/v1 Event; controllers set either `count` or `series.count`. */
 export interface EventObject extends KubeObject {
   involvedObject?: {
     apiVersion?: string

@@ -5,16 +5,16 @@ import { secretVariable } from './secrets.ts'
 /**
  * Removes secret and unused values from an object before anything else reads it: the field sets of `managedFields`,
  * copies of whole objects in annotations, and the values of Secrets, ConfigMaps, environment variables and probe headers.
- * A value becomes a keyed hash, so that two templates can be compared (DESIGN §2, Identity) and the value cannot be guessed;
- * the key must not outlive the process. Known secrets are replaced in free text.
+ * A value becomes a keyed hash: two templates can be compared (DESIGN §2, Identity), and the value cannot be guessed while
+ * the key stays in this process. Known secrets are replaced in free text.
  * Returns a new object that shares the unchanged parts with the old one.
  */
 export type Redactor = (object: KubeObject) => KubeObject
 
 type Json = Record<string, unknown>
 
-/** Annotations in which tools keep a copy of the whole object, secret values included. */
-const copies = new Set([
+/** Annotations in which tools keep a copy of the whole object, with its secret values. */
+const objectCopies = new Set([
   'kubectl.kubernetes.io/last-applied-configuration',
   'banzaicloud.com/last-applied',
   'kapp.k14s.io/original',
@@ -24,34 +24,34 @@ const copies = new Set([
 
 /** Replaces known secrets in texts, and collects those that objects contain. */
 export interface KnownSecrets {
-  /** Replaces the secrets that are known by now. */
+  /** Replaces all secrets known at present. */
   readonly redactText: (text: string) => string
-  /** Replaces the secrets that were known at the start: templates are compared, so the result must never change. */
+  /** Replaces only the secrets known at the start: templates are compared, so the result must not change. */
   readonly redactTemplate: (text: string) => string
-  /** Gets the value of a Secret, or of an environment variable whose name looks secret, before it is hashed. */
-  readonly learn: (value: string) => void
+  /** Called with the value of a Secret, or of a variable whose name looks secret, before the value is hashed. */
+  readonly addSecret: (value: string) => void
 }
 
-const noSecrets: KnownSecrets = { redactText: (text) => text, redactTemplate: (text) => text, learn: () => {} }
+const noSecrets: KnownSecrets = { redactText: (text) => text, redactTemplate: (text) => text, addSecret: () => {} }
 
-/** All pods of a template have the same environment: each value is hashed once. */
-const rememberedHashes = 10_000
+/** All pods of a template have the same environment, so hashes are cached. */
+const maxCachedHashes = 10_000
 
 /**
- * Makes a `Redactor`. Only objects that went through the same one can be compared.
- * @param key of the hashes; by default a new random one
+ * Creates a `Redactor`. Only objects redacted by the same one can be compared.
+ * @param key of the hashes; by default a new random key
  * @param known replaces known secrets in free text; by default nothing is replaced
  */
 export function createRedactor(key: Buffer = randomBytes(32), known: KnownSecrets = noSecrets): Redactor {
-  const remembered = new Map<string, string>()
+  const hashes = new Map<string, string>()
 
   function hash(value: unknown): string {
     const text = typeof value === 'string' ? value : JSON.stringify(value)
-    let digest = remembered.get(text)
+    let digest = hashes.get(text)
     if (digest === undefined) {
       digest = `hmac:${createHmac('sha256', key).update(text).digest('base64url')}`
-      if (remembered.size >= rememberedHashes) remembered.clear()
-      remembered.set(text, digest)
+      if (hashes.size >= maxCachedHashes) hashes.clear()
+      hashes.set(text, digest)
     }
     return digest
   }
@@ -60,24 +60,24 @@ export function createRedactor(key: Buffer = randomBytes(32), known: KnownSecret
 
   function hashVariable(variable: unknown): unknown {
     if (!isObject(variable) || variable['value'] === undefined) return variable
-    if (secretVariable.test(String(variable['name']))) learnText(variable['value'])
+    if (secretVariable.test(String(variable['name']))) collectText(variable['value'])
     return { ...variable, value: hash(variable['value']) }
   }
 
-  function learnText(value: unknown): void {
-    if (typeof value === 'string') known.learn(value)
+  function collectText(value: unknown): void {
+    if (typeof value === 'string') known.addSecret(value)
   }
 
-  function learnSecret({ data, stringData }: Json): void {
-    for (const value of isObject(stringData) ? Object.values(stringData) : []) learnText(value)
+  function collectSecret({ data, stringData }: Json): void {
+    for (const value of isObject(stringData) ? Object.values(stringData) : []) collectText(value)
     for (const value of isObject(data) ? Object.values(data) : []) {
       if (typeof value !== 'string') continue
-      known.learn(value)
-      known.learn(Buffer.from(value, 'base64').toString())
+      known.addSecret(value)
+      known.addSecret(Buffer.from(value, 'base64').toString())
     }
   }
 
-  /** Custom resources contain pod templates too, so environment variables are looked for in the whole tree. */
+  /** Custom resources contain pod templates too, so environment variables are searched in the whole object. */
   function walk(value: unknown): unknown {
     if (Array.isArray(value)) return mapArray(value, walk)
     if (!isObject(value)) return value
@@ -108,7 +108,7 @@ export function createRedactor(key: Buffer = randomBytes(32), known: KnownSecret
   }
 
   return (object) => {
-    if (object.kind === 'Secret') learnSecret(object as unknown as Json)
+    if (object.kind === 'Secret') collectSecret(object as unknown as Json)
     const holdsValues = object.apiVersion === 'v1' && (object.kind === 'Secret' || object.kind === 'ConfigMap')
     return mapObject(object as unknown as Json, (value, name) => {
       if (name === 'metadata') return walk(reduceMetadata(value))
@@ -122,8 +122,8 @@ function reduceMetadata(metadata: unknown): unknown {
   if (!isObject(metadata)) return metadata
   return mapObject(metadata, (value, name) => {
     if (name === 'managedFields' && Array.isArray(value)) return value.map(withoutFieldSet)
-    if (name === 'annotations' && isObject(value) && Object.keys(value).some((key) => copies.has(key))) {
-      return Object.fromEntries(Object.entries(value).filter(([key]) => !copies.has(key)))
+    if (name === 'annotations' && isObject(value) && Object.keys(value).some((key) => objectCopies.has(key))) {
+      return Object.fromEntries(Object.entries(value).filter(([key]) => !objectCopies.has(key)))
     }
     return value
   })
@@ -139,7 +139,7 @@ function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Like `Array.map`, but the array itself when nothing changed. */
+/** Like `Array.map`, but returns the same array if nothing changed. */
 function mapArray(values: unknown[], map: (value: unknown) => unknown): unknown[] {
   let changed: unknown[] | undefined
   values.forEach((value, index) => {
@@ -151,7 +151,7 @@ function mapArray(values: unknown[], map: (value: unknown) => unknown): unknown[
   return changed ?? values
 }
 
-/** The same for objects. Keys are hostile (`__proto__`), so properties are defined, never assigned. */
+/** The same for objects. Keys are untrusted (`__proto__`), so properties are defined, never assigned. */
 function mapObject(object: Json, map: (value: unknown, name: string) => unknown): Json {
   let changed = false
   const entries = Object.entries(object).map(([name, value]) => {

@@ -26,47 +26,47 @@ export interface ReflectorOptions {
   readonly redact: Redactor
   /** Replaces known secrets in the message of a failure. */
   readonly redactText: (text: string) => string
-  /** The path of the request's collection, looked up before each attempt. Rejects with 404 while the kind is unknown. */
+  /** Returns the path of the request's collection before each attempt. Rejects with a 404 for an unknown kind. */
   readonly path: () => Promise<string>
   readonly sink: Sink
   /**
-   * Gets an object that no longer matches the request's label selector, or no longer exists: only reading the object
-   * itself shows which. Resolves once the sink has the result.
+   * Called with an object that no longer matches the request's label selector or no longer exists: only reading the object
+   * itself shows which. Resolves once the sink received the result.
    */
   readonly onUnmatched: (object: KubeObject) => Promise<void>
-  /** An object that exists before the first list: when the list does not contain it, it was deleted. */
+  /** An object that exists before the first list. If the list does not contain it, it was deleted. */
   readonly known?: KubeObject
 }
 
-/** How long a list may go without a byte. */
+/** Maximum time without a byte during a list. */
 const listSilenceMs = 30_000
-/** The same for a refresh; a small list and a new watch must be answered within this time. */
+/** The same for a refresh; also the time limit of a probe and of opening a watch. */
 const answerTimeoutMs = 10_000
-/** A watch that the server does not end at its `timeoutSeconds` is ended after this time more. */
-const overtimeMs = 10_000
-/** A watch that ends sooner, without an event, was no success: opening another at once would overload the server. */
+/** If the server does not end a watch at its `timeoutSeconds`, it is ended this much later. */
+const overdueGraceMs = 10_000
+/** A watch that ends sooner without an event counts as failed, since new watches at once would overload the server. */
 const healthyWatchMs = 1_000
 const pollMs = 5_000
-/** While watching is forbidden, it is tried again after so many polls. */
+/** If watching is forbidden, it is tried again after this number of polls. */
 const pollsBetweenWatches = 12
-const shortestBackOffMs = 100
-const longestBackOffMs = 5_000
-const longestRetryAfterMs = 30_000
-/** Refused requests seldom succeed later, but they may: access is granted, a CRD is installed. */
+const minBackOffMs = 100
+const maxBackOffMs = 5_000
+const maxRetryAfterMs = 30_000
+/** Refused requests seldom succeed later, but access may be granted or a CRD installed. */
 const refusedBackOffMs = 20_000
 const missingBackOffMs = 5_000
-/** A Role that is replaced is back within seconds, so the first retries after a 403 come sooner. */
-const soonRetries = 4
-const soonRetryMs = 7_000
+/** A Role may be deleted and created again within seconds, so the first retries after a 403 come sooner. */
+const quickRetries = 4
+const quickRetryMs = 7_000
 
 /**
- * Follows one request until it is closed: lists, watches from there, and reports every change to the sink exactly once,
- * through cut connections, expired resource versions, and servers that vanish or stop sending.
+ * Lists and watches one request until it is closed. Reports every change to the sink exactly once, despite cut connections,
+ * expired resource versions, and servers that disappear or stop sending.
  *
- * Nothing is missed between list and watch, as the watch starts at the list's resource version. A later list is compared
- * with the known objects and only the differences are reported, deletions with the object's last state.
- * A failed attempt is reported once, and again when its status changes, with the moment of the last success. Then the
- * request is listed again, and once the sink has the differences the recovery is reported as `ALIVE`.
+ * The watch starts at the list's resource version, so no change between them is missed. A later list is compared with the
+ * known objects; only differences are reported, deletions with the object's last state.
+ * A failure is reported once, and again when its status changes, with the time of the last success. Then the request is
+ * listed again; after the differences, the recovery is reported as `ALIVE`.
  */
 export class Reflector {
   readonly #request: WatchRequest
@@ -76,22 +76,23 @@ export class Reflector {
   #isSynced = false
   /** Where the next watch starts; undefined before a list. */
   #resourceVersion: string | undefined
-  /** The HTTP status that was reported last, while the request fails. */
+  /** The last reported HTTP status, while the request fails. */
   #reportedStatus: number | undefined
-  /** At first, when this began. */
+  /** Initially the start time. */
   #lastSuccessAt: number
   #failures = 0
   /** 403 answers in a row. */
   #refusals = 0
-  /** The last watch found its resource version expired. */
+  /** The resource version of the last watch had expired. */
   #wasExpired = false
   #pollsLeft = 0
-  /** Refreshes that wait for a list, and those whose list was made. */
+  /** Refreshes that wait for a list. */
   #refreshes: (() => void)[] = []
+  /** Refreshes whose list was read. */
   #answered: (() => void)[] = []
   /** Reads of objects that no longer match the selector. */
   readonly #unmatched = new Set<Promise<void>>()
-  /** Ends the present watch or pause, so that a list is made at once. */
+  /** Ends the present watch or pause, to list at once. */
   #interrupt = new AbortController()
 
   constructor(request: WatchRequest, options: ReflectorOptions) {
@@ -101,14 +102,14 @@ export class Reflector {
     if (options.known !== undefined) this.#objects.set(keyOf(options.known), options.known)
   }
 
-  /** Whether this object, by its uid, is among those that it follows. */
+  /** Whether the watch contains this object, by uid. */
   holds(object: KubeObject): boolean {
     const { apiVersion, kind } = this.#request
     const isOfKind = kind === object.kind && apiVersion === object.apiVersion
     return isOfKind && this.#objects.get(keyOf(object))?.metadata.uid === object.metadata.uid
   }
 
-  /** Ends when closed; never rejects. */
+  /** Resolves when closed; never rejects. */
   async run(): Promise<void> {
     while (!this.#closing.signal.aborted) {
       try {
@@ -128,8 +129,7 @@ export class Reflector {
   }
 
   /**
-   * Lists the request again, now. Resolves once the sink has the differences, or why there are none: the request is
-   * refused or unavailable.
+   * Lists the request again at once. Resolves once the sink received the differences, or the failure.
    */
   refresh(): Promise<void> {
     return new Promise((resolve) => {
@@ -143,17 +143,17 @@ export class Reflector {
   }
 
   async #list(): Promise<void> {
-    // A refresh that comes from here on ends this list and starts a newer one.
+    // A refresh during this list ends the list and starts a newer one.
     const refreshes = this.#refreshes
     this.#refreshes = []
     const signal = this.#renewInterrupt()
     try {
       const { client, redact, path } = this.#options
-      // Every other attempt allows for a slow connection; the rest give up soon, as the connection may be dead.
-      const isHasty = refreshes.length > 0 || this.#failures % 2 === 1
+      // Alternate between long and short limits: the connection may be slow, or dead.
+      const usesShortLimit = refreshes.length > 0 || this.#failures % 2 === 1
       const list = await listAll(client, await path(), this.#request, redact, {
         signal,
-        silenceMs: isHasty ? answerTimeoutMs : listSilenceMs,
+        silenceMs: usesShortLimit ? answerTimeoutMs : listSilenceMs,
         onPage: () => this.#succeed(),
       })
       this.#reportDifferences(list.items)
@@ -165,15 +165,15 @@ export class Reflector {
     } catch (error) {
       if (!signal.aborted) throw error
     } finally {
-      // A refresh without a list is repeated, or its failure is reported, before it resolves.
+      // If the list was interrupted, its refreshes wait for the next one.
       if (signal.aborted && !this.#closing.signal.aborted) this.#refreshes.push(...refreshes)
       else this.#answered.push(...refreshes)
     }
-    await this.#settle()
+    await this.#resolveAnswered()
   }
 
-  /** Resolves the refreshes whose list was made, or whose failure was reported. */
-  async #settle(): Promise<void> {
+  /** Resolves the refreshes whose list was read or whose failure was reported. */
+  async #resolveAnswered(): Promise<void> {
     const answered = this.#answered
     this.#answered = []
     if (answered.length === 0) return
@@ -181,18 +181,18 @@ export class Reflector {
     for (const settle of answered) settle()
   }
 
-  /** In place of a watch that is forbidden: wait, and list again. */
+  /** Replaces a forbidden watch: wait, then list again. */
   async #poll(): Promise<void> {
     this.#pollsLeft -= 1
     await this.#pause(pollMs)
     this.#resourceVersion = undefined
   }
 
-  /** One watch from its opening to its end. The next one starts at the last resource version. */
+  /** One watch until its end. The next one starts at the last resource version. */
   async #watch(): Promise<void> {
     const { clock, client, path } = this.#options
     const signal = this.#renewInterrupt()
-    // Spread, so that the watches of a gate do not all end together.
+    // Random, so the watches do not all end together.
     const timeoutSeconds = 45 + Math.floor(clock.random() * 16)
     let healthyFrom = Number.POSITIVE_INFINITY
     let isCut = false
@@ -211,7 +211,7 @@ export class Reflector {
         path: `${collection}?${query}`,
         signal,
         openTimeoutMs: answerTimeoutMs,
-        overdueMs: timeoutSeconds * 1000 + overtimeMs,
+        overdueMs: timeoutSeconds * 1000 + overdueGraceMs,
         probe: (ended) => this.#probe(collection, ended),
         onOpen: () => {
           healthyFrom = clock.now() + healthyWatchMs
@@ -220,7 +220,7 @@ export class Reflector {
         onBytes: () => this.#succeed(),
       })
       for await (const line of lines) {
-        this.#take(line)
+        this.#handleLine(line)
         healthyFrom = clock.now()
       }
     } catch (error) {
@@ -246,8 +246,8 @@ export class Reflector {
     this.#succeed()
   }
 
-  /** One line of a watch: an event (kubernetes.io/docs/reference/using-api/api-concepts, "Efficient detection of changes"). */
-  #take(line: string): void {
+  /** Handles one event of a watch (kubernetes.io/docs/reference/using-api/api-concepts, "Efficient detection of changes"). */
+  #handleLine(line: string): void {
     let event: { type?: unknown; object?: (KubeObject & { code?: number }) | null }
     try {
       event = JSON.parse(line)
@@ -288,7 +288,7 @@ export class Reflector {
     const known = this.#objects.get(keyOf(object))
     if (known?.metadata.uid !== object.metadata.uid) return
     this.#objects.delete(keyOf(object))
-    // An object that is being deleted never comes back; any other may only have other labels now.
+    // Without a deletionTimestamp, the object may only have changed its labels.
     if (this.#request.labelSelector === undefined || object.metadata.deletionTimestamp !== undefined) {
       this.#options.sink({ type: 'DELETED', object })
       return
@@ -299,25 +299,25 @@ export class Reflector {
 
   /** Reports a failed attempt, and waits before the next one. */
   async #recover(error: unknown): Promise<void> {
-    // A list shows what happened meanwhile before the recovery is reported.
+    // The next list reports the changes since the failure, before the recovery.
     this.#resourceVersion = undefined
     if (isExpired(error)) {
-      // Ordinary: the server keeps only so much history. Only the second in a row has to wait.
+      // Normal: the server's history is limited. Only the second in a row waits.
       if (this.#wasExpired) await this.#pause(this.#backOffMs())
       this.#wasExpired = true
       return
     }
-    // Until access is given back, what a list would contain is not known.
+    // The present objects are unknown until access is granted again.
     if (isForbidden(error)) this.#isSynced = false
     this.#report(error)
-    await this.#settle()
-    const retryAfterMs = Math.min(retryAfterOf(error), longestRetryAfterMs)
+    await this.#resolveAnswered()
+    const retryAfterMs = Math.min(retryAfterOf(error), maxRetryAfterMs)
     await this.#pause(Math.max(this.#pauseAfter(error), retryAfterMs))
   }
 
   #pauseAfter(error: unknown): number {
     this.#refusals = isForbidden(error) ? this.#refusals + 1 : 0
-    if (this.#refusals > 0 && this.#refusals <= soonRetries) return soonRetryMs
+    if (this.#refusals > 0 && this.#refusals <= quickRetries) return quickRetryMs
     if (isNotFound(error)) return missingBackOffMs
     const isRefused = isForbidden(error) || isUnauthorized(error) || isMethodNotSupported(error)
     return isRefused ? refusedBackOffMs : this.#backOffMs()
@@ -327,7 +327,7 @@ export class Reflector {
     const status = statusOf(error)
     if (this.#reportedStatus === status) return
     this.#reportedStatus = status
-    // The client has read the credentials again before it gives up.
+    // The client has already read the credentials again.
     const final = isUnauthorized(error)
     const failure = failureOf(error, { ...this.#request, lastSuccessAt: this.#lastSuccessAt, final })
     if (failure === undefined) return
@@ -345,9 +345,9 @@ export class Reflector {
     this.#options.sink({ type: 'ALIVE', ...this.#request })
   }
 
-  /** 0.1 s, doubled with each failure up to 5 s, ±50 % so that many runners do not retry together. */
+  /** 0.1 s, doubled with each failure up to 5 s, ±50 %: runners must not retry together. */
   #backOffMs(): number {
-    const delayMs = Math.min(longestBackOffMs, shortestBackOffMs * 2 ** this.#failures)
+    const delayMs = Math.min(maxBackOffMs, minBackOffMs * 2 ** this.#failures)
     this.#failures += 1
     return delayMs * (0.5 + this.#options.clock.random())
   }

@@ -2,18 +2,18 @@ import { type Entry, isSection, type KubeconfigDocument } from './kubeconfig-fil
 
 /** Strings that must never be printed. */
 export class Secrets {
-  readonly #shortest: number
+  readonly #minLength: number
   readonly #known = new Set<string>()
-  /** The longest first: a secret may contain a shorter one, and must be replaced as a whole. */
+  /** Longest first: a secret that contains a shorter one must be replaced as a whole. */
   #ordered: readonly string[] | undefined
 
-  /** `shortest`: secrets with fewer characters are ignored. */
-  constructor(shortest = 1) {
-    this.#shortest = shortest
+  /** `minLength`: shorter secrets are ignored. */
+  constructor(minLength = 1) {
+    this.#minLength = minLength
   }
 
   readonly add = (secret: string): void => {
-    if (secret.length < this.#shortest || this.#known.has(secret)) return
+    if (secret.length < this.#minLength || this.#known.has(secret)) return
     this.#known.add(secret)
     this.#ordered = undefined
   }
@@ -22,41 +22,41 @@ export class Secrets {
     return this.#known.has(secret)
   }
 
-  /** The text with stars for every secret in it. */
+  /** Replaces every secret in the text with `***`. */
   readonly redact = (text: string): string => {
     this.#ordered ??= [...this.#known].toSorted((a, b) => b.length - a.length)
     return this.#ordered.reduce((hidden, secret) => hidden.replaceAll(secret, '***'), text)
   }
 }
 
-/** Anything shorter is no secret, and masking it would make the log unreadable. */
-const shortestSecret = 4
+/** Shorter strings are not masked, to keep the log readable. */
+const minSecretLength = 4
 
-/** Environment variables whose value is a secret by their name: `DB_PASSWORD`, and not `KEYCLOAK_URL` or `SECRET_NAME`. */
+/** Environment variables whose names look secret: `DB_PASSWORD`, but not `KEYCLOAK_URL` or `SECRET_NAME`. */
 export const secretVariable =
   /(password|passwd|passphrase|token|secret|(api|access|private|secret|signing|encryption)_?key)$/i
 
-/** Anything longer is a file or a Helm release, which no log quotes. */
-const longestValue = 10_000
+/** Longer values are files or Helm releases, which logs do not quote. */
+const maxValueLength = 10_000
 
-/** Names of secret settings of a plugin; `AWS_PROFILE=prod` must stay readable. */
+/** Names of a plugin's secret settings; `AWS_PROFILE=prod` must stay readable. */
 const secretName = /token|secret|passw|credential|key/i
 
 /**
  * The secrets of a kubeconfig: tokens, passwords, keys and certificates (as written, in base64, and decoded), and the
- * lines that contain them. The runner masks line by line, so multi-line secrets are split. Lines without a secret are
- * left out: masking `}` or `kind: Config` would garble every log.
+ * lines that contain them. The runner masks single lines, so multi-line secrets are split. Lines without a secret are
+ * excluded: masking `}` or `kind: Config` would make every log unreadable.
  */
 export function secretsOf(document: KubeconfigDocument): string[] {
   const values = [...document.users.flatMap(userSecrets), ...document.clusters.flatMap(clusterSecrets)]
   const [text, ...encoded] = document.texts
   const lines = [text ?? '', ...encoded].flatMap((whole) => whole.split(/\r?\n/)).map((line) => line.trim())
-  const bearing = lines.filter((line) => isBase64(line) || values.some((value) => line.includes(value)))
+  const secretLines = lines.filter((line) => isBase64(line) || values.some((value) => line.includes(value)))
   const whole = encoded.map((text) => text.replace(/\s+/g, ''))
-  return unique([...values, ...values.map(base64), ...bearing, ...whole])
+  return unique([...values, ...values.map(base64), ...secretLines, ...whole])
 }
 
-/** The forms of a credential that a log may contain: its lines, as written and in base64. */
+/** The strings to mask for a credential: its lines, as written and in base64. */
 export function formsOf(secret: string): string[] {
   const lines = linesOf(secret)
   return unique([...lines, ...lines.map(base64)])
@@ -104,7 +104,7 @@ function secretArguments(args: readonly unknown[]): string[] {
   })
 }
 
-/** A file in base64: the text itself and its decoded lines. */
+/** The secrets of a file in base64: the text itself and its decoded lines. */
 function encodedFile(data: unknown): string[] {
   return texts(data).flatMap((text) => [text, ...linesOf(Buffer.from(text, 'base64').toString('latin1'))])
 }
@@ -117,10 +117,10 @@ function linesOf(text: string): string[] {
   return text
     .split(/\r?\n/)
     .map((line) => line.trim())
-    .filter((line) => line.length >= shortestSecret && !line.startsWith('-----'))
+    .filter((line) => line.length >= minSecretLength && !line.startsWith('-----'))
 }
 
-/** Long enough to be no word: a line of a wrapped certificate, or the encoded kubeconfig. */
+/** Longer than any word: a line of a wrapped certificate, or the encoded kubeconfig. */
 function isBase64(line: string): boolean {
   return /^[A-Za-z0-9+/_-]{24,}={0,2}$/.test(line)
 }
@@ -130,16 +130,16 @@ function base64(text: string): string {
 }
 
 function unique(strings: readonly string[]): string[] {
-  return [...new Set(strings)].filter((text) => text.length >= shortestSecret)
+  return [...new Set(strings)].filter((text) => text.length >= minSecretLength)
 }
 
 /**
- * The parts of a Secret's value that are redacted: a single line, or those of several lines that look like keys. Short
- * values, words (`production`) and sentences occur elsewhere too, and are left out.
+ * The parts of a Secret's value to redact: a single line, or of several lines those that look like keys. Excludes short
+ * values, words (`production`) and sentences, since they occur in other text.
  */
 export function secretsIn(value: string): string[] {
-  if (value.length > longestValue) return []
+  if (value.length > maxValueLength) return []
   const lines = linesOf(value)
-  const shortest = lines.length > 1 ? 24 : 8
-  return lines.filter((line) => line.length >= shortest && !/\s|^[a-z-]+$/i.test(line))
+  const minLength = lines.length > 1 ? 24 : 8
+  return lines.filter((line) => line.length >= minLength && !/\s|^[a-z-]+$/i.test(line))
 }

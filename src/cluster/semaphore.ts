@@ -1,4 +1,4 @@
-/** Limits how much runs at a time; the rest waits in the order of its requests. */
+/** Limits how many callers run at a time; the others wait in order. */
 export class Semaphore {
   #free: number
   readonly #waiting: (() => void)[] = []
@@ -11,7 +11,7 @@ export class Semaphore {
     return this.#free === 0
   }
 
-  /** Resolves once a slot is free. The caller gives it back with `release`. */
+  /** Resolves once a slot is free. The caller must call `release`. */
   async acquire(): Promise<void> {
     if (this.#free > 0) this.#free -= 1
     else await new Promise<void>((resolve) => this.#waiting.push(resolve))

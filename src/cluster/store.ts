@@ -3,8 +3,8 @@ import { type Failure, type FeedEvent, type LogText, requestKey, type WatchReque
 import type { EventObject, KubeObject } from './objects.ts'
 
 /**
- * Whether the store contains all objects of a request: `pending` until the first list, `complete` from then on, `unknown`
- * where access is refused or nothing watches it, so that absence proves nothing.
+ * Whether the store contains all objects of a request: `pending` until the first list, then `complete`; `unknown` if access
+ * is refused or the request is not watched: absence then proves nothing.
  */
 export type ListState = 'pending' | 'complete' | 'unknown'
 
@@ -17,15 +17,15 @@ export interface Change {
   readonly after?: KubeObject
 }
 
-/** The events about one object: by their names, and sorted by their last occurrence until one of them changes. */
+/** The events about one object by name; `sorted` is a cache of their order by last occurrence. */
 interface EventsAbout {
   readonly byName: Map<string, EventObject>
-  orderEvidence?: readonly EventObject[] | undefined
+  sorted?: readonly EventObject[] | undefined
 }
 
 /**
- * The last known state of every object, with the indexes that lifecycle rules need: by name, by owner, and the events of
- * an object. The state depends on the sequence of events alone, so a replay has that of the live run.
+ * The last known state of every object, indexed by name and owner, and the events about each object. The state depends only
+ * on the sequence of events, so a replay has the same state as the live run.
  */
 export class Store {
   readonly #objects = new Map<string, KubeObject>()
@@ -34,9 +34,9 @@ export class Store {
   readonly #byKind = new Map<string, Map<string, KubeObject>>()
   /** By the uid of the involved object, and by its kind and name. */
   readonly #events = new Map<string, EventsAbout>()
-  /** The last state of each deleted object, by its name: a late event must not bring it back. */
+  /** The last state of each deleted object, by name: a late event must not restore the object. */
   readonly #deleted = new Map<string, KubeObject>()
-  /** By kind, as there are many requests. */
+  /** Complete lists, by kind for speed. */
   readonly #synced = new Map<string, Numbered<WatchRequest>[]>()
   /** Last refusal per request; a 403 is kept. */
   readonly #refused = new Map<string, Numbered<Failure>>()
@@ -49,7 +49,8 @@ export class Store {
   readonly #statuses = new Map<string, boolean>()
 
   /**
-   * `willSync` returns whether the first list of a request will come: its watch was started, or the recording contains it. `watched` are the requests that are watched, or were.
+   * @param willSync whether the first list of a request will come: its watch was started, or the recording contains it
+   * @param watched the requests that are or were watched
    */
   constructor(willSync: (request: WatchRequest) => boolean, watched = new WatchedRequests()) {
     this.#willSync = willSync
@@ -57,8 +58,8 @@ export class Store {
   }
 
   /**
-   * Returns what changed: nothing for a repeated or outdated version of an object (two watches may report the same
-   * object), two changes when a name came back with another uid.
+   * Returns the changes: none for a repeated or outdated version of an object (two watches may report the same object), two
+   * if the object was replaced by one with another uid.
    */
   apply(event: FeedEvent): readonly Change[] {
     this.#applied++
@@ -101,12 +102,12 @@ export class Store {
     return this.#byUid.get(uid)
   }
 
-  /** All objects of a kind in a namespace (undefined: those without one), in the order in which they were first seen. */
+  /** All objects of a kind in a namespace (undefined: cluster-scoped), in the order of arrival. */
   list(kind: string, namespace: string | undefined): readonly KubeObject[] {
     return [...(this.#byKind.get(kindKey(kind, namespace))?.values() ?? [])]
   }
 
-  /** All objects of a kind whose owner references name this uid, in the order in which they were first seen. */
+  /** All objects of a kind whose owner references name this uid, in the order of arrival. */
   ownedBy(uid: string | undefined, kind: string): readonly KubeObject[] {
     const owned = uid === undefined ? undefined : this.#owned.get(uid)
     return owned === undefined ? [] : [...owned.values()].filter((object) => object.kind === kind)
@@ -118,14 +119,14 @@ export class Store {
   }
 
   /**
-   * The events about one object in the order of their last occurrence, the latest last. Without a uid they are found by
-   * kind and name, also for an object that no watch holds.
+   * The events about one object in the order of their last occurrence, the latest last. Without a uid, events are found by
+   * kind and name, also for an object that is not in the store.
    */
   eventsOf(object: KubeObject): readonly EventObject[] {
     const events = this.#events.get(object.metadata.uid ?? subjectKey(identify(object)))
     if (events === undefined) return []
-    events.orderEvidence ??= [...events.byName.values()].toSorted(byLastOccurrence)
-    return events.orderEvidence
+    events.sorted ??= [...events.byName.values()].toSorted(byLastOccurrence)
+    return events.sorted
   }
 
   /** The end of a container's log, if it was read. */
@@ -134,8 +135,8 @@ export class Store {
   }
 
   /**
-   * Whether the absence of an object of this request proves anything. It does while the server does not have the kind
-   * (404): there are no objects of a custom kind before its definition is applied.
+   * Whether the store contains all objects of a request. A 404 for the kind is complete: before the CRD is applied, no
+   * objects exist.
    */
   listState(request: WatchRequest): ListState {
     const refusals = this.#refusals(request)
@@ -144,7 +145,7 @@ export class Store {
     return this.#willSync(request) ? 'pending' : 'unknown'
   }
 
-  /** Why the objects of this request cannot be read: access is refused, the object does not exist, or no answer. */
+  /** Why the objects of a request cannot be read: access is refused, the object does not exist, or no answer. */
   refusal(request: WatchRequest): Failure | undefined {
     const within = [...this.#refused.values()].filter(
       (refused) =>
@@ -161,7 +162,7 @@ export class Store {
     return this.#statuses.get(`${groupOf(apiVersion)}/${kind}`)
   }
 
-  /** The refusals since the last complete list, which shows that access was given back. */
+  /** The refusals since the last complete list. */
   #refusals(request: WatchRequest): readonly Failure[] {
     if (this.#refused.size === 0) return []
     const syncedAt = this.#syncedAt(request)
@@ -176,7 +177,7 @@ export class Store {
   }
 
   #refuse(refusal: Failure): void {
-    // Without an answer, only a request that reads evidence matters: it names its object.
+    // UNAVAILABLE matters only for requests that read evidence; these have a name.
     if (refusal.type === 'UNAVAILABLE' && refusal.name === undefined) return
     if (refusal.type === 'REFUSED' && refusal.what === 'credentials') return
     const key = requestKey(refusal)
@@ -185,7 +186,7 @@ export class Store {
       this.#refused.set(key, { ...refusal, number: this.#applied })
   }
 
-  /** A log that was read is kept although it cannot be read later. */
+  /** Keeps a log that cannot be read again later. */
   #putLog(log: LogText): void {
     const key = `${log.namespace}/${log.pod}/${log.container}/${log.previous}`
     if (log.why === undefined || !this.#logs.get(key)?.text) this.#logs.set(key, log)
@@ -219,7 +220,7 @@ export class Store {
     if (before === undefined || before.metadata.uid !== object.metadata.uid) return []
     this.#remove(key, before)
     this.#deleted.set(key, object)
-    // The final state may contain more than the one before, such as a deletionTimestamp.
+    // The final state may contain more than the state before, such as a deletionTimestamp.
     return [{ before: object }]
   }
 
@@ -230,10 +231,10 @@ export class Store {
     if (before !== undefined && isOutdated(event, before)) return []
     for (const key of uid === undefined ? [byName] : [uid, byName]) {
       const events = this.#events.get(key) ?? { byName: new Map<string, EventObject>() }
-      // Removed first, so that events without times and versions are sorted by their arrival.
+      // Deleted first: events without times and versions are sorted by arrival.
       events.byName.delete(event.metadata.name)
       events.byName.set(event.metadata.name, event)
-      events.orderEvidence = undefined
+      events.sorted = undefined
       this.#events.set(key, events)
     }
     return [{ before, after: event }]
@@ -259,7 +260,7 @@ export class Store {
     this.#disown(key, object)
   }
 
-  /** Removes an object from the index of the owners that it no longer has. In the others it keeps its place. */
+  /** Removes an object from the index of owners that it no longer has. */
   #disown(key: string, before: KubeObject, after?: KubeObject): void {
     for (const { uid } of before.metadata.ownerReferences ?? []) {
       if (after?.metadata.ownerReferences?.some((owner) => owner.uid === uid)) continue
@@ -287,7 +288,7 @@ export function covers(wide: Partial<WatchRequest>, narrow: WatchRequest): boole
   )
 }
 
-/** The requests that are watched, or were. A report about one of them concerns that one alone. */
+/** The requests that are or were watched. A report about one of them concerns only that one. */
 export class WatchedRequests {
   readonly #keys = new Set<string>()
 
@@ -300,8 +301,8 @@ export class WatchedRequests {
   }
 
   /**
-   * Whether a report about `reported` concerns `request`. Only its own reports concern a watch: a wide list may be refused
-   * where a narrow one is allowed. A request that is not watched itself is served by the watch that covers it.
+   * Whether a report about `reported` concerns `request`. A watched request has its own reports: a wide list may be refused
+   * and a narrow one permitted. A request without a watch depends on the watch that covers it.
    */
   concerns(reported: Partial<WatchRequest>, request: WatchRequest): boolean {
     if (reported.kind === undefined) return true
@@ -331,14 +332,14 @@ function kindKey(kind: string, namespace: string | undefined): string {
   return `${kind}|${namespace ?? ''}`
 }
 
-/** The key of the events about an object by its kind and name: events may contain any version of its kind. */
+/** The key of the events about an object by kind and name; events may contain any version of the kind. */
 function subjectKey(subject: { kind: string; namespace?: string; name: string }): string {
   return objectKey({ ...subject, apiVersion: '' })
 }
 
 /**
- * The same or an older version. Resource versions compare as numbers since Kubernetes 1.35 (KEP-5504), and did so on
- * every etcd-backed server before; where they are no numbers, only equality counts.
+ * Whether an object has the same or an older version. Resource versions are comparable numbers since Kubernetes 1.35
+ * (KEP-5504), and before that on every server with etcd; otherwise only equality counts.
  */
 function isOutdated(object: KubeObject, known: KubeObject): boolean {
   const version = object.metadata.resourceVersion
@@ -348,8 +349,8 @@ function isOutdated(object: KubeObject, known: KubeObject): boolean {
 }
 
 /**
- * Whether an object is earlier than the last known one of its name. Uids have no order, so resource versions decide; a
- * later creation outweighs them, as after the restore of an etcd backup.
+ * Whether an object is older than the last known one with its name. Uids have no order, so resource versions decide, unless
+ * the object was created later, as after the restore of an etcd backup.
  */
 function isEarlier(object: KubeObject, known: KubeObject): boolean {
   const order = compareVersions(object, known)
@@ -359,7 +360,7 @@ function isEarlier(object: KubeObject, known: KubeObject): boolean {
   return order === undefined ? isDated && created < knownCreated : order < 0 && !(isDated && created > knownCreated)
 }
 
-/** Negative when the object's resource version is the older one; undefined when the two cannot be compared. */
+/** Negative if the object's resource version is older; undefined if the versions cannot be compared. */
 function compareVersions(object: KubeObject, known: KubeObject): number | undefined {
   const difference = versionOf(object) - versionOf(known)
   return Number.isNaN(difference) ? undefined : difference

@@ -2,11 +2,11 @@ import type { Client } from './client.ts'
 import type { Clock } from './clock.ts'
 import { ApiError, ConnectionError, messageOf } from './failures.ts'
 
-/** After this time without a byte the server gets a small list request, and the watch is opened again. */
+/** After this time without a byte, a small list request probes the server, and the watch is opened again. */
 const silenceMs = 30_000
 
-/** No object in etcd is larger than 1.5 MiB; this leaves room for what the API server adds. */
-const longestLine = 16 << 20
+/** Objects in etcd are at most 1.5 MiB; the API server adds fields. */
+const maxLineBytes = 16 << 20
 
 export interface WatchOptions {
   readonly client: Client
@@ -14,14 +14,14 @@ export interface WatchOptions {
   readonly path: string
   /** Ends the watch. */
   readonly signal: AbortSignal
-  /** How long the server may take to open it. */
+  /** Time limit for opening the watch. */
   readonly openTimeoutMs: number
-  /** When the watch is ended here, because the server did not end it. */
+  /** When to end a watch that the server did not end. */
   readonly overdueMs: number
-  /** A small request after a silence. When it succeeds the watch ends in order, when it fails the watch fails with its error. */
+  /** A small request after a silence. If it succeeds, the watch ends normally; if it fails, the watch fails with its error. */
   readonly probe: (signal: AbortSignal) => Promise<unknown>
   readonly onOpen: () => void
-  /** Called for each piece, a whole line or not. */
+  /** Called for each chunk. */
   readonly onBytes: () => void
 }
 
@@ -29,16 +29,16 @@ export interface WatchOptions {
 export class WatchCutError extends Error {}
 
 /**
- * The complete lines of one watch until it ends in order: also by its signal, or when it is overdue. Throws a `WatchCutError` when
- * the established connection broke, and the failure when it could not be opened or the probe failed.
- * Never hangs: a dead connection is noticed by its silence, and at the latest when it is overdue.
+ * The complete lines of one watch. Ends normally with the watch, its signal, or when it is overdue. Throws a `WatchCutError`
+ * if an open connection breaks, and the failure if opening or the probe failed.
+ * Never hangs: a dead connection is detected by its silence, at the latest when it is overdue.
  */
 export async function* watchLines(options: WatchOptions): AsyncGenerator<string> {
   const { client, clock, path, signal, openTimeoutMs, overdueMs, probe, onOpen, onBytes } = options
   const controller = new AbortController()
   const stop = () => controller.abort()
   let isOpen = false
-  let pieces = 0
+  let chunks = 0
   let probeError: unknown
   let cancelSilence = () => {}
   let cancelOverdue = () => {}
@@ -48,13 +48,13 @@ export async function* watchLines(options: WatchOptions): AsyncGenerator<string>
     cancelSilence = clock.after(silenceMs, check)
   }
   const check = async () => {
-    const before = pieces
+    const before = chunks
     try {
       await probe(controller.signal)
-      // The server answers: only this connection may be dead. The next watch starts where this one was.
-      if (pieces === before) stop()
+      // The server answers, so only this connection may be dead. The next watch continues from here.
+      if (chunks === before) stop()
     } catch (error) {
-      if (pieces !== before || controller.signal.aborted) return
+      if (chunks !== before || controller.signal.aborted) return
       probeError = error
       stop()
     }
@@ -71,7 +71,7 @@ export async function* watchLines(options: WatchOptions): AsyncGenerator<string>
     let pending: Buffer[] = []
     let length = 0
     for await (const chunk of stream as AsyncIterable<Buffer>) {
-      pieces += 1
+      chunks += 1
       onBytes()
       restartSilence()
       let start = 0
@@ -83,7 +83,7 @@ export async function* watchLines(options: WatchOptions): AsyncGenerator<string>
       }
       pending.push(chunk.subarray(start))
       length += chunk.length - start
-      if (length > longestLine) throw new ConnectionError('E2BIG', 'a line of the watch is too long')
+      if (length > maxLineBytes) throw new ConnectionError('E2BIG', 'a line of the watch is too long')
     }
   } catch (error) {
     if (probeError !== undefined) throw probeError

@@ -4,8 +4,8 @@ import type { KubeObject } from '../cluster/objects.ts'
 import { type Mistake, UserError } from '../errors.ts'
 
 /**
- * The user's own health check of a kind: CEL over the object's fields, as in Flux' `healthCheckExprs`. An expression with
- * a missing field is false.
+ * The user's health check of a kind: CEL over the object's fields, as in Flux' `healthCheckExprs`. An expression with a
+ * missing field is false.
  */
 export interface HealthCheck {
   readonly apiVersion: string
@@ -30,7 +30,7 @@ const fields = ['apiVersion', 'kind', 'current', 'failed', 'inProgress']
 
 /**
  * Reads a YAML list of health checks and compiles their expressions.
- * @param path names the file in messages
+ * @param path of the file, for messages
  * @throws UserError with every mistake
  */
 export async function parseHealthChecks(text: string, path: string): Promise<readonly HealthCheck[]> {
@@ -136,7 +136,7 @@ function toCel(value: unknown): unknown {
 
 /**
  * Reads the health checks of a file; none without a path.
- * @throws UserError when the file cannot be read, or with every mistake in it
+ * @throws UserError if the file cannot be read, or with every mistake in it
  */
 export async function readHealthChecks(path: string | undefined): Promise<readonly HealthCheck[]> {
   if (path === undefined) return []

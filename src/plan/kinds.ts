@@ -7,18 +7,18 @@ export function apiVersionOf({ group, version }: Pick<ApiResource, 'group' | 've
   return group === '' ? version : `${group}/${version}`
 }
 
-/** The plural of a kind, formed as controller-gen forms it: `Ingresses`, `NetworkPolicies`, `Pods`. */
+/** The plural of a kind, as in controller-gen: `Ingresses`, `NetworkPolicies`, `Pods`. */
 export function pluralOf(kind: string): string {
   if (/(s|x|z|ch|sh)$/.test(kind)) return `${kind}es`
   return /[^aeiou]y$/.test(kind) ? kind.replace(/y$/, 'ies') : `${kind}s`
 }
 
 /**
- * The resource that kubectl means by a word: `deploy`, `Deployment`, `deployments`, `deployment.apps`,
- * `deployments.v1.apps`, `storageclass.storage` (the start of a group suffices), in any case.
+ * Finds the resource for a word as kubectl does: `deploy`, `Deployment`, `deployments`, `deployment.apps`,
+ * `deployments.v1.apps`, `storageclass.storage` (a prefix of the group suffices), case-insensitive.
  *
- * Of several matches the first of discovery is returned: it lists core and built-in groups first, and a group's preferred
- * version first. Full names go before short names (k8s.io/client-go pkg/restmapper; k8s.io/apimachinery
+ * Of several matches, returns the first of discovery, which lists core and built-in groups first, and the preferred version
+ * of a group first. Full names take precedence over short names (k8s.io/client-go pkg/restmapper; k8s.io/apimachinery
  * `ParseResourceArg`).
  */
 export function findKind(word: string, resources: readonly ApiResource[]): ApiResource | undefined {
@@ -51,7 +51,7 @@ function firstNamed(
   )
 }
 
-/** Why `findKind` finds nothing, and what may have been meant. */
+/** Why `findKind` finds nothing, with suggestions. */
 export function explainUnknownKind(word: string, resources: readonly ApiResource[]): string {
   const { name, group } = splitKind(word)
   if (group === '' && resources.some(({ categories }) => categories?.includes(name))) {
@@ -65,7 +65,7 @@ export function explainUnknownKind(word: string, resources: readonly ApiResource
   return `The server has no kind ${quote(word)}.${hint} "kubectl api-resources" lists all kinds; a custom kind exists once its CustomResourceDefinition is applied.`
 }
 
-/** Why a kind that a manifest names exactly is not served, and in which version it is. */
+/** Why the server does not serve the kind of a manifest, with the versions that it serves. */
 export function explainUnservedKind(apiVersion: string, kind: string, resources: readonly ApiResource[]): string {
   const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : ''
   const served = resources.filter((it) => it.kind === kind && it.group === group && !it.plural.includes('/'))
@@ -94,8 +94,8 @@ interface Definition {
 }
 
 /**
- * The kinds that the CustomResourceDefinitions among the manifests define. The server serves a kind only once its
- * definition is established, which may be later (apiextensions.k8s.io/v1, `CustomResourceDefinitionSpec`).
+ * The kinds of the CustomResourceDefinitions among the manifests. The server serves a kind only after its definition is
+ * established (apiextensions.k8s.io/v1, `CustomResourceDefinitionSpec`).
  */
 export function definedKinds(references: readonly Reference[]): readonly ApiResource[] {
   return references.flatMap(({ manifest }) => {

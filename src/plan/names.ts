@@ -1,6 +1,6 @@
 import { type AddMistake, quote } from '../errors.ts'
 
-/** The form of an RFC 1123 label, whatever its length. */
+/** An RFC 1123 label of any length. */
 export const label = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/
 
 /** Whether `text` can be a namespace: an RFC 1123 label. */
@@ -13,8 +13,8 @@ export function checkNamespace(text: string, addMistake: AddMistake): boolean {
 }
 
 /**
- * Whether `text` can be the name of an object of this API group: an RFC 1123 subdomain, or, for groups with freer names
- * (`system:node`, an IP address), a segment of a URL path (Kubernetes: "Object Names and IDs").
+ * Whether `text` can be the name of an object of this API group: an RFC 1123 subdomain, or for some groups
+ * (`system:node`, an IP address) a segment of a URL path (Kubernetes: "Object Names and IDs").
  */
 export function checkName(text: string, group: string, addMistake: AddMistake): boolean {
   if (group === 'rbac.authorization.k8s.io' || group === 'networking.k8s.io') {
@@ -37,7 +37,7 @@ const requirement = new RegExp(
   `^(?:!\\s*${key}|${key}|${key}\\s*(?:==?|!=)\\s*${value}|${key}\\s+(?:in|notin)\\s*\\(\\s*${value}\\s*(?:,\\s*${value}\\s*)*\\))$`,
 )
 
-/** Whether `text` is a label selector as `kubectl -l` takes it: `app=shop,tier!=db,env in (prod, stage),!canary`. */
+/** Whether `text` is a label selector as for `kubectl -l`: `app=shop,tier!=db,env in (prod, stage),!canary`. */
 export function checkSelector(text: string, addMistake: AddMistake): boolean {
   // Commas within parentheses do not separate requirements.
   const parts = text.length > 2_000 ? [text] : text.split(/,(?![^(]*\))/).map((part) => part.trim())

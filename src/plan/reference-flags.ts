@@ -18,7 +18,7 @@ const flagOptions = {
 
 type Flags = ReadonlyMap<string, string>
 
-/** Separates flags from other words. Flags may stand anywhere, as for kubectl. */
+/** Separates flags from other words, in any order as for kubectl. */
 export function splitFlags(args: string[], addMistake: AddMistake): { words: string[]; flags: Flags } {
   const words: string[] = []
   const flags = new Map<string, string>()
@@ -33,7 +33,7 @@ export function splitFlags(args: string[], addMistake: AddMistake): { words: str
     const inlineShort = token.inlineValue === true && !rawName.startsWith('--')
     const value = inlineShort ? token.value?.replace(/^=/, '') : token.value
     if (!Object.hasOwn(flagOptions, name)) {
-      // `-web` is one word of the user, although parseArgs reads three flags.
+      // parseArgs reads `-web` as three flags; report the word as written.
       unknown.add((args[token.index] ?? rawName).split('=', 1)[0] ?? '')
     } else if (flagOptions[name as keyof typeof flagOptions].type === 'boolean') {
       if (value === undefined) flags.set(name, '')
@@ -54,7 +54,7 @@ export function splitFlags(args: string[], addMistake: AddMistake): { words: str
   return { words, flags }
 }
 
-/** The values of the flags; undefined for a flag that is not given or invalid. */
+/** The values of the flags; undefined for an absent or invalid flag. */
 export function readFlagValues(
   flags: Flags,
   addMistake: AddMistake,
@@ -149,9 +149,9 @@ function areBracketsClosed(path: string): boolean {
 }
 
 /**
- * The mistakes of references whose timeout is longer than the gate's, which would end them too (DESIGN §2, Clocks).
+ * The mistakes of references with a longer timeout than the gate's, which would end them earlier (DESIGN §2, Clocks).
  *
- * @param gateMs the input `timeout` in milliseconds; undefined when the user did not write it, and so the gate's follows
+ * @param gateMs the input `timeout` in milliseconds; undefined by default: then it follows the references
  * @returns one mistake for each line, in the order of the references
  */
 export function timeoutMistakes(
@@ -172,8 +172,8 @@ export function timeoutMistakes(
 }
 
 /**
- * Why a timeout of a reference has no effect beside the gate's; undefined when it has one.
- * Both in milliseconds, 0 is off.
+ * Why the gate's timeout makes that of a reference ineffective; undefined if it does not.
+ * Both in milliseconds; 0 is off.
  */
 export function explainLongTimeout(ownMs: number | undefined, gateMs: number | undefined): string | undefined {
   if (ownMs === undefined || gateMs === undefined || gateMs === 0) return undefined

@@ -2,11 +2,11 @@ import type { Mistake } from '../errors.ts'
 import type { Manifest } from './manifests/manifest.ts'
 import type { TargetClocks, WaitFor } from './target.ts'
 
-/** One kind with one name or selector, as the user wrote it. Nothing is known of the cluster yet. */
+/** One kind with one name or selector, as written by the user, before access to the cluster. */
 export interface Reference {
-  /** Line within the input, or within the manifest's file; counted from 1. */
+  /** Line in the input or in the manifest's file, counted from 1. */
   readonly line: number
-  /** `!`: what this names is no target, even when another reference names it. */
+  /** `!`: excludes its objects from the targets of other references. */
   readonly exclude: boolean
   /** The word for the kind: `deploy`, `Deployment`, `deployments.v1.apps`. */
   readonly kind: string
@@ -21,25 +21,25 @@ export interface Reference {
   readonly manifest?: Manifest
 }
 
-/** A line that names nothing to gate. */
+/** A line without anything to gate. */
 export interface SkippedLine {
-  /** The file with the line, where that is not the input itself. */
+  /** The file with the line; absent: the input. */
   readonly file?: string
   readonly line: number
   readonly text: string
-  /** Why: `deleted`, `dry run`. */
+  /** `deleted`, `a dry run`. */
   readonly why: string
-  /** The server generates the name. When nothing else is left to gate, that is a mistake. */
+  /** The server generates the name. A mistake if nothing else is left to gate. */
   readonly hasGeneratedName?: boolean
 }
 
 export interface ParsedReferences {
-  /** The input or file that holds the lines. */
+  /** The input or file of the lines. */
   readonly input: string
-  /** The place of each line for notices, where that is not `resources, line 2`: arguments of a command line. */
+  /** The name of each line in notices, for arguments of a command line; by default `resources, line 2`. */
   readonly places?: readonly string[]
   readonly references: readonly Reference[]
-  /** References with a mistake in their flags. Nothing is gated then, but their kinds and names are checked too. */
+  /** References with a mistake in their flags, to check their kinds and names too. */
   readonly invalid?: readonly Reference[]
   readonly skipped: readonly SkippedLine[]
   readonly mistakes: readonly Mistake[]

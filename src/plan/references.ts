@@ -3,19 +3,19 @@ import type { ParsedReferences, Reference, SkippedLine } from './reference.ts'
 import { readFlagValues, readSelector, splitFlags } from './reference-flags.ts'
 import { isFailureLine, parseKubectlLine, recognizeForeignOutput, splitWords } from './resource-lines.ts'
 
-const bothEmpty =
+const bothInputsEmpty =
   'resources and manifests are both empty. Write one reference a line in resources, like deployment/web, or files in manifests. If an expression fills them, such as steps.apply.outputs.applied, check the names in it.'
 
 /**
- * Reads the inputs `resources` and `manifests`. Never throws for what the user wrote: mistakes are collected.
+ * Reads the inputs `resources` and `manifests`. Never throws for invalid text: mistakes are collected.
  *
- * @param workspace what the paths of `manifests` are relative to
+ * @param workspace the folder that paths in `manifests` are relative to
  */
 export async function readTargetInputs(
   { resources = '', manifests = '' }: { readonly resources?: string; readonly manifests?: string },
   workspace: string,
 ): Promise<ParsedReferences> {
-  if (manifests.trim() === '') return parseReferences(resources, 'resources', { emptyMessage: bothEmpty })
+  if (manifests.trim() === '') return parseReferences(resources, 'resources', { emptyMessage: bothInputsEmpty })
   // Loaded when needed: the YAML parser costs start-up time.
   const { readManifests } = await import('./manifests/read.ts')
   return mergeReferences(parseReferences(resources, 'resources', { alone: false }), readManifests(manifests, workspace))
@@ -34,29 +34,28 @@ export function mergeReferences(first: ParsedReferences, second: ParsedReference
   }
 }
 
-const nothingNamed =
+const noReferences =
   'Nothing is named. Write one reference a line, like deployment/web, or hand over what kubectl apply printed.'
 
-const nothingButExcludes =
-  'Every line excludes with "!" and none names a resource. Name what to gate, like deployment/web.'
+const onlyExcludes = 'Every line excludes with "!" and none names a resource. Name what to gate, like deployment/web.'
 
-/** More than any apply names; bounds `a,b,c,… 1 2 3 …`. */
-const mostReferences = 5_000
-const tooManyReferences = `More than ${mostReferences} resources are named. Use selectors (-l), or several gates.`
+/** More than in any apply; limits `a,b,c,… 1 2 3 …`. */
+const maxReferences = 5_000
+const tooManyReferences = `More than ${maxReferences} resources are named. Use selectors (-l), or several gates.`
 
 /**
- * Reads references, one a line: the arguments of `kubectl wait`, or a line that kubectl printed.
+ * Reads references, one per line: the arguments of `kubectl wait`, or a line of kubectl's output.
  * Never throws: mistakes are collected with their lines.
  *
- * @param text the whole input, untrimmed, so that line numbers are the user's
+ * @param text the whole input, untrimmed for correct line numbers
  * @param input the name of the input or file, for messages
- * @param options.alone whether nothing else names resources: then at least one must be named here
+ * @param options.alone whether this is the only source of references: then it must contain one
  * @param options.emptyMessage the mistake of an empty text
  */
 export function parseReferences(
   text: string,
   input = 'resources',
-  { alone = true, emptyMessage = nothingNamed } = {},
+  { alone = true, emptyMessage = noReferences } = {},
 ): ParsedReferences {
   const references: Reference[] = []
   const invalid: Reference[] = []
@@ -91,21 +90,21 @@ export function parseReferences(
     const parsed = words === undefined ? [] : parseWords(words, line, addMistake)
     const list = mistakes.length === mistakesBefore ? references : invalid
     list.push(...parsed)
-    if (references.length > mostReferences) {
+    if (references.length > maxReferences) {
       addMistake(tooManyReferences)
       break
     }
   }
 
   if (alone && references.every(({ exclude }) => exclude) && skipped.length === 0 && mistakes.length === 0)
-    mistakes.push({ input, message: references.length === 0 ? emptyMessage : nothingButExcludes })
+    mistakes.push({ input, message: references.length === 0 ? emptyMessage : onlyExcludes })
   return { input, references, invalid: invalid.length === 0 ? undefined : invalid, skipped, mistakes }
 }
 
-const longestFailure = 300
+const maxFailureLength = 300
 
 function explainFailure(line: string): string {
-  const shown = line.length > longestFailure ? `${line.slice(0, longestFailure)}…` : line
+  const shown = line.length > maxFailureLength ? `${line.slice(0, maxFailureLength)}…` : line
   return `The apply failed: ${shown}${/[.!?…]$/.test(shown) ? '' : '.'} Correct that first. With set -o pipefail the step of the apply fails by itself.`
 }
 
@@ -113,7 +112,7 @@ function explainFailure(line: string): string {
  * Reads the words of one line.
  *
  * @param words `deployment/web`, `--timeout=20m`; the first may begin with `!`
- * @returns one reference for each resource or selector named, also when a flag has a mistake
+ * @returns one reference for each resource or selector, also if a flag has a mistake
  */
 function parseWords(words: readonly string[], line: number, addMistake: AddMistake): Reference[] {
   const args = [...words]
@@ -131,7 +130,7 @@ function parseWords(words: readonly string[], line: number, addMistake: AddMista
   if (exclude && (values.waitFor !== undefined || Object.keys(values.clocks).length > 0))
     addFlagMistake('An excluded resource takes no --for and no clocks. Leave them out.')
   const selector = readSelector(flags, addFlagMistake)
-  // A word that seems to be missing may be the value of a flag that was misread.
+  // After a mistake in a flag, a missing word may be its value.
   const subjects = readSubjects(named, selector, hasMistake ? () => {} : addMistake)
   return subjects.map((subject) => ({ line, exclude, ...subject, ...values }))
 }
@@ -139,7 +138,7 @@ function parseWords(words: readonly string[], line: number, addMistake: AddMista
 type Subject = Pick<Reference, 'kind' | 'name' | 'selector'>
 
 /**
- * The ways in which kubectl names resources (k8s.io/cli-runtime pkg/resource, `ResourceTypeOrNameArgs`):
+ * Reads the forms of kubectl's arguments (k8s.io/cli-runtime pkg/resource, `ResourceTypeOrNameArgs`):
  * `TYPE/NAME TYPE/NAME`, `TYPE NAME NAME`, `TYPE,TYPE NAME`, and `TYPE,TYPE` with a selector.
  */
 function readSubjects(words: readonly string[], selector: string | undefined, addMistake: AddMistake): Subject[] {
@@ -177,7 +176,7 @@ function findSubjectMistake(
   if (selector === undefined && names.length === 0)
     return `${quote(types)} has no name. Write ${kinds[0]}/NAME, or add -l app=shop or --all.`
   if (names.includes('')) return `${quote(types)} has an empty name: is a variable not set? Write ${kinds[0]}/NAME.`
-  return kinds.length * names.length > mostReferences ? tooManyReferences : undefined
+  return kinds.length * names.length > maxReferences ? tooManyReferences : undefined
 }
 
 function readTypeAndName(word: string, addMistake: AddMistake): Subject[] {

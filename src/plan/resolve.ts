@@ -13,7 +13,7 @@ import { checkName, checkNamespace } from './names.ts'
 import type { ParsedReferences, Reference, SkippedLine } from './reference.ts'
 import { definedClocks, nameKey, type Target, type WaitFor } from './target.ts'
 
-/** Used where a reference leaves them out. */
+/** Used if a reference does not contain them. */
 export interface PlanDefaults {
   /** The `namespace` input, else the context's. */
   readonly namespace: string
@@ -23,24 +23,24 @@ export interface PlanDefaults {
   milestonesOf(kind: { readonly apiVersion: string; readonly kind: string }): readonly string[]
 }
 
-/** A reference with its kind as the server serves it. */
+/** A reference with its resource type on the server. */
 export interface ResolvedReference {
   readonly reference: Reference
   readonly resource: ApiResource
   readonly namespace: string | undefined
 }
 
-/** All references with their kinds. What their selectors match is not known yet. */
+/** All references with their resource types, before the selectors are matched. */
 export interface Resolution {
   readonly parsed: ParsedReferences
   readonly resolved: readonly ResolvedReference[]
-  /** The lists that name the targets of selectors, without repetition. */
+  /** The distinct lists that return the targets of selectors. */
   readonly selections: readonly WatchRequest[]
 }
 
-/** What the gate is to watch. */
+/** The targets of the gate. */
 export interface Plan {
-  /** In the order in which they were named; empty when all lines were skipped or excluded. */
+  /** In the order of the lines; empty if all lines were skipped or excluded. */
   readonly targets: readonly Target[]
   /** Messages about how the lines were read, one sentence each. */
   readonly notices: readonly string[]
@@ -52,10 +52,9 @@ export interface ResolvedPlan extends Plan {
 }
 
 /**
- * Finds the kind of each reference among those that the server serves, or will serve once a CustomResourceDefinition of
- * the manifests is established.
+ * Finds the kind of each reference among those of the server, and of the CustomResourceDefinitions in the manifests.
  *
- * @param resources what discovery lists, in its order
+ * @param resources of discovery, in its order
  * @throws UserError with every mistake of the lines and of their kinds, names and milestones
  */
 export function resolveReferences(
@@ -72,7 +71,7 @@ export function resolveReferences(
     const { name, manifest } = reference
     const place = { input: manifest?.file ?? input, line: manifest?.lineOf(['kind']) ?? reference.line }
     const addMistake = (message: string, reason?: MistakeReason) => {
-      // A line with many names has the same mistake many times.
+      // A line with several names repeats its mistakes.
       const isKnown = mistakes.some(
         (it) => it.input === place.input && it.line === place.line && it.message === message,
       )
@@ -100,13 +99,13 @@ export function resolveReferences(
     )
   throwMistakes(mistakes)
 
-  // `!secret --all` excludes every reference to a Secret, also when Secrets may not be listed.
+  // `!secret --all` excludes every reference to a Secret, also without permission to list Secrets.
   const selecting = resolved.filter(({ reference }) => reference.selector !== undefined && !excludesKind(reference))
   const selections = new Map(selecting.map(listRequest).map((request) => [JSON.stringify(request), request]))
   return { parsed, resolved, selections: [...selections.values()] }
 }
 
-/** Finds each kind once, however many references name it; a sentence when it cannot be gated. */
+/** Finds each kind once. Returns an error message for a kind that cannot be gated. */
 function cacheKinds(resources: readonly ApiResource[]): (reference: Reference) => ApiResource | string {
   const cache = new Map<string, ApiResource | string>()
   return ({ kind, manifest }) => {
@@ -118,7 +117,7 @@ function cacheKinds(resources: readonly ApiResource[]): (reference: Reference) =
   }
 }
 
-/** @param apiVersion of a manifest, which names its kind exactly */
+/** @param apiVersion of a manifest: matches exactly */
 function findGateableKind(
   word: string,
   apiVersion: string | undefined,
@@ -138,7 +137,7 @@ function findGateableKind(
   return resource
 }
 
-/** The values of a ConfigMap and a Secret are redacted on arrival, so `--for` would never match one. */
+/** Values of ConfigMaps and Secrets are redacted on arrival, so `--for` would never match. */
 function checkWaitFor(waitFor: WaitFor | undefined, { group, kind }: ApiResource, addMistake: AddMistake): void {
   const isRedacted = group === '' && (kind === 'ConfigMap' || kind === 'Secret')
   if (!isRedacted || waitFor?.type !== 'jsonpath' || waitFor.value === undefined) return
@@ -170,18 +169,18 @@ function excludesKind({ exclude, selector }: Reference): boolean {
   return exclude && selector === ''
 }
 
-/** What to list for a reference with a selector. */
+/** The list request for a reference with a selector. */
 export function listRequest({ reference, resource, namespace }: ResolvedReference): WatchRequest {
   const labelSelector = reference.selector || undefined
   return { apiVersion: apiVersionOf(resource), kind: resource.kind, namespace, labelSelector }
 }
 
 /**
- * Names the targets. A target that is named twice is gated once, at its first place, with the flags of both lines; the
- * flags of a line with its name go before those of a selector.
+ * Resolves the targets. A target in two lines is gated once, at its first place, with the flags of both lines; flags of a
+ * line with its name take precedence over those of a selector.
  *
- * @param namesOf the names of the objects that one of `resolution.selections` matches
- * @throws UserError when two lines contradict each other about a target
+ * @param namesOf returns the names of the objects that one of `resolution.selections` matches
+ * @throws UserError if two lines have different values for the same flag of a target
  */
 export function resolveTargets(
   { parsed, resolved, selections }: Resolution,
@@ -248,8 +247,8 @@ export function resolveTargets(
 }
 
 /**
- * Which kinds of a line its selector does not match; undefined when it matches all, or when it matches none and the line
- * is gated as not-found.
+ * The notice about kinds without a match of the line's selector; undefined if all match, or if none matches and the target
+ * is `not-found`.
  */
 function unmatchedNotice(
   entries: readonly ResolvedReference[],
@@ -270,15 +269,15 @@ function generatedNameMistake({ file = '', line, text }: SkippedLine): MistakeWi
   return { input: file, line, message }
 }
 
-/** The same for the same target; the version does not matter. A selector without a match is a target of its own. */
+/** Identifies a target in any version. A selector without a match is a separate target. */
 function keyOf(target: Target): string {
   return `${nameKey(target)} ${target.selector ?? ''}`
 }
 
-/** A target that later lines may add to. */
+/** A target that later lines may extend. */
 interface Draft {
   readonly target: Target & Required<Pick<Target, 'source'>>
-  /** Whether a line names it, rather than a selector. */
+  /** Whether a line contains its name, not a selector. */
   readonly byName: boolean
   readonly manifest: Manifest | undefined
 }
@@ -331,7 +330,7 @@ function addDraft(drafts: Map<string, Draft>, draft: Draft, mistakes: MistakeWit
   })
 }
 
-/** Why two lines cannot both hold for their target; undefined when they can. */
+/** Why two lines of a target contradict each other; undefined if they do not. */
 function contradiction(earlier: Draft, draft: Draft): string | undefined {
   if (draft.manifest !== undefined && earlier.manifest !== undefined)
     return duplicateOf(draft.manifest, earlier.manifest)

@@ -1,7 +1,7 @@
 import type { AddMistake } from '../errors.ts'
 import { label } from './names.ts'
 
-/** One word of a line; `quoted` when it began with a quote. */
+/** One word of a line; `quoted`: it began with a quote. */
 export interface Word {
   readonly text: string
   readonly quoted: boolean
@@ -52,16 +52,16 @@ export function splitWords(line: string, addMistake: AddMistake): Word[] | undef
   return words
 }
 
-/** The words that name the resource in a line of kubectl's output, or why there is nothing to gate. */
+/** The resource in a line of kubectl's output, or why the line is skipped. */
 export type KubectlLine = { readonly words: readonly string[]; readonly skip?: undefined } | { readonly skip: string }
 
 /**
- * Reads a line that kubectl printed: `deployment.apps/web configured`, `service/web created (server dry run)`, and with
- * the name in quotes, as `kubectl delete` and old releases print (k8s.io/cli-runtime pkg/printers, `NamePrinter`;
- * k8s.io/kubectl pkg/cmd/delete).
+ * Reads a line of kubectl's output: `deployment.apps/web configured`, `service/web created (server dry run)`, and names in
+ * quotes of `kubectl delete` and old releases (k8s.io/cli-runtime pkg/printers, `NamePrinter`; k8s.io/kubectl
+ * pkg/cmd/delete).
  *
  * kubectl's verbs are participles (`configured`, `serverside-applied`, `rolled back`, `skipped rollback (…)`) and
- * `condition met`. Other words after a TYPE/NAME are not read as a verb: they may be names.
+ * `condition met`. Other words after a TYPE/NAME may be names.
  *
  * @returns undefined for a line that kubectl does not print
  */
@@ -89,7 +89,7 @@ export function parseKubectlLine(line: string): KubectlLine | undefined {
   return { words: words.slice(0, inQuotes ? 2 : 1).map(({ text }) => text) }
 }
 
-/** The line that shows that a text does not contain references, and what to pass instead. */
+/** The line of another command's output, and what to pass instead. */
 export interface ForeignOutput {
   /** Counted from 1. */
   readonly line: number
@@ -97,7 +97,7 @@ export interface ForeignOutput {
 }
 
 /**
- * Recognizes the output of other commands: Helm's report of a release, a manifest, a table of `kubectl get`.
+ * Recognizes other output: Helm's report of a release, a manifest, a table of `kubectl get`.
  *
  * @param lines the text, line by line
  */
@@ -120,7 +120,7 @@ export function recognizeForeignOutput(lines: readonly string[]): ForeignOutput 
   )
 }
 
-/** The form of helm's report: `NAME: web`, `NAMESPACE: shop` (helm.sh/helm pkg/cmd/status.go, `statusPrinter`). */
+/** Helm's report contains `NAME: web`, `NAMESPACE: shop` (helm.sh/helm pkg/cmd/status.go, `statusPrinter`). */
 function explainHelm(lines: readonly string[]): string {
   const field = (name: string) => {
     const value = lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2)
@@ -131,7 +131,7 @@ function explainHelm(lines: readonly string[]): string {
   return `Helm printed this, and it names no resources. Hand over the manifests of the release instead: helm get manifest ${field('NAME') ?? 'RELEASE'}${place} > rendered.yaml, and manifests: rendered.yaml.`
 }
 
-/** The forms in which kubectl and helm report that they failed (k8s.io/kubectl pkg/cmd/util, `StandardErrorMessage`). */
+/** Error messages of kubectl and helm (k8s.io/kubectl pkg/cmd/util, `StandardErrorMessage`). */
 const failure =
   /^(?:error: |error (?:validating|parsing|when) |Error from server\b|Error: |Unable to connect to the server|The connection to the server \S+ was refused|The \S+ "[^"]*" is invalid|unable to recognize )/
 
@@ -144,7 +144,7 @@ function isLogLine(line: string): boolean {
   return /^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \S+\]/.test(line)
 }
 
-/** Whether a text is manifests and not kubectl's output about them: manifests contain an `apiVersion`. */
+/** Whether a text contains manifests, not kubectl's output: manifests contain an `apiVersion`. */
 export function looksLikeManifests(text: string): boolean {
   return /^\s*[{[]/.test(text) || /^(?:- |\s)*["']?apiVersion["']?\s*:/m.test(text)
 }

@@ -21,8 +21,8 @@ const kindsWithPods: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Reads the references of `stream-logs`, which are written as those of `resources`. They choose among the gated resources:
- * a namespace narrows the choice, and `--for` and timeouts are mistakes.
+ * Reads the references of `stream-logs`, in the form of `resources`. They select gated resources: a namespace narrows the
+ * selection; `--for` and timeouts are mistakes.
  */
 export function parseStreamLogs(text: string): Pick<ParsedReferences, 'references' | 'mistakes'> {
   const { references, mistakes } = parseReferences(text, input, { alone: text.trim() !== '' })
@@ -38,7 +38,7 @@ export function parseStreamLogs(text: string): Pick<ParsedReferences, 'reference
 
 /**
  * Finds the kinds of the references.
- * @throws UserError with every mistake in their kinds and names, and for kinds that have no pods
+ * @throws UserError with every mistake in their kinds and names, and for kinds without pods
  */
 export function resolveStreamLogs(references: readonly Reference[], resources: readonly ApiResource[]): Resolution {
   const parsed = { input, references, skipped: [], mistakes: [] }
@@ -59,10 +59,10 @@ export function resolveStreamLogs(references: readonly Reference[], resources: r
 /**
  * Selects the targets whose logs are shown.
  *
- * @param list returns the names of the objects that a request with a label selector matches now
- * @param healthChecks the pods of their kinds are not watched, nor those of targets with `--for`
- * @returns their places among the targets
- * @throws UserError for references that match no target, or a target whose pods are not watched
+ * @param list returns the names of the present objects of a request with a label selector
+ * @param healthChecks pods of their kinds, like those of targets with `--for`, are not watched
+ * @returns the indexes of these targets
+ * @throws UserError for references without a matching target, or with one whose pods are not watched
  */
 export async function selectStreamedTargets(
   { resolved }: Resolution,
@@ -75,7 +75,7 @@ export async function selectStreamedTargets(
   const placesOf = (entry: ResolvedReference) => matches.get(entry) ?? []
   const excluded = new Set(resolved.filter(({ reference }) => reference.exclude).flatMap(placesOf))
   const included = resolved.filter(({ reference }) => !reference.exclude)
-  // A selector of several kinds, as `deploy,sts -l app=web`, needs a match of one kind only.
+  // A selector for several kinds, as `deploy,sts -l app=web`, needs a match in one kind only.
   const together = Map.groupBy(included, ({ reference: { line, kind, name } }) =>
     name === undefined ? `${line}` : `${line} ${kind}/${name}`,
   )
@@ -96,7 +96,7 @@ export async function selectStreamedTargets(
   return selected
 }
 
-/** The places of the targets that a reference matches, in any namespace unless it names one. */
+/** The indexes of the targets that a reference matches, in its namespace or in all. */
 async function matchesOf(
   entry: ResolvedReference,
   targets: readonly Target[],
@@ -110,13 +110,13 @@ async function matchesOf(
   for (const namespace of new Set(candidates.map(([, target]) => target.namespace ?? ''))) {
     names.set(namespace, await list(listRequest({ ...entry, namespace })))
   }
-  // A selector of `resources` without a match is a target of its own, which the gate reports.
+  // A selector of `resources` without a match is a separate target, which the gate reports.
   return candidates
     .filter(([, it]) => it.selector === selector || names.get(it.namespace ?? '')?.includes(it.name))
     .map(([index]) => index)
 }
 
-/** The targets of a reference's kind, and of its namespace where it names one, with their places. */
+/** The targets of a reference's kind, in its namespace or in all, with their indexes. */
 function candidatesOf(
   { reference, resource }: ResolvedReference,
   targets: readonly Target[],
@@ -141,7 +141,7 @@ function explainNoMatch(entries: readonly ResolvedReference[], targets: readonly
   return `${display({ name, selector })}${where} is not among the gated resources. ${remedy}`
 }
 
-/** Why the pods of a target are not watched; undefined when they are. */
+/** Why the pods of a target are not watched; undefined if they are. */
 function explainUnwatched(
   target: Target,
   healthChecks: readonly Pick<HealthCheck, 'apiVersion' | 'kind'>[],

@@ -2,7 +2,7 @@ import type { WatchRequest } from '../cluster/feed.ts'
 import { groupOf } from '../cluster/store.ts'
 import type { ManifestObject } from './manifests/manifest.ts'
 
-/** Where the user named a target: a line of an input, or of a manifest file. */
+/** The source of a target: a line of an input or of a manifest file. */
 export interface Source {
   /** `resources` or the manifest's path, relative to the workspace. */
   readonly file: string
@@ -10,21 +10,21 @@ export interface Source {
   readonly line: number
 }
 
-/** The user's own definition of ready, as `kubectl wait --for` takes it. */
+/** The user's definition of ready, as for `kubectl wait --for`. */
 export type WaitFor =
   | { readonly type: 'condition'; readonly condition: string; readonly status: string }
   | { readonly type: 'jsonpath'; readonly path: string; readonly value?: string }
   | { readonly type: 'create' }
   | { readonly type: 'delete' }
 
-/** Clocks in milliseconds; 0 is off. The gate's own clock applies where one is absent. */
+/** Clocks in milliseconds; 0 is off. The default is the gate's clock. */
 export interface TargetClocks {
   readonly timeoutMs?: number
   readonly stallTimeoutMs?: number
   readonly milestoneTimeoutsMs?: Readonly<Record<string, number>>
 }
 
-/** Omits undefined clocks, so that a spread over others keeps these. */
+/** Omits undefined clocks, so they do not override others in a spread. */
 export function definedClocks(clocks: TargetClocks): TargetClocks {
   return Object.fromEntries(Object.entries(clocks).filter(([, value]) => value !== undefined))
 }
@@ -36,23 +36,23 @@ export interface Target {
   readonly namespace?: string
   readonly name: string
   /**
-   * Set, with an empty `name`, when the selector matched nothing: the target is `not-found`. Empty for `--all`.
+   * Set, with an empty `name`, if the selector matched nothing: the target is `not-found`. Empty for `--all`.
    */
   readonly selector?: string
   readonly clocks: TargetClocks
   readonly waitFor?: WaitFor
   readonly source?: Source
-  /** What `await-change` waits for: the manifest as `normalizeManifest` returns it, redacted as live objects are. */
+  /** The manifest that `await-change` waits for: from `normalizeManifest`, redacted like live objects. */
   readonly manifest?: ManifestObject
 }
 
-/** The contract's form of a target's name (DESIGN §4): `deployment.apps/web`, `pod/web`. */
+/** The name of a target in outputs and reports (DESIGN §4): `deployment.apps/web`, `pod/web`. */
 export function targetId({ apiVersion, kind, name, selector }: NamedTarget): string {
   const group = apiVersion.includes('/') ? `.${apiVersion.split('/')[0]}` : ''
   return `${kind.toLowerCase()}${group}${nameOrSelector(name, selector)}`
 }
 
-/** The short form for people: `deployment/web`. */
+/** The short name for logs and messages: `deployment/web`. */
 export function displayName({ kind, name, selector }: NamedTarget): string {
   return `${kind.toLowerCase()}${nameOrSelector(name, selector)}`
 }
@@ -69,7 +69,7 @@ export function targetWatch({ apiVersion, kind, namespace, name }: Target): Watc
   return { apiVersion, kind, name, namespace }
 }
 
-/** The same key for a live object and its target, whatever their API versions are. */
+/** The same key for a target and its live object in any API version. */
 export function nameKey({
   apiVersion,
   kind,
@@ -79,11 +79,11 @@ export function nameKey({
   return JSON.stringify([groupOf(apiVersion), kind, namespace, name])
 }
 
-/** A target's name in the log, the summary and messages. Not yet escaped. */
+/** A target's name in the log, the summary and messages, not escaped. */
 export interface TargetName {
-  /** `deployment/web`; with the group when two targets would have the same name. */
+  /** `deployment/web`; with the group if two targets had the same name. */
   readonly name: string
-  /** Set when the targets are in several namespaces. */
+  /** Set if the targets are in several namespaces. */
   readonly namespace?: string
 }
 
@@ -99,7 +99,7 @@ export function nameTargets(targets: readonly Target[]): TargetName[] {
   }))
 }
 
-/** A name as references are written: `deployment/web -n shop`. */
+/** A name in the form of a reference: `deployment/web -n shop`. */
 export function fullName({ name, namespace }: TargetName): string {
   return namespace === undefined ? name : `${name} -n ${namespace}`
 }

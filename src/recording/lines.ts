@@ -2,10 +2,10 @@ import { createReadStream } from 'node:fs'
 import { StringDecoder } from 'node:string_decoder'
 import { createGunzip } from 'node:zlib'
 
-/** Gets the number of a line, counted from 1, and what is wrong with it. */
-export type OnLine = (line: number, why: string) => void
+/** Called with the number of a line, counted from 1, and its defect. */
+export type OnInvalidLine = (line: number, why: string) => void
 
-/** The text of a file in pieces; gunzipped where the name ends in `.gz`. All that can be read comes before an error. */
+/** The text of a file in chunks; gunzipped if the name ends in `.gz`. Yields all readable text before an error. */
 export async function* readText(path: string): AsyncGenerator<string> {
   const decoder = new StringDecoder()
   for await (const bytes of path.endsWith('.gz') ? unpack(path) : (createReadStream(path) as AsyncIterable<Buffer>)) {
@@ -14,7 +14,7 @@ export async function* readText(path: string): AsyncGenerator<string> {
   yield decoder.end()
 }
 
-/** The lines of a file without their breaks, without a last line that an error cuts off. */
+/** The lines of a file without line breaks. A last line that an error cuts off is omitted. */
 export async function* readLines(path: string): AsyncGenerator<string> {
   let rest = ''
   for await (const text of readText(path)) {
@@ -25,12 +25,12 @@ export async function* readLines(path: string): AsyncGenerator<string> {
   if (rest !== '') yield rest
 }
 
-/** About one compressed line: at most this much before a damaged byte is lost. */
-const pieceBytes = 256
+/** Maximum loss before a damaged byte: about one compressed line. */
+const chunkBytes = 256
 
 /**
- * The bytes of a gzip file. A stream that fails drops its buffer, so the file is fed to it in small pieces: a damaged file
- * gives everything before the damage, then the error.
+ * The bytes of a gzip file. A failing stream drops its buffer, so the file is written to it in small chunks: a damaged file
+ * yields everything before the damage, then the error.
  */
 async function* unpack(path: string): AsyncGenerator<Buffer> {
   const gunzip = createGunzip()
@@ -45,10 +45,10 @@ async function* unpack(path: string): AsyncGenerator<Buffer> {
   })
   try {
     for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
-      for (let start = 0; start < chunk.length && failure === undefined; start += pieceBytes) {
+      for (let start = 0; start < chunk.length && failure === undefined; start += chunkBytes) {
         await new Promise<void>((resolve) => {
           proceed = resolve
-          gunzip.write(chunk.subarray(start, start + pieceBytes), () => resolve())
+          gunzip.write(chunk.subarray(start, start + chunkBytes), () => resolve())
         })
         yield* ready.splice(0)
       }

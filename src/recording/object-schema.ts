@@ -57,7 +57,7 @@ const conditions = list({ type: text, status: text, ...cause, lastTransitionTime
 const metadata = object({
   namespace: text,
   uid: text,
-  // Recordings written by hand often contain numbers here; these fields and labels are only compared.
+  // Handwritten recordings often contain numbers here; these fields and labels are only compared.
   resourceVersion: scalar,
   generation: scalar,
   creationTimestamp: text,
@@ -177,9 +177,8 @@ const schemas = new Map(
 )
 
 /**
- * Why no API server can have served an object: the path of the first field with another type; undefined where all have
- * the expected types. Rules rely on the types of what they read, and a file can contain anything. Of custom resources only
- * the metadata is checked: their rules expect any shape.
+ * Describes the first field of an object with a wrong type; undefined if all types are correct. Rules rely on the types of
+ * fields, and a file can contain anything. For custom resources only the metadata is checked: their rules accept any type.
  */
 export function objectMistake(object: KubeObject): string | undefined {
   const schema = schemas.get(`${groupOf(object.apiVersion)}/${object.kind}`) ?? anyKind
@@ -187,7 +186,7 @@ export function objectMistake(object: KubeObject): string | undefined {
   return path === undefined ? undefined : `no API server wrote its object: ${path.join('.')} is of another type`
 }
 
-/** Whether a value of JSON has what identifies an object. */
+/** Whether a JSON value has the fields that identify an object. */
 export function isObject(value: unknown): value is KubeObject {
   const { apiVersion, kind, metadata } = (value ?? {}) as Partial<KubeObject>
   return typeof apiVersion === 'string' && typeof kind === 'string' && typeof metadata?.name === 'string'

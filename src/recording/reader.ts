@@ -4,14 +4,14 @@ import type { KubeObject } from '../cluster/objects.ts'
 import { UserError } from '../errors.ts'
 import type { Target } from '../plan/target.ts'
 import { containsObjects, readObjects } from './bare-objects.ts'
-import { type OnLine, readLines } from './lines.ts'
+import { type OnInvalidLine, readLines } from './lines.ts'
 import { isObject, objectMistake } from './object-schema.ts'
 import { type RecordingHeader, recordingVersion } from './writer.ts'
 
 /**
- * Reads the header of a recording and adds defaults, so that a few lines written by hand are a recording too. The header
- * of a file of bare objects (see `readObjects`) names the first object as the target.
- * @throws UserError where the file cannot be read, or is no recording
+ * Reads the header of a recording and adds defaults, so a few handwritten lines are a valid recording. For a file of bare
+ * objects (see `readObjects`) the target is the first object.
+ * @throws UserError if the file cannot be read or is not a recording
  */
 export async function readHeader(path: string): Promise<RecordingHeader> {
   const first = await firstLine(path)
@@ -56,13 +56,13 @@ async function firstLine(path: string): Promise<string> {
 }
 
 /**
- * The events of a recording in their order, read as a stream. A line that cannot be read ends it and is reported to
- * `onDamage`; a line that this version cannot use is left out and reported to `onSkipped`.
+ * The events of a recording in order, read as a stream. A line that cannot be read ends the stream and is reported to
+ * `onDamage`; a line that this version cannot use is skipped and reported to `onSkipped`.
  */
 export async function* readEvents(
   path: string,
-  onDamage: OnLine,
-  onSkipped: OnLine = () => {},
+  onDamage: OnInvalidLine,
+  onSkipped: OnInvalidLine = () => {},
 ): AsyncGenerator<FeedEvent> {
   let number = 0
   let latest: number | undefined
@@ -83,7 +83,7 @@ export async function* readEvents(
         onDamage(number, 'it is no event of a recording')
         return
       }
-      // The gate's time never runs backwards, even if the clock did while it was recorded.
+      // The gate's time never decreases, even if the clock was set back during the recording.
       latest = Math.max(latest, event.at ?? latest)
       const why = whyUnusable(event)
       if (why !== undefined) onSkipped(number, why)
@@ -95,10 +95,10 @@ export async function* readEvents(
   }
 }
 
-/** An event as it may be written: only its type is certain, or its object. */
+/** An event as written: only its type or its object is certain. */
 type WrittenEvent = { readonly type: string; readonly at?: number } & Partial<Record<string, unknown>>
 
-/** Without a moment, that of the line before holds; an object without a type was added. */
+/** An event without a time has that of the line before; an object without a type was added. */
 function eventOf(line: unknown): WrittenEvent | undefined {
   if (typeof line !== 'object' || line === null || Array.isArray(line)) return undefined
   const { at: moment, ...event } = (isObject(line) ? { object: line } : line) as Record<string, unknown>
@@ -109,7 +109,7 @@ function eventOf(line: unknown): WrittenEvent | undefined {
   return { ...defaults, ...event, type, at }
 }
 
-/** The failure of an `ERROR` line; none where the server only required a new list (410). */
+/** The failure of an `ERROR` line; none for an expired resource version (410). */
 function* failureIn({ type: _type, ...written }: WrittenEvent, at: number): Generator<FeedEvent> {
   const { code, message, lastSuccessAt, final } = written
   const since = typeof lastSuccessAt === 'string' ? Date.parse(lastSuccessAt) : Number.NaN
@@ -152,7 +152,7 @@ function isResources(resources: unknown): boolean {
 
 function parse(line: string): unknown {
   try {
-    // An editor may have put a byte order mark before the first line: white space for `trim`, an error in JSON.
+    // `trim` also removes a byte order mark before the first line, which is invalid in JSON.
     return JSON.parse(line.trim())
   } catch {
     return undefined

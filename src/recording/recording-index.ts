@@ -3,7 +3,7 @@ import { groupOf } from '../cluster/store.ts'
 import { apiVersionOf, pluralOf } from '../plan/kinds.ts'
 import { readEvents } from './reader.ts'
 
-/** The kinds, names and answered requests of a whole recording: to find the targets of a recording whose header names none. */
+/** The kinds, names and answered requests of a recording, for recordings without targets in the header. */
 export class RecordingIndex {
   readonly #discovered: ApiResource[] = []
   /** By apiVersion and kind. */
@@ -31,16 +31,15 @@ export class RecordingIndex {
   }
 
   /**
-   * The requests that the server answered: completed first lists, and refusals. The state of any other request stays
-   * unknown.
+   * The requests that the server answered: completed first lists and refusals. Other requests stay unknown.
    */
   get answered(): readonly WatchRequest[] {
     return [...this.#answered.values()]
   }
 
   /**
-   * The kinds that a reference may mean, the likeliest first: those of discovery, the common ones with objects, others
-   * with objects, and the remaining common ones.
+   * The kinds for references, most likely first: from discovery, common kinds with objects, other kinds with objects, and
+   * the remaining common kinds.
    */
   get kinds(): readonly ApiResource[] {
     const named = [...this.#kinds.values()]
@@ -57,12 +56,12 @@ export class RecordingIndex {
     ]
   }
 
-  /** The namespace of all objects; undefined when there are several or none. */
+  /** The namespace of all objects; undefined for several or none. */
   get onlyNamespace(): string | undefined {
     return this.#namespaces.size === 1 ? [...this.#namespaces][0] : undefined
   }
 
-  /** The names in the first list of a kind that the selector selects. */
+  /** The names in the first list of a kind that match the selector. */
   namesOf({ apiVersion, kind, namespace, labelSelector = '' }: WatchRequest): readonly string[] {
     return [...this.#kinds.values()]
       .filter((known) => known.kind === kind && groupOf(known.apiVersion) === groupOf(apiVersion))
@@ -92,12 +91,12 @@ export class RecordingIndex {
   }
 }
 
-/** What a recording contains of one kind. */
+/** The objects of one kind in a recording. */
 interface KindIndex {
   readonly apiVersion: string
   readonly kind: string
   isNamespaced: boolean
-  /** Its first list is complete: later objects are no part of a selection. */
+  /** The first list is complete: a selector does not match later objects. */
   isListed: boolean
   readonly objects: Map<string, { name: string; namespace?: string; labels?: Record<string, string> }>
 }
@@ -107,7 +106,7 @@ export function isKind(resource: ApiResource, apiVersion: string, kind: string):
   return resource.kind === kind && groupOf(apiVersionOf(resource)) === groupOf(apiVersion)
 }
 
-/** Reads a whole recording, a damaged one as far as possible: the replay reports the damage. */
+/** Reads a whole recording. Ignores damage, which the replay reports. */
 export async function indexRecording(path: string): Promise<RecordingIndex> {
   const index = new RecordingIndex()
   for await (const event of readEvents(path, () => {})) index.add(event)
@@ -129,8 +128,8 @@ function namesOf(apiVersion: string, kind: string) {
 }
 
 /**
- * The common kinds with their short names, for recordings without discovery (Kubernetes 1.34 and Gateway API 1.4,
- * `kubectl api-resources`).
+ * Common kinds with their short names, for recordings without discovery (`kubectl api-resources` of Kubernetes 1.34 and
+ * Gateway API 1.4).
  */
 const commonKinds: readonly ApiResource[] = [
   resource('v1', 'ConfigMap', 'configmaps', 'cm'),
@@ -164,15 +163,15 @@ const commonKinds: readonly ApiResource[] = [
   clusterWide('apiregistration.k8s.io/v1', 'APIService', 'apiservices'),
 ]
 
-/** A kind of which a recording contains nothing but its name. */
+/** The resource of a kind that is missing in discovery, guessed from its name. */
 function guessKind(apiVersion: string, kind: string, namespaced: boolean): ApiResource {
   const names = namesOf(apiVersion, kind)
   return { ...names, plural: pluralOf(names.singular), namespaced, status: true }
 }
 
 /**
- * Whether a valid label selector (`kubectl -l`) selects these labels (k8s.io/apimachinery pkg/labels: an absent label is
- * not equal and not in).
+ * Whether a valid label selector (`kubectl -l`) matches these labels (k8s.io/apimachinery pkg/labels: an absent label
+ * matches `!=` and `notin`).
  */
 function selects(selector: string, labels: Readonly<Record<string, string>>): boolean {
   return selector

@@ -9,17 +9,17 @@ import type { Target } from '../plan/target.ts'
 import { isKind, type RecordingIndex } from './recording-index.ts'
 import type { RecordingHeader } from './writer.ts'
 
-/** What the user of a recorded gate wrote, as a replay reads it. */
+/** The inputs of a recorded gate. */
 export interface RecordedInputs {
   readonly inputs: Inputs
-  /** Inputs of the recording that this version does not have: the verdict may differ for that. */
+  /** Recorded inputs that this version does not have; the verdict may differ. */
   readonly unknown: readonly string[]
 }
 
 /**
  * The inputs of a recorded gate, from the header of its recording.
  *
- * @param overrides texts by the names of inputs, which go before the recorded ones
+ * @param overrides values by input name; they take precedence over the recorded ones
  * @throws UserError with every mistake
  */
 export function inputsOf(
@@ -40,22 +40,22 @@ export function inputsOf(
  * The settings of the recorded gate.
  *
  * @param inputs by default the recorded ones
- * @throws UserError where the recording contains values that an input does not take
+ * @throws UserError if the recording contains invalid values of inputs
  */
 export function settingsOf(header: RecordingHeader, inputs: Inputs = inputsOf(header).inputs): GateSettings {
   const { startedAt, server, context, serverOffsetMs } = header
   return gateSettings(inputs, { startedAt: Date.parse(startedAt), context, serverVersion: server, serverOffsetMs })
 }
 
-/** What a replay judges, and how the objects of its recording are read. */
+/** The targets of a replay. */
 export interface ReplayPlan extends Plan {
-  /** Corrects the namespace of an object that was written without one, or with one that its kind cannot have. */
-  readonly place: (event: FeedEvent) => FeedEvent
+  /** Adds a missing namespace to an object, or removes it from a cluster-scoped one. */
+  readonly correctNamespace: (event: FeedEvent) => FeedEvent
 }
 
 /**
- * Names the targets of a recording: those of its header; where it has none, what the header's `resources` name among
- * the kinds of the recording. The user's own references go before both.
+ * Resolves the targets of a replay: the user's own references, else the targets in the header, else the `resources` in the
+ * header.
  *
  * @param written the user's own references, if any
  * @throws UserError when the targets cannot be found
@@ -83,24 +83,24 @@ export function planReplay(
           }),
           (selection) => index.namesOf(selection),
         )
-      : { targets: recorded.map((target) => inScope(target, isNamespaced(target), namespace)), notices: [] }
+      : { targets: recorded.map((target) => withScope(target, isNamespaced(target), namespace)), notices: [] }
 
   const namespaces = new Set(plan.targets.map((target) => target.namespace))
   const [only = namespace] = namespaces.size === 1 ? namespaces : []
-  const place = (event: FeedEvent): FeedEvent => {
+  const correctNamespace = (event: FeedEvent): FeedEvent => {
     if (!('object' in event)) return event
     const { object } = event
-    const metadata = inScope(object.metadata, isNamespaced(object), only)
+    const metadata = withScope(object.metadata, isNamespaced(object), only)
     return metadata === object.metadata ? event : { ...event, object: { ...object, metadata } }
   }
-  return { ...plan, place }
+  return { ...plan, correctNamespace }
 }
 
 /**
- * Recordings that other tools wrote lack a namespace, or contain one where the kind has none: it is added or removed.
- * What is written holds for an unknown kind.
+ * Adds a missing namespace, or removes it for a cluster-scoped kind: recordings of other tools may be wrong. Unknown kinds
+ * stay unchanged.
  */
-function inScope<T extends { readonly namespace?: string }>(
+function withScope<T extends { readonly namespace?: string }>(
   named: T,
   isNamespaced: boolean | undefined,
   namespace: string,
@@ -111,7 +111,7 @@ function inScope<T extends { readonly namespace?: string }>(
   return rest as T
 }
 
-/** The header's targets; undefined when it has none, or incomplete ones. */
+/** The header's targets; undefined without any, or if one is incomplete. */
 function recordedTargets({ targets }: RecordingHeader): readonly Target[] | undefined {
   if (!Array.isArray(targets) || targets.length === 0) return undefined
   const areComplete = targets.every((target) => target?.apiVersion && target.kind && target.name !== undefined)

@@ -4,38 +4,37 @@ import { Gate } from '../gate/gate.ts'
 import type { GateSettings } from '../gate/settings.ts'
 import type { Entry } from '../gate/timeline.ts'
 import type { Target } from '../plan/target.ts'
-import type { OnLine } from './lines.ts'
+import type { OnInvalidLine } from './lines.ts'
 import { readEvents } from './reader.ts'
 import { indexRecording, type RecordingIndex } from './recording-index.ts'
 
 export interface ReplayHooks {
   readonly onEntry?: (entry: Entry) => void
-  /** Gets the line that ends the replay, as the recording cannot be read on from there. */
-  readonly onDamage: OnLine
-  /** Gets a line that this version cannot use. */
-  readonly onSkipped?: OnLine
+  /** Called with the line from which the recording cannot be read; it ends the replay. */
+  readonly onDamage: OnInvalidLine
+  /** Called with a line that this version cannot use. */
+  readonly onSkipped?: OnInvalidLine
   /** Called before the first event. */
   readonly onGate?: (gate: Gate) => void
-  /** Read from the recording when absent. */
+  /** By default read from the recording. */
   readonly index?: RecordingIndex
-  /** Changes events before the gate handles them. */
-  readonly place?: (event: FeedEvent) => FeedEvent
+  /** See `ReplayPlan`. */
+  readonly correctNamespace?: (event: FeedEvent) => FeedEvent
   /**
-   * Waits until a moment of the recording, and returns the moment that was reached: an earlier one only when the replay was
-   * cancelled meanwhile. Called while the gate is open; by default no time passes.
+   * Waits until a time of the recording, and returns the time reached: earlier only if the replay was cancelled. Called
+   * while the gate is open; by default no time passes.
    */
   readonly waitUntil?: (at: number) => Promise<number>
-  /** Cancels the gate at the moment that was reached. */
+  /** Cancels the gate at the time reached. */
   readonly cancelled?: AbortSignal
 }
 
-/** A gate that is still open this long after its longest clock is cancelled: nothing else will ever end it. */
-const silenceMs = 3_600_000
+/** A gate that is still open this long after its longest clock is cancelled, since nothing else would end it. */
+const cancelAfterMs = 3_600_000
 
 /**
- * Plays a recording through the gate on a virtual clock: the verdict is that of the live run. After the last line nothing
- * changes any more and the clocks go on, so a recording that stops early ends by a deadline. A gate without clocks is
- * cancelled.
+ * Replays a recording through the gate with a virtual clock; the verdict is that of the live run. After the last line the
+ * clocks continue, so a recording that stops early ends by a deadline. A gate without clocks is cancelled.
  */
 export async function replay(
   path: string,
@@ -43,12 +42,12 @@ export async function replay(
   settings: GateSettings,
   hooks: ReplayHooks,
 ): Promise<Gate> {
-  const { onDamage, onSkipped, place = (event) => event, waitUntil, cancelled } = hooks
+  const { onDamage, onSkipped, correctNamespace = (event) => event, waitUntil, cancelled } = hooks
   const { answered } = hooks.index ?? (await indexRecording(path))
   const gate = new Gate(targets, settings, (request) => answered.some((known) => covers(known, request)), hooks.onEntry)
   hooks.onGate?.(gate)
   let reached = settings.startedAt
-  const passTo = async (at: number) => {
+  const advanceTo = async (at: number) => {
     reached = Math.max(reached, at)
     if (waitUntil === undefined) return
     for (let next = gate.nextDeadline(); next !== undefined && next.at < at; next = gate.nextDeadline()) {
@@ -60,11 +59,11 @@ export async function replay(
   }
 
   for await (const event of readEvents(path, onDamage, onSkipped)) {
-    await passTo(event.at)
+    await advanceTo(event.at)
     if (cancelled?.aborted) break
-    gate.handle(place(event))
+    gate.handle(correctNamespace(event))
   }
-  if (!cancelled?.aborted) await passTo(reached + longestClock(targets, settings) + silenceMs)
+  if (!cancelled?.aborted) await advanceTo(reached + longestClock(targets, settings) + cancelAfterMs)
   gate.handle({ type: 'CANCEL', at: reached })
   return gate
 }

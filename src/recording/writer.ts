@@ -18,9 +18,9 @@ export interface RecordingHeader {
   readonly server: string
   readonly context: string
   readonly serverOffsetMs: number
-  /** What the user wrote, without defaults and never with credentials. */
+  /** The inputs as written, without defaults and credentials. */
   readonly inputs: Readonly<Record<string, unknown>>
-  /** What it resolved to. */
+  /** The targets of these inputs. */
   readonly targets?: readonly Target[]
 }
 
@@ -49,22 +49,21 @@ function fieldsOf(observation: Observation): object {
   }
 }
 
-/** Writes a recording line by line, each flushed at once: a killed process leaves a usable file. */
+/** Writes a recording and flushes each line: after a kill, the file is usable. */
 export class RecordingWriter {
   readonly #sink: Writable
   readonly #gzip: Gzip | undefined
   readonly #done: Promise<void>
 
   /**
-   * Creates the file, or empties it; a name that ends in `.gz` is compressed.
-   * @throws the file system's error where it cannot be opened for writing
+   * Creates or empties the file; compresses it if the name ends in `.gz`.
+   * @throws the error of the file system if the file cannot be opened for writing
    */
   constructor(path: string, header: RecordingHeader) {
-    // The folder of an artifact seldom exists before the first one.
     mkdirSync(dirname(path), { recursive: true })
     const file = createWriteStream(path, { fd: openSync(path, 'w') })
     this.#done = finished(file)
-    // A full disk is reported when the recording is closed, not as an unhandled rejection.
+    // `end` reports an error such as a full disk; avoid an unhandled rejection before that.
     this.#done.catch(() => {})
     this.#gzip = path.endsWith('.gz') ? createGzip() : undefined
     this.#gzip?.pipe(file)
@@ -77,8 +76,8 @@ export class RecordingWriter {
   }
 
   /**
-   * Ends the recording with an `END` line, which shows that it is complete.
-   * @throws the file system's error where some of it could not be written
+   * Ends the recording with an `END` line, which marks it as complete.
+   * @throws the error of the file system if the file could not be written completely
    */
   async end(at: number): Promise<void> {
     this.write({ at, type: 'END' })
@@ -122,7 +121,7 @@ export function startRecording(
   }
 }
 
-/** Not yet escaped. */
+/** The message for a recording that could not be written, not escaped. */
 export function describeWriteFailure(path: string | undefined, error: unknown): string {
   return `The recording ${path} could not be written: ${error instanceof Error ? error.message : error}`
 }

@@ -138,11 +138,11 @@ test('maps of environment values, as charts have them, and probe headers are has
 })
 
 describe('a known secret', () => {
-  const learnt: string[] = []
+  const added: string[] = []
   const known = {
     redactText: (text: string) => text.replaceAll('sesame', '***'),
     redactTemplate: (text: string) => text.replaceAll('open', '***'),
-    learn: (value: string) => void learnt.push(value),
+    addSecret: (value: string) => void added.push(value),
   }
   const hiding = createRedactor(Buffer.from('key'), known)
 
@@ -182,6 +182,6 @@ describe('a known secret', () => {
         },
       }),
     )
-    expect(learnt).toEqual(['swordfish', 'aHVudGVyMg==', 'hunter2', 'xyzzy'])
+    expect(added).toEqual(['swordfish', 'aHVudGVyMg==', 'hunter2', 'xyzzy'])
   })
 })

@@ -6,7 +6,7 @@ import type { ResolvedPlan } from '../resolve.ts'
 import { definedClocks, type Target, type TargetClocks, type WaitFor } from '../target.ts'
 import { type Manifest, nameOf } from './manifest.ts'
 
-/** The settings of the gate in an object's annotations (DESIGN §3). */
+/** Settings from an object's annotations (DESIGN §3). */
 export interface GateAnnotations {
   readonly clocks: Pick<TargetClocks, 'timeoutMs' | 'stallTimeoutMs'>
   readonly waitFor?: WaitFor
@@ -21,7 +21,7 @@ const known = names.map((name) => `${prefix}${name}`)
  * Reads the annotations with the gate's prefix.
  *
  * @param annotations `metadata.annotations`, of any type
- * @param addMistake takes the key of the annotation
+ * @param addMistake called with the key of the annotation
  */
 export function readGateAnnotations(
   annotations: unknown,
@@ -64,11 +64,11 @@ function parseSkip(text: string, addMistake: AddMistake): boolean | undefined {
 }
 
 /**
- * Adds the annotations of live objects that are not in their manifests, as a person or a webhook writes them. A setting in
- * the manifest or in `resources` goes before that of the live object.
+ * Adds the annotations of live objects that are missing in their manifests, from a person or a webhook. Settings in the
+ * manifest or in `resources` take precedence.
  *
- * @param liveOf the live object of a target, as far as it exists
- * @param gateMs the gate's timeout, where the user wrote one
+ * @param liveOf returns the live object of a target, if it exists
+ * @param gateMs the gate's timeout, if the user set one
  * @throws UserError with every mistake in the annotations, each with the manifest's file and line
  */
 export function applyLiveAnnotations(

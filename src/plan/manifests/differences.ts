@@ -8,14 +8,14 @@ import { describePath, type ManifestObject, type PathStep } from './manifest.ts'
 export interface Difference {
   readonly path: readonly PathStep[]
   readonly manifest: unknown
-  /** Undefined where the field is missing. */
+  /** Undefined if the field is missing. */
   readonly live: unknown
 }
 
 /**
- * The fields of a manifest that a live object lacks or has with another value. Not counted are fields that the server, a
- * controller or a webhook added, equal values in another form, empty values, and another order of elements with names.
- * `status` and the identity (`apiVersion`, name, namespace) are not compared.
+ * The fields of a manifest that are missing or different in a live object. Ignores fields added by the server, a controller
+ * or a webhook, equal values in another form, empty values, and the order of elements with names. `status`, `apiVersion`,
+ * name and namespace are not compared.
  *
  * Values of environment variables, Secrets and ConfigMaps must be hashed on both sides by the same `redact`.
  *
@@ -31,8 +31,8 @@ export function findDifferences(manifest: ManifestObject, live: KubeObject): rea
 }
 
 /**
- * The manifest as the server stores it: without empty values, and with the text of a Secret in base64 (`stringData` is
- * write-only: v1 `Secret`).
+ * The manifest as the server stores it: without empty values, with `stringData` of a Secret in base64 (it is write-only:
+ * v1 `Secret`).
  */
 export function normalizeManifest(manifest: ManifestObject): ManifestObject {
   const filled = withoutEmpty(manifest) as ManifestObject
@@ -47,9 +47,9 @@ export function normalizeManifest(manifest: ManifestObject): ManifestObject {
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Annotations that tools write, and that change with each apply. */
+/** Annotations that tools change with each apply. */
 const toolAnnotations = /^(kubectl\.kubernetes\.io\/|deployment\.kubernetes\.io\/|rollout-gate\/)/
-/** Fields with texts: `1.0` and `1` are different. */
+/** Fields with strings: `1.0` and `1` are different. */
 const textFields = new Set(['labels', 'annotations', 'matchLabels', 'nodeSelector', 'selector', 'args', 'command'])
 
 function compare(ours: unknown, theirs: unknown, path: readonly PathStep[], found: Difference[]): void {
@@ -77,12 +77,12 @@ function compare(ours: unknown, theirs: unknown, path: readonly PathStep[], foun
 function isIgnored(path: readonly PathStep[], name: string): boolean {
   const last = path.at(-1)
   if (last === 'annotations') return toolAnnotations.test(name)
-  // The issuer of the certificate fills it in.
+  // The issuer of the certificate sets it.
   if (name === 'caBundle') return true
   return last === 'metadata' && name === 'creationTimestamp'
 }
 
-/** Values that the server omits when it stores an object. */
+/** Values that the server does not store. */
 function isZero(value: unknown): boolean {
   if (Array.isArray(value)) return value.length === 0
   if (isObject(value)) return Object.values(value).every(isZero)
@@ -90,14 +90,14 @@ function isZero(value: unknown): boolean {
 }
 
 function isSame(ours: unknown, theirs: unknown, path: readonly PathStep[]): boolean {
-  // 0 asks the server to choose.
+  // With 0 the server chooses the port.
   if (path.at(-1) === 'nodePort' && ours === 0) return true
   return path.some((step) => typeof step === 'string' && textFields.has(step))
     ? String(ours) === String(theirs)
     : isSameScalar(ours, theirs)
 }
 
-/** The keys of list elements (`x-kubernetes-list-map-keys`); the first that identify the elements of both lists apply. */
+/** Keys of list elements (`x-kubernetes-list-map-keys`); the first that identify the elements of both lists are used. */
 const elementKeys: readonly (readonly string[])[] = [
   ['name'],
   ['mountPath'],
@@ -167,16 +167,16 @@ export function describeDifference({ path, manifest, live }: Difference): string
   return ours === undefined || theirs === undefined ? `${field} differs` : `${field} is ${theirs}, not ${ours}`
 }
 
-const longestValue = 120
+const maxValueLength = 120
 
 function shown(value: unknown): string | undefined {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
   if (typeof value !== 'string' || value.startsWith('hmac:') || value.includes('\n')) return undefined
   if (value === '') return 'empty'
-  return value.length > longestValue ? `${value.slice(0, longestValue)}…` : value
+  return value.length > maxValueLength ? `${value.slice(0, maxValueLength)}…` : value
 }
 
-/** Removes empty fields; list elements keep their places. */
+/** Removes empty fields; list elements keep their indexes. */
 function withoutEmpty(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutEmpty)
   if (!isObject(value)) return value
@@ -187,7 +187,7 @@ function withoutEmpty(value: unknown): unknown {
   )
 }
 
-/** The field with its base64 values as the server writes them: without line breaks, padded. */
+/** The field with base64 values in the server's form: without line breaks, padded. */
 function base64Of(object: Json, name: string): Readonly<Record<string, Readonly<Record<string, string>>>> {
   const values = mapStrings(object[name], (text) => Buffer.from(text, 'base64').toString('base64'))
   return Object.keys(values).length === 0 ? {} : { [name]: values }
@@ -206,7 +206,7 @@ function isObject(value: unknown): value is Json {
 
 /**
  * Whether two scalars are equal for Kubernetes, which stores some values in another form: quantities (`1000m` as `1`),
- * durations (`60m` as `1h0m0s`), times, integers or strings.
+ * durations (`60m` as `1h0m0s`), times, integers as strings.
  */
 function isSameScalar(ours: unknown, theirs: unknown): boolean {
   if (ours === theirs || String(ours) === String(theirs)) return true
@@ -228,7 +228,7 @@ function quantity(text: string): number | undefined {
   if (match === null) return undefined
   const [, digits = '', suffix = '', exponent = ''] = match
   const number = Number(`${digits}${exponent}`)
-  // Division is exact where a multiplication by 0.001 is not: 300m is 0.3.
+  // Division is exact, unlike multiplication by 0.001: 300m is 0.3.
   if (fraction[suffix] !== undefined) return number / fraction[suffix]
   if (decimal[suffix] !== undefined) return number * decimal[suffix]
   return number * 1024 ** (binary.indexOf(suffix) + 1)
@@ -243,8 +243,8 @@ function moment(text: string): number | undefined {
 }
 
 /**
- * Adds to each target its normalized manifest, so that `await-change` can recognize the change, live and in a replay.
- * `redact` is that of the live objects, so that hashed values can be compared.
+ * Adds the normalized manifest to each target, for `await-change` in a live run and a replay. `redact` must be that of the
+ * live objects, to compare hashed values.
  */
 export function withComparableManifests<P extends ResolvedPlan>(plan: P, redact: Redactor): P {
   const pairs = plan.targets.map((target) => {

@@ -4,7 +4,7 @@ import { didYouMean, type Mistake, quote } from '../../errors.ts'
 
 /** A manifest file with its text. */
 export interface ManifestFile {
-  /** Relative to the workspace, with slashes; absolute for a file outside. */
+  /** Relative to the workspace, with slashes; absolute outside the workspace. */
   readonly name: string
   readonly text: string
 }
@@ -16,16 +16,16 @@ export interface FoundFiles {
   readonly mistakes: readonly Mistake[]
 }
 
-/** A Kubernetes object has at most 1.5 MiB, and the syntax tree needs seventy times the memory of the text. */
-const largestFile = 8 * 1024 * 1024
-const mostFiles = 5_000
+/** A Kubernetes object is at most 1.5 MiB; the syntax tree needs 70 times the memory of the text. */
+const maxFileBytes = 8 * 1024 * 1024
+const maxFiles = 5_000
 
 /**
- * Reads the files that the lines name: files, folders with everything below them, globs; `!` excludes, `#` comments.
+ * Reads the files of the lines: files, folders with all subfolders, globs; `!` excludes, `#` comments.
  * Never throws for invalid lines or files: mistakes are collected with their lines.
  *
- * Symbolic links are followed only within the workspace: a pull request can write there, and must not make the gate read
- * and quote other files of the machine. A path outside that the user names is read.
+ * Symbolic links must stay within the workspace: a pull request can add links, and the gate must not read and quote other
+ * files of the machine. An explicit path outside the workspace is read.
  */
 export function readManifestFiles(lines: string, workspace: string, input: string): FoundFiles {
   const mistakes: Mistake[] = []
@@ -42,8 +42,8 @@ export function readManifestFiles(lines: string, workspace: string, input: strin
     const files = findFiles(pattern, workspace, exclude ? () => {} : addMistake)
     if (exclude) excludes.push({ line, text, paths: new Set(files.map(({ real }) => real)) })
     else for (const file of files) if (!found.has(file.real)) found.set(file.real, { ...file, line })
-    if (found.size > mostFiles) {
-      addMistake(`More than ${mostFiles} files are named. Name fewer, or render them into one.`)
+    if (found.size > maxFiles) {
+      addMistake(`More than ${maxFiles} files are named. Name fewer, or render them into one.`)
       return { files: [], unusedExcludes: [], mistakes }
     }
   }
@@ -66,7 +66,7 @@ export function readManifestFiles(lines: string, workspace: string, input: strin
 }
 
 interface FilePath {
-  /** As it was named or found. */
+  /** As written or found. */
   readonly path: string
   /** Without symbolic links. */
   readonly real: string
@@ -106,7 +106,7 @@ function findFiles(pattern: string, workspace: string, addMistake: AddMistake): 
 
 interface Walk {
   readonly files: FilePath[]
-  /** Visited folders: links may form a circle. */
+  /** Visited folders: links may form a loop. */
   readonly folders: Set<string>
   readonly addMistake: AddMistake
   readonly workspace: string
@@ -123,7 +123,7 @@ function walk(path: string, boundary: string, isNamed: boolean, state: Walk): vo
     }
     const stats = statSync(real)
     if (stats.isDirectory()) {
-      if (folders.has(real) || files.length > mostFiles) return
+      if (folders.has(real) || files.length > maxFiles) return
       folders.add(real)
       const entries = readdirSync(path).filter((entry) => !entry.startsWith('.'))
       for (const entry of entries.sort()) walk(join(path, entry), boundary, false, state)
@@ -137,7 +137,7 @@ function walk(path: string, boundary: string, isNamed: boolean, state: Walk): vo
   }
 }
 
-/** Links must not lead out of this folder: the workspace, else the folder that the user named. */
+/** The folder that links must not leave: the workspace, else the folder of the path. */
 function boundaryOf(path: string, workspace: string): string {
   if (isInside(workspace, path)) return realpathSync(workspace)
   return realpathSync(isFolder(path) ? path : dirname(path))
@@ -164,8 +164,8 @@ function explainMissing(pattern: string, path: string): string {
 function readText(path: string, addMistake: AddMistake): string | undefined {
   try {
     const { size } = statSync(path)
-    if (size > largestFile) {
-      addMistake(`The file is larger than ${largestFile / 1024 / 1024} MiB. Split it, or name fewer objects.`)
+    if (size > maxFileBytes) {
+      addMistake(`The file is larger than ${maxFileBytes / 1024 / 1024} MiB. Split it, or name fewer objects.`)
       return undefined
     }
     return decode(readFileSync(path), addMistake)
@@ -204,7 +204,7 @@ function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory()
   } catch {
-    // Reading it reports why it cannot be read.
+    // The caller reports the error when it reads the path.
     return false
   }
 }

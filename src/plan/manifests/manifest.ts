@@ -1,10 +1,9 @@
 /**
- * One step of a path: a field, the index of an element, or the fields that identify an element, as `{ name: 'app' }` of a
- * container.
+ * One step of a path: a field, the index of an element, or the fields that identify an element (`{ name: 'app' }`).
  */
 export type PathStep = string | number | Readonly<Record<string, string>>
 
-/** An object of a manifest. Only these fields are checked. */
+/** An object of a manifest; only these fields were validated. */
 export interface ManifestObject {
   readonly apiVersion: string
   readonly kind: string
@@ -14,19 +13,19 @@ export interface ManifestObject {
 
 /** One object of a manifest file, with the lines of its fields. */
 export interface Manifest {
-  /** Relative to the workspace, with slashes; absolute where the file lies outside; `-` for standard input. */
+  /** Relative to the workspace, with slashes; absolute outside the workspace; `-` for standard input. */
   readonly file: string
-  /** Where the object begins, counted from 1. */
+  /** First line of the object, counted from 1. */
   readonly line: number
   readonly object: ManifestObject
   /**
-   * The line of a field: `['spec', 'template', 'spec', 'containers', { name: 'app' }, 'image']`. Of a missing field, the
-   * line of the nearest enclosing one.
+   * The line of a field: `['spec', 'template', 'spec', 'containers', { name: 'app' }, 'image']`. For a missing field, the
+   * line of its nearest parent.
    */
   readonly lineOf: (path: readonly PathStep[]) => number
 }
 
-/** A path for people: `spec.template.spec.containers[app].image`. */
+/** A path as text: `spec.template.spec.containers[app].image`. */
 export function describePath(path: readonly PathStep[]): string {
   return path
     .map((step, index) => {
@@ -43,7 +42,7 @@ export function nameOf({ object: { kind, metadata } }: Manifest): string {
   return `${kind.toLowerCase()}/${metadata.name}`
 }
 
-/** The mistake of an object that two manifests contain. */
+/** The message for an object in two manifests. */
 export function duplicateOf(manifest: Manifest, earlier: Manifest): string {
   const place = earlier.file === manifest.file ? `line ${earlier.line}` : `${earlier.file}, line ${earlier.line}`
   return `${nameOf(manifest)} is in ${place} too. Keep one of them, or exclude a file with "!".`

@@ -9,14 +9,14 @@ import { readManifestFiles } from './files.ts'
 import { duplicateOf, type Manifest, type ManifestObject, nameOf, type PathStep } from './manifest.ts'
 import { YamlSource } from './yaml-source.ts'
 
-/** More than any apply names; each is a watch. */
-const mostObjects = 5_000
+/** More than in any apply; each object needs a watch. */
+const maxObjects = 5_000
 
 /**
  * Reads the files of the input `manifests`: every object becomes a reference.
  * Never throws: mistakes are collected with file and line.
  *
- * @param lines files, folders and globs, one a line, relative to the workspace
+ * @param lines files, folders and globs, one per line, relative to the workspace
  * @param workspace absolute
  * @param input the name of the input in messages about its lines
  */
@@ -28,7 +28,7 @@ export function readManifests(lines: string, workspace: string, input = 'manifes
 }
 
 /**
- * Reads a manifest that is not a file of the workspace, as from standard input.
+ * Reads manifests from a text, such as standard input.
  *
  * @param file its name in messages and in the targets' source; `-` for standard input
  */
@@ -49,7 +49,7 @@ function parseFiles(files: readonly { readonly name: string; readonly text: stri
     const why = 'the server generates its name: hand over what kubectl create printed'
     for (const { line, text } of unnamed) skipped.push({ file, line, text, why, hasGeneratedName: true })
     for (const manifest of manifests) {
-      // Only as far as namespaces are written; resolving the references finds the other duplicates.
+      // Without default namespaces; `resolveTargets` finds the other duplicates.
       const key = nameKey({ ...manifest.object, ...manifest.object.metadata })
       const earlier = places.get(key)
       if (earlier !== undefined) {
@@ -63,8 +63,8 @@ function parseFiles(files: readonly { readonly name: string; readonly text: stri
       if (skip) skipped.push({ file, line: manifest.line, text: nameOf(manifest), why: 'rollout-gate/skip' })
       else references.push(referenceTo(manifest, settings))
     }
-    if (references.length > mostObjects) {
-      mistakes.push({ input: file, message: `More than ${mostObjects} objects are named. Use several gates.` })
+    if (references.length > maxObjects) {
+      mistakes.push({ input: file, message: `More than ${maxObjects} objects are named. Use several gates.` })
       break
     }
   }
@@ -95,10 +95,10 @@ interface FoundObjects {
 type AddMistakeAt = (line: number, message: string) => void
 
 /**
- * Every object of a manifest file (YAML documents or JSON), also within lists, with its line. Never throws: what is no
- * Kubernetes object, or not rendered yet, is a mistake.
+ * Reads every object of a manifest file (YAML documents or JSON), also within lists, with its line. Never throws: an
+ * invalid or unrendered object is a mistake.
  *
- * @param file its name, for people
+ * @param file its name, for messages
  */
 export function readObjects(text: string, file: string, addMistake: AddMistakeAt): FoundObjects {
   const source = new YamlSource(text)
@@ -138,7 +138,7 @@ interface Reading {
   readonly unnamed: GeneratedObject[]
 }
 
-/** Reads one object, or the items of a list. `inherited`: the fields that items have from a typed list. */
+/** Reads one object, or the items of a list. `inherited`: the fields that items get from a typed list. */
 function collect(value: unknown, path: readonly PathStep[], inherited: Json, reading: Reading): void {
   if (value === null || value === undefined) return
   const { source, document, file, addMistake, manifests, unnamed } = reading
@@ -170,14 +170,14 @@ function collect(value: unknown, path: readonly PathStep[], inherited: Json, rea
   manifests.push({ file, line: lineOf(), object: checked.object, lineOf })
 }
 
-/** Whether an object is a list, as `kubectl get -o yaml` writes it. A custom kind may end in List too. */
+/** Whether an object is a list, as from `kubectl get -o yaml`. A custom kind may end in List too. */
 function isList({ kind, items }: Json): boolean {
   return (
     kind === 'List' || (typeof kind === 'string' && kind.length > 4 && kind.endsWith('List') && Array.isArray(items))
   )
 }
 
-/** Why a file is only the source of manifests; undefined when it is one. */
+/** Why a file is only a source of manifests; undefined for a manifest. */
 function explainUnrendered(file: string, { apiVersion, kind }: Json): string | undefined {
   const name = basename(file)
   const isKustomization =
@@ -249,7 +249,7 @@ function checkObject(
   return { kind, name, object: { ...object, apiVersion, kind, metadata: named } }
 }
 
-/** Whether a value is a placeholder, as of Helm, Jinja or envsubst. YAML reads `{{ .x }}` as nested mappings. */
+/** Whether a value is a placeholder of Helm, Jinja or envsubst. YAML reads `{{ .x }}` as nested mappings. */
 function isTemplate(value: unknown): boolean {
   if (typeof value === 'string') return /\{\{|\{%|<%|\$\{|\$\(|^\$\w/.test(value)
   return isObject(value) && Object.keys(value).some((key) => /^\{.*\}$/s.test(key.trim()))

@@ -1,21 +1,21 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseAllDocuments } from 'yaml'
 import type { PathStep } from './manifest.ts'
 
-/** The value of a document, or why it has none. */
+/** The value of a document, or its error. */
 export type YamlDocument =
   | { readonly value: unknown; readonly error?: undefined }
   | { readonly error: { readonly line: number; readonly message: string } }
 
 type Parsed = { readonly documents: ReturnType<typeof parseAllDocuments>; readonly lines: LineCounter }
 
-/** How often aliases may be expanded; more is an attack or a mistake. */
-const mostAliases = 1_000
-const mostNodes = 1_000_000
-const deepest = 200
+/** Maximum number of expanded aliases, against attacks and mistakes. */
+const maxAliases = 1_000
+const maxNodes = 1_000_000
+const maxDepth = 200
 
 /**
- * The documents of a YAML file and the lines of their fields. The syntax tree needs seventy times the memory of the text,
- * so `release` drops it, and `lineOf` parses again.
+ * The documents of a YAML file and the lines of their fields. The syntax tree needs 70 times the memory of the text, so
+ * `release` drops it, and `lineOf` parses again.
  */
 export class YamlSource {
   readonly #text: string
@@ -25,7 +25,7 @@ export class YamlSource {
     this.#text = text
   }
 
-  /** The documents in their order; an empty one has the value null. */
+  /** The documents in order; an empty one has the value null. */
   documents(): readonly YamlDocument[] {
     const { documents, lines } = this.#parse()
     return documents.map((document) => {
@@ -34,18 +34,18 @@ export class YamlSource {
       if (error !== undefined)
         return { error: { line: at(error.pos[0]), message: `This is no valid YAML: ${sentence(error.message)}` } }
       try {
-        const value: unknown = document.toJS({ maxAliasCount: mostAliases })
+        const value: unknown = document.toJS({ maxAliasCount: maxAliases })
         checkSize(value)
         return { value }
       } catch (error) {
-        // An alias without its anchor, one that names itself, or too many of them.
+        // An alias without its anchor, a recursive alias, or too many aliases.
         const message = sentence(error instanceof Error ? error.message : String(error))
         return { error: { line: at(document.range?.[0] ?? 0), message } }
       }
     })
   }
 
-  /** The line of a field of a document, or of the nearest enclosing one. */
+  /** The line of a field of a document, or of its nearest parent. */
   lineOf(index: number, path: readonly PathStep[]): number {
     const { documents, lines } = this.#parse()
     const document = documents[index]
@@ -62,7 +62,6 @@ export class YamlSource {
     return lines.linePos(offset).line || 1
   }
 
-  /** Drops the syntax tree. */
   release(): void {
     this.#parsed = undefined
   }
@@ -74,8 +73,8 @@ export class YamlSource {
       lineCounter: lines,
       prettyErrors: false,
       logLevel: 'error',
-      // As kubectl reads YAML (sigs.k8s.io/yaml): 0644 is octal, yes and on are booleans, the last of equal keys applies,
-      // and there are no timestamps and no numbers of base 60.
+      // As in kubectl (sigs.k8s.io/yaml): 0644 is octal, yes and on are booleans, the last of equal keys is used; no
+      // timestamps and no numbers of base 60.
       version: '1.1',
       uniqueKeys: false,
       customTags: (tags) =>
@@ -109,12 +108,13 @@ function hasFields(map: { get(key: string): unknown }, fields: Readonly<Record<s
   return Object.entries(fields).every(([name, value]) => String(map.get(name)) === value)
 }
 
-/** Aliases may expand a small file without end. */
+/** Limits the expansion of aliases, which may be unbounded. */
 function checkSize(root: unknown): void {
   let nodes = 0
   const walk = (value: unknown, depth: number): void => {
-    if (++nodes > mostNodes) throw new Error(`Its aliases expand to more than ${mostNodes} values`)
-    if (depth > deepest) throw new Error(`It is nested more than ${deepest} deep, or an alias names what it stands in`)
+    if (++nodes > maxNodes) throw new Error(`Its aliases expand to more than ${maxNodes} values`)
+    if (depth > maxDepth)
+      throw new Error(`It is nested more than ${maxDepth} deep, or an alias names what it stands in`)
     if (typeof value === 'object' && value !== null) for (const child of Object.values(value)) walk(child, depth + 1)
   }
   walk(root, 0)
