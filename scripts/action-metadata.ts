@@ -1,7 +1,7 @@
 import { inputDefinitions } from '../src/inputs.ts'
 import { outputDefinitions } from '../src/outputs.ts'
 
-/** The present `action.yml` with the inputs and outputs of the code. */
+/** Replaces the inputs and outputs in the present `action.yml` by those of the code. */
 export function actionMetadata(present: string): string {
   const start = present.indexOf('inputs:\n')
   const end = present.indexOf('runs:\n')

@@ -5,15 +5,15 @@ import { dirname, join, resolve } from 'node:path'
 import { minify } from '@swc/core'
 
 /**
- * Builds `dist/`, which is committed: a runner installs nothing.
+ * Builds `dist/`, which is committed because a runner installs nothing.
  *
  *     npm run build        write dist/
  *     npm run check:dist   build in memory, compare with dist/, write nothing
  *     node scripts/build.ts --into FOLDER   the bundle for tests: in another folder, not minified
  *
- * `tsc` emits JavaScript to `build/`. The launchers (`index.js`, `cli.js`) are taken as emitted, because they must load
- * on a Node that is too old for the rest, to say so. All else is one bundle that both import, `entrypoints.js`, with
- * whatever it imports lazily in chunks beside it. The same sources give the same bytes, wherever the checkout is.
+ * `tsc` emits JavaScript to `build/`. The launchers (`index.js`, `cli.js`) are copied unchanged: on an old Node they must
+ * load and report its version. Everything else is one bundle that both import, `entrypoints.js`, with lazy imports in
+ * chunks. The same sources give the same bytes in every checkout.
  */
 
 type Files = Map<string, Buffer>
@@ -35,14 +35,14 @@ const executable = 'cli.js'
 const target = process.argv.includes('--into') ? process.argv.at(-1) : undefined
 const isForTests = target !== undefined
 
-// The bundler names modules by their path from here.
+// The bundler names modules by their path relative to this folder.
 process.chdir(root)
 compile()
 stageForShaking('@kubernetes/client-node', /\/dist\/gen\//)
 stageForShaking('@actions/core')
-leaveOutApiClient()
+excludeApiClient()
 const files = new Map([...emittedLaunchers(), ...(await bundle())])
-refusePathsOf(root, files)
+rejectPathsOf(root, files)
 if (process.argv.includes('--check')) check(files)
 else write(files, target)
 
@@ -71,14 +71,14 @@ function stageForShaking(name: string, without?: RegExp): void {
 
 /**
  * client-node's KubeConfig imports its generated API client (1,000 modules) and undici (0.8 MB, half of the start-up time)
- * for `makeApiClient`. Rollout Gate uses only the credentials of KubeConfig, and `node:https` for requests. The functions
- * that replace both throw; an import of any other name fails the build.
+ * for `makeApiClient`. Rollout Gate uses only the credentials of KubeConfig, and `node:https` for requests. Both are
+ * replaced by functions that throw; an import of any other name fails the build.
  */
-function leaveOutApiClient(): void {
+function excludeApiClient(): void {
   const clientNode = 'build/node_modules/@kubernetes/client-node'
   const replace = (file: string, names: readonly string[]) => {
     const path = join(clientNode, file)
-    const error = `throw new Error('${file} is not part of this bundle: see leaveOutApiClient in scripts/build.ts')`
+    const error = `throw new Error('${file} is not part of this bundle: see excludeApiClient in scripts/build.ts')`
     rmSync(dirname(path), { recursive: true, force: true })
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, names.map((name) => `export function ${name}() { ${error} }\n`).join(''))
@@ -108,7 +108,7 @@ async function bundle(): Promise<Files> {
   const { code, assets } = await ncc(join(root, 'build/src', bundleName), options)
   const files: Files = new Map([[bundleName, Buffer.from(code)]])
   for (const [name, { source }] of Object.entries(assets)) {
-    // The repository's own package.json already says that dist/ holds ES modules.
+    // The repository's package.json already declares ES modules.
     if (name === 'package.json') continue
     files.set(
       name,
@@ -123,8 +123,8 @@ async function minified(chunk: string): Promise<string> {
   return (await minify(chunk, { module: true, compress: true, mangle: true, ecma: 2024 })).code
 }
 
-/** A path of this machine in the bundle would be published, and the bytes would differ in another checkout. */
-function refusePathsOf(folder: string, files: Files): void {
+/** Paths of this machine must not be published, and would change the bytes in another checkout. */
+function rejectPathsOf(folder: string, files: Files): void {
   const leaks = [...files].filter(([, content]) => content.includes(folder)).map(([name]) => `dist/${name}`)
   if (leaks.length > 0) throw new Error(`${leaks.join(', ')}: would contain the path of this checkout`)
 }

@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { showRollout } from './show-rollout.ts'
 
 /**
- * Runs the built action on this machine against two rollouts that were recorded on a real cluster and are replayed at
- * their original speed.
+ * Runs the built action on this machine against two rollouts that were recorded on a real cluster, at their original speed.
  *
  *     npm run demo
  */

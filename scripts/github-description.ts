@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /**
- * Generates `test/github/description.json`: the part of GitHub's OpenAPI description that the tests of the extras check
- * requests against. The npm package with the whole description is 470 MB, too large for every `npm ci`.
+ * Generates `test/github/description.json`: the part of GitHub's OpenAPI description that the tests of the extras validate
+ * requests with. The npm package of the whole description has 470 MB, too much for `npm ci`.
  *
  *     node scripts/github-description.ts
  */
@@ -71,18 +71,18 @@ function operation(path: string, method: string): unknown {
   return found
 }
 
-/** All components that these parts refer to, directly or indirectly. */
+/** All components that these parts reference, directly or indirectly. */
 function componentsOf(parts: unknown): Components {
   const components: Components = {}
-  const look = (part: unknown): void => {
+  const visit = (part: unknown): void => {
     if (typeof part !== 'object' || part === null) return
-    for (const value of Object.values(part)) look(value)
+    for (const value of Object.values(part)) visit(value)
     const [, type, name] = /^#\/components\/([^/]+)\/([^/]+)$/.exec(String('$ref' in part ? part.$ref : '')) ?? []
     if (type === undefined || name === undefined || components[type]?.[name] !== undefined) return
     const component = description.components[type]?.[name]
     components[type] = { ...components[type], [name]: component }
-    look(component)
+    visit(component)
   }
-  look(parts)
+  visit(parts)
   return components
 }

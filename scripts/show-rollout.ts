@@ -64,18 +64,18 @@ export async function showRollout({
   }
 }
 
-/** A line as GitHub shows it: the title of a group, or undefined for other runner commands. */
+/** A line as on GitHub: the title of a group, or undefined for other runner commands. */
 function withoutCommands(line: string): string | undefined {
   const [, command, data] = /^::([\w-]+)[^:]*::(.*)$/.exec(line) ?? []
   if (command === undefined) return line
   return command === 'group' ? `▾ ${data?.replaceAll('%25', '%')}` : undefined
 }
 
-function forEachLine(take: (line: string) => void): (text: string) => void {
+function forEachLine(onLine: (line: string) => void): (text: string) => void {
   let rest = ''
   return (text) => {
     const lines = (rest + text).split('\n')
     rest = lines.pop() ?? ''
-    for (const line of lines) take(line)
+    for (const line of lines) onLine(line)
   }
 }

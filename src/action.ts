@@ -20,13 +20,13 @@ import { renderSummary } from './report/summary.ts'
 import { isManifest } from './report/target-details.ts'
 import { checkInputs, gateRollout, type Reporter } from './rollout.ts'
 
-/** How long the extras on GitHub may take after the verdict. The runner kills a cancelled job after 10 s. */
+/** Time limit of the extras on GitHub after the verdict. The runner kills a cancelled job after 10 s. */
 const extrasMs = 10_000
 const extrasWhenCancelledMs = 4_000
 
 /**
- * The action: reads inputs, gates, prints, writes summary and outputs, passes or fails the job. Only here does the action
- * use the runner and catch all errors.
+ * The action: reads inputs, gates, prints, writes summary and outputs, passes or fails the job. The only place that uses
+ * the runner and catches all errors.
  */
 export async function runAction(): Promise<void> {
   const startedAt = systemClock.now()
@@ -35,7 +35,7 @@ export async function runAction(): Promise<void> {
   process.on('SIGINT', cancel).on('SIGTERM', cancel)
   const secrets = new Secrets()
   let extras: Extras | undefined
-  // Comes last: a failure of an extra must not hide the verdict.
+  // Called last: a failed extra must not hide the verdict.
   const finishExtras = (timeline: EndedTimeline) =>
     extras?.finish(timeline, job.signal.aborted ? extrasWhenCancelledMs : extrasMs)
   try {
@@ -49,7 +49,7 @@ export async function runAction(): Promise<void> {
       for (const mistake of error.mistakes) core.error(plain(describeMistake(mistake)))
       return misconfiguredTimeline(error, startedAt, systemClock.now())
     })
-    // The runner masks secrets in its log only, not in files and on GitHub.
+    // The runner masks secrets only in its log, not in files or on GitHub.
     const timeline = redactTimeline(complete, secrets.redact)
     publish(timeline, read.inputs)
     await finishExtras(timeline)
@@ -101,7 +101,7 @@ async function gate(
   return timeline
 }
 
-/** The extras that are on. Without any, GitHub's API is not loaded. */
+/** The enabled extras. GitHub's API is loaded only if one is enabled. */
 async function openExtras(inputs: Inputs, references: readonly Reference[]): Promise<Extras | undefined> {
   if (!inputs.checkRun && !inputs.deploymentStatus && !inputs.comment) return undefined
   const log = {
@@ -112,14 +112,14 @@ async function openExtras(inputs: Inputs, references: readonly Reference[]): Pro
     const { openExtras } = await import('./github/extras.ts')
     return openExtras(inputs, references, log, systemClock)
   } catch (error) {
-    // Loading the module reads the file of the event, which may be unreadable.
+    // The module reads the event file when it is loaded, which may fail.
     const why = error instanceof Error ? error.message : error
     log.onWarning(`check-run, deployment-status and comment are off: ${why}`)
     return undefined
   }
 }
 
-/** Writes report, summary, outputs and annotations, and fails the job unless the timeline passes. */
+/** Writes report, summary, outputs and annotations; fails the job unless the outcome passes. */
 function publish(timeline: EndedTimeline, { summary: isSummaryOn, onSuperseded }: Inputs): void {
   const folder = createResultFolder()
   const files = { report: join(folder, 'report.json'), summary: join(folder, 'summary.md') }
@@ -130,14 +130,14 @@ function publish(timeline: EndedTimeline, { summary: isSummaryOn, onSuperseded }
   if (stepSummary && isSummaryOn) appendSummary(stepSummary, summary)
   setOutputs(buildOutputs(timeline, files))
   const hasPassed = passes(timeline, onSuperseded)
-  // A superseded gate that passes has no errors, but is worth a warning.
+  // A superseded gate that passes gets warnings instead of errors.
   const annotate = hasPassed ? core.warning : core.error
   for (const { title, message, ...place } of buildAnnotations(timeline)) annotate(message, { title, ...place })
   // `setFailed` would add a second error.
   if (!hasPassed) process.exitCode = 1
 }
 
-/** Warns when the summary cannot be written: that must not fail the job. */
+/** A summary that cannot be written is a warning: it must not fail the job. */
 function appendSummary(path: string, summary: string): void {
   try {
     appendFileSync(path, summary)
@@ -146,7 +146,7 @@ function appendSummary(path: string, summary: string): void {
   }
 }
 
-/** A new folder, so that several gates of one job do not overwrite each other's reports. */
+/** A new folder: several gates of one job must not overwrite each other's reports. */
 function createResultFolder(): string {
   const parent = process.env['RUNNER_TEMP'] || tmpdir()
   mkdirSync(parent, { recursive: true })

@@ -11,11 +11,11 @@ const millisecondsOf: Readonly<Record<string, number>> = {
   ns: 1e-6,
 }
 
-/** No runner waits longer, and timers of Node.js end at 24 days. */
-const longestMs = 168 * 3_600_000
+/** A week: runners do not wait longer, and timers of Node.js are limited to 24 days. */
+const maxMs = 168 * 3_600_000
 
 /**
- * Reads a duration as Kubernetes writes it: Go's `time.ParseDuration` (`90s`, `1h30m`, `1.5h`, `300ms`, `0`), up to a week.
+ * Reads a duration in the form of Kubernetes, Go's `time.ParseDuration` (`90s`, `1h30m`, `1.5h`, `300ms`, `0`), up to a week.
  *
  * @returns whole milliseconds, at least 1 unless the duration is zero; undefined after a mistake
  */
@@ -44,11 +44,11 @@ export function parseDuration(text: string, addMistake: AddMistake): number | un
     milliseconds += Number(match[1]) * (millisecondsOf[match[2] ?? ''] ?? Number.NaN)
     position = part.lastIndex
   }
-  if (milliseconds > longestMs) return reject('is longer than a week. Write at most 168h, or 0 to turn the clock off.')
+  if (milliseconds > maxMs) return reject('is longer than a week. Write at most 168h, or 0 to turn the clock off.')
   return milliseconds === 0 ? 0 : Math.max(1, Math.round(milliseconds))
 }
 
-/** Milliseconds for people, in at most two units and rounded down: `0.2 s`, `31 s`, `5 m 10 s`, `1 h 2 m`. */
+/** Milliseconds as text, in at most two units and rounded down: `0.2 s`, `31 s`, `5 m 10 s`, `1 h 2 m`. */
 export function duration(milliseconds: number): string {
   const tenths = Math.floor(Math.max(0, milliseconds) / 100)
   if (tenths < 100) return `${tenths / 10} s`
@@ -62,7 +62,7 @@ function units(large: number, largeUnit: string, small: number, smallUnit: strin
   return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`
 }
 
-/** Writes milliseconds so that `parseDuration` reads them back: `1h30m`, `90s` as `1m30s`, `1.5s`, `300ms`, `0`. */
+/** The inverse of `parseDuration`: `1h30m`, `90s` as `1m30s`, `1.5s`, `300ms`, `0`. */
 export function formatDuration(milliseconds: number): string {
   if (milliseconds <= 0) return '0'
   if (milliseconds < 1_000) return `${milliseconds}ms`

@@ -1,6 +1,6 @@
 import leven from 'leven'
 
-/** The reasons for which a gate cannot begin. */
+/** Why a gate cannot start. */
 export type MistakeReason =
   | 'input-invalid'
   | 'kind-unknown'
@@ -9,17 +9,17 @@ export type MistakeReason =
   | 'credentials-expired'
   | 'api-unreachable'
 
-/** A mistake in an input, with its place and its fix. */
+/** A mistake in an input, with its place and remedy. */
 export interface Mistake {
   /** The input (`resources`), environment variable or file. */
   readonly input: string
-  /** Line within the input or file, counted from 1. */
+  /** Line in the input or file, counted from 1. */
   readonly line?: number
-  /** What is wrong and how to fix it, in full sentences. */
+  /** The error and its remedy, in full sentences. */
   readonly message: string
 }
 
-/** Invalid input, with all mistakes at once. Found before anything was judged (outcome `misconfigured`). */
+/** Invalid input, with all mistakes at once (outcome `misconfigured`). */
 export class UserError extends Error {
   readonly reason: MistakeReason
   readonly mistakes: readonly Mistake[]
@@ -33,7 +33,7 @@ export class UserError extends Error {
 }
 
 /**
- * Both results.
+ * Runs both functions and returns their results.
  * @throws UserError with the mistakes of both
  */
 export async function collectMistakes<A, B>(
@@ -52,7 +52,7 @@ export async function collectMistakes<A, B>(
   )
 }
 
-/** `resources, line 3: …`: one line for one mistake. */
+/** `resources, line 3: …` */
 export function describeMistake({ message, ...place }: Mistake): string {
   return `${describePlace(place)}: ${message}`
 }
@@ -62,22 +62,21 @@ export function describePlace({ input, line }: Omit<Mistake, 'message'>): string
   return line === undefined ? input : `${input}, line ${line}`
 }
 
-/** Collects a mistake, in full sentences; the caller adds its input and line and goes on reading. */
+/** Collects a mistake, in full sentences; the caller adds its input and line and continues. */
 export type AddMistake = (message: string) => void
 
-/** Text of the user in quotes, short enough for a message. */
+/** The user's text in quotes, shortened for a message. */
 export function quote(text: string): string {
   return `"${text.length > 80 ? `${text.slice(0, 80)}…` : text}"`
 }
 
-/** A mistake with the reason for the outcome, where that is not `input-invalid`. */
+/** A mistake with the reason of the outcome; by default `input-invalid`. */
 export type MistakeWithReason = Mistake & { readonly reason?: MistakeReason }
 
 /**
- * Does nothing without mistakes.
+ * Throws if there are mistakes.
  *
- * @throws UserError with all mistakes, input by input and file by file, each in the order of its lines; the reason is
- *   that of the first
+ * @throws UserError with all mistakes, sorted by input or file and by line; the reason is that of the first
  */
 export function throwMistakes(mistakes: readonly MistakeWithReason[]): void {
   const lineOf = ({ line = Number.POSITIVE_INFINITY }: MistakeWithReason) => line
@@ -90,12 +89,12 @@ export function throwMistakes(mistakes: readonly MistakeWithReason[]): void {
   )
 }
 
-/** The cost of the distance is the product of both lengths, and longer words are no typos. */
-const longestWord = 80
+/** The cost of the edit distance is the product of both lengths, so longer words are skipped. */
+const maxWordLength = 80
 
-/** The candidates that `word` is probably a misspelling of, the nearest first. */
+/** The candidates that `word` probably misspells, nearest first. */
 export function nearest(word: string, candidates: Iterable<string>, limit = 3): string[] {
-  if (word.length > longestWord) return []
+  if (word.length > maxWordLength) return []
   const allowed = word.length <= 5 ? 1 : Math.max(2, Math.floor(word.length / 3))
   return [...new Set(candidates)]
     .filter((candidate) => Math.abs(candidate.length - word.length) <= allowed)
@@ -106,7 +105,7 @@ export function nearest(word: string, candidates: Iterable<string>, limit = 3): 
     .map(({ candidate }) => candidate)
 }
 
-/** The edit distance, where two swapped letters count as one edit. */
+/** The edit distance; two swapped letters count as one edit. */
 function distanceOf(word: string, other: string): number {
   const distance = leven(word, other)
   return distance === 2 && lettersOf(word) === lettersOf(other) ? 1 : distance
@@ -116,13 +115,13 @@ function lettersOf(word: string): string {
   return [...word].sort().join('')
 }
 
-/** The end of a message: ` Did you mean timeout?`, or nothing. */
+/** A hint for the end of a message: ` Did you mean timeout?`, or empty. */
 export function didYouMean(word: string, candidates: Iterable<string>): string {
   const near = nearest(word, candidates)
   return near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`
 }
 
-/** The same for a flag. Its dashes do not count; `names` have none. */
+/** The same for a flag, without its dashes; `names` have none. */
 export function didYouMeanFlag(flag: string, names: Iterable<string>): string {
   const near = nearest(flag.replace(/^--?/, ''), names)
   return near.length === 0 ? '' : ` Did you mean ${near.map((name) => `--${name}`).join(' or ')}?`

@@ -1,10 +1,10 @@
 import { parseDuration } from './duration.ts'
 import { type AddMistake, didYouMean, type Mistake, quote, UserError } from './errors.ts'
 
-/** Turns the text of an input into its value; undefined after a mistake. */
+/** Converts the text of an input to its value; undefined after a mistake. */
 type Parse<T> = (text: string, addMistake: AddMistake) => T | undefined
 
-/** How a value is written: its name in the command line's help (empty for a switch), and its parser. */
+/** The type of a value: its name in the command line's help (empty for a switch), and its parser. */
 interface ValueType<T> {
   readonly placeholder: string
   readonly parse: Parse<T>
@@ -12,23 +12,23 @@ interface ValueType<T> {
   readonly isLines?: boolean
 }
 
-/** What the documentation, `action.yml` and the command line need of an input. */
+/** An input for the documentation, `action.yml` and the command line. */
 export interface InputDefinition {
   readonly name: string
-  /** Empty: none. `details` explains what holds then. */
+  /** Empty: none; `details` then describes the default. */
   readonly default: string
   /** One sentence, also for the command line's help. */
   readonly description: string
   /** Further sentences for `action.yml`. */
   readonly details: string
-  /** What the value is called in help: `DURATION`. Empty for a switch. */
+  /** Name of the value in the help: `DURATION`. Empty for a switch. */
   readonly placeholder: string
   readonly isLines: boolean
   /** Whether a recording contains it. Never true for secrets. */
   readonly isRecorded: boolean
   /** Whether a replay reads it from the recording, and has a flag for it. */
   readonly isReplayed: boolean
-  /** `hidden`: the command line accepts it, but has another way to write it. */
+  /** `hidden`: the command line accepts the flag, but has another form for it. */
   readonly flag: 'shown' | 'hidden' | 'none'
 }
 
@@ -46,12 +46,12 @@ function input<T>({ parse, isLines = false, ...type }: ValueType<T>, row: Row): 
 
 const duration: ValueType<number> = { placeholder: 'DURATION', parse: parseDuration }
 
-/** Text as it is; undefined when empty. */
+/** Unchanged text; undefined if empty. */
 const text: ValueType<string | undefined> = { placeholder: 'TEXT', parse: (written) => written || undefined }
 
 const lines: ValueType<string> = { placeholder: 'LINES', parse: (written) => written, isLines: true }
 
-/** Booleans of YAML 1.2's core schema, as `core.getBooleanInput` of the actions toolkit reads them. */
+/** Booleans of YAML 1.2's core schema, as in `core.getBooleanInput` of the actions toolkit. */
 const boolean: ValueType<boolean> = {
   placeholder: '',
   parse: (written, addMistake) => {
@@ -83,7 +83,7 @@ function oneOf<const W extends string>(...words: W[]): ValueType<W> {
   }
 }
 
-/** Every milestone of any kind. The names are a contract: inputs, reports and recordings contain them. */
+/** The milestones of all kinds. Do not rename: inputs, reports and recordings contain them. */
 export const milestoneNames = [
   'created',
   'observed',
@@ -110,7 +110,7 @@ export type MilestoneName = (typeof milestoneNames)[number]
 
 /**
  * Reads `scheduled=2m, ready=5m`, with commas or lines between them.
- * @returns milliseconds by milestone, without the entries that have a mistake
+ * @returns milliseconds by milestone, without invalid entries
  */
 export function parseMilestoneTimeouts(text: string, addMistake: AddMistake): Record<string, number> {
   const timeouts = new Map<string, number>()
@@ -143,13 +143,13 @@ const milestoneTimeouts: ValueType<Readonly<Record<string, number>>> = {
   }),
 }
 
-/** The digest that each container must run, by the container's name. */
+/** The expected digest of each container, by name. */
 export type ExpectedImages = Readonly<Record<string, string>>
 
 /**
  * Reads `container=sha256:…` lines; the output `digest` of `docker/build-push-action` is such a digest. An image name may
  * precede it (`app=registry/app@sha256:…`); `#` begins a comment.
- * @returns digests by container, without the lines that have a mistake
+ * @returns digests by container, without invalid lines
  */
 export function parseExpectedImages(text: string, addMistake: AddMistake): ExpectedImages {
   const expected = new Map<string, string>()
@@ -170,19 +170,19 @@ export function parseExpectedImages(text: string, addMistake: AddMistake): Expec
   return Object.fromEntries(expected)
 }
 
-/** The permission that the token needs for each extra on GitHub, by the input that turns it on. */
+/** The permission that the token needs for each extra on GitHub, by input. */
 export const extraPermissions = {
   'check-run': 'checks: write',
   'deployment-status': 'deployments: write',
   comment: 'pull-requests: write',
 } as const
 
-/** The extras change no verdict, and belong to a workflow run. */
+/** Inputs of the extras: they do not affect the verdict, and need a workflow run. */
 const forGitHub = { isRecorded: false, isReplayed: false, flag: 'none' } as const
 
 /**
- * Every input in the order of the documentation, by the property of `Inputs` that has its value. `npm run docs` makes the
- * inputs of `action.yml` from it.
+ * Every input in the order of the documentation, by its property in `Inputs`. `npm run docs` generates the inputs of
+ * `action.yml` from it.
  */
 const definitions = {
   kubeconfig: input(text, {
@@ -366,7 +366,7 @@ type Definitions = typeof definitions
 export type Inputs = {
   readonly [P in keyof Definitions]: Definitions[P] extends TypedInput<infer T> ? T : never
 } & {
-  /** The texts that the user wrote, by the names of the inputs: a clock that the user wrote is taken literally. */
+  /** The user's texts by input name: an explicit clock is taken literally. */
   readonly written: ReadonlyMap<string, string>
 }
 
@@ -375,17 +375,17 @@ export const inputDefinitions: readonly InputDefinition[] = Object.values(defini
 
 const byName = new Map(inputDefinitions.map((definition) => [definition.name, definition]))
 
-/** The mistake that there is no input of this name, with the nearest name. */
+/** The mistake of an unknown input, with the nearest name. */
 export function unknownInput(name: string): Mistake {
   const hint = didYouMean(name, byName.keys()) || ` There are ${[...byName.keys()].join(', ')}.`
   return { input: name, message: `There is no input of this name.${hint}` }
 }
 
 /**
- * Reads the inputs of the action or the flags of the command line. Never throws: an input with a mistake has its default,
- * and is not among `written`.
+ * Reads the inputs of the action or the flags of the command line. Never throws: an invalid input gets its default, and is
+ * not in `written`.
  *
- * @param raw texts by the names of inputs; blank counts as absent, as the runner sets inputs that are left out
+ * @param raw texts by input name; blank means absent, since the runner sets absent inputs to ''
  */
 export function readInputs(raw: Readonly<Record<string, string | undefined>>): {
   readonly inputs: Inputs
@@ -412,7 +412,7 @@ export function readInputs(raw: Readonly<Record<string, string | undefined>>): {
   }
 }
 
-/** The extras that are on without the token that they need. */
+/** The mistakes of extras that are enabled without a token. */
 function withoutToken(given: ReadonlyMap<string, string>): Mistake[] {
   if (given.has('github-token')) return []
   return Object.entries(extraPermissions)
@@ -424,8 +424,8 @@ function withoutToken(given: ReadonlyMap<string, string>): Mistake[] {
 }
 
 /**
- * The same, where mistakes are the end.
- * @param further mistakes found elsewhere, to be reported together
+ * Like `readInputs`, but throws.
+ * @param further other mistakes to report together
  * @throws UserError with all mistakes at once
  */
 export function parseInputs(raw: Parameters<typeof readInputs>[0], further: readonly Mistake[] = []): Inputs {

@@ -1,11 +1,11 @@
-/** The oldest Node that the dependencies run on: `engines` of package.json. */
+/** The minimum Node version of the dependencies: `engines` in package.json. */
 const needed = { major: 22, minor: 19 }
 
 /**
- * Starts the program, or fails with the Node version that it needs.
+ * Starts the program, or fails with the required Node version.
  *
- * The launchers import only this file statically, because the rest may not load on an older Node. No syntax or API newer
- * than Node 16 here.
+ * The launchers import only this file statically: the rest may not load on an older Node. Use no syntax or API newer than
+ * Node 16 here.
  */
 export async function startOnCurrentNode(start: () => Promise<void>): Promise<void> {
   const tooOld = whyTooOld(process.versions.node)
@@ -15,7 +15,7 @@ export async function startOnCurrentNode(start: () => Promise<void>): Promise<vo
 }
 
 /**
- * The message for a Node that is too old, or undefined.
+ * The error message for an old Node version, or undefined.
  * @param version as in `process.versions.node`, e.g. `20.11.1`
  */
 export function whyTooOld(version: string): string | undefined {

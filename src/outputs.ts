@@ -6,7 +6,7 @@ import { plain } from './report/escape.ts'
 import { decidingTarget } from './report/headline.ts'
 import { slowestStep } from './report/milestone-steps.ts'
 
-/** The paths of the files that the gate wrote. */
+/** The paths of the written files. */
 export interface ResultFiles {
   readonly report: string
   readonly summary: string
@@ -17,7 +17,7 @@ interface OutputDefinition {
   readonly value: (timeline: EndedTimeline, files: ResultFiles) => string
 }
 
-/** Every output, in the order of the documentation. `npm run docs` makes the outputs of `action.yml` from it. */
+/** Every output, in the order of the documentation. `npm run docs` generates the outputs of `action.yml` from it. */
 export const outputDefinitions = {
   outcome: {
     description:
@@ -60,9 +60,9 @@ export const outputDefinitions = {
 export type OutputName = keyof typeof outputDefinitions
 
 const messageLimit = 300
-/** Outputs become environment variables and arguments of later steps, which the operating system limits. */
-const mostBytes = 64 * 1024
-const longestRest = '{"more":1000000}'.length
+/** Outputs may become environment variables and arguments of later steps, which the operating system limits. */
+const maxBytes = 64 * 1024
+const longestMore = '{"more":1000000}'.length
 
 /** All outputs. Each is one line that is safe to print and to pass to other commands. */
 export function buildOutputs(timeline: EndedTimeline, files: ResultFiles): Readonly<Record<OutputName, string>> {
@@ -73,13 +73,13 @@ export function buildOutputs(timeline: EndedTimeline, files: ResultFiles): Reado
   return Object.fromEntries(values)
 }
 
-/** Sets outputs of the step. Does nothing without the runner's file, where core would print a command that no runner reads. */
+/** Sets outputs of the step. Does nothing without the runner's file: core would print an obsolete command instead. */
 export function setOutputs(outputs: Partial<Record<OutputName, string>>): void {
   if (!existsSync(process.env['GITHUB_OUTPUT'] ?? '')) return
   for (const [name, value] of Object.entries(outputs)) setOutput(name, value)
 }
 
-/** Every target that is not ready, as JSON: the deciding one first, then in input order. */
+/** All targets that are not ready, as JSON: the deciding target first, then in input order. */
 function failedResources(timeline: EndedTimeline): string {
   const deciding = decidingTarget(timeline)
   const entries = timeline.targets
@@ -95,10 +95,10 @@ function failedResources(timeline: EndedTimeline): string {
       }),
     )
   const shown: string[] = []
-  let bytes = '[]'.length + longestRest
+  let bytes = '[]'.length + longestMore
   for (const entry of entries) {
     bytes += Buffer.byteLength(entry) + ','.length
-    if (bytes > mostBytes) break
+    if (bytes > maxBytes) break
     shown.push(entry)
   }
   const rest = entries.length - shown.length

@@ -26,41 +26,41 @@ import { describeWriteFailure, startRecording } from './recording/writer.ts'
 import type { LogOutput } from './report/log.ts'
 import { version } from './version.ts'
 
-/** What is known when the gate starts. */
+/** The settings and targets at the start of the gate. */
 export interface RolloutHead {
   readonly startedAt: number
   readonly context: string
   readonly timeoutMs: number
   readonly stallTimeoutMs: number
   readonly targets: readonly Target[]
-  /** Messages about the inputs. Not yet escaped. */
+  /** Messages about the inputs, not escaped. */
   readonly notices: readonly string[]
 }
 
-/** The part of an entry point that prints a rollout while it runs. Texts are not yet escaped. */
+/** Prints a rollout while it runs. Texts are not escaped. */
 export interface Reporter {
   readonly onHead: (head: RolloutHead) => void
   /** The gate starts; `present` returns its state at any time. */
   readonly onStart?: (present: (now: number) => Timeline) => void
   readonly onEntry: (entry: Entry) => void
-  /** A log line of a container that `stream-logs` names. */
+  /** A container's log line, for `stream-logs`. */
   readonly onLog: (output: LogOutput) => void
-  /** Warnings decide nothing. `source`: the line of the manifest that it is about. */
+  /** A warning, which never affects the verdict. `source`: the line of the manifest. */
   readonly onWarning: (text: string, source?: Source) => void
 }
 
-/** What to gate and how, as the user wrote it; without mistakes. */
+/** The user's inputs without mistakes. */
 export interface RolloutInputs {
   readonly inputs: Inputs
-  /** What `resources` and `manifests` name. */
+  /** The references of `resources` and `manifests`. */
   readonly references: ParsedReferences
   readonly streamLogs: readonly Reference[]
 }
 
-/** One rollout, and the entry point that runs it. */
+/** One rollout with its reporter, clock and cancellation. */
 export interface Rollout extends RolloutInputs {
   readonly reporter: Reporter
-  /** Called with every secret of the kubeconfig, as soon as it is known. */
+  /** Called with every secret of the kubeconfig as soon as it is known. */
   readonly mask: (secret: string) => void
   /** Aborted when the job is cancelled. */
   readonly cancelled: AbortSignal
@@ -69,14 +69,13 @@ export interface Rollout extends RolloutInputs {
 
 type Connection = Pick<Rollout, 'mask' | 'clock'>
 
-/** How long the cluster is asked for further mistakes. */
+/** Time limit for finding further mistakes with the cluster. */
 const furtherMistakesMs = 5_000
 
 /**
- * Checks what the user wrote. With mistakes, the files and the kinds of the server are checked too, so that all mistakes
- * are reported at once.
+ * Checks the user's inputs. If there are mistakes, files and kinds are checked too, to report all mistakes at once.
  *
- * @param mistakes those found so far
+ * @param mistakes found so far
  * @throws UserError
  */
 export async function checkInputs(
@@ -123,7 +122,7 @@ async function mistakesInFilesAndKinds(rollout: RolloutInputs, connection: Conne
 }
 
 /**
- * Gates a rollout: connects, plans, watches, explains. Prints nothing, and writes no file but the recording.
+ * Gates a rollout: connects, plans, watches, explains. Prints nothing, and writes only the recording.
  * @throws UserError for invalid input (outcome `misconfigured`)
  */
 export async function gateRollout(rollout: Rollout): Promise<EndedTimeline> {
@@ -143,8 +142,8 @@ export interface LivePlan extends ResolvedPlan {
 }
 
 /**
- * Connects, plans, reports the head, and then does `work` with the cluster, which is closed afterwards.
- * @returns undefined when it was cancelled before the targets were known
+ * Connects, plans, reports the head, runs `work` with the cluster, and closes the cluster.
+ * @returns undefined if cancelled before the targets were known
  * @throws UserError for invalid input
  */
 export async function withPlan<T>(
@@ -168,7 +167,7 @@ export async function withPlan<T>(
 }
 
 /**
- * Reads the health checks, and the kubeconfig with its cluster. Sends no request.
+ * Reads the health checks and the kubeconfig. Sends no request.
  * @throws UserError with the mistakes of both
  */
 async function openFiles(
@@ -184,7 +183,7 @@ async function openFiles(
 
 /**
  * The cluster of the inputs. Sends no request.
- * @throws UserError when the kubeconfig is unusable
+ * @throws UserError if the kubeconfig is unusable
  */
 export function connectTo(inputs: Inputs, { mask, clock }: Connection): Cluster {
   const secrets = inputs.githubToken === undefined ? [] : [inputs.githubToken]
@@ -212,7 +211,7 @@ async function planTargets(
 }
 
 /**
- * The kinds of the references and of `stream-logs`.
+ * Resolves the kinds of the references and of `stream-logs`.
  * @throws UserError with the mistakes of both
  */
 function resolveKinds(
@@ -231,7 +230,7 @@ function writtenTimeoutMs({ written, timeoutMs }: Inputs): number | undefined {
   return written.has('timeout') ? timeoutMs : undefined
 }
 
-/** The present objects of targets. One that cannot be read is left to the gate. */
+/** Reads the present objects of targets. Failures are ignored here; the gate reports them. */
 async function readLive(
   cluster: Cluster,
   targets: readonly Target[],
@@ -243,7 +242,6 @@ async function readLive(
   return (target) => live.get(nameKey(target))
 }
 
-/** Gates the targets until there is an outcome. */
 async function gateTargets(
   rollout: Rollout,
   planned: LivePlan,
@@ -275,12 +273,12 @@ async function gateTargets(
   return { ...timeline, verdict: timeline.verdict }
 }
 
-/** Gets every event before the gate handles it; `report` adds an entry to the log. */
+/** Called with every event before the gate handles it; `report` adds an entry to the log. */
 export type OnEvent = (event: FeedEvent, gate: Gate, report: (entry: Entry) => void) => void
 
 /**
- * Follows the cluster until the gate has an outcome, then collects the evidence that is still under way.
- * @param isEndless follows beyond the outcome, until the job is cancelled
+ * Follows the cluster until the gate has an outcome, then waits for pending evidence.
+ * @param isEndless continues after the outcome, until the job is cancelled
  */
 export async function followGate(
   { inputs, reporter, cancelled, clock }: Rollout,
@@ -297,7 +295,7 @@ export async function followGate(
   const gate = new Gate(
     plan.targets,
     settings,
-    // Every watch that the gate requests is started, so each first list will come.
+    // Every requested watch is started, so each first list will come.
     () => true,
     (entry) => {
       report(entry)
@@ -349,13 +347,13 @@ function beyondOutcome(gate: Gate): EventConsumer {
   }
 }
 
-/** The result, or undefined when the job is cancelled first. */
+/** The result, or undefined if the job is cancelled first. */
 async function unlessCancelled<T>(work: Promise<T>, cancelled: AbortSignal): Promise<T | undefined> {
   const { promise, resolve } = Promise.withResolvers<undefined>()
   const stop = () => resolve(undefined)
   cancelled.addEventListener('abort', stop)
   if (cancelled.aborted) stop()
-  // Requests that fail after the cancellation are of no interest.
+  // Ignore requests that fail after the cancellation.
   work.catch(() => {})
   try {
     return await Promise.race([work, promise])

@@ -6,19 +6,19 @@ import { type InputDefinition, inputDefinitions } from '../inputs.ts'
 export interface Flag {
   readonly name: string
   readonly short?: string
-  /** What its value is called in the help; a flag without one is a switch. */
+  /** Name of the value in the help; a flag without one is a switch. */
   readonly value?: string
   /** A switch that also accepts one of these values, `--color=never`. */
   readonly choices?: readonly string[]
   readonly description: string
   readonly default?: string
-  /** May be given more than once: its values become lines. */
+  /** May be repeated: its values become lines. */
   readonly repeats?: boolean
-  /** Left out of the help. */
+  /** Not in the help. */
   readonly hidden?: boolean
 }
 
-/** The flags that belong to one reference when they follow it. */
+/** The flags that apply to the reference before them. */
 export const referenceFlags: readonly Flag[] = [
   {
     name: 'namespace',
@@ -38,10 +38,10 @@ export const referenceFlags: readonly Flag[] = [
   { name: 'milestone-timeouts', value: 'LIST', description: 'How long single milestones may take: ready=5m.' },
 ]
 
-/** The reference flags that are inputs of the gate before the first reference. */
+/** The reference flags that, before the first reference, are inputs of the gate. */
 export const sharedFlags: ReadonlySet<string> = new Set(['namespace', 'timeout', 'stall-timeout', 'milestone-timeouts'])
 
-/** Manifests are named as for kubectl. */
+/** `-f` as for kubectl. */
 export const filenameFlag: Flag = {
   name: 'filename',
   short: 'f',
@@ -81,12 +81,12 @@ export const colorFlag: Flag = {
   description: 'Colours: always, never, or auto, which a terminal without NO_COLOR gets.',
 }
 
-/** The flags of all commands. The value of a flag that a command does not accept must not become a reference. */
+/** The flags of all commands: the value of another command's flag must not become a reference. */
 const knownFlags: readonly Flag[] = [...referenceFlags, filenameFlag, ...inputFlags, jsonFlag, colorFlag]
 
 const namespaceHint = ' Name one namespace with -n.'
 
-/** The equivalent of a flag of kubectl, or what to write instead. */
+/** The equivalent of a flag of kubectl, or a hint. */
 const kubectlFlags: Readonly<Record<string, string>> = {
   '--tail': 'log-lines',
   '--follow': 'stream-logs',
@@ -96,17 +96,17 @@ const kubectlFlags: Readonly<Record<string, string>> = {
   '--all-namespaces': namespaceHint,
 }
 
-/** A reference as it was written: `-`, `deployment/web`, or `deploy` and names, with the flags that belong to it. */
+/** A reference as written: `-`, `deployment/web`, or `deploy` and names, with its flags. */
 export interface WrittenReference {
   readonly words: string[]
   readonly flags: Map<string, string>
 }
 
-/** The arguments of a command. Flags are by their long names; a switch without a value is `true`. */
+/** The arguments of a command. Flags have their long names; a switch without a value is `true`. */
 export interface Arguments {
   /** Flags of the command and of the gate. */
   readonly flags: ReadonlyMap<string, string>
-  /** Reference flags before the first reference that are no inputs: the defaults of all references. */
+  /** Reference flags before the first reference that are not inputs: defaults of all references. */
   readonly referenceDefaults: ReadonlyMap<string, string>
   readonly references: readonly WrittenReference[]
   /** For commands that take no references. */
@@ -114,13 +114,13 @@ export interface Arguments {
   readonly mistakes: readonly Mistake[]
 }
 
-/** What a command accepts. */
+/** The arguments that a command accepts. */
 export interface Grammar {
   readonly takes: 'references' | 'files'
   readonly flags: readonly Flag[]
   /** Reference flags that the command does not accept. */
   readonly withoutFlags?: readonly string[]
-  /** Whether a flag with this value is the command's own, although references have a flag of this name. */
+  /** Whether a flag with this value belongs to the command, not to a reference. */
   readonly ownsFlag?: (name: string, value: string) => boolean
 }
 
@@ -130,8 +130,8 @@ export function referenceFlagsOf({ takes, withoutFlags = [] }: Grammar): readonl
 }
 
 /**
- * Reads the arguments of a command. Reference flags belong to the reference before them, and before the first one to all;
- * every other flag may be anywhere. Never throws: mistakes are collected.
+ * Reads the arguments of a command. Reference flags apply to the reference before them, or to all if they come first; other
+ * flags may be anywhere. Never throws: mistakes are collected.
  */
 export function readArguments(argv: readonly string[], grammar: Grammar): Arguments {
   return new ArgumentReader(argv, grammar).read()
@@ -146,7 +146,7 @@ class ArgumentReader {
   readonly #references: WrittenReference[] = []
   readonly #files: string[] = []
   readonly #mistakes: Mistake[] = []
-  /** The places of unknown flags whose value may follow. */
+  /** The indexes of unknown flags whose value may follow. */
   readonly #unknown = new Set<number>()
 
   constructor(argv: readonly string[], grammar: Grammar) {
@@ -182,7 +182,7 @@ class ArgumentReader {
   }
 
   #addWord(word: string, index: number): void {
-    // A bare word after an unknown flag is most probably its value.
+    // A word after an unknown flag is most likely its value.
     if (this.#unknown.has(index - 1) && !word.includes('/')) return
     if (this.#grammar.takes === 'files') {
       this.#files.push(word)
@@ -216,7 +216,7 @@ class ArgumentReader {
   }
 
   #addUnknown(rawName: string, index: number, isInline: boolean): void {
-    // parseArgs makes three flags of `-web`; report one.
+    // parseArgs reads `-web` as three flags; report one.
     if (this.#unknown.has(index)) return
     if (!isInline) this.#unknown.add(index)
     const input = rawName.startsWith('--') ? rawName : (this.#argv[index] ?? rawName)
@@ -248,7 +248,7 @@ class ArgumentReader {
   }
 }
 
-/** Whether a bare word that follows is a name of this reference's kind: `deploy web api`, `deploy -n shop web`. */
+/** Whether a following word is another name of this reference: `deploy web api`, `deploy -n shop web`. */
 function acceptsName({ words: [kind = '', ...names], flags }: WrittenReference): boolean {
   if (kind.includes('/') || kind === '-' || flags.has('selector') || flags.has('all')) return false
   return names.length === 0 || flags.size === 0

@@ -15,16 +15,16 @@ import { record } from './record.ts'
 import { changes, status, trace } from './views.ts'
 import { wait } from './wait.ts'
 
-/** A command: what it accepts, its help, and its function. */
+/** A command: its arguments, help and function. */
 export interface Command extends Grammar {
   readonly name: string
   /** The arguments after the name: `REFERENCE…`. */
   readonly usage: string
   /** One line for the list of commands. */
   readonly summary: string
-  /** Paragraphs for its own help. */
+  /** Paragraphs for the command's help. */
   readonly description: string
-  /** What to type after the program's name, and what that does. */
+  /** Arguments after the program's name, and their effect. */
   readonly examples: readonly (readonly [typed: string, does: string])[]
   /** Resolves to the exit code. */
   readonly run: (args: Arguments, context: CommandContext) => Promise<number>
@@ -194,7 +194,6 @@ export const commands: readonly Command[] = [
 
 const helpWidth = 100
 
-/** The help of the program: its purpose, and its commands. */
 export function renderHelp(program: string): string {
   return lines(
     `Usage: ${program} COMMAND …`,
@@ -213,7 +212,7 @@ export function renderHelp(program: string): string {
 export function renderCommandHelp(program: string, command: Command): string {
   const { name, usage, description, examples } = command
   const ofReferences = referenceFlagsOf(command)
-  // A flag that means the same in both places is described with the references.
+  // A flag of both the command and its references is described once.
   const isElsewhere = ({ name }: Flag) =>
     command.ownsFlag?.(name, '0') !== true && ofReferences.some((flag) => flag.name === name)
   const flags = [...command.flags.filter((flag) => !flag.hidden && !isElsewhere(flag)), helpFlag]
@@ -244,10 +243,10 @@ function describeFlag({ description, default: fallback }: Flag): string {
   return fallback ? `${description} Default: ${fallback}.` : description
 }
 
-/** Two columns; a first one that is too wide gets its own line. */
+/** Two columns; a first cell that is too wide gets its own line. */
 function table(rows: readonly (readonly [string, string])[]): string[] {
-  const widest = 34
-  const column = Math.max(...rows.map(([first]) => first.length).filter((length) => length <= widest), 0)
+  const maxColumn = 34
+  const column = Math.max(...rows.map(([first]) => first.length).filter((length) => length <= maxColumn), 0)
   return rows.flatMap(([first, second]) => {
     const [begin = '', ...more] = wrap(second, Math.max(40, helpWidth - column - 4))
     const rest = more.map((line) => `${' '.repeat(column + 4)}${line}`)

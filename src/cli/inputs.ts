@@ -10,7 +10,7 @@ import { type CommandContext, printMessage } from './output.ts'
 
 /** The inputs of a command that watches a cluster. */
 export interface CommandInputs extends RolloutInputs {
-  /** Replaces the lines in an error's mistakes by the arguments or lines of stdin that they come from. */
+  /** Replaces the lines in an error's mistakes by their arguments or lines of stdin. */
   readonly locate: (error: unknown) => unknown
 }
 
@@ -19,7 +19,7 @@ export interface CommandInputs extends RolloutInputs {
  *
  * @param command the name of the command, for an example
  * @param further mistakes found elsewhere
- * @returns undefined when it was cancelled while it read stdin
+ * @returns undefined if cancelled while reading stdin
  * @throws UserError with all mistakes at once
  */
 export async function readCommandInputs(
@@ -82,7 +82,7 @@ async function withManifests(parsed: ParsedReferences, files: string, stdin: str
   ].reduce(mergeReferences, parsed)
 }
 
-/** In kubectl, -n after several references holds for all of them; here it belongs to the last. */
+/** In kubectl, -n after several references applies to all of them; here only to the last. */
 function noticeOfNamespace(references: readonly WrittenReference[]): string | undefined {
   const last = references.at(-1)
   const namespace = last?.flags.get('namespace')
@@ -97,7 +97,7 @@ function isStdin({ words }: WrittenReference): boolean {
   return words[0] === '-'
 }
 
-/** The flags of a lone `-` that contains manifests hold for the gate. */
+/** The flags of a single `-` with manifests apply to the whole gate. */
 function flagsOfStdin(references: readonly WrittenReference[]): Record<string, string> {
   const [only, ...more] = references
   return only === undefined || more.length > 0 ? {} : Object.fromEntries([...only.flags].filter(isShared))
@@ -120,14 +120,14 @@ export function inputsAmong(flags: ReadonlyMap<string, string>): Record<string, 
   return Object.fromEntries([...flags].filter(([name]) => inputDefinitions.some((input) => input.name === name)))
 }
 
-/** A mistake in an input, as one in the flag of its name. */
+/** Converts a mistake in an input to one in its flag. */
 export function onFlag(mistake: Mistake): Mistake {
   return inputFlags.some(({ name }) => name === mistake.input) ? { ...mistake, input: `--${mistake.input}` } : mistake
 }
 
 /** The references of a command line. */
 export interface CommandReferences {
-  /** Lines of the input `resources`, as a recording contains them. */
+  /** Lines of the input `resources`, as in a recording. */
   readonly text: string
   readonly parsed: ParsedReferences
   /** Replaces the line in a mistake by its place on the command line. */
@@ -141,11 +141,11 @@ interface Line {
 }
 
 /**
- * Rewrites the references of a command line as lines of the input `resources`, so that one parser reads both, and
- * recordings contain them. `-` stands for the lines of stdin.
+ * Rewrites the references of a command line as lines of the input `resources`, for one parser and for recordings. `-`
+ * stands for the lines of stdin.
  *
  * @param stdin empty unless `-` is among the references
- * @param options.alone whether nothing else names resources: then at least one must be named here
+ * @param options.alone whether this is the only source of references: then it must contain one
  */
 export function readReferences(
   { references, referenceDefaults, flags }: Pick<Arguments, 'references' | 'referenceDefaults' | 'flags'>,
@@ -188,7 +188,7 @@ function argumentLine({ words, flags }: WrittenReference, defaults: ReadonlyMap<
   return { text: lineOf(words, flags, defaults), place: { input: words.join(' ') } }
 }
 
-/** Lines without a reference stay as they are, so that the others keep their numbers. */
+/** Keeps lines without a reference, so line numbers stay the same. */
 function stdinLines(stdin: string, { flags }: WrittenReference, defaults: ReadonlyMap<string, string>): Line[] {
   const lines = linesOf(stdin, 'stdin')
   if (flags.size + defaults.size === 0) return lines
@@ -208,7 +208,7 @@ function withFlags(line: string, own: ReadonlyMap<string, string>, defaults: Rea
   return words.length === 0 ? line : lineOf(words, own, defaults)
 }
 
-/** A line of `resources`: the words, and every flag that they do not contain already. */
+/** A line of `resources`: the words, and every flag that they do not contain. */
 function lineOf(
   words: readonly string[],
   own: ReadonlyMap<string, string>,
@@ -229,7 +229,7 @@ function lineOf(
   ].join(' ')
 }
 
-/** One word for a shell, and for the input `resources`. */
+/** Quotes one word for a shell and for the input `resources`. */
 function quoteWord(word: string): string {
   return /^[\w@%+=,./!-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }

@@ -7,7 +7,7 @@ import { readArguments } from './arguments.ts'
 import { commands, renderCommandHelp, renderHelp } from './commands.ts'
 import { type CommandContext, misconfiguredCode, printMessage, redactOutput } from './output.ts'
 
-/** The command line. Only here does it use the process and catch all errors. */
+/** Runs the command line: the only place that uses the process and catches all errors. */
 export async function runCli(argv: readonly string[] = process.argv.slice(2)): Promise<void> {
   const cancelled = new AbortController()
   const cancel = () => cancelled.abort()
@@ -69,14 +69,14 @@ function explainNoCommand(word: string, program: string): string {
   return `There is no command ${quote(word)}.${hint}`
 }
 
-/** `rollout-gate`; `kubectl rollout-gate` when kubectl calls it as its plugin `kubectl-rollout_gate`. */
+/** `rollout-gate`; `kubectl rollout-gate` as kubectl's plugin `kubectl-rollout_gate`. */
 function programName(path: string): string {
   const name = basename(path).replace(/\.(js|ts|exe)$/, '')
   if (name.startsWith('kubectl-')) return `kubectl ${name.slice('kubectl-'.length).replaceAll('_', '-')}`
   return name === 'cli' || name === '' ? 'rollout-gate' : name
 }
 
-/** All of stdin; empty when it is cancelled meanwhile. */
+/** All of stdin; empty if cancelled. */
 async function readStdin(signal: AbortSignal): Promise<string> {
   const stop = () => process.stdin.destroy()
   signal.addEventListener('abort', stop)
@@ -90,7 +90,7 @@ async function readStdin(signal: AbortSignal): Promise<string> {
   }
 }
 
-/** The reader of a pipe may end first: `rollout-gate replay … | head`. */
+/** The reader of a pipe may exit first: `rollout-gate replay … | head`. */
 function exitOnClosedPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error
   process.exit()

@@ -6,7 +6,7 @@ import type { EndedTimeline } from '../gate/timeline.ts'
 import { plain } from '../report/escape.ts'
 import { buildReport } from '../report/json-report.ts'
 
-/** A stream to print to: stdout, stderr, or a test's own. */
+/** stdout, stderr, or a stream of a test. */
 export interface Output {
   write(text: string): unknown
   readonly isTTY?: boolean
@@ -15,21 +15,21 @@ export interface Output {
   hasColors?(): boolean
 }
 
-/** What a command has besides its arguments. */
+/** The environment of a command. */
 export interface CommandContext {
   readonly stdout: Output
   readonly stderr: Output
   readonly env: Readonly<Record<string, string | undefined>>
-  /** How the program was called: `rollout-gate`, `kubectl rollout-gate`. */
+  /** The name of the program: `rollout-gate`, `kubectl rollout-gate`. */
   readonly program: string
-  /** Redacted in all output. A command adds the secrets that it reads. */
+  /** Redacted in all output. Commands add the secrets that they read. */
   readonly secrets: Secrets
   /** Aborted at the first Ctrl-C. */
   readonly cancelled: AbortSignal
   readStdin(): Promise<string>
 }
 
-/** The same stream, with secrets redacted. */
+/** Redacts secrets in everything written to a stream. */
 export function redactOutput(output: Output, { redact }: Secrets): Output {
   return {
     write: (text) => output.write(redact(text)),
@@ -46,7 +46,7 @@ export function redactOutput(output: Output, { redact }: Secrets): Output {
   }
 }
 
-/** @param flag the value of `--color`, which takes precedence over the stream and its environment */
+/** @param flag the value of `--color`, which takes precedence over the stream and the environment */
 export function usesColor(output: Output, flag: string | undefined): boolean {
   if (flag === 'always' || flag === 'never') return flag === 'always'
   return output.isTTY === true && output.hasColors?.() === true
@@ -88,12 +88,12 @@ export function exitCodeOf(timeline: EndedTimeline, onSuperseded: 'fail' | 'pass
 
 const hideCursor = '\x1b[?25l'
 const showCursor = '\x1b[?25h'
-/** Wide characters could wrap a line, and the block would be higher than its lines. */
+/** Without wrapping, wide characters do not make the block higher. */
 const noWrap = '\x1b[?7l'
 const wrap = '\x1b[?7h'
 const clearBelow = '\x1b[0J'
 
-/** A block of lines at the lower end of a terminal that is redrawn in place, below lines that stay. */
+/** A block of lines at the bottom of a terminal, redrawn in place below permanent lines. */
 export class Screen {
   readonly #output: Output
   #drawn: readonly string[] = []
@@ -110,7 +110,7 @@ export class Screen {
     return this.#output.rows || 24
   }
 
-  /** Prints lines that stay, and the block below them. */
+  /** Prints permanent lines, and the block below them. */
   print(lines: readonly string[], block: readonly string[]): void {
     const above = lines.map((line) => `${line}\n`).join('')
     const below = block.map((line) => `${line}\n`).join('')
@@ -129,7 +129,7 @@ export class Screen {
 
   #erase(): string {
     if (this.#drawn.length === 0) return ''
-    // A terminal that was made narrower since has wrapped the lines.
+    // A terminal that became narrower has wrapped the lines.
     const rows = this.#drawn.reduce((sum, line) => {
       return sum + Math.max(1, Math.ceil(stripVTControlCharacters(line).length / this.columns))
     }, 0)

@@ -16,7 +16,7 @@ import {
 } from './output.ts'
 import { openTerminalLog } from './terminal-log.ts'
 
-/** `record`: writes all that a gate would watch to a file. Returns the exit code. */
+/** `record`: writes everything that a gate would watch to a file. Returns the exit code. */
 export async function record(args: Arguments, context: CommandContext): Promise<number> {
   const { stdout, stderr, secrets, cancelled } = context
   const { path, durationMs, mistakes } = readRecordFlags(args)
@@ -56,7 +56,6 @@ export async function record(args: Arguments, context: CommandContext): Promise<
   }
 }
 
-/** What was recorded. */
 interface Recorded {
   readonly events: number
   readonly startedAt: number
@@ -64,17 +63,17 @@ interface Recorded {
 }
 
 /**
- * Records all that the gate would watch until it is cancelled, also beyond the gate's outcome. The reporter gets the
- * gate's timeline entries until its verdict; the logs that explain the end are recorded last.
+ * Records everything that the gate would watch until cancelled, also after the gate's outcome. The reporter receives the
+ * gate's timeline entries until its verdict; logs as evidence are recorded last.
  *
- * @returns nothing when it was cancelled before the targets were known
- * @throws UserError for invalid input; the file system's error when the recording could not be written
+ * @returns nothing if cancelled before the targets were known
+ * @throws UserError for invalid input; the error of the file system if the recording could not be written
  */
 function recordRollout(path: string, rollout: Rollout): Promise<Recorded | undefined> {
   const { inputs, clock } = rollout
   return withPlan(rollout, clock.now(), async (plan, settings, cluster) => {
     const recording = startRecording(path, plan, settings, inputs)
-    // The gate's clocks are off: a recording goes on until it is cancelled.
+    // The gate's clocks are off: a recording continues until cancelled.
     const clocks = { timeoutMs: 0, stallTimeoutMs: 0, milestoneTimeoutsMs: {}, failFast: false }
     let events = 0
     const onEvent: OnEvent = (event) => {
@@ -90,7 +89,7 @@ function recordRollout(path: string, rollout: Rollout): Promise<Recorded | undef
   })
 }
 
-/** The flags of this command alone. */
+/** The flags that only this command has. */
 function readRecordFlags({ flags }: Arguments): { path: string; durationMs?: number; mistakes: Mistake[] } {
   const mistakes: Mistake[] = []
   const path = flags.get('output')

@@ -25,7 +25,7 @@ import {
 } from './output.ts'
 import { openTerminalLog } from './terminal-log.ts'
 
-/** What the flags set for every file. */
+/** The flags, for every file. */
 interface ReplayOptions {
   readonly flags: ReadonlyMap<string, string>
   /** Inputs that replace the recorded ones. */
@@ -35,7 +35,7 @@ interface ReplayOptions {
   readonly isJson: boolean
 }
 
-/** `replay`: the verdict on each recording, in their order. Returns their worst exit code. */
+/** `replay`: prints the verdict of each recording in order. Returns the worst exit code. */
 export async function replay(args: Arguments, context: CommandContext): Promise<number> {
   const { flags, files } = args
   const overrides = inputsAmong(flags)
@@ -138,7 +138,7 @@ async function gateRecording(
   }
 }
 
-/** The health checks of a recording. Without their file, the kinds' own rules hold; a file that a flag names must exist. */
+/** The health checks of a recording. If the recorded file is missing, the kinds' own rules apply; a file in a flag must exist. */
 async function recordedHealthChecks(
   path: string | undefined,
   isNamed: boolean,
@@ -166,10 +166,10 @@ class ReplayTime {
     return Math.round(this.#startedAt + (performance.now() - this.#beganAt) * this.#speed)
   }
 
-  /** @returns the moment that was reached: an earlier one when it was cancelled */
+  /** @returns the time reached: earlier if cancelled */
   async waitUntil(at: number): Promise<number> {
     const signal = this.#cancelled
-    // Timers of Node.js end at 24 days.
+    // Timers of Node.js are limited to 24 days.
     const waitMs = Math.min((at - this.now) / this.#speed, 2 ** 31 - 1)
     if (waitMs > 0) await sleep(waitMs, undefined, { signal }).catch(() => {})
     return signal.aborted ? Math.min(at, this.now) : at

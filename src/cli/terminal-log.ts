@@ -11,15 +11,15 @@ const redrawMs = 100
 
 export interface TerminalLogOptions {
   readonly color: boolean
-  /** Draw the present state below the log, redrawn in place. */
+  /** Draw the present state below the log. */
   readonly drawsState: boolean
-  /** Put the evidence into groups, which GitHub's job log folds. */
+  /** Print evidence in groups, which GitHub's job log collapses. */
   readonly groups: boolean
 }
 
 /**
  * @param flags of the command line
- * @param options.drawsState whether time passes, so that there is a state to draw
+ * @param options.drawsState false for a replay without waiting, which has no present state
  */
 export function openTerminalLog(
   output: Output,
@@ -32,7 +32,7 @@ export function openTerminalLog(
     drawsState: drawsState && isInteractive(output, env),
     groups: env['GITHUB_ACTIONS'] === 'true' && output.isTTY !== true,
   })
-  // Restored at the first Ctrl-C, because a second one may end the process at once.
+  // Restore the terminal at the first Ctrl-C: a second one may end the process at once.
   cancelled.addEventListener('abort', () => log.close())
   return log
 }
@@ -65,7 +65,7 @@ export class TerminalLog implements Reporter {
   }
 
   readonly onEntry = (entry: Entry): void => {
-    // The drawn state contains what a heartbeat reports.
+    // The drawn state already shows the content of a heartbeat.
     if (this.#present === undefined || entry.kind !== 'heartbeat') this.#log.entry(entry)
   }
 
@@ -107,15 +107,15 @@ export class TerminalLog implements Reporter {
   }
 }
 
-/** How the state of a gate is drawn. */
+/** Layout of a gate's state in the terminal. */
 export interface StateLayout {
-  /** The names of the targets, in their order, safe to print. */
+  /** The names of the targets in order, safe to print. */
   readonly names: readonly string[]
   readonly columns: number
-  /** The most lines. */
+  /** Maximum number of lines. */
   readonly rows: number
   readonly color: boolean
-  /** Increases with each redraw, and turns the spinner. */
+  /** Counts redraws, to animate the spinner. */
   readonly frame: number
 }
 
@@ -134,7 +134,7 @@ const dots: Readonly<Record<MilestoneRecord['state'], Piece>> = {
   skipped: ['·', 'dim'],
 }
 
-/** One line for each open target: its milestones, what it waits for and since when, and its first problem. */
+/** One line for each open target: its milestones, the current milestone with its duration, and its first problem. */
 export function renderState(timeline: Timeline, layout: StateLayout): string[] {
   const { targets, startedAt, finishedAt: now, timeoutMs } = timeline
   const { names, rows, frame } = layout
@@ -189,7 +189,7 @@ function paint(pieces: readonly Piece[], { columns, color }: StateLayout): strin
     .map(([text, style]) => {
       const cut = text.length <= left ? text : left < 1 ? '' : `${text.slice(0, left - 1)}…`
       left -= text.length
-      // `color` decides, not the stream that styleText would look at.
+      // `color` decides; styleText would check the stream.
       return color && style !== undefined && cut !== '' ? styleText(style, cut, { validateStream: false }) : cut
     })
     .join('')

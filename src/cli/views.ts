@@ -27,14 +27,14 @@ import {
   usesColor,
 } from './output.ts'
 
-/** What a view starts with. */
+/** The inputs of a view, with the cluster and its kinds. */
 interface View extends CommandInputs {
   readonly cluster: Cluster
   readonly kinds: readonly ApiResource[]
 }
 
 /**
- * Opens the cluster for a view, and closes it at the end or when the view is cancelled.
+ * Connects to the cluster for a view, and closes the connection at the end or on cancellation.
  *
  * @param name the command, for an example
  * @param mistakes found in its flags
@@ -60,7 +60,7 @@ async function runView(
       throw inputs.locate(error)
     })
   } catch (error) {
-    // Requests fail when the cluster is closed.
+    // Closing the cluster makes its requests fail.
     if (cancelled.aborted) return cancelledCode
     if (!(error instanceof UserError)) throw error
     printMistakes(stderr, error)
@@ -71,7 +71,7 @@ async function runView(
   }
 }
 
-/** `trace`: shows a resource with everything behind it, live. Returns the exit code. */
+/** `trace`: shows a resource and everything behind it, live. Returns the exit code. */
 export function trace(args: Arguments, context: CommandContext): Promise<number> {
   return runView('trace', args, context, [], async ({ inputs, references, cluster, kinds }) => {
     const namesOf = async (request: WatchRequest) =>
@@ -108,7 +108,7 @@ export interface Drawing {
   close(): void
 }
 
-/** On a terminal the trace is redrawn in place; elsewhere each state that differs is printed below the last. */
+/** On a terminal, redraws the trace in place; elsewhere, prints each different state. */
 export function openDrawing(
   { flags }: Pick<Arguments, 'flags'>,
   { stdout, env }: Pick<CommandContext, 'stdout' | 'env'>,
@@ -142,12 +142,12 @@ export function openDrawing(
   }
 }
 
-/** `status`: the `.status` of objects, and what changes in it. Returns the exit code. */
+/** `status`: prints the `.status` of objects and its changes. Returns the exit code. */
 export function status(args: Arguments, context: CommandContext): Promise<number> {
   return showChanges('status', 'status', args, context)
 }
 
-/** `changes`: whole objects, and what changes in them. Returns the exit code. */
+/** `changes`: prints whole objects and their changes. Returns the exit code. */
 export function changes(args: Arguments, context: CommandContext): Promise<number> {
   return showChanges('changes', 'object', args, context)
 }
@@ -205,7 +205,7 @@ function showChanges(name: string, part: Part, args: Arguments, context: Command
   })
 }
 
-/** Prints nothing when the server does not answer, or when namespaces may not be read. */
+/** Prints nothing if the server does not answer or namespaces may not be read. */
 async function reportMissingNamespace(
   name: string | undefined,
   cluster: Pick<Cluster, 'get'>,

@@ -7,7 +7,7 @@ import { boundedSummary, title, type WorkflowRun } from './workflow-run.ts'
 const summaryLimit = 65_535
 const annotationsPerRequest = 50
 
-/** A live check of the commit. A branch rule can demand it by its name. */
+/** A live check of the commit. A branch rule can require it by its name. */
 export class CheckRun implements Extra {
   readonly input = 'check-run'
   readonly #octokit: Octokit
@@ -27,7 +27,7 @@ export class CheckRun implements Extra {
     const { checks } = this.#octokit.rest
     const output = {
       title: title(timeline),
-      // GitHub documents that comments show Mermaid diagrams, not that checks do.
+      // GitHub documents Mermaid diagrams for comments, not for checks.
       summary: boundedSummary(timeline, summaryLimit, this.#run, { diagram: false }),
     }
     const check = {
@@ -48,7 +48,7 @@ export class CheckRun implements Extra {
     if (this.#id === undefined) {
       this.#id = (await checks.create({ ...check, name: this.#name, head_sha: headSha })).data.id
     } else await checks.update({ ...check, check_run_id: this.#id })
-    // Annotations come after the conclusion, which must not depend on them.
+    // Annotations are sent after the conclusion, which must not depend on them.
     if (timeline.verdict === undefined) return
     const annotations = annotationsOf(timeline)
     while (this.#annotated < annotations.length) {
@@ -60,7 +60,7 @@ export class CheckRun implements Extra {
   }
 }
 
-/** The check passes only when everything is ready. */
+/** The check passes only if everything is ready. */
 function conclusionOf(outcome: Outcome): 'success' | 'cancelled' | 'failure' {
   if (outcome === 'ready') return 'success'
   return outcome === 'cancelled' ? 'cancelled' : 'failure'

@@ -4,11 +4,11 @@ import { markdown } from '../report/escape.ts'
 import type { Extra, Octokit } from './update-throttle.ts'
 import { boundedSummary, type WorkflowRun } from './workflow-run.ts'
 
-/** GitHub accepts 65,536 characters; the lines around the summary need some. */
+/** GitHub accepts 65,536 characters, including the lines around the summary. */
 const summaryLimit = 60_000
 const pageSize = 100
 
-/** One comment on the pull request, which is kept up to date. */
+/** One comment on the pull request, updated during the rollout. */
 export class Comment implements Extra {
   readonly input = 'comment'
   readonly #octokit: Octokit
@@ -19,7 +19,7 @@ export class Comment implements Extra {
   #id: number | undefined
   #isMissing = false
 
-  /** @param onMissing called with a notice when there is no pull request, which is no error */
+  /** @param onMissing called with a notice if there is no pull request, which is not an error */
   constructor(octokit: Octokit, run: WorkflowRun, name: string, onMissing: (text: string) => void) {
     this.#octokit = octokit
     this.#run = run
@@ -46,7 +46,7 @@ export class Comment implements Extra {
     } else await issues.updateComment({ ...request, comment_id: this.#id })
   }
 
-  /** The open pull request with this head commit, else the one that was merged as this commit. */
+  /** The open pull request with this head commit, else the one merged as this commit. */
   async #findPullRequest(signal: AbortSignal): Promise<number | undefined> {
     const { owner, repo, headSha } = this.#run
     const request = { owner, repo, commit_sha: headSha, request: { signal } }
@@ -59,7 +59,7 @@ export class Comment implements Extra {
   async #findComment(issue_number: number, signal: AbortSignal): Promise<number | undefined> {
     const { owner, repo } = this.#run
     const marker = commentMarker(this.#name)
-    // octokit's own paging takes no signal, so it would keep the process alive.
+    // octokit's paging accepts no signal, and would keep the process alive.
     for (let page = 1; ; page++) {
       const request = { owner, repo, issue_number, per_page: pageSize, page, request: { signal } }
       const { data } = await this.#octokit.rest.issues.listComments(request)
@@ -75,7 +75,7 @@ export function commentMarker(name: string): string {
   return `<!-- rollout-gate ${createHash('sha256').update(name).digest('hex').slice(0, 16)} -->`
 }
 
-/** The whole comment: its marker, the summary, then the gate and the commit. */
+/** The marker, the summary, the name of the gate and the commit. */
 export function commentBody(timeline: Timeline, name: string, run: WorkflowRun): string {
   const { headSha, repositoryUrl, runUrl } = run
   const summary = boundedSummary(timeline, summaryLimit, run)
@@ -88,7 +88,7 @@ interface Authored {
   readonly author_association?: string
 }
 
-/** Anyone could put the marker into their own comment, and later change what the gate wrote there. */
+/** Other users could write a comment with the marker, and later edit the text of the gate. */
 function isTrusted({ user, author_association = '' }: Authored): boolean {
   return user?.type === 'Bot' || ['OWNER', 'MEMBER', 'COLLABORATOR'].includes(author_association)
 }

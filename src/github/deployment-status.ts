@@ -49,7 +49,7 @@ export class DeploymentStatus implements Extra {
   async #create(timeline: Timeline, signal: AbortSignal): Promise<number | undefined> {
     const { owner, repo, headSha } = this.#run
     const environment = environmentName(timeline)
-    // The cluster was never reached, so there is no environment.
+    // Without a connection to the cluster, the environment is unknown.
     if (environment === '') return undefined
     const { data } = await this.#octokit.rest.repos.createDeployment({
       owner,
@@ -57,7 +57,7 @@ export class DeploymentStatus implements Extra {
       ref: headSha,
       environment,
       description: 'Rollout Gate',
-      // The change is on the cluster already: nothing to merge, and no checks to wait for.
+      // The change is already applied: no merge, and no required checks.
       auto_merge: false,
       required_contexts: [],
       request: { signal },
@@ -68,8 +68,8 @@ export class DeploymentStatus implements Extra {
 }
 
 /**
- * `prod/shop`: the context, and the namespace if all targets are in one. Empty when the context is unknown.
- * The context keeps two clusters apart: GitHub marks older deployments to the same environment as inactive.
+ * `prod/shop`: the context, and the namespace if all targets are in one. Empty for an unknown context.
+ * The context distinguishes clusters: GitHub marks older deployments to the same environment as inactive.
  */
 export function environmentName({ context, targets }: Timeline): string {
   if (context === '') return ''

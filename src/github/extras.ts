@@ -12,13 +12,13 @@ import { describeFailure } from './failure.ts'
 import { type Extra, type Octokit, UpdateThrottle } from './update-throttle.ts'
 import { gateName, readWorkflowRun } from './workflow-run.ts'
 
-/** Texts are not yet escaped. */
+/** Texts are not escaped. */
 export interface ExtrasLog {
   readonly onWarning: (text: string) => void
   readonly onNotice: (text: string) => void
 }
 
-/** All extras that are turned on. They change no verdict: a failure of one is a warning. */
+/** All enabled extras. They do not change the verdict: a failed extra is a warning. */
 export class Extras {
   readonly #throttles: readonly UpdateThrottle[]
   readonly #clock: Clock
@@ -35,13 +35,13 @@ export class Extras {
     this.update()
   }
 
-  /** The state has changed. */
+  /** Schedules an update after a change of the state. */
   update(): void {
     if (this.#present === undefined) return
     for (const throttle of this.#throttles) throttle.update(this.#present)
   }
 
-  /** Shows the outcome. Resolves when all extras show it, or after `limitMs` with a warning for each that does not. */
+  /** Shows the outcome. Resolves once all extras show it, or after `limitMs` with a warning for each other extra. */
   async finish(timeline: EndedTimeline, limitMs: number): Promise<void> {
     const late = new AbortController()
     const endsAt = this.#clock.now() + limitMs
@@ -52,7 +52,7 @@ export class Extras {
 }
 
 /**
- * The extras that the inputs turn on, for the workflow run of this process.
+ * Creates the extras that the inputs enable, for the workflow run of this process.
  * @throws Error outside of GitHub Actions
  */
 export function openExtras(inputs: Inputs, references: readonly Reference[], log: ExtrasLog, clock: Clock): Extras {
@@ -69,7 +69,7 @@ export function openExtras(inputs: Inputs, references: readonly Reference[], log
   return new Extras(throttles, clock)
 }
 
-/** A client of `GITHUB_API_URL`, through the proxy of the environment, that logs nothing. */
+/** A client for `GITHUB_API_URL` with the proxy of the environment and without logging. */
 function createOctokit(token: string): Octokit {
   const ignore = () => {}
   const log = { debug: ignore, info: ignore, warn: ignore, error: ignore }

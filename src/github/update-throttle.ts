@@ -7,25 +7,25 @@ import { type Failure, readFailure } from './failure.ts'
 /** GitHub's API with the token of the user. */
 export type Octokit = InstanceType<typeof GitHub>
 
-/** A place on GitHub that shows the rollout besides the job log. */
+/** Shows the rollout on GitHub outside the job log. */
 export interface Extra {
-  /** The input that turns it on. */
+  /** The input that enables the extra. */
   readonly input: keyof typeof extraPermissions
   /**
-   * Creates or updates what GitHub shows. May be repeated after a failure. Rejects with the error of octokit, or when the
-   * signal is aborted.
+   * Creates or updates the check, comment or status. May be repeated after a failure. Rejects with the error of octokit, or
+   * if the signal is aborted.
    */
   show(timeline: Timeline, signal: AbortSignal): Promise<void>
 }
 
 const minIntervalMs = 15_000
-/** The token's 1,000 requests an hour are for the whole repository, so a long rollout is updated less often. */
+/** The repository shares 1,000 requests per hour, so a long rollout is updated less often. */
 const intervalOfElapsed = 0.1
-/** Less than the interval, so that updates never overlap. */
+/** Less than the interval, so updates never overlap. */
 const updateTimeoutMs = 10_000
 const firstRetryMs = 1_000
 
-/** Limits how often an extra is updated. The end is always shown, and retried while that may help. */
+/** Limits how often an extra is updated. The outcome is always shown, with retries after temporary failures. */
 export class UpdateThrottle {
   readonly #extra: Extra
   readonly #clock: Clock
@@ -36,14 +36,14 @@ export class UpdateThrottle {
   #updating: Promise<void> = Promise.resolve()
   #isForbidden = false
 
-  /** @param onFailure called at most once; not for a failure that a later update makes good */
+  /** @param onFailure called at most once, and not if a later update succeeds */
   constructor(extra: Extra, clock: Clock, onFailure: (failure: Failure) => void) {
     this.#extra = extra
     this.#clock = clock
     this.#onFailure = onFailure
   }
 
-  /** Schedules an update. `present` returns the state at the moment of the update. */
+  /** Schedules an update. `present` returns the state at the time of the update. */
   update(present: () => Timeline): void {
     if (this.#isForbidden || this.#cancelTimer !== undefined) return
     this.#cancelTimer = this.#clock.after(Math.max(0, this.#earliest - this.#clock.now()), () => {
@@ -58,7 +58,7 @@ export class UpdateThrottle {
    */
   async finish(timeline: EndedTimeline, signal: AbortSignal, endsAt: number): Promise<void> {
     this.#cancelTimer?.()
-    // An object that is being created must have its id before it can be updated.
+    // An update needs the id from a running creation.
     const abort = () => this.#ending.abort()
     signal.addEventListener('abort', abort)
     await this.#updating
@@ -94,7 +94,7 @@ export class UpdateThrottle {
     this.#onFailure(failure)
   }
 
-  /** Never rejects. The signal ends it even if the request ignores the signal. */
+  /** Never rejects. Ends with the signal, even if the request ignores it. */
   async #show(timeline: Timeline, signal: AbortSignal): Promise<Failure | undefined> {
     const { promise: aborted, reject } = Promise.withResolvers<never>()
     const abort = () => reject(new DOMException('aborted', 'AbortError'))

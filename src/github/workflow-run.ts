@@ -6,27 +6,27 @@ import { headline } from '../report/headline.ts'
 import { renderSummary } from '../report/summary.ts'
 import { count } from '../report/wording.ts'
 
-/** What `@actions/github` reads from the environment and from the file of the event. */
+/** The context of `@actions/github`, from the environment and the event file. */
 export type ActionContext = Pick<
   typeof context,
   'eventName' | 'payload' | 'sha' | 'workflow' | 'job' | 'actor' | 'runId' | 'runAttempt' | 'serverUrl' | 'repo'
 >
 
-/** The workflow run that this gate is a step of. */
+/** The workflow run of this gate. */
 export interface WorkflowRun {
   readonly owner: string
   readonly repo: string
-  /** The commit that people look at: on a pull request its head, not the merge that the workflow runs on. */
+  /** The commit that the user pushed: for a pull request its head, not the merge commit. */
   readonly headSha: string
-  /** The repository's page, without a slash at the end. */
+  /** The repository's page, without a trailing slash. */
   readonly repositoryUrl: string
-  /** Where a file of the commit is shown: its path is appended. */
+  /** URL of the commit's files, to which a path is appended. */
   readonly sourceBaseUrl: string
   /** The page with the log of this attempt. */
   readonly runUrl: string
   readonly workflow: string
   readonly job: string
-  /** The pull request that the event itself names. */
+  /** The pull request in the event. */
   readonly pullRequest?: number | undefined
   /** The deployment that triggered the workflow. */
   readonly deploymentId?: number | undefined
@@ -34,7 +34,7 @@ export interface WorkflowRun {
   readonly readOnlyBecause?: 'fork' | 'dependabot' | undefined
 }
 
-/** The fields used of an event's payload: https://docs.github.com/webhooks/webhook-events-and-payloads */
+/** Fields of an event's payload: https://docs.github.com/webhooks/webhook-events-and-payloads */
 interface Payload {
   readonly repository?: { readonly full_name?: string }
   readonly pull_request?: {
@@ -49,7 +49,7 @@ interface Payload {
   readonly deployment?: { readonly id?: number; readonly sha?: string }
 }
 
-/** @throws Error outside of a workflow run, with the missing variable */
+/** @throws Error with the missing variable, outside of a workflow run */
 export function readWorkflowRun(context: ActionContext): WorkflowRun {
   const { owner, repo } = context.repo
   const headSha = headShaOf(context)
@@ -73,8 +73,8 @@ export function readWorkflowRun(context: ActionContext): WorkflowRun {
 }
 
 /**
- * `GITHUB_SHA` is another commit for some events: for `pull_request` a merge commit that nobody sees, for
- * `pull_request_target` and `workflow_run` the last one of the base or default branch
+ * For some events `GITHUB_SHA` is another commit: for `pull_request` a merge commit, for `pull_request_target` and
+ * `workflow_run` the last commit of the base or default branch
  * (https://docs.github.com/actions/reference/workflows-and-actions/events-that-trigger-workflows).
  */
 function headShaOf({ eventName, payload, sha }: ActionContext): string {
@@ -88,7 +88,7 @@ function headShaOf({ eventName, payload, sha }: ActionContext): string {
     case 'deployment_status':
       return deployment?.sha ?? sha
     default:
-      // The events of a review contain the pull request too.
+      // Review events also contain the pull request.
       return pull_request?.head?.sha ?? sha
   }
 }
@@ -102,20 +102,20 @@ function pullRequestOf({ pull_request, merge_group, workflow_run }: Payload): nu
 function readOnlyBecause({ eventName, payload, actor }: ActionContext): WorkflowRun['readOnlyBecause'] {
   if (actor === 'dependabot[bot]') return 'dependabot'
   const { pull_request, repository }: Payload = payload
-  // The repository of a fork may have been deleted since.
+  // The fork may have been deleted.
   const isForeign = pull_request?.head !== undefined && pull_request.head.repo?.full_name !== repository?.full_name
   return isForeign && eventName.startsWith('pull_request') && eventName !== 'pull_request_target' ? 'fork' : undefined
 }
 
-/** With more names than these, the title would change with every new target. */
+/** With more names, every new target would change the name of the check. */
 const namedTargets = 3
 const titleLimit = 200
 
 /**
- * The name of the gate among those of a commit: `Rollout of deployment/web in shop (Deploy / production)`. Only the
- * inputs decide it, because a branch rule demands a check by its name.
+ * The name of the gate: `Rollout of deployment/web in shop (Deploy / production)`. Depends only on the inputs, since a
+ * branch rule requires a check by its name.
  *
- * @param namespace the input of this name
+ * @param namespace the input `namespace`
  */
 export function gateName(
   { workflow, job }: Pick<WorkflowRun, 'workflow' | 'job'>,
@@ -146,10 +146,10 @@ export function title(timeline: Timeline, limit = titleLimit): string {
 }
 
 /**
- * The job summary, shortened to a limit in characters; only its first line where even the shortest is too long, as with
- * a thousand input errors.
+ * The job summary, shortened to a limit in characters; only its headline if the shortest summary is too long, as for a
+ * thousand input errors.
  *
- * @param options.diagram false where GitHub does not draw Mermaid
+ * @param options.diagram false if GitHub does not render Mermaid
  */
 export function boundedSummary(
   timeline: Timeline,
@@ -157,7 +157,7 @@ export function boundedSummary(
   { sourceBaseUrl }: Pick<WorkflowRun, 'sourceBaseUrl'>,
   { diagram = true } = {},
 ): string {
-  // Every character takes at least one byte.
+  // A character has at least one byte.
   const text = renderSummary(timeline, { sourceBaseUrl, diagram, maxBytes: limit })
   if (text.length <= limit) return text
   const more = `There is too much to show here: ${count(timeline.targets.length, 'target')}. See the job summary.`

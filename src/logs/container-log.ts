@@ -4,12 +4,12 @@ import type { ContainerRef } from '../cluster/feed.ts'
 import { type LogLine, type LogStreamRequest, logFailureOf } from '../cluster/logs.ts'
 import type { Semaphore } from '../cluster/semaphore.ts'
 
-/** Where logs come from. */
+/** The cluster, as the source of logs. */
 export interface LogSource {
   followLog(request: LogStreamRequest, signal: AbortSignal): Promise<AsyncIterable<LogLine>>
 }
 
-/** The latest run of a container in its status. */
+/** The latest run of a container, from its status. */
 export interface ContainerRun {
   readonly restarts: number
   readonly hasEnded: boolean
@@ -17,34 +17,34 @@ export interface ContainerRun {
 
 export interface ContainerLogListener {
   readonly onLine: (line: LogLine) => void
-  /** Lines are missing: too many were left at the end. */
+  /** Lines are missing: there were too many at the end. */
   readonly onGap: () => void
-  /** The next lines are of a later run. */
+  /** The next lines belong to a later run. */
   readonly onRestart: () => void
   /** All lines of a run were read. */
   readonly onRunEnd: () => void
-  /** The log cannot be read, and retries did not help. */
+  /** The log cannot be read, even after retries. */
   readonly onFailure: (error: unknown) => void
 }
 
 /**
- * A silent stream is opened again: the connection may be lost, and a kubelet may lose a file that it rotates. That costs
- * one request and no line.
+ * A silent stream is opened again: the connection may be lost, or the kubelet may have lost a rotated file. This costs one
+ * request, and no line is lost.
  */
 const silenceMs = 60_000
-/** Lines requested at the end: more than are shown, few enough to arrive at once. */
+/** Lines requested at the end: more than are shown, few enough to arrive quickly. */
 const lastLines = 1_000
 const firstPauseMs = 500
-const longestPauseMs = 10_000
-/** Failures in a row that are reported; fewer are only retried. */
+const maxPauseMs = 10_000
+/** Number of failures in a row that is reported; fewer are only retried. */
 const reportedAttempts = 3
 
 type StreamEnd = 'ended' | 'silent' | 'interrupted'
 
 /**
- * Reads one container's log while it is written, across broken streams and restarts: no line is repeated, none is lost
- * that the kubelet still has. The container's status only starts a stream and never ends one: the last lines may come
- * after it.
+ * Reads one container's log while it is written, across broken streams and restarts, without repeating a line or losing one
+ * that the kubelet still has. The container's status starts a stream but never ends one: the last lines may arrive after
+ * the status.
  */
 export class ContainerLog {
   readonly #ref: ContainerRef
@@ -55,8 +55,9 @@ export class ContainerLog {
   readonly #cursor: LogCursor
   readonly #done = Promise.withResolvers<void>()
   #run: ContainerRun | undefined
-  /** The restarts of the last run that was opened, and of the last that was read to its end. */
+  /** The restart count of the last run that was opened. */
   #opened = -1
+  /** The restart count of the last run that was read to its end. */
   #read = -1
   /** Streams opened since the last line. */
   #attempts = 0
@@ -65,7 +66,7 @@ export class ContainerLog {
   #isRestarted = false
   /** The new lines of the final stream. */
   readonly #finalLines: LogLine[] = []
-  /** The last line of the kubelet itself, which it repeats in every stream. */
+  /** The last message of the kubelet, which repeats it in every stream. */
   #kubeletLine: string | undefined
   #state: 'idle' | 'reading' | 'finishing' | 'closed' = 'idle'
   #stopStream = () => {}
@@ -99,8 +100,8 @@ export class ContainerLog {
   }
 
   /**
-   * Reads what was written until now, and then closes. Resolves when that is done, or at once after `close`. The log of a
-   * running container that still waits for a slot is not read.
+   * Reads the present log, and then closes. Resolves when done, or at once after `close`. Skips the log of a running
+   * container that still waits for a slot.
    */
   finish(): Promise<void> {
     if (this.#state === 'finishing' || this.#state === 'closed') return this.#done.promise
@@ -114,7 +115,7 @@ export class ContainerLog {
     return this.#done.promise
   }
 
-  /** Ends at once. Lines that have arrived are passed on. */
+  /** Ends at once, and emits the lines that have arrived. */
   close(): void {
     this.#emitFinalLines()
     this.#state = 'closed'
@@ -165,13 +166,13 @@ export class ContainerLog {
     if (this.#state === 'closed') return 'interrupted'
     const before = this.#opened
     this.#opened = Math.max(before, restarts)
-    // A run began and ended between two versions of the status.
+    // A run started and ended between two versions of the status.
     if (restarts > before + 1) await this.#readStream(true).catch(() => {})
     this.#isRestarted ||= restarts > before
     return this.#readStream(false)
   }
 
-  /** Reads one stream from the cursor on: the final one what there is, others while the container runs. */
+  /** Reads one stream from the cursor on. The final stream ends with the present log; others follow the container. */
   async #readStream(previous: boolean): Promise<StreamEnd> {
     const isFinal = this.#state === 'finishing'
     const controller = new AbortController()
@@ -225,7 +226,7 @@ export class ContainerLog {
     return isNew
   }
 
-  /** Only when all final lines are known, it is known whether others are missing before them. */
+  /** Only all final lines together show whether lines are missing before them. */
   #emitFinalLines(): void {
     const lines = this.#finalLines.splice(0)
     if (lines.length >= lastLines) this.#listener.onGap()
@@ -240,13 +241,13 @@ export class ContainerLog {
     this.#listener.onLine(line)
   }
 
-  /** Returns how long to wait until the next attempt. */
+  /** Returns the delay before the next attempt. */
   #handleFailure(error: unknown): number {
     const failure = logFailureOf(error)
     const isGone = failure === 'gone'
     const isPermanent = isGone || failure === 'refused'
     const isLastAttempt = isPermanent || this.#state === 'finishing'
-    // The status may report the start of a container too early or never.
+    // The status may report the start of a container too early, or never.
     const isReported = failure !== 'not-started' && this.#run !== undefined && !(isGone && this.#hasLines)
     if (isReported && (isLastAttempt || this.#attempts >= reportedAttempts)) this.#listener.onFailure(error)
     if (isLastAttempt) this.close()
@@ -254,7 +255,7 @@ export class ContainerLog {
   }
 
   get #nextPauseMs(): number {
-    return Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(10, this.#attempts))
+    return Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(10, this.#attempts))
   }
 
   #interrupt(): void {
@@ -273,45 +274,45 @@ export class ContainerLog {
 }
 
 /**
- * How far a container's log was read, so that a new stream repeats and loses no line.
+ * The position in a container's log, for a new stream that repeats and loses no line.
  *
  * The kubelet uses only the whole seconds of `sinceTime` (the API server passes it on as RFC 3339,
  * pkg/registry/core/pod/strategy.go, `LogLocation`), and returns the lines of that second again, in the order of the file.
- * Many lines may have the same time, and those of stdout and stderr may be out of order: so lines are counted.
+ * Many lines may have the same time, and stdout and stderr may be out of order, so lines are counted.
  */
 export class LogCursor {
   readonly #oldest: number
   #second: number | undefined
-  /** How many lines of that second, and of earlier ones that came after it, were accepted. */
+  /** Accepted lines of that second, including earlier lines that arrived after it. */
   #accepted = 0
   #latest = 0
-  /** How many repeated lines are still to come, none later than `#repeatedUntil`. */
+  /** Number of repeated lines still expected, none later than `#repeatedUntil`. */
   #repeated = 0
   #repeatedUntil = 0
 
-  /** @param oldest the time of the oldest line to read, in milliseconds since the epoch as all times here */
+  /** @param oldest the time of the oldest line to read, in milliseconds since the epoch like all times here */
   constructor(oldest: number) {
     this.#oldest = oldest
   }
 
-  /** The time from which to read. */
+  /** Where to start reading. */
   get since(): number {
     return Math.max(this.#oldest, (this.#second ?? 0) * 1000)
   }
 
-  /** The log is opened again, from `since` on. */
+  /** Call when the log is opened again at `since`. */
   reopen(): void {
     this.#repeated = this.#accepted
     this.#repeatedUntil = this.#latest
   }
 
-  /** Whether the next line, of this time, is a new one. */
+  /** Whether the next line, with this time, is new. */
   accept(at: number): boolean {
     if (this.#repeated > 0 && at <= this.#repeatedUntil) {
       this.#repeated -= 1
       return false
     }
-    // Fewer lines may be repeated: the node has rotated the file, or only the last lines were requested.
+    // Fewer lines are repeated if the node rotated the file or only the last lines were requested.
     this.#repeated = 0
     const second = Math.floor(at / 1000)
     if (this.#second === undefined || second > this.#second) {

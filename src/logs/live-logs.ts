@@ -14,25 +14,25 @@ import { allowedLines, heldLines, type LineAllowance, LogThrottle, type Throttle
 export interface LiveLogsOptions {
   readonly gate: Pick<Gate, 'gatedPods'>
   readonly targets: readonly Target[]
-  /** The places of the targets whose logs are shown. */
+  /** The indexes of the targets whose logs are shown. */
   readonly streamed: ReadonlySet<number>
   readonly source: LogSource
   readonly clock: Clock
-  /** When the gate began, on the server's clock. */
+  /** Start of the gate, on the server's clock. */
   readonly startedAt: number
   readonly listener: {
     readonly onEntry: (entry: Entry) => void
     readonly onLog: (output: LogOutput) => void
-    /** Called once for the same warning. Not yet escaped. */
+    /** Called once for the same warning, not escaped. */
     readonly onWarning: (text: string) => void
     readonly cancelled: AbortSignal
   }
 }
 
 const streamsAtATime = 20
-/** Older lines are not read: they are of earlier rollouts. */
+/** Older lines are not read: they belong to earlier rollouts. */
 const beforeStartMs = 10 * 60_000
-/** How long a verdict may wait for the last lines; a cancelled job has little time left. */
+/** Maximum delay of a verdict by the last lines; a cancelled job has little time left. */
 const lastLinesMs = 1_000
 const lastLinesWhenCancelledMs = 300
 
@@ -43,8 +43,8 @@ interface Stream {
 }
 
 /**
- * The logs of `stream-logs` in order with the gate's timeline entries: of all containers, also init containers and
- * sidecars, of the pods of the gated revision. Decides nothing: a log never changes a verdict.
+ * Shows the logs of `stream-logs` in order with the gate's timeline entries: of all containers, init containers and sidecars
+ * of the gated revision's pods. Logs never change a verdict.
  */
 export class LiveLogs {
   readonly #options: LiveLogsOptions
@@ -60,13 +60,13 @@ export class LiveLogs {
     this.#queue = new EntryQueue(options.listener.onEntry, options.listener.onLog)
   }
 
-  /** Shows an entry; the end of a target only after the last lines of its ended containers. */
+  /** Shows an entry; shows the end of a target after the last lines of its ended containers. */
   entry(entry: Entry): void {
     const isEnd = entry.kind === 'verdict' && entry.target !== undefined
     this.#queue.entry(entry, isEnd ? this.#complete(entry.target) : undefined)
   }
 
-  /** Pods may have changed: reads them once after all changes of the present turn. */
+  /** Schedules a read of the pods, once for all changes of the present microtask. */
   update(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
@@ -76,7 +76,7 @@ export class LiveLogs {
     })
   }
 
-  /** Shows what was written until now, within a second, and ends all streams. */
+  /** Shows the remaining lines within a second, and ends all streams. */
   async finish(): Promise<void> {
     this.#updateRuns()
     for (const target of this.#options.streamed) if (this.#isJob(target)) this.#openAll(target)
@@ -91,7 +91,7 @@ export class LiveLogs {
     this.#queue.flush()
   }
 
-  /** Shows the last lines of a target's ended containers; undefined when none of its logs is shown. */
+  /** Shows the last lines of a target's ended containers; undefined if it has none or its logs are not shown. */
   #complete(target: number): Promise<void> | undefined {
     if (!this.#options.streamed.has(target)) return undefined
     this.#updateRuns()
@@ -103,7 +103,7 @@ export class LiveLogs {
     return ended.length === 0 ? undefined : this.#finish(ended, lastLinesMs)
   }
 
-  /** The pods of a Job end by themselves, so their logs end with the target. */
+  /** Pods of a Job end by themselves, so their logs end with the target. */
   #isJob(target: number): boolean {
     return this.#options.targets[target]?.kind === 'Job'
   }
@@ -128,7 +128,7 @@ export class LiveLogs {
     }
   }
 
-  /** A container's status may arrive after the end of its Job, so containers without a start are read too. */
+  /** A container's status may arrive after the end of its Job, so also read containers that seem not started. */
   #openAll(target: number): void {
     for (const [pod, { container }] of this.#containersOf(target)) this.#streamOf(target, pod, container.name)
   }
@@ -209,15 +209,15 @@ function outputOf(throttled: ThrottledLine): Pick<LogOutput, 'type' | 'text' | '
   return { type: 'note', text }
 }
 
-/** The latest run in a container's status; undefined before the first. */
+/** The latest run in a container's status; undefined before the first run. */
 function runOf(status: ContainerStatus | undefined): ContainerRun | undefined {
   const { state = {}, lastState = {}, restartCount = 0 } = status ?? {}
   if (state.running) return { restarts: restartCount, hasEnded: false }
-  // While a restart is pending, the count is still that of the previous run.
+  // During a pending restart, the count is that of the previous run.
   return state.terminated || lastState.terminated ? { restarts: restartCount, hasEnded: true } : undefined
 }
 
-/** Holds entries until the log lines before them are shown. Later entries wait too, so that all stay in order. */
+/** Holds entries until the log lines before them are shown. Later entries wait too, to stay in order. */
 class EntryQueue {
   readonly #showEntry: (entry: Entry) => void
   readonly #showLog: (output: LogOutput) => void
@@ -241,7 +241,7 @@ class EntryQueue {
     else this.#held.push(entry)
   }
 
-  /** Shows a line of a log; its time is never after that of a held entry. */
+  /** Shows a log line, with a time not after that of a held entry. */
   log(output: LogOutput): void {
     this.#showLog({ ...output, at: Math.min(output.at, this.#held[0]?.at ?? output.at) })
   }

@@ -1,28 +1,28 @@
 import type { Clock } from '../cluster/clock.ts'
 import type { LogLine } from '../cluster/logs.ts'
 
-/** How many lines all containers together may still show as they come. */
+/** Number of lines that all containers together may still show at once. */
 export interface LineAllowance {
   lines: number
 }
 
 export const allowedLines = 5_000
-/** Shown of each container as they come: enough for a whole migration. */
+/** Lines of each container shown at once: enough for a migration. */
 const headLines = 500
 const headBytes = 128 << 10
-/** After them, the newest lines at this interval. */
+/** After these, the newest lines are shown at this interval. */
 const intervalMs = 10_000
 export const heldLines = 25
 
-/** A line of a log, or how many are left out. */
+/** A log line, or the number of omitted lines. */
 export type ThrottledLine =
   | { readonly type: 'line'; readonly line: LogLine }
   /** `orMore`: others were never read. */
   | { readonly type: 'left-out'; readonly lines: number; readonly orMore: boolean }
 
 /**
- * Bounds the output of one container's log: its first lines are shown as they come, then every ten seconds the newest
- * lines with the number of those left out, and its last lines always.
+ * Limits the output of one container's log: its first lines are shown at once, then every 10 s the newest lines with the
+ * number of omitted lines, and always its last lines.
  */
 export class LogThrottle {
   readonly #clock: Clock
@@ -59,7 +59,7 @@ export class LogThrottle {
     this.#stopTimer ??= this.#clock.after(intervalMs, () => this.#showNewest())
   }
 
-  /** Lines are missing before the next one: they were never read. */
+  /** Lines before the next one were never read. */
   addGap(): void {
     this.#leftOut += this.#held.length
     this.#held = []

@@ -10,9 +10,9 @@ export interface ObjectChange {
   readonly at: number
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
   readonly object: KubeObject
-  /** The object existed when the view began. */
+  /** The object existed before the view. */
   readonly existedBefore: boolean
-  /** The manager that wrote the change, where it is known. */
+  /** The manager that wrote the change, if known. */
   readonly by?: string
   /** The followed part before and after; absent before the creation and after the deletion. */
   readonly before?: unknown
@@ -71,7 +71,7 @@ function partOf(object: KubeObject, part: Part): unknown {
   return shortenHashes({ ...object, metadata })
 }
 
-/** Values of Secrets, ConfigMaps and environments come as keyed hashes (cluster/redact): enough to see that one changed. */
+/** Redacted values are keyed hashes (cluster/redact): a short part shows that a value changed. */
 function shortenHashes(value: unknown): unknown {
   if (typeof value === 'string') return value.replace(/^hmac:([\w-]{6})[\w-]{37}$/, '(hidden, $1)')
   if (Array.isArray(value)) return value.map(shortenHashes)

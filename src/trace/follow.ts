@@ -13,9 +13,9 @@ export interface FollowOptions {
   readonly cancelled: AbortSignal
 }
 
-/** Changes that come within this time are drawn together. */
-const gatherMs = 50
-/** Ages grow, and some states change by time alone. */
+/** Changes within this time are drawn together. */
+const drawDelayMs = 50
+/** Ages and some states change with time. */
 const tickMs = 1_000
 
 interface View {
@@ -26,11 +26,11 @@ interface View {
 }
 
 /**
- * Follows a resource and draws it: soon after each change, and every second.
+ * Follows a resource and draws its state soon after each change and every second.
  *
- * @param draw gets every state; it returns true to end the view
- * @returns false where the view was cancelled
- * @throws UserError when the resource may not be read
+ * @param draw called with every state; returns true to end the view
+ * @returns false if the view was cancelled
+ * @throws UserError if the resource may not be read
  */
 export function followTrace(
   target: Target,
@@ -53,7 +53,7 @@ export function followTrace(
   return follow(view, cluster, options)
 }
 
-/** What is reported while changes are followed. */
+/** Callbacks of `followChanges`. */
 export interface ChangeListener {
   readonly onChange: (change: ObjectChange) => void
   /** The first list of a request is complete, and empty. */
@@ -63,10 +63,10 @@ export interface ChangeListener {
 }
 
 /**
- * Follows objects and reports their changes, until it is cancelled or all objects are ready.
- * @param readiness judges the objects; without it their state ends nothing
+ * Follows objects and reports their changes, until cancelled or until all objects are ready.
+ * @param readiness judges the objects; without it the view ends only when cancelled
  * @returns whether all objects became ready
- * @throws UserError when objects may not be read
+ * @throws UserError if objects may not be read
  */
 export function followChanges(
   requests: readonly WatchRequest[],
@@ -102,7 +102,7 @@ export function followChanges(
   return follow(view, cluster, options)
 }
 
-/** Returns whether the view ended by itself; false where it was cancelled. */
+/** Returns whether the view ended by itself; false if cancelled. */
 async function follow(view: View, cluster: WatchedCluster, { clock, cancelled }: FollowOptions): Promise<boolean> {
   let isOver = false
   let drawAt = clock.now()
@@ -115,11 +115,11 @@ async function follow(view: View, cluster: WatchedCluster, { clock, cancelled }:
     },
     handle(event, request) {
       if (request !== undefined) view.handle(event, request)
-      drawAt = Math.min(drawAt, event.at + gatherMs)
+      drawAt = Math.min(drawAt, event.at + drawDelayMs)
     },
     nextDeadline: () => ({ at: drawAt, endsTarget: false }),
     advance() {
-      // The traced moment, as the machine may have slept through many timeLeft.
+      // The present time: the machine may have been suspended for many ticks.
       const now = clock.now()
       isOver = view.draw(now)
       drawAt = now + tickMs

@@ -4,13 +4,13 @@ import { plain } from '../report/escape.ts'
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
 
-/** A piece of a line. Its text may come from the cluster: `paintLine` escapes it. */
+/** A part of a line. The text may come from the cluster: `paintLine` escapes it. */
 export interface Span {
   readonly text: string
   readonly style?: Style
-  /** Padded to this many characters, so that columns align. */
+  /** Padded to this number of characters, to align columns. */
   readonly width?: number
-  /** The text changes with time alone, as an age does. */
+  /** The text changes with time, such as an age. */
   readonly isVolatile?: boolean
 }
 
@@ -20,7 +20,7 @@ export interface Line {
   readonly spans: readonly Span[]
 }
 
-/** A line of pieces; strings have no style, undefined ones are left out. */
+/** A line of spans; strings have no style, undefined is omitted. */
 export function line(indent: number, ...spans: readonly (Span | string | undefined)[]): Line {
   return {
     indent,
@@ -32,7 +32,7 @@ export const emptyLine: Line = { indent: 0, spans: [] }
 
 export interface Paint {
   readonly color: boolean
-  /** The width of the terminal; what is longer ends in `…`. */
+  /** The width of the terminal; longer lines end in `…`. */
   readonly columns?: number
 }
 
@@ -52,14 +52,14 @@ export function paintLine({ indent, spans }: Line, { color, columns = Number.POS
   return text.trimEnd()
 }
 
-/** The lines without volatile text: views with the same stable text are printed once. */
+/** The lines without volatile text: views with equal stable text are printed once. */
 export function stableText(lines: readonly Line[]): string {
   const texts = lines.map(({ spans }) => spans.filter(({ isVolatile }) => !isVolatile).map(({ text }) => text))
   return JSON.stringify(texts.filter((ofLine) => ofLine.length > 0))
 }
 
 function paintText(style: Style, piece: string): string {
-  // The caller decides about colours, not the standard output of the process.
+  // The caller decides about colours; styleText would check stdout.
   return styleText(style, piece, { validateStream: false })
 }
 
@@ -86,12 +86,12 @@ export function dim(text: string): Span {
   return { text, style: 'dim' }
 }
 
-/** Text that changes with time alone. */
+/** Text that changes with time. */
 export function volatile(text: string): Span {
   return { text, style: 'dim', isVolatile: true }
 }
 
-/** A duration in whole seconds: tenths would flicker. */
+/** A duration in whole seconds. */
 export function age(ms: number): string {
   return duration(Math.floor(Math.max(0, ms) / 1_000) * 1_000)
 }

@@ -37,7 +37,7 @@ export function summarizePod(pod: Pod, context: RuleContext): PodSummary {
   return { mark: '…', text: initProgress(pod) ?? 'starting' }
 }
 
-/** `2 restarts, last exit code 1`; empty for a pod that never restarted. */
+/** `2 restarts, last exit code 1`; empty without restarts. */
 export function summarizeRestarts(pod: Pod): string {
   const restarts = containersOf(pod).reduce((sum, { status }) => sum + (status?.restartCount ?? 0), 0)
   if (restarts === 0) return ''
@@ -48,12 +48,12 @@ export function summarizeRestarts(pod: Pod): string {
   return `${restarts} ${restarts === 1 ? 'restart' : 'restarts'}${exit}`
 }
 
-/** The runtime's reason where it adds to the exit code: ` (OOMKilled)`. */
+/** The runtime's reason if it adds to the exit code: ` (OOMKilled)`. */
 function exitReason(reason: string | undefined): string {
   return reason === undefined || reason === 'Error' || reason === 'Completed' ? '' : ` (${reason})`
 }
 
-/** Why a pod whose containers run is not ready: its readiness gates, else its failing probes. */
+/** Why a pod with running containers is not ready: its readiness gates, else its failing probes. */
 function explainNotReady(pod: Pod, context: RuleContext): string {
   const gate = (pod.spec?.readinessGates ?? []).find(
     ({ conditionType }) => condition(pod, conditionType)?.status !== 'True',
@@ -90,7 +90,7 @@ function describeExit(pod: Pod): string | undefined {
     : `container ${dead?.container.name} ended with exit code ${exit.exitCode}${exitReason(exit.reason)}`
 }
 
-/** A pod's containers: state, restarts, last exit and probes of each, in the order in which they start. */
+/** A pod's containers with state, restarts, last exit and probes, in the order of their start. */
 export function containerLines(pod: Pod, traced: TracedObject): readonly Line[] {
   const containers = containersOf(pod)
   const width = Math.max(0, ...containers.map(({ container }) => container.name.length))
@@ -169,7 +169,7 @@ function probeLines(pod: Pod, { container, status }: PodContainer, { context }: 
   const isRunning = status?.state?.running !== undefined
   const probeLine = (kind: string, probe: Probe | undefined, passed: boolean | undefined): readonly Line[] => {
     const message = failure(kind)
-    // The status does not contain the result of the liveness probe: only events report failures.
+    // The status does not contain the result of the liveness probe; only events report failures.
     if (probe === undefined || !isRunning || (passed === undefined && message === undefined)) return []
     const as: Mark = passed ? '✓' : message === undefined ? '…' : '!'
     const result = passed ? 'passed' : (message ?? 'not passed yet')

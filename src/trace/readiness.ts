@@ -4,7 +4,7 @@ import { nameKey, type Target, targetWatch } from '../plan/target.ts'
 import { Trace, type TraceSettings } from './trace.ts'
 import type { FollowedObjects, FollowedRequest } from './view-targets.ts'
 
-/** An object with the request that found it. */
+/** An object with the request that returned it. */
 interface Followed {
   readonly source: FollowedRequest
   readonly target: Target
@@ -12,7 +12,7 @@ interface Followed {
 }
 
 /**
- * Whether all objects of a view are ready, by the rules of the gate. No result is final: a failed object may become ready,
+ * Whether all objects of a view are ready by the rules of the gate. No result is final: a failed object may become ready,
  * and a selector may match more objects later.
  */
 export class Readiness {
@@ -32,7 +32,7 @@ export class Readiness {
     }
   }
 
-  /** The watches that the rules need, as far as they are known. A selector's own watch covers its objects. */
+  /** The watches that the rules need at present. The watch of a selector covers its objects. */
   get requests(): readonly WatchRequest[] {
     return [...this.#followed.values()].flatMap(({ source, target, trace }) => {
       const own = requestKey(targetWatch(target))
@@ -54,7 +54,7 @@ export class Readiness {
     if (event.type === 'SYNCED') for (const each of this.#followed.values()) this.#syncSelected(each, event.at)
   }
 
-  /** Whether every reference matches an object, and all of them are ready. */
+  /** Whether every reference matches an object, and all objects are ready. */
   isReady(now: number): boolean {
     const followed = [...this.#followed.values()]
     const lines = new Set(followed.map(({ source }) => source.line))
@@ -64,7 +64,7 @@ export class Readiness {
     )
   }
 
-  /** Adds an object that a selector matches; removes one that it no longer matches. */
+  /** Adds an object that a selector matches, or removes one that it no longer matches. */
   #select(source: FollowedRequest, object: KubeObject, type: FeedEvent['type']): void {
     const { apiVersion, kind, metadata } = object
     const key = nameKey({ apiVersion, kind, ...metadata })
@@ -83,7 +83,7 @@ export class Readiness {
     this.#syncSelected(followed, this.#settings.startedAt)
   }
 
-  /** The complete list of a selector is also that of each object that it matches. */
+  /** A complete list of a selector is also complete for each matching object. */
   #syncSelected({ source, target, trace }: Followed, at: number): void {
     if (this.#synced.has(source)) trace.handle({ type: 'SYNCED', at, ...targetWatch(target) })
   }

@@ -6,7 +6,7 @@ import { clock } from '../report/wording.ts'
 import type { ObjectChange } from './changes.ts'
 import { dim, emptyLine, type Line, line } from './line.ts'
 
-/** A change as text: time, object, author; then the whole object as YAML at first, later the differences. */
+/** A change as text: time, object, author; then YAML of the whole object at first, later the differences. */
 export function changeLines(change: ObjectChange, startedAt: number): readonly Line[] {
   const { before, after, type } = change
   const head = line(
@@ -20,7 +20,7 @@ export function changeLines(change: ObjectChange, startedAt: number): readonly L
   return [head, ...bodyLines(before, after), emptyLine]
 }
 
-/** A change as one line of JSON. Its `patch` (RFC 6902) turns the part before, null at first, into the part after. */
+/** A change as one line of JSON. `patch` (RFC 6902) converts the previous state, null at first, to the present one. */
 export function changeJson({ at, type, object, by, before, after }: ObjectChange, startedAt: number): string {
   const { namespace } = object.metadata
   const patch =
@@ -41,10 +41,10 @@ export function changeJson({ at, type, object, by, before, after }: ObjectChange
   }).replace(unprintable, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** Control characters that JSON does not escape, also those that change the direction of text. */
+/** Control characters that JSON does not escape, including those for text direction. */
 const unprintable = /[\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g
 
-/** Elapsed time with tenths of a second: a pod is created in less than one. */
+/** Elapsed time with tenths of a second, since a pod is created in less than a second. */
 function elapsed(ms: number): string {
   const tenths = Math.floor(Math.max(0, ms) / 100)
   return `${clock(tenths * 100)}.${tenths % 10}`.padStart(7)
@@ -90,14 +90,14 @@ export function yamlLines(value: unknown): readonly string[] {
 
 /** One difference of two documents. */
 export interface Hunk {
-  /** `status.conditions[Ready]`; empty at the top. */
+  /** `status.conditions[Ready]`; empty at the top level. */
   readonly path: string
   readonly lines: readonly { readonly sign: ' ' | '+' | '-'; readonly text: string }[]
 }
 
 const contextLines = 2
 
-/** The differences of two documents, with some lines of context. */
+/** The differences of two documents, with lines of context. */
 export function diffYaml(before: readonly string[], after: readonly string[]): readonly Hunk[] {
   const [from, to] = [before, after].map((lines) => `${lines.join('\n')}\n`)
   const { hunks } = structuredPatch('', '', from ?? '', to ?? '', undefined, undefined, { context: contextLines })
@@ -116,7 +116,7 @@ function signOf(line: string): ' ' | '+' | '-' {
   return line.startsWith('+') ? '+' : line.startsWith('-') ? '-' : ' '
 }
 
-/** The path of a line of YAML, as `dump` indents it: `status.containerStatuses[app].state`. */
+/** The path of a line in the output of `dump`: `status.containerStatuses[app].state`. */
 function pathOf(lines: readonly string[], at: number): string {
   let path = ''
   for (let index = at; ; ) {
@@ -131,7 +131,7 @@ function pathOf(lines: readonly string[], at: number): string {
   }
 }
 
-/** The name or type of a list item, which is clearer than its number. */
+/** The name or type of a list item. */
 function itemName(lines: readonly string[], at: number): string | undefined {
   const column = indentOf(lines[at]) + 2
   const end = lines.findIndex((line, after) => after > at && indentOf(line) < column)

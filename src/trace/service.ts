@@ -13,7 +13,7 @@ import { age, colored, dim, emptyLine, heading, type Line, line, type Mark, mark
 import { type PodSummary, summarizePod } from './pod.ts'
 import type { TracedObject } from './trace.ts'
 
-/** How a Service is reached, and which pods get its traffic, or why they do not. */
+/** The addresses of a Service, and which pods get its traffic, or why they do not. */
 export function serviceLines(service: Service, traced: TracedObject): readonly Line[] {
   const explanation = explainService(service, traced.context)
   return [
@@ -27,13 +27,13 @@ export function serviceLines(service: Service, traced: TracedObject): readonly L
   ]
 }
 
-/** The pods that a Service selects now. */
+/** The pods that a Service selects at present. */
 export function selectedPods(service: Service, { context }: TracedObject): readonly Pod[] {
   const pods = context.list('Pod', service.metadata.namespace) as readonly Pod[]
   return pods.filter((pod) => isSelectedBy(service, pod))
 }
 
-/** `ClusterIP 10.0.0.12`, `headless`, `ExternalName`: what kind of Service it is. */
+/** `ClusterIP 10.0.0.12`, `headless` or `ExternalName`. */
 export function serviceType({ spec = {} }: Service): string {
   const { type = 'ClusterIP', clusterIP } = spec
   if (type === 'ExternalName') return 'ExternalName'
@@ -85,7 +85,7 @@ function addressLines(service: Service, selected: readonly Pod[]): readonly Line
   ]
 }
 
-/** A target port by number; one by name with the number that the pods give to it: `8080 ("http")`. */
+/** The number of a target port; a named port with its number in the pods: `8080 ("http")`. */
 function formatTargetPort(port: ServicePort, pods: readonly Pod[]): string {
   const { targetPort = port.port } = port
   if (typeof targetPort !== 'string') return String(targetPort ?? '?')

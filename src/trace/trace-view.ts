@@ -14,10 +14,10 @@ import { selectedPods, serviceLines, serviceType } from './service.ts'
 import type { TracedObject, TraceState } from './trace.ts'
 import { descendants, treeLines } from './tree.ts'
 
-/** How long a view shows that a resource was created again. */
+/** How long the view reports that a resource was created again. */
 const recreatedMs = 60_000
 
-/** How much a view shows. A view that is taller than the terminal shows less. */
+/** The level of detail. A view higher than the terminal gets the next lower level. */
 interface Detail {
   readonly milestones: 'list' | 'line'
   readonly conditions: boolean
@@ -33,8 +33,8 @@ const details: readonly Detail[] = [
 ]
 
 /**
- * A resource and everything behind it: its status, its problems with what to do, its milestones, the objects behind it,
- * its conditions and the latest events.
+ * A resource and everything behind it: status, problems with hints, milestones, the objects behind it, conditions and the
+ * latest events.
  *
  * @param rows the height of the terminal; by default everything is shown
  */
@@ -166,7 +166,7 @@ function milestoneLines({ object, assessment, context }: TracedObject): readonly
     line(0, heading('milestones')),
     ...shown.map((milestone) => {
       const { name, state, message, count } = milestone
-      // Milestones after the current one have not begun, except where single pods have reached them.
+      // Milestones after the current one are pending, unless single pods have reached them.
       const isPending = state === 'open' && milestone !== current && (count?.done ?? 0) === 0
       const as: Mark = state === 'done' ? '✓' : isPending ? '·' : '…'
       const showsMessage = name !== 'created' && message !== name && !isPending
@@ -206,7 +206,7 @@ function behindLines(traced: TracedObject): readonly Line[] {
   return treeLines(traced)
 }
 
-/** The objects whose events are shown: all behind the resource; of a Service only pods with a problem. */
+/** The objects whose events are shown: all behind the resource; for a Service only pods with a problem. */
 function objectsWithEvents(traced: TracedObject): readonly KubeObject[] {
   const { object } = traced
   const others = isKind(object, '', 'Service')
@@ -277,14 +277,14 @@ function conditionLines({ object, context }: TracedObject): readonly Line[] {
   ]
 }
 
-/** The latest events, the newest last. Normal events alone do not make a new view. */
-function eventLines(traced: TracedObject, most: number): readonly Line[] {
+/** The latest events, newest last. New Normal events alone do not print the view again. */
+function eventLines(traced: TracedObject, maxEvents: number): readonly Line[] {
   const { context } = traced
   const events = objectsWithEvents(traced)
     .flatMap((object) => traced.events(object))
     .toSorted(byLastOccurrence)
-    .slice(-most)
-  if (most === 0 || events.length === 0) return []
+    .slice(-maxEvents)
+  if (maxEvents === 0 || events.length === 0) return []
   return [
     emptyLine,
     line(0, heading('events')),

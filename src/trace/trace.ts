@@ -14,7 +14,7 @@ import { PodHistories } from '../lifecycle/workloads/pod-history.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { nameKey, type Target, targetWatch } from '../plan/target.ts'
 
-/** Everything that a trace view shows at one moment. Times are milliseconds since the epoch on this machine's clock. */
+/** The content of a trace view at one time. Times are milliseconds since the epoch on this machine's clock. */
 export interface TraceState {
   readonly target: Target
   readonly startedAt: number
@@ -23,9 +23,9 @@ export interface TraceState {
   readonly traced?: TracedObject
   /** Set only while the resource does not exist. */
   readonly deletedAt?: number
-  /** When it was created again after a deletion. */
+  /** When the resource was created again after a deletion. */
   readonly recreatedAt?: number
-  /** Pods that the deleted resource left behind. */
+  /** Remaining pods of a deleted resource. */
   readonly remains: readonly KubeObject[]
   /** The kinds that cannot be read or do not exist, with the server's message. */
   readonly unreadable: readonly string[]
@@ -35,14 +35,14 @@ export interface TraceState {
   readonly isLoading: boolean
 }
 
-/** A resource that exists, with its assessment and what is behind it. */
+/** An existing resource with its assessment and the objects behind it. */
 export interface TracedObject {
   readonly object: KubeObject
   readonly assessment: Assessment
   readonly context: RuleContext
   /** Objects that recently left the resource. */
   readonly departed: readonly DepartedObject[]
-  /** All objects that this owner owns, in the order in which they were first seen. */
+  /** All objects of this owner, in the order of arrival. */
   owned(uid: string | undefined): readonly KubeObject[]
   events(object: KubeObject): readonly EventObject[]
 }
@@ -50,32 +50,32 @@ export interface TracedObject {
 /** An object that no longer belongs to the resource. */
 export interface DepartedObject {
   readonly object: KubeObject
-  /** The uid of the object that it belonged to. */
+  /** The uid of its former owner or Service. */
   readonly from: string
   readonly at: number
-  /** `released`: it still exists, with another owner or other labels. */
+  /** `released`: the object still exists, with another owner or other labels. */
   readonly how: 'deleted' | 'released'
 }
 
 const departedMs = 15_000
 
 export interface TraceSettings extends LifecycleSettings {
-  /** When the view began: milliseconds since the epoch on this machine's clock. */
+  /** Start of the view: milliseconds since the epoch on this machine's clock. */
   readonly startedAt: number
-  /** Server's clock minus this machine's. */
+  /** Server time minus local time. */
   readonly serverOffsetMs: number
 }
 
 /**
- * The state of one resource and of everything behind it, judged by the gate's lifecycle rules. It never ends: a failure
- * may heal, a deleted resource may come back. Time passes only with `handle` and `state`.
+ * The state of one resource and of everything behind it, by the gate's lifecycle rules. It never ends: a failed resource may
+ * recover, a deleted one may be created again. Time passes only with `handle` and `state`.
  */
 export class Trace {
   readonly #target: Target
   readonly #rule: Rule
   readonly #settings: TraceSettings
   readonly #gateTime: GateTime
-  // Every request is watched, so its first list is always expected.
+  // Every request is watched, so its first list will come.
   readonly #store = new Store(() => true)
   readonly #ownership = new OwnershipIndex<Target>(this.#store)
   readonly #pods: PodHistories
@@ -95,7 +95,7 @@ export class Trace {
     this.#pods = new PodHistories(this.#store, this.#gateTime)
   }
 
-  /** The watches that the view needs, as far as they are known by now. */
+  /** The watches that the view needs at present. */
   get requests(): readonly WatchRequest[] {
     const { namespace } = this.#target
     const wide = requestsBehind(this.#target)
@@ -162,7 +162,7 @@ export class Trace {
     this.#ownership.assign(after.metadata.uid, this.#target)
   }
 
-  /** Records an object that belonged to the resource by its owner or by the Service's selector. */
+  /** Records an object that belonged to the resource by owner or by the Service's selector. */
   #recordDeparture(before: KubeObject, after: KubeObject | undefined, now: number): void {
     this.#departed = this.#departed.filter(({ at }) => now - at < departedMs)
     const ownersNow = new Set(after?.metadata.ownerReferences?.map(({ uid }) => uid))
@@ -173,7 +173,7 @@ export class Trace {
     this.#departed.push({ object: after ?? before, from, at: now, how: after === undefined ? 'deleted' : 'released' })
   }
 
-  /** The uid of the Service that selected a pod before the change and does not after it. */
+  /** The uid of the Service if it selected a pod before the change but not after it. */
   #deselectedFrom(before: KubeObject, after: KubeObject | undefined): string | undefined {
     if (before.kind !== 'Pod' || this.#object?.kind !== 'Service') return undefined
     const service = this.#object as Service
@@ -211,8 +211,8 @@ export class Trace {
 }
 
 /**
- * The watches of what may be behind a resource. They cover the whole namespace without selectors: so a pod stays visible
- * when its labels change, and pods are visible that a selector nearly matches.
+ * The watches of the kinds behind a resource. They cover the whole namespace without selectors, to show pods whose labels
+ * change, and pods that a selector nearly matches.
  */
 function requestsBehind(target: Target): readonly WatchRequest[] {
   const { namespace, name } = target

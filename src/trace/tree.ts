@@ -7,17 +7,17 @@ import { age, colored, dim, emptyLine, heading, type Line, line, type Mark, mark
 import { summarizePod, summarizeRestarts } from './pod.ts'
 import type { DepartedObject, TracedObject } from './trace.ts'
 
-/** Owner references may form a cycle. The deepest real tree: custom resource → Deployment → ReplicaSet → Pod. */
-const deepest = 5
+/** Owner references may form a cycle. The highest usual tree: custom resource → Deployment → ReplicaSet → Pod. */
+const maxDepth = 5
 
-/** The tree of objects that a resource owns, with those that recently left it. Empty when there are none. */
+/** The tree of objects that a resource owns, with those that recently left it. Empty if there are none. */
 export function treeLines(traced: TracedObject): readonly Line[] {
-  const lines = childrenLines(traced.object, 2, traced, deepest)
+  const lines = childrenLines(traced.object, 2, traced, maxDepth)
   return lines.length === 0 ? [] : [emptyLine, line(0, heading(headingOf(traced.object))), ...lines]
 }
 
-/** All objects that a resource owns, down to the depth that is shown. */
-export function descendants(object: KubeObject, traced: TracedObject, depth = deepest): readonly KubeObject[] {
+/** All objects that a resource owns, down to the maximum depth. */
+export function descendants(object: KubeObject, traced: TracedObject, depth = maxDepth): readonly KubeObject[] {
   if (depth === 0) return []
   return traced.owned(object.metadata.uid).flatMap((child) => [child, ...descendants(child, traced, depth - 1)])
 }
@@ -52,7 +52,7 @@ function childrenLines(object: KubeObject, indent: number, traced: TracedObject,
   ]
 }
 
-/** The current ReplicaSet, those that have or had pods, and the previous one, which an undo would use. */
+/** The current ReplicaSet, those that have or had pods, and the previous one, the target of an undo. */
 function replicaSetLines(
   owner: KubeObject,
   sets: readonly ReplicaSet[],
@@ -108,7 +108,7 @@ function podLine(pod: Pod, indent: number, width: number, { context }: TracedObj
   )
 }
 
-/** An object of any other kind, judged by its lifecycle rule. */
+/** An object of any other kind, with the result of its lifecycle rule. */
 function otherLine(object: KubeObject, indent: number, { context }: TracedObject): Line {
   const { status, message } = ruleOf(object).assess(object, {
     ...context,

@@ -6,12 +6,12 @@ import type { ParsedReferences } from '../plan/reference.ts'
 import { listRequest, resolveReferences, resolveTargets } from '../plan/resolve.ts'
 import { displayName, type Target } from '../plan/target.ts'
 
-const mostNames = 5
+const maxNames = 5
 
 /**
  * The one resource of `trace`.
  * @param namespace of references without one
- * @param list returns the names of the objects that a request with a label selector matches now
+ * @param list returns the names of the present objects of a request with a label selector
  * @throws UserError for several resources, for a selector without a match, and for every mistake in the reference
  */
 export async function traceTarget(
@@ -29,16 +29,16 @@ export async function traceTarget(
   if (target === undefined) throw mistake('trace shows one resource, and none is named. Write deployment/web.')
   if (target.selector !== undefined) throw mistake(`${displayName(target)} matches nothing.`)
   if (targets.length === 1) return target
-  const shown = targets.slice(0, mostNames).map(displayName).join(', ')
-  const more = targets.length > mostNames ? ', …' : ''
+  const shown = targets.slice(0, maxNames).map(displayName).join(', ')
+  const more = targets.length > maxNames ? ', …' : ''
   throw mistake(
     `trace shows one resource, and ${targets.length} are named: ${shown}${more}. Write one of them, or use changes or status for all.`,
   )
 }
 
-/** The watch of the objects of one kind that one reference names. */
+/** The watch for one kind of one reference. */
 export interface FollowedRequest {
-  /** Of the reference; a reference of several kinds has several entries. */
+  /** Line of the reference; a reference with several kinds has several entries. */
   readonly line: number
   readonly request: WatchRequest
 }
@@ -46,7 +46,7 @@ export interface FollowedRequest {
 /** The objects whose changes are shown. */
 export interface FollowedObjects {
   readonly requests: readonly FollowedRequest[]
-  /** Whether a reference with `!` names the object. */
+  /** Whether a reference with `!` excludes the object. */
   isExcluded(object: { kind: string; metadata: { name: string; namespace?: string } }): boolean
 }
 
