@@ -41,7 +41,7 @@ export class ApiError extends Error {
   }
 }
 
-/** A small client of the API server. It shares no code with the action, so it cannot repeat the action's mistakes. */
+/** A small client of the API server. Shares no code with the action, so it cannot have the same bugs. */
 export class Api {
   private readonly kubeconfig: string
   private readonly server: URL
@@ -79,7 +79,7 @@ export class Api {
     return this.call('GET', path)
   }
 
-  /** The object at a path; undefined when the server answers 404. */
+  /** The object at a path; undefined if the server answers 404. */
   async find(path: string): Promise<KubeObject | undefined> {
     try {
       return await this.get(path)
@@ -110,7 +110,7 @@ export class Api {
     )
   }
 
-  /** Applies an object as `kubectl apply --server-side` does. */
+  /** Applies an object like `kubectl apply --server-side`. */
   apply(path: string, object: unknown): Promise<KubeObject> {
     return this.call('PATCH', `${path}?fieldManager=tests&force=true`, object, 'application/apply-patch+yaml')
   }

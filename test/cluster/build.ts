@@ -14,7 +14,7 @@ export async function buildKubectl(): Promise<string> {
   return build('kubectl', kubectlModule, versionFlags())
 }
 
-/** The version flags of Kubernetes' own build: the server's version decides which features are on. */
+/** The version flags of Kubernetes' build: the server's version decides which features are enabled. */
 function versionFlags(): string[] {
   const version = kubernetesVersion()
   const [major, minor] = version.slice(1).split('.')

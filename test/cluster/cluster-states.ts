@@ -2,8 +2,8 @@ import type { KubeObject } from './api.ts'
 import type { Informer } from './informer.ts'
 
 /**
- * A state of the cluster, as the API has shown it so far.
- * @returns since when it holds, in milliseconds since 1970 (may be in the future); undefined while it does not hold
+ * A state of the cluster, from the watched objects.
+ * @returns the time since which it holds, in milliseconds since the epoch (may be in the future); undefined if not reached
  */
 export type ClusterState = (informer: Informer) => number | undefined
 
@@ -51,7 +51,7 @@ export function secondsAfterEvent(text: string, seconds: number): ClusterState {
   }
 }
 
-/** The creation of a pod has been refused this many times with a message that contains `text`. */
+/** The creation of a pod was refused this many times with a message that contains `text`. */
 export function creationRefused(text: string, times: number): ClusterState {
   return (informer) => {
     const events = informer.all('Event').filter(({ reason }) => reason === 'FailedCreate')
@@ -68,7 +68,7 @@ export function containerDied(times: number): ClusterState {
   }
 }
 
-/** Each restart follows a death; a container that waits for its restart has died once more. */
+/** Each restart follows a death; a container that waits for its restart has one more death. */
 function deathsOf({ restartCount, state, lastState }: ContainerStatus): number {
   return restartCount + (state.terminated || (state.waiting && lastState.terminated) ? 1 : 0)
 }
@@ -97,8 +97,8 @@ export function setComplete(kind: 'StatefulSet' | 'DaemonSet', name: string, upd
 /** All of these states hold; since the latest of their times. */
 export function all(...states: ClusterState[]): ClusterState {
   return (informer) => {
-    const moments = states.map((state) => state(informer))
-    return moments.includes(undefined) ? undefined : Math.max(...(moments as number[]))
+    const times = states.map((state) => state(informer))
+    return times.includes(undefined) ? undefined : Math.max(...(times as number[]))
   }
 }
 

@@ -35,7 +35,7 @@ async function isUp(builds: string): Promise<boolean> {
 }
 
 /**
- * Starts the cluster unless it runs, after removing what a killed run left, and returns once a pod can be created.
+ * Starts the cluster unless it runs, after removing the remains of a killed run; returns once a pod can be created.
  * @returns whether it was started
  */
 export async function up(onPhase: OnPhase): Promise<boolean> {
@@ -65,7 +65,7 @@ export async function up(onPhase: OnPhase): Promise<boolean> {
   })
 }
 
-/** Stops the cluster and removes everything that it created. Returns whether there was a cluster. */
+/** Stops the cluster and removes everything that it created. Returns whether a cluster existed. */
 export async function down(): Promise<boolean> {
   return locked(removeCluster)
 }
@@ -113,7 +113,7 @@ async function isNodeReady(api: Api): Promise<boolean> {
   return !isTainted && conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
 }
 
-/** Whether the service account and the ConfigMap exist that pods of the namespace need. */
+/** Whether the ServiceAccount and ConfigMap that pods of the namespace need exist. */
 export async function hasNamespaceDefaults(api: Api, namespace = 'default'): Promise<boolean> {
   const path = `/api/v1/namespaces/${namespace}`
   const found = await Promise.all([
@@ -123,7 +123,7 @@ export async function hasNamespaceDefaults(api: Api, namespace = 'default'): Pro
   return found.every(Boolean)
 }
 
-/** Prevents that two runs remove each other's cluster. The lock of a killed run is ignored. */
+/** Prevents two runs from removing each other's cluster. Ignores the lock of a killed run. */
 async function locked<T>(work: () => Promise<T>): Promise<T> {
   if (process.getuid?.() !== 0) throw new Error('The test cluster needs root: it starts containers and a network')
   await until(`another run releases ${lock}`, 900, () => {

@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 
 const execute = promisify(execFile)
 
-/** Runs a program to its end and returns its standard output. Throws with its standard error when it fails. */
+/** Runs a program and returns its standard output. Throws its standard error if it fails. */
 export async function run(
   program: string,
   args: readonly string[],
@@ -18,14 +18,14 @@ export async function run(
   }
 }
 
-/** Runs a program; returns an empty string when it fails. */
+/** Runs a program; returns an empty string if it fails. */
 export async function attempt(program: string, args: readonly string[]): Promise<string> {
   return run(program, args).catch(() => '')
 }
 
 /**
- * Waits until a condition holds; checks it every 100 ms.
- * @param what names the condition in the error that is thrown after `seconds`
+ * Waits until a condition holds; checks every 100 ms.
+ * @param what the condition, for the error after `seconds`
  */
 export async function until(what: string, seconds: number, holds: () => Promise<boolean> | boolean): Promise<void> {
   const end = Date.now() + seconds * 1000

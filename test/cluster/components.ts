@@ -17,7 +17,7 @@ export interface Ports {
   kubeletHealth: number
 }
 
-/** Finds free ports. Holds all of them until the last is found, so that they differ. */
+/** Finds free ports. Keeps all of them open until the last is found, so they differ. */
 export async function freePorts(): Promise<Ports> {
   const names = ['etcdClient', 'etcdPeer', 'apiserver', 'controllerManager', 'scheduler', 'kubelet', 'kubeletHealth']
   const servers = names.map(() => createServer().listen(0, '127.0.0.1'))
@@ -124,7 +124,7 @@ export function startControllers(kube: string, ports: Ports): void {
   ])
 }
 
-/** Starts a containerd for this cluster only, separate from one that the machine runs. */
+/** Starts a containerd for this cluster, separate from the machine's. */
 export function startContainerd(): void {
   const cni = state('cni')
   mkdirSync(cni, { recursive: true })
@@ -203,7 +203,7 @@ export function startKubelet(kube: string, ports: Ports): void {
     podLogsDir: state('pod-logs'),
     volumePluginDir: state('volume-plugins'),
     serializeImagePulls: false,
-    // A full disk of the machine is not what is tested.
+    // Ignore a full disk of the machine.
     imageGCHighThresholdPercent: 100,
     imageGCLowThresholdPercent: 99,
     evictionHard: { 'memory.available': '1Mi' },

@@ -3,8 +3,8 @@ import { outputDefinitions } from '../../src/outputs.ts'
 import type { ActionRun } from '../support/runner.ts'
 
 /**
- * Checks what holds for every run: exit code, outputs, report and summary agree, and no secret is printed.
- * @param secrets texts that may appear only in `::add-mask::` commands
+ * Checks the rules for every run: exit code, outputs, report and summary are consistent, and no secret is printed.
+ * @param secrets allowed only in `::add-mask::` commands
  * @returns a sentence for each violation
  */
 export function contractViolations(run: ActionRun, secrets: readonly string[]): string[] {

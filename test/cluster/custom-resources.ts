@@ -2,7 +2,7 @@ import { ApiError, type KubeObject } from './api.ts'
 import { until } from './command.ts'
 import type { Fixture } from './fixture.ts'
 
-/** The API group of the kind Widget. Each namespace has its own, so that parallel scenarios do not share the kind. */
+/** The API group of the kind Widget: one per namespace, so parallel scenarios do not share the kind. */
 export const widgetGroup = ({ namespace }: Fixture) => `${namespace}.example.com`
 
 /** A custom resource of the kind Widget. */
@@ -46,7 +46,7 @@ function widgetsPath(fixture: Fixture, version: string): string {
   return `/apis/${widgetGroup(fixture)}/${version}/namespaces/${fixture.namespace}/widgets`
 }
 
-/** Before a new kind is served, the API server returns 404 and then, for a moment, 429. */
+/** Before a new kind is served, the API server returns 404 and then briefly 429. */
 async function isServed(fixture: Fixture, path: string): Promise<boolean> {
   try {
     await fixture.api.get(path)

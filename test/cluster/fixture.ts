@@ -42,7 +42,7 @@ export interface FixtureOptions {
   api: Api
   namespace: string
   informer: Informer
-  /** The folder that the action runs in. */
+  /** The working directory of the action. */
   workspace: string
   /** The proxy between the action and the API server, if the scenario is `proxied`. */
   proxy: TcpProxy | undefined
@@ -52,7 +52,7 @@ export interface FixtureOptions {
   onDecided: (at: number) => void
 }
 
-/** The environment of one scenario: its own namespace, what the API shows of it, and methods that change it. */
+/** The environment of one scenario: its namespace, the watched objects, and methods that change them. */
 export class Fixture {
   readonly api: Api
   readonly namespace: string
@@ -81,7 +81,7 @@ export class Fixture {
     return `${collection.replace('{}', this.namespace)}/${name}`
   }
 
-  /** Applies objects, one after another, and waits until the informer shows each as applied. */
+  /** Applies objects in order, and waits until the informer shows each change. */
   async apply(...objects: KubeObject[]): Promise<void> {
     for (const object of objects) {
       const { kind = '', metadata } = object
@@ -128,19 +128,19 @@ export class Fixture {
     writeFileSync(path, content)
   }
 
-  /** Reads a file of that directory. */
+  /** Reads a file in the working directory of the action. */
   read(name: string): string {
     return readFileSync(join(this.parts.workspace, name), 'utf8')
   }
 
-  /** Waits, where a late change is what the scenario tests. */
+  /** Waits, for scenarios that test a late change. */
   wait(seconds: number): Promise<void> {
     return setTimeout(seconds * 1000)
   }
 
-  /** Waits up to 60 s for a state of the namespace, and returns what `look` found. */
-  until<T>(what: string, look: (informer: Informer) => T | undefined | false): Promise<T> {
-    return this.informer.until(what, 60, look)
+  /** Waits up to 60 s for a state of the namespace, and returns the result of `find`. */
+  until<T>(what: string, find: (informer: Informer) => T | undefined | false): Promise<T> {
+    return this.informer.until(what, 60, find)
   }
 
   /** Waits for a running pod with this image. */
@@ -150,12 +150,12 @@ export class Fixture {
     )
   }
 
-  /** Sends the action a signal, as the runner does when a job is cancelled. */
+  /** Sends a signal to the action, as the runner does when a job is cancelled. */
   signal(signal: NodeJS.Signals): void {
     this.parts.send(signal)
   }
 
-  /** Marks the moment from which the outcome is decided: now, or so many seconds later. */
+  /** Marks the time of the decision: now, or this many seconds later. */
   markDecided(afterSeconds = 0): void {
     this.parts.onDecided(Date.now() + afterSeconds * 1000)
   }

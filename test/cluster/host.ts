@@ -17,13 +17,13 @@ import { kill, ownProcesses } from './processes.ts'
 const cgroupRoot = '/sys/fs/cgroup'
 
 /**
- * Removes a cluster from this machine, whether it runs, was killed or is half started: processes, containers, mounts,
- * network, cgroups and files.
- * @returns whether there was a cluster
+ * Removes a running, killed or partly started cluster from this machine: processes, containers, mounts, network, cgroups and
+ * files.
+ * @returns whether a cluster existed
  */
 export async function removeCluster(): Promise<boolean> {
   const found = existsSync(stateFolder) || ownProcesses().length > 0
-  // The kubelet first, because it restarts containers; then containerd and its shims; then everything else.
+  // First the kubelet, since it restarts containers; then containerd and its shims; then the rest.
   for (const component of [/^kubelet$/, /^containerd$/, /^containerd-shim/, /./]) {
     await kill(
       ownProcesses()
@@ -53,7 +53,7 @@ export function createCgroups(): void {
   }
 }
 
-/** Creates the bridge of the pods. The CNI plug-in would also enable packet forwarding on this machine. */
+/** Creates the bridge of the pods; the CNI plug-in would also enable packet forwarding on this machine. */
 export async function createNetwork(): Promise<void> {
   const { bridge, gateway, prefixLength } = network
   await run('ip', ['link', 'add', bridge, 'type', 'bridge'])
@@ -106,7 +106,7 @@ function containerProcesses(): number[] {
 async function removeCgroup(folder: string): Promise<void> {
   if (!existsSync(folder)) return
   for (const path of [folder, ...foldersBelow(folder)].reverse()) {
-    // The cgroup of a killed process is busy for a moment after its end.
+    // The cgroup of a killed process stays busy for a moment.
     await until(`the cgroup ${path} is empty`, 5, () => removed(path))
   }
 }

@@ -8,11 +8,11 @@ import { cacheFolder } from './layout.ts'
 import { busyboxPath } from './packages.ts'
 
 /**
- * Address of the failing registry on every node. All image names start with it, so no pull ever leaves the machine.
+ * Address of the failing registry on every node. All image names start with it, so no pull leaves the machine.
  */
 export const registryAddress = '127.0.0.1:5995'
 
-/** The image of the tests' pods, tags v1, v2 and v3: busybox, by default serving its tag over HTTP on port 8080. */
+/** The image of the tests' pods, tags v1, v2 and v3: busybox that serves its tag over HTTP on port 8080 by default. */
 export const appImage = `${registryAddress}/app`
 
 /** The image of the failing registry itself. */
@@ -21,7 +21,7 @@ export const registryImage = `${registryAddress}/registry:v1`
 /** The image of the pod sandboxes. */
 export const sandboxImage = `${registryAddress}/sandbox:v1`
 
-/** With the trap: as process 1 the shell ignores SIGTERM otherwise, and each deletion takes 30 s. */
+/** Without the trap, the shell as process 1 ignores SIGTERM, and each deletion takes 30 s. */
 const serve = `#!/bin/sh
 trap 'exit 0' TERM INT
 echo "serving $(cat /www/index.html)"
@@ -30,7 +30,7 @@ sleep infinity &
 wait
 `
 
-/** Archive entry: a file with `content`, a symbolic link with `link`, or else a folder. */
+/** Archive entry: a file with `content`, a symbolic link with `link`, else a folder. */
 interface TarEntry {
   path: string
   mode?: number
@@ -137,8 +137,7 @@ function sha256(content: Buffer): string {
 }
 
 /**
- * Builds a tar archive (POSIX ustar). Dates and owners are zero, so equal entries give equal bytes and, for an image's
- * layer, an equal digest.
+ * Builds a tar archive (POSIX ustar). Dates and owners are zero, so equal entries give equal bytes and equal digests.
  */
 function tar(entries: readonly TarEntry[]): Buffer {
   const blocks: Buffer[] = []
@@ -164,7 +163,7 @@ function header(entry: TarEntry, size: number): Buffer {
   block.write(type, 156)
   block.write(entry.link ?? '', 157)
   block.write('ustar\x0000', 257)
-  // The checksum counts its own field as spaces.
+  // The checksum treats its own field as spaces.
   block.write(
     `${octal(
       block.reduce((sum, byte) => sum + byte, 0),

@@ -14,7 +14,7 @@ export function isWatched(kind: string): boolean {
   return [...collections, ...groupCollections].some((name) => name.split('/').at(-1) === `${kind.toLowerCase()}s`)
 }
 
-/** The objects of one namespace, kept up to date by watches of the tests' own. */
+/** The present objects of one namespace, from the tests' own watches. */
 export class Informer {
   /** When the action was started, in milliseconds since 1970. */
   actionStarted: number | undefined
@@ -23,10 +23,10 @@ export class Informer {
   private readonly objects = new Map<string, KubeObject>()
   private readonly listeners = new Set<() => void>()
   private readonly stop = new AbortController()
-  /** All watch events in their order. */
+  /** All watch events in order. */
   readonly history: { at: string; type: string; object: KubeObject }[] = []
 
-  /** @param onBroken called when a watch ends before the informer is closed: later states would be missed */
+  /** @param onBroken called if a watch ends before the informer is closed, since later states would be missed */
   constructor(api: Api, namespace: string, onBroken: (problem: Error) => void) {
     const paths = [
       ...collections.map((name) => `/api/v1/namespaces/${namespace}/${name}`),
@@ -34,7 +34,7 @@ export class Informer {
     ]
     for (const path of paths) {
       api
-        .watch(path, (event) => this.take(event), this.stop.signal)
+        .watch(path, (event) => this.handle(event), this.stop.signal)
         .then(() => {
           if (!this.stop.signal.aborted) onBroken(new Error(`the watch of ${path} ended`))
         }, onBroken)
@@ -49,15 +49,15 @@ export class Informer {
     return [...this.objects].flatMap(([key, object]) => (key.startsWith(`${kind}/`) ? [object] : []))
   }
 
-  /** Resolves with the first truthy result of `look`, which is called after every change. Rejects after `seconds`. */
-  until<T>(what: string, seconds: number, look: (informer: Informer) => T | undefined | false): Promise<T> {
+  /** Resolves with the first truthy result of `find`, which is called after every change. Rejects after `seconds`. */
+  until<T>(what: string, seconds: number, find: (informer: Informer) => T | undefined | false): Promise<T> {
     return new Promise((resolve, reject) => {
       const finish = () => {
         clearTimeout(timer)
         this.listeners.delete(check)
       }
       const check = () => {
-        const found = look(this)
+        const found = find(this)
         if (!found) return
         finish()
         resolve(found)
@@ -82,7 +82,7 @@ export class Informer {
     this.listeners.clear()
   }
 
-  private take({ type, object }: WatchEvent): void {
+  private handle({ type, object }: WatchEvent): void {
     const key = `${object.kind}/${object.metadata.name}`
     this.history.push({ at: new Date().toISOString(), type, object })
     if (type === 'DELETED') this.objects.delete(key)

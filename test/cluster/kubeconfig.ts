@@ -28,7 +28,7 @@ export function serverOf(kubeconfig: string): { host: string; port: number } {
   return { host: hostname, port: Number(port || 443) }
 }
 
-/** The credentials of a kubeconfig, which nothing may print. */
+/** The credentials of a kubeconfig, which must not be printed. */
 export function secretsOf(kubeconfig: string): string[] {
   return [...kubeconfig.matchAll(/(?:token|client-key-data): (\S+)/g)].map(([, secret]) => secret ?? '')
 }

@@ -2,7 +2,7 @@ import { execFileSync, spawn } from 'node:child_process'
 
 /** Result of `kubectl rollout status` for the same rollout. */
 export interface KubectlResult {
-  /** Undefined when kubectl still waited after the end of the action and was stopped. */
+  /** Undefined if kubectl was stopped because it still waited after the end of the action. */
   exitCode: number | undefined
   /** Its last line of output. */
   text: string

@@ -15,8 +15,8 @@ export const registryModule = join(import.meta.dirname, 'registry')
 export const cacheFolder = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'rollout-gate')
 
 /**
- * All files of a running cluster. The path is fixed, so that `down` and the next `up` find what a killed run left, and
- * short, because unix socket paths are limited to 107 bytes.
+ * All files of a running cluster. The path is fixed, so `down` and the next `up` find the remains of a killed run, and short,
+ * since unix socket paths are limited to 107 bytes.
  */
 export const stateFolder = '/var/lib/rollout-gate-cluster'
 
@@ -45,7 +45,7 @@ export const network = {
   dns: '198.19.0.10',
 }
 
-/** The Kubernetes release that the Go module pins, e.g. `v1.34.4`. */
+/** The Kubernetes release of the Go module, e.g. `v1.34.4`. */
 export function kubernetesVersion(): string {
   const version = /^\s*k8s\.io\/kubernetes (v\d+\.\d+\.\d+)$/m.exec(readFileSync(join(kubeModule, 'go.mod'), 'utf8'))
   if (!version?.[1]) throw new Error(`${join(kubeModule, 'go.mod')} requires no release of k8s.io/kubernetes`)

@@ -13,7 +13,7 @@ export interface ContainerOptions {
   [field: string]: unknown
 }
 
-/** The script of an application that listens after this many seconds. */
+/** The script of an application that starts to listen after this many seconds. */
 export function slowStart(seconds: number): string {
   return `sleep ${seconds}; exec serve`
 }
@@ -92,13 +92,13 @@ export function template(name: string, options: ContainerOptions, pod: object): 
   return { template: { metadata: { labels: { app: name } }, spec: { ...podSpec(options), ...pod } } }
 }
 
-/** A script that fails at its first `times` starts, which it counts in a volume, and then runs `then`. */
+/** A script that fails at its first `times` starts, counted in a volume, and then runs `then`. */
 export function diesFirst(times: number, then: string): { script: string; volumeMounts: object[] } {
   const script = `echo >> /state/starts; [ $(wc -l < /state/starts) -gt ${times} ] || exit 1; ${then}`
   return { script, volumeMounts: [{ name: 'state', mountPath: '/state' }] }
 }
 
-/** The volume of `diesFirst`: it outlives the container, but not the pod. */
+/** The volume of `diesFirst`: kept across containers, deleted with the pod. */
 export const stateVolume = { volumes: [{ name: 'state', emptyDir: {} }] }
 
 function workload(kind: string, name: string, options: ContainerOptions, spec: object): KubeObject {

@@ -27,7 +27,7 @@ export function busyboxPath(): string {
   return path
 }
 
-/** Installs missing packages and returns their names. Throws with their names where it cannot install them. */
+/** Installs missing packages and returns their names. Throws with their names if they cannot be installed. */
 export async function installPackages(): Promise<string[]> {
   const missing = packages.filter((each) => !installedPath(each)).map(({ name }) => name)
   if (missing.length === 0) return []

@@ -25,7 +25,7 @@ export function start(component: string, program: string, args: readonly string[
 
 /**
  * The cluster's processes, found by program and by the state folder in their arguments: a stored process id may belong to
- * another process by now, and a killed run may not have stored it.
+ * another process, and a killed run may not have stored it.
  */
 export function ownProcesses(): OwnProcess[] {
   return readdirSync('/proc')

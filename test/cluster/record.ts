@@ -44,7 +44,7 @@ await runScript(async () => {
   })
 })
 
-/** A misconfigured run watches nothing. A failing run of manifests names their lines, which a recording does not contain. */
+/** A misconfigured run watches nothing. A failing run of manifests reports their lines, which a recording does not contain. */
 function isRecorded({ expect, inputs }: Scenario): boolean {
   return expect.outcome !== 'misconfigured' && (inputs['manifests'] === undefined || expect.outcome === 'ready')
 }
@@ -53,7 +53,7 @@ function temporaryPath({ folder }: TestCluster, name: string): string {
   return join(folder, `${name}.ndjson.gz`)
 }
 
-/** Stores a recording, compressed as a whole instead of line by line, without the host name that scheduler events contain. */
+/** Stores a recording, compressed as a whole instead of by line, without the host name in scheduler events. */
 function keep(name: string, recorded: string): void {
   const text = gunzipSync(readFileSync(recorded))
     .toString()

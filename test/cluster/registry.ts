@@ -6,8 +6,8 @@ import { simulatedLabel } from './simulated-node.ts'
 const namespace = 'rollout-gate-registry'
 
 /**
- * Runs the failing registry (`registry/main.go`) on the loopback address of every node, where the container runtime pulls
- * from. So it works in this cluster and in any other that has the images loaded.
+ * Runs the failing registry (`registry/main.go`) on the loopback address of every node, which the container runtime pulls
+ * from. This works in any cluster whose nodes have the images.
  */
 export async function ensureRegistry(api: Api): Promise<void> {
   const daemonSet = `/apis/apps/v1/namespaces/${namespace}/daemonsets/registry`

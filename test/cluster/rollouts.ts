@@ -5,18 +5,18 @@ import type { Fixture } from './fixture.ts'
 import { deployment, slowStart, template } from './objects.ts'
 import type { Scenario } from './scenario.ts'
 
-/** A rollout of `deployment/web` for scenarios that disturb connections or access. */
+/** A rollout of `deployment/web` for scenarios with broken connections or access. */
 export interface Rollout {
   name: string
   deployment: KubeObject
   expect: Scenario['expect']
   /** The state from which the outcome follows. */
   decidedBy: ClusterState
-  /** From `release` to that state. */
+  /** Time from `release` to that state. */
   takesSeconds: number
 }
 
-/** Fields of a pod's `spec` that prevent scheduling until `release`, however long the action takes to start. */
+/** Fields of a pod's `spec` that prevent scheduling until `release`, even if the action starts slowly. */
 export const schedulingGate = { schedulingGates: [{ name: 'tests/hold' }] }
 
 export const healthy: Rollout = {
@@ -43,7 +43,7 @@ const missingImage: Rollout = {
   takesSeconds: 18,
 }
 
-/** One rollout that becomes ready and two that fail. None starts before `release`, and none is decided in the 12 s after it. */
+/** One rollout that becomes ready and two that fail. All start at `release`, and end at least 12 s later. */
 export const rollouts: readonly Rollout[] = [healthy, crashing, missingImage]
 
 /** Allows the scheduling of the pods. */
@@ -56,7 +56,7 @@ export async function release(fixture: Fixture): Promise<void> {
     await fixture.patch('Pod', metadata.name, [{ op: 'remove', path: '/spec/schedulingGates' }])
 }
 
-/** Waits until the API has shown the end of the rollout, whether the action can see it or not. */
+/** Waits until the API shows the end of the rollout, even if the action cannot see it. */
 export async function untilDecided(fixture: Fixture, { name, decidedBy }: Rollout): Promise<void> {
   await until(
     `the API shows the end of the ${name} rollout`,

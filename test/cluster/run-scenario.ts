@@ -24,19 +24,19 @@ export interface ScenarioResult {
   /** From the deciding state of the cluster to the end of the action's process. */
   decisionDelaySeconds: number | undefined
   kubectl: string
-  /** One sentence for each failed check; empty when the scenario passed. */
+  /** One sentence for each failed check; empty if the scenario passed. */
   failures: string[]
 }
 
-/** With more scenarios at a time, two processors delay the pods, and the measured times become inaccurate. */
+/** With more scenarios at a time, pods on two processors are delayed, and measured times are inaccurate. */
 const parallelScenarios = Number(process.env['ROLLOUT_GATE_TEST_PARALLEL'] ?? 4)
 
-/** Longer than all but the longest scenarios; an action that still runs after it hangs. */
+/** Time limit of all but the longest scenarios: an action that still runs is hanging. */
 const limitSeconds = 150
 
 /**
- * Runs a few scenarios at a time, the longest first. Idle scenarios have a queue of their own, and each scenario longer
- * than the limit has a worker of its own.
+ * Runs a few scenarios at a time, longest first. Idle scenarios have a separate queue, and each scenario longer than the
+ * limit gets an additional worker.
  * @returns the results in the order of the scenarios
  */
 export async function runScenarios(all: readonly Scenario[], cluster: TestCluster): Promise<ScenarioResult[]> {
@@ -58,13 +58,13 @@ export async function runScenarios(all: readonly Scenario[], cluster: TestCluste
   return all.flatMap((scenario) => results.get(scenario) ?? [])
 }
 
-/** When the outcome could be known, in milliseconds since 1970: what the scenario marked wins over what the API showed. */
+/** When the outcome was decided, in milliseconds since the epoch; a marked time takes precedence over an observed one. */
 interface Decision {
   marked?: number
   observed?: number
 }
 
-/** Runs one scenario in a fresh namespace. Throws only when the namespace cannot be created or deleted. */
+/** Runs one scenario in a new namespace. Throws only if the namespace cannot be created or deleted. */
 async function runScenario(scenario: Scenario, cluster: TestCluster): Promise<ScenarioResult> {
   const { api } = cluster
   const folder = join(cluster.folder, scenario.name)
@@ -131,7 +131,7 @@ interface RunContext {
   onStart: (action: ChildProcess) => void
 }
 
-/** Runs the action on what `setup` has made, and checks the run. */
+/** Runs the action after `setup`, and checks the run. */
 async function runAction(
   fixture: Fixture,
   scenario: Scenario,
@@ -150,15 +150,15 @@ async function runAction(
   onStart(action.process)
   informer.actionStarted = Date.now()
   informer.onChange(() => {
-    // A state that ends again decides nothing, so its time starts anew.
+    // If the state ends again, its time starts again.
     const since = scenario.decidedBy?.(informer)
     decision.observed = since && (decision.observed ?? since)
   })
-  const mostSeconds = Math.max(limitSeconds, scenario.takesSeconds + 60)
+  const maxSeconds = Math.max(limitSeconds, scenario.takesSeconds + 60)
   const limit = setTimeout(() => {
-    failures.push(`still running after ${mostSeconds} s`)
+    failures.push(`still running after ${maxSeconds} s`)
     action.process.kill('SIGKILL')
-  }, mostSeconds * 1000)
+  }, maxSeconds * 1000)
   const kubectl =
     scenario.kubectl && cluster.hasKubectl
       ? rolloutStatus(cluster.kubeconfigPath, namespace, scenario.kubectl)
@@ -172,7 +172,7 @@ async function runAction(
         .catch((error: Error) => failures.push(`during the wait: ${error.message}`)),
   ])
   clearTimeout(limit)
-  // The action may have seen the state a moment before the tests' own watch.
+  // The action may receive the state shortly before the tests' own watch.
   await informer
     .until('the deciding state', 1, () => (decision.marked ?? decision.observed) !== undefined)
     .catch(() => {})
@@ -197,7 +197,7 @@ async function runAction(
   }
 }
 
-/** @param delaySeconds from the deciding state to the end of the action; undefined while the API has not shown the state */
+/** @param delaySeconds from the deciding state to the end of the action; undefined if the state was not observed */
 function outcomeFailures(
   scenario: Scenario,
   run: ActionRun,
@@ -218,7 +218,7 @@ function outcomeFailures(
   } else {
     if (delaySeconds > withinSeconds)
       failures.push(`ended ${delaySeconds.toFixed(1)} s after the deciding state; the limit is ${withinSeconds} s`)
-    // States in the future are computed from times that the kubelet rounds down to whole seconds.
+    // Future states are computed from times that the kubelet rounds down to whole seconds.
     if (delaySeconds < -2) failures.push(`ended ${(-delaySeconds).toFixed(1)} s before the deciding state`)
   }
   if (outcome === 'ready' && kubectl && kubectl.exitCode !== 0 && !scenario.kubectlWaitsBecause) {
@@ -236,7 +236,7 @@ function missingTexts({ contains = {} }: Scenario, { log, summary, outputs }: Ac
   )
 }
 
-/** kubectl gets 5 s to reach the same result, then it is stopped. */
+/** kubectl has 5 s to reach the same result; then it is stopped. */
 async function resultOf(kubectl: ReturnType<typeof rolloutStatus> | undefined): Promise<KubectlResult | undefined> {
   if (!kubectl) return undefined
   const timer = setTimeout(kubectl.stop, 5000)

@@ -2,32 +2,32 @@ import type { ActionRun } from '../support/runner.ts'
 import type { ClusterState } from './cluster-states.ts'
 import type { Fixture } from './fixture.ts'
 
-/** Something that can happen to a rollout, and the outcome that the action must report. */
+/** Events during a rollout, and the outcome that the action must report. */
 export interface Scenario {
-  /** Words with hyphens; `run.ts NAME` runs it. */
+  /** Words with hyphens; `run.ts NAME` runs the scenario. */
   name: string
   /** The action's inputs besides `kubeconfig` and `namespace`. */
   inputs: Record<string, string>
   /** Runs before the action starts. */
   setup?(fixture: Fixture): Promise<void>
-  /** Further inputs that depend on what `setup` created. */
+  /** Further inputs that depend on the objects of `setup`. */
   inputsFrom?(fixture: Fixture): Record<string, string>
   /** Runs while the action waits. */
   during?(fixture: Fixture): Promise<void>
-  /** Deletes what is not in the namespace; runs after failures too. */
+  /** Deletes objects outside of the namespace; also runs after failures. */
   after?(fixture: Fixture): Promise<void>
   /** The action reaches the API server through `fixture.proxy`. */
   proxied?: boolean
-  /** The input `kubeconfig`, made from the administrator's kubeconfig after `setup`. */
+  /** Returns the input `kubeconfig` for the administrator's kubeconfig, after `setup`. */
   kubeconfig?(content: string, fixture: Fixture): string
   expect: {
     outcome: string
-    /** Omitted if any reason is right. */
+    /** Absent: any reason. */
     reason?: string
   }
   /** The state from which the outcome follows, unless `during` calls `fixture.markDecided()`. */
   decidedBy?: ClusterState
-  /** How long after the decision the action may take to end. Default 15, so that a busy machine fails no scenario. */
+  /** Maximum time from the decision to the end of the action. Default 15, to tolerate a busy machine. */
   withinSeconds?: number
   /** The resource that `kubectl rollout status` waits for at the same time. */
   kubectl?: string

@@ -2,7 +2,7 @@ import { ApiError, type KubeObject } from './api.ts'
 import { until } from './command.ts'
 import type { Fixture } from './fixture.ts'
 
-/** Rules for everything that the action reads of a rollout. */
+/** RBAC rules for everything that the action reads. */
 const everyObject = [
   { apiGroups: ['', 'apps', 'batch', 'events.k8s.io'], resources: ['*'], verbs: ['get', 'list', 'watch'] },
 ]
@@ -23,19 +23,19 @@ export async function createUser(
   await grantAccess(fixture, name)
 }
 
-/** Creates the RoleBinding, and returns once the API server allows the account to read pods. */
+/** Creates the RoleBinding; returns once the API server allows the account to read pods. */
 export async function grantAccess(fixture: Fixture, name: string): Promise<void> {
   await fixture.apply(roleBinding(fixture, name))
   await waitForReadStatus(fixture, name, 200)
 }
 
-/** Deletes the RoleBinding, and returns once the API server answers 403. */
+/** Deletes the RoleBinding; returns once the API server answers 403. */
 export async function withdrawAccess(fixture: Fixture, name: string): Promise<void> {
   await fixture.delete('RoleBinding', name)
   await waitForReadStatus(fixture, name, 403)
 }
 
-/** Deletes the ServiceAccount, and returns once the API server answers 401; it caches tokens for 10 s. */
+/** Deletes the ServiceAccount; returns once the API server, which caches tokens for 10 s, answers 401. */
 export async function revokeToken(fixture: Fixture, name: string): Promise<void> {
   await fixture.delete('ServiceAccount', name)
   await waitForReadStatus(fixture, name, 401)

@@ -2,10 +2,10 @@ import type { KubeObject } from './api.ts'
 import { until } from './command.ts'
 import type { Fixture } from './fixture.ts'
 
-/** Label of simulated nodes, so that DaemonSets for real nodes can exclude them. */
+/** Label of simulated nodes, to exclude them from DaemonSets for real nodes. */
 export const simulatedLabel = 'rollout-gate-tests/simulated'
 
-/** Toleration that a pod needs to run on the fixture's simulated node. */
+/** Toleration for the fixture's simulated node. */
 export const ownNodeToleration = (fixture: Fixture) => ({
   key: 'dedicated',
   value: fixture.namespace,
@@ -13,7 +13,7 @@ export const ownNodeToleration = (fixture: Fixture) => ({
 })
 
 /**
- * Adds a node without a kubelet. Pods on it start only by `reportPod`, and its taint excludes pods of other scenarios. It
+ * Adds a node without a kubelet. Its pods start only by `reportPod`, and its taint excludes pods of other scenarios. The node
  * sends no heartbeats, so the node controller marks it as not ready after 50 s.
  */
 export async function addNode(fixture: Fixture): Promise<void> {
@@ -83,7 +83,7 @@ export async function reportEviction(fixture: Fixture, name: string): Promise<vo
   await fixture.api.patch(`${fixture.path('Pod', name)}/status`, { status })
 }
 
-/** Waits until the node controller marks the node as not ready, because its heartbeats are missing. */
+/** Waits until the node controller marks the node as not ready because of missing heartbeats. */
 export function nodeLost(fixture: Fixture): Promise<void> {
   return until('the node is marked as not ready', 90, async () => {
     const { status } = await fixture.api.get(fixture.path('Node', fixture.namespace))

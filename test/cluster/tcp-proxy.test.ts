@@ -15,7 +15,7 @@ interface Client {
 let server: Server
 let proxy: TcpProxy
 let clients: Client[]
-/** What the server received from all connections. */
+/** The data that the server received from all connections. */
 let received: string
 
 beforeEach(async () => {
@@ -78,11 +78,11 @@ async function endOf(client: Client): Promise<string> {
   return client.state
 }
 
-/** What a disturbance does to an established connection and to a new one. */
+/** The effect of each fault on an established and on a new connection. */
 const disturbances: {
   name: string
   disturb: () => void | Promise<void>
-  /** `works`, `silent`, or how the connection ends. */
+  /** `works`, `silent`, or the end of the connection. */
   established: string
   opened: string
 }[] = [

@@ -10,16 +10,16 @@ export interface Throttle {
   pauseMs?: number
 }
 
-/** What happens to a new connection; after `refuse` nothing listens. */
+/** Treatment of new connections; after `refuse` nothing listens. */
 type Mode = 'forward' | 'half-open' | 'reset'
 
-/** Below the range of outgoing connections on Linux, so that no connection takes the port after `refuse`. */
+/** Below the port range of outgoing connections on Linux, so no connection takes the port after `refuse`. */
 const lowestPort = 20_000
 const ports = 10_000
 
 /**
- * A TCP proxy on 127.0.0.1 whose connections a test disturbs. It forwards bytes without reading them, so TLS works: the
- * server's certificate has to be valid for 127.0.0.1.
+ * A TCP proxy on 127.0.0.1 that simulates network faults. It forwards bytes without reading them, so TLS works if the
+ * server's certificate is valid for 127.0.0.1.
  */
 export class TcpProxy {
   private readonly target: { host: string; port: number }
@@ -34,7 +34,7 @@ export class TcpProxy {
     this.target = target
   }
 
-  /** Starts forwarding connections to a server. Rejects when no port is free. */
+  /** Starts forwarding connections to a server. Rejects if no port is free. */
   static async start(target: { host: string; port: number }): Promise<TcpProxy> {
     const proxy = new TcpProxy(target)
     for (let attempt = 0; proxy.server === undefined; attempt++) {
@@ -63,13 +63,13 @@ export class TcpProxy {
     if (this.server === undefined && !this.isClosed) await this.listen()
   }
 
-  /** From now on all connections, established and new, carry nothing and are not closed. */
+  /** All connections, established and new, transfer no data and are not closed. */
   halfOpen(): void {
     this.mode = 'half-open'
     this.silence()
   }
 
-  /** Established connections carry nothing, as after a NAT gateway lost its state. New ones follow the present mode. */
+  /** Established connections transfer no data, as after a NAT gateway lost its state. New ones follow the present mode. */
   silence(): void {
     for (const link of this.links) link.silence()
   }
@@ -133,7 +133,7 @@ class Link {
   private readonly directions: Direction[]
   private isSilent = false
 
-  /** @param target the server; without it the connection carries nothing */
+  /** @param target the server; without it the connection transfers no data */
   constructor(
     client: Socket,
     target: { host: string; port: number } | undefined,
@@ -173,7 +173,7 @@ class Link {
 class Direction {
   private readonly to: Socket
   private readonly throttle: () => Throttle | undefined
-  /** Data to forward and when; an entry without data is the end of the stream. */
+  /** Data to forward with its time; an entry without data is the end of the stream. */
   private readonly queue: { data?: Buffer; dueAt: number }[] = []
   private timer: NodeJS.Timeout | undefined
   private isSilent = false
@@ -181,7 +181,7 @@ class Direction {
   constructor(from: Socket, to: Socket, throttle: () => Throttle | undefined) {
     this.to = to
     this.throttle = throttle
-    from.on('data', (data: Buffer) => this.take(data))
+    from.on('data', (data: Buffer) => this.split(data))
     from.once('end', () => this.enqueue(Date.now() + (throttle()?.latencyMs ?? 0)))
     to.once('close', () => this.silence())
   }
@@ -192,7 +192,7 @@ class Direction {
     clearTimeout(this.timer)
   }
 
-  private take(data: Buffer): void {
+  private split(data: Buffer): void {
     const { latencyMs, pieceBytes, pauseMs = 0 } = this.throttle() ?? { latencyMs: 0, pieceBytes: data.length }
     for (let start = 0; start < data.length; start += pieceBytes) {
       const earliest = Math.max(Date.now() + latencyMs, (this.queue.at(-1)?.dueAt ?? 0) + pauseMs)

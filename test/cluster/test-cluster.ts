@@ -13,7 +13,7 @@ export interface TestCluster {
   kubeconfig: string
   kubeconfigPath: string
   hasKubectl: boolean
-  /** Each scenario writes its log, summary and watch events into a folder of its own below this one. */
+  /** Each scenario writes its log, summary and watch events into its own subfolder. */
   folder: string
 }
 
@@ -21,8 +21,8 @@ export interface TestCluster {
 export const entry = resolve(import.meta.dirname, '../..', process.env['ROLLOUT_GATE_TEST_ENTRY'] ?? 'dist/index.js')
 
 /**
- * Calls `work` with the cluster of `ROLLOUT_GATE_TEST_KUBECONFIG`, or else with the cluster of this machine, which is
- * started before and stopped after unless it runs already.
+ * Calls `work` with the cluster of `ROLLOUT_GATE_TEST_KUBECONFIG`, else with the cluster of this machine, which is started
+ * and stopped unless it already runs.
  */
 export async function withTestCluster(work: (cluster: TestCluster) => Promise<void>): Promise<void> {
   if (!existsSync(entry)) throw new Error(`${entry} does not exist: run npm run build first`)

@@ -49,7 +49,7 @@ export class Access {
     )
   }
 
-  /** Throws the 403 of the RBAC authoriser (apiserver `endpoints/handlers/responsewriters/errors.go`). */
+  /** Throws the 403 of the RBAC authorizer (apiserver `endpoints/handlers/responsewriters/errors.go`). */
   check(attempt: Attempt): void {
     if (this.allows(attempt)) return
     const { verb, group, resource, namespace, name } = attempt
@@ -64,18 +64,20 @@ export class Access {
 
   /** Answers a SelfSubjectAccessReview. */
   reviewAccess(review: Record<string, unknown>): object {
-    const asked = attributes(review, 'resourceAttributes')
-    const resource = [asked['resource'] ?? '', asked['subresource'] ?? ''].filter((part) => part !== '').join('/')
+    const requested = attributes(review, 'resourceAttributes')
+    const resource = [requested['resource'] ?? '', requested['subresource'] ?? '']
+      .filter((part) => part !== '')
+      .join('/')
     const allowed = this.allows({
-      verb: asked['verb'] ?? '',
-      group: asked['group'] ?? '',
+      verb: requested['verb'] ?? '',
+      group: requested['group'] ?? '',
       resource,
-      namespace: asked['namespace'] ?? '',
+      namespace: requested['namespace'] ?? '',
     })
     return { ...review, status: { allowed, ...(allowed && { reason: 'RBAC: allowed' }) } }
   }
 
-  /** Answers a SelfSubjectRulesReview with one rule for each resource of which something is denied. */
+  /** Answers a SelfSubjectRulesReview; with denials, one rule for each resource. */
   reviewRules(review: Record<string, unknown>, resources: readonly ApiResource[]): object {
     const spec = review['spec'] as { namespace?: string } | undefined
     const namespace = spec?.namespace ?? ''

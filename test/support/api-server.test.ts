@@ -464,18 +464,18 @@ describe('a refusal', () => {
 describe('an access review', () => {
   const path = '/apis/authorization.k8s.io/v1'
 
-  test('allows what is not denied', async () => {
+  test('allows all requests that are not denied', async () => {
     const server = await start()
     server.deny({ verb: 'get', resource: 'pods/log', namespace: 'shop' })
-    const ask = (resourceAttributes: object) =>
+    const review = (resourceAttributes: object) =>
       getJson<{ status: { allowed: boolean } }>(server, `${path}/selfsubjectaccessreviews`, {
         method: 'POST',
         body: JSON.stringify({ spec: { resourceAttributes } }),
       })
     const log = { verb: 'get', resource: 'pods', subresource: 'log' }
-    expect((await ask({ ...log, namespace: 'shop' })).status.allowed).toBe(false)
-    expect((await ask({ ...log, namespace: 'other' })).status.allowed).toBe(true)
-    expect((await ask({ verb: 'get', resource: 'pods', namespace: 'shop' })).status.allowed).toBe(true)
+    expect((await review({ ...log, namespace: 'shop' })).status.allowed).toBe(false)
+    expect((await review({ ...log, namespace: 'other' })).status.allowed).toBe(true)
+    expect((await review({ verb: 'get', resource: 'pods', namespace: 'shop' })).status.allowed).toBe(true)
   })
 
   test('in another format than JSON is refused', async () => {
@@ -486,17 +486,17 @@ describe('an access review', () => {
 
   test('of the rules omits denied resources', async () => {
     const server = await start()
-    const ask = () =>
+    const review = () =>
       getJson<{ status: object }>(server, `${path}/selfsubjectrulesreviews`, {
         method: 'POST',
         body: JSON.stringify({ spec: { namespace: 'shop' } }),
       })
-    expect((await ask()).status).toMatchObject({
+    expect((await review()).status).toMatchObject({
       resourceRules: [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }],
     })
     server.deny({ verb: 'watch', resource: 'pods' })
     server.deny({ verb: '*', resource: 'secrets' })
-    const { resourceRules } = (await ask()).status as { resourceRules: { resources: string[]; verbs: string[] }[] }
+    const { resourceRules } = (await review()).status as { resourceRules: { resources: string[]; verbs: string[] }[] }
     const verbsOf = (resource: string) => resourceRules.find(({ resources }) => resources.includes(resource))?.verbs
     expect(verbsOf('pods')).toEqual(expect.arrayContaining(['get', 'list']))
     expect(verbsOf('pods')).not.toContain('watch')
@@ -573,15 +573,15 @@ describe('a fault', () => {
     const next = await openWatch(server, `${PODS}?watch=1&timeoutSeconds=60`)
     server.hang(true)
     server.apply(pod('a'))
-    let heard = false
+    let isAnswered = false
     const event = next().finally(() => {
-      heard = true
+      isAnswered = true
     })
     const answer = getJson<List>(server, PODS).finally(() => {
-      heard = true
+      isAnswered = true
     })
     await server.until(({ requests }) => requests.length === 2)
-    expect(heard).toBe(false)
+    expect(isAnswered).toBe(false)
     server.hang(false)
     expect(eventText(await event)).toBe('ADDED a')
     expect(namesOf(await answer)).toEqual(['a'])
@@ -646,12 +646,12 @@ describe('a fault', () => {
     server.splitEvents(7)
     const { metadata } = server.apply({
       ...pod('a'),
-      metadata: { name: 'a', namespace: 'shop', labels: { say: '😀😀😀' } },
+      metadata: { name: 'a', namespace: 'shop', labels: { text: '😀😀😀' } },
     })
-    const pieces: Buffer[] = []
-    while (pieces.at(-1)?.includes('\n') !== true) pieces.push(Buffer.from((await reader?.read())?.value ?? []))
-    expect(pieces.length).toBeGreaterThan(10)
-    expect(JSON.parse(Buffer.concat(pieces).toString())).toMatchObject({ type: 'ADDED', object: { metadata } })
+    const chunks: Buffer[] = []
+    while (chunks.at(-1)?.includes('\n') !== true) chunks.push(Buffer.from((await reader?.read())?.value ?? []))
+    expect(chunks.length).toBeGreaterThan(10)
+    expect(JSON.parse(Buffer.concat(chunks).toString())).toMatchObject({ type: 'ADDED', object: { metadata } })
   })
 
   test('an ERROR event ends the watches of one resource', async () => {

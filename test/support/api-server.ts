@@ -14,7 +14,7 @@ import type { KubeObject } from '../../src/cluster/objects.ts'
 import { Access, type Denial } from './access.ts'
 import type { Cluster } from './cluster.ts'
 import { Discovery } from './discovery.ts'
-import { type FailureOptions, Failures, type SeenRequest } from './failures.ts'
+import { type FailureOptions, Failures, type ReceivedRequest } from './failures.ts'
 import { type Answer, handle } from './handlers.ts'
 import { type LogRef, LogStore } from './logs.ts'
 import { BUILT_IN_RESOURCES } from './resources.ts'
@@ -40,7 +40,7 @@ export interface ApiServerOptions {
   tls?: boolean
 }
 
-/** Names one object; the namespace of a namespaced kind is `default` when absent. */
+/** Identifies one object; for a namespaced kind the default namespace is `default`. */
 export interface ObjectRef {
   apiVersion: string
   kind: string
@@ -48,7 +48,7 @@ export interface ObjectRef {
   name: string
 }
 
-/** Starts a Kubernetes API server on a loopback port; `close` it when the test is over. */
+/** Starts a Kubernetes API server on a loopback port; the test must `close` it. */
 export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
   const server = new ApiServer(options, options.tls ? await selfSignedCertificate() : undefined)
   await server.start()
@@ -56,12 +56,12 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
 }
 
 /**
- * A Kubernetes API server in this process: real HTTP, a store that tests change, and the faults of real networks.
- * It serves read requests only; its responses follow Kubernetes 1.34.
+ * A Kubernetes API server in this process: real HTTP, a store that tests change, and faults as in real networks.
+ * Serves only read requests; responses follow Kubernetes 1.34.
  */
 export class ApiServer {
   /** All requests since the start, in the order of arrival. */
-  readonly requests: SeenRequest[] = []
+  readonly requests: ReceivedRequest[] = []
   readonly store: Store
   readonly discovery: Discovery
   readonly logs: LogStore
@@ -79,7 +79,7 @@ export class ApiServer {
   #watches = new Set<Watch>()
   #streams = new Set<Stream>()
   #hanging: PromiseWithResolvers<void> | undefined
-  #ignores: (request: SeenRequest) => boolean = () => false
+  #ignores: (request: ReceivedRequest) => boolean = () => false
   #expiredAs: 'event' | 'status' = 'event'
   #chunkBytes: number | undefined
   #waiting = new Set<() => void>()
@@ -93,7 +93,7 @@ export class ApiServer {
     this.#version = options.version ?? 'v1.34.4'
     this.#certificate = certificate
     if (options.tokens) this.acceptTokens(options.tokens)
-    this.store.subscribe((change) => this.#offer(change))
+    this.store.subscribe((change) => this.#sendChange(change))
     this.#bookmarkTimer = setInterval(() => this.sendBookmarks(), options.bookmarkEveryMs ?? 60_000)
     this.#bookmarkTimer.unref()
   }
@@ -107,7 +107,7 @@ export class ApiServer {
     return new Date(Date.now() + this.clockOffsetMs)
   }
 
-  /** The text of a kubeconfig (JSON, hence YAML too) whose only context, `test`, is this server. */
+  /** A kubeconfig in JSON, valid as YAML, with one context, `test`, for this server. */
   kubeconfig({ token, namespace }: { token?: string; namespace?: string } = {}): string {
     const authority = this.#certificate && Buffer.from(this.#certificate.cert).toString('base64')
     const cluster = { server: this.url, ...(authority && { 'certificate-authority-data': authority }) }
@@ -124,8 +124,8 @@ export class ApiServer {
   // Objects and logs.
 
   /**
-   * Creates or updates an object and returns it as stored. Sets uid, creation timestamp and, as the spec changes,
-   * generation, unless the object contains them; without a status the previous one is kept.
+   * Creates or updates an object and returns the stored object. Sets uid, creation timestamp and, if the spec changes,
+   * generation, unless the object contains them; an object without a status keeps the previous status.
    */
   apply(manifest: Manifest): KubeObject {
     const resource = this.#resourceOf(manifest)
@@ -133,18 +133,18 @@ export class ApiServer {
     return this.store.apply(resource, { ...manifest, metadata })
   }
 
-  /** Merges a patch (RFC 7386) into an object and returns it; throws when there is none. */
+  /** Merges a patch (RFC 7386) into an object and returns the object; throws if the object does not exist. */
   patch(ref: ObjectRef, patch: object): KubeObject {
     const patched = this.store.patch(this.#resourceOf(ref), this.#namespaceOf(ref), ref.name, patch)
     return patched ?? missing(ref)
   }
 
-  /** Deletes an object at once, finalizers or not, and returns its last state; throws when there is none. */
+  /** Deletes an object despite finalizers, and returns its last state; throws if the object does not exist. */
   remove(ref: ObjectRef): KubeObject {
     return this.store.remove(this.#resourceOf(ref), this.#namespaceOf(ref), ref.name) ?? missing(ref)
   }
 
-  /** The object as it is now. */
+  /** The present object. */
   get(ref: ObjectRef): KubeObject | undefined {
     return this.store.get(this.#resourceOf(ref), this.#namespaceOf(ref), ref.name)
   }
@@ -166,7 +166,7 @@ export class ApiServer {
 
   // Access.
 
-  /** Refuses some requests with 403 from now on; access reviews report it. */
+  /** Answers some requests with 403; access reviews include the denial. */
   deny(denial: Denial): void {
     this.#access.deny(denial)
   }
@@ -196,13 +196,13 @@ export class ApiServer {
   /** Resolves once `condition` holds; checked when a request arrives and when a watch opens or closes. */
   until(condition: (server: this) => boolean): Promise<void> {
     return new Promise((resolve) => {
-      const look = () => {
+      const check = () => {
         if (!condition(this)) return
-        this.#waiting.delete(look)
+        this.#waiting.delete(check)
         resolve()
       }
-      this.#waiting.add(look)
-      look()
+      this.#waiting.add(check)
+      check()
     })
   }
 
@@ -213,7 +213,7 @@ export class ApiServer {
     for (const stream of this.#streams) stream.cut(midEvent ? '{"type":"MODIFIED","object":{"kind":"' : undefined)
   }
 
-  /** Ends all watches as their timeout does. */
+  /** Ends all watches, as after their timeout. */
   endWatches(): void {
     for (const { stream } of this.#watches) stream.end()
   }
@@ -227,7 +227,7 @@ export class ApiServer {
     }
   }
 
-  /** While on, requests are accepted but not answered, and open watches send nothing. Off: everything held back is sent. */
+  /** While on, requests are accepted but not answered, and open watches send nothing. Off: sends all held data. */
   hang(on: boolean): void {
     if (on) this.#hanging ??= Promise.withResolvers()
     else {
@@ -237,28 +237,28 @@ export class ApiServer {
     for (const stream of this.#streams) stream.silence(on)
   }
 
-  /** From now on, requests that match are accepted and never answered. */
-  ignore(matches: (request: SeenRequest) => boolean): void {
+  /** Accepts matching requests but never answers them. */
+  ignore(matches: (request: ReceivedRequest) => boolean): void {
     this.#ignores = matches
   }
 
-  /** Fails the next `times` requests (may be `Infinity`) with an HTTP status, or with a reset connection when that is 0. */
+  /** Fails the next `times` requests (may be `Infinity`) with an HTTP status; 0 resets the connection. */
   failNext(times: number, code: number, options: FailureOptions = {}): void {
     this.#failures.add(times, code, options)
   }
 
-  /** Removes all failures that have not happened yet. */
+  /** Removes all pending failures. */
   stopFailing(): void {
     this.#failures.clear()
   }
 
-  /** Compacts all changes so far: watches and pages from an older resource version get 410 Gone, as an event or a status. */
+  /** Compacts all changes: watches and pages from an older resource version get 410 Gone, as an event or a status. */
   compact({ as = 'event' }: { as?: 'event' | 'status' } = {}): void {
     this.store.compact()
     this.#expiredAs = as
   }
 
-  /** Sends a bookmark to all watches that asked for them. */
+  /** Sends a bookmark to all watches that requested bookmarks. */
   sendBookmarks(): void {
     for (const watch of this.#watches) watch.sendBookmark(this.store.revision)
   }
@@ -268,7 +268,7 @@ export class ApiServer {
     for (const { stream } of this.#watches) stream.write('{"type":"MODIFIED","object":{"kind":\n')
   }
 
-  /** Sends events and logs in chunks of so many bytes from now on; undefined: unsplit. */
+  /** Sends later events and logs in chunks of this size; undefined: unsplit. */
   splitEvents(chunkBytes: number | undefined): void {
     this.#chunkBytes = chunkBytes
     for (const stream of this.#streams) stream.chunkBytes = chunkBytes
@@ -304,13 +304,13 @@ export class ApiServer {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const seen = seenRequest(request, this.now())
-    this.requests.push(seen)
-    this.#look()
+    const received = receivedRequest(request, this.now())
+    this.requests.push(received)
+    this.#checkWaiting()
     await this.#hanging?.promise
-    if (request.socket.destroyed || this.#ignores(seen)) return
+    if (request.socket.destroyed || this.#ignores(received)) return
     response.setHeader('Date', this.now().toUTCString())
-    const failure = this.#failures.take(seen)
+    const failure = this.#failures.next(received)
     if (failure === 'reset') {
       resetConnection(request.socket)
       return
@@ -319,7 +319,7 @@ export class ApiServer {
       if (failure) throw failure
       this.#authenticate(request)
       const accept = request.headers.accept ?? ''
-      const answer = handle(this.#cluster, { ...seen, accept, body: await text(request) }, response)
+      const answer = handle(this.#cluster, { ...received, accept, body: await text(request) }, response)
       if (answer) send(answer, request, response)
     } catch (error) {
       const { status, retryAfterSeconds } = error instanceof ApiError ? error : new ApiError(500, String(error))
@@ -355,17 +355,17 @@ export class ApiServer {
     this.#watches.add(watch)
     watch.stream.onClose(() => {
       this.#watches.delete(watch)
-      this.#look()
+      this.#checkWaiting()
     })
-    this.#look()
+    this.#checkWaiting()
   }
 
-  #offer(change: Change): void {
-    for (const watch of this.#watches) watch.offer(change)
+  #sendChange(change: Change): void {
+    for (const watch of this.#watches) watch.sendChange(change)
   }
 
-  #look(): void {
-    for (const look of this.#waiting) look()
+  #checkWaiting(): void {
+    for (const check of this.#waiting) check()
   }
 
   #authenticate({ headers }: IncomingMessage): void {
@@ -384,7 +384,7 @@ export class ApiServer {
   }
 }
 
-function seenRequest({ method = '', url = '', headers }: IncomingMessage, at: Date): SeenRequest {
+function receivedRequest({ method = '', url = '', headers }: IncomingMessage, at: Date): ReceivedRequest {
   const { pathname, searchParams } = new URL(url, 'http://server')
   return { method, url, path: pathname, query: searchParams, headers, at }
 }

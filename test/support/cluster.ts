@@ -14,7 +14,7 @@ export interface Cluster {
   readonly discovery: Discovery
   readonly access: Access
   readonly logs: LogStore
-  /** How a watch from a compacted revision is refused: by an ERROR event in a 200, or by the status of the answer. */
+  /** How a watch from a compacted revision fails: by an ERROR event with status 200, or by status 410. */
   readonly expiredAs: 'event' | 'status'
   now(): Date
   openStream(response: ServerResponse, contentType: string): Stream

@@ -2,7 +2,7 @@ import { runCommandLine } from '../../src/cli/main.ts'
 import { type Output, redactOutput } from '../../src/cli/output.ts'
 import { Secrets } from '../../src/cluster/secrets.ts'
 
-/** A stream that keeps what is written to it. */
+/** A stream that stores its output. */
 export class CapturedOutput implements Output {
   text = ''
   readonly isTTY: boolean
@@ -52,7 +52,7 @@ export interface StartedCommand {
   readonly stdout: CapturedOutput
   readonly stderr: CapturedOutput
   readonly ended: Promise<CommandRun>
-  /** As the first Ctrl-C does. */
+  /** Like the first Ctrl-C. */
   cancel(): void
 }
 

@@ -1,4 +1,4 @@
-/** CPU time of `work` in milliseconds; unlike elapsed time, load on the machine hardly changes it. */
+/** CPU time of `work` in milliseconds, nearly independent of the machine's load. */
 export function cpuMs(work: () => void): number {
   const before = process.cpuUsage()
   work()

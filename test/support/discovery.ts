@@ -2,7 +2,7 @@ import type { ApiResource } from '../../src/cluster/feed.ts'
 import { isBuiltIn, splitGroupVersion } from './resources.ts'
 import { ApiError } from './status.ts'
 
-/** The media type that asks for all groups in one document (KEP-3352). */
+/** The media type of aggregated discovery: all groups in one document (KEP-3352). */
 const AGGREGATED = /application\/json;g=apidiscovery\.k8s\.io;v=(v2|v2beta1);as=APIGroupDiscoveryList/
 
 interface Subresource {
@@ -30,13 +30,13 @@ export class Discovery {
     return this.#resources
   }
 
-  /** Adds a resource, or replaces the one of the same group, version and plural. */
+  /** Adds a resource, or replaces the one with the same group, version and plural. */
   serve(resource: ApiResource): void {
     this.unserve(resource)
     this.#resources.push(resource)
   }
 
-  /** Removes a resource, as the deletion of its CRD does. */
+  /** Removes a resource, as after the deletion of its CRD. */
   unserve({ group, version, plural }: Pick<ApiResource, 'group' | 'version' | 'plural'>): void {
     this.#resources = this.#resources.filter(
       (known) => known.group !== group || known.version !== version || known.plural !== plural,

@@ -2,8 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ManualClock } from '../cluster-api/manual-clock.ts'
 
 /**
- * A clock that advances by a fixed time for each turn of the event loop, however long the turn takes. A request between
- * client and server in one process needs a few turns on any machine, so hours take no time, and load delays nothing.
+ * A clock that advances by a fixed time for each turn of the event loop. A request between client and server in one process
+ * needs a few turns on any machine, so simulated hours are fast and independent of the machine's load.
  */
 export class EventLoopClock extends ManualClock {
   readonly #msPerTurn: number

@@ -1,7 +1,7 @@
 import { ApiError } from './status.ts'
 
 /** A received request. */
-export interface SeenRequest {
+export interface ReceivedRequest {
   readonly method: string
   /** Path and query. */
   readonly url: string
@@ -12,19 +12,19 @@ export interface SeenRequest {
 }
 
 export interface FailureOptions {
-  /** For the `Retry-After` header; by default 1 with 429, absent with everything else. */
+  /** For the `Retry-After` header; by default 1 for 429, else absent. */
   readonly retryAfterSeconds?: number
   /** Which requests fail; by default all. */
-  readonly filter?: (request: SeenRequest) => boolean
+  readonly filter?: (request: ReceivedRequest) => boolean
 }
 
 interface Failure {
   remaining: number
   readonly outcome: ApiError | 'reset'
-  readonly filter: (request: SeenRequest) => boolean
+  readonly filter: (request: ReceivedRequest) => boolean
 }
 
-/** Failures of later requests, in the order in which they were added. */
+/** Failures of later requests, in order. */
 export class Failures {
   #failures: Failure[] = []
 
@@ -42,8 +42,8 @@ export class Failures {
     this.#failures = []
   }
 
-  /** Takes the failure for this request; undefined if the request succeeds. */
-  take(request: SeenRequest): ApiError | 'reset' | undefined {
+  /** Consumes the failure for this request; undefined if the request succeeds. */
+  next(request: ReceivedRequest): ApiError | 'reset' | undefined {
     const failure = this.#failures.find(({ remaining, filter }) => remaining > 0 && filter(request))
     if (failure) failure.remaining -= 1
     return failure?.outcome

@@ -11,7 +11,7 @@ export interface GateOptions {
 
 /**
  * Gates a rollout in this process and in virtual time.
- * @param raw the inputs, as texts by their names
+ * @param raw texts by input name
  */
 export async function gateInVirtualTime(
   raw: Readonly<Record<string, string>>,

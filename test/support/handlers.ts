@@ -113,13 +113,13 @@ function verbOf(method: string, name: string | undefined, watches: boolean): str
 }
 
 function review({ access, discovery }: Cluster, { kind }: ApiResource, body: string): object {
-  const asked = parseBody(body)
+  const requested = parseBody(body)
   return kind === 'SelfSubjectAccessReview'
-    ? access.reviewAccess(asked)
-    : access.reviewRules(asked, discovery.resources)
+    ? access.reviewAccess(requested)
+    : access.reviewRules(requested, discovery.resources)
 }
 
-/** Parses a JSON document; other formats are refused, also protobuf, which the real server accepts. */
+/** Parses a JSON document. Other formats fail, also protobuf, which the real server accepts. */
 function parseBody(body: string): Record<string, unknown> {
   try {
     return JSON.parse(body) as Record<string, unknown>
@@ -141,7 +141,7 @@ function notFound(resource: ApiResource, name: string): ApiError {
   })
 }
 
-/** Start of the next page: after the object `start` in the list at `revision`. */
+/** The next page starts after the object `start` in the list at `revision`. */
 interface Continuation {
   readonly revision: number
   readonly start: string
@@ -150,13 +150,13 @@ interface Continuation {
 /** The list for a query: the present one, or the one of its first page. */
 export function list(store: Store, selection: Selection, query: URLSearchParams): object {
   const { resource } = selection
-  const asked = revisionOf(query)
+  const requested = revisionOf(query)
   const token = query.get('continue') ?? ''
   const continued = token === '' ? undefined : readToken(token)
-  if (continued && asked) throw new ApiError(400, 'specifying resource version is not allowed when using continue')
-  if (asked !== undefined && asked > store.revision) throw tooLargeRevision(asked, store.revision)
+  if (continued && requested) throw new ApiError(400, 'specifying resource version is not allowed when using continue')
+  if (requested !== undefined && requested > store.revision) throw tooLargeRevision(requested, store.revision)
 
-  const exact = query.get('resourceVersionMatch') === 'Exact' ? asked : undefined
+  const exact = query.get('resourceVersionMatch') === 'Exact' ? requested : undefined
   const revision = continued?.revision ?? exact ?? store.revision
   const objects = store.list(resource, revision)
   if (!objects) {
@@ -168,7 +168,7 @@ export function list(store: Store, selection: Selection, query: URLSearchParams)
     (object) => selects(selection, object) && (continued === undefined || pageKey(object) > continued.start),
   )
   // Version 0 is served from the watch cache, which does not page.
-  const limit = asked === 0 ? 0 : Number(query.get('limit') ?? 0)
+  const limit = requested === 0 ? 0 : Number(query.get('limit') ?? 0)
   const items = limit > 0 ? all.slice(0, limit) : all
   const last = items.at(-1)
   const more = last !== undefined && items.length < all.length
@@ -186,7 +186,7 @@ export function list(store: Store, selection: Selection, query: URLSearchParams)
   }
 }
 
-/** List items of built-in kinds have no kind and apiVersion; those of custom resources have both. */
+/** List items of built-in kinds have no kind and apiVersion; custom resources have both. */
 function listItem(resource: ApiResource, object: KubeObject): object {
   const item = served(resource, object)
   if (!isBuiltIn(resource)) return item
@@ -210,8 +210,8 @@ function readToken(token: string): Continuation {
   }
 }
 
-function tooLargeRevision(asked: number, current: number): ApiError {
-  return new ApiError(504, `Too large resource version: ${asked}, current: ${current}`, {
+function tooLargeRevision(requested: number, current: number): ApiError {
+  return new ApiError(504, `Too large resource version: ${requested}, current: ${current}`, {
     causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
     retryAfterSeconds: 1,
   })
@@ -236,7 +236,7 @@ export interface ObjectsRoute {
   readonly subresource?: string
 }
 
-/** Parses a path as the API server's `RequestInfoFactory` does; undefined if nothing is served there. */
+/** Parses a path like the API server's `RequestInfoFactory`; undefined for an unknown path. */
 export function parseRoute(path: string): Route | undefined {
   const [root, ...rest] = path
     .split('/')
@@ -252,7 +252,7 @@ export function parseRoute(path: string): Route | undefined {
   return objects && { to: 'objects', group, version, ...objects }
 }
 
-/** Namespaces are objects too: `namespaces/shop` and `namespaces/shop/status` name one, `namespaces/shop/pods` is in it. */
+/** `namespaces/shop` and `namespaces/shop/status` are about the Namespace itself; `namespaces/shop/pods` is in it. */
 function parseNames(
   names: readonly string[],
 ): Pick<ObjectsRoute, 'namespace' | 'plural' | 'name' | 'subresource'> | undefined {

@@ -21,7 +21,7 @@ export interface LogOptions {
 
 interface Line {
   readonly at: Date
-  /** With its line break; only the last line may lack one. */
+  /** With its line break; only the last line may have none. */
   readonly text: string
 }
 
@@ -47,7 +47,7 @@ export class LogStore {
     this.#now = now
   }
 
-  /** Replaces the log; followers get only what is appended later. */
+  /** Replaces the log; followers get only later text. */
   set(ref: LogRef, text: string): void {
     const log = this.#log(ref)
     log.lines = this.#split(text)
@@ -61,7 +61,7 @@ export class LogStore {
     for (const { onText, timestamps } of log.followers) onText(lines.map((line) => printed(line, timestamps)).join(''))
   }
 
-  /** Ends the followed streams, as when the container stops. */
+  /** Ends the followed streams, as after the end of the container. */
   end(ref: LogRef): void {
     const log = this.#log(ref)
     log.ended = true
@@ -148,21 +148,21 @@ export function streamLog(cluster: Cluster, pod: Pod, query: URLSearchParams, re
     stream.end()
     return
   }
-  const leave = cluster.logs.follow(ref, {
+  const unfollow = cluster.logs.follow(ref, {
     onText: (text) => stream.write(text),
     onEnd: () => stream.end(),
     timestamps: options.timestamps,
   })
-  stream.onClose(leave)
+  stream.onClose(unfollow)
 }
 
 /** The container of a log request (kubernetes `pkg/registry/core/pod/strategy.go`, LogLocation). */
-function chosenContainer({ metadata: { name }, spec }: Pod, asked: string): string {
+function chosenContainer({ metadata: { name }, spec }: Pod, requested: string): string {
   const containers = (spec?.containers ?? []).map((container) => container.name)
   const initContainers = (spec?.initContainers ?? []).map((container) => container.name)
-  if (asked !== '') {
-    if ([...containers, ...initContainers].includes(asked)) return asked
-    throw new ApiError(400, `container ${asked} is not valid for pod ${name}`)
+  if (requested !== '') {
+    if ([...containers, ...initContainers].includes(requested)) return requested
+    throw new ApiError(400, `container ${requested} is not valid for pod ${name}`)
   }
   const [only, ...others] = containers
   if (only !== undefined && others.length === 0) return only
@@ -173,7 +173,7 @@ function chosenContainer({ metadata: { name }, spec }: Pod, asked: string): stri
   )
 }
 
-/** Throws if the status shows that the container never ran; else a missing log is empty (kubelet `kubelet_pods.go`). */
+/** Throws if the container never ran, by its status; else a missing log is empty (kubelet `kubelet_pods.go`). */
 function checkHasRun({ status }: Pod, { container, pod, previous }: LogRef): void {
   const containers = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])]
   const { state, lastState } = containers.find(({ name }) => name === container) ?? {}

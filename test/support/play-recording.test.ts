@@ -23,7 +23,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true })
 })
 
-/** A recording of these events, one every 100 ms unless they say when. */
+/** A recording of these events, one every 100 ms unless they have a time. */
 async function recording(events: object[], { name = 'recording.ndjson', header = {} } = {}): Promise<string> {
   const lines = [
     { recording: 'rollout-gate/v1', startedAt: STARTED_AT, server: 'v1.34.4', ...header },

@@ -29,7 +29,7 @@ export interface PlayerOptions {
    */
   readonly shiftTimes?: boolean
   /**
-   * Plays ERROR lines: 410 expires the watches of the kind, 403 denies it, everything else resets all connections and
+   * Applies ERROR lines: 410 expires the watches of the kind, 403 denies the kind, any other code resets all connections and
    * fails all requests until the next line of another type. By default ERROR lines are ignored.
    */
   readonly faults?: boolean
@@ -41,7 +41,7 @@ export interface PlayOptions extends PlayerOptions {
   readonly signal?: AbortSignal
 }
 
-/** Plays a whole recording (NDJSON, gzip where the name ends in `.gz`) into the server; resolves after its last line. */
+/** Plays a whole recording (NDJSON, gzip if the name ends in `.gz`) to the server; resolves after its last line. */
 export async function playRecording(server: ApiServer, file: string, options: PlayOptions = {}): Promise<void> {
   const player = await openRecording(server, file, options)
   await player.play(options)
@@ -83,7 +83,7 @@ export class RecordingPlayer {
     this.#events = events
     this.#faults = faults
     this.#reached = Date.parse(header.startedAt)
-    // Whole seconds keep the distances between timestamps of different precision; rounded down, none is in the future.
+    // Whole seconds keep the differences between timestamps of any precision; rounded down, none is in the future.
     this.#shiftMs = shiftTimes ? Math.floor((Date.now() - this.#reached) / 1000) * 1000 : 0
     if (shiftTimes) server.clockOffsetMs = header.serverOffsetMs ?? 0
   }
@@ -187,7 +187,7 @@ function parseLine(line: string, file: string, number: number): unknown {
   }
 }
 
-/** RFC 3339 as Kubernetes writes it, from this century: 1970 and 0001 mean "never". */
+/** RFC 3339 in the form of Kubernetes, from this century: 1970 and 0001 mean "never". */
 const TIMESTAMP = /^2\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
 
 /** A copy with all timestamps later by `shiftMs` (whole seconds); fractions of seconds keep their format. */

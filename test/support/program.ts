@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path'
 const root = resolve(import.meta.dirname, '../..')
 const cache = join(root, 'node_modules/.cache/rollout-gate-programs')
 
-/** The bundle of the present sources, which tests start as a process: Node loads it ten times faster than the sources. */
+/** The bundle of the present sources, for tests that start a process: Node loads it ten times faster than the sources. */
 const folder = join(cache, hashOfSources())
 
 /** The path of a program: `index.js`, the action, or `cli.js`, the command line. */

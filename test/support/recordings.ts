@@ -23,7 +23,7 @@ export interface Expectation {
     {
       outcome: string
       reason: string
-      /** The reached milestones in order, and when. */
+      /** The reached milestones in order, with their times. */
       reached: Record<string, number>
       /** Reason and count of each problem at the end. */
       problems: string[]
@@ -94,7 +94,7 @@ export function replayOnce(name: string): Promise<Replayed> {
   return replayed
 }
 
-/** Replays a recording whose header names its targets. */
+/** Replays a recording with targets in its header. */
 export async function replayRecording(path: string): Promise<Replayed> {
   const header = await readHeader(path)
   const settings = settingsOf(header)

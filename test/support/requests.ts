@@ -31,7 +31,7 @@ export interface WatchEvent {
   readonly object: Item & { readonly code?: number; readonly reason?: string }
 }
 
-/** Gets a JSON document, whatever the status code. */
+/** Gets a JSON document with any status code. */
 export async function getJson<T>(server: ApiServer, path: string, init: RequestInit = {}): Promise<T> {
   const response = await fetch(server.url + path, init)
   return (await response.json()) as T

@@ -8,7 +8,7 @@ const root = resolve(import.meta.dirname, '../..')
 /** A finished run of the action. */
 export interface ActionRun {
   exitCode: number | null
-  /** Standard output and error in their order. */
+  /** Standard output and error, in order. */
   log: string
   outputs: Record<string, string>
   /** The job summary. */
@@ -29,7 +29,7 @@ export interface StartedAction {
 const targetLine = /^\S{0,5} *\d+:\d\d/m
 
 /**
- * Starts the action as GitHub's runner does, in a folder that keeps its log and files.
+ * Starts the action like GitHub's runner, in a folder for its log and files.
  * @param entry the program, relative to the repository: `dist/index.js`, `src/index.ts`
  * @param inputs by name; the others have the defaults of `action.yml`
  * @param env overrides the variables of the runner; undefined: not set

@@ -79,7 +79,7 @@ function splitOutsideParentheses(selector: string): string[] {
     .filter((requirement) => requirement !== '')
 }
 
-/** Field labels beyond `metadata.name` and `metadata.namespace` that a kind can be selected by (kubernetes `pkg/apis/*`). */
+/** Field labels of each kind besides `metadata.name` and `metadata.namespace` (kubernetes `pkg/apis/*`). */
 const FIELD_LABELS: Record<string, readonly string[]> = {
   Event: [
     'involvedObject.kind',

@@ -21,7 +21,7 @@ export interface Change {
   readonly previous?: KubeObject
 }
 
-/** Kinds whose registry never sets `metadata.generation` although they have a spec (the `strategy.go` of each in kubernetes `pkg/registry`). */
+/** Kinds with a spec whose registry never sets `metadata.generation` (`strategy.go` in kubernetes `pkg/registry`). */
 const WITHOUT_GENERATION = new Set([
   'HorizontalPodAutoscaler',
   'Namespace',
@@ -32,8 +32,8 @@ const WITHOUT_GENERATION = new Set([
 ])
 
 /**
- * The cluster's objects and the log of their changes: one counter of revisions for everything, as in etcd.
- * Objects are copied on the way in and out, so a test may change its own copies.
+ * The cluster's objects and the log of their changes, with one revision counter for all, as in etcd.
+ * Objects are copied when stored and returned, so tests may change their copies.
  */
 export class Store {
   #objects = new Map<string, KubeObject>()
@@ -70,8 +70,8 @@ export class Store {
   }
 
   /**
-   * Creates the object, or replaces it as an update does: keeps uid, creation timestamp and, without a new one, the
-   * status; a changed spec increases the generation. Values in the object win. A write without a difference is ignored.
+   * Creates the object, or updates it: keeps uid, creation timestamp and, without a new one, the status; a changed spec
+   * increases the generation. Values in the object take precedence. A write without a difference is ignored.
    */
   apply(collection: Collection, manifest: Manifest): KubeObject {
     const object = copy(manifest) as KubeObject
@@ -89,7 +89,7 @@ export class Store {
     return this.#write(collection, object, this.#revision + 1)
   }
 
-  /** Merges `patch` into the object (RFC 7386: null removes a field, lists are replaced). Undefined when there is none. */
+  /** Merges `patch` into the object (RFC 7386: null removes a field, lists are replaced). Undefined without the object. */
   patch(collection: Collection, namespace: string, name: string, patch: object): KubeObject | undefined {
     const previous = this.#objects.get(objectKey(collection, namespace, name))
     if (!previous) return undefined
@@ -104,14 +104,14 @@ export class Store {
     return this.#write(collection, object, this.#revision + 1)
   }
 
-  /** Deletes the object and returns its last state; undefined when there is none. */
+  /** Deletes the object and returns its last state; undefined without the object. */
   remove(collection: Collection, namespace: string, name: string): KubeObject | undefined {
     const previous = this.#objects.get(objectKey(collection, namespace, name))
     return previous && this.#delete(collection, previous, this.#revision + 1)
   }
 
   /**
-   * Stores a recorded object unchanged, without a copy. Its resource version is kept if it is larger than the store's:
+   * Stores a recorded object unchanged, without a copy. Keeps its resource version if it is larger than the store's:
    * recorded lists contain older versions, and the versions of a watch must increase.
    */
   replay(collection: Collection, type: Change['type'], object: KubeObject): void {
@@ -126,7 +126,7 @@ export class Store {
     }
   }
 
-  /** All objects of a collection as they were at `revision`, sorted by namespace and name; undefined if compacted. */
+  /** All objects of a collection at `revision`, sorted by namespace and name; undefined if compacted. */
   list(collection: Collection, revision = this.#revision): KubeObject[] | undefined {
     if (revision < this.#compacted) return undefined
     const path = collectionPath(collection)
@@ -141,14 +141,14 @@ export class Store {
     return [...objects.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object)
   }
 
-  /** The changes of a collection after `revision`; undefined when some of them are compacted. */
+  /** The changes of a collection after `revision`; undefined if some are compacted. */
   changesSince(collection: Collection, revision: number): Change[] | undefined {
     if (revision < this.#compacted) return undefined
     const path = collectionPath(collection)
     return this.#changes.filter((change) => change.collection === path && change.revision > revision)
   }
 
-  /** Compacts all changes so far, as etcd does every five minutes. Adds one revision, so that all known ones are too old. */
+  /** Compacts all changes, as etcd does every five minutes. Adds a revision, so all known ones are too old. */
   compact(): void {
     this.#revision += 1
     this.#compacted = this.#revision
@@ -196,7 +196,7 @@ export function timestamp(time: Date): string {
   return time.toISOString().replace(/\.\d+Z$/, 'Z')
 }
 
-/** `group/plural`: names a collection in the log of changes. */
+/** `group/plural`: identifies a collection in the log of changes. */
 export function collectionPath({ group, plural }: Collection): string {
   return `${group}/${plural}`
 }

@@ -2,9 +2,9 @@ import type { ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** A streamed response, a watch or a followed log, with the faults of networks. */
+/** A streamed response (a watch or a followed log) with network faults. */
 export class Stream {
-  /** If set, text is sent in chunks of so many bytes, each in its own turn, even in the middle of a character. */
+  /** If set, text is sent in chunks of this size, each in its own turn, even in the middle of a character. */
   chunkBytes: number | undefined
   readonly #response: ServerResponse
   #queue: string[] = []
@@ -54,13 +54,13 @@ export class Stream {
     while (!this.#silent && this.#queue.length > 0 && !this.#response.destroyed) {
       const text = this.#queue.shift() ?? ''
       if (this.chunkBytes === undefined) this.#response.write(text)
-      else await this.#sendInPieces(Buffer.from(text), this.chunkBytes)
+      else await this.#sendInChunks(Buffer.from(text), this.chunkBytes)
     }
     this.#sending = false
     if (this.#ended && !this.#silent) this.#response.end()
   }
 
-  async #sendInPieces(bytes: Buffer, size: number): Promise<void> {
+  async #sendInChunks(bytes: Buffer, size: number): Promise<void> {
     for (let start = 0; start < bytes.length && !this.#response.destroyed; start += size) {
       this.#response.write(bytes.subarray(start, start + size))
       await nextTurn()
@@ -68,7 +68,7 @@ export class Stream {
   }
 }
 
-/** Breaks a connection as a crash does: by a TCP reset, unless the connection uses TLS. */
+/** Breaks a connection as in a crash: by a TCP reset, unless the connection uses TLS. */
 export function resetConnection(socket: Socket | null): void {
   if (socket?.constructor === Socket) socket.resetAndDestroy()
   else socket?.destroy()

@@ -1,4 +1,4 @@
-/** Whether to run every case, as `.ci/run` does. Otherwise long series of similar cases are sampled, for a quick `npm test`. */
+/** Whether to run every case, as in `.ci/run`. By default long series of similar cases are sampled, for speed. */
 export const isThorough = process.env['CI'] === 'true'
 
 /** Runs of a property test. */

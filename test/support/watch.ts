@@ -7,7 +7,7 @@ import { ApiError, type Status } from './status.ts'
 import { type Change, collectionPath } from './store.ts'
 import type { Stream } from './stream.ts'
 
-/** An open watch: turns changes into the events of its selection. */
+/** An open watch: converts changes to the events of its selection. */
 export class Watch {
   readonly selection: Selection
   /** Path and query of the request. */
@@ -23,10 +23,10 @@ export class Watch {
   }
 
   /**
-   * Sends the change if it concerns the selection. An object that begins to match is ADDED, one that no longer
-   * matches is DELETED: its last matching state, with the revision of the change (apiserver `cacher/cache_watcher.go`).
+   * Sends the change if it affects the selection. An object that starts to match is ADDED; one that no longer matches is
+   * DELETED, with its last matching state and the revision of the change (apiserver `cacher/cache_watcher.go`).
    */
-  offer({ type, collection, revision, object, previous }: Change): void {
+  sendChange({ type, collection, revision, object, previous }: Change): void {
     const { resource } = this.selection
     if (collection !== collectionPath(resource)) return
     const before = previous !== undefined && selects(this.selection, previous)
@@ -95,7 +95,7 @@ export function openWatch(
 
   const present = since === undefined ? (store.list(resource) ?? []) : []
   for (const object of present) if (selects(selection, object)) opened.sendInitial(object)
-  for (const change of missed) opened.offer(change)
+  for (const change of missed) opened.sendChange(change)
   cluster.openWatch(opened)
 
   const timeoutSeconds = Number(query.get('timeoutSeconds') ?? 0)

@@ -1,6 +1,6 @@
-// A whole Kubernetes in one program: every component that the tests' cluster
-// runs is a subcommand. One binary is built, cached and started several times,
-// because the components share nearly all of their code.
+// All of Kubernetes in one program: every component of the test cluster is a
+// subcommand. One binary is built and cached, since the components share nearly
+// all of their code.
 package main
 
 import (

@@ -1,12 +1,12 @@
-// A container registry that fails on request, so that pulls fail as they do
-// against real ones without anything leaving the machine. The first segment of
-// an image's name says how:
+// A container registry that fails on request: pulls fail as with real registries,
+// and no traffic leaves the machine. The first segment of an image's name selects
+// the failure:
 //
 //	status-429/app   every manifest is answered with that HTTP status
-//	denied/app       hands out an anonymous token, then refuses it (a private image)
-//	slow-10s/app     the image of the tests, held back for 10 s each time
+//	denied/app       returns an anonymous token, then refuses it (a private image)
+//	slow-10s/app     the image of the tests, delayed by 10 s each time
 //
-// Every other name is a repository without any such image: 404.
+// Every other name: 404.
 package main
 
 import (
@@ -23,7 +23,7 @@ import (
 
 const manifestType = "application/vnd.docker.distribution.manifest.v2+json"
 
-// image is what a slow pull ends with: the files that the image archive holds.
+// image contains the files of the image that a slow pull returns.
 type image struct {
 	manifest, config, layer []byte
 }
@@ -71,7 +71,7 @@ func answer(w http.ResponseWriter, r *http.Request, address string, served image
 			refuse(w, http.StatusBadRequest)
 			return
 		}
-		// A pull begins with HEAD, whatever the node has of the image already.
+		// Every pull starts with HEAD, even if the node has layers of the image.
 		if r.Method == http.MethodHead {
 			time.Sleep(delay)
 		}
@@ -81,18 +81,18 @@ func answer(w http.ResponseWriter, r *http.Request, address string, served image
 	}
 }
 
-// serve answers for the manifest, the config and the layer, whatever the repository is called.
+// serve returns the manifest, the config or the layer, for any repository name.
 func serve(w http.ResponseWriter, object string, served image) {
-	digestAsked := object[strings.LastIndex(object, "/")+1:]
+	requestedDigest := object[strings.LastIndex(object, "/")+1:]
 	switch {
 	case strings.Contains(object, "manifests/"):
 		w.Header().Set("Content-Type", manifestType)
 		w.Header().Set("Docker-Content-Digest", digest(served.manifest))
 		w.Header().Set("Content-Length", strconv.Itoa(len(served.manifest)))
 		w.Write(served.manifest)
-	case digestAsked == digest(served.config):
+	case requestedDigest == digest(served.config):
 		w.Write(served.config)
-	case digestAsked == digest(served.layer):
+	case requestedDigest == digest(served.layer):
 		w.Write(served.layer)
 	default:
 		refuse(w, http.StatusNotFound)
