@@ -1,9 +1,10 @@
 import type { ExpectedImages, Inputs } from '../inputs.ts'
+import type { LifecycleSettings } from '../lifecycle/rule-context.ts'
 import type { HealthCheck } from '../plan/health-checks.ts'
 import type { Target } from '../plan/target.ts'
 
 /** The settings of a gate. Durations in milliseconds; 0 turns a clock off. */
-export interface GateSettings {
+export interface GateSettings extends LifecycleSettings {
   /** When the gate began: milliseconds since the epoch. */
   readonly startedAt: number
   /** The input `timeout`; see `gateTimeoutMs`. */
@@ -14,8 +15,6 @@ export interface GateSettings {
   /** The user set the stall timeout: no stall hold applies. */
   readonly stallIsLiteral: boolean
   readonly milestoneTimeoutsMs: Readonly<Record<string, number>>
-  readonly settleMs: number
-  readonly maxRestarts: number
   readonly failFast: boolean
   readonly onSuperseded: 'fail' | 'pass'
   /** How long the change of a target may take to arrive; 0: the present state is judged. */

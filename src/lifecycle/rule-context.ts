@@ -55,13 +55,13 @@ export function sharedContext(
   store: Store,
   pods: PodHistories,
   { startedAt, time }: GateTime,
-  { settleMs, maxRestarts }: LifecycleSettings,
+  settings: LifecycleSettings,
   now: number,
 ): Omit<RuleContext, 'history' | 'othersProgress' | 'othersReadyAt' | 'isOfGatedRevision'> {
   return {
     now,
     startedAt,
-    settings: { settleMs, maxRestarts },
+    settings,
     time,
     owned: (uid, kind) => store.ownedBy(uid, kind),
     lostPods: (uid) => pods.lost(uid),
