@@ -1,11 +1,11 @@
 import type { KubeObject, PodSpec, PodTemplate, Probe } from '../../cluster/objects.ts'
 import { probeSeconds } from './container.ts'
 
-/** The clocks of one target; 0 is off. */
+/** The clocks of one target; 0: off. */
 export interface Clocks {
   readonly timeoutMs: number
   readonly stallTimeoutMs: number
-  /** The user wrote the stall timeout, so no stall hold stops that clock. */
+  /** The user set the stall timeout: no stall hold applies. */
   readonly stallIsLiteral: boolean
 }
 
@@ -19,12 +19,12 @@ interface Spec extends PodSpec {
   readonly podManagementPolicy?: string
 }
 
-/** Defaults of the API server, which the user need not have meant; and the value for none (HasProgressDeadline). */
+/** The API server's default, which the user may not intend, and the value for no deadline (HasProgressDeadline). */
 const impliedDeadlines: ReadonlySet<number> = new Set([600, 2_147_483_647])
 
 /**
- * A warning for each of the user's clocks that the workload's own numbers cannot meet, for the moment when it is first seen:
- * without it the workload would stall although it does what its spec states.
+ * Warns about each clock of the user that the workload's own numbers exceed: it would stall although it follows its
+ * spec.
  */
 export function clockWarnings(
   object: KubeObject,
@@ -52,10 +52,10 @@ export function clockWarnings(
   return warnings
 }
 
-/** The shortest rollout: its pods are not probed before, nor do they count as available. */
+/** The shortest possible rollout: its pods are not probed or available earlier. */
 function leastSeconds(kind: string, spec: Spec): number {
   const delays = containers(spec).map(({ startupProbe, readinessProbe }) => delay(startupProbe) + delay(readinessProbe))
-  // An ordered StatefulSet waits for each pod before it makes the next.
+  // An ordered StatefulSet waits for each pod before it creates the next.
   const steps = kind === 'StatefulSet' && spec.podManagementPolicy !== 'Parallel' ? (spec.replicas ?? 1) : 1
   return (Math.max(0, ...delays) + (spec.minReadySeconds ?? 0)) * steps
 }

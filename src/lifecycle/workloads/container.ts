@@ -8,18 +8,20 @@ import { explainDeath, missingObject, probeFailure, runtimeError } from './kubel
 import { type ContainerHistory, type Refusals, waitsForImage } from './pod-history.ts'
 import { containerOfEvent, type PodContainer } from './pod-object.ts'
 
-/** A third death proves a crash loop, but not within this time of the first. */
+/** A third death proves a crash loop, but only after this time since the first. */
 const strikeMs = 30_000
-/** And not within this time while another target still progresses: the container may be waiting for it. */
+/** The same while another target still progresses: the container may be waiting for it. */
 const strikeWhileOthersProgressMs = 90_000
 /** How long a missing Secret or ConfigMap may take to appear: operators create them late. */
 export const missingObjectMs = 60_000
-/** The kubelet tries a container again that it could not create, after 10 to 15 s (backOffPeriod and its jitter, pkg/kubelet). */
+/**
+ * If the kubelet could not create a container, it retries after 10 to 15 s (backOffPeriod and its jitter, pkg/kubelet).
+ */
 const kubeletRetryMs = 20_000
 /** A pod that is older than this at the gate's start was not created by the apply before it. */
 const oldPodMs = 60_000
 
-/** A container of a pod, and all that a rule may read of it. */
+/** A container of a pod, with everything that a rule may read of it. */
 export interface ContainerFacts extends PodContainer {
   readonly pod: Pod
   readonly history: ContainerHistory
@@ -27,8 +29,8 @@ export interface ContainerFacts extends PodContainer {
 }
 
 /**
- * The problem that a container has now. The waiting reasons are the kubelet's (pkg/kubelet/images/types.go,
- * pkg/kubelet/kuberuntime). A state lags behind the events by up to 20 s, so refusals and deaths come from the history,
+ * The present problem of a container. The waiting reasons are the kubelet's (pkg/kubelet/images/types.go,
+ * pkg/kubelet/kuberuntime). A status may be 20 s later than its events, so refusals and deaths come from the history,
  * which reads both.
  */
 export function examineContainer(facts: ContainerFacts): Problem | undefined {
@@ -45,7 +47,7 @@ export function examineContainer(facts: ContainerFacts): Problem | undefined {
       return creationProblem(facts)
     default: {
       const refused = lastRefusal(history)
-      return refused !== undefined && isHeldUpByImage(facts, refused[1])
+      return refused !== undefined && isWaitingForImage(facts, refused[1])
         ? refusedPull(facts, ...refused)
         : deathProblem(facts)
     }
@@ -53,8 +55,8 @@ export function examineContainer(facts: ContainerFacts): Problem | undefined {
 }
 
 /**
- * Terminal: the kubelet does not even try to pull such an image. An image that was missing long before the gate began may
- * have been loaded since: then the kubelet has to look again.
+ * Terminal: the kubelet does not try to pull such an image. If the image was missing long before the gate began, it may
+ * have been loaded since: then the kubelet must check again.
  */
 function unusableImage(facts: ContainerFacts, isInvalid: boolean): Problem {
   const { pod, history, context } = facts
@@ -71,8 +73,8 @@ function unusableImage(facts: ContainerFacts, isInvalid: boolean): Problem {
 }
 
 /**
- * Strike: what the container needs is missing, or the runtime cannot create it. The missing object may be created late, so
- * the refusal must last for a minute; the kubelet tries again every 10 to 15 s, so a refusal that lasts was repeated.
+ * Strike: a needed object is missing, or the runtime cannot create the container. The object may be created late, so
+ * the refusal must last for a minute. The kubelet retries every 10 to 15 s: a lasting refusal was repeated.
  */
 function creationProblem(facts: ContainerFacts): Problem {
   const { history, context } = facts
@@ -80,7 +82,7 @@ function creationProblem(facts: ContainerFacts): Problem {
   const since = refusedSince(facts, message) ?? history.waiting?.since ?? context.now
   const own = { count: 1, firstSeenAt: since, ...provePersisted(since, missingObjectMs, context.now) }
   const error = message === '' ? reason : runtimeError(message)
-  // Where a container may not run as root, nothing is missing.
+  // If a container may not run as root, nothing is missing.
   if (reason === 'CreateContainerError' || /runAsNonRoot/i.test(message)) {
     const detail = { isCreated: false, message: error }
     return problemOfContainer(facts, { ...own, reason: 'container-create-failed', detail })
@@ -89,7 +91,10 @@ function creationProblem(facts: ContainerFacts): Problem {
   return problemOfContainer(facts, { ...own, reason: 'config-missing', detail })
 }
 
-/** When the kubelet first refused with this message, by its event; the status is later. Not before the gate began. */
+/**
+ * When the kubelet first refused with this message: by its event, since the status is later. Not before the gate's
+ * start.
+ */
 function refusedSince({ pod, container, context }: ContainerFacts, message: string): number | undefined {
   const event = context
     .events(pod)
@@ -98,7 +103,7 @@ function refusedSince({ pod, container, context }: ContainerFacts, message: stri
   return first === undefined ? undefined : Math.max(first, context.startedAt)
 }
 
-/** How many refusals prove a reason; the other reasons are never proven. */
+/** The number of refusals that prove a reason; other reasons are never proven. */
 const refusalsNeeded: Readonly<Partial<Record<PullReason, number>>> = {
   'image-not-found': 2,
   'image-platform-missing': 2,
@@ -106,9 +111,9 @@ const refusalsNeeded: Readonly<Partial<Record<PullReason, number>>> = {
 }
 
 /**
- * Terminal: the registry does not have the image, or not for the node's platform, at the second refusal (a push may race the
- * first). Strike: a refusal for lack of authorisation, at the third. The rest heals when the registry or the network does. A
- * back-off is no refusal: the kubelet has not asked again.
+ * Terminal: the registry does not have the image, or not for the node's platform, at the second refusal (a push may
+ * race the first). Strike: a refusal for missing authorization, at the third. Other problems end with the registry's or
+ * the network's. A back-off is no refusal, but the kubelet's pause before the next pull.
  */
 function refusedPull(facts: ContainerFacts, reason: PullReason, refusals: Refusals): Problem {
   const { attempts, events, firstAt, lastAt, message } = refusals
@@ -125,8 +130,8 @@ function refusedPull(facts: ContainerFacts, reason: PullReason, refusals: Refusa
 }
 
 /**
- * The image that was refused: that of the container, unless the message names one of an image volume that it mounts, whose
- * refusal keeps it waiting too (toKubeContainerImageVolumes, pkg/kubelet/kuberuntime).
+ * The refused image: that of the container, or of an image volume that it mounts, if the message names one
+ * (toKubeContainerImageVolumes, pkg/kubelet/kuberuntime).
  */
 function refusedImage({ pod, container }: ContainerFacts, message: string): string {
   const { image = '', volumeMounts = [] } = container
@@ -138,16 +143,16 @@ function refusedImage({ pod, container }: ContainerFacts, message: string): stri
 }
 
 /**
- * Whether a container that does not run is held up by its image: the kubelet pulls before each start, so also one that has
- * died, once the pull is refused after that. The status may show that later than the events.
+ * Whether a container waits for its image: the kubelet pulls before each start, also after a death. The status may show
+ * the refusal later than the events.
  */
-function isHeldUpByImage({ status, history, context }: ContainerFacts, { lastAt }: Refusals): boolean {
+function isWaitingForImage({ status, history, context }: ContainerFacts, { lastAt }: Refusals): boolean {
   if (waitsForImage(status?.state?.waiting?.reason)) return true
   const endedAt = context.time((status?.state?.terminated ?? status?.lastState?.terminated)?.finishedAt)
   return endedAt === undefined ? history.deaths === 0 : (lastAt ?? 0) >= endedAt
 }
 
-/** The refusals of the latest attempt. One whose cause is known goes before a back-off without a cause. */
+/** The refusals of the latest attempt; one with a known cause is preferred to a back-off. */
 function lastRefusal(history: ContainerHistory): readonly [PullReason, Refusals] | undefined {
   const all = Object.entries(history.refusals) as [PullReason, Refusals][]
   const caused = all.filter(([, { message }]) => registryAnswer(message) !== '')
@@ -156,8 +161,8 @@ function lastRefusal(history: ContainerHistory): readonly [PullReason, Refusals]
 }
 
 /**
- * Strike: a container that died and does not run, proven by its third death. While another target progresses the container
- * may wait for it, and so may an instance that started before that target was ready: only the next one shows it.
+ * Strike: a dead container, proven by its third death. While another target progresses, the container may wait for it.
+ * An instance that started before that target was ready may have waited too: only the next one shows it.
  */
 function deathProblem(facts: ContainerFacts): Problem | undefined {
   const { status, runsOnce, history, context } = facts
@@ -172,7 +177,7 @@ function deathProblem(facts: ContainerFacts): Problem | undefined {
     {
       seen: history.deaths,
       needed: context.settings.maxRestarts + 1,
-      // The other targets progress since the gate began.
+      // The other targets progress only since the gate's start.
       since: isWaiting ? Math.max(firstDeathAt, context.startedAt) : firstDeathAt,
       atLeastMs: isWaiting ? strikeWhileOthersProgressMs : strikeMs,
       isCurrent: history.isCurrent,
@@ -193,9 +198,9 @@ function explainedDeath(facts: ContainerFacts, death: ContainerStateTerminated, 
 }
 
 /**
- * Slow: a container that runs and is not ready, once its probes had the time that they ask for. Until then an earlier death
- * is shown, but proves nothing: this instance may live. Slow too: a container whose readiness comes and goes, until it has
- * stayed ready for as long as its workload asks for.
+ * Slow: a running container that is not ready after the time of its probes. Until then an earlier death is shown, but
+ * proves nothing: this instance may live. Also slow: readiness that comes and goes, until the container stays ready for
+ * minReadySeconds.
  */
 function runningProblem(facts: ContainerFacts): Problem | undefined {
   const { pod, status, container, isInit, history, context } = facts
@@ -209,7 +214,7 @@ function runningProblem(facts: ContainerFacts): Problem | undefined {
     return history.deaths === 0 || death === undefined ? undefined : explainedDeath(facts, death, { proven: false })
   }
   const isStarting = status.started === false && container.startupProbe !== undefined
-  // Without a probe it is ready as soon as the kubelet writes its status.
+  // Without a probe, it is ready at the kubelet's next status.
   if (!isStarting && container.readinessProbe === undefined) return undefined
   const kind = isStarting ? 'startup' : 'readiness'
   return problemOfContainer(facts, {
@@ -221,7 +226,7 @@ function runningProblem(facts: ContainerFacts): Problem | undefined {
   })
 }
 
-/** Whether a container is not ready, or has been for less time than its workload asks for. */
+/** Whether a container is not ready, or has been ready for less than minReadySeconds. */
 function isReadinessOpen({ pod, history, context }: ContainerFacts): boolean {
   const { readySince } = history.running ?? {}
   const neededMs = Math.max(context.podHistory(pod).minReadyMs, context.settings.settleMs)
@@ -229,8 +234,8 @@ function isReadinessOpen({ pod, history, context }: ContainerFacts): boolean {
 }
 
 /**
- * When a container that runs without being ready has used up the time that its own probes allow: the startup probe's
- * whole arithmetic, then the readiness probe's. Undefined for a container that is ready, does not run or has to end.
+ * When the time of a container's probes is used up: first of the startup probe, then of the readiness probe. Undefined
+ * for a container that is ready, does not run or must end.
  */
 export function probesDueAt({ container, status, isInit }: PodContainer, context: RuleContext): number | undefined {
   const startedAt = context.time(status?.state?.running?.startedAt)
@@ -245,7 +250,7 @@ export function probeSeconds(probe: Probe | undefined): number {
   return initialDelaySeconds + periodSeconds * failureThreshold + timeoutSeconds
 }
 
-/** A problem without its place. */
+/** A problem without subject and container. */
 type Found = {
   [Reason in ReasonCode]: Pick<
     ProblemWith<Reason>,

@@ -23,11 +23,10 @@ const generationLabel = 'pod-template-generation'
 const generationAnnotation = 'deprecated.daemonset.template.generation'
 
 /**
- * A DaemonSet: https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/
- *
- * Ready by the conditions of `kubectl rollout status`: the present generation is observed, and the pods of all its nodes are
- * updated and available; in addition, they have settled. Nodes that are not ready, cordoned, gone or newly joined are reported
- * and not awaited, once one new pod is ready elsewhere. With OnDelete all existing pods must be ready, and old ones are reported.
+ * A DaemonSet: https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/ Ready by the conditions of `kubectl
+ * rollout status`: the present generation is observed, and the pods of all its nodes are updated and available. In
+ * addition, they have settled. Nodes that are not ready, cordoned, gone or newly joined are reported and not awaited,
+ * once one new pod is ready elsewhere. With OnDelete all existing pods must be ready, and old ones are reported.
  */
 export const daemonSetRule: Rule = {
   milestones: [...workloadMilestones, 'updated'],
@@ -66,7 +65,7 @@ function assessDaemonSet(set: DaemonSet, context: RuleContext): Assessment {
   const settled = settledAs(examined, awaited, context)
   const isOld = (pod: Pod) => !isReplaced(pod) && !isNew(pod)
   const old = owned.filter(isOld).length
-  // The controller's counts contain excused nodes, and leave out nodes that should not have a pod any more
+  // The controller's counts include excused nodes, and omit nodes that should no longer have a pod
   // (NodeShouldRunDaemonPod, pkg/controller/daemon). For both, only the pods show whether the other nodes are done.
   const canReadRevisions = context.owned(metadata.uid, 'ControllerRevision').length > 0
   const leftOver = isOnDelete || (unfinished.length === 0 && !canReadRevisions) ? 0 : awaitedPods.filter(isOld).length
@@ -98,13 +97,13 @@ function assessDaemonSet(set: DaemonSet, context: RuleContext): Assessment {
   return assessWorkload(set, examined, findings, context)
 }
 
-/** @param nodes each with why it is excused */
+/** @param nodes each node with its excuse */
 function excusedNote(nodes: readonly string[]): string {
   const more = nodes.length > 5 ? ` and ${nodes.length - 5} more nodes` : ''
   return `not waiting for ${nodes.slice(0, 5).join(', ')}${more}`
 }
 
-/** @param leftOver how many pods of an older revision are left, on nodes that count or not */
+/** @param leftOver the number of remaining pods of older revisions */
 function updatedMilestone(updated: number, awaited: number, isUpdated: boolean, leftOver: number): Milestone {
   const milestone = countMilestone('updated', updated, awaited, 'updated', isUpdated && leftOver === 0)
   return isUpdated && leftOver > 0
@@ -113,8 +112,8 @@ function updatedMilestone(updated: number, awaited: number, isUpdated: boolean, 
 }
 
 /**
- * The ControllerRevision with the present template. Where templates cannot be compared, the newest one, once the controller
- * counts updated pods.
+ * The ControllerRevision with the present template. If templates cannot be compared, the newest one, once the
+ * controller counts updated pods.
  */
 function presentRevision(set: DaemonSet, context: RuleContext): KubeObject | undefined {
   const revisions = context.owned(set.metadata.uid, 'ControllerRevision')
@@ -126,8 +125,8 @@ function updatedPods(set: DaemonSet): number {
 }
 
 /**
- * Whether a pod is of the present template: by the hash of its ControllerRevision or by the template generation, as in
- * IsPodUpdated (pkg/controller/daemon/util). Without both, all pods are once the controller counts them all as updated.
+ * Whether a pod has the present template: by the hash of its ControllerRevision or by the template generation, as in
+ * IsPodUpdated (pkg/controller/daemon/util). Without both, all pods once the controller counts them all as updated.
  */
 function revisionTest(set: DaemonSet, present: KubeObject | undefined, context: RuleContext): (pod: Pod) => boolean {
   const hash = present?.metadata.labels?.[hashLabel]
@@ -157,8 +156,8 @@ function excuses(context: RuleContext): (node: string) => string | undefined {
 }
 
 /**
- * The excused nodes whose pod of this set is not finished. A node without a pod may be excluded by node selector or taints, and
- * is not among them.
+ * The excused nodes whose pod is not finished. A node without a pod may be excluded by node selector or taints, and is
+ * omitted.
  */
 function unfinishedNodes(
   owned: readonly Pod[],

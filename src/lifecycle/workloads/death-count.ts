@@ -8,17 +8,17 @@ import { isSinceStart } from '../proof.ts'
  */
 export interface DeathObservations {
   readonly total: number
-  /** Restarts that the pod had at first sight; absent until its status was seen. */
+  /** The restarts at first sight; absent until the status was seen. */
   readonly firstRestarts?: number
-  /** The longest time that it was ready after so many deaths, in milliseconds; Infinity after a run of ten minutes. */
+  /** The longest ready time after each number of deaths, in milliseconds; Infinity after a run of ten minutes. */
   readonly readyFor: ReadonlyMap<number, number>
-  /** The number of deaths before the present crash loop, by the kubelet's back-off. */
+  /** The number of deaths before the present crash loop, from the kubelet's back-off. */
   readonly loopsAfter?: number
-  /** The number of each death by its finish: distinct finishes are distinct deaths. */
+  /** The number of each death by its finish time: distinct times are distinct deaths. */
   readonly finishes: ReadonlyMap<string, number>
   /** The moment of each death, by its number. */
   readonly moments: ReadonlyMap<number, number>
-  /** When the instance that died began, by the number of its death; one that never ran began when it ended. */
+  /** The start of each dead instance, by the number of its death; one that never ran started when it ended. */
   readonly begins: ReadonlyMap<number, number>
   /** When the kubelet first reported a back-off in an event. */
   readonly backOffAt?: number
@@ -27,9 +27,9 @@ export interface DeathObservations {
 /** The deaths of a container that count. */
 export interface DeathCount {
   readonly deaths: number
-  /** The earliest death known of those; absent where there are none. */
+  /** The earliest known death of those; absent if there are none. */
   readonly firstDeathAt?: number
-  /** One of them is of an instance that began after the gate's start: an older one may not have had the change. */
+  /** One of the deaths is of an instance that started after the gate: an older one may not have the change. */
   readonly isCurrent: boolean
 }
 
@@ -37,9 +37,9 @@ export interface DeathCount {
 export interface DeathTerms {
   /** When the pod was created. */
   readonly created: number | undefined
-  /** When the template was last changed; where that is unknown, ten minutes before the gate began. */
+  /** When the template was last changed; if unknown, ten minutes before the gate's start. */
   readonly changedAt: number | undefined
-  /** For how long the container must have been ready to have recovered, in milliseconds. */
+  /** How long a recovered container must have been ready, in milliseconds. */
   readonly settleMs: number
 }
 
@@ -47,13 +47,13 @@ export interface DeathTerms {
 export interface RestartTraits {
   /** It has a readiness probe. */
   readonly isProbed: boolean
-  /** Its exit with code 0 is its success, not a death. */
+  /** Exit code 0 is its success, not a death. */
   readonly runsOnce: boolean
 }
 
 /** A pod older than this at the gate's start may have died before this rollout (DESIGN §2). */
 const oldPodMs = 10 * 60_000
-/** A container that ran this long has recovered; the kubelet resets its back-off after the same time. */
+/** A container that ran for this time has recovered; the kubelet resets its back-off after the same time. */
 const recoveredMs = 10 * 60_000
 /** The kubelet's first back-off, unless a node is configured with less. */
 const firstBackOffSeconds = 10
@@ -66,7 +66,7 @@ export const noDeaths: DeathObservations = {
   begins: new Map(),
 }
 
-/** Two successive versions of a container's status, and since when the container was ready in each. */
+/** Two successive statuses of a container, and since when it was ready in each. */
 export interface StatusChange {
   readonly status: ContainerStatus
   readonly readySince: number | undefined
@@ -76,16 +76,16 @@ export interface StatusChange {
   readonly now: number
 }
 
-/** The death of the container's present instance, if it is dead. */
+/** The death of the present instance, if it is dead. */
 export function presentDeath(status: ContainerStatus, runsOnce: boolean) {
   if (status.state?.running) return undefined
-  // While a restart waits, the state is `waiting` and the death stands in lastState.
+  // While a restart waits, the state is `waiting` and lastState contains the death.
   const death = status.state?.terminated ?? status.lastState?.terminated
   return death?.exitCode === 0 && runsOnce ? undefined : death
 }
 
 /**
- * Adds one more status of a container to the observed deaths. `restartCount` is the kubelet's own count of earlier instances
+ * Adds a status of a container to the observed deaths. `restartCount` is the kubelet's own count of earlier instances
  * (pkg/kubelet/kuberuntime), so an interrupted watch misses none.
  */
 export function observeDeaths(
@@ -101,7 +101,7 @@ export function observeDeaths(
   const total = restarts + (death === undefined ? 0 : 1)
   const last = status.lastState?.terminated
   const known = [
-    // The instance in lastState is the present one while it waits for its restart, else the one before it.
+    // While it waits for its restart, lastState is the present instance, else the previous one.
     ...(last === undefined ? [] : [{ ...last, nth: status.state?.waiting ? total : restarts }]),
     ...(death === undefined || death === last ? [] : [{ ...death, nth: total }]),
   ].map((each) => ({ ...each, finished: gateTime.time(each.finishedAt), started: gateTime.time(each.startedAt) }))
@@ -121,7 +121,7 @@ export function observeDeaths(
     if (begin !== undefined) begins.set(nth, begin)
     if (!hasRun) continue
     if (finished !== undefined && finished - started >= recoveredMs) recover(nth - 1, Infinity)
-    // The pod became unready after this instance had begun, so its probes had passed in this instance.
+    // The pod became unready after this instance had started, so its probes had passed before.
     if (isProbed && unreadySince !== undefined && unreadySince > started) recover(nth - 1, unreadySince - started)
   }
 
@@ -148,10 +148,10 @@ export function observeDeaths(
 }
 
 /**
- * The deaths that count: those since the container last recovered that this rollout caused. Where the pod was created before
- * the last change of its template, the deaths at first sight do not count. Where it was created later, all count; but an old
- * pod may have recovered unseen, so the kubelet's back-off, which starts anew after a run of ten minutes, gives the number
- * of those that belong together.
+ * The deaths that count: those of this rollout, since the container last recovered. If the pod is older than its
+ * template's last change, the deaths at first sight do not count. Otherwise all count, but an old pod may have
+ * recovered before it was watched. The kubelet's back-off restarts after a run of ten minutes, and so shows which
+ * deaths belong together.
  */
 export function countDeaths(
   seen: DeathObservations,
@@ -170,7 +170,7 @@ export function countDeaths(
   const isCurrent =
     isSinceStart(created, gateTime) ||
     [...seen.begins].some(([nth, at]) => nth > forgiven && isSinceStart(at, gateTime)) ||
-    // The instance after so many restarts is the one whose death has the next number: it came after first sight.
+    // The instance after this many restarts has the death with the next number: after first sight.
     seen.total - 1 > atFirstSight
   if (deaths === 0) return { deaths, isCurrent: false }
   const moments = [...seen.moments].flatMap(([nth, at]) => (nth > forgiven ? [at] : []))
@@ -183,9 +183,9 @@ function unreadyCondition({ status }: Pod) {
 }
 
 /**
- * The number of deaths before the present crash loop, from the kubelet's message `back-off 40s restarting failed container`.
- * The kubelet restarts at once after the first death of a loop, after its first back-off for the second, and doubles the
- * back-off up to a limit (doBackOff, pkg/kubelet/kuberuntime). Without a time in the message, all deaths belong to the loop.
+ * The number of deaths before the present crash loop, from the kubelet's message `back-off 40s restarting failed
+ * container`. The kubelet restarts at once after the first death of a loop, and then doubles the back-off up to a limit
+ * (doBackOff, pkg/kubelet/kuberuntime). Without a time in the message, all deaths belong to the loop.
  */
 function loopStart({ state }: ContainerStatus, total: number): number | undefined {
   if (state?.waiting?.reason !== 'CrashLoopBackOff') return undefined

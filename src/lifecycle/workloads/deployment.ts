@@ -24,15 +24,14 @@ import {
 /** The reason of the condition `Progressing` after progressDeadlineSeconds without progress. */
 const deadlineExceeded = 'ProgressDeadlineExceeded'
 
-/** How long no count may move before a deadline is believed that had passed at first sight. */
+/** If the deadline had passed at first sight, it counts after this time without progress. */
 const standingDeadlineMs = 10_000
 
 /**
- * A Deployment: https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#deployment-status
- *
- * Ready by the conditions of `kubectl rollout status` (pkg/polymorphichelpers in kubectl): the present generation is observed,
- * all replicas are updated and available, and by the controller's counts none of an older revision is left. In addition, each
- * container without a readiness probe has run for the settle time, so that a crash loop does not pass.
+ * A Deployment: https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#deployment-status Ready by the
+ * conditions of `kubectl rollout status` (pkg/polymorphichelpers in kubectl): the present generation is observed, all
+ * replicas are updated and available, and no replica of an older revision is left. In addition, each container without
+ * a readiness probe has run for the settle time, which excludes a crash loop.
  */
 export const deploymentRule: Rule = {
   milestones: ['created', 'observed', 'replicaset', 'scheduled', 'pulled', 'started', 'ready', 'available', 'drained'],
@@ -62,7 +61,7 @@ function assessDeployment(deployment: Deployment, context: RuleContext): Assessm
       owned,
       gated,
       lost: context.lostPods(current?.metadata.uid),
-      // Any other strategy creates new pods although old ones still terminate.
+      // Other strategies create new pods while old ones terminate.
       waitsForTermination: spec.strategy?.type === 'Recreate' && !isUpdated,
       areKnown: seesReplicaSets,
     },
@@ -71,7 +70,8 @@ function assessDeployment(deployment: Deployment, context: RuleContext): Assessm
 
   const available = availableReplicas(status, current, old)
   const isAvailable = isUpdated && available >= updated
-  // After a scale the counts may still be the old ones, which are not complete for the controller either (DeploymentComplete).
+  // After a scale the counts may be the old ones, which are not complete for the controller either
+  // (DeploymentComplete).
   const surplus = Math.max(0, updated - replicas)
   const isDrained = isUpdated && old === 0 && surplus === 0
   const settled = settledAs(examined, replicas, context, { unchangedSince: conditionsChangedAt(deployment, context) })
@@ -84,7 +84,8 @@ function assessDeployment(deployment: Deployment, context: RuleContext): Assessm
     readyMessage: `${current === undefined ? '' : `revision ${revisionOf(current)}, `}${available} of ${podCount(replicas)} available`,
     settled,
     revision: replicaSetMilestone(deployment, current, isUpdated, seesReplicaSets),
-    // A rolling update scales the new ReplicaSet up step by step; the first pods show whether any is scheduled and starts.
+    // A rolling update scales the new ReplicaSet up step by step; its first pods show whether any is scheduled and
+    // starts.
     created: Math.min(replicas, Math.max(1, current?.spec?.replicas ?? replicas)),
     milestones: [
       readyMilestone(examined, readyPods, replicas),
@@ -106,9 +107,9 @@ function assessDeployment(deployment: Deployment, context: RuleContext): Assessm
 }
 
 /**
- * How many pods of the new revision are available: the count of the new ReplicaSet, within the bounds of the Deployment's own.
- * The latter contains pods of older revisions (calculateStatus, pkg/controller/deployment), all or none of them available.
- * @param old how many pods of older revisions the Deployment counts
+ * The number of available pods of the new revision: the count of the new ReplicaSet, limited by the Deployment's own.
+ * The Deployment's count includes older revisions (calculateStatus, pkg/controller/deployment).
+ * @param old the Deployment's count of older pods
  */
 function availableReplicas(status: WorkloadStatus, current: ReplicaSet | undefined, old: number): number {
   const all = status.availableReplicas ?? 0
@@ -116,8 +117,9 @@ function availableReplicas(status: WorkloadStatus, current: ReplicaSet | undefin
 }
 
 /**
- * The ReplicaSet of the present template; undefined while the controller has not created it. Where templates cannot be compared
- * (a field unknown to the controller's version), the one with the Deployment's revision, once its pods count as updated.
+ * The ReplicaSet of the present template; undefined while the controller has not created it. If templates cannot be
+ * compared (a field unknown to the controller's version), the one with the Deployment's revision, once its pods count
+ * as updated.
  */
 export function newReplicaSet(deployment: Deployment, context: RuleContext): ReplicaSet | undefined {
   const owned = context.owned(deployment.metadata.uid, 'ReplicaSet') as readonly ReplicaSet[]
@@ -131,7 +133,7 @@ function revisionOf(object: KubeObject): string {
   return Number.isNaN(number) ? '?' : `${number}`
 }
 
-/** When the conditions that describe the rollout last changed, on the runner's clock. */
+/** When the conditions of the rollout last changed, on the runner's clock. */
 function conditionsChangedAt(deployment: Deployment, context: RuleContext): number {
   const changed = (deployment.status?.conditions ?? [])
     .filter(({ type }) => type === 'Available' || type === 'Progressing')
@@ -157,7 +159,7 @@ function replicaSetMilestone(
   return { name: 'replicaset', state: 'open', message: 'waiting for the new ReplicaSet' }
 }
 
-/** @param surplus how many pods of the new revision are too many after a scale */
+/** @param surplus the number of new pods that a scale removes */
 function drainedMilestone(isDrained: boolean, old: number, surplus: number, hasOlder: boolean): Milestone {
   if (isDrained)
     return { name: 'drained', state: 'done', message: hasOlder ? 'no active pods of older revisions left' : '' }
@@ -167,9 +169,9 @@ function drainedMilestone(isDrained: boolean, old: number, surplus: number, hasO
 }
 
 /**
- * Terminal: the controller reports no progress of the gated generation within progressDeadlineSeconds. A report that existed at
- * first sight counts once no count has moved for 10 s, since an undo or a scale keeps it. While the Deployment is paused, the
- * controller keeps an earlier report (checkPausedConditions, pkg/controller/deployment/sync.go).
+ * Terminal: the controller reports no progress of the gated generation within progressDeadlineSeconds. A report at
+ * first sight counts after 10 s without progress, since an undo or a scale keeps it. A paused Deployment keeps an
+ * earlier report (checkPausedConditions, pkg/controller/deployment/sync.go).
  */
 function progressDeadlineProblem(
   deployment: Deployment,
@@ -189,20 +191,20 @@ function progressDeadlineProblem(
         deadlineSeconds: spec.progressDeadlineSeconds ?? 600,
         message: progressing.message ?? 'the deadline has passed',
       },
-      // The controller does not report why; the problem of a pod does.
+      // The controller does not report the cause; the problem of a pod does.
       cause: state?.problems[0] ?? stuck.problems[0],
       ...provePersisted(context.history.countersMovedAt, existedBefore ? standingDeadlineMs : 0, context.now),
     },
   ]
 }
 
-/** The terminal or strike problem of a pod that explains an exceeded deadline: it is the reason instead. */
+/** The terminal or strike problem of a pod that explains an exceeded deadline, and replaces it as the reason. */
 function explainDeadline({ reason }: Problem, problems: readonly Problem[]): Problem | undefined {
   if (reason !== 'progress-deadline-exceeded') return undefined
   return problems.find((problem) => classOf(problem) !== 'slow' && problem.subject.startsWith('pod/'))
 }
 
-/** Slow: nothing is rolled out while the Deployment is paused, except a scale of a single revision. */
+/** Slow: a paused Deployment is not rolled out, except a scale of a single revision. */
 function pausedProblem(deployment: Deployment, context: RuleContext): readonly Problem[] {
   if (!deployment.spec?.paused) return []
   return [{ ...ownProblem(deployment, context.history.firstSeenAt), reason: 'paused', detail: {} }]

@@ -6,7 +6,7 @@ import type { Assessment } from '../assessment.ts'
 import type { Rule } from '../rule.ts'
 import { condition, containersOf } from './pod-object.ts'
 
-/** The pods of the revision that is gated; of a bare pod, itself. */
+/** The pods of the gated revision; of a bare pod, itself. */
 export function gatedPods(
   object: KubeObject | undefined,
   assessment: Assessment | undefined,
@@ -16,13 +16,13 @@ export function gatedPods(
   return [...(assessment?.pods ?? [])].flatMap((uid) => (podWithUid(uid) as Pod | undefined) ?? [])
 }
 
-/** Why a pod of the gated revision is removed, which its controller then replaces; undefined while it stays. */
+/** Why a pod of the gated revision is removed and replaced; undefined while it stays. */
 export function removalMessage(before: Pod, after: Pod | undefined): string | undefined {
   const { name, deletionTimestamp, ownerReferences = [] } = before.metadata
   const owner = ownerReferences.find(({ controller }) => controller)?.kind ?? 'controller'
-  // A pod that failed is deleted later; its failure has been logged.
+  // A failed pod is deleted later; its failure is already logged.
   if (deletionTimestamp !== undefined || before.status?.phase === 'Failed') return undefined
-  // Deleted by force, or between two watches: an object whose labels no longer match is reported as changed.
+  // Deleted by force, or between two watches. An object whose labels no longer match is reported as changed.
   if (after === undefined) return `pod ${name} was deleted`
   if (after.metadata.deletionTimestamp !== undefined) {
     const isForced = after.metadata.deletionGracePeriodSeconds === 0 && isGraceful(before)
@@ -32,12 +32,12 @@ export function removalMessage(before: Pod, after: Pod | undefined): string | un
   return isReleased ? `pod ${name} left its ${owner}: its labels no longer match` : undefined
 }
 
-/** Whether a deletion gives the pod time to end: one without a node has nothing to end. */
+/** Whether a deletion has a grace period: a pod without a node has none. */
 function isGraceful({ spec }: Pod): boolean {
   return (spec?.nodeName ?? '') !== '' && spec?.terminationGracePeriodSeconds !== 0
 }
 
-/** What removes a pod, by its condition DisruptionTarget: ` (Taint manager: deleting due to …)`. */
+/** The cause of a pod's removal, by its condition DisruptionTarget: ` (Taint manager: deleting due to …)`. */
 function disruptionOf(pod: Pod): string {
   const disruption = condition(pod, 'DisruptionTarget')
   const words = disruption?.message || disruption?.reason
@@ -45,9 +45,9 @@ function disruptionOf(pod: Pod): string {
 }
 
 /**
- * Terminal: a ready pod runs another digest than the expected one, and will not change by itself. The running digest is that
- * of the container's `imageID`, as its runtime resolved the name. Where an index was built, some runtimes write the digest of
- * the platform there, so the digest in the pod's own `image` counts as well.
+ * Terminal: a ready pod runs another digest than expected, and will not change by itself. The running digest is that of
+ * the container's `imageID`. For an index, some runtimes write the platform's digest there, so the digest in the pod's
+ * own `image` counts as well.
  */
 function imageMismatch(pods: readonly Pod[], expected: ExpectedImages, now: number): Problem | undefined {
   for (const pod of pods) {
@@ -69,7 +69,7 @@ function imageMismatch(pods: readonly Pod[], expected: ExpectedImages, now: numb
   return undefined
 }
 
-/** A rule under which a target fails when it would be ready and one of its pods runs another image than the expected one. */
+/** Adds to a rule: a target that would be ready fails if a pod runs another image than expected. */
 export function withExpectedImages(rule: Rule, expected: ExpectedImages): Rule {
   if (Object.keys(expected).length === 0) return rule
   return {
@@ -89,7 +89,7 @@ export function withExpectedImages(rule: Rule, expected: ExpectedImages): Rule {
   }
 }
 
-/** A target that is ready, with the object and assessment that it is ready by. */
+/** A ready target with its object and assessment. */
 interface ReadyTarget {
   readonly target: Target
   readonly object: KubeObject | undefined
@@ -97,8 +97,8 @@ interface ReadyTarget {
 }
 
 /**
- * Terminal: all targets are ready, and none of their pods has some of the expected containers. An image that never runs proves
- * nothing, and the name may be misspelt. The problem is that of the first target.
+ * Terminal: all targets are ready, but none of their pods has some expected containers. An image that never runs proves
+ * nothing, and the name may be misspelt. The problem belongs to the first target.
  */
 export function missingContainers(
   targets: readonly ReadyTarget[],
@@ -133,7 +133,7 @@ function stayingPods(
   return gatedPods(object, assessment, podWithUid).filter(({ metadata }) => metadata.deletionTimestamp === undefined)
 }
 
-/** Whether a pod spec names the expected digests: of all its containers that the user listed, at least one. */
+/** Whether a pod spec contains the expected digests, at least one of them. */
 function hasExpectedImages({ containers = [], initContainers = [] }: PodSpec, expected: ExpectedImages): boolean {
   const named = [...containers, ...initContainers].filter(({ name }) => Object.hasOwn(expected, name))
   return named.length > 0 && named.every(({ name, image }) => digestOf(image) === expected[name])

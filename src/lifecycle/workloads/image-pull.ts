@@ -9,7 +9,7 @@ export type PullReason =
   | 'image-platform-missing'
   | 'image-pull-failed'
 
-/** The HTTP statuses that runtimes pass on, and what each means. */
+/** The HTTP statuses that runtimes report, and their reasons. */
 const httpStatuses: readonly (readonly [PullReason, RegExp])[] = [
   ['image-rate-limited', /\b429\b/],
   ['image-unauthorized', /\b40[13]\b/],
@@ -17,11 +17,9 @@ const httpStatuses: readonly (readonly [PullReason, RegExp])[] = [
 ]
 
 /**
- * The reasons of failed pulls by the messages of containerd, CRI-O and Docker. The order matters: a node that cannot unpack a
- * layer writes paths and sizes that may contain any word or number; a status is more certain than the text after it; and
- * Docker Hub answers "pull access denied … may require authorization" for a repository that does not exist as well as for
- * one that is private.
- *
+ * The reasons of failed pulls by the messages of containerd, CRI-O and Docker. The order matters. If a node cannot
+ * unpack a layer, its paths and sizes may contain any word or number. A status is more certain than the text after it.
+ * Docker Hub answers "pull access denied … may require authorization" for missing and for private repositories.
  * `manifest unknown` and `name unknown` are the registry's own codes
  * (https://github.com/opencontainers/distribution-spec/blob/main/spec.md#error-codes).
  */
@@ -47,21 +45,21 @@ const patterns: readonly (readonly [PullReason, RegExp])[] = [
   ],
 ]
 
-/** A proxy that refuses to connect answers in place of the registry, with the text of its status alone. */
+/** A proxy that refuses a connection answers instead of the registry, with only the text of its status. */
 const refusedByProxy = /(?:Head|Get|Post) "": (?:Forbidden|Unauthorized)\b|proxy authentication required|proxyconnect/i
 
-/** CRI-O returns a whole page of HTML where it expected the answer of a registry: only its status counts. */
+/** If a registry answers with HTML, CRI-O returns the page: only its status counts. */
 const statusOfPage = /\bStatusCode: (\d{3})\b/
 
-/** `not found` is the whole answer: only the image's name, without quotes, may come before it. */
+/** `not found` as the whole answer: only the image's name, unquoted, may come before it. */
 const notFoundAlone = /^(?:[a-z0-9][\w.-]*[/:@][\w./:@-]*: )?not found$/i
 
-/** Messages of runtimes are shorter: the API server allows events 1 KiB. */
-const longestMessage = 8_192
+/** Maximum length: the API server limits messages of events to 1 KiB. */
+const maxMessageLength = 8_192
 
 /** The reason of a failed pull, from its message. */
 export function pullReason(message: string): PullReason {
-  const text = withoutNames(message.slice(0, longestMessage))
+  const text = withoutNames(message.slice(0, maxMessageLength))
   const page = statusOfPage.exec(text)?.[1]
   if (page !== undefined) return reasonIn(httpStatuses, page)
   if (refusedByProxy.test(text)) return 'image-registry-unreachable'
@@ -72,14 +70,14 @@ function reasonIn(table: typeof patterns, text: string): PullReason {
   return table.find(([, pattern]) => pattern.test(text))?.[0] ?? 'image-pull-failed'
 }
 
-/** Messages of runtimes contain fewer quoted names. */
-const mostNames = 50
+/** Maximum number of quoted names in a message. */
+const maxNames = 50
 
 /** The message without the image's name, which may contain any word: `registry/denied/app:404` is a valid one. */
 function withoutImage(message: string): string {
   const quoted = [...message.matchAll(/"([^"]+)"/g)].map(([, name = '']) => name).filter((name) => name.length > 2)
   return [...new Set(quoted)]
-    .slice(0, mostNames)
+    .slice(0, maxNames)
     .sort((a, b) => b.length - a.length)
     .reduce((text, name) => text.replaceAll(name, ''), message)
 }
@@ -88,12 +86,12 @@ function withoutImage(message: string): string {
 const unquotedNames =
   /\[manifests [^\]]*\]|reading manifest \S+ in \S+|manifest for \S+|repository \S+ not found|with (?:name|id) '[^']*'|from host \S+|lookup \S+|pinging (?:container|docker) registry \S+|(?:https?|docker):\/\/\S+|(?:dial|read|write) tcp \S+|sha256:[0-9a-f]+/gi
 
-/** The message without all that is only a name in it. */
+/** The message without names. */
 function withoutNames(message: string): string {
   return withoutImage(message).replace(unquotedNames, '')
 }
 
-/** What kubelet and runtime write before the answer of the registry; several may follow each other. */
+/** The text of kubelet and runtime before the registry's answer; several may follow each other. */
 const wrapper =
   /^[\s:]*(?:Back-off pulling image ""|ErrImagePull|Failed to pull image ""|rpc error: code = \w+ desc =|failed to pull and unpack image ""|failed to resolve (?:reference|image)(?: "")?|Error response from daemon)/i
 
@@ -103,18 +101,18 @@ function withoutWrappers(text: string): string {
   return rest.replace(/^[\s:]+/, '').trim()
 }
 
-/** The kubelet's event for one refused attempt; "Error: ErrImagePull" follows it and would count it twice. */
+/** The kubelet's event for one refused attempt; the event "Error: ErrImagePull" after it is not counted. */
 export function isPullRefusal(event: EventObject): boolean {
   return event.reason === 'Failed' && /^Failed to pull image/i.test(event.message ?? '')
 }
 
 /**
- * The answer of the registry, without what kubelet and runtime write around it: what follows the last `failed to …:`, else the
+ * The registry's answer, without the text of kubelet and runtime: the part after the last `failed to …:`, else the
  * whole message.
  */
 export function registryAnswer(message: string): string {
   const text = withoutImage(
-    message.slice(0, longestMessage).replace(/^Back-off pulling image "[^"]*"(?::\s*ErrImagePull)?:?\s*/i, ''),
+    message.slice(0, maxMessageLength).replace(/^Back-off pulling image "[^"]*"(?::\s*ErrImagePull)?:?\s*/i, ''),
   )
   const core =
     /^.*failed to (?:resolve reference|resolve image|do request|pull and unpack image|pull image|fetch)[^:]*:\s*(.+)$/is.exec(
@@ -127,7 +125,7 @@ export function registryAnswer(message: string): string {
     .trim()
 }
 
-/** The answers from which the cause is known; the order matters, as some contain the words of another. */
+/** The answers that show a cause; the order matters, as some contain the words of another. */
 const causes: readonly (readonly [PullFailureCause, RegExp])[] = [
   ['disk-full', /no space left on device/i],
   ['broken-layer', /(?:extract|register|unpack) layer/i],

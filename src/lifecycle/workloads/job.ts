@@ -13,7 +13,7 @@ import { byImportance, examinePods } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
 import { stallHold } from './workload.ts'
 
-/** A container's death in a Job's pod fails nothing: backoffLimit and podFailurePolicy decide (DESIGN §2). */
+/** A container's death never fails its Job: backoffLimit and podFailurePolicy decide (DESIGN §2). */
 const deathReasons: ReadonlySet<ReasonCode> = new Set([
   'crash-loop',
   'out-of-memory',
@@ -96,7 +96,7 @@ function assessJob(job: Job, context: RuleContext): Assessment {
   })
 }
 
-/** The reasons of the event by which the controller reports that a Job failed (recordJobFinished, pkg/controller/job). */
+/** The reasons of the controller's event about a failed Job (recordJobFinished, pkg/controller/job). */
 const failures: ReadonlySet<string | undefined> = new Set([
   'BackoffLimitExceeded',
   'DeadlineExceeded',
@@ -111,8 +111,8 @@ export function isJobEnd(reason: string | undefined): boolean {
 }
 
 /**
- * A Job with `ttlSecondsAfterFinished: 0` is deleted at once: the event of its end contains what its condition contained. Its
- * deletionTimestamp is left out, as it ended before its deletion.
+ * A Job with `ttlSecondsAfterFinished: 0` is deleted at once: the event of its end contains the condition. Its
+ * deletionTimestamp is omitted, as it ended before its deletion.
  */
 function lastState(job: Job, events: readonly EventObject[]): Job | undefined {
   const { deletionTimestamp: _, ...metadata } = job.metadata
@@ -131,7 +131,7 @@ function lastState(job: Job, events: readonly EventObject[]): Job | undefined {
   return { ...job, metadata, status: { ...job.status, conditions: [...(job.status?.conditions ?? []), ended] } }
 }
 
-/** Whether a pod works: one of its init containers runs, or all its containers have started. A sidecar does no work. */
+/** Whether a pod works: an init container runs, or all containers have started. Sidecars do not count. */
 function hasRunningWork({ pod, started }: PodState): boolean {
   const running = containersOf(pod).filter(
     ({ container, status }) => container.restartPolicy !== 'Always' && status?.state?.running !== undefined,
@@ -146,15 +146,15 @@ function progressText({ status = {}, spec = {} }: Job): string {
 
 /** A problem of a pod; a death never fails the Job. */
 function toJobProblem(problem: Problem): Problem {
-  // A start that the runtime refuses has an exit code, too.
+  // A refused start has an exit code too.
   const isDeath =
     deathReasons.has(problem.reason) || ('exitCode' in problem.detail && problem.detail.exitCode !== undefined)
   return isDeath ? { ...problem, neverFails: true, proven: false } : problem
 }
 
 /**
- * Terminal: the controller's Failed is final, and FailureTarget precedes it by seconds while the pods are taken down. The
- * reasons are those of pkg/controller/job: BackoffLimitExceeded, DeadlineExceeded, PodFailurePolicy, FailedIndexes …
+ * Terminal: Failed is final. FailureTarget precedes it by seconds while the pods are deleted. The reasons are those of
+ * pkg/controller/job: BackoffLimitExceeded, DeadlineExceeded, PodFailurePolicy, FailedIndexes …
  */
 function failedProblem(job: Job, owned: readonly Pod[], context: RuleContext): Problem | undefined {
   const failed = [condition(job, 'Failed'), condition(job, 'FailureTarget')].find((each) => each?.status === 'True')

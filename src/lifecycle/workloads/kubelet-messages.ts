@@ -32,7 +32,7 @@ export function explainDeath(
   const { exitCode, signal } = death
   const { image } = container
   const message = runtimeError(death.message ?? '')
-  // The runtime can run out of memory while it starts the container.
+  // The runtime may run out of memory while it starts the container.
   if (death.reason === 'OOMKilled' || /container init was OOM-killed/i.test(message))
     return { reason: 'out-of-memory', detail: { limit: container.resources?.limits?.['memory'] } }
   if (/exec format error/i.test(message)) return { reason: 'exec-format', detail: { image, message } }
@@ -100,7 +100,10 @@ export function runtimeError(message: string): string {
     .replace(/(?::\s*unknown)+\.?$/i, '')
 }
 
-/** What the kubelet last reported of a probe of this container: `Readiness probe failed: HTTP probe failed with statuscode: 503`. */
+/**
+ * The kubelet's last report of a probe of this container: `Readiness probe failed: HTTP probe failed with statuscode:
+ * 503`.
+ */
 export function probeFailure(
   kind: 'liveness' | 'readiness' | 'startup',
   { name }: Container,
@@ -113,12 +116,12 @@ export function probeFailure(
       concernsContainer(event, name),
   )?.message
   if (message === undefined) return {}
-  // Where the probe printed nothing, a colon ends the message.
+  // If the probe printed nothing, the message ends with a colon.
   const failure = message.replace(/^\w+ probe (?:failed|errored)[^:]*:?\s*/, '').trim()
   return { failure, answer: probeAnswer(failure) }
 }
 
-/** What the container answered, from the message of the kubelet (pkg/probe/http, tcp, grpc). */
+/** The container's answer, from the message of the kubelet (pkg/probe/http, tcp, grpc). */
 export function probeAnswer(failure: string): ProbeAnswer | undefined {
   const status = /statuscode: (\d{3})/.exec(failure)?.[1]
   if (status !== undefined) return { type: 'http-status', status: Number(status) }

@@ -10,29 +10,29 @@ import { templateChangedAt } from './revision.ts'
 
 /** Refused pulls with one reason; their number is the larger of the two counts. */
 export interface Refusals {
-  /** Attempts that the container's state showed. */
+  /** Attempts in the container's state. */
   readonly attempts: number
-  /** Attempts that the kubelet's events counted. */
+  /** Attempts in the kubelet's events. */
   readonly events: number
   readonly firstAt: number
-  /** The latest attempt was at this moment or later; absent where only a state at first sight shows one. */
+  /** The earliest possible moment of the latest attempt; absent if only a state at first sight shows it. */
   readonly lastAt?: number
   /** The kubelet's latest message about a refusal. */
   readonly message: string
 }
 
-/** The instance of a container that runs now. */
+/** The running instance of a container. */
 interface RunningInstance {
-  /** As the kubelet wrote it. */
+  /** As in the status. */
   readonly startedAt: string | undefined
   readonly seenAt: number
   /** Absent while it is not ready. */
   readonly readySince?: number
-  /** How often it became unready after it was ready, and when that was seen first. */
+  /** How often it lost readiness, and when that was first seen. */
   readonly readinessLost?: { readonly count: number; readonly firstAt: number }
 }
 
-/** Observations of one container since its pod was first seen. All moments are on the runner's clock. */
+/** The observations of a container since its pod's first sight. Moments are on the runner's clock. */
 interface ContainerObservations {
   readonly deaths: DeathObservations
   readonly refusals: Readonly<Partial<Record<PullReason, Refusals>>>
@@ -43,16 +43,16 @@ interface ContainerObservations {
   readonly status?: ContainerStatus
 }
 
-/** Observations of a pod since it was first seen; which of its deaths count is not decided. */
+/** The observations of a pod since its first sight, before deciding which deaths count. */
 export interface PodObservations {
   readonly firstSeenAt: number
   readonly containers: ReadonlyMap<string, ContainerObservations>
 }
 
-/** Observations of one container, with the deaths that count. */
+/** The observations of a container, with the deaths that count. */
 export interface ContainerHistory extends Omit<ContainerObservations, 'deaths'>, DeathCount {}
 
-/** Observations of a pod, with the deaths that count. */
+/** The observations of a pod, with the deaths that count. */
 export interface PodHistory {
   readonly firstSeenAt: number
   /** The minReadySeconds of its workload, in milliseconds. */
@@ -60,7 +60,7 @@ export interface PodHistory {
   readonly containers: ReadonlyMap<string, ContainerHistory>
 }
 
-/** The histories of all pods; `observe` receives every change of the store. */
+/** The histories of all pods; `observe` must receive every change of the store. */
 export class PodHistories {
   readonly #store: Store
   readonly #gateTime: GateTime
@@ -88,7 +88,7 @@ export class PodHistories {
     else if (kind === 'Event') this.#observeEvents((after ?? before) as EventObject, now)
   }
 
-  /** The history of a pod; of one that was never observed, what its present state shows. */
+  /** The history of a pod; if it was never observed, from its present state. */
   of(pod: Pod, now: number): PodHistory {
     const known = this.#observations.get(pod.metadata.uid ?? '') ?? observePod(undefined, pod, now, this.#gateTime)
     const history = this.#histories.get(known) ?? historyOf(known, pod, this.#termsOf(pod), this.#gateTime)
@@ -106,7 +106,7 @@ export class PodHistories {
     return { changedAt: this.#changes.get(owner.uid), minReadyMs: (minReadySeconds(found) ?? 0) * 1_000 }
   }
 
-  /** The pods of a controller that ended in failure, whether they still exist or not; none that was being deleted. */
+  /** The failed pods of a controller, deleted or not, without those that were being deleted. */
   lost(controller: string | undefined): readonly Pod[] {
     return [...(this.#lost.get(controller ?? '')?.values() ?? [])]
   }
@@ -127,7 +127,7 @@ export class PodHistories {
   }
 }
 
-/** Kinds whose objects own pods and have a minReadySeconds. */
+/** Kinds that own pods and have minReadySeconds. */
 const controllers: ReadonlySet<string> = new Set(['ReplicaSet', 'ReplicationController', 'StatefulSet', 'DaemonSet'])
 
 /** The minReadySeconds of a controller of pods; undefined for any other object. */
@@ -137,14 +137,14 @@ function minReadySeconds(object: KubeObject | undefined): number | undefined {
   return typeof seconds === 'number' ? seconds : 0
 }
 
-/** The kubelet writes a state up to this long after the attempt; its events are not late. */
+/** The kubelet's status may be this much later than the attempt; its events are not. */
 const statusLagMs = 20_000
 /** The kubelet's first back-off between pulls, unless a node is configured with less (pkg/kubelet). */
 const pullBackOffMs = 10_000
 
 const unobserved: ContainerObservations = { deaths: noDeaths, refusals: {} }
 
-/** Adds one more version of a pod, seen at `now`, to its observations. */
+/** Adds a version of a pod, seen at `now`, to its observations. */
 export function observePod(
   before: PodObservations | undefined,
   pod: Pod,
@@ -193,14 +193,14 @@ export function historyOf(
     containersOf(pod).flatMap(({ container }) => (container.readinessProbe === undefined ? [] : [container.name])),
   )
   const containers = [...observations.containers].map(([name, { deaths, ...rest }]) => {
-    // Without a readiness probe the container must have run for the settle time.
+    // Without a readiness probe, the container must have run for the settle time.
     const settleMs = Math.max(minReadyMs, probed.has(name) ? 0 : gateTime.settleMs)
     return [name, { ...rest, ...countDeaths(deaths, { created, changedAt, settleMs }, gateTime) }] as const
   })
   return { firstSeenAt: observations.firstSeenAt, minReadyMs, containers: new Map(containers) }
 }
 
-/** Adds the known events about a pod to its observations, whenever one of them changed. */
+/** Adds the events of a pod to its observations after each change. */
 export function observePodEvents(
   before: PodObservations | undefined,
   events: readonly EventObject[],
@@ -237,8 +237,8 @@ export function observePodEvents(
 }
 
 /**
- * The instance that runs now. Without a readiness probe it is ready since it started; with one, since the pod turned Ready,
- * or since that was seen.
+ * The running instance. Without a readiness probe it is ready since its start; with one, since the pod became Ready, or
+ * since that was seen.
  */
 function observeRunning(
   before: RunningInstance | undefined,
@@ -262,10 +262,10 @@ function observeRunning(
   return { ...instance, readySince: same?.readySince ?? (isProbed ? Math.max(started, turnedAt) : started) }
 }
 
-/** The waiting reasons of a container whose pull was just refused (pkg/kubelet/images, errors of cri-api). */
+/** The waiting reasons after a refused pull (pkg/kubelet/images, errors of cri-api). */
 const refusedStates: ReadonlySet<string> = new Set(['ErrImagePull', 'RegistryUnavailable', 'SignatureValidationFailed'])
 
-/** Whether a container waits with this reason because its pull was refused. */
+/** Whether this waiting reason means a refused pull. */
 export function waitsForImage(reason = ''): boolean {
   return refusedStates.has(reason) || reason === 'ImagePullBackOff'
 }
@@ -282,10 +282,10 @@ function observeWaiting(
   const reason = waiting.reason ?? ''
   const isSame = known.waiting?.reason === reason
   const observed = { ...known, waiting: isSame ? known.waiting : { reason, since: now, isOfBefore } }
-  // Each attempt shows as a refusal before its back-off does; a back-off at first sight stands for one attempt.
+  // Each attempt is first a refusal, then a back-off; a back-off at first sight counts as one attempt.
   const isAttempt = refusedStates.has(reason) && !isSame
   if (!isAttempt && reason !== 'ImagePullBackOff') return observed
-  // The message of a back-off contains no more than that of the refusal before it.
+  // The message of a back-off adds nothing to that of the refusal.
   if (!isAttempt && Object.keys(known.refusals).length > 0) return observed
   const kind = pullReason(waiting.message ?? '')
   const before = known.refusals[kind]
@@ -301,7 +301,7 @@ function observeWaiting(
   return { ...observed, refusals: { ...known.refusals, [kind]: refusals } }
 }
 
-/** The latest of the moments that are known. */
+/** The latest known moment. */
 function latest(moments: readonly (number | undefined)[]): number | undefined {
   const known = moments.filter((moment) => moment !== undefined)
   return known.length === 0 ? undefined : Math.max(...known)

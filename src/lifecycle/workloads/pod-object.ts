@@ -4,15 +4,15 @@ import type { Condition, Container, ContainerStatus, EventObject, Pod } from '..
 export interface PodContainer {
   readonly container: Container
   readonly status?: ContainerStatus
-  /** An init container that is no sidecar: it must succeed before the next one starts. */
+  /** An init container, no sidecar: it must succeed before the next one starts. */
   readonly isInit: boolean
   /** Exit code 0 is its success, not a death. */
   readonly runsOnce: boolean
-  /** A sidecar of a pod that has done its work: the kubelet ends it, and its exit code does not count (KEP-753). */
+  /** A sidecar of a completed pod: the kubelet ends it, and its exit code does not count (KEP-753). */
   readonly isDoneSidecar: boolean
 }
 
-/** The containers of a pod with their statuses, init containers and sidecars first, in the order in which they start. */
+/** The containers of a pod with their statuses, in start order: init containers and sidecars first. */
 export function containersOf({ spec, status }: Pod): readonly PodContainer[] {
   const { containers = [], initContainers = [], restartPolicy = 'Always' } = spec ?? {}
   const statuses = new Map(
@@ -24,18 +24,18 @@ export function containersOf({ spec, status }: Pod): readonly PodContainer[] {
     container,
     status: statuses.get(container.name),
     isInit,
-    // Its own policy goes before that of the pod (KEP-753, and KEP-5307 for containers that are no init containers).
+    // Its own policy overrides that of the pod (KEP-753, and KEP-5307 for other containers).
     runsOnce: isInit || (container.restartPolicy ?? restartPolicy) !== 'Always',
     isDoneSidecar: isOver && container.restartPolicy === 'Always',
   })
   return [
-    // restartPolicy Always makes an init container a sidecar (KEP-753): it runs along with the others.
+    // restartPolicy Always makes an init container a sidecar (KEP-753).
     ...initContainers.map((container) => join(container, container.restartPolicy !== 'Always')),
     ...containers.map((container) => join(container, false)),
   ]
 }
 
-/** The first container of a pod that has ended in failure. */
+/** The first failed container of a pod. */
 export function failedContainer(pod: Pod): PodContainer | undefined {
   return containersOf(pod).find(
     ({ status, isDoneSidecar }) => !isDoneSidecar && (status?.state?.terminated?.exitCode ?? 0) !== 0,
@@ -47,14 +47,14 @@ export function hasStarted(status: ContainerStatus | undefined): boolean {
   return (status?.state?.running ?? status?.state?.terminated ?? status?.lastState?.terminated) !== undefined
 }
 
-/** The condition of a type, of objects whose conditions the API server checks: built-in kinds have one of each at most. */
+/** The condition of a type, for built-in kinds, which have at most one of each. */
 export function condition(object: { status?: { conditions?: Condition[] } }, type: string): Condition | undefined {
   return object.status?.conditions?.find((each) => each.type === type)
 }
 
 /**
- * Whether the pod is being deleted or has ended, and its controller creates another: it counts for nothing. One with
- * restartPolicy Always is also replaced when all its containers ended with 0, as when its node ended it (IsPodActive,
+ * Whether the pod is deleted or ended, and its controller creates another: then it does not count. With restartPolicy
+ * Always this includes a pod whose containers all ended with 0, as when its node ended it (IsPodActive,
  * pkg/controller).
  */
 export function isReplaced({ metadata, spec, status }: Pod): boolean {
@@ -73,7 +73,7 @@ export function concernsContainer(event: EventObject, container: string): boolea
   return [undefined, container].includes(containerOfEvent(event))
 }
 
-/** How many occurrences an event stands for. */
+/** The number of occurrences that an event counts. */
 export function eventCount(event: EventObject): number {
   return Math.max(event.count ?? 1, event.series?.count ?? 1, 1)
 }

@@ -10,21 +10,21 @@ import { missingObjectMs } from './container.ts'
 import { missingObject } from './kubelet-messages.ts'
 import { condition, containerOfEvent, containersOf, eventCount, hasStarted } from './pod-object.ts'
 
-/** The problem of the pod as a whole: before its containers exist, only its conditions and events show it. */
+/** The problem of the whole pod: before its containers exist, only its conditions and events show it. */
 export function examineSetup(pod: Pod, context: RuleContext): Problem | undefined {
   const scheduled = condition(pod, 'PodScheduled')
   if (scheduled?.status === 'False') return unschedulable(pod, context)
   if (pod.status?.phase !== 'Pending') return closedReadinessGates(pod, context)
   const failures = context.events(pod).filter(({ reason = '' }) => setupFailures.has(reason))
-  // The kubelet sums up every two minutes which volumes are not mounted; the event before that contains the cause.
+  // Every two minutes the kubelet lists the volumes that are not mounted; the event before contains the cause.
   const last =
     failures.findLast(({ message }) => !/^Unable to attach or mount volumes/.test(message ?? '')) ?? failures.at(-1)
   return last === undefined || isSetUp(pod, context) ? undefined : setupProblem(pod, last, context)
 }
 
 /**
- * Slow: the scheduler finds no node, or does not look at the pod before its scheduling gates are removed, by a queue or a
- * quota. https://kubernetes.io/docs/concepts/scheduling-eviction/pod-scheduling-readiness/
+ * Slow: the scheduler finds no node, or the pod has scheduling gates, which a queue or a quota removes.
+ * https://kubernetes.io/docs/concepts/scheduling-eviction/pod-scheduling-readiness/
  */
 function unschedulable(pod: Pod, context: RuleContext): Problem {
   const { reason, message, lastTransitionTime } = condition(pod, 'PodScheduled') ?? {}
@@ -43,7 +43,7 @@ function unschedulable(pod: Pod, context: RuleContext): Problem {
   }
 }
 
-/** The cause that each message of the scheduler's plugins stands for (pkg/scheduler/framework/plugins, each ErrReason…). */
+/** The cause of each message of the scheduler's plugins (pkg/scheduler/framework/plugins, each ErrReason…). */
 const causes: readonly (readonly [RegExp, (...groups: readonly string[]) => SchedulingCause])[] = [
   [/^Insufficient (.+)$/, (resource = '') => ({ type: 'resource', resource })],
   [/^Too many pods$/, () => ({ type: 'pod-count' })],
@@ -65,17 +65,16 @@ const causes: readonly (readonly [RegExp, (...groups: readonly string[]) => Sche
 ]
 
 /**
- * The causes in the scheduler's message about a pod that no node takes, such as `0/3 nodes are available: 2 Insufficient cpu,
- * 1 node(s) had untolerated taint {gpu: }. preemption: …`. An unknown cause keeps its message, and so does a message of
- * another form.
+ * The causes in the scheduler's message about an unschedulable pod, such as `0/3 nodes are available: 2 Insufficient
+ * cpu, 1 node(s) had untolerated taint {gpu: }. preemption: …`. Unknown causes and other messages keep their text.
  */
 export function schedulingCauses(message: string): UnschedulableDetail {
   const [, total, list] = /^0\/(\d+) nodes are available: (.+)$/s.exec(message) ?? []
   if (list === undefined) return { causes: [messageCause(message.replace(/,? ?preemption: .*$/s, '').trim())] }
-  // What would come of preemption repeats the causes; no sentence before it contains one.
+  // The part about preemption repeats the causes.
   const [reasons = ''] = list.split(/\. (?:no new claims|not found|preemption:|\(|$)|\.$/)
   const parts = reasons.split(/, (?=\d+ )/).map(readCause)
-  // A cause that lies in the pod has no number of nodes.
+  // A cause in the pod itself has no number of nodes.
   return { nodes: /^\d/.test(reasons) ? Number(total) : undefined, causes: parts }
 }
 
@@ -121,7 +120,7 @@ function closedReadinessGates(pod: Pod, context: RuleContext): Problem | undefin
 }
 
 const sandboxFailures: ReadonlySet<string> = new Set(['FailedCreatePodSandBox', 'NetworkNotReady'])
-/** The kubelet's and the attach controller's events about what a pod needs before its containers (pkg/kubelet/events). */
+/** The events of kubelet and attach controller before the containers (pkg/kubelet/events). */
 const setupFailures: ReadonlySet<string> = new Set([
   'FailedMount',
   'FailedAttachVolume',
@@ -130,9 +129,9 @@ const setupFailures: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Strike: a Secret or ConfigMap that a volume needs does not exist. It has a minute to appear since the first refusal, or
- * since the gate began, whichever is later; and the kubelet, which looks ever more rarely (every 2 minutes at the end), must
- * have looked again since then. Slow: other volumes and the network sandbox, which are tried without end.
+ * Strike: a Secret or ConfigMap of a volume does not exist for a minute since the first refusal or the gate's start,
+ * whichever is later. The kubelet retries at growing intervals (up to 2 minutes), and must have checked again since.
+ * Slow: other volumes and the network sandbox, which are retried without end.
  */
 function setupProblem(pod: Pod, event: EventObject, context: RuleContext): Problem {
   const { reason = '', message = '' } = event
@@ -150,7 +149,7 @@ function setupProblem(pod: Pod, event: EventObject, context: RuleContext): Probl
   return { ...own, reason: 'config-missing', detail: { ...failure, missing }, ...proof }
 }
 
-/** Of a missing key the kubelet reports only which volume needs it: the spec of the pod names the object. */
+/** For a missing key the kubelet reports only the volume: the spec of the pod names the object. */
 function nameByVolume(missing: MissingObject | undefined, message: string, { spec }: Pod): MissingObject | undefined {
   if (missing === undefined || missing.name !== undefined) return missing
   const [, volumeName] = /\bvolume "([^"]+)"/.exec(message) ?? []

@@ -11,26 +11,26 @@ import { examineSetup } from './pod-setup.ts'
 export interface PodState {
   readonly pod: Pod
   readonly scheduled: boolean
-  /** Every init container that must end has ended, sidecars run. */
+  /** All init containers have ended, and sidecars run. */
   readonly initialized: boolean
   readonly isPulling: boolean
   readonly pulled: boolean
-  /** How long its slowest pull took, in milliseconds, by the kubelet's event. */
+  /** The time of its slowest pull in milliseconds, by the kubelet's event. */
   readonly pullMs?: number
-  /** Every container has been started, and runs or has done its work. */
+  /** Every container runs, or has completed. */
   readonly started: boolean
   readonly ready: boolean
   /** Ready, and every container without a readiness probe has run for the settle time. */
   readonly settled: boolean
-  /** When it will be settled if nothing happens; absent where it is, or is not ready. */
+  /** When it will be settled if nothing changes; absent if it is settled or not ready. */
   readonly settlesAt?: number
   /**
-   * While it is better, the problems of other pods fail nothing: ready and settled, for minReadySeconds where that is longer,
-   * or started without a death.
+   * A better pod prevents other pods' problems from failing the workload. It is ready and settled (for minReadySeconds
+   * if longer), or has started without a death.
    */
   readonly better: boolean
   readonly problems: readonly Problem[]
-  /** Why the stall clock is stopped: an image is being pulled, probes are within their arithmetic. */
+  /** Why the stall clock is stopped: an image is being pulled, or probes still have time. */
   readonly stallHold?: string
   readonly recheckAt?: number
 }
@@ -81,7 +81,7 @@ export function examinePod(pod: Pod, context: RuleContext): PodState {
   }
 }
 
-/** Whether a pod is ready, and when it is settled unless a container dies, in milliseconds on the runner's clock. */
+/** Whether a pod is ready, and when it is settled unless a container dies; milliseconds on the runner's clock. */
 export function readiness(pod: Pod, context: RuleContext): { readonly ready: boolean; readonly settledAt: number } {
   const history = context.podHistory(pod)
   const moments = containersOf(pod).map((at) => settledFrom(at, history.containers.get(at.container.name), context))
@@ -92,8 +92,8 @@ export function readiness(pod: Pod, context: RuleContext): { readonly ready: boo
 }
 
 /**
- * When a running container counts as settled: with a readiness probe at once, without one when it has run for the settle
- * time. A start in the future (skewed clocks) counts from first sight.
+ * When a running container is settled: with a readiness probe at once, else after the settle time. A start in the
+ * future (skewed clocks) counts from first sight.
  */
 function settledFrom(
   { container, status, isInit }: PodContainer,
@@ -113,7 +113,7 @@ function isPulled(status: PodContainer['status']): boolean {
   return (status?.imageID ?? '') !== '' || afterPull.test(status?.state?.waiting?.reason ?? '')
 }
 
-/** The kubelet's last event about the container is that it pulls. */
+/** Whether the kubelet's last event about the container is a pull. */
 function isBeingPulled(pod: Pod, { container, status }: PodContainer, context: RuleContext): boolean {
   if (hasStarted(status) || status?.state?.waiting?.reason === 'ImagePullBackOff') return false
   const last = context.events(pod).findLast((event) => event.involvedObject?.fieldPath?.endsWith(`{${container.name}}`))
@@ -133,7 +133,7 @@ function isVolumeBeingPulled(pod: Pod, containers: readonly PodContainer[], cont
 /** The events of cluster-autoscaler and Karpenter about a pod that waits for a node. */
 const scaleUpEvents: readonly (string | undefined)[] = ['TriggeredScaleUp', 'Nominated', 'NotTriggerScaleUp']
 
-/** An autoscaler adds a node: cluster-autoscaler's TriggeredScaleUp, Karpenter's Nominated. */
+/** An autoscaler adds a node: TriggeredScaleUp of cluster-autoscaler, Nominated of Karpenter. */
 function scaleUpHold(pod: Pod, context: RuleContext): string | undefined {
   if (condition(pod, 'PodScheduled')?.status !== 'False') return undefined
   const last = context.events(pod).findLast(({ reason }) => scaleUpEvents.includes(reason))

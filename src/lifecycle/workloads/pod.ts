@@ -9,10 +9,9 @@ import { condition, containersOf, failedContainer, type PodContainer } from './p
 import { examinePod, type PodState } from './pod-state.ts'
 
 /**
- * A Pod of the user's own: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/
- *
- * Ready when it runs, is Ready and has settled, whatever its restart policy, or when it has succeeded. Failed when its
- * phase is Failed (no controller will replace it), or by the problem of a container.
+ * A bare Pod: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/ Ready when it runs, is Ready and has
+ * settled, whatever its restart policy, or when it has succeeded. Failed when its phase is Failed (no controller
+ * replaces it), or by the problem of a container.
  */
 export const podRule: Rule = {
   milestones: ['created', 'scheduled', 'initialized', 'pulled', 'started', 'running', 'ready'],
@@ -23,11 +22,11 @@ export const podRule: Rule = {
 function assessPod(pod: Pod, context: RuleContext): Assessment {
   const state = examinePod(pod, context)
   const succeeded = pod.status?.phase === 'Succeeded'
-  // Its image and resources may be changed in place; kubelets since 1.33 report which generation they have taken up.
+  // Its image and resources may change in place; kubelets since 1.33 report the observed generation.
   const isObserved = !isStale(pod.status?.observedGeneration, pod.metadata.generation)
   const outdatedUntil = isObserved ? containersOutdatedUntil(pod, context) : undefined
   const pending = pendingChange(pod, isObserved && outdatedUntil === undefined)
-  // A pod that is being deleted ends as Failed or Succeeded by what its program does on SIGTERM: neither is its own end.
+  // A deleted pod becomes Failed or Succeeded by its program's reaction to SIGTERM: neither is its own end.
   const isTerminating = pod.metadata.deletionTimestamp !== undefined
   const ended = pod.status?.phase === 'Failed' ? [failedPhase(pod, context)] : []
   const problems = isTerminating ? [] : [...ended, ...state.problems]
@@ -45,10 +44,10 @@ function assessPod(pod: Pod, context: RuleContext): Assessment {
 }
 
 /**
- * Until when a container may be the one from before its image was changed. The kubelet reports the new generation before it
- * ends that container (SyncPod, pkg/kubelet), and has the grace period for it. Runtimes report an image by another name than
- * the pod asks for, as by its ID, so beyond that time it is the new one whatever its name.
- * @returns milliseconds since the epoch on the runner's clock; undefined where no container is an old one
+ * Until when a container may predate the change of its image. The kubelet reports the new generation before it ends
+ * that container (SyncPod, pkg/kubelet), and has the grace period for that. A runtime may report an image by another
+ * name or its ID, so after that time the container is the new one.
+ * @returns milliseconds since the epoch on the runner's clock; undefined if no container is an old one
  */
 function containersOutdatedUntil(pod: Pod, context: RuleContext): number | undefined {
   const { generation = 1, managedFields = [] } = pod.metadata
@@ -64,12 +63,12 @@ function containersOutdatedUntil(pod: Pod, context: RuleContext): number | undef
   return until > context.now ? until : undefined
 }
 
-/** Whether a runtime's name of an image is the pod's: `nginx` is `docker.io/library/nginx:latest`. */
-function isNamed(asked = '', reported = ''): boolean {
-  return [asked, `${asked}:latest`].some((name) => reported === name || reported.endsWith(`/${name}`))
+/** Whether a runtime's image name is the pod's: `nginx` is `docker.io/library/nginx:latest`. */
+function isNamed(requested = '', reported = ''): boolean {
+  return [requested, `${requested}:latest`].some((name) => reported === name || reported.endsWith(`/${name}`))
 }
 
-/** What a change in place still waits for; undefined where it waits for nothing. */
+/** What a change in place still waits for; undefined if nothing. */
 function pendingChange(pod: Pod, isTakenUp: boolean): string | undefined {
   if (!isTakenUp) return 'waiting for the kubelet to take its change'
   // https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/#pod-resize-status
@@ -112,7 +111,7 @@ function initProgress(inits: ReturnType<typeof containersOf>): string {
   return `${done} of ${inits.length} done${current === undefined ? '' : `, ${current.container.name} is next`}`
 }
 
-/** Terminal: no controller stands behind a pod of the user's own, so a failed one stays failed. */
+/** Terminal: no controller replaces a bare pod, so a failed one stays failed. */
 function failedPhase(pod: Pod, context: RuleContext): Problem {
   const { reason, message = '' } = pod.status ?? {}
   const dead = failedContainer(pod)

@@ -12,23 +12,22 @@ import { examinePod, type PodState } from './pod-state.ts'
 export interface PodsState {
   /** The pods that count: neither replaced nor lost. */
   readonly pods: readonly PodState[]
-  /** The number of the others: the controllers' counts may still contain them. */
+  /** The number of replaced and lost pods, which the controllers' counts may still include. */
   readonly replaced: number
-  /** One problem for all pods that have it, with their number in `pods`; the most important first. */
+  /** Each problem once, with its number of `pods`; the most important first. */
   readonly problems: readonly Problem[]
   /** The problem that fails the workload: proven, and no pod is better. */
   readonly failure?: Problem
   readonly stallHold?: string
   readonly recheckAt?: number
-  /** Lost pods: evicted, preempted, failed. Their controller creates others, so they decide nothing. */
+  /** Lost pods: evicted, preempted, failed. Their controller replaces them, so they decide nothing. */
   readonly notes: readonly string[]
 }
 
 /**
- * Examines the pods of the revision that the user applied. A pod's problem fails its workload only when no pod of that
- * revision is better: ready and settled, or with all containers started and none dead (DESIGN §2). Pending pods are
- * neither better nor worse.
- * @param lost the pods of that revision that ended in failure, whether they still exist or not
+ * Examines the pods of the gated revision. A pod's problem fails its workload only if no pod is better: ready and
+ * settled, or with all containers started and no death (DESIGN §2). Pending pods are neither better nor worse.
+ * @param lost the failed pods of that revision, deleted or not
  */
 export function examinePods(all: readonly Pod[], context: RuleContext, lost: readonly Pod[] = []): PodsState {
   const pods = all.filter((pod) => !isReplaced(pod)).map((pod) => examinePod(pod, context))
@@ -45,7 +44,7 @@ export function examinePods(all: readonly Pod[], context: RuleContext, lost: rea
   }
 }
 
-/** One problem for all pods that have it: that of the pod whose proof is furthest. */
+/** One problem for all pods that have it: the one whose proof is furthest. */
 function combineProblems(pods: readonly PodState[]): readonly Problem[] {
   const groups = Map.groupBy(
     pods.flatMap((pod) => pod.problems),
@@ -60,12 +59,12 @@ function combineProblems(pods: readonly PodState[]): readonly Problem[] {
 
 const classes: readonly ProblemClass[] = ['terminal', 'strike', 'slow']
 
-/** DESIGN §4: terminal before strike before slow, then the deepest in the chain pod → container, then that of most pods. */
+/** DESIGN §4: terminal, strike, slow; then the deepest of pod and container; then that of most pods. */
 export function byImportance(a: Problem, b: Problem): number {
   return (
     classes.indexOf(classOf(a)) - classes.indexOf(classOf(b)) ||
     Number(b.proven) - Number(a.proven) ||
-    // The problems of existing pods go before those of replaced pods.
+    // The problems of existing pods come before those of replaced pods.
     Number(a.isReplaced ?? false) - Number(b.isReplaced ?? false) ||
     depth(b) - depth(a) ||
     (b.pods ?? 1) - (a.pods ?? 1) ||
@@ -80,34 +79,34 @@ function depth(problem: Problem): number {
 
 export interface Settled {
   readonly done: boolean
-  /** When it will be, if nothing changes. */
+  /** The moment if nothing changes. */
   readonly at?: number
 }
 
 /**
- * Whether all pods of the revision, and as many as wanted, are ready and have run for the settle time. The watch of the pods
- * may lag behind the counts of their controller: counted pods that are not seen have the settle time to appear. The
- * controllers of StatefulSets and DaemonSets also count terminating pods, which proves no such lag.
- * @param others pods that the controller may count and that are not wanted, besides those that are replaced
+ * Whether all pods of the revision, as many as desired, are ready and have run for the settle time. The watch of the
+ * pods may be later than the counts of their controller: counted pods have the settle time to appear. StatefulSets and
+ * DaemonSets also count terminating pods.
+ * @param others counted pods that are not desired, besides replaced ones
  */
 export function settledByPods(state: PodsState, replicas: number, context: RuleContext, others = 0): Settled {
   if (!state.pods.every((pod) => pod.settled)) return { done: false, at: state.recheckAt }
   if (state.pods.length >= replicas) return { done: true }
-  return state.pods.length + state.replaced + others >= replicas ? { done: false } : settledUnseen(context)
+  return state.pods.length + state.replaced + others >= replicas ? { done: false } : settledWithoutPods(context)
 }
 
 /**
- * Whether a workload whose pods cannot be read has been unchanged for the settle time: since its numbers last moved, and
- * where they have not moved since first sight, since `changedAt`.
+ * Whether a workload whose pods cannot be read has been unchanged for the settle time: since its numbers last changed,
+ * or since `changedAt` if they have not since first sight.
  */
-export function settledUnseen(context: RuleContext, changedAt = context.history.firstSeenAt): Settled {
+export function settledWithoutPods(context: RuleContext, changedAt = context.history.firstSeenAt): Settled {
   const { firstSeenAt, countersMovedAt } = context.history
   const since = countersMovedAt > firstSeenAt ? countersMovedAt : Math.min(changedAt, firstSeenAt)
   const at = since + context.settings.settleMs
   return context.now >= at ? { done: true } : { done: false, at }
 }
 
-/** How a pod ended, and when. */
+/** The end of a pod. */
 interface Loss {
   readonly pod: Pod
   readonly at: number
@@ -117,10 +116,9 @@ interface Loss {
 }
 
 /**
- * Slow: pods that ended in failure since the gate began, under a controller that creates others: evicted by their node,
- * refused by the kubelet, ended with their node, or those of a Job whose container has failed. They fail no workload (DESIGN
- * §2). The most recent one is reported for all that were lost in the same way.
- * https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/
+ * Slow: pods that failed since the gate began, and are replaced by their controller: evicted by their node, refused by
+ * the kubelet, ended with their node, or failed pods of a Job. They fail no workload (DESIGN §2). The most recent of
+ * each kind is reported. https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/
  */
 function lostPodProblems(lost: readonly Pod[], context: RuleContext): readonly Problem[] {
   const losses = lost
@@ -151,7 +149,7 @@ function describeLoss(pod: Pod, context: RuleContext): Loss {
   const at = lostAt(pod, context)
   const dead = failedContainer(pod)
   const death = dead?.status?.state?.terminated
-  // The containers of a pod that the kubelet ended were only killed.
+  // The kubelet killed these containers when it ended their pod.
   if (reason === '' && dead !== undefined && death !== undefined) {
     const end = explainDeath(dead, death, context.events(pod))
     return { pod, at, container: dead.container.name, isInit: dead.isInit || undefined, end }
@@ -160,7 +158,7 @@ function describeLoss(pod: Pod, context: RuleContext): Loss {
   return { pod, at, end: { reason: reason === 'Evicted' ? 'evicted' : 'pod-failed', detail } }
 }
 
-/** When a pod ended: the latest moment in its status; one that the kubelet refused has none but that of its creation. */
+/** When a pod ended: the latest moment in its status; if the kubelet refused the pod, its creation. */
 function lostAt({ metadata, status }: Pod, context: RuleContext): number {
   const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])]
   const moments = [
@@ -188,20 +186,20 @@ export function notesOf(state: PodsState | undefined, isReady: boolean): readonl
   return isProblem && !isReady ? [] : (state?.notes ?? [])
 }
 
-/** A kubelet ends a container when its grace period is over, and deletes the pod a moment later. */
+/** After the grace period the kubelet ends a container, and deletes the pod shortly after. */
 const overdueMs = 10_000
 
-/** The problem of pods that are still there after their grace period, and when the next one may be. */
+/** The problem of pods that exist after their grace period, and when the next one may have it. */
 export interface StuckPods {
   readonly problems: readonly Problem[]
   readonly recheckAt?: number
 }
 
 /**
- * Slow: pods that are still there although their grace period is over, under a controller that waits for them: one that
- * creates a pod of the same name, may miss no further one, or recreates. The kubelet deletes a pod that it has ended
- * (https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination), so either its node does not answer, or
- * finalizers hold it. `deletionTimestamp` is when the grace period ends.
+ * Slow: pods that exist after their grace period, while their controller waits for them: it reuses the name, may miss
+ * no further pod, or recreates. The kubelet deletes an ended pod
+ * (https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination), so its node does not answer, or
+ * finalizers hold it. `deletionTimestamp` is the end of the grace period.
  */
 export function stuckPods(owned: readonly Pod[], context: RuleContext): StuckPods {
   const terminating = owned.flatMap((pod) => {

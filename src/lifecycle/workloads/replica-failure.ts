@@ -15,7 +15,7 @@ type RefusalReason =
   | 'admission-denied'
   | 'replica-failure'
 
-/** The refusals with one reason: what their messages contain, and what is read from them for the detail of the problem. */
+/** The refusals with one reason: their message, and the detail that is read from it. */
 interface RefusalKind<Reason extends RefusalReason> {
   readonly reason: Reason
   readonly pattern: RegExp
@@ -23,8 +23,8 @@ interface RefusalKind<Reason extends RefusalReason> {
 }
 
 /**
- * Why the API server refuses pods, by its message. The order matters: most of them contain "forbidden". A LimitRange's
- * refusal is a policy's denial: neither it nor the pods change by themselves.
+ * Why the API server refuses pods, by its message. The order matters: most contain "forbidden". A LimitRange's refusal
+ * counts as a policy's: neither it nor the pods change by themselves.
  */
 const refusalKinds: readonly { [Each in RefusalReason]: RefusalKind<Each> }[RefusalReason][] = [
   {
@@ -102,13 +102,11 @@ function find(pattern: RegExp, message: string): string | undefined {
 }
 
 /**
- * Why a controller cannot create pods, by its condition ReplicaFailure. The controllers of StatefulSets, DaemonSets and Jobs
- * write none: there the event of the last attempt counts, while pods are missing.
- *
- * Terminal: an explicit denial by a policy at its second attempt, since only another apply (or policy) changes it, and a pod
- * that the API server finds invalid. Slow: everything that may change by itself, as quota, a missing ServiceAccount or
- * PriorityClass, or an unavailable webhook.
- * @param isShort fewer pods exist than the controller wants
+ * Why a controller cannot create pods, by its condition ReplicaFailure. The controllers of StatefulSets, DaemonSets and
+ * Jobs write none: there the event of the last attempt counts, while pods are missing. Terminal: an explicit denial by
+ * a policy at its second attempt, and a pod that the API server finds invalid. Slow: everything that may change by
+ * itself, such as quota, a missing ServiceAccount or PriorityClass, or an unavailable webhook.
+ * @param isShort fewer pods exist than desired
  * @param since when the present template was created; earlier refusals are about another one
  */
 export function creationProblem(
@@ -128,11 +126,11 @@ export function creationProblem(
 }
 
 /**
- * Why a Deployment has no pods of its present template. It copies the condition of its new ReplicaSet, else that of an older
- * one (getReplicaFailures, pkg/controller/deployment/progress.go), which fails no rollout. Where the ReplicaSet itself is
- * refused, the controller writes the condition Progressing, without an observed generation, and an event for each attempt
- * (getNewReplicaSet, pkg/controller/deployment/sync.go).
- * @param current the ReplicaSet of the present template, where there is one
+ * Why a Deployment has no pods of its present template. It copies the condition of its new ReplicaSet, else of an older
+ * one (getReplicaFailures, pkg/controller/deployment/progress.go), which fails no rollout. If the ReplicaSet itself is
+ * refused, the controller writes the condition Progressing, without an observed generation, and an event for each
+ * attempt (getNewReplicaSet, pkg/controller/deployment/sync.go).
+ * @param current the ReplicaSet of the present template, if it exists
  * @param owned all ReplicaSets of the Deployment
  */
 export function rolloutCreationProblem(
@@ -165,7 +163,7 @@ function replicaFailure(controller: Controller): Condition | undefined {
 
 const creationEvents = ['FailedCreate', 'SuccessfulCreate']
 
-/** The events about a controller with one of these reasons whose last occurrence is not before `since`, the latest last. */
+/** The events about a controller with one of these reasons that occurred since `since`, the latest last. */
 function attemptsOf(
   controller: Controller,
   reasons: readonly string[],
@@ -177,7 +175,7 @@ function attemptsOf(
     .filter((event) => reasons.includes(event.reason ?? '') && (context.time(lastOccurrence(event)) ?? 0) >= since)
 }
 
-/** A refusal that a controller reports, and when it first did: its condition, else its event. */
+/** A reported refusal and its first moment: by the condition, else by the event. */
 interface ReportedRefusal {
   readonly reason?: string
   readonly message?: string
@@ -185,8 +183,8 @@ interface ReportedRefusal {
 }
 
 /**
- * The problem of the present refusal. A condition keeps the message of the first refusal (SetCondition,
- * pkg/controller/replicaset and pkg/controller/deployment/util); a later event contains that of the last one.
+ * The problem of the present refusal. A condition keeps the first message (SetCondition, pkg/controller/replicaset and
+ * pkg/controller/deployment/util); a later event contains the last one.
  */
 function refusedProblem(
   { kind, metadata }: Controller,

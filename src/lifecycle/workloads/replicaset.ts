@@ -17,11 +17,10 @@ import {
 } from './workload.ts'
 
 /**
- * A ReplicaSet that no Deployment owns, or a ReplicationController:
- * https://kubernetes.io/docs/concepts/workloads/controllers/replicaset/
- *
- * Ready when the present generation is observed, and all replicas exist, are available and have settled. Both kinds have no
- * revisions: pods of an older template stay, and count.
+ * A ReplicaSet without a Deployment, or a ReplicationController:
+ * https://kubernetes.io/docs/concepts/workloads/controllers/replicaset/ Ready when the present generation is observed,
+ * and all replicas exist, are available and have settled. These kinds have no revisions: pods of an older template
+ * stay, and count.
  */
 export const replicaSetRule: Rule = {
   milestones: workloadMilestones,

@@ -3,15 +3,18 @@ import type { GateTime } from '../gate-time.ts'
 import { isSameTemplate } from './template.ts'
 
 const numberAnnotation = 'deployment.kubernetes.io/revision'
-/** The numbers that a ReplicaSet had before a rollback to it (SetNewReplicaSetAnnotations, pkg/controller/deployment/util). */
+/**
+ * The former numbers of a ReplicaSet before a rollback to it (SetNewReplicaSetAnnotations,
+ * pkg/controller/deployment/util).
+ */
 const historyAnnotation = 'deployment.kubernetes.io/revision-history'
 
-/** The kinds in which controllers keep revisions: of Deployments; of StatefulSets and DaemonSets. */
+/** The kinds of revisions: of Deployments; of StatefulSets and DaemonSets. */
 const kinds = ['ReplicaSet', 'ControllerRevision'] as const
 
 /**
  * All revisions of a workload.
- * @param uid of the workload
+ * @param uid the workload's uid
  * @param owned the objects of a kind that an owner has
  */
 export function revisionsOf(
@@ -21,12 +24,12 @@ export function revisionsOf(
   return kinds.flatMap((kind) => owned(uid, kind))
 }
 
-/** Kept since a workload is assessed again after each change of a pod, with the same revision objects. */
+/** A cache: workloads are assessed after each change of a pod, with the same revision objects. */
 const templates = new WeakMap<KubeObject, PodTemplate | undefined>()
 
 /**
- * The pod template of a workload or of a revision; undefined for kinds without one, and for custom kinds whose `template` is
- * something else. A ControllerRevision contains the patch that restores the template (getPatch, pkg/controller/statefulset
+ * The pod template of a workload or revision; undefined for kinds without one, and for custom kinds with another
+ * `template`. A ControllerRevision contains the patch that restores the template (getPatch, pkg/controller/statefulset
  * and pkg/controller/daemon).
  */
 export function templateOf(object: KubeObject): PodTemplate | undefined {
@@ -59,18 +62,18 @@ function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The number of a revision: the newest has the highest, and a rollback gives it the next. NaN where it has none. */
+/** The number of a revision: the newest has the highest, and a rollback gives the next. NaN if it has none. */
 export function numberOf(revision: KubeObject): number {
   const { metadata, revision: number } = revision as KubeObject & { revision?: number }
   return number ?? Number.parseInt(metadata.annotations?.[numberAnnotation] ?? '', 10)
 }
 
-/** The revision with the highest number; of those without numbers any. */
+/** The revision with the highest number; without numbers, any. */
 export function newestOf<R extends KubeObject>(revisions: readonly R[]): R | undefined {
   return revisions.toSorted((a, b) => (numberOf(b) || 0) - (numberOf(a) || 0))[0]
 }
 
-/** The numbers that a ReplicaSet had before; ControllerRevisions keep none. */
+/** The former numbers of a ReplicaSet; ControllerRevisions have none. */
 export function formerNumbersOf({ metadata }: KubeObject): readonly number[] {
   const numbers = (metadata.annotations?.[historyAnnotation] ?? '').split(',').map((text) => Number.parseInt(text, 10))
   return numbers.filter((number) => !Number.isNaN(number))
@@ -81,9 +84,10 @@ function createdAt({ metadata }: KubeObject): string {
 }
 
 /**
- * The revision of a template. Several can have the same one, after an upgrade of the cluster; the controllers take one and
- * give it the highest number (FindNewReplicaSet, pkg/controller/deployment/util; dedupCurHistories, pkg/controller/daemon).
- * Without numbers it is the oldest. Undefined while the controller has not created it: paused, Recreate, not yet observed.
+ * The revision of a template. After an upgrade of the cluster several may have the same one; the controllers choose one
+ * and give it the highest number (FindNewReplicaSet, pkg/controller/deployment/util; dedupCurHistories,
+ * pkg/controller/daemon). Without numbers it is the oldest. Undefined while the controller has not created it: paused,
+ * Recreate, not yet observed.
  */
 export function findRevision<R extends KubeObject>(
   template: PodTemplate | undefined,
@@ -102,9 +106,9 @@ export interface RevisionReader {
 }
 
 /**
- * When the template of a pod's workload was last changed, as a timestamp of the server: when its present revision was
- * created. Undefined where that is unknown: revisions may not be read, the workload has none, or it went back to an older
- * one, which was created before the change.
+ * When the template of a pod's workload was last changed, as a timestamp of the server: the creation of its present
+ * revision. Undefined if unknown: revisions may not be read, there are none, or the workload was rolled back to an
+ * older one.
  * @param owner the controller of the pod
  */
 export function templateChangedAt(
@@ -120,8 +124,8 @@ export function templateChangedAt(
 }
 
 /**
- * When the present template of a StatefulSet or DaemonSet was created, on the runner's clock; the gate's start where that is
- * unknown. Infinity while its revision does not exist: events so far are about another template.
+ * When the present template of a StatefulSet or DaemonSet was created, on the runner's clock; if unknown, the gate's
+ * start. Infinity while its revision does not exist: events so far are about another template.
  * @param present the revision of the present template
  */
 export function templateCreatedAt(
@@ -134,7 +138,7 @@ export function templateCreatedAt(
   return context.time(newestCreation(revisions)) ?? context.startedAt
 }
 
-/** When the newest revision was created, where it is the present one and never was before. */
+/** When the newest revision was created, if it is the present one and never was before. */
 function newestCreation(revisions: readonly KubeObject[]): string | undefined {
   const newest = revisions.toSorted((a, b) => createdAt(b).localeCompare(createdAt(a)) || numberOf(b) - numberOf(a))[0]
   if (newest === undefined || formerNumbersOf(newest).length > 0) return undefined

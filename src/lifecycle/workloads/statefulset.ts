@@ -23,14 +23,12 @@ import {
 const hashLabel = 'controller-revision-hash'
 
 /**
- * A StatefulSet: https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/
- *
- * Ready by the conditions of `kubectl rollout status`: the present generation is observed, all replicas are ready, and those
- * from the partition on are updated. In addition, the pods of the new revision are available and settled. With OnDelete nothing
- * is rolled out: all existing pods must be ready, and old ones are reported.
- *
- * The status counts all existing pods (updateStatus, pkg/controller/statefulset): also terminating ones, those below the
- * partition, and those outside the ordinals, which the controller deletes. Where pods may be read, these are left out.
+ * A StatefulSet: https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/ Ready by the conditions of
+ * `kubectl rollout status`: the present generation is observed, all replicas are ready, and those from the partition on
+ * are updated. In addition, the pods of the new revision are available and settled. With OnDelete all existing pods
+ * must be ready, and old ones are reported. The status counts all existing pods (updateStatus,
+ * pkg/controller/statefulset), including terminating ones, those below the partition, and those outside the ordinals,
+ * which the controller deletes. If pods may be read, these are omitted.
  */
 export const statefulSetRule: Rule = {
   milestones: [...workloadMilestones, 'updated'],
@@ -82,7 +80,7 @@ function assessStatefulSet(set: StatefulSet, context: RuleContext): Assessment {
     ready: isReady && isAvailable,
     readyMessage: `${status.readyReplicas ?? 0} of ${podCount(replicas)} ready`,
     settled,
-    // An ordered rollout creates one pod after another: those that exist show how far each one comes.
+    // An ordered rollout creates one pod after another: the existing ones show its progress.
     created: Math.min(total, Math.max(1, gated.length)),
     milestones: [
       readyMilestone(examined, readyPods, total, isReady || undefined),
@@ -99,7 +97,7 @@ function assessStatefulSet(set: StatefulSet, context: RuleContext): Assessment {
   return assessWorkload(set, examined, findings, context)
 }
 
-/** The ControllerRevision that the status names; where it names none, the one with the present template. */
+/** The ControllerRevision that the status names, else the one with the present template. */
 function presentRevision({ metadata, spec, status }: StatefulSet, context: RuleContext): KubeObject | undefined {
   const revisions = context.owned(metadata.uid, 'ControllerRevision')
   return status?.updateRevision === undefined
@@ -108,9 +106,9 @@ function presentRevision({ metadata, spec, status }: StatefulSet, context: RuleC
 }
 
 /**
- * How many pods are of the present revision. Where the current revision is the updated one, `currentReplicas` counts the same
- * pods (updateStatus, pkg/controller/statefulset) and replaces a missing `updatedReplicas`; without revisions in the status,
- * only for a template that was never changed.
+ * The number of pods of the present revision. If the current revision is the updated one, `currentReplicas` counts the
+ * same pods (updateStatus, pkg/controller/statefulset) and replaces a missing `updatedReplicas`. Without revisions in
+ * the status, this holds only for a template that was never changed.
  */
 function updatedReplicas(
   { metadata, status = {} }: StatefulSet,
@@ -130,8 +128,8 @@ function updatedReplicas(
 }
 
 /**
- * How many replicas the update replaces. Where pods may not be read, the counts do not show which of the present revision are
- * below the partition: after an undo of a canary, all are of that revision.
+ * The number of replicas that the update replaces. If pods may not be read, the counts do not show which ones are below
+ * the partition: after an undo of a canary, all have the present revision.
  */
 function replicasToUpdate({ spec, status = {} }: StatefulSet, canReadPods: boolean): number {
   const { currentRevision, updateRevision } = status
@@ -140,7 +138,7 @@ function replicasToUpdate({ spec, status = {} }: StatefulSet, canReadPods: boole
   return Math.max(0, (spec?.replicas ?? 1) - partition)
 }
 
-/** The index of a pod among the ordinals of its set, from 0; NaN where its name has none. */
+/** The index of a pod in its set, from 0; NaN if its name has none. */
 function indexOf({ metadata }: Pod, { spec }: StatefulSet): number {
   return Number(/-(\d+)$/.exec(metadata.name)?.[1]) - (spec?.ordinals?.start ?? 0)
 }
@@ -157,8 +155,8 @@ function isBelowPartition(pod: Pod, set: StatefulSet): boolean {
 }
 
 /**
- * Slow: the controller updates a pod only while all are ready, so a broken pod of the old revision blocks the rollout until it
- * is deleted (https://github.com/kubernetes/kubernetes/issues/67250).
+ * Slow: the controller updates a pod only while all are ready, so a broken old pod blocks the rollout until it is
+ * deleted (https://github.com/kubernetes/kubernetes/issues/67250).
  */
 function blockingProblems(old: readonly Pod[], isOnDelete: boolean, context: RuleContext): readonly Problem[] {
   return examinePods(old, context).problems.map((problem) => ({

@@ -2,14 +2,14 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Container, EnvVar, Fields, PodSpec, PodTemplate } from '../../cluster/objects.ts'
 
 /**
- * Whether two pod templates are the same to the Deployment controller, which compares all but its own hash label
- * (EqualIgnoreHash, pkg/controller/deployment/util). Absent, null and empty mean the same, as in its semantic comparison.
+ * Whether two pod templates are the same to the Deployment controller, which ignores its own hash label
+ * (EqualIgnoreHash, pkg/controller/deployment/util). Absent, null and empty are equal, as in its semantic comparison.
  */
 export function isSameTemplate(a: PodTemplate | undefined, b: PodTemplate | undefined): boolean {
   return isDeepStrictEqual(comparable(a), comparable(b))
 }
 
-/** Kept since a workload is assessed again after each change of a pod, with the same template objects. */
+/** A cache: workloads are assessed after each change of a pod, with the same template objects. */
 const comparables = new WeakMap<PodTemplate, unknown>()
 
 function comparable(template: PodTemplate | undefined): unknown {
@@ -24,9 +24,9 @@ function comparable(template: PodTemplate | undefined): unknown {
 const reloaderPrefix = 'STAKATER_'
 
 /**
- * Whether `next` differs from `template` only in what tools change while a rollout is under way: annotations, labels, added
- * environment variables and the values of those that Reloader sets (`kubectl rollout restart`, Reloader). Such a change is
- * followed and does not supersede the target.
+ * Whether `next` differs from `template` only in fields that tools change during a rollout: annotations, labels, added
+ * environment variables and the values that Reloader sets (`kubectl rollout restart`, Reloader). The gate follows such
+ * a change.
  */
 export function isFollowedChange(template: PodTemplate | undefined, next: PodTemplate | undefined): boolean {
   const [before, after] = [normalise(template) as PodTemplate, normalise(next) as PodTemplate]
@@ -62,7 +62,7 @@ function withoutHash(template: unknown): unknown {
   return normalise({ ...rest, metadata: { ...metadata, labels } })
 }
 
-/** Leaves out what is absent, null or empty, all the way down. */
+/** Removes absent, null and empty values at every level. */
 function normalise(value: unknown): unknown {
   return prune(value) ?? {}
 }
@@ -77,7 +77,7 @@ function prune(value: unknown): unknown {
   return entries.length === 0 ? undefined : Object.fromEntries(entries)
 }
 
-/** Fields of a container whose values may be shown; of its environment only the names are. */
+/** Fields of a container whose values may be shown; of the environment only the names. */
 const shownFields = ['image', 'imagePullPolicy', 'command', 'args', 'workingDir', 'resources'] as const
 const otherFields = [
   'ports',
@@ -99,7 +99,7 @@ const podFields = [
 const longestValue = 120
 
 /**
- * The differences of two pod templates, one line each, without labels and annotations. Of the environment only the names,
+ * The differences of two pod templates, one line each, without labels and annotations. Of the environment only names,
  * and no value of a Secret.
  */
 export function templateChanges(before: PodTemplate | undefined, after: PodTemplate | undefined): readonly string[] {
@@ -148,14 +148,14 @@ function environmentChanges(before: Container, after: Container): readonly strin
   return [...line('added', added), ...line('removed', removed), ...line('changed', changed), ...from]
 }
 
-/** Those of the named fields that differ, with both values. */
+/** The named fields that differ, with both values. */
 function changedFields(names: readonly string[], before: object = {}, after: object = {}) {
   return names
     .map((name) => ({ name, old: (before as Fields)[name], now: (after as Fields)[name] }))
     .filter(({ old, now }) => !isSame(old, now))
 }
 
-/** Absent, null and empty mean the same in a template. */
+/** Absent, null and empty are equal. */
 function isSame(a: unknown, b: unknown): boolean {
   const isEmpty = (value: unknown) =>
     value === undefined || value === null || (typeof value === 'object' && Object.keys(value).length === 0)

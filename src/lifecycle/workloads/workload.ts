@@ -13,7 +13,7 @@ import {
   type Settled,
   type StuckPods,
   settledByPods,
-  settledUnseen,
+  settledWithoutPods,
   stuckPods,
 } from './pods.ts'
 
@@ -27,23 +27,23 @@ type Workload = KubeObject & { spec?: { selector?: LabelSelector; minReadySecond
 export interface WorkloadPods {
   /** Of all revisions. */
   readonly owned: readonly Pod[]
-  /** Of the gated revision; with OnDelete of all, since none is replaced. */
+  /** Pods of the gated revision; with OnDelete all pods, since none is replaced. */
   readonly gated: readonly Pod[]
-  /** Pods of the gated revision that ended in failure, whether they still exist or not. */
+  /** Failed pods of the gated revision, deleted or not. */
   readonly lost: readonly Pod[]
-  /** Which of the gated pods may fail the workload; all where it is absent. Old pods never do (DESIGN §2). */
+  /** Which gated pods may fail the workload; without this, all. Old pods never do (DESIGN §2). */
   readonly mayFail?: (pod: Pod) => boolean
   /** The controller waits for terminating pods before it creates others. */
   readonly waitsForTermination: boolean
-  /** False where it is not known which pods are gated. */
+  /** False if it is not known which pods are gated. */
   readonly areKnown?: boolean
 }
 
 /** The pods of a workload and their state. */
 export interface ExaminedPods extends WorkloadPods {
-  /** State of the gated pods; undefined where pods may not be read. */
+  /** The state of the gated pods; undefined if pods may not be read. */
   readonly state?: PodsState
-  /** State of those gated pods that may fail the workload. */
+  /** The state of the gated pods that may fail the workload. */
   readonly failing?: PodsState
   readonly stuck: StuckPods
 }
@@ -56,15 +56,15 @@ export function examineWorkloadPods(workload: Workload, pods: WorkloadPods, cont
   return { ...pods, state, failing, stuck: waitsForTermination ? stuckPods(owned, context) : { problems: [] } }
 }
 
-/** How many of the gated pods are ready and settled; `counted` where pods may not be read. */
+/** The number of ready and settled gated pods; `counted` if pods may not be read. */
 export function settledPods({ state }: ExaminedPods, counted: number): number {
   return state === undefined ? counted : state.pods.filter((pod) => pod.settled).length
 }
 
 /**
- * Whether as many pods as wanted are ready and settled.
+ * Whether the desired number of pods is ready and settled.
  * @param unwanted pods that the controller may count although it removes them
- * @param unchangedSince where pods may not be read: since when the workload reports its present state
+ * @param unchangedSince if pods may not be read: since when the workload reports its present state
  */
 export function settledAs(
   { state }: ExaminedPods,
@@ -72,29 +72,33 @@ export function settledAs(
   context: RuleContext,
   { unwanted = 0, unchangedSince }: { readonly unwanted?: number; readonly unchangedSince?: number } = {},
 ): Settled {
-  return state === undefined ? settledUnseen(context, unchangedSince) : settledByPods(state, wanted, context, unwanted)
+  return state === undefined
+    ? settledWithoutPods(context, unchangedSince)
+    : settledByPods(state, wanted, context, unwanted)
 }
 
-/** What the rule of one kind adds: readiness, milestones, its own problems and notes. */
+/** The findings of a kind's rule: readiness, milestones, its own problems and notes. */
 export interface WorkloadFindings extends Pick<Assessment, 'notes' | 'keptPods'> {
   readonly ready: boolean
   readonly readyMessage: string
   readonly settled: Settled
   /** Milestones between `observed` and `scheduled`. */
   readonly revision?: Milestone
-  /** How many gated pods should exist by now. */
+  /** The number of gated pods that should exist now. */
   readonly created: number
   /** Milestones from `ready` on. */
   readonly milestones: readonly Milestone[]
   /** Problems of the workload itself. */
   readonly problems: readonly Problem[]
-  /** Each pod waits for the one before, so a proven problem of one pod fails the workload although others are better. */
+  /**
+   * Each pod waits for the previous one, so a proven problem of one pod fails the workload although others are better.
+   */
   readonly isOrdered?: boolean
-  /** The problem that is the reason of a failure instead of the workload's own. */
+  /** The problem that replaces the workload's own failure as the reason. */
   explain?(failure: Problem, problems: readonly Problem[]): Problem | undefined
 }
 
-/** Assesses a workload from its pods and from what the rule of its kind adds. The failure is that of a pod, else its own. */
+/** Assesses a workload from its pods and from the findings of its rule. A pod's failure comes before its own. */
 export function assessWorkload(
   workload: Workload,
   pods: ExaminedPods,
@@ -136,14 +140,14 @@ export function podCount(count: number): string {
   return `${count} ${count === 1 ? 'pod' : 'pods'}`
 }
 
-/** Reports pods of an older revision, which the update strategy OnDelete leaves alone. */
+/** Reports pods of an older revision, which OnDelete does not replace. */
 export function onDeleteNote(old: number): string {
   return `${podCount(old)} of an older revision: updateStrategy OnDelete replaces a pod only when it is deleted`
 }
 
 /**
  * A milestone that counts pods.
- * @param isDone where the count alone does not decide
+ * @param isDone if the count alone does not decide
  */
 export function countMilestone(
   name: string,
@@ -161,9 +165,9 @@ export function countMilestone(
 }
 
 /**
- * The milestone `ready`; its message differs while all pods are ready and only settle.
- * @param ready how many pods count
- * @param isDone where the count alone does not decide
+ * The milestone `ready`; its message differs while ready pods settle.
+ * @param ready the number of pods that count
+ * @param isDone if the count alone does not decide
  */
 export function readyMilestone(
   { state }: ExaminedPods,
@@ -179,7 +183,7 @@ export function readyMilestone(
   return { ...milestone, message: `${podCount(total)} ready, settling`, settlesAt: Math.max(...moments) }
 }
 
-/** The milestones that pods pass on their way to be ready; skipped when pods cannot be seen. */
+/** The milestones of pods before `ready`; skipped if pods cannot be read. */
 function podMilestones(state: PodsState | undefined, replicas: number): readonly Milestone[] {
   if (state === undefined)
     return ['scheduled', 'pulled', 'started'].map((name) => ({
@@ -200,16 +204,16 @@ function podMilestones(state: PodsState | undefined, replicas: number): readonly
   ]
 }
 
-/** Why the stall clock of a workload is stopped, and when that changes without an event. */
+/** Why the stall clock is stopped, and when that may change without an event. */
 export interface StallHold {
   readonly stallHold?: string
   readonly recheckAt?: number
 }
 
 /**
- * Holds the stall clock while the pods of a workload state how long they may take: their images and probes, minReadySeconds,
- * and the grace periods of those that terminate (DESIGN §2, Clocks).
- * @param state the pods of the gated revision; undefined where they may not be read
+ * Holds the stall clock while the pods state how long they may take: by images, probes, minReadySeconds, and the grace
+ * periods of terminating pods (DESIGN §2, Clocks).
+ * @param state the pods of the gated revision; undefined if they may not be read
  * @param owned all pods of the workload
  */
 export function stallHold(
@@ -228,8 +232,8 @@ export function stallHold(
 }
 
 /**
- * When the next of these pods is available, on the runner's clock: each has to stay ready for minReadySeconds. The counts of
- * a controller do not show it, since they contain the available pods of older revisions.
+ * When the next of these pods is available, on the runner's clock: each must stay ready for minReadySeconds. A
+ * controller's counts do not show it, since they include older revisions.
  */
 export function minReadyUntil(
   minReadySeconds = 0,
@@ -244,7 +248,7 @@ export function minReadyUntil(
   return earliest(moments)
 }
 
-/** When the next grace period of a terminating pod ends, which `deletionTimestamp` contains. */
+/** When the next grace period of a terminating pod ends, by its `deletionTimestamp`. */
 function graceUntil(pods: readonly Pod[], { now, time }: RuleContext): number | undefined {
   return earliest(
     pods.map(({ metadata }) => time(metadata.deletionTimestamp)).filter((at) => at !== undefined && at > now),
