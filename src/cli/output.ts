@@ -78,7 +78,7 @@ export function printReport(output: Output, timeline: EndedTimeline): void {
 export const cancelledCode = 130
 export const misconfiguredCode = 2
 
-/** The exit code of a gate (DESIGN §4): 0 ready, 1 not ready, 2 misconfigured, 130 cancelled. */
+/** The exit code of a gate: 0 ready, 1 not ready, 2 misconfigured, 130 cancelled. */
 export function exitCodeOf(timeline: EndedTimeline, onSuperseded: 'fail' | 'pass' = 'fail'): number {
   const { outcome } = timeline.verdict
   if (outcome === 'misconfigured') return misconfiguredCode

@@ -1,6 +1,6 @@
 import type { KubeObject } from './objects.ts'
 
-/** A resource type from discovery (DESIGN §6, `DISCOVERY`). */
+/** A resource type from discovery. */
 export interface ApiResource {
   readonly group: string
   readonly version: string
@@ -49,7 +49,7 @@ export interface LogText extends LogRef {
 
 /**
  * A failed request; without `kind` the failure concerns every watch.
- * Recordings contain it as a line of type `ERROR` with the HTTP status (DESIGN §6).
+ * Recordings contain it as a line of type `ERROR` with the HTTP status.
  */
 export type Failure = { readonly message: string } & Partial<WatchRequest> &
   (

@@ -5,8 +5,8 @@ import { secretVariable } from './secrets.ts'
 /**
  * Removes secret and unused values from an object before anything else reads it: the field sets of `managedFields`,
  * copies of whole objects in annotations, and the values of Secrets, ConfigMaps, environment variables and probe headers.
- * A value becomes a keyed hash: two templates can be compared (DESIGN §2, Identity), and the value cannot be guessed while
- * the key stays in this process. Known secrets are replaced in free text.
+ * A value becomes a keyed hash: two templates can be compared, and the value cannot be guessed while the key stays in this
+ * process. Known secrets are replaced in free text.
  * Returns a new object that shares the unchanged parts with the old one.
  */
 export type Redactor = (object: KubeObject) => KubeObject

@@ -4,7 +4,7 @@ import { covers, type WatchedRequests } from '../cluster/store.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { deniedVerdict, type Verdict, verdictOf } from './timeline.ts'
 
-/** After this time without a success, the state of the rollout is unknown (DESIGN §2, "Blind is not stalled"). */
+/** After this time without a success, the state of the rollout is unknown. */
 const unknownMs = 2 * 60_000
 /** After this time, a server that never answered is a mistake in the kubeconfig. */
 const neverReachedMs = 30_000

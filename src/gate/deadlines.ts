@@ -13,7 +13,7 @@ import { verdictOf } from './timeline.ts'
 
 /** A moment, in milliseconds since the epoch, at which time alone changes something. */
 export type Deadline =
-  /** Ends one target. The watches that it needs must answer first (DESIGN §2, "Blind is not stalled"). */
+  /** Ends one target. The watches that it needs must answer first. */
   | { readonly at: number; readonly ends: 'target'; readonly gated: GatedTarget; readonly verdict: () => TargetVerdict }
   /** The gate's timeout: ends every open target, under the same condition. */
   | { readonly at: number; readonly ends: 'all-targets' }

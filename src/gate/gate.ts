@@ -25,7 +25,7 @@ import { consolidate, isConsolidated } from './watch-requests.ts'
 /** The next moment at which time alone may change something. */
 export interface NextDeadline {
   readonly at: number
-  /** It may end a target: the watches of `requestsToConfirm` must answer first (DESIGN §2, "Blind is not stalled"). */
+  /** It may end a target: the watches of `requestsToConfirm` must answer first. */
   readonly endsTarget: boolean
 }
 

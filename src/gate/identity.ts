@@ -14,8 +14,7 @@ export interface IdentityChange {
 }
 
 /**
- * Compares a later version of an object with the gated one (DESIGN §2, Identity). Without a template, only the uid is
- * compared.
+ * Compares a later version of an object with the gated one. Without a template, only the uid is compared.
  * @param gated the last version of the object that has the gated template
  * @param revisions all known revisions of the object
  */

@@ -6,7 +6,7 @@ import type { EndedTimeline, Outcome, TargetOutcome, Verdict } from './timeline.
 /** How long the gate goes on after the first failure, to show the problems of other targets. */
 export const failFastMs = 5_000
 
-/** Gravest first (DESIGN §4). Cancelled and unknown end the gate directly. */
+/** Gravest first. Cancelled and unknown end the gate directly. */
 const precedence: readonly TargetOutcome[] = ['failed', 'superseded', 'stalled', 'timed-out']
 
 /** When the first target ended without being ready. With `on-superseded: pass`, a superseded target does not count. */
@@ -40,8 +40,8 @@ export function decide(targets: readonly GatedTarget[]): Verdict {
 }
 
 /**
- * Whether the job passes (DESIGN §3, §4): when ready; with `on-superseded: pass` also when each target is ready or
- * superseded. A rollback never passes.
+ * Whether the job passes: when ready; with `on-superseded: pass` also when each target is ready or superseded.
+ * A rollback never passes.
  */
 export function passes(
   { verdict, targets }: Pick<EndedTimeline, 'verdict' | 'targets'>,

@@ -53,10 +53,7 @@ export function gateSettings(inputs: Inputs, others: ClusterSettings): GateSetti
   }
 }
 
-/**
- * The gate's timeout in milliseconds; 0: none. The default is extended to the longest timeout of the targets (DESIGN
- * §2, Clocks).
- */
+/** The gate's timeout in milliseconds; 0: none. The default is extended to the longest timeout of the targets. */
 export function gateTimeoutMs(
   { timeoutMs, timeoutIsLiteral }: Pick<GateSettings, 'timeoutMs' | 'timeoutIsLiteral'>,
   targets: readonly Target[],

@@ -5,7 +5,7 @@ import type { Target } from '../plan/target.ts'
 import { type Problem, problemOf, type ReasonCode, type ReasonDetails, sentenceFor } from '../reasons/reasons.ts'
 import type { HintFacts, ProblemClass, Sentence } from '../reasons/spec.ts'
 
-/** How the gate ended (DESIGN §4). */
+/** How the gate ended. */
 export type Outcome =
   | 'ready'
   | 'failed'

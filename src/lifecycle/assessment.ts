@@ -27,7 +27,7 @@ export interface Assessment {
   /** One line: `2 of 3 new pods ready`. */
   readonly message: string
   readonly milestones: readonly Milestone[]
-  /** The most important first (DESIGN §4: terminal, strike, slow; deepest; of most pods). */
+  /** The most important first: terminal, strike, slow; then the deepest; then that of most pods. */
   readonly problems: readonly Problem[]
   /** Present exactly when `status` is `failed`. */
   readonly failure?: Problem

@@ -13,7 +13,7 @@ export interface Observations {
   readonly since: number
   /** The minimum time from `since` to the proof. */
   readonly atLeastMs: number
-  /** An observation was made after the gate's start: older ones alone prove nothing (DESIGN §2). */
+  /** An observation was made after the gate's start: older ones alone prove nothing. */
   readonly isCurrent: boolean
 }
 

@@ -9,7 +9,7 @@ import { staleUntil } from './stale-status.ts'
 
 /** The lifecycle of a kind: everything that is kind-specific in the gate. */
 export interface Rule {
-  /** The names of its milestones, in order. They are a contract (DESIGN §4). */
+  /** The names of its milestones, in order. They are a contract. */
   readonly milestones: readonly MilestoneName[]
   /** The watches besides the object itself. Events are watched for every kind. */
   relatives(object: KubeObject): readonly WatchRequest[]
@@ -101,7 +101,7 @@ export function conclude(object: KubeObject, context: RuleContext, found: Found)
   const problems = terminating === undefined ? own : [terminating, ...own]
   const rechecks = [rest, ...own].flatMap(({ recheckAt }) => recheckAt ?? [])
   const assessment = { ...rest, problems, notes, recheckAt: rechecks.length === 0 ? undefined : Math.min(...rechecks) }
-  // Ready beats failed when both arrive together (DESIGN §2).
+  // Ready beats failed when both arrive together.
   if (ready && terminating === undefined) return { ...assessment, status: 'ready', message: readyMessage }
   if (failure !== undefined && (terminating === undefined || isEnd))
     return { ...assessment, failure, status: 'failed', message: messageOf(failure) }

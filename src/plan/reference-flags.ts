@@ -149,7 +149,7 @@ function areBracketsClosed(path: string): boolean {
 }
 
 /**
- * The mistakes of references with a longer timeout than the gate's, which would end them earlier (DESIGN §2, Clocks).
+ * The mistakes of references with a longer timeout than the gate's, which would end them earlier.
  *
  * @param gateMs the input `timeout` in milliseconds; undefined by default: then it follows the references
  * @returns one mistake for each line, in the order of the references

@@ -46,7 +46,7 @@ export interface Target {
   readonly manifest?: ManifestObject
 }
 
-/** The name of a target in outputs and reports (DESIGN §4): `deployment.apps/web`, `pod/web`. */
+/** The name of a target in outputs and reports: `deployment.apps/web`, `pod/web`. */
 export function targetId({ apiVersion, kind, name, selector }: NamedTarget): string {
   const group = apiVersion.includes('/') ? `.${apiVersion.split('/')[0]}` : ''
   return `${kind.toLowerCase()}${group}${nameOrSelector(name, selector)}`

@@ -25,7 +25,7 @@ export interface ReasonDetails
     StatusDetails,
     GateDetails {}
 
-/** Reason codes: the contract of DESIGN §5. Workflows branch on them, so a code is never renamed. */
+/** Reason codes: a contract. Workflows branch on them, so a code is never renamed. */
 export type ReasonCode = keyof ReasonDetails
 
 /** Every reason, in the order of the documentation. */

@@ -1,7 +1,7 @@
 import type { Container, KubeObject, Pod } from '../cluster/objects.ts'
 
 /**
- * How certain a problem is (DESIGN §2). `terminal`: only a new apply can fix it. `strike`: only repetition proves it.
+ * How certain a problem is. `terminal`: only a new apply can fix it. `strike`: only repetition proves it.
  * `slow`: only a deadline ends it.
  */
 export type ProblemClass = 'terminal' | 'strike' | 'slow'

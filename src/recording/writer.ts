@@ -11,7 +11,7 @@ import { type Inputs, inputDefinitions } from '../inputs.ts'
 import type { Plan } from '../plan/resolve.ts'
 import type { Target } from '../plan/target.ts'
 
-/** The first line of a recording (DESIGN §6). */
+/** The first line of a recording. */
 export interface RecordingHeader {
   readonly recording: 'rollout-gate/v1'
   readonly startedAt: string

@@ -61,7 +61,7 @@ const target = z.object({
   problems: z.array(problem),
 })
 
-/** The report of DESIGN §4, for machines. Fields may be added to schema 1; none is renamed or removed. */
+/** The report for machines. Fields may be added to schema 1; none is renamed or removed. */
 export const reportSchema = z.object({
   schema: z.literal(1),
   outcome: z.enum(outcomes),

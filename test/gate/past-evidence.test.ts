@@ -18,7 +18,7 @@ import { added, allSynced, at, createWorkload, modified, progressing, type RunOp
 
 /**
  * The apply that the gate follows may have mended what went wrong before: an image was pushed, a ConfigMap corrected. What
- * lies wholly before the gate's start is shown, and proves nothing until the same problem is observed again (DESIGN §2).
+ * lies wholly before the gate's start is shown, and proves nothing until the same problem is observed again.
  */
 const web = createWorkload('web')
 const db = createWorkload('db')

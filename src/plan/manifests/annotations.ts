@@ -6,7 +6,7 @@ import type { ResolvedPlan } from '../resolve.ts'
 import { definedClocks, type Target, type TargetClocks, type WaitFor } from '../target.ts'
 import { type Manifest, nameOf } from './manifest.ts'
 
-/** Settings from an object's annotations (DESIGN §3). */
+/** Settings from an object's annotations. */
 export interface GateAnnotations {
   readonly clocks: Pick<TargetClocks, 'timeoutMs' | 'stallTimeoutMs'>
   readonly waitFor?: WaitFor
