@@ -26,7 +26,7 @@ function linesOf(...events: readonly { reason: string; message: string; seconds?
 }
 
 describe('the events of an object', () => {
-  it('are told once where only the name of a pod differs, with how often and when last', () => {
+  it('are one line if only the name of a pod differs, with their count and last moment', () => {
     const refused = (name: string) => `Error creating: pods "${name}" is forbidden: exceeded quota: small`
     expect(
       linesOf(
@@ -54,14 +54,14 @@ describe('the events of an object', () => {
     expect(linesOf({ reason: 'Failed', message: 'not found', seconds: -0.6 })).toEqual([' 0:00  Failed  not found'])
   })
 
-  it('leave out the bare word of a status where another event says more', () => {
+  it('omit a bare status if another event explains it', () => {
     const pull = { reason: 'Failed', message: 'Failed to pull image "acme/web:v9": not found' }
     const word = { reason: 'Failed', message: 'Error: ImagePullBackOff' }
     expect(linesOf(pull, word)).toEqual([' 0:12  Failed  Failed to pull image "acme/web:v9": not found'])
     expect(linesOf(word)).toEqual([' 0:12  Failed  Error: ImagePullBackOff'])
   })
 
-  it('leave out what the scheduler says of preemption', () => {
+  it('omit the scheduler’s sentence on preemption', () => {
     const message =
       '0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s). no new claims to deallocate, preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.'
     expect(linesOf({ reason: 'FailedScheduling', message })).toEqual([
@@ -69,13 +69,13 @@ describe('the events of an object', () => {
     ])
   })
 
-  it('have no colon behind which nothing stands', () => {
+  it('have no colon at the end of a message', () => {
     expect(linesOf({ reason: 'Unhealthy', message: 'Readiness probe failed: ' })).toEqual([
       ' 0:12  Unhealthy  Readiness probe failed',
     ])
   })
 
-  it('keep apart what is said differently', () => {
+  it('with different messages are different lines', () => {
     expect(
       linesOf(
         { reason: 'Failed', message: 'Error: secret "a" not found', seconds: 1 },

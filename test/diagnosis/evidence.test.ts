@@ -91,7 +91,7 @@ describe('a target that is not ready', () => {
     ])
   })
 
-  it('shows the log of the run before, and what the container left as its last words', () => {
+  it('shows the log of the previous run, and the termination message', () => {
     const evidence = explained({ reason: 'crash-loop' }).problems[0]?.evidence ?? []
     expect(evidence.map(({ title }) => title)).toEqual([
       'Termination message',
@@ -129,13 +129,13 @@ describe('a target that is not ready', () => {
     expect(explained({ reason: 'readiness-failing', detail }, store).hint).toContain('has no such path (404)')
   })
 
-  it('gets a hint that holds the probe against the ports', () => {
+  it('gets a hint that compares the probe with the ports', () => {
     expect(explained({ reason: 'readiness-failing' }).hint).toContain(
       'The probe asks port 8081 for /healthz, but the container declares 8080.',
     )
   })
 
-  it('points to the line of the manifest that mends it', () => {
+  it('points to the line of the manifest that fixes it', () => {
     const text = [
       'apiVersion: apps/v1',
       'kind: Deployment',
@@ -159,7 +159,7 @@ describe('a target that is not ready', () => {
   })
 })
 
-describe('a problem that another one is behind', () => {
+describe('a problem with a cause', () => {
   const cause = createProblem({ reason: 'crash-loop', subject: 'pod/web-x' })
   const service = createTarget({ apiVersion: 'v1', kind: 'Service', name: 'front' })
   const waiting = createTargetRecord({
@@ -179,7 +179,7 @@ describe('a problem that another one is behind', () => {
     ],
   })
 
-  it('has the evidence of that one, and the way to it', () => {
+  it('has the evidence of the cause, and the chain to it', () => {
     const [record] = explain(createTimeline({ targets: [waiting] }), fill(), 0).targets
     expect(record?.problems[0]?.chain).toEqual([
       'service/front',
@@ -195,7 +195,7 @@ describe('a problem that another one is behind', () => {
     ])
   })
 
-  it('leaves it to the target that has that problem itself', () => {
+  it('omits the evidence of the cause if another target has it', () => {
     const failed = createTargetRecord({ target, outcome: 'failed', reason: 'crash-loop', problems: [cause] })
     const [record, other] = explain(createTimeline({ targets: [waiting, failed] }), fill(), 0).targets
     expect(record?.problems[0]?.evidence.map(({ title }) => title)).toEqual(['Why no endpoints'])
@@ -240,7 +240,7 @@ describe('a target that is still open when another one has failed', () => {
   const open = createTargetRecord({ target: createTarget({ name: 'api' }), outcome: 'progressing', reason: '' })
   const verdict = { outcome: 'failed', reason: 'crash-loop', message: '' } as const
 
-  it('is not advised to take longer', () => {
+  it('has no hint to raise a timeout', () => {
     const [record] = explain(createTimeline({ targets: [open, failed], verdict }), fill(), 0).targets
     expect(record?.hint).toBe(
       'It was in progress, without a known problem, when the gate ended because deployment/web failed. Fix that first; with `fail-fast: false` every target may finish.',

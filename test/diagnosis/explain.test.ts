@@ -44,12 +44,12 @@ function timeline(problem: Partial<Own> & Pick<Own, 'reason' | 'subject'>): Time
 }
 
 describe('the evidence for a problem', () => {
-  it('holds the log of the container that failed a Job', () => {
+  it('contains the log of the container that failed a Job', () => {
     const failed = timeline({ reason: 'job-failed', subject: 'pod/migrate-x', container: 'app' })
     expect(failed.targets.flatMap(loggedContainers)).toMatchObject([{ pod: 'migrate-x', container: 'app' }])
   })
 
-  it('holds the events about the target itself, whatever its kind', () => {
+  it('contains the events about the target itself, of any kind', () => {
     const store = new Store(() => false)
     const job: KubeObject = {
       apiVersion: 'batch/v1',
@@ -63,7 +63,7 @@ describe('the evidence for a problem', () => {
   })
 })
 
-it('the chain of a pod that waits for its claim ends in the claim, also where nobody watches claims', () => {
+it('the chain of a pod that waits for its claim ends in the claim, even if claims are not watched', () => {
   const store = new Store(() => false)
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'migrate-x', namespace: 'shop', uid: 'u' } }
   store.apply({ at: moment(3), type: 'ADDED', object: pod })

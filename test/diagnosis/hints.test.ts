@@ -7,7 +7,7 @@ import { createTarget } from '../gate/builders.ts'
 import { createProblem } from '../reasons/builders.ts'
 import { createTargetRecord, createTimeline } from '../report/builders.ts'
 
-it.each(reasonCodes)('the hint for %s is made of sentences, also where nothing more is known', (reason) => {
+it.each(reasonCodes)('the hint for %s consists of sentences, even without facts', (reason) => {
   const words = hintFor(createTarget(), reason)
   expect(words).toMatch(/^[A-Z].*\.$/)
   expect(words).not.toMatch(/undefined|NaN| {2}|\.\./)
@@ -18,7 +18,7 @@ it('names from a hostile cluster are quoted for the shell', () => {
   expect(words).toBe("Resume it: `kubectl rollout resume 'deployment/web'\\''; rm -rf ~' -n shop`.")
 })
 
-it('the hint for a pod of an older revision that holds up the new one is to delete it', () => {
+it('the hint for an old pod that blocks the update is to delete it', () => {
   const detail = { image: 'acme/db:v9', answer: 'not found' }
   const problem = createProblem('image-not-found', detail, { subject: 'pod/db-0', oldRevision: 'blocks-update' })
   expect(hintFor(createTarget(), 'image-not-found', { problem })).toBe(
@@ -45,7 +45,7 @@ describe('the hint for a target that is not found', () => {
   const absent = (overrides: Partial<Target>, details: HintDetails = {}) =>
     hintFor(createTarget(overrides), 'not-found', details)
 
-  it('lists what there is, in words that can be pasted into a shell', () => {
+  it('lists existing objects by a command that can be pasted into a shell', () => {
     expect(absent({})).toContain('`kubectl get deployment -n shop` lists what is there.')
     expect(absent({ kind: 'StatefulSet', name: '', selector: 'app=web' })).toBe(
       'Correct the selector, or the labels of what was applied. `kubectl get statefulset --show-labels -n shop` lists what is there.',
@@ -55,7 +55,7 @@ describe('the hint for a target that is not found', () => {
     )
   })
 
-  it('says where to name another namespace, but not of an object that has none', () => {
+  it('explains how to set another namespace, but not for a cluster-wide object', () => {
     expect(absent({})).toMatch(/For another namespace, set the input `namespace`, or write -n after the reference\.$/)
     const cluster = { apiVersion: 'v1', kind: 'PersistentVolume', name: 'disk' } as const
     const { namespace: _, ...target } = createTarget(cluster)
@@ -80,13 +80,13 @@ describe('the hint for a target that is not found', () => {
     },
   )
 
-  it('describes what a selector names with words of their own', () => {
+  it('describes the objects of a selector', () => {
     const target = createTarget({ name: '', selector: 'app in (a, b)' })
     expect(hintFor(target, 'no-progress')).toContain("`kubectl describe deployment -l 'app in (a, b)' -n shop`")
   })
 })
 
-describe('the hint for a wish that the object does not know', () => {
+describe('the hint for a --for with an unknown condition or field', () => {
   const object = {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
@@ -111,18 +111,18 @@ describe('the hint for a wish that the object does not know', () => {
     },
   )
 
-  it('reads a path to a field alike', () => {
+  it('compares the path of a field', () => {
     expect(wish({ type: 'jsonpath', path: '{.status.phse}' })).toBe(
       'Correct --for: deployment/web has no {.status.phse}, but .status has phase, conditions. Did you mean phase?',
     )
   })
 
-  it('does not meddle with what is there', () => {
+  it('has no such hint if the condition or field exists', () => {
     expect(wish({ type: 'condition', condition: 'available', status: 'False' })).toMatch(/^See its events/)
   })
 })
 
-describe('the hint for a gate that does not see its targets', () => {
+describe('the hint for a gate that cannot read its targets', () => {
   const hintOf = (verdict: Verdict) => gateHint(createTimeline({ verdict, targets: [createTargetRecord()] }))
   const denied = (outcome: Outcome, wasReadable: boolean, message: string) =>
     hintOf(deniedVerdict(outcome, { name: 'deployment/web', wasReadable, message }))
@@ -145,21 +145,21 @@ describe('the hint for a gate that does not see its targets', () => {
       /on nodes in the whole cluster, by a ClusterRole .* `kubectl auth can-i list nodes --as ci`/,
     ],
     ['may not', /^Give the kubeconfig’s user get, list and watch on what is gated.* to apply\.$/],
-  ])('names who needs which rights where: %s', (words, pattern) => {
+  ])('names the user and the missing rights: %s', (words, pattern) => {
     expect(denied('misconfigured', false, `x is forbidden: User "ci" ${words}`)).toMatch(pattern)
   })
 
-  it('warns against rolling back a rollout that nobody saw', () => {
+  it('warns against rolling back a rollout of unknown state', () => {
     expect(denied('unknown', true, 'no')).toMatch(/look before you roll back\.$/)
     for (const reason of ['api-unreachable', 'credentials-expired'] as const)
       expect(hintOf({ outcome: 'unknown', reason, message: '' })).toMatch(/look before you roll back\.$/)
   })
 
-  it('says that a rollout goes on when its job is cancelled', () => {
+  it('explains that a rollout continues when its job is cancelled', () => {
     expect(hintOf(verdictOf('cancelled', 'cancelled', {}))).toMatch(/may still become so/)
   })
 
-  it('is left to its targets where they were judged', () => {
+  it('is absent if the targets were judged', () => {
     expect(hintOf({ outcome: 'failed', reason: 'crash-loop', message: '' })).toBeUndefined()
   })
 })

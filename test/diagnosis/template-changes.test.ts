@@ -7,7 +7,7 @@ function template(container: Partial<Container>, spec: object = {}): PodTemplate
   return { spec: { containers: [{ name: 'app', image: 'web:v1', ...container }], ...spec } }
 }
 
-describe('what changed between two templates', () => {
+describe('the differences of two templates', () => {
   it.each<[string, PodTemplate, PodTemplate, readonly string[]]>([
     ['nothing', template({}), template({}), []],
     [
@@ -91,7 +91,7 @@ describe('what changed between two templates', () => {
   })
 })
 
-describe('what a rollout changed', () => {
+describe('the changes of a rollout', () => {
   const target = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop', name: 'web', clocks: {} }
   const owner = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', uid: 'd' }
   const deployment = {
@@ -118,7 +118,7 @@ describe('what a rollout changed', () => {
     return filled
   }
 
-  it('is told against the revision before it', () => {
+  it('are relative to the previous revision', () => {
     expect(
       changesSincePreviousRevision(
         target,
@@ -127,7 +127,7 @@ describe('what a rollout changed', () => {
     ).toEqual(['container app: image web:v2 → web:v3'])
   })
 
-  it('is nothing for a first revision', () => {
+  it('are empty for a first revision', () => {
     expect(changesSincePreviousRevision(target, store(deployment, replicaSet('1', 'web:v3')))).toEqual([])
   })
 })

@@ -39,7 +39,7 @@ describe('a kind that becomes unreadable after its target was ready', () => {
     expect(message).toBe('Widgets could not be read for 120 s: conversion webhook failed')
   })
 
-  it('lets the gate be ready once it is readable again and still ready', () => {
+  it('allows ready once it is readable again and still ready', () => {
     const back = at(60, { ...alive, ...widget })
     expect(run([start, at(5, widgetsFail), webReady(20), back], both)).toMatchObject({ outcome: 'ready', seconds: 60 })
   })
@@ -95,7 +95,7 @@ describe('the server answers again after an outage', () => {
     })
   })
 
-  it('whose heartbeat names the oldest success alone', () => {
+  it('and its heartbeat names only the oldest success', () => {
     const later = at(20, unavailable('Pod', 5), unavailable('Deployment', 15))
     const { entries } = runUntil(55, [at(0, web.creating, allSynced), later])
     expect(entries.find((entry) => entry.includes('heartbeat'))).toMatch(
@@ -116,7 +116,7 @@ describe('the server answers again after an outage', () => {
     ])
   })
 
-  it('with refused credentials, which are the reason also where other watches are older', () => {
+  it('with refused credentials, which are the reason even if other watches failed earlier', () => {
     const refused = { ...failed(401, 'Pod', 'Unauthorized'), final: true } as never
     const { outcome, reason, message } = run([at(0, web.creating, allSynced), lost, at(22, refused)])
     expect({ outcome, reason }).toEqual({ outcome: 'unknown', reason: 'credentials-expired' })
@@ -133,7 +133,7 @@ describe('no success counts from the last success', () => {
     expect(message).toBe('the API server has not answered for 120 s: no answer')
   })
 
-  it('also where its status changes meanwhile', () => {
+  it('even if its status changes meanwhile', () => {
     const steps = [at(0, web.creating, allSynced), at(110, lost(70)), at(120, lost(70, 503))]
     expect(run(steps)).toMatchObject({ outcome: 'unknown', seconds: 190 })
   })
@@ -158,11 +158,11 @@ describe('a deadline waits for an answer', () => {
     expect(run(steps, { targets: [target] })).toMatchObject({ outcome: 'ready', seconds: 50 })
   })
 
-  it('while the first list is on its way', () => {
+  it('while the first list is not complete', () => {
     expect(run([at(45, web.done, allSynced)])).toMatchObject({ outcome: 'ready', seconds: 45 })
   })
 
-  it('and no stall is counted while the first list of its pods is on its way', () => {
+  it('and the stall clock stops while the first list of its pods is not complete', () => {
     const steps = [
       at(0, added(web.deployment(complete(1, { availableReplicas: 0 })), web.replicaSet)),
       at(0, synced('Deployment', 'ReplicaSet', 'Event')),
@@ -201,7 +201,7 @@ describe('a refusal concerns the request that was refused', () => {
     expect({ outcome, reason }).toEqual({ outcome: 'ready', reason: '' })
   })
 
-  it('so that one watch in the place of many gives way to the many', () => {
+  it('and a refused watch of a namespace is replaced by narrow ones', () => {
     const names = [...Array(9)].map((_, index) => `p${index}`)
     const targets = names.map((name) => createTarget({ apiVersion: 'v1', kind: 'Pod', name }))
     const pod = (name: string) => ({ ...web.pod(readyStatus(-60)), metadata: { name, namespace: 'shop', uid: name } })
@@ -213,7 +213,7 @@ describe('a refusal concerns the request that was refused', () => {
   })
 })
 
-it('a deleted target that cannot be looked for is not called deleted', () => {
+it('a deleted target whose kind cannot be read is not reported as deleted', () => {
   const steps = [
     at(0, web.creating, allSynced),
     at(10, deleted(web.deployment())),

@@ -24,11 +24,11 @@ const rolledOut = (() => {
 })()
 
 describe('a gate that awaits a change', () => {
-  it('is not ready for what was there before, however healthy', () => {
+  it('is not ready by the state before the change, even if healthy', () => {
     expect(runUntil(100, [at(0, web.done, allSynced)], { settings }).outcome).toBeUndefined()
   })
 
-  it('has stalled when it does not come in time', () => {
+  it('stalls when the change does not arrive in time', () => {
     expect(run([at(0, web.done, allSynced)], { settings })).toMatchObject({
       outcome: 'stalled',
       reason: 'change-not-seen',
@@ -44,7 +44,7 @@ describe('a gate that awaits a change', () => {
     expect(entries).toContain('50 note its change has arrived')
   })
 
-  it('takes a later change for another', () => {
+  it('treats a later change as another one', () => {
     const later = web.deployment(complete(), {
       metadata: { generation: 3 },
       spec: { template: createTemplate({ containers: [createContainer({ image: 'acme/web:v3' })] }) },
@@ -58,7 +58,7 @@ describe('a gate that awaits a change', () => {
     })
   })
 
-  it('is not misled by what controllers and autoscalers write', () => {
+  it('ignores the writes of controllers and autoscalers', () => {
     const writtenBy = (...subresources: string[]) =>
       web.deployment(complete(), {
         metadata: {
@@ -110,7 +110,7 @@ describe('a gate that awaits a change', () => {
     expect(run(steps, { settings })).toMatchObject({ outcome: 'ready', seconds })
   })
 
-  it('does not take it for misspelt while it awaits it', () => {
+  it('does not report a missing object as misspelt while it awaits its change', () => {
     expect(run([at(0, allSynced)], { settings })).toMatchObject({
       outcome: 'stalled',
       reason: 'change-not-seen',
@@ -118,7 +118,7 @@ describe('a gate that awaits a change', () => {
     })
   })
 
-  it('finds at once that it arrived before, when the object contains all of its manifest', () => {
+  it('accepts at once an object that contains all fields of its manifest', () => {
     const manifest = (image: string): ManifestObject => ({
       apiVersion: 'apps/v1',
       kind: 'Deployment',
@@ -131,7 +131,7 @@ describe('a gate that awaits a change', () => {
     expect(outcome('acme/web:v2')).toBe('stalled')
   })
 
-  it('goes by the version of an object that has no generation', () => {
+  it('compares the resourceVersion of an object without a generation', () => {
     const settingsMap = (resourceVersion: string): KubeObject => ({
       apiVersion: 'v1',
       kind: 'ConfigMap',

@@ -80,7 +80,7 @@ describe('a target that cannot be ready without another one', () => {
     expect(run(steps, { targets: [targets.service] })).toMatchObject({ outcome: 'ready', seconds: 421 })
   })
 
-  it('does not stall while an autoscaler has no metric of pods that are not up yet', () => {
+  it('does not stall while an autoscaler has no metric because its pods are not ready', () => {
     const steps = [begin, up, at(450, modified(autoscaler('True')))]
     expect(run(steps, { targets: [targets.deployment, targets.autoscaler] })).toMatchObject({
       outcome: 'ready',
@@ -98,7 +98,7 @@ describe('a target that cannot be ready without another one', () => {
     expect(run([begin, up], patient)).toMatchObject({ outcome: 'stalled', reason: 'no-endpoints', seconds: 720 })
   })
 
-  it('leaves it to the other to stall, which is the cause', () => {
+  it('does not stall when the other target does, which is the cause', () => {
     const unschedulable = condition('PodScheduled', 'False', { reason: 'Unschedulable', message: '0/1 nodes' })
     const pending = createPod({ spec: { nodeName: '' }, status: { conditions: [unschedulable] } })
     const steps = [at(0, added(service, ...workload.slice(0, 2), pending), lists)]
@@ -107,7 +107,7 @@ describe('a target that cannot be ready without another one', () => {
     expect(ends.map((end) => end.outcome)).toEqual(['progressing', 'stalled'])
   })
 
-  it('is ended by its own clock all the same when the user wrote that clock himself', () => {
+  it('is ended by its own clock if the user set that clock', () => {
     const settings = { stallTimeoutMs: 60_000, stallIsLiteral: true }
     const { targets: ends } = run([begin], { targets: [targets.service, targets.deployment], settings })
     expect(ends[0]).toMatchObject({ outcome: 'stalled', seconds: 60 })
@@ -124,7 +124,7 @@ describe('a Service whose pods are not ready yet', () => {
     expect(problems([targets.service, targets.deployment])).toEqual([])
   })
 
-  it('is logged at once where nothing else is waited for', () => {
+  it('is logged at once if nothing else is awaited', () => {
     expect(problems([targets.service])).toEqual([
       expect.stringContaining('0 problem selects 1 pod, which is not ready'),
     ])

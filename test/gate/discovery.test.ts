@@ -26,15 +26,15 @@ function judge(...versions: readonly (readonly [version: string, status: boolean
 }
 
 describe('an object without a status', () => {
-  it('is waited for where discovery lists a status of its kind', () => {
+  it('is awaited if discovery lists a status of its kind', () => {
     expect(judge(['v1', true])).toMatchObject({ outcome: 'stalled', reason: 'not-reconciled' })
   })
 
-  it('is ready where discovery lists no status of its kind', () => {
+  it('is ready if discovery lists no status of its kind', () => {
     expect(judge(['v1', false])).toMatchObject({ outcome: 'ready', seconds: 0 })
   })
 
-  it('is waited for where one version of its kind has one', () => {
+  it('is awaited if one version of its kind has a status', () => {
     expect(judge(['v1', true], ['v1alpha1', false]).reason).toBe('not-reconciled')
   })
 })

@@ -21,18 +21,18 @@ function running(imageID: string, image = 'acme/web:v1') {
   return [at(0, added(deployment, set, pod), allSynced)]
 }
 
-describe('a rollout of which the running images are expected', () => {
+describe('a rollout with expected images', () => {
   const expecting = (expectImages: Record<string, string>) => ({ settings: { expectImages } })
 
   it.each([
     ['by the digest that the runtime resolved', `docker.io/acme/web@${built}`, 'acme/web:v1'],
     ['by the digest that the pod asks for, whatever the runtime writes', `acme/web@${other}`, `acme/web:v1@${built}`],
     ['by a digest alone', built, 'acme/web:v1'],
-  ])('is ready when they are those %s', (_, imageID, image) => {
+  ])('is ready when the running images are those %s', (_, imageID, image) => {
     expect(run(running(imageID, image), expecting({ app: built })).outcome).toBe('ready')
   })
 
-  it('has failed when another one runs', () => {
+  it('has failed when another image runs', () => {
     expect(run(running(`acme/web@${other}`), expecting({ app: built }))).toMatchObject({
       outcome: 'failed',
       reason: 'image-mismatch',
@@ -65,11 +65,11 @@ describe('a rollout of which the running images are expected', () => {
     ])
   })
 
-  it('may run what it wants in other containers', () => {
+  it('may run any image in other containers', () => {
     expect(run(running(`acme/web@${other}`), expecting({})).outcome).toBe('ready')
   })
 
-  it('is what await-change waits for, when it asks for them already', () => {
+  it('meets await-change when its spec already contains the expected images', () => {
     const settings = { awaitChangeMs: 60_000, expectImages: { app: built } }
     expect(run(running('', `acme/web@${built}`), { settings })).toMatchObject({ outcome: 'ready', seconds: 0 })
     expect(run(running('', 'acme/web:v1'), { settings }).reason).toBe('change-not-seen')

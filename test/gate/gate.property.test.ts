@@ -114,7 +114,7 @@ describe('whatever happens in a cluster', () => {
     expect([...outcomes].toSorted()).toEqual(['failed', 'ready', 'stalled', 'superseded', 'timed-out', 'unknown'])
   })
 
-  it('a verdict that was given stays, of the gate and of each target that did not end ready', () => {
+  it('a verdict never changes, of the gate and of each target that did not end ready', () => {
     fc.assert(
       fc.property(sequences, settings, (events, options) => {
         const gate = gateOf(events, options)
@@ -139,7 +139,7 @@ describe('whatever happens in a cluster', () => {
     )
   })
 
-  it('the same sequence gives the same timeline, however often time is looked at in between', () => {
+  it('the same sequence gives the same timeline, however often deadlines are checked in between', () => {
     fc.assert(
       fc.property(sequences, settings, (events, options) => {
         const once = feed(gateOf(events, options), events).timeline()

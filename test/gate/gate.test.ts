@@ -60,7 +60,7 @@ describe('the gate is ready', () => {
     expect(run(steps)).toMatchObject({ outcome: 'ready', seconds: 13, message: 'deployment/web is ready' })
   })
 
-  it('and reports what it did not wait for', () => {
+  it('and reports skipped nodes and pods in its notes', () => {
     const old = createReplicaSet({ metadata: { name: 'web-0', annotations: {} } }, web.deployment())
     const leaving = createPod(
       { metadata: { name: 'web-0-a', deletionTimestamp: iso(30) }, status: readyStatus(-90) },
@@ -103,7 +103,7 @@ describe('the gate is ready', () => {
     expect(run([], { targets: [] })).toMatchObject({ outcome: 'ready', message: 'nothing to wait for', seconds: 0 })
   })
 
-  it('not before the lists of what is behind a target are complete', () => {
+  it('not before the lists of the objects behind a target are complete', () => {
     const steps = [at(0, web.done, synced('Deployment', 'ReplicaSet')), at(5, synced('Pod'))]
     expect(run(steps, { live: true })).toMatchObject({ outcome: 'ready', seconds: 5 })
   })
@@ -112,7 +112,7 @@ describe('the gate is ready', () => {
     expect(run([at(0, allSynced)])).toMatchObject({ outcome: 'failed', reason: 'not-found', seconds: 30 })
   })
 
-  it('not by something that is being deleted', () => {
+  it('not by an object that is being deleted', () => {
     const leaving = web.deployment(complete(), { metadata: { deletionTimestamp: iso(0) } })
     const steps = [at(0, added(leaving, web.replicaSet, web.pod(readyStatus(-60))), allSynced)]
     expect(run(steps)).toMatchObject({ outcome: 'stalled', reason: 'terminating', seconds: 300 })
@@ -233,7 +233,7 @@ describe('a crash loop without a readiness probe', () => {
     expect(run([begin, ...lives])).toMatchObject({ outcome: 'failed', reason: 'crash-loop', seconds: 96 })
   })
 
-  it('is not held back by a sibling that crashes in the same way', () => {
+  it('is not delayed by another pod that crashes in the same way', () => {
     const spec = { minReadySeconds: 30, replicas: 2 }
     const set = createReplicaSet({ spec: { ...web.replicaSet.spec, ...spec } })
     const sibling = (status: PodStatus) => createPod({ metadata: { name: 'web-1-b' }, status }, set)
@@ -434,7 +434,7 @@ describe('a failed target', () => {
     })
   })
 
-  it('stays failed whatever comes', () => {
+  it('stays failed after any event', () => {
     const steps = [
       at(2, broken, api.creating, allSynced),
       at(3, modified(web.pod(readyStatus(-60)), web.deployment(complete()))),
@@ -517,7 +517,7 @@ describe("the gate's outcome", () => {
 })
 
 describe('after the verdict', () => {
-  it('nothing changes any more', () => {
+  it('nothing changes', () => {
     const steps = [at(0, web.done, allSynced)]
     const gate = createGate(steps)
     for (const event of steps.flat()) gate.handle(event)
@@ -533,7 +533,7 @@ describe('after the verdict', () => {
     expect(gate.nextDeadline()).toBeUndefined()
   })
 
-  it('logs are still taken, as evidence', () => {
+  it('logs are still stored, as evidence', () => {
     const gate = createGate([])
     gate.advance(moment(30))
     const log = { namespace: 'shop', pod: 'web-1-a', container: 'app', previous: false, text: 'boom' }
@@ -543,7 +543,7 @@ describe('after the verdict', () => {
 })
 
 describe('the whole timeout', () => {
-  it('ends every open target, with the problem that stands in its way', () => {
+  it('ends every open target, with its problem as the reason', () => {
     const stuck = podStatus({ state: waiting('ErrImagePull', 'connection refused') }, { phase: 'Pending' })
     const steps = [at(0, web.done, added(api.deployment(progressing), api.replicaSet, api.pod(stuck)), allSynced)]
     expect(run(steps, { targets: both, settings: { timeoutMs: 60_000 } })).toMatchObject({
@@ -622,7 +622,7 @@ describe('a bare pod', () => {
 describe('proof by time alone', () => {
   const pendingSecret = podStatus({ state: waiting('CreateContainerConfigError', 'secret "nope" not found') })
 
-  it('a missing Secret fails after 60 s without another word', () => {
+  it('a missing Secret fails after 60 s without another event', () => {
     const steps = [at(0, web.creating, allSynced), at(2, modified(web.pod(pendingSecret)))]
     expect(run(steps)).toMatchObject({ outcome: 'failed', reason: 'config-missing', seconds: 62 })
   })
@@ -639,7 +639,7 @@ describe('proof by time alone', () => {
     })
   })
 
-  it('a Secret that comes late is waited for', () => {
+  it('a Secret that is created late is awaited', () => {
     const steps = [
       at(0, web.creating, allSynced),
       at(2, modified(web.pod(pendingSecret))),
@@ -648,7 +648,7 @@ describe('proof by time alone', () => {
     expect(run(steps)).toMatchObject({ outcome: 'ready', seconds: 65 })
   })
 
-  it('an image that is pulled after its mount failed at first is waited for', () => {
+  it('an image that is pulled after a failed mount is awaited', () => {
     const pod = web.pod(creating)
     const mount = createEvent(pod, {
       reason: 'FailedMount',
@@ -714,7 +714,7 @@ describe('the timeline entries', () => {
     ])
   })
 
-  it('contain one line for a problem that comes again with the same words', () => {
+  it('contain one line for a problem that is repeated with the same text', () => {
     const refused = (count: number) =>
       added(
         createEvent(web.pod(), {
@@ -736,7 +736,7 @@ describe('the timeline entries', () => {
     ])
   })
 
-  it('contain a heartbeat after 30 s without a line, with what is waited for', () => {
+  it('contain a heartbeat after 30 s without a line, with the open targets', () => {
     const entries = runUntil(70, [
       at(0, web.creating, allSynced),
       at(20, modified(web.pod(podStatus({ imageID: 'x' })))),
@@ -815,7 +815,7 @@ describe('--for=delete', () => {
   const gone = createTarget({ waitFor: { type: 'delete' } })
   const options: RunOptions = { targets: [gone] }
 
-  it('is ready when there is nothing', () => {
+  it('is ready when the object does not exist', () => {
     expect(run([at(1, allSynced)], options)).toMatchObject({ outcome: 'ready', seconds: 1 })
   })
 
@@ -849,7 +849,7 @@ describe('--for=delete', () => {
     ])
   })
 
-  it('leaves out the milestones of what was never there', () => {
+  it('skips the milestones of an object that never existed', () => {
     const [target] = run([at(1, allSynced)], options).timeline.targets
     expect(target?.milestones.map(({ state }) => state)).toEqual(['skipped', 'skipped', 'done'])
   })
@@ -910,11 +910,11 @@ describe('a target whose kind was never listed', () => {
     expect(run(steps)).toMatchObject({ outcome: 'failed', reason: 'not-found', seconds: 30 })
   })
 
-  it('is judged when it is seen all the same', () => {
+  it('is judged once it is found', () => {
     expect(run([at(1, web.done)])).toMatchObject({ outcome: 'ready' })
   })
 
-  it('is known to be gone when its deletion was seen', () => {
+  it('is known to be absent when its deletion was seen', () => {
     const steps = [at(1, web.creating), at(2, deleted(web.deployment()))]
     expect(run(steps)).toMatchObject({ outcome: 'failed', reason: 'deleted', seconds: 7 })
   })

@@ -78,13 +78,13 @@ describe('a later version of a target', () => {
     ['a list', ['a'], ['b']],
     ['containers that are no list', { spec: { containers: { a: 1 } } }, { spec: { containers: { a: 2 } } }],
     ['a specification that is a text', { spec: 'a' }, { spec: 'b' }],
-  ])('whose template is %s is known by its uid alone', (_, before, after) => {
+  ])('whose template is %s is compared by its uid alone', (_, before, after) => {
     const custom = (template: unknown) =>
       ({ apiVersion: 'x/v1', kind: 'X', metadata: { name: 'x', uid: 'x' }, spec: { template } }) as KubeObject
     expect(compareIdentity(custom(before), custom(after), [], createGateTime())).toEqual({ type: 'same' })
   })
 
-  it('without a template is known by its uid alone', () => {
+  it('without a template is compared by its uid alone', () => {
     const service = (spec: object) => ({ apiVersion: 'v1', kind: 'Service', metadata: { name: 's', uid: 's' }, spec })
     expect(compareIdentity(service({ a: 1 }), service({ a: 2 }), [], createGateTime())).toEqual({ type: 'same' })
   })
@@ -378,7 +378,7 @@ describe('another change during the wait', () => {
     ['an annotation', annotated],
     ['a label', labelled],
     ['an added variable', reloaded],
-  ])('of %s is followed to its end, and logged', (_, template) => {
+  ])('of %s is followed until ready, and logged', (_, template) => {
     const change = { metadata: { generation: 2 }, spec: { template } }
     const set = createReplicaSet(
       { metadata: { name: 'web-2', creationTimestamp: iso(5) } },
@@ -420,7 +420,7 @@ describe('another change during the wait', () => {
     ])
   })
 
-  it('is not seen once its target is over', () => {
+  it('is ignored once its target has ended', () => {
     const api = createWorkload('api')
     const broken = {
       phase: 'Pending',
@@ -509,7 +509,7 @@ describe('on-superseded pass', () => {
     expect(run([...steps, finish], options('fail'))).toMatchObject({ outcome: 'superseded', seconds: 10 })
   })
 
-  it('does not welcome a rollback', () => {
+  it('does not accept a rollback', () => {
     const back = [at(0, web.creating, api.creating, added(oldSet), allSynced), at(5, apply(previous)), finish]
     expect(run(back, options('pass'))).toMatchObject({ outcome: 'superseded', reason: 'rolled-back', seconds: 10 })
   })
@@ -547,7 +547,7 @@ describe('a target that is deleted', () => {
     })
   })
 
-  it('and comes back within 5 s is gated anew from its first milestone', () => {
+  it('and is created again within 5 s is gated from its first milestone', () => {
     const set = createReplicaSet({ metadata: { name: 'web-9' } }, again('new-uid'))
     const pod = createPod({ metadata: { name: 'web-9-a' }, status: readyStatus(60) }, set)
     const steps = [
@@ -562,7 +562,7 @@ describe('a target that is deleted', () => {
     expect(timeline.targets[0]?.milestones[0]).toMatchObject({ name: 'created', at: moment(54) })
   })
 
-  it('and comes back has its problems logged anew', () => {
+  it('and is created again has its problems logged again', () => {
     const invalid = {
       phase: 'Pending',
       containerStatuses: [createStatus({ state: waiting('ErrImagePull', 'refused') })],
@@ -580,7 +580,7 @@ describe('a target that is deleted', () => {
     expect(entries.filter((entry) => entry.includes(' problem '))).toHaveLength(2)
   })
 
-  it('and comes back with the same uid was never gone', () => {
+  it('and appears again with the same uid was never deleted', () => {
     const steps = [
       first,
       gone,
@@ -625,12 +625,12 @@ describe('a target that is deleted', () => {
       }
       const before = at(2, added(leaving('migrate-uid')), list, synced('Event', 'Pod'))
 
-      it('is ready when it is gone, although nobody saw it before', () => {
+      it('is ready after its deletion, although it was never seen', () => {
         const steps = [before, at(5, deleted(leaving('migrate-uid')))]
         expect(run(steps, { targets: [target] })).toMatchObject({ outcome: 'ready', seconds: 5 })
       })
 
-      it('gives way to the next one of its name', () => {
+      it('is replaced by the next object of its name', () => {
         const next = (...types: string[]) => ({ ...job(...types), metadata: { ...job().metadata, uid: 'next-uid' } })
         const api = createWorkload('api')
         const steps = [
@@ -643,7 +643,7 @@ describe('a target that is deleted', () => {
       })
     })
 
-    describe('that is waited for by a condition', () => {
+    describe('with --for=condition', () => {
       const waitFor = { type: 'condition', condition: 'complete', status: 'True' } as const
       const targets = [createTarget({ apiVersion: 'batch/v1', kind: 'Job', name: 'migrate', waitFor })]
       const begin = at(0, added(job()), list, synced('Event', 'Pod'))
@@ -737,7 +737,7 @@ describe('a target that is deleted', () => {
     })
   })
 
-  describe('and had done its work', () => {
+  describe('and had completed', () => {
     const other = createWorkload('api')
     const done = (kind: string, uid: string, status: object): KubeObject => ({
       apiVersion: kind === 'Job' ? 'batch/v1' : 'v1',
@@ -768,7 +768,7 @@ describe('a target that is deleted', () => {
       )
       const finish = at(60, modified(other.pod(readyStatus(50)), other.deployment(complete())))
 
-      it('is gated anew when another takes its name', () => {
+      it('is gated again when another object takes its name', () => {
         const steps = [
           begin,
           at(10, deleted(done(kind, 'one', finished[kind]))),
@@ -782,7 +782,7 @@ describe('a target that is deleted', () => {
         expect(entries).toContainEqual(expect.stringMatching(/^20 note was replaced by a new object of the same name/))
       })
 
-      it('is gated anew when its deletion was not seen', () => {
+      it('is gated again when its deletion was not seen', () => {
         const steps = [begin, at(20, added(done(kind, 'two', working[kind]))), finish]
         expect(runUntil(70, steps, { targets })).toMatchObject({ outcome: undefined })
       })
@@ -792,14 +792,14 @@ describe('a target that is deleted', () => {
         expect(run(steps, { targets })).toMatchObject({ outcome: 'ready', seconds: 60 })
       })
 
-      it('is ready again when the other has done its work too', () => {
+      it('is ready again when the other has completed too', () => {
         const steps = [begin, at(20, added(done(kind, 'two', finished[kind]))), finish]
         expect(run(steps, { targets }).outcome).toBe('ready')
       })
     })
   })
 
-  it('and whose name was never there is not found', () => {
+  it('and never existed is not found', () => {
     expect(run([at(0, synced('Deployment', 'Pod', 'ReplicaSet'))])).toMatchObject({ reason: 'not-found' })
   })
 

@@ -89,7 +89,7 @@ describe('milestones', () => {
     expect(milestoneRecords(progress, 'open').map(({ state }) => state)).toEqual(['done', 'current', 'pending'])
   })
 
-  it('move with a counter that exceeds its highest count, and only then', () => {
+  it('progress only with a counter that exceeds its highest count', () => {
     let progress = createMilestones(names)
     const moves = [1, 1, 0, 1, 2].map((done) => {
       const update = updateMilestones(progress, assessed(['created', 'open'], ['scheduled', 'open', done]), 5)
@@ -129,7 +129,7 @@ describe('the moment of a milestone', () => {
     expect([created?.at, observed?.at]).toEqual([start, start])
   })
 
-  it('is when it was reached for all else', () => {
+  it('is when it was reached, for other objects', () => {
     const steps = [
       at(0.3, allSynced),
       at(2.5, added(web.deployment())),
@@ -178,7 +178,7 @@ describe('milestone-timeouts', () => {
     settings: { milestoneTimeoutsMs },
   })
 
-  it('of created is a name that does not exist: failed', () => {
+  it('of created fails an object that does not exist', () => {
     expect(run([at(0, allSynced)])).toMatchObject({
       outcome: 'failed',
       reason: 'not-found',
@@ -187,7 +187,7 @@ describe('milestone-timeouts', () => {
     })
   })
 
-  it('of created is not asked of what exists and cannot be judged yet', () => {
+  it('of created does not apply to an object that exists and cannot be judged yet', () => {
     const steps = [
       at(1, added(web.deployment()), synced('Deployment')),
       at(60, added(web.replicaSet, web.pod(readyStatus(40))), modified(web.deployment(complete())), allSynced),
@@ -195,7 +195,7 @@ describe('milestone-timeouts', () => {
     expect(run(steps, { live: true })).toMatchObject({ outcome: 'ready', seconds: 60 })
   })
 
-  it('run from the moment at which the one before was done, and end as timed out', () => {
+  it('run from the previous milestone, and end as timed out', () => {
     const steps = [
       at(0, added(web.deployment()), allSynced),
       at(40, modified(web.deployment(progressing)), added(web.replicaSet)),
@@ -211,7 +211,7 @@ describe('milestone-timeouts', () => {
     })
   })
 
-  it('have the problem that stands in the way as their reason', () => {
+  it('have the first problem as their reason', () => {
     const stuck = podStatus({ state: waiting('ErrImagePull', 'connection refused') }, { phase: 'Pending' })
     const steps = [at(0, added(web.deployment(progressing), web.replicaSet, web.pod(stuck)), allSynced)]
     expect(run(steps, limits({ pulled: 20_000 }))).toMatchObject({
@@ -273,13 +273,13 @@ describe("a reference's own timeout", () => {
     const settings = { stallTimeoutMs: 0 }
     const steps = [at(0, web.creating, allSynced)]
 
-    it('that nobody wrote is as long as the longest of the references', () => {
+    it('by default is as long as the longest of the references', () => {
       const ended = run(steps, { targets: [own(1_200_000)], settings })
       expect(ended).toMatchObject({ outcome: 'timed-out', seconds: 1_200 })
       expect(ended.timeline.timeoutMs).toBe(1_200_000)
     })
 
-    it('that the user wrote ends every target', () => {
+    it('that the user set ends every target', () => {
       const written = { ...settings, timeoutIsLiteral: true }
       expect(run(steps, { targets: [own(1_200_000)], settings: written }).seconds).toBe(600)
     })
@@ -291,7 +291,7 @@ describe("a reference's own timeout", () => {
       expect(ended.targets.map(({ seconds }) => seconds)).toEqual([300, 600])
     })
 
-    it('is off where a reference turns its own off', () => {
+    it('is off if a reference turns its own off', () => {
       const { outcome, timeline } = runUntil(100_000, steps, { targets: [own(0)], settings })
       expect(outcome).toBeUndefined()
       expect(timeline.timeoutMs).toBe(0)

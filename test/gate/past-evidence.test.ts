@@ -92,7 +92,7 @@ function end(steps: readonly (readonly FeedEvent[])[], options?: RunOptions): st
   return `${outcome} ${reason} ${seconds}`
 }
 
-describe('what lies wholly before the gate’s start', () => {
+describe('evidence from before the gate’s start', () => {
   test.each<Case>([
     [
       'proves nothing of an image that is pushed meanwhile',
@@ -114,9 +114,9 @@ describe('what lies wholly before the gate’s start', () => {
       [broken(backOff(), refusals(notFound, 5, -3)), later(8, pulling(notFound)), later(10, backOff()), up(40)],
       'ready  40',
     ],
-    ['proves nothing of a container whose ConfigMap is mended', [broken(looping(5)), up(40)], 'ready  40'],
+    ['proves nothing about a container whose ConfigMap is fixed', [broken(looping(5)), up(40)], 'ready  40'],
     [
-      'proves nothing of a container that began before the mended ConfigMap and dies after it',
+      'proves nothing about a container that started before the fixed ConfigMap and dies after it',
       [
         broken(podStatus({ restartCount: 5, state: running(-9), lastState: terminated(3, -40) })),
         later(8, deadStatus(6, 7, { startedAt: iso(-9) })),
@@ -125,7 +125,7 @@ describe('what lies wholly before the gate’s start', () => {
       'ready  40',
     ],
     [
-      'proves nothing of a policy that was mended',
+      'proves nothing about a policy that was fixed',
       [at(0, added(web.deployment(progressing), replicaFailure, refusedPods(12, -20)), allSynced), up(40)],
       'ready  40',
     ],
@@ -141,7 +141,7 @@ describe('what lies wholly before the gate’s start', () => {
     ],
   ])('%s', (_, steps, ends) => expect(end(steps)).toBe(ends))
 
-  it('is shown at once all the same', () => {
+  it('is still shown at once', () => {
     const { entries } = run([broken(backOff(), refusals(notFound, 5, -30)), up(40)])
     expect(entries).toContainEqual(expect.stringMatching(/^0 problem .*not found, 5 times now$/))
   })
@@ -192,7 +192,7 @@ describe('one observation after the gate’s start', () => {
     ],
   ])('%s', (_, steps, ends) => expect(end(steps)).toBe(ends))
 
-  it('is known without events of a pod that was made moments before', () => {
+  it('is known without events for a pod that was created moments before', () => {
     const made = (status: PodStatus) => createPod({ metadata: { creationTimestamp: iso(-4) }, status }, replicaSet)
     const steps = [
       at(0, added(web.deployment(progressing), replicaSet, made(pulling(notFound))), allSynced),
@@ -202,7 +202,7 @@ describe('one observation after the gate’s start', () => {
     expect(end(steps)).toBe('failed image-not-found 12')
   })
 
-  it('is not asked for where the pod was made by the apply right before the gate', () => {
+  it('is not needed if the apply before the gate created the pod', () => {
     const status = podStatus({ state: waiting('ErrImageNeverPull') }, { phase: 'Pending' })
     const made = createPod({ metadata: { creationTimestamp: iso(-4) }, status }, replicaSet)
     const steps = [at(0, added(web.deployment(progressing), replicaSet, made), allSynced)]

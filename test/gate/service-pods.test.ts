@@ -92,7 +92,7 @@ describe('a Service before a Deployment that is gated too', () => {
       }
     })
 
-    it('is never ready on them while the list of ReplicaSets is the last, and is once a new pod serves', () => {
+    it('is not ready while only the list of ReplicaSets is missing, and is once a new pod serves', () => {
       const ready = createPod({ metadata: { name: 'web-2-a' }, status: readyStatus(1) }, newSet)
       const done = createDeployment({
         metadata: { generation: 2 },
@@ -204,13 +204,13 @@ describe('a Service that gets a selector while another target is open', () => {
     at(8, added(late)),
   ]
 
-  it('is no longer ready, though the lists of what it selects now are still on their way', () => {
+  it('is no longer ready while the objects that it selects now are being listed', () => {
     const { outcome, entries } = runUntil(20, steps, options)
     expect(outcome).toBeUndefined()
     expect(entries).toContain('5 note no longer ready: the objects that its spec selects now are being listed')
   })
 
-  it('is judged by them once they are there', () => {
+  it('is judged by them once they are listed', () => {
     const lists = at(9, list('Pod', [pod]), list('EndpointSlice', [sliceOf(pod)]), workloads, list('Event'))
     expect(run([...steps, lists], options)).toMatchObject({ outcome: 'ready', seconds: 9 })
   })

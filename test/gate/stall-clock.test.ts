@@ -32,7 +32,7 @@ const web = createWorkload('web')
 const first = at(0, web.creating, allSynced)
 const pulled = podStatus({ imageID: 'sha256:1' }, { phase: 'Pending' })
 
-describe('what is progress', () => {
+describe('progress', () => {
   it('is a milestone', () => {
     expect(run([first, at(200, modified(web.pod(pulled)))])).toMatchObject({ outcome: 'stalled', seconds: 500 })
   })
@@ -73,7 +73,7 @@ describe('what is progress', () => {
     expect(run([first, ...steps])).toMatchObject({ outcome: 'stalled', seconds })
   })
 
-  it('is what a pod of a followed change reaches, although one before it came as far', () => {
+  it('is a milestone of a pod of a followed change, although an earlier pod reached it', () => {
     const template = {
       ...web.deployment().spec?.template,
       metadata: { labels: { app: 'web' }, annotations: { restartedAt: 'now' } },
@@ -103,7 +103,7 @@ describe('what is progress', () => {
 })
 
 describe('a stalled target', () => {
-  it('without a problem made no progress', () => {
+  it('without a problem has the reason no-progress', () => {
     const ended = run([first])
     expect(ended).toMatchObject({
       outcome: 'stalled',
@@ -115,7 +115,7 @@ describe('a stalled target', () => {
     expect(ended.entries.at(-1)).toBe('300 verdict 0 of 1 pod has pulled its image (no-progress)')
   })
 
-  it('has the reason of the problem that stands in its way', () => {
+  it('has the reason of its problem', () => {
     const conditions = [condition('PodScheduled', 'False', { reason: 'Unschedulable', message: 'no node' })]
     const pod = createPod({ spec: { nodeName: '' }, status: { phase: 'Pending', conditions } }, web.replicaSet)
     const steps = [at(0, added(web.deployment(progressing), web.replicaSet, pod), allSynced)]
@@ -130,7 +130,7 @@ describe('a stalled target', () => {
     })
   })
 
-  it('that was ready and fell back has the whole time again', () => {
+  it('that is no longer ready has the whole time again', () => {
     const other = createWorkload('api')
     const steps = [
       at(0, web.done, other.creating, allSynced),
@@ -148,7 +148,7 @@ describe('a stalled target', () => {
   })
 })
 
-describe('the stall clock stands still', () => {
+describe('the stall clock stops', () => {
   const probed = (probe: object) => ({ containers: [createContainer({ readinessProbe: probe })] })
   const slowProbe = createPod(
     { spec: probed({ initialDelaySeconds: 400 }), status: podStatus({ state: running(0), started: true }) },
@@ -157,7 +157,7 @@ describe('the stall clock stands still', () => {
   const probing = at(0, added(web.deployment(progressing), web.replicaSet, slowProbe), allSynced)
   const pulling = createEvent(web.pod(), { container: 'app', reason: 'Pulling' })
 
-  it('inside the probe arithmetic, and ends as readiness-failing beyond', () => {
+  it('during the time of the probes, and ends as readiness-failing after it', () => {
     expect(run([probing], { settings: { timeoutMs: 0 } })).toMatchObject({
       outcome: 'stalled',
       reason: 'readiness-failing',
@@ -264,16 +264,16 @@ describe('a Job of two minutes under a stall clock of one', () => {
   ]
   const minute: RunOptions = { targets: [target], settings: { stallTimeoutMs: 60_000 } }
 
-  it('is given its time while its container runs', () => {
+  it('is not ended while its container runs', () => {
     expect(run(steps, minute)).toMatchObject({ outcome: 'ready', seconds: 120 })
   })
 
-  it('is ended by that clock when the user wrote it himself', () => {
+  it('is ended by that clock if the user set it', () => {
     const literal = { ...minute, settings: { ...minute.settings, stallIsLiteral: true } }
     expect(run(steps, literal)).toMatchObject({ outcome: 'stalled', reason: 'no-progress', seconds: 60 })
   })
 
-  it('is ended by it when the container dies and nothing comes after', () => {
+  it('is ended by it when the container dies and nothing follows', () => {
     const dead = at(30, modified({ ...pod, status: { ...pod.status, phase: 'Failed' } }, job({ failed: 1 })))
     expect(run([...steps.slice(0, 1), dead], minute)).toMatchObject({ outcome: 'stalled', seconds: 90 })
   })

@@ -154,7 +154,7 @@ describe('a target', () => {
     ])
   })
 
-  it('whose change is awaited is not judged before', () => {
+  it('that awaits its change is not judged before', () => {
     expect(typesAfter([found('a', true), assessed('ready'), found('b'), assessed('ready')], changeAwaited)).toEqual([
       'awaiting-change',
       'awaiting-change',
@@ -170,17 +170,17 @@ function lastStateJudged(): TargetEvent {
 }
 
 describe('the stall clock', () => {
-  it('begins anew when something moved', () => {
+  it('restarts after progress', () => {
     expect(restartStall({ since: 100 }, 120)).toEqual({ since: 120 })
   })
 
-  it('stands still while it is held, and counts on from there', () => {
+  it('stops while it is held, and continues from there', () => {
     const held = holdStall(holdStall({ since: 100 }, true, 110), true, 115)
     expect(held).toEqual({ since: 100, heldSince: 110 })
     expect(holdStall(holdStall(held, false, 130), false, 140)).toEqual({ since: 120 })
   })
 
-  it('that is held when something moves begins anew with its release', () => {
+  it('that is held during progress restarts when it is released', () => {
     const moved = restartStall(holdStall({ since: 100 }, true, 110), 120)
     expect(holdStall(moved, false, 130)).toEqual({ since: 130 })
   })

@@ -69,7 +69,7 @@ describe('pods that are evicted', () => {
   }
   const first = at(0, added(web.deployment(progressing), web.replicaSet), allSynced)
 
-  it('are logged as it happens, in the words of the kubelet', () => {
+  it('are logged at once, with the message of the kubelet', () => {
     expect(logged([first, ...evictions(3, web.pod)])).toEqual([
       `6 problem pod/web-1-0 was evicted and is replaced: ${words}`,
       `16 problem pod/web-1-1 was evicted and is replaced (2 pods now): ${words}`,
@@ -77,7 +77,7 @@ describe('pods that are evicted', () => {
     ])
   })
 
-  it('are the reason of a rollout that comes to nothing for them', () => {
+  it('are the reason of a rollout that fails because of them', () => {
     expect(run([first, ...evictions(12, web.pod)])).toMatchObject({
       outcome: 'stalled',
       reason: 'evicted',
@@ -85,7 +85,7 @@ describe('pods that are evicted', () => {
     })
   })
 
-  it('fill no log, however many they are', () => {
+  it('are logged briefly, however many they are', () => {
     expect(logged([first, ...evictions(60, web.pod)]).length).toBeLessThan(16)
   })
 
@@ -122,7 +122,7 @@ describe('pods that are evicted', () => {
     expect(entries).toEqual(['0 verdict revision 1, 1 of 1 pod available · 1 pod failed and is replaced (Evicted)'])
   })
 
-  it('matter less than what keeps the pod in their place from running', () => {
+  it('matter less than the problem of the replacing pod', () => {
     const unschedulable = condition('PodScheduled', 'False', {
       message: '0/1 nodes are available: 1 Insufficient cpu.',
     })
@@ -155,7 +155,7 @@ describe('a pod that is deleted by force', () => {
     expect(runUntil(40, [begin, ...steps]).entries).toContainEqual(`30 note pod web-1-a ${words}`)
   })
 
-  it('is distinguished from one that ends in its own time', () => {
+  it('is distinguished from one that ends within its grace period', () => {
     const slowly = { ...going, deletionGracePeriodSeconds: 30 }
     const { entries } = runUntil(40, [begin, at(30, modified(web.pod(readyStatus(1), slowly)))])
     expect(entries).toContainEqual('30 note pod web-1-a is being deleted')
@@ -183,7 +183,7 @@ describe('a slow problem', () => {
     ])
   })
 
-  it('is logged once while only a number in its words changes', () => {
+  it('is logged once while only a number in its text changes', () => {
     const words = (free: number) =>
       `0/3 nodes are available: ${free} Insufficient cpu, ${3 - free} Insufficient memory.`
     const steps = [1, 2, 1, 2].map((free, index) =>
@@ -197,7 +197,7 @@ describe('a slow problem', () => {
     expect(logged([begin, ...steps])).toHaveLength(1)
   })
 
-  it('is logged a few times at most, however its words change', () => {
+  it('is logged a few times at most, however its text changes', () => {
     const letters = [...'abcdefghijklmnopqrstuvwxyz']
     const steps = letters.map((letter, index) =>
       at(1 + index, modified(web.pod(pulling(`the registry is unsure: ${letter.repeat(8)}`)))),
@@ -207,7 +207,7 @@ describe('a slow problem', () => {
 })
 
 describe('settling', () => {
-  it('is mentioned when it begins, and only then', () => {
+  it('is logged when it begins, and only then', () => {
     const two = (second: number) => at(second, modified(web.pod(readyStatus(3)), web.deployment(complete())))
     expect(run([begin, two(3), two(5)]).entries).toContainEqual(
       '3 progress 1 pod started · 1 pod ready, settling for 10 s',
@@ -215,7 +215,7 @@ describe('settling', () => {
     expect(run([begin, two(3), two(5)]).entries.filter((entry) => entry.includes('settling'))).toHaveLength(1)
   })
 
-  it('is mentioned of a status that may be older than its spec', () => {
+  it('is logged for a status that may be older than its spec', () => {
     const wrote = (seconds: number, subresource?: string) => ({
       manager: 'x',
       operation: 'Update',
@@ -242,7 +242,7 @@ describe('settling', () => {
     })
   })
 
-  it('is not where it is over before anybody would notice', () => {
+  it('is not logged if it ends soon', () => {
     expect(run([at(0, web.done, allSynced)]).entries.join()).not.toContain('settling')
   })
 })
@@ -317,7 +317,7 @@ describe('readiness that comes and goes', () => {
   const first = at(0, added(minReady, set, createPod({ spec, status: creating })), allSynced)
   const flaps = [20, 40, 60].flatMap((second) => [ready(second), unready(second + 10)])
 
-  it('is logged as it goes', () => {
+  it('is logged when it is lost', () => {
     expect(logged([first, ...flaps])).toEqual([
       expect.stringMatching(/^30 problem container app of pod\/web-1-a was ready, and then not ready$/),
       expect.stringMatching(/^50 problem container app of pod\/web-1-a was ready, and then not ready, 2 times now$/),
@@ -352,13 +352,13 @@ describe('an object', () => {
   const list = { type: 'SYNCED', apiVersion: 'acme.io/v1', kind: 'Widget', namespace: 'shop' } as const
   const progress = (steps: readonly (readonly FeedEvent[])[]) => runUntil(20, steps, { targets })
 
-  it('that has long existed exists', () => {
+  it('that is older than the apply exists', () => {
     const result = progress([at(0, added(widget({ creationTimestamp: iso(-86_400) })), list)])
     expect(result.entries).toEqual(['0 progress exists'])
     expect(result.timeline.targets[0]?.milestones[0]).toMatchObject({ name: 'created', message: 'exists' })
   })
 
-  it('that comes during the wait is created', () => {
+  it('that appears during the wait is created', () => {
     const result = progress([at(0, list), at(5, added(widget({ creationTimestamp: iso(5) })))])
     expect(result.entries).toEqual(['5 progress created'])
   })

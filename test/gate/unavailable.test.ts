@@ -119,12 +119,12 @@ describe('a gate without an answer', () => {
     expect(run(steps)).toMatchObject(expected)
   })
 
-  it('goes on when credentials are good again after their first refusal', () => {
+  it('continues when credentials are accepted after their first refusal', () => {
     const steps = [first, at(10, failed(401)), at(12, alive), at(50, failed(401)), at(51, alive)]
     expect(runUntil(60, steps).outcome).toBeUndefined()
   })
 
-  it('goes on when access to the target is given back before 30 s are over', () => {
+  it('continues when access to the target is restored within 30 s', () => {
     const back = [
       at(39, synced('Deployment')),
       at(140, modified(web.pod(readyStatus(100)), web.deployment(complete()))),
@@ -153,19 +153,19 @@ describe('a gate without an answer', () => {
     })
   })
 
-  it('goes on when the server answers before 2 m are over', () => {
+  it('continues when the server answers within 2 m', () => {
     const back = at(129, modified(web.pod(readyStatus(100)), web.deployment(complete())))
     expect(run([first, at(10, failed(0)), back])).toMatchObject({ outcome: 'ready', seconds: 129 })
   })
 
-  it('is ready by what comes at the very moment', () => {
+  it('is ready by an event at the moment of the deadline', () => {
     const back = at(130, modified(web.pod(readyStatus(100)), web.deployment(complete())))
     expect(run([first, at(10, failed(0)), back])).toMatchObject({ outcome: 'ready', seconds: 130 })
   })
 })
 
 describe('a kind that may not be read', () => {
-  it('is done without where it is not the target, and that is logged', () => {
+  it('is optional unless it is the target, and its refusal is logged', () => {
     const steps = [
       at(
         0,
@@ -183,20 +183,20 @@ describe('a kind that may not be read', () => {
   })
 })
 
-describe('clocks while the API cannot be seen', () => {
+describe('clocks during an outage', () => {
   const blind = (from: number, to: number) => [at(from, failed(0)), at(to, alive)]
 
-  it('the stall clock stands still', () => {
+  it('the stall clock stops', () => {
     expect(run([first, ...blind(100, 200)])).toMatchObject({ outcome: 'stalled', seconds: 400 })
   })
 
-  it('the stall clock stands still, also one that the user wrote', () => {
+  it('the stall clock stops, even if the user set it', () => {
     expect(
       run([first, ...blind(10, 60)], { settings: { stallTimeoutMs: 60_000, stallIsLiteral: true } }),
     ).toMatchObject({ outcome: 'stalled', seconds: 110 })
   })
 
-  it('the stall clock of every target goes on when an object of another breaks the silence', () => {
+  it('the stall clock of every target continues when an object of another target arrives', () => {
     const steps = [
       at(0, web.creating, api.creating, allSynced),
       at(100, failed(0)),
@@ -206,14 +206,14 @@ describe('clocks while the API cannot be seen', () => {
     expect(targets.map(({ seconds }) => seconds)).toEqual([400, 400])
   })
 
-  it('nothing is called missing', () => {
+  it('nothing is reported as missing', () => {
     expect(run([at(0, failed(0)), at(29, alive), at(29.5, failed(0)), at(100, web.done, allSynced)])).toMatchObject({
       outcome: 'ready',
       seconds: 100,
     })
   })
 
-  it('nothing is called deleted', () => {
+  it('nothing is reported as deleted', () => {
     const steps = [first, at(10, deleted(web.deployment())), at(11, failed(0)), at(40, web.done)]
     expect(run(steps)).toMatchObject({ outcome: 'ready', seconds: 40 })
   })
@@ -240,7 +240,7 @@ it('a kind that the server does not know neither makes the API unavailable nor e
   expect(run(steps)).toMatchObject({ outcome: 'ready', seconds: 210 })
 })
 
-it('a proven problem is still proven while the API cannot be seen, by what was seen before', () => {
+it('a problem that was proven before an outage stays proven', () => {
   const secret = podStatus({ state: waiting('CreateContainerConfigError', 'secret "nope" not found') })
   const steps = [
     at(0, added(web.deployment(complete(1, { availableReplicas: 0 })), web.replicaSet, web.pod(creating)), allSynced),

@@ -11,7 +11,7 @@ function warnings(spec: object, probes: object = {}, rest: { kind?: string; cloc
 }
 
 describe("a clock that the workload's own numbers cannot meet", () => {
-  it('is nothing to speak of where there are none', () => {
+  it('is none for a workload without such numbers', () => {
     expect(warnings({})).toEqual([])
   })
 

@@ -74,7 +74,7 @@ describe('a HorizontalPodAutoscaler', () => {
       expect(judgeBeside({ ...createDeployment(), spec }).status).toBe('progressing')
     })
 
-    it('is ready where its target cannot be read', () => {
+    it('is ready if its target cannot be read', () => {
       expect(judgeBeside(createDeployment({ spec: { replicas: 3 } }), ['Deployment']).status).toBe('ready')
       expect(judgeBeside(createDeployment({ metadata: { name: 'api' } })).status).toBe('ready')
     })
@@ -151,7 +151,7 @@ describe('a CustomResourceDefinition', () => {
     })
   })
 
-  it('fails when a change of its names is refused, though the names of before are still served', () => {
+  it('fails when a change of its names is refused, although the previous names are still served', () => {
     const taken = condition('NamesAccepted', 'False', { reason: 'ShortNamesConflict', lastTransitionTime: iso(0) })
     const status = { conditions: [condition('Established', 'True'), taken] }
     expect(judge(crdRule, status).failure).toMatchObject({ reason: 'reported-failed' })

@@ -115,7 +115,7 @@ describe('a pull that is refused', () => {
     expect(problem).toMatchObject({ reason: 'image-not-found', proven: true, firstSeenAt: moment(1) })
   })
 
-  it('is known by its states where events may not be read', () => {
+  it('is known by its states if events may not be read', () => {
     const state = (reason: string) => createPod({ status: podStatus({ state: waiting(reason, words.notFound) }) })
     const seen = sightings([1, state('ErrImagePull')], [14, state('ImagePullBackOff')], [27, state('ErrImagePull')])
     expect(examine(state('ErrImagePull'), { now: 27, seen }).problem).toMatchObject({ count: 2, proven: true })
@@ -166,7 +166,7 @@ describe('a pull that is refused', () => {
   it.each([
     ['RegistryUnavailable', 'the registry is unavailable: dial tcp: i/o timeout', 'image-registry-unreachable'],
     ['SignatureValidationFailed', 'the signature validation failed: source image rejected', 'image-unauthorized'],
-  ])('counts when the kubelet calls it %s', (state, why, reason) => {
+  ])('counts when its state is %s', (state, why, reason) => {
     const message = `image pull failed for acme/web:v1 because ${why}`
     const pod = createPod({ status: podStatus({ state: waiting(state, message) }) })
     expect(examine(pod, { now: 2 }).problem).toMatchObject({ count: 1, reason })
@@ -177,7 +177,7 @@ describe('a pull that is refused', () => {
     expect(examine(pod, { now: 2 }).problem?.message).toBe('cannot pull image "acme/web:v1": not found')
   })
 
-  it('is forgotten once the container runs', () => {
+  it('is no longer a problem once the container runs', () => {
     const pod = createPod({ status: readyStatus(30) })
     expect(examine(pod, { now: 31, events: [refusedTimes(words.unauthorized, 2)] }).problem).toBeUndefined()
   })
@@ -231,7 +231,7 @@ describe('a container that dies', () => {
     expect(examine(pod, { now, seen: sightings([20, pod]) }).problem).toMatchObject({ reason: 'crash-loop', proven })
   })
 
-  it('asks for another look when the 30 s are over', () => {
+  it('is assessed again when the 30 s are over', () => {
     const pod = createPod({ status: crashLoopStatus(3, 15) })
     expect(examine(pod, { now: 20 }).recheckAt).toBe(moment(45))
   })
@@ -263,12 +263,12 @@ describe('a container that dies', () => {
     expect(examine(pod, { now: 60 }).problem).toMatchObject({ reason: 'crash-loop', count: 5, proven: false })
   })
 
-  it('with exit code 0 has died where it must run for ever', () => {
+  it('with exit code 0 has died if it must run for ever', () => {
     const pod = createPod({ status: crashLoopStatus(3, 15, 0) })
     expect(examine(pod, { now: 60 }).problem).toMatchObject({ reason: 'crash-loop', proven: true })
   })
 
-  it('with exit code 0 has done its work where it may end', () => {
+  it('with exit code 0 has completed if it may end', () => {
     const pod = createPod({
       spec: { restartPolicy: 'OnFailure' },
       status: podStatus({ restartCount: 0, state: terminated(0, 15) }),
@@ -336,7 +336,7 @@ describe('a container that dies', () => {
     expect(examine(pod, { now: 5 }).problem?.detail).toEqual({ exitCode: 139, signal: 11 })
   })
 
-  it('asks for no other look while its deaths are too few to prove anything', () => {
+  it('is not assessed again while its deaths are too few to prove anything', () => {
     expect(examine(createPod({ status: crashLoopStatus(2, 15) }), { now: 20 })).not.toHaveProperty('recheckAt')
   })
 
@@ -369,12 +369,12 @@ describe('a container that runs and is not ready', () => {
   const notReady = (probes: object, rest: object = {}) =>
     createPod({ spec: probed(probes), status: podStatus({ state: running(10), started: true, ...rest }) })
 
-  it('is no problem inside its probe arithmetic', () => {
+  it('is no problem during the time of its probes', () => {
     const pod = notReady({ readinessProbe: { initialDelaySeconds: 60, periodSeconds: 10, failureThreshold: 3 } })
     expect(examine(pod, { now: 10 + 60 + 30 })).toEqual({ recheckAt: moment(10 + 60 + 30 + 1) })
   })
 
-  it('is slow beyond it, in the words of the probe', () => {
+  it('is slow after it, with the message of the probe', () => {
     const pod = notReady({ readinessProbe: {} })
     const message = 'Readiness probe failed: HTTP probe failed with statuscode: 503'
     const unhealthy = createEvent(pod, { container: 'app', reason: 'Unhealthy', message })
@@ -386,7 +386,7 @@ describe('a container that runs and is not ready', () => {
     })
   })
 
-  it('is not slow in the words of another probe', () => {
+  it('is not slow with the message of another probe', () => {
     const pod = notReady({ readinessProbe: {} })
     const unhealthy = createEvent(pod, { container: 'app', reason: 'Unhealthy', message: 'Liveness probe failed: no' })
     const other = createEvent(pod, { container: 'app', reason: 'Other', message: 'Readiness is hard' })
@@ -395,7 +395,7 @@ describe('a container that runs and is not ready', () => {
     )
   })
 
-  it('is no problem where it has no probe: it will be ready at once', () => {
+  it('is no problem without a probe: it will be ready at once', () => {
     expect(examine(notReady({}), { now: 300 })).toEqual({})
     expect(examine(notReady({}, { started: false }), { now: 300 })).toEqual({})
   })
@@ -407,7 +407,7 @@ describe('a container that runs and is not ready', () => {
     expect(examine(pod, { now: 300, container: 'migrate' })).toEqual({})
   })
 
-  it('is slow without words where the events stopped', () => {
+  it('is slow without a message if the events stopped', () => {
     expect(examine(notReady({ readinessProbe: {} }), { now: 41 }).problem?.message).toBe(
       'runs, but its readiness probe has not succeeded',
     )
@@ -422,7 +422,7 @@ describe('a container that runs and is not ready', () => {
     expect(examine(pod, { now: 142 }).problem).toMatchObject({ reason: 'startup-failing', class: 'slow' })
   })
 
-  it('has until then what its server said, on the clock of the runner', () => {
+  it('uses the server’s timestamps on the runner’s clock', () => {
     const [at] = containersOf(notReady({ readinessProbe: {} }))
     if (at === undefined) throw new Error('The pod has no container.')
     expect(probesDueAt(at, context({ serverOffsetMs: 3_000 }))).toBe(moment(38))
@@ -461,7 +461,7 @@ describe('an image volume that is refused', () => {
 test.each([
   ['died before', { lastState: terminated(0, 1), restartCount: 1 }],
   ['has died as often as is forgiven', { lastState: terminated(3, 1), restartCount: 2 }],
-])('a container whose pull is refused and that %s is held up by that, not by its deaths', (_, rest) => {
+])('a container whose pull is refused and that %s waits for its image, and its deaths do not count', (_, rest) => {
   const refused = (reason: string) =>
     createPod({ status: podStatus({ state: waiting(reason, words.notFound), ...rest }, { phase: 'Running' }) })
   const seen = sightings([2, refused('ErrImagePull')], [3, refused('ImagePullBackOff')], [17, refused('ErrImagePull')])
@@ -483,7 +483,7 @@ describe('a refused pull that only the events show, of a container that has ende
       lastTimestamp: iso(last),
     })
 
-  it('holds it up when it came after that', () => {
+  it('blocks the container if it came after its end', () => {
     const { problem } = examine(ended, { now: 17, events: [refusedAt(17)] })
     expect(problem).toMatchObject({ reason: 'image-not-found', proven: true })
   })

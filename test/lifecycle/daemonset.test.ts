@@ -145,12 +145,12 @@ describe('a DaemonSet does not wait for a node', () => {
     expect(judge(none, [...present, agent('n1', pending), agent('n2', pending)]).status).toBe('progressing')
   })
 
-  it('and counts no node that it has no pod on: it may not be meant at all', () => {
+  it('and excuses no node without a pod: the node may be excluded', () => {
     const present = [...nodes, createNode('n3', { cordoned: true })]
     expect(judge(set, [...present, ready, agent('n2', pending)]).status).toBe('progressing')
   })
 
-  it('that a pod waits for, by its affinity', () => {
+  it('of a pending pod, by its affinity', () => {
     const spec = {
       nodeName: '',
       affinity: {
@@ -183,7 +183,7 @@ it('a DaemonSet reports a terminating pod that blocks the others beyond its grac
   })
 })
 
-describe('a DaemonSet goes on waiting for its other nodes', () => {
+describe('a DaemonSet still waits for its other nodes', () => {
   const third = createNode('n3', { cordoned: true })
   const ready = agent('n1', readyStatus(1))
   const old = agent('n2', readyStatus(2), 'old')

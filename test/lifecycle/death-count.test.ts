@@ -149,18 +149,18 @@ describe('the deaths of a pod that is older than the gate', () => {
   })
 })
 
-describe('a readiness that was lost before anybody looked', () => {
+describe('a readiness that was lost before the first sight', () => {
   const unready = (since: number, status: PodStatus): PodStatus => ({
     ...status,
     conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: iso(since) }],
   })
   const died = looping(3, -10, { backOff: '40s', ranFor: 60 })
 
-  it('forgives what came before it, where a probe had said so', () => {
+  it('resets the earlier deaths if the container has a probe', () => {
     expect(count(-5 * minute, undefined, [0, unready(-10, died)])?.deaths).toBe(1)
   })
 
-  it('forgives nothing when it was lost before the last instance began', () => {
+  it('resets nothing if it was lost before the last instance started', () => {
     expect(count(-5 * minute, undefined, [0, unready(-4 * minute, died)])?.deaths).toBe(3)
   })
 

@@ -63,7 +63,7 @@ describe('a Deployment is ready', () => {
     expect(assess(createDeployment({ status: complete() }), [replicaSet, pod], { now: 0 }).status).toBe('ready')
   })
 
-  it('when it wants no pods and has none', () => {
+  it('when it has zero replicas and no pods', () => {
     const deployment = createDeployment({ spec: { replicas: 0 }, status: { observedGeneration: 1 } })
     expect(assess(deployment, [replicaSet]).status).toBe('ready')
   })
@@ -126,7 +126,7 @@ describe('a Deployment is ready', () => {
     expect(assess(deployment, objects, { now: 61 }).status).toBe('ready')
   })
 
-  it('not while pods that it counts are not in sight, until they have had the settle time to appear', () => {
+  it('not while counted pods are missing, for the settle time at most', () => {
     const deployment = createDeployment({ status: complete() })
     expect(assess(deployment, [replicaSet], { now: 9 })).toMatchObject({ status: 'progressing', recheckAt: moment(10) })
     expect(assess(deployment, [replicaSet], { now: 10 }).status).toBe('ready')
@@ -160,7 +160,7 @@ describe('a Deployment whose pods may not be read', () => {
     expect(assess(deployment, [replicaSet], { now: 10, unseen }).status).toBe('ready')
   })
 
-  it('is not judged by pods that it owns no more', () => {
+  it('is not judged by pods that it no longer owns', () => {
     const deployment = createDeployment({ status: complete(1, { availableReplicas: 0 }) })
     expect(assess(deployment, [replicaSet, newPod('a', crashLoopStatus(4, 5))], { unseen }).status).toBe('progressing')
   })
@@ -274,7 +274,7 @@ describe('the progress deadline', () => {
     expect(assess(exceeded, [replicaSet, newPod('a', status)], { history }).failure?.reason).toBe(reason)
   })
 
-  it('gives way to a problem that a better pod holds back', () => {
+  it('is replaced by a problem that a better pod holds back', () => {
     const history = seenTarget([0, fine], [60, exceeded])
     const objects = [replicaSet, newPod('a', crashLoopStatus(4, 5)), newPod('b', readyStatus(1))]
     expect(assess(exceeded, objects, { history }).failure?.reason).toBe('crash-loop')
@@ -306,7 +306,7 @@ describe('the new ReplicaSet', () => {
     expect(message(deployment, replicaSet)).toBe('revision 1 → ReplicaSet web-1')
   })
 
-  it('is the one that the controller took, of several with the template', () => {
+  it('is the one that the controller chose, of several with the template', () => {
     const twin = createReplicaSet({
       metadata: {
         name: 'web-9',
@@ -456,7 +456,7 @@ describe('a Deployment is slow and not failed', () => {
   })
 })
 
-describe('a Deployment is given time', () => {
+describe('a Deployment has a stall hold', () => {
   const deployment = (spec: object = {}) =>
     createDeployment({ spec, status: complete(1, { availableReplicas: 0, replicas: 2 }) })
 
@@ -585,7 +585,7 @@ describe('what keeps a Deployment from having pods at all', () => {
       expect(assess(deployment, [oldSet, event(2)])).toMatchObject({ failure: { reason: 'admission-denied' } })
     })
 
-    it('and nothing once there is one', () => {
+    it('and is no problem once it exists', () => {
       const { deployment, event } = refused(denial)
       expect(assess(deployment, [replicaSet, event(2)]).problems).toEqual([])
     })
@@ -608,7 +608,7 @@ test.each([
   expect(milestones.at(-1)).toMatchObject({ name: 'drained', state: 'open', message })
 })
 
-test('a Deployment whose ready pods are all available waits out no minReadySeconds', () => {
+test('a Deployment whose ready pods are all available does not wait for minReadySeconds', () => {
   const deployment = createDeployment({ spec: { minReadySeconds: 59 }, status: complete(1, { replicas: 2 }) })
   expect(assess(deployment, [replicaSet, settled]).stallHold).toBeUndefined()
 })
@@ -636,13 +636,13 @@ describe('a Deployment that is scaled', () => {
     expect(assessment).toMatchObject({ status: 'progressing', message: more })
   })
 
-  it('while it is paused is not held up by that', () => {
+  it('while it is paused is still ready', () => {
     const { status, problems } = assess(scaledTo(3, { paused: true }), [replicaSet, ...two])
     expect({ status, problems }).toEqual({ status: 'progressing', problems: [] })
   })
 })
 
-test('a Deployment that is paused has no progress deadline: the controller leaves an earlier report standing', () => {
+test('a paused Deployment has no progress deadline: the controller keeps an earlier report', () => {
   const status = complete(1, { updatedReplicas: 0, conditions: [deadline] })
   const deployment = createDeployment({ spec: { paused: true }, status })
   const { problems, failure } = assess(deployment, [oldSet], { history: seenTarget([0, createDeployment()]) })

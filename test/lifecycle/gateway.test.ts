@@ -55,7 +55,7 @@ describe('a Gateway', () => {
     })
   })
 
-  it('is ready by the older names of its conditions, where it has no others', () => {
+  it('is ready by the older names of its conditions, if it has no others', () => {
     expect(
       gateway({ conditions: [reportedCondition('Scheduled', 'True'), reportedCondition('Ready', 'True')] }).status,
     ).toBe('ready')
@@ -228,12 +228,12 @@ describe('a route of the Gateway API', () => {
     })
   })
 
-  it('is ready whatever the status of a parent is that it no longer names', () => {
+  it('ignores the status of a parent that it no longer names', () => {
     const gone = parent({ name: 'old' }, { ...reportedCondition('Accepted', 'False'), observedGeneration: 1 })
     expect(route([gone, parent(edge, accepted, resolved)]).status).toBe('ready')
   })
 
-  it('is ready whatever an earlier controller wrote about an older generation', () => {
+  it('ignores what an earlier controller wrote about an older generation', () => {
     const left = {
       ...parent(edge, { ...reportedCondition('Accepted', 'False'), observedGeneration: 1 }),
       controllerName: 'gone',
@@ -241,7 +241,7 @@ describe('a route of the Gateway API', () => {
     expect(route([left, parent(edge, accepted, resolved)]).status).toBe('ready')
   })
 
-  it('is ready where the controller reports nothing about references', () => {
+  it('is ready if the controller reports nothing about references', () => {
     expect(route([parent(edge, accepted)]).status).toBe('ready')
   })
 

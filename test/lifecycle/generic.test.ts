@@ -85,7 +85,7 @@ describe('a kind without a rule of its own', () => {
     expect(assess(object).status).toBe(status)
   })
 
-  it('without a signal is ready once it exists, and its message contains that nothing could be known', () => {
+  it('without a signal is ready once it exists, with a message about the missing signal', () => {
     expect(assess({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'c', uid: 'c' } })).toMatchObject({
       status: 'ready',
       message: 'exists; it gives no readiness signal, so nothing more can be known',
@@ -282,7 +282,7 @@ describe('a kind without a rule of its own is judged by', () => {
     expect(assess(resource(status))).toMatchObject({ status: 'progressing', stallHold: expect.anything() })
   })
 
-  it('the replicas that its spec requests, where its status contains no other number', () => {
+  it('the replicas that its spec requests, if its status contains no other number', () => {
     const judged = (readyReplicas: number) =>
       assess({ ...resource({ readyReplicas }), spec: { replicas: 3 } as object }).status
     expect([judged(1), judged(3)]).toEqual(['progressing', 'ready'])
@@ -329,7 +329,7 @@ describe('a kind without a rule of its own is judged by', () => {
     })
   })
 
-  it('its suspension, also where its status is of an older generation', () => {
+  it('its suspension, even if its status is of an older generation', () => {
     const object = { ...resource({ observedGeneration: 1, conditions: [ready] }), spec: { suspend: true } }
     expect(assess(object).problems).toMatchObject([{ reason: 'suspended' }])
   })
@@ -358,7 +358,7 @@ describe('a kind without a rule of its own is judged by', () => {
     expect([judged('2'), judged('3')]).toEqual(['progressing', 'ready'])
   })
 
-  it('the end of its work, where it is a piece of work', () => {
+  it('its end, if it is work that ends', () => {
     const work = (phase: string) => assess({ ...resource({ phase }), kind: 'WidgetBackup' }).status
     expect([work('Running'), work('Completed'), work('Failed')]).toEqual(['progressing', 'ready', 'failed'])
   })
@@ -377,33 +377,33 @@ describe('an object without a status', () => {
       ),
     )
 
-  it('waits for it where the kind has one by discovery', () => {
+  it('waits for it if the kind has one by discovery', () => {
     expect(judge(resource(), true)).toMatchObject({
       status: 'progressing',
       problems: [{ reason: 'not-reconciled', class: 'slow' }],
     })
   })
 
-  it('is ready where the kind has none by discovery', () => {
+  it('is ready if the kind has none by discovery', () => {
     expect(judge(resource(), false).status).toBe('ready')
   })
 
-  it('waits, without discovery, where it is a custom object with a spec', () => {
+  it('waits, without discovery, if it is a custom object with a spec', () => {
     expect(judge(resource()).status).toBe('progressing')
     const { spec: _, ...bare } = resource()
     expect(judge(bare).status).toBe('ready')
   })
 
-  it('waits where its status is empty', () => {
+  it('waits if its status is empty', () => {
     expect(judge(resource({})).status).toBe('progressing')
     expect(judge(resource({ conditions: [], loadBalancer: {} })).status).toBe('progressing')
   })
 
-  it('is ready where it is a kind of Kubernetes itself', () => {
+  it('is ready if its kind is built in', () => {
     expect(judge({ ...resource(), apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass' }, true).status).toBe('ready')
   })
 
-  it('is ready where it is a schedule, suspended or not', () => {
+  it('is ready if it is a schedule, suspended or not', () => {
     expect(judge({ ...resource(), spec: { schedule: '0 1 * * *', suspend: true } }, true).status).toBe('ready')
     expect(judge({ ...resource(), kind: 'CronWidget' }, true).status).toBe('ready')
   })
@@ -441,11 +441,11 @@ describe('an object whose status contains no signal', () => {
     expect(judge(0, [0, writtenAt(-4)])).toMatchObject({ status: 'progressing', recheckAt: moment(6) })
   })
 
-  it('is ready at once where it names the generation that it is about', () => {
+  it('is ready at once if its status names its generation', () => {
     expect(judge(0, [0, resource({ observedGeneration: 2 })]).status).toBe('ready')
   })
 
-  it('is ready at once where it is a kind of Kubernetes itself', () => {
+  it('is ready at once if its kind is built in', () => {
     const quota = {
       apiVersion: 'v1',
       kind: 'ResourceQuota',
@@ -501,7 +501,7 @@ describe('a ready status without a generation, older than the spec', () => {
     })
   })
 
-  it('counts at once where the settle time is zero', () => {
+  it('counts at once if the settle time is zero', () => {
     const options = { now: 0, history: seenTarget([0, widget]), settings: { settleMs: 0 } }
     expect(reported(genericRule.assess(widget, context(options)))).toMatchObject({ status: 'ready' })
   })

@@ -51,7 +51,7 @@ describe("the user's own health check", () => {
     expect((await judge([[0, status]], 60)).status).toBe(expected)
   })
 
-  it('is met only after the settle time where a status that names no generation was written before the spec', async () => {
+  it('is met only after the settle time if a status without a generation is older than the spec', async () => {
     const [check] = await parseHealthChecks(written, 'checks.yaml')
     if (check === undefined) throw new Error('There is one health check.')
     const managedFields = [

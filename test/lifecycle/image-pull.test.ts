@@ -10,7 +10,7 @@ function refusedBy(host: string, status: string, tag = 'v1'): string {
   return `pulling from host ${host} failed with status code [manifests ${tag}]: ${status}`
 }
 
-describe('the words of a refused pull', () => {
+describe('the message of a refused pull', () => {
   it.each([
     [
       'a 404 is an image that does not exist',
@@ -117,7 +117,7 @@ describe('the words of a refused pull', () => {
     expect(pullReason(message)).toBe('image-not-found')
   })
 
-  it('is the same behind the words of the back-off', () => {
+  it('is the same after the text of a back-off', () => {
     const image = 'r.io/denied/app:404'
     const message = `Back-off pulling image "${image}": ErrImagePull: ${containerd(`${image}: not found`, image)}`
     expect(pullReason(message)).toBe('image-not-found')
@@ -142,7 +142,7 @@ describe("the registry's own words", () => {
  * What runtimes and registries write, as reported in public issues: containerd, CRI-O and cri-dockerd before Docker Hub, ECR,
  * Artifact Registry, ACR, GHCR, GitLab, Harbor, Quay, Artifactory and Nexus.
  */
-describe('the words of the runtimes about each registry', () => {
+describe('the messages of the runtimes for each registry', () => {
   const digest = 'sha256:404f2019c7d173d071d53fff6ee4e2783443d72035a406d0d257c109f14c4041'
   const ecr = '123456789012.dkr.ecr.eu-west-1.amazonaws.com/shop/web:v9'
   const gar = 'europe-west2-docker.pkg.dev/acme/apps/web:v9'

@@ -62,7 +62,7 @@ describe('an Ingress', () => {
     })
   })
 
-  it('waits for another Service where that of its backend is being deleted', () => {
+  it('waits for another Service if that of its backend is being deleted', () => {
     const leaving = service('api')
     leaving.metadata.deletionTimestamp = iso(1)
     expect(judge(createIngress([byNumber]), [leaving])).toMatchObject({
@@ -71,7 +71,7 @@ describe('an Ingress', () => {
     })
   })
 
-  it('has no Services to wait for where its only backend is a resource', () => {
+  it('has no Services to wait for if its only backend is a resource', () => {
     const defaultBackend = { resource: { apiGroup: 'example.com', kind: 'Bucket', name: 'assets' } }
     const ingress = { ...createIngress([]), spec: { defaultBackend } } as Ingress
     expect(judge(ingress, [])).toMatchObject({
@@ -101,7 +101,7 @@ describe('an Ingress', () => {
     expect(judge(createIngress([byNumber, byNumber]), []).problems).toHaveLength(1)
   })
 
-  it('is judged by its address where Services may not be read', () => {
+  it('is judged by its address if Services may not be read', () => {
     const unseen = { unseen: ['Service'] }
     expect(judge(createIngress([byNumber]), [], unseen).problems).toMatchObject([{ reason: 'address-pending' }])
     expect(judge(createIngress([byNumber], [{ ip: '192.0.2.1' }]), [], unseen)).toMatchObject({

@@ -98,7 +98,7 @@ describe('a Job', () => {
     expect(judge(createJob())).toMatchObject({ status: 'progressing', message: 'waiting for its first pod' })
   })
 
-  it('is given time while a container runs', () => {
+  it('has a stall hold while a container runs', () => {
     expect(judge(createJob({ status: { active: 1 } }), [jobPod()]).stallHold).toBe('its containers are running')
   })
 
@@ -126,20 +126,20 @@ describe('a Job', () => {
     )
   })
 
-  it('does not point at a sidecar that the kubelet ended afterwards', () => {
+  it('does not name a sidecar that the kubelet ended afterwards', () => {
     const pod = withDismissedSidecar(3)
     const conditions = [condition('Failed', 'True', { reason: 'BackoffLimitExceeded' })]
     const assessment = judge(createJob({ status: { failed: 1, conditions } }), [pod])
     expect(assessment.failure).toMatchObject({ container: 'app', detail: { exitCode: 3 } })
   })
 
-  it('finds nothing wrong with a sidecar that ends once the work is done', () => {
+  it('has no problem with a sidecar that ends after the work', () => {
     const pod = withDismissedSidecar(0)
     const podHistories = new Map([['migrate-a-uid', seenPod([40, pod])]])
     expect(judge(createJob({ status: { active: 1 } }), [pod], { podHistories }).problems).toEqual([])
   })
 
-  it('points at the container that failed last', () => {
+  it('names the container that failed last', () => {
     const conditions = [condition('Failed', 'True', { reason: 'BackoffLimitExceeded' })]
     const objects = [jobPod(deadStatus(1, 40), 'migrate-a'), jobPod(deadStatus(1, 20), 'migrate-b')]
     const dead = objects.map((pod) => ({ ...pod, status: { ...pod.status, phase: 'Failed' } }))
@@ -161,7 +161,7 @@ describe('a Job', () => {
     })
   })
 
-  it('is failed by what no retry can mend', () => {
+  it('is failed by a problem that no retry can fix', () => {
     const never = jobPod(podStatus({ state: waiting('ErrImageNeverPull') }, { phase: 'Pending' }))
     expect(judge(createJob({ status: { active: 1 } }), [never]).failure).toMatchObject({ reason: 'image-never-pull' })
   })
@@ -173,7 +173,7 @@ describe('a Job', () => {
   })
 })
 
-describe('a Job is given time', () => {
+describe('a Job has a stall hold', () => {
   const completed = createPod(
     {
       metadata: { name: 'migrate-done' },
@@ -185,7 +185,7 @@ describe('a Job is given time', () => {
   const pending = jobPod({ phase: 'Pending', containerStatuses: [createStatus()] }, 'migrate-b')
   const active = createJob({ spec: { completions: 2 }, status: { active: 1, succeeded: 1 } })
 
-  it('not by a pod that has done its work while another does not start', () => {
+  it('not by a completed pod while another does not start', () => {
     expect(judge(active, [completed, pending]).stallHold).toBeUndefined()
   })
 

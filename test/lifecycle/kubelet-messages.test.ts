@@ -81,7 +81,7 @@ describe('why a container died', () => {
     expect(explained(app, death, [])).toEqual({ reason, message })
   })
 
-  it('by a folder where a file is mounted, in words of the manifest', () => {
+  it('by a folder that is mounted as a file, with the paths of the manifest', () => {
     const volumeMounts = [{ name: 'settings', mountPath: '/etc/app.conf', subPath: 'web.conf' }]
     const [mounting] = containersOf(
       createPod({ spec: { containers: [{ ...createContainer(), ...{ volumeMounts } }] } }),
@@ -94,7 +94,7 @@ describe('why a container died', () => {
     })
   })
 
-  it('by its postStart hook, in the words of the event', () => {
+  it('by its postStart hook, with the message of the event', () => {
     const hook = createEvent(pod, { container: 'app', reason: 'FailedPostStartHook', message: 'PostStartHook failed' })
     expect(explained(app, { exitCode: 137 }, [hook])).toEqual({
       reason: 'crash-loop',
@@ -110,7 +110,7 @@ describe('why a container died', () => {
     expect(explainDeath(app, { exitCode: 1 }, [killing]).reason).toBe('crash-loop')
   })
 
-  it('is not explained by the probe of another container where its name is a word of the event', () => {
+  it('is not explained by the probe of another container if its name is a word of the event', () => {
     const [probe] = containersOf(createPod({ spec: { containers: [createContainer({ name: 'probe' })] } }))
     const message = 'Container app failed liveness probe, will be restarted'
     const killing = createEvent(pod, { container: 'app', reason: 'Killing', message })
@@ -125,7 +125,7 @@ describe('why a container died', () => {
 })
 
 describe('the end of a container', () => {
-  it('leave an exit code alone that means what the program wants', () => {
+  it('has no text for an exit code without a usual meaning', () => {
     expect(exitText({ exitCode: 3 })).toBe('exit code 3')
     expect(exitText({})).toBe('exit code unknown')
   })
@@ -177,7 +177,7 @@ describe('the last failure of a probe', () => {
     expect(failure(...others)).toEqual({})
   })
 
-  it('is empty where the probe printed nothing', () => {
+  it('is empty if the probe printed nothing', () => {
     expect(failure(unhealthy('Readiness probe failed: ')).failure).toBe('')
     expect(failure(unhealthy('Readiness probe errored and resulted in unknown state: no')).failure).toBe('no')
   })

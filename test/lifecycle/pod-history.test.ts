@@ -171,17 +171,17 @@ describe('deaths of a container', () => {
     expect(deathsOf([31, createPod({ metadata: { creationTimestamp: iso(-11 * minute) }, status })])).toBe(1)
   })
 
-  it('of an old pod that lies dead at first sight count that death', () => {
+  it('of an old pod that is dead at first sight count that death', () => {
     const old = { creationTimestamp: iso(-11 * minute) }
     expect(deathsOf([0, createPod({ metadata: old, status: crashLoopStatus(8, -1) })])).toBe(1)
   })
 
-  it('of a pod made shortly before the gate began all count', () => {
+  it('of a pod that was created shortly before the gate all count', () => {
     const recent = { creationTimestamp: iso(-9 * minute) }
     expect(deathsOf([0, createPod({ metadata: recent, status: crashLoopStatus(3, -1) })])).toBe(3)
   })
 
-  it('of an old pod are still forgiven when an event of it came before its status', () => {
+  it('of an old pod are still not counted when its event arrived before its status', () => {
     const pod = createPod({ metadata: { creationTimestamp: iso(-11 * minute) }, status: crashLoopStatus(8, -1) })
     const event = createEvent(pod, { container: 'app', reason: 'BackOff', message: 'Back-off restarting failed' })
     const before = observePodEvents(undefined, [event], moment(0), createGateTime())
@@ -191,7 +191,7 @@ describe('deaths of a container', () => {
 })
 
 describe('the first death', () => {
-  it('is the finish of the last instance where nothing older is known', () => {
+  it('is the end of the last instance if nothing older is known', () => {
     expect(app([20, createPod({ status: crashLoopStatus(2, 14) })])?.firstDeathAt).toBe(moment(14))
   })
 
@@ -200,12 +200,12 @@ describe('the first death', () => {
     expect(seen?.firstDeathAt).toBe(moment(2))
   })
 
-  it('is first sight where the kubelet gives it no time', () => {
+  it('is first sight if the kubelet reports no time', () => {
     const pod = createPod({ status: podStatus({ restartCount: 2, state: running(5) }) })
     expect(app([7, pod])?.firstDeathAt).toBe(moment(7))
   })
 
-  it('is never in the future, also where the clock of the node is ahead', () => {
+  it('is never in the future, even if the clock of the node is ahead', () => {
     expect(app([20, createPod({ status: crashLoopStatus(1, 300) })])?.firstDeathAt).toBe(moment(20))
   })
 
@@ -229,7 +229,7 @@ describe('the first death', () => {
     expect(counted(seen).containers.get('app')).not.toHaveProperty('firstDeathAt')
   })
 
-  it('begins anew when deaths were forgiven', () => {
+  it('is reset after a recovery', () => {
     const seen = app(
       [2, createPod({ status: deadStatus(1, 2) })],
       [20, createPod({ status: readyStatus(5, { restartCount: 1 }) })],
@@ -330,8 +330,8 @@ describe('refusals of a pull', () => {
   })
 })
 
-describe('what a container waits for', () => {
-  it('has stood since it was first seen', () => {
+describe('the waiting reason of a container', () => {
+  it('counts from its first sight', () => {
     const versions = [3, 9].map(
       (seconds): Seen => [
         seconds,
@@ -341,7 +341,7 @@ describe('what a container waits for', () => {
     expect(app(...versions)?.waiting).toMatchObject({ reason: 'CreateContainerConfigError', since: moment(3) })
   })
 
-  it('is forgotten when it runs', () => {
+  it('is removed when the container runs', () => {
     const waits = createPod({ status: podStatus({ state: waiting('CreateContainerConfigError') }) })
     expect(app([3, waits], [9, createPod({ status: readyStatus(9) })])?.waiting).toBeUndefined()
   })
@@ -364,14 +364,14 @@ function seen(...objects: readonly KubeObject[]) {
 }
 
 describe('the histories of pods', () => {
-  it('count a crash loop of today’s template in full, though the ReplicaSets are listed after the pods', () => {
+  it('count a crash loop of the present template in full, although the ReplicaSets are listed after the pods', () => {
     const { see, deathsOf } = seen(createDeployment(), looping)
     expect(deathsOf(looping)).toBe(1)
     see(replicaSet)
     expect(deathsOf(looping)).toBe(7)
   })
 
-  it('count it anew when its template is changed', () => {
+  it('count it again when its template is changed', () => {
     const { see, deathsOf } = seen(createDeployment(), replicaSet, looping)
     expect(deathsOf(looping)).toBe(7)
     const annotations = { 'deployment.kubernetes.io/revision': '2' }
@@ -379,11 +379,11 @@ describe('the histories of pods', () => {
     expect(deathsOf(looping)).toBe(1)
   })
 
-  it('count what can be told from its present state of a pod that nobody observed', () => {
+  it('count deaths by the present state of a pod that was never observed', () => {
     expect(seen().deathsOf(looping)).toBe(1)
   })
 
-  it('count by the minReadySeconds of the controller, whenever that becomes known', () => {
+  it('count by the minReadySeconds of the controller, as soon as it is known', () => {
     const lived = { startedAt: iso(-27) }
     const dead = podStatus({ restartCount: 2, state: terminated(3, -12, lived), lastState: terminated(3, -30) })
     const pod = createPod({ metadata: { creationTimestamp: iso(-60) }, status: dead })
@@ -394,7 +394,7 @@ describe('the histories of pods', () => {
     expect(deathsOf(pod)).toBe(3)
   })
 
-  it('keep what an event told before the pod itself was seen', () => {
+  it('keep an event that arrived before its pod', () => {
     const pod = createPod({ status: podStatus({ state: waiting('ErrImagePull') }) })
     const message = 'Failed to pull image "acme/web:v1": not found'
     const event = createEvent(pod, { container: 'app', reason: 'Failed', message, count: 2 })

@@ -6,7 +6,7 @@ describe('the containers of a pod', () => {
   const names = (pod: Pod) =>
     containersOf(pod).map(({ container, isInit, runsOnce }) => [container.name, isInit, runsOnce])
 
-  it('are init containers, sidecars and the others, told apart by what their end means', () => {
+  it('are init containers, sidecars and others, distinguished by the meaning of their end', () => {
     const spec = {
       initContainers: [
         createContainer({ name: 'migrate' }),
@@ -20,7 +20,7 @@ describe('the containers of a pod', () => {
     ])
   })
 
-  it('may end, all but the sidecars, where the pod is not restarted always', () => {
+  it('may end, except sidecars, if the restart policy is not Always', () => {
     const spec = {
       restartPolicy: 'Never',
       initContainers: [createContainer({ name: 'proxy', restartPolicy: 'Always' })],
@@ -32,7 +32,7 @@ describe('the containers of a pod', () => {
   })
 
   // https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#restart-policy-for-individual-containers
-  it('may end by their own restart policy, which goes before that of the pod', () => {
+  it('may end by their own restart policy, which overrides that of the pod', () => {
     const containers = [
       createContainer({ restartPolicy: 'OnFailure' }),
       createContainer({ name: 'server', restartPolicy: 'Always' }),
@@ -54,7 +54,7 @@ test.each([
   [4, { count: 4 }],
   [6, { series: { count: 6 } }],
   [1, { count: 0, series: null }],
-])('an event stands for %d with %j', (count, fields) => {
+])('an event counts %d occurrences with %j', (count, fields) => {
   const { count: _, ...event } = createEvent(createPod(), { reason: 'Failed' })
   expect(eventCount({ ...event, ...fields })).toBe(count)
 })

@@ -63,7 +63,7 @@ describe('a pod that waits for its claims', () => {
   it.each([
     ['named by it', about('data', 'FailedBinding', noClass), 'data', noClass],
     ['made for it', about('web-1-a-cache', 'ProvisioningFailed', 'no such class'), 'web-1-a-cache', 'no such class'],
-  ])('contains the event of a claim that is %s, although nobody watches claims', (_, event, name, words) => {
+  ])('contains the event of a claim that is %s, although claims are not watched', (_, event, name, words) => {
     expect(examine(pod, event).problems).toMatchObject([
       {
         reason: 'unschedulable',
@@ -102,7 +102,7 @@ describe('a pod with readiness gates', () => {
       },
     })
 
-  it('are reported with the one that is not open', () => {
+  it('are reported with the one that is not True', () => {
     expect(examine(gated('ReadinessGatesNotReady')).problems).toEqual([
       {
         reason: 'readiness-gate-pending',
@@ -173,7 +173,7 @@ describe('a pod of several containers', () => {
     expect(examine(pod)).toMatchObject(expected)
   })
 
-  it('is given time while one of its images is being pulled', () => {
+  it('has a stall hold while one of its images is being pulled', () => {
     const pod = createTrio({ i: ended, app: runs, b: {} })
     const pulling = createEvent(pod, { container: 'b', reason: 'Pulling' })
     expect(examine(pod, pulling).stallHold).toBe('an image is being pulled')
@@ -185,7 +185,7 @@ describe('a pod of several containers', () => {
     ).toBeUndefined()
   })
 
-  it('is given time while one of its probes has some left', () => {
+  it('has a stall hold while one of its probes has time left', () => {
     const containers = [createContainer(), createContainer({ name: 'b', readinessProbe: { initialDelaySeconds: 60 } })]
     expect(examine(createTrio({ i: ended, app: { ...runs, ready: true }, b: runs }, { containers })).stallHold).toBe(
       'probes are within the time they ask for',
@@ -200,13 +200,13 @@ describe('a pod of several containers', () => {
     expect(examine({ ...pending, status: { ...pending.status, phase: 'Running' } }).initialized).toBe(true)
   })
 
-  it('asks for no look at what has passed, nor at its settling before it is ready', () => {
+  it('has no recheck for a past moment, nor for settling before it is ready', () => {
     expect(examine(createTrio({ i: ended, app: { state: running(59), started: true }, b: runs }))).not.toHaveProperty(
       'recheckAt',
     )
   })
 
-  it('asks for a look when the last of its containers settles', () => {
+  it('is assessed again when the last of its containers settles', () => {
     const pod = createTrio({ i: ended, app: { state: running(58), started: true }, b: runs })
     const ready = { ...pod, status: { ...pod.status, phase: 'Running', conditions: [condition('Ready', 'True')] } }
     expect(examine(ready).recheckAt).toBe(moment(68))
@@ -231,7 +231,7 @@ describe('a pod with an image volume', () => {
   const event = (reason: string, at: number) =>
     createEvent(pod, { reason, firstTimestamp: iso(at), lastTimestamp: iso(at) })
 
-  it('is given time while that is being pulled, and not once it was', () => {
+  it('has a stall hold only while the volume is being pulled', () => {
     expect(reported(examinePod(pod, context({ objects: [event('Pulling', 1)] }))).stallHold).toBe(
       'an image is being pulled',
     )

@@ -26,7 +26,7 @@ function assess(pod: Pod, { events = [], objects = [], ...options }: ContextOpti
 
 const going = { deletionTimestamp: iso(30) }
 
-describe('a pod of its own', () => {
+describe('a bare pod', () => {
   it.each<[string, Pod, number, string]>([
     ['runs and has settled: ready', createBarePod({ status: readyStatus(1) }), 11, 'ready'],
     ['runs for less than the settle time: not yet', createBarePod({ status: readyStatus(1) }), 10.999, 'progressing'],
@@ -83,7 +83,7 @@ describe('a pod of its own', () => {
     expect(assess(pod, { now }).status).toBe(status)
   })
 
-  it('that completed is done for good, unless it ended because it was deleted', () => {
+  it('that completed stays ready, unless it ended because it was deleted', () => {
     expect(assess(createBarePod({ status: { phase: 'Succeeded' } })).completed).toBe(true)
     expect(assess(createBarePod({ metadata: going, status: { phase: 'Succeeded' } })).completed).toBeUndefined()
     expect(assess(createBarePod({ status: readyStatus(-60) })).completed).toBeUndefined()
@@ -124,7 +124,7 @@ describe('a pod of its own', () => {
     expect(assess(pod, { now: 40 })).toMatchObject({ status: 'failed', failure: { reason: 'crash-loop' } })
   })
 
-  it('asks for another look when it settles', () => {
+  it('is assessed again when it settles', () => {
     expect(assess(createBarePod({ status: readyStatus(1) }), { now: 2 }).recheckAt).toBe(moment(11))
   })
 })
@@ -132,12 +132,12 @@ describe('a pod of its own', () => {
 describe('settling', () => {
   const settle = (pod: Pod, options: ContextOptions) => assess(pod, options).status === 'ready'
 
-  it('is not asked of a container with a readiness probe', () => {
+  it('does not apply to a container with a readiness probe', () => {
     const spec = { containers: [createContainer({ readinessProbe: {} })] }
     expect(settle(createBarePod({ spec, status: readyStatus(1) }), { now: 1 })).toBe(true)
   })
 
-  it('is asked of a sidecar without one', () => {
+  it('applies to a sidecar without one', () => {
     const spec = {
       initContainers: [createContainer({ name: 'proxy', restartPolicy: 'Always' })],
       containers: [createContainer({ readinessProbe: {} })],
@@ -148,7 +148,7 @@ describe('settling', () => {
     expect(settle(pod, { now: 15 })).toBe(true)
   })
 
-  it('is asked of every container', () => {
+  it('applies to every container', () => {
     const spec = { containers: [createContainer(), createContainer({ name: 'late' })] }
     const status = readyStatus(1)
     const late = createStatus({ name: 'late', ready: true, started: true, state: running(8) })
@@ -160,7 +160,7 @@ describe('settling', () => {
     expect(settle(pod, { now: 18 })).toBe(true)
   })
 
-  it('goes by the time that the user gave', () => {
+  it('takes the time that the user set', () => {
     expect(settle(createBarePod({ status: readyStatus(1) }), { now: 1, settings: { settleMs: 0 } })).toBe(true)
   })
 
@@ -180,11 +180,11 @@ describe('settling', () => {
       expect(settle(future, { now: 50, podHistories })).toBe(true)
     })
 
-    it('does not begin anew when that moment comes', () => {
+    it('does not restart at that moment', () => {
       expect(settle(future, { now: 101, podHistories })).toBe(true)
     })
 
-    it('begins anew with the next instance', () => {
+    it('restarts with the next instance', () => {
       const next = createBarePod({ status: readyStatus(120, { restartCount: 1 }) })
       const histories = new Map([['once-uid', seenPod([0, before], [40, future], [55, next])]])
       expect(settle(next, { now: 60, podHistories: histories })).toBe(false)
@@ -227,7 +227,7 @@ describe('the milestones of a pod', () => {
     )
   })
 
-  it('tell how far the init containers are', () => {
+  it('count the finished init containers', () => {
     const spec = { initContainers: [createContainer({ name: 'a' }), createContainer({ name: 'b' })] }
     const status = { initContainerStatuses: [createStatus({ name: 'a', state: terminated(0, 3) })] }
     expect(assess(createBarePod({ spec, status })).milestones).toContainEqual({
@@ -242,7 +242,7 @@ describe('the milestones of a pod', () => {
   })
 })
 
-describe('what is wrong with a pod before its containers exist', () => {
+describe('the problem of a pod before its containers exist', () => {
   const pending = (rest: object = {}) => createBarePod({ status: { phase: 'Pending', ...rest } })
   const problems = (pod: Pod, now: number, ...events: EventObject[]) => assess(pod, { now, events }).problems
   const noNode = condition('PodScheduled', 'False', {
@@ -317,7 +317,7 @@ describe('what is wrong with a pod before its containers exist', () => {
     ])
   })
 
-  it('asks for another look when the minute is over', () => {
+  it('is assessed again when the minute is over', () => {
     expect(assess(pending(), { now: 20, events: [mount(missing)] }).recheckAt).toBe(moment(61))
   })
 
@@ -358,7 +358,7 @@ describe('what is wrong with a pod before its containers exist', () => {
   })
 })
 
-describe('a pod is given time', () => {
+describe('a pod has a stall hold', () => {
   const stallHold = (pod: Pod, now: number, ...events: EventObject[]) => assess(pod, { now, events }).stallHold
   const creating = createBarePod({ status: { phase: 'Pending', containerStatuses: [createStatus()] } })
   const pulling = createEvent(creating, { container: 'app', reason: 'Pulling', type: 'Normal' })
@@ -382,7 +382,7 @@ describe('a pod is given time', () => {
     ).toBeUndefined()
   })
 
-  it('while it is inside its probe arithmetic, and not beyond', () => {
+  it('during the time of its probes, and not after it', () => {
     const spec = { containers: [createContainer({ readinessProbe: {} })] }
     const pod = createBarePod({ spec, status: podStatus({ state: running(10), started: true }) })
     expect(stallHold(pod, 40)).toBe('probes are within the time they ask for')
@@ -401,7 +401,7 @@ describe('a pod is given time', () => {
 })
 
 // The kubelet reports the generation that it takes up before it ends the container of before (SyncPod, pkg/kubelet).
-describe('a pod of its own whose image was changed in place', () => {
+describe('a bare pod whose image was changed in place', () => {
   const changedAt = 50
   const managedFields = [
     { manager: 'kubectl', time: iso(changedAt) },
@@ -413,7 +413,7 @@ describe('a pod of its own whose image was changed in place', () => {
       status: { ...readyStatus(startedAt, { image }), observedGeneration: generation },
     })
 
-  it('is not ready while its container is the one of before, for its grace period at the most', () => {
+  it('is not ready while its container is the old one, for its grace period at most', () => {
     expect(assess(changed('acme/web:v0'), { now: 60 })).toMatchObject({
       status: 'progressing',
       message: 'waiting for the kubelet to take its change',
@@ -431,7 +431,7 @@ describe('a pod of its own whose image was changed in place', () => {
   })
 })
 
-describe('a pod of its own whose resources are changed in place', () => {
+describe('a bare pod whose resources are changed in place', () => {
   const resized = (type: string, rest: object) => {
     const { conditions = [], ...status } = readyStatus(1)
     return createBarePod({ status: { ...status, conditions: [...conditions, condition(type, 'True', rest)] } })

@@ -129,7 +129,7 @@ describe('all pods have settled', () => {
     expect(settledByPods(state, replicas, context({ now: 60 })).done).toBe(done)
   })
 
-  it('though one that the controller counts cannot be seen, when nothing has moved for the settle time', () => {
+  it('although a counted pod is missing, when nothing has changed for the settle time', () => {
     const history = seenTarget([50, createDeployment({ status: complete(2) })])
     const settled = (now: number) => settledByPods(examine([pod('a', readyStatus(1))]), 2, context({ now, history }))
     expect(settled(59)).toEqual({ done: false, at: moment(60) })
@@ -150,7 +150,7 @@ describe('problems', () => {
     ])
   })
 
-  it('are kept apart by container and reason', () => {
+  it('are separated by container and reason', () => {
     const state = examine([pod('a', deadStatus(1, 40)), pod('b', deadStatus(1, 40, { reason: 'OOMKilled' }))])
     expect(state.problems.map(({ reason }) => reason).toSorted()).toEqual(['crash-loop', 'out-of-memory'])
   })
@@ -186,7 +186,7 @@ describe('problems', () => {
   })
 })
 
-test('pods are given time as long as one of them has a reason to take it', () => {
+test('pods have a stall hold while one of them has one', () => {
   const probed = { containers: [createContainer({ readinessProbe: {} })] }
   const slow = createPod({
     metadata: { name: 'b' },
@@ -207,7 +207,7 @@ const deleted = (name: string, endsAt: number, finalizers?: string[]) =>
   createPod({ metadata: { name, deletionTimestamp: iso(endsAt), ...(finalizers && { finalizers }) } })
 
 describe('a pod that is being deleted', () => {
-  it('has 10 s beyond its grace period to be gone, and is looked at again then', () => {
+  it('may exist for 10 s after its grace period, and is assessed again then', () => {
     expect(stuckPods([deleted('web-0', 30)], context({ now: 39.999 }))).toEqual({ problems: [], recheckAt: moment(40) })
   })
 

@@ -157,7 +157,7 @@ describe('why a controller cannot create pods', () => {
     ])
   })
 
-  it('is nothing when the condition does not hold', () => {
+  it('is absent when the condition is not True', () => {
     expect(problem(denied, [5], 'False')).toEqual([])
     expect(reported(creationProblem(createReplicaSet(), context()))).toEqual([])
   })
@@ -187,7 +187,7 @@ describe('why a controller without such a condition cannot create pods', () => {
     expect(problems(false, attempt('FailedCreate', 3, { count: 2 }))).toEqual([])
   })
 
-  it('is nothing where the refusal is older than its present template', () => {
+  it('is absent if the refusal is older than the present template', () => {
     const seen = (at: number, since?: number) =>
       reported(
         creationProblem(

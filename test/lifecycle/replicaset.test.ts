@@ -31,12 +31,12 @@ function withStatus(status: object, metadata: object = {}) {
   return createReplicaSet({ metadata, status: { ...numbers, ...status } }, undefined)
 }
 
-describe('a ReplicaSet of its own is ready', () => {
+describe('a ReplicaSet without a Deployment is ready', () => {
   it('when all replicas are available and have settled', () => {
     expect(assess(own)).toMatchObject({ status: 'ready', message: '1 of 1 pod available' })
   })
 
-  it('when none is wanted and none is left', () => {
+  it('when it has zero replicas and no pods', () => {
     const none = createReplicaSet({ spec: { replicas: 0 }, status: { observedGeneration: 1, replicas: 0 } }, undefined)
     expect(assess(none, []).status).toBe('ready')
   })
@@ -66,12 +66,12 @@ describe('a ReplicaSet of its own is ready', () => {
     expect(assess(own, [], { unseen: ['Pod'], history: flicker, now: 65 }).status).toBe('ready')
   })
 
-  it('at first sight when its pods may not be read and it gives no sign of having moved', () => {
+  it('at first sight when its pods may not be read and its counts have not changed', () => {
     expect(assess(own, [], { unseen: ['Pod'], now: 10 }).status).toBe('ready')
   })
 })
 
-describe('a ReplicaSet of its own fails', () => {
+describe('a ReplicaSet without a Deployment fails', () => {
   it('by a proven problem of its pod', () => {
     const crashing = createPod({ status: crashLoopStatus(3, 5) }, own)
     const assessment = assess(withStatus({ availableReplicas: 0 }), [crashing])
@@ -101,7 +101,7 @@ test('the milestones of a ReplicaSet are all that the contract names, in its ord
   expect(assess(own).milestones.map(({ name }) => name)).toEqual([...replicaSetRule.milestones])
 })
 
-describe('a ReplicaSet of its own is given time', () => {
+describe('a ReplicaSet without a Deployment has a stall hold', () => {
   it('while its pods wait out minReadySeconds', () => {
     const slow = createReplicaSet(
       { spec: { minReadySeconds: 600 }, status: { ...numbers, availableReplicas: 0 } },

@@ -50,7 +50,7 @@ describe("the last change of a Deployment's template", () => {
     expect(ofReplicaSet('web-2', ...objects)).toBeUndefined()
   })
 
-  it('is known although an older one had been gone back to', () => {
+  it('is known although an earlier change was a rollback', () => {
     const objects = [replicaSet('web-1', -100, '3', '1'), replicaSet('web-2', -90, '2'), replicaSet('web-3', -50, '4')]
     expect(ofReplicaSet('web-3', ...objects)).toBe(iso(-50))
   })
@@ -85,11 +85,11 @@ describe("the last change of a set's template", () => {
     expect(ofSet(revision('db-b', -50, 2), revision('db-a', -100, 1))).toBe(iso(-50))
   })
 
-  it('is unknown when it went back to an older one', () => {
+  it('is unknown when it was rolled back to an older one', () => {
     expect(ofSet(revision('db-b', -50, 2), revision('db-a', -100, 3))).toBeUndefined()
   })
 
-  it('is unknown where its revisions cannot be seen', () => {
+  it('is unknown if its revisions cannot be read', () => {
     expect(ofSet()).toBeUndefined()
   })
 })

@@ -69,7 +69,7 @@ describe('a selector that matches nothing', () => {
     expect(message).toBe('its selector app=8080 matches no pod; 1 pod carries app=8081')
   })
 
-  it('is cheap where labels are longer than the API server allows', () => {
+  it('is cheap if labels are longer than the API server allows', () => {
     const pods = [webPod('a', { metadata: { labels: { app: 'x'.repeat(100_000) } } })]
     const service = createService({ selector: { app: 'y'.repeat(100_000) } })
     expect(cpuMs(() => explain(service, { pods }))).toBeLessThan(1_000)
@@ -116,7 +116,7 @@ describe('a selector that matches nothing', () => {
 })
 
 describe('a selector that matches a workload without pods', () => {
-  it('reports how many pods the workload wants', () => {
+  it('reports the desired number of pods of the workload', () => {
     const { reason, message } = explain(createService(), { workloads: [createDeployment({ spec: { replicas: 3 } })] })
     expect(reason).toBe('no-endpoints')
     expect(message).toBe('has no pods behind it: deployment/web should have 3 pods and has none')
@@ -211,7 +211,7 @@ it('a Service that is being deleted is the first check', () => {
   expect(explain(createService({}, dying), { pods: [webPod('a')] }).lines[0]).toBe('✗ the Service is being deleted')
 })
 
-it('where pods may not be read, only the endpoints count', () => {
+it('if pods may not be read, only the endpoints count', () => {
   const { message, lines } = explain(createService(), { pods: undefined })
   expect(message).toBe('has 0 endpoints, none of them ready')
   expect(lines).toContain('· its pods cannot be read')

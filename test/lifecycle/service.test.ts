@@ -128,7 +128,7 @@ describe('a Service whose only ready pod has just started without a readiness pr
     expect(judge(createService(), [probed, createSlice([probed])]).status).toBe('ready')
   })
 
-  it('is not ready by an endpoint whose pod is not ready any more: the endpoints lag behind', () => {
+  it('is not ready by an endpoint whose pod is no longer ready: endpoints may be outdated', () => {
     const dead = webPod('a', podStatus({ state: terminated(1, 58) }))
     expect(judge(createService(), [dead, createSlice([dead])]).status).toBe('progressing')
   })
@@ -158,7 +158,7 @@ describe('a Service of several ports', () => {
   })
   const [http, grpc] = [podWith('http', 8080), podWith('grpc', 8081)]
 
-  it('is ready when each of them has an endpoint, be it of another pod', () => {
+  it('is ready when each port has an endpoint, even of another pod', () => {
     expect(judge(service, [http, grpc, sliceOf(http, 8080), sliceOf(grpc, 8081)])).toMatchObject({
       status: 'ready',
       message: '2 endpoints ready',

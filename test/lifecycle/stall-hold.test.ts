@@ -29,7 +29,7 @@ describe('a container that crashed until another target was ready', () => {
     return examineContainer({ ...app, pod, history, context: facts })?.proven
   }
 
-  it('may come up with its next start', () => {
+  it('may become ready with its next start', () => {
     expect(examine(36, 36)).toBe(false)
     expect(examine(42, 36)).toBe(false)
   })
@@ -46,7 +46,7 @@ describe('a container that crashed until another target was ready', () => {
     expect(examine(91, 36)).toBe(true)
   })
 
-  it('did not wait where it could not be started at all', () => {
+  it('did not wait if it could not be started at all', () => {
     const never = { reason: 'StartError', exitCode: 128, startedAt: '1970-01-01T00:00:00Z' }
     expect(examine(36, 35, deadStatus(3, 15, never))).toBe(true)
   })
@@ -92,7 +92,7 @@ describe('a missing object', () => {
     const proven = (now: number, first: number, last: number) =>
       reported(examinePod(creating, context({ now, objects: [creating, mount(first, last)] }))).problems[0]?.proven
 
-    it('is not proven until the kubelet has looked again since the gate began', () => {
+    it('is not proven until the kubelet has retried since the gate began', () => {
       expect(proven(100, -300, -20)).toBe(false)
       expect(proven(100, -300, 99)).toBe(true)
     })

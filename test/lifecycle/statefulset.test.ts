@@ -162,7 +162,7 @@ describe('a StatefulSet whose pods were denied', () => {
     expect(judge(set, [...(old ? [old] : []), denied(-60)])).toMatchObject({ status: 'progressing', problems: [] })
   })
 
-  it('is not failed by it while the revision that is observed is not seen', () => {
+  it('is not failed by it while the observed revision is not listed', () => {
     const [old] = revisions
     expect(judge(createSet({ status: none }), [...(old ? [old] : []), denied(1)]).problems).toEqual([])
   })
@@ -174,7 +174,7 @@ describe('a StatefulSet whose pods were denied', () => {
     })
   })
 
-  it('is failed by one since the gate began where its revisions cannot be seen', () => {
+  it('is failed by one since the gate began if its revisions cannot be read', () => {
     const unseen = { unseen: ['ControllerRevision'] }
     expect(judge(createSet({ status: none }), [denied(-4)], unseen).problems).toEqual([])
     expect(judge(createSet({ status: none }), [denied(4)], unseen).status).toBe('failed')
@@ -307,7 +307,7 @@ describe('a StatefulSet counts for its update', () => {
   })
 })
 
-test('a StatefulSet is not failed by a pod that a scale takes away', () => {
+test('a StatefulSet is not failed by a pod that a scale removes', () => {
   const { pod, podHistories } = crashing('db-1')
   const set = createSet({ spec: { replicas: 1 }, status: done({ readyReplicas: 1 }) })
   expect(judge(set, [dbPod('db-0', readyStatus(1)), pod], { podHistories }).status).toBe('progressing')

@@ -204,7 +204,7 @@ describe('a type that begins with a negation', () => {
     expect(read(`${type}=False`)).toBe('progressing part')
   })
 
-  it.each(all(good))('%s is never good while it is True', (type) => {
+  it.each(all(good))('%s is never ready while it is True', (type) => {
     expect(read(`${type}=True`)).not.toMatch(/^ready/)
     expect(read(`${type}=False`)).toBeUndefined()
   })

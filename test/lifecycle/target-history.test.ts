@@ -2,7 +2,7 @@ import { observeTarget } from '../../src/lifecycle/target-history.ts'
 import { complete, createDeployment, moment, seenTarget } from './builders.ts'
 
 describe('the numbers of a target', () => {
-  it('moved when one of them changed', () => {
+  it('change when one of them changes', () => {
     const history = seenTarget(
       [0, createDeployment({ status: complete(1) })],
       [7, createDeployment({ status: complete(2) })],
@@ -10,7 +10,7 @@ describe('the numbers of a target', () => {
     expect(history.countersMovedAt).toBe(moment(7))
   })
 
-  it('did not move when only the observed generation or a condition did', () => {
+  it('do not change when only the observed generation or a condition does', () => {
     const next = createDeployment({
       status: complete(1, { observedGeneration: 2, conditions: [{ type: 'Progressing', status: 'False' }] }),
     })

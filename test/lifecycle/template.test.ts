@@ -30,11 +30,11 @@ describe('two templates are the same', () => {
     expect(isSameTemplate(other as PodTemplate, web)).toBe(same)
   })
 
-  it('where an element of a list is empty, only with as many elements', () => {
+  it('if an element of a list is empty, only with the same number of elements', () => {
     expect(isSameTemplate(withApp({ args: [''] }), withApp({ args: [] }))).toBe(false)
   })
 
-  it('where both are absent', () => {
+  it('if both are absent', () => {
     expect(isSameTemplate(undefined, {})).toBe(true)
   })
 })

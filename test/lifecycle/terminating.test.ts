@@ -40,7 +40,7 @@ const rejected = condition('Accepted', 'False', {
   lastTransitionTime: iso(0),
 })
 
-describe('what is being deleted has not failed by what it reports meanwhile', () => {
+describe('an object that is being deleted does not fail by its status', () => {
   it.each<[string, KubeObject]>([
     ['a condition', create('example.com/v1', 'Widget', { conditions: [condition('Stalled', 'True')] })],
     ['a phase', create('example.com/v1', 'Widget', { phase: 'Failed' })],

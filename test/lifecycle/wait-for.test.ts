@@ -158,13 +158,13 @@ describe('the --for of a reference', () => {
     expect(assess(ready, object).message).toBe('condition ready is True of an older generation')
   })
 
-  it('=delete has no problem with a deletion', () => {
+  it('=delete has no problem during a deletion', () => {
     const assessment = assess({ type: 'delete' }, certificate({}, { deletionTimestamp: iso(1) }))
     expect(assessment).toMatchObject({ problems: [], message: 'still exists, waiting for its deletion' })
   })
 })
 
-describe('a --for that a stale status meets', () => {
+describe('a --for that is met by a stale status', () => {
   const writtenAt = (spec: number, status: number) => ({
     managedFields: [
       { manager: 'kubectl', operation: 'Apply', time: iso(spec) },
@@ -178,7 +178,7 @@ describe('a --for that a stale status meets', () => {
   it.each([
     ['condition', ready],
     ['field', phase],
-  ])('waits for the settle time where a %s names no generation', (_name, waitFor) => {
+  ])('waits for the settle time if a %s names no generation', (_name, waitFor) => {
     const certificateNow = certificate(issued, writtenAt(-1, -600))
     expect(judge(waitFor, certificateNow, 8.9)).toMatchObject({ status: 'progressing', recheckAt: moment(9) })
     expect(judge(waitFor, certificateNow, 9)).toMatchObject({ status: 'ready' })

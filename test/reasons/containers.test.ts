@@ -31,7 +31,7 @@ describe('a container that crashes', () => {
     expect(hint('crash-loop', { exitCode })).toMatch(words)
   })
 
-  it('for lack of memory has a hint with its limit, and how soon it was used up', () => {
+  it('without enough memory has a hint with its limit, and how soon it was used up', () => {
     const ended = { startedAt: '2025-01-15T12:00:00Z', finishedAt: '2025-01-15T12:00:03Z' }
     const pod = createPod({}, { containerStatuses: [{ name: 'app', lastState: { terminated: ended } }] })
     const spec = { ...container, resources: { limits: { memory: '64Mi' } } }
@@ -56,7 +56,7 @@ describe('a container that cannot be created', () => {
     mount: { volume: 'v', subPath: 'web.conf', path: '/etc/web.conf', error: 'not a directory' },
   }
 
-  it('or not be started: the sentence names which', () => {
+  it('or not started: the sentence distinguishes them', () => {
     expect(messageOf(createProblem('container-create-failed', { isCreated: false, message: 'no' }))).toBe(
       'cannot be created: no',
     )
@@ -142,7 +142,7 @@ describe('a Secret, ConfigMap or key that is missing', () => {
       undefined,
       'Create the Secret or ConfigMap (or the key in it) that the message names, in namespace shop, or correct the reference.',
     ],
-  ])('%j: the hint names what to create where, and what refers to it', (missing, words) => {
+  ])('%j: the hint names the object to create, and its references', (missing, words) => {
     expect(hint('config-missing', { missing, message: 'no' }, { pod })).toBe(words)
   })
 })

@@ -28,7 +28,7 @@ describe('an image that cannot be pulled', () => {
     expect(hint('image-not-found', pull('acme/web:v2'))).not.toContain('It names no tag')
   })
 
-  it('for lack of credentials: the hint names the Secret of the pod, or that it has none', () => {
+  it('without credentials: the hint names the Secret of the pod, or that it has none', () => {
     const detail = pull('r.io/acme/web:v2')
     expect(hint('image-unauthorized', detail, { pod: createPod({ imagePullSecrets: [{ name: 'regcred' }] }) })).toMatch(
       /^The pod pulls from r\.io with the imagePullSecret regcred: check that it exists in namespace shop/,
@@ -45,7 +45,7 @@ describe('an image that cannot be pulled', () => {
     ['plain-http', /plain HTTP/],
     ['timeout', /there is no answer/],
     [undefined, /^The node cannot pull from r\.io: check the registry’s name/],
-  ])('from a registry that is not reached: %s', (cause, words) => {
+  ])('from an unreachable registry: %s', (cause, words) => {
     expect(hint('image-registry-unreachable', pull('r.io/acme/web:v2', cause))).toMatch(words)
   })
 
@@ -58,7 +58,7 @@ describe('an image that cannot be pulled', () => {
   })
 })
 
-it('an invalid image name is offered in lower case', () => {
+it('the hint for an invalid image name suggests lower case', () => {
   expect(hint('image-name-invalid', { image: 'acme/Web:V2' })).toBe(
     "Correct the image's name: it has to be in lower case, `acme/web:V2`.",
   )

@@ -20,7 +20,7 @@ describe('a readiness gate that is not open', () => {
 })
 
 describe('scheduling gates', () => {
-  it('are named, with who removes them, and no word of capacity', () => {
+  it('are named with their controller, without a hint about capacity', () => {
     const [one, two] = [{ schedulingGates: ['a/b'] }, { schedulingGates: ['a/b', 'c/d'] }]
     expect(messageOf(createProblem('unschedulable', one))).toBe(
       'cannot be scheduled before its scheduling gate a/b is removed',
@@ -42,7 +42,7 @@ describe('a pod that no node takes', () => {
     expect(headline('unschedulable', cause({ type: 'cordoned', nodes: 1 }))).toBe('no node can take the pods')
   })
 
-  it('for lack of a resource: the hint names what it asks for', () => {
+  it('for a missing resource: the hint contains its requests', () => {
     const spec = { containers: [{ ...container, resources: { requests: { cpu: '900' } } }] }
     expect(advice({ type: 'resource', resource: 'cpu' }, spec)).toMatch(/^The pod asks for 900 cpu: lower/)
   })
@@ -87,7 +87,7 @@ describe('a pod that no node takes', () => {
     expect(words).toMatch(/^The pod asks for too much cpu: .* Nodes are cordoned: /)
   })
 
-  it('because of its claims: what the claim lacks, or how to list the claims', () => {
+  it('because of its claims: the problem of the claim, or how to list the claims', () => {
     const unbound = cause({ type: 'unbound-claims', message: 'pod has unbound immediate PersistentVolumeClaims' })
     const claim = createProblem('claim-pending', {} as never, { subject: 'persistentvolumeclaim/data' })
     const behind = { reason: 'claim-pending', subject: claim.subject, hint: 'Set storageClassName.' }
@@ -138,7 +138,7 @@ describe('a pod that has ended', () => {
   })
 })
 
-describe('a deleted pod that is still there', () => {
+describe('a deleted pod that still exists', () => {
   const message = (detail: { finalizers: string[]; node?: string }) => messageOf(createProblem('pod-stuck', detail))
 
   it.each([

@@ -12,7 +12,7 @@ const problem: Problem = {
 }
 
 describe('a problem in one sentence', () => {
-  it('names container, object and what happened', () => {
+  it('names container, object and problem', () => {
     expect(problemSentence(problem)).toBe('container app of pod/web-x exited with code 3, 3 times now')
   })
 
@@ -20,7 +20,7 @@ describe('a problem in one sentence', () => {
     expect(problemSentence({ ...problem, pods: 2 })).toMatch(/3 times now \(2 pods\)$/)
   })
 
-  it('calls an init container one', () => {
+  it('names an init container as such', () => {
     expect(placeOfProblem({ ...problem, container: 'migrate', isInit: true })).toBe(
       'init container migrate of pod/web-x',
     )

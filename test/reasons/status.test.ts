@@ -17,7 +17,7 @@ describe('a claim that is not bound', () => {
     [{ missingClass: 'fast' }, 'Correct storageClassName, or create the StorageClass fast. '],
     [{ needsClass: true }, 'Set storageClassName, or mark a StorageClass as default: '],
     [{ message: 'no volume fits' }, 'Its storage class, size or access mode may not be available. '],
-  ])('%j: the hint names what the claim lacks', (detail, text) => {
+  ])('%j: the hint names the missing StorageClass', (detail, text) => {
     expect(hint('claim-pending', detail)).toContain(text)
   })
 })
@@ -51,7 +51,7 @@ describe('a condition that is False', () => {
     expect(headline('condition-false', { signals })).toBe(title)
   })
 
-  it('of an autoscaler without metrics: the hint asks for a metrics server', () => {
+  it('of an autoscaler without metrics: the hint mentions a metrics server', () => {
     expect(hint('condition-false', { signals: [noMetrics], needsMetricsServer: true })).toMatch(
       /is a metrics server installed, and does it run\? `kubectl top pods -n shop` works once it does\.$/,
     )

@@ -146,7 +146,7 @@ describe('an object that is being deleted', () => {
   const deleted = (finalizers: readonly string[], target = createTarget()) =>
     texts(createProblem('terminating', { finalizers }, { subject: 'deployment/web' }), target)
 
-  it('is to be waited for, then applied again', () => {
+  it('has the hint to wait, then to apply again', () => {
     expect(deleted([])).toEqual({
       headline: 'being deleted',
       sentence: 'deployment/web is being deleted',
@@ -154,7 +154,7 @@ describe('an object that is being deleted', () => {
     })
   })
 
-  it('may wait for finalizers that Kubernetes takes off', () => {
+  it('may wait for finalizers that Kubernetes removes', () => {
     const { sentence, hint } = deleted(['kubernetes.io/pvc-protection', 'foregroundDeletion'])
     expect(sentence).toMatch(/and waits for its finalizers: kubernetes\.io\/pvc-protection, foregroundDeletion$/)
     expect(hint).toContain(
@@ -162,7 +162,7 @@ describe('an object that is being deleted', () => {
     )
   })
 
-  it('may wait for finalizers that its controller has to take off', () => {
+  it('may wait for finalizers that its controller must remove', () => {
     expect(deleted(['a/b', 'foregroundDeletion']).hint).toContain(
       'The controller that set a/b, foregroundDeletion must remove it: does that controller run? Only if it is gone for good, remove it by hand: `kubectl patch deployment/web --type=json -p ',
     )
@@ -209,7 +209,7 @@ describe('a Job that failed', () => {
     })
   })
 
-  it('is reported without one where its pods are gone', () => {
+  it('is reported without a container if its pods are deleted', () => {
     expect(texts(createProblem('job-failed', {}, { subject: 'job/migrate' }), job)).toMatchObject({
       headline: 'the Job failed',
       sentence: 'job/migrate: the Job failed',

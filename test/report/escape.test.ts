@@ -71,7 +71,7 @@ describe('plain', () => {
     expect(plain('\tat main.go:3')).toBe('  at main.go:3')
   })
 
-  it('cuts a line of a megabyte and says so', () => {
+  it('cuts a line of a megabyte, and marks the cut', () => {
     expect(plain('x'.repeat(1_000_000))).toBe(`${'x'.repeat(999)}…`)
   })
 
@@ -132,11 +132,11 @@ describe('markdown', () => {
 })
 
 describe('prose', () => {
-  it('shows what stands between backticks as code', () => {
+  it('shows text between backticks as code', () => {
     expect(prose('Fix `image:` in *this*.')).toBe('Fix `image:` in \\*this\\*.')
   })
 
-  it('leaves a lone backtick a mark', () => {
+  it('escapes a single backtick', () => {
     expect(prose('a ` b')).toBe('a \\` b')
   })
 })
@@ -150,7 +150,7 @@ describe('code', () => {
     expect(code('a`b|c')).toBe('<code>a\\`b&#124;c</code>')
   })
 
-  it('shows nothing for nothing', () => {
+  it('is empty for empty text', () => {
     expect(code(' \u200b')).toBe('')
   })
 })
@@ -168,7 +168,7 @@ describe('html', () => {
 })
 
 describe('mermaidName', () => {
-  it('lets nothing pass that ends a name', () => {
+  it('removes characters that end a name', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         expect(mermaidName(text)).toMatch(/^[\p{L}\p{N} ./_()=+…×→✗-]{1,40}$/u)

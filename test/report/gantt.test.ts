@@ -7,14 +7,14 @@ const lines = (timeline = createTimeline()) =>
     ?.diagram.split('\n')
     .map((line) => line.trim()) ?? []
 
-it('each milestone is a bar from the one before it', () => {
+it('each milestone is a bar from the previous one', () => {
   const timeline = createTimeline({
     targets: [createTargetRecord({ milestones: reached({ scheduled: 2, ready: 31 }) })],
   })
   expect(lines(timeline).slice(-3)).toEqual(['section deployment/web', 'scheduled :0, 2000', 'ready :2000, 31000'])
 })
 
-it('what failed is red, what was still going on is not', () => {
+it('a failed target is red, one in progress is not', () => {
   const milestones = [...reached({ scheduled: 2 }), createMilestone({ name: 'ready', state: 'current' })]
   const failed = createTargetRecord({ outcome: 'failed', reason: 'crash-loop', endedAt: at(20), milestones })
   const { endedAt: _, ...open } = createTargetRecord({ outcome: 'progressing', milestones })
@@ -45,7 +45,7 @@ it('a long gate counts minutes', () => {
   expect(lines(timeline).at(-1)).toBe('ready :0, 20000')
 })
 
-it('the axis does not move with the time zone of the viewer', () => {
+it('the axis does not depend on the time zone of the viewer', () => {
   expect(lines().filter((line) => line.startsWith('axisFormat'))).toEqual(['axisFormat %s s'])
 })
 
@@ -53,7 +53,7 @@ it('nothing is drawn when all was ready at first sight', () => {
   expect(renderGantt(cases['already-ready'] ?? createTimeline())).toBeUndefined()
 })
 
-it('of very many targets those that are not ready and the slowest are drawn', () => {
+it('of many targets, those that are not ready and the slowest are drawn', () => {
   const gantt = renderGantt(cases['many-targets'] ?? createTimeline())
   expect(gantt?.drawn).toBe(16)
   expect(gantt?.diagram.match(/section .*/g)?.slice(0, 3)).toEqual([
@@ -63,7 +63,7 @@ it('of very many targets those that are not ready and the slowest are drawn', ()
   ])
 })
 
-it('the diagram never exceeds what GitHub draws', () => {
+it('the diagram never exceeds the limit of GitHub', () => {
   const milestones = Array.from({ length: 200 }, (_, index) =>
     createMilestone({ name: `step-${'x'.repeat(60)}`, at: at(index) }),
   )
@@ -75,7 +75,7 @@ it('the diagram never exceeds what GitHub draws', () => {
   expect(gantt?.drawn).toBeLessThan(30)
 })
 
-it('targets whose names read alike stay apart', () => {
+it('targets with similar names are distinguished', () => {
   const names = lines(cases['hostile'] ?? createTimeline()).filter((line) => line.startsWith('section'))
   expect(new Set(names).size).toBe(names.length)
 })

@@ -24,12 +24,12 @@ function render(news: Partial<LogOutput>): string {
   return renderLogOutput({ ...line, ...news } as LogOutput, layout)
 }
 
-test('a line stands behind its time, its target, its pod and its container', () => {
+test('a line follows its time, target, pod and container', () => {
   expect(render({})).toBe(' 0:12  job/migrate     x7k2p app │ hello')
   expect(render({ type: 'note', text: 'restarted' })).toBe(' 0:12  job/migrate     x7k2p app · restarted')
 })
 
-test('a pod is named by what tells it from its siblings', () => {
+test('a pod is named by the part that distinguishes it from its siblings', () => {
   expect(render({ target: 1, pod: 'web-688899976b-8xkbh' })).toContain('deployment/web  8xkbh app │')
   expect(render({ target: 2, pod: 'task' })).toContain('pod/task        app │')
   expect(render({ target: 3, pod: 'db-0' })).toContain('statefulset/db  0 app │')
@@ -48,7 +48,7 @@ test.each([
   expect(render({ text })).toBe(` 0:12  job/migrate     x7k2p app │ ${shown}`)
 })
 
-test('names are no less hostile', () => {
+test('hostile names are harmless', () => {
   const line = render({ pod: 'migrate-\n::error::x', container: '##[error]\x1b[2J' })
   expect(line).not.toMatch(/\n|\x1b|##\[/)
 })
@@ -58,7 +58,7 @@ test('an indented line keeps its place, and an empty one its bar', () => {
   expect(render({ text: '' })).toBe(' 0:12  job/migrate     x7k2p app │')
 })
 
-test('of a line that is too long it is told how much is missing', () => {
+test('a line that is too long shows how much is omitted', () => {
   const line = render({ text: 'x'.repeat(4_000), cutBytes: 5_000 })
   expect(line.endsWith('x … 5,000 more bytes')).toBe(true)
   expect(line).toContain('x'.repeat(4_000))

@@ -36,19 +36,19 @@ it('columns align whatever the length of the names', () => {
   expect(renderEntry({ at: at(62), kind: 'note', text: 'three' }, layout)).toBe(' 1:02                         three')
 })
 
-it('a gate that may take hours has room for them', () => {
+it('a gate with a timeout of hours has a wider clock', () => {
   const layout = layoutLog({ ...head, timeoutMs: 7_200_000 }, { color: false })
   expect(renderEntry(createEntry({ at: at(4_000), text: 'late' }), layout)).toBe('1:06:40  deployment/web         late')
 })
 
-it('namespaces stand in the lines only when there are several', () => {
+it('lines contain namespaces only if there are several', () => {
   const targets = [createTarget({ namespace: 'a' }), createTarget({ namespace: 'b' })]
   const layout = layoutLog({ ...head, targets }, { color: false })
   expect(layout.names).toEqual(['deployment/web -n a', 'deployment/web -n b'])
   expect(renderHeader({ ...head, targets }, layout)).toContain('2 targets in 2 namespaces')
 })
 
-it('targets that would read alike show their group', () => {
+it('targets with the same short name show their group', () => {
   const targets = [
     createTarget({ apiVersion: 'v1', kind: 'Service' }),
     createTarget({ apiVersion: 'serving.knative.dev/v1', kind: 'Service' }),
@@ -56,7 +56,7 @@ it('targets that would read alike show their group', () => {
   expect(layoutLog({ ...head, targets }).names).toEqual(['service/web', 'service.serving.knative.dev/web'])
 })
 
-it('clocks that are off are told in the header', () => {
+it('the header shows clocks that are off', () => {
   const layout = layoutLog(head, { color: false })
   expect(renderHeader({ ...head, timeoutMs: 0 }, layout)).toBe(
     'Rollout Gate · context prod · 2 targets in shop · timeout off · stall 5m',
@@ -72,7 +72,7 @@ it('verdicts are green, red and yellow', () => {
   expect(verdict('superseded')).toContain('\x1b[33m! superseded after 0 s\x1b[0m: why')
 })
 
-it('the last lines do not repeat a verdict that stands right above them', () => {
+it('the last lines do not repeat a verdict right above them', () => {
   const message = 'container app of pod/web-x exited with code 3'
   const failed = createTargetRecord({
     outcome: 'failed',
@@ -99,14 +99,14 @@ it('an open gate has no verdict yet', () => {
   expect(renderVerdict(open, layoutLog(head))).toEqual([])
 })
 
-it('the evidence of very many targets is cut, and the log says so', () => {
+it('the evidence of many targets is cut, with a line about the rest', () => {
   const failed = createTargetRecord({ outcome: 'failed', reason: 'crash-loop', message: 'it crashes' })
   const lines = renderLog(createTimeline({ targets: Array.from({ length: 50 }, () => failed) }), { color: false })
   expect(lines.filter((line) => line.startsWith('::group::'))).toHaveLength(20)
   expect(lines.at(-1)).toBe('30 more targets not ready: see the report.')
 })
 
-it('the evidence of what decides does not repeat the message and the hint above it', () => {
+it('the evidence of the deciding target does not repeat the message and the hint above', () => {
   const target = (name: string) =>
     createTargetRecord({
       target: createTarget({ name }),

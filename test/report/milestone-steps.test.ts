@@ -1,7 +1,7 @@
 import { slowestStep, stepsOf } from '../../src/report/milestone-steps.ts'
 import { at, createTargetRecord, reached, start } from './builders.ts'
 
-it('each milestone took what passed since the one before it', () => {
+it('each milestone took the time since the previous one', () => {
   expect(stepsOf(reached({ scheduled: 2, pulled: 9, ready: 10 }), start)).toEqual([
     { name: 'scheduled', at: at(2), tookMs: 2_000 },
     { name: 'pulled', at: at(9), tookMs: 7_000 },

@@ -14,7 +14,7 @@ it.each([
     { message: 'blocks the update until the pod is deleted', oldRevision: 'blocks-update' },
     'an old pod blocks the update',
   ],
-] as const)('the headline of %s with %j names what it is about', (reason, overrides, words) => {
+] as const)('the headline of %s with %j contains its names', (reason, overrides, words) => {
   expect(phrase(reason, overrides)).toBe(words)
 })
 
@@ -28,7 +28,7 @@ it('without a reason the outcome is the phrase', () => {
   expect(reasonHeadline(createTargetRecord({ outcome: 'progressing', reason: '' }))).toBe('in progress')
 })
 
-it('a message becomes a sentence that can stand alone', () => {
+it('a message becomes a complete sentence', () => {
   const paused = { message: 'is paused, so its change is not rolled out', form: 'predicate' } as const
   expect(statement('deployment/web', paused)).toBe('deployment/web is paused, so its change is not rolled out')
   expect(statementBelow('deployment/web', paused)).toBe('deployment/web is paused, so its change is not rolled out')

@@ -9,12 +9,12 @@ import { at, createMilestone, createTarget, createTargetRecord, createTimeline, 
 import { cases } from './cases.ts'
 
 describe('the report', () => {
-  it.each(Object.keys(cases))('of %s is what its schema says', (name) => {
+  it.each(Object.keys(cases))('of %s matches its schema', (name) => {
     const text = renderReport(cases[name] ?? createTimeline())
     expect(reportSchema.safeParse(JSON.parse(text)).error).toBeUndefined()
   })
 
-  it('carries what the design promises', () => {
+  it('contains the fields of the contract', () => {
     const report = buildReport(cases['missing-image'] ?? createTimeline())
     expect(report).toMatchObject({
       schema: 1,
@@ -42,7 +42,7 @@ describe('the report', () => {
     ])
   })
 
-  it('has a published schema that is fresh', () => {
+  it('has a published schema that is up to date', () => {
     const published = readFileSync(join(import.meta.dirname, '../../schemas/report.schema.json'), 'utf8')
     // Else run: npm run docs
     expect(JSON.parse(published)).toEqual(reportJsonSchema())
@@ -89,14 +89,14 @@ describe('the outputs', () => {
       return { text, entries: JSON.parse(text) as { target?: string; namespace?: string; more?: number }[] }
     }
 
-    it('begins with what decided the outcome; the others follow in the order of the input', () => {
+    it('begins with the deciding target; the others follow in the order of the input', () => {
       const stalled = failed('a', 1, { outcome: 'stalled', reason: 'no-progress' })
       const open = createTargetRecord({ target: createTarget({ name: 'd' }), outcome: 'progressing' })
       const { entries } = read(stalled, failed('b', 9), failed('c', 5), open, createTargetRecord())
       expect(entries.map(({ target }) => target)).toEqual(['c', 'a', 'b', 'd'].map((name) => `deployment.apps/${name}`))
     })
 
-    it('names the namespace of what has one', () => {
+    it('names the namespace of a namespaced target', () => {
       const { namespace: _, ...node } = createTarget({ apiVersion: 'v1', kind: 'PersistentVolume', name: 'disk' })
       const { entries } = read(failed('web', 1), failed('disk', 2, { target: node }))
       expect(entries.map(({ namespace }) => namespace)).toEqual(['shop', undefined])
@@ -145,7 +145,7 @@ describe('the annotations', () => {
       ...overrides,
     })
 
-  it('stand on the line of the manifest', () => {
+  it('point to the line of the manifest', () => {
     expect(buildAnnotations(cases['missing-image'] ?? createTimeline())).toEqual([
       {
         title: 'deployment/web: image ghcr.io/acme/web:v2 not found',
@@ -174,7 +174,7 @@ describe('the annotations', () => {
     expect(buildAnnotations(createTimeline({ targets: targets.slice(0, 8) }))[7]?.title).toContain('web-7')
   })
 
-  it('begin with what decided', () => {
+  it('begin with the deciding target', () => {
     const verdict = { outcome: 'failed', reason: 'crash-loop', message: 'x' } as const
     const targets = Array.from({ length: 12 }, (_, index) =>
       failed({ target: createTarget({ name: `web-${index}` }), endedAt: at(20 - index) }),
@@ -182,7 +182,7 @@ describe('the annotations', () => {
     expect(buildAnnotations(createTimeline({ verdict, targets }))[0]?.title).toContain('web-11')
   })
 
-  it('are never longer than people read beside a line of code', () => {
+  it('are never longer than the limit', () => {
     const message = Array.from({ length: 50 }, () => 'x'.repeat(500)).join('\n')
     expect(buildAnnotations(createTimeline({ targets: [failed({ message })] }))[0]?.message).toHaveLength(1_500)
   })
@@ -203,7 +203,7 @@ describe('the annotations', () => {
     ])
   })
 
-  it('are given for no target that is ready or merely open', () => {
+  it('are not created for ready or open targets', () => {
     expect(buildAnnotations(cases['cancelled'] ?? createTimeline())).toEqual([])
   })
 })

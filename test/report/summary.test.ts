@@ -17,7 +17,7 @@ import { expectSnapshot } from './snapshot.ts'
 const sourceBaseUrl = 'https://github.com/acme/shop/blob/0123abc/'
 const caseOf = (name: string): EndedTimeline => cases[name] ?? createTimeline()
 
-it.each(Object.keys(cases))('the summary of %s reads as in its snapshot', (name) => {
+it.each(Object.keys(cases))('the summary of %s matches its snapshot', (name) => {
   expectSnapshot(renderSummary(caseOf(name), { sourceBaseUrl }), `${name}.md`)
 })
 
@@ -35,7 +35,7 @@ it.each([
   ['unknown', '### ❓ Rollout unknown after 2 m 20 s · the cluster could not be reached'],
   ['forbidden', '### ⚠️ Rollout not judged · access denied by the cluster'],
   ['misconfigured', '### ⚠️ Rollout not judged · mistake in the inputs'],
-])('the summary of %s begins with one sentence that says it all', (name, heading) => {
+])('the summary of %s begins with one sentence about the outcome', (name, heading) => {
   expect(renderSummary(caseOf(name)).split('\n')[0]).toBe(heading)
 })
 
@@ -44,13 +44,13 @@ it('a gate that is still open shows how far it is', () => {
   expect(renderSummary(open)).toMatch(/^### ⏳ Rollout in progress for 14 s · 1 of 2 targets ready\n/)
 })
 
-it('nothing to wait for is said as such', () => {
+it('a gate without targets has nothing to wait for', () => {
   expect(renderSummary(createTimeline({ targets: [], entries: [], finishedAt: at(0) }))).toMatch(
     /· nothing to wait for\n/,
   )
 })
 
-it('an object that was there before the gate exists, and was not created at 0:00', () => {
+it('an object that is older than the gate exists, and was not created at 0:00', () => {
   const milestones = [
     { name: 'created', state: 'done', at: at(0), message: 'exists' },
     { name: 'observed', state: 'failed', message: 'waiting for the controller' },
@@ -83,7 +83,7 @@ it('the line of the manifest is a link where the address is known', () => {
   expect(renderSummary(caseOf('missing-image'))).toContain('(manifest unknown) · `k8s/web.yaml` line 12\n')
 })
 
-it('what went wrong and what to do stand in a red box below the headline', () => {
+it('the cause and the hint are in a red box below the headline', () => {
   expect(renderSummary(caseOf('missing-image')).split('\n').slice(2, 6)).toEqual([
     '> [!CAUTION]',
     '> deployment/web: the registry has no image `ghcr.io/acme/web:v2` (manifest unknown) · `k8s/web.yaml` line 12',
@@ -92,7 +92,7 @@ it('what went wrong and what to do stand in a red box below the headline', () =>
   ])
 })
 
-it('what merely ended otherwise than planned stands in an amber one, and a healthy rollout in none', () => {
+it('a cancelled or superseded rollout has an amber box, and a healthy rollout none', () => {
   expect(renderSummary(caseOf('superseded'))).toContain('\n> [!WARNING]\n')
   expect(renderSummary(caseOf('all-ready'))).not.toContain('> [!')
 })
@@ -110,7 +110,7 @@ it('milestones that were reached in the same second share a row of the table', (
   )
 })
 
-it('what the message says already is not said again, nor a log that is the same in two runs', () => {
+it('the summary repeats neither the message nor a log that is the same in two runs', () => {
   const log = (title: string) => createEvidence({ type: 'log', title, text: 'no database' })
   const problem = createProblem({
     message: 'exited with code 3, 3 times now',
@@ -184,7 +184,7 @@ it('one summary may follow another', () => {
   expect(both).toMatch(/\n\n### ✅/)
 })
 
-it('hostile words open no tag, block, link or diagram', () => {
+it('hostile text opens no tag, block, link or diagram', () => {
   const text = renderSummary(caseOf('hostile'))
   const outside = text.replace(/^(`{3,})(?:mermaid)?\n[\s\S]*?\n\1$/gm, '')
   const tags = outside.match(/<[^>]*>/g) ?? []
@@ -241,11 +241,11 @@ describe('a summary that is too large', () => {
     expect(text).not.toContain('with problems on the way')
   })
 
-  it('tells no reduction that changed nothing', () => {
+  it('does not mention a reduction without effect', () => {
     expect(renderSummary(caseOf('one-ready'), { maxBytes: 900 })).toContain('size limit: the diagram. All')
   })
 
-  it('keeps the end of a log, where the reason stands', () => {
+  it('keeps the end of a log, which contains the reason', () => {
     const timeline = createTimeline({
       targets: [
         {
