@@ -26,11 +26,11 @@ export function parseDuration(text: string, addMistake: AddMistake): number | un
     addMistake(`${quote(written)} ${why}`)
   }
 
-  if (written === '') return reject('is no duration. Write one like 90s, 5m or 1h30m.')
+  if (written === '') return reject('is not a duration. Write one like 90s, 5m or 1h30m.')
   if (written.startsWith('-')) return reject('is negative. Write a duration like 90s, or 0 to turn the clock off.')
   if (/^\d+(\.\d+)?$/.test(written))
     return reject(`has no unit. Write ${written}s for seconds or ${written}m for minutes.`)
-  if (/\d[dw]/i.test(written)) return reject('uses days or weeks, which Kubernetes does not write. Use hours: 24h.')
+  if (/\d[dw]/i.test(written)) return reject('uses days or weeks, which Kubernetes does not support. Use hours: 24h.')
 
   let milliseconds = 0
   let position = 0
@@ -39,7 +39,7 @@ export function parseDuration(text: string, addMistake: AddMistake): number | un
     part.lastIndex = position
     const match = part.exec(written)
     if (match === null) {
-      return reject('is no duration. Use the units h, m, s and ms in lower case, without spaces: 90s, 5m or 1h30m.')
+      return reject('is not a duration. Use the units h, m, s and ms in lower case, without spaces: 90s, 5m or 1h30m.')
     }
     milliseconds += Number(match[1]) * (millisecondsOf[match[2] ?? ''] ?? Number.NaN)
     position = part.lastIndex

@@ -67,7 +67,7 @@ const number: ValueType<number> = {
   placeholder: 'NUMBER',
   parse: (written, addMistake) => {
     if (/^\d{1,9}$/.test(written) && Number(written) <= 1_000) return Number(written)
-    addMistake(`${quote(written)} is no whole number from 0 to 1000.`)
+    addMistake(`${quote(written)} is not a whole number from 0 to 1000.`)
     return undefined
   },
 }
@@ -120,7 +120,7 @@ export function parseMilestoneTimeouts(text: string, addMistake: AddMistake): Re
     const equals = written.indexOf('=')
     const name = written.slice(0, Math.max(0, equals)).trim()
     if (name === '') {
-      addMistake(`${quote(written)} is no milestone with its duration. Write milestone=duration, like ready=5m.`)
+      addMistake(`${quote(written)} is not a milestone with a duration. Write milestone=duration, like ready=5m.`)
     } else if (!milestoneNames.some((known) => known === name)) {
       addMistake(`No kind has a milestone ${quote(name)}.${didYouMean(name, milestoneNames)}`)
     } else if (timeouts.has(name)) {
@@ -159,7 +159,7 @@ export function parseExpectedImages(text: string, addMistake: AddMistake): Expec
     const [, container, digest] = /^([^\s=]+)\s*=\s*(?:\S+@)?(sha256:[0-9a-f]{64})$/.exec(written) ?? []
     if (container === undefined || digest === undefined) {
       addMistake(
-        `${quote(written)} is no container with its digest. Write container=sha256:… with 64 hexadecimal digits.`,
+        `${quote(written)} is not a container with a digest. Write container=sha256:… with 64 hexadecimal digits.`,
       )
     } else if (expected.has(container)) {
       addMistake(`The container ${container} is given twice. Keep one of them.`)
@@ -190,9 +190,9 @@ const definitions = {
     placeholder: 'KUBECONFIG',
     isRecorded: false,
     isReplayed: false,
-    description: 'The kubeconfig itself, base64 of it, or the path of an existing file.',
+    description: 'The kubeconfig as text, as base64, or as the path of an existing file.',
     details:
-      'Its content is masked in the log, kept in memory and never written to disk. Default: the file that the environment variable `KUBECONFIG` names, then the usual places.',
+      'Its content is masked in the log, kept in memory and never written to disk. Default: the file in the environment variable `KUBECONFIG`, then `~/.kube/config`, then the service account of the pod.',
   }),
   context: input(text, {
     name: 'context',
@@ -205,102 +205,101 @@ const definitions = {
   namespace: input(text, {
     name: 'namespace',
     placeholder: 'NAMESPACE',
-    description: 'The namespace of the resources that do not name one themselves.',
+    description: 'The namespace of resources without one.',
     details:
-      'A line of `resources` overrides it with `-n`. The output of kubectl contains no namespaces, so its lines mean this one. Default: the namespace of the context.',
+      'A line of `resources` overrides it with `-n`. The output of kubectl contains no namespaces, so its lines use this one. Default: the namespace of the context.',
   }),
   resources: input(lines, {
     name: 'resources',
     placeholder: 'RESOURCES',
     flag: 'hidden',
-    description: 'The resources to gate, one reference a line, written like the arguments of `kubectl wait`.',
+    description: 'The resources to gate, one reference per line, in the form of the arguments of `kubectl wait`.',
     details:
-      'For example `deployment/web`, `deploy,sts -l app=shop -n shop`, `job/migrate --timeout=20m` or `certificate/tls --for=condition=Ready` (also `jsonpath=`, `create`, `delete`). A line that `kubectl apply` printed is a reference too; lines about a deletion, a dry run or a warning are skipped and reported; an error that kubectl printed means that the apply failed. `!` before a reference excludes what it names; excludes that leave nothing to gate are a mistake. `#` begins a comment. After a reference, `-n`, `-l`, `--all`, `--for`, `--timeout`, `--stall-timeout` and `--milestone-timeouts` hold for it alone. Selectors are resolved once, at the start. One that matches nothing ends as `not-found`; one of several kinds, when none of them has a match. Needed unless `manifests` is given; with both, all that either names is gated.',
+      'For example `deployment/web`, `deploy,sts -l app=shop -n shop`, `job/migrate --timeout=20m` or `certificate/tls --for=condition=Ready` (also `jsonpath=`, `create`, `delete`). Lines of the output of `kubectl apply` are references too; lines about a deletion, a dry run or a warning are skipped and reported; an error message of kubectl means that the apply failed. `!` before a reference excludes its resources; excludes that leave nothing to gate are a mistake. `#` starts a comment. After a reference, `-n`, `-l`, `--all`, `--for`, `--timeout`, `--stall-timeout` and `--milestone-timeouts` apply only to it. Selectors are resolved once, at the start. A selector without a match ends as `not-found`; a selector of several kinds only if no kind has a match. Required unless `manifests` is set; with both, the resources of both are gated.',
   }),
   manifests: input(lines, {
     name: 'manifests',
     placeholder: 'MANIFESTS',
     isReplayed: false,
     flag: 'hidden',
-    description: 'Manifest files whose objects are gated: files, folders and globs, one a line.',
+    description: 'Manifests whose objects are gated: files, folders and globs, one per line.',
     details:
-      'Paths are relative to the workspace. A folder means all files below it that end in `.yaml`, `.yml` or `.json`. `!` before a line excludes what it names, `#` begins a comment. Render the output of kustomize or Helm into a file first. Problems point to the line of the object, and a warning lists fields of the live objects that differ from their manifests. Annotations on the objects change how the gate treats them: `rollout-gate/timeout`, `rollout-gate/stall-timeout`, `rollout-gate/for` (as `--for` of a reference) and `rollout-gate/skip: "true"`.',
+      'Paths are relative to the workspace. A folder means all files in it and its subfolders that end in `.yaml`, `.yml` or `.json`. `!` before a line excludes its files, `#` starts a comment. Render kustomizations and Helm charts to a file first. Problems refer to the line of the object, and a warning lists fields of the live objects that differ from their manifests. Annotations of the objects set options: `rollout-gate/timeout`, `rollout-gate/stall-timeout`, `rollout-gate/for` (as `--for` of a reference) and `rollout-gate/skip: "true"`.',
   }),
   timeoutMs: input(duration, {
     name: 'timeout',
     default: '10m',
-    description: 'How long the whole gate may take.',
+    description: 'Maximum time of the whole gate.',
     details:
-      "Written as Kubernetes writes durations: `90s`, `5m`, `1h30m`; `0` turns the clock off. When it runs out, every resource that is not ready yet is `timed-out`. A longer `--timeout` of a reference makes the gate's as long, unless you write both: then the contradiction is a mistake.",
+      "A duration as in Kubernetes: `90s`, `5m`, `1h30m`; `0` turns the clock off. After this time, every resource that is not ready is `timed-out`. A longer `--timeout` of a reference extends the gate's timeout; if you set both, a longer one is a mistake.",
   }),
   stallTimeoutMs: input(duration, {
     name: 'stall-timeout',
     default: '5m',
-    description: 'How long a resource may go without any progress.',
+    description: 'Maximum time of a resource without progress.',
     details:
-      'A milestone reached or a counter that moves is progress; a restart is not. `0` turns the clock off. By default the clock pauses while the resource itself states how long it may take, as a container inside its startup probe does; a value that you write is taken literally.',
+      'A reached milestone or a changed counter is progress; a restart is not. `0` turns the clock off. By default the clock pauses while the resource itself defines a time limit, such as a startup probe; a value that you set is taken literally.',
   }),
   settleTimeMs: input(duration, {
     name: 'settle-time',
     default: '10s',
-    description: 'How long a container without a readiness probe must have run before it counts as ready.',
+    description: 'How long a container without a readiness probe must run before it counts as ready.',
     details:
-      'Containers that crash soon after their start look ready for a moment. A Ready condition of a custom resource without `observedGeneration` must persist as long after a change. `0` counts both at once.',
+      'Containers that crash soon after their start look ready for a moment. A Ready condition of a custom resource without `observedGeneration` must persist for the same time after a change. With `0` both count at once.',
   }),
   milestoneTimeoutsMs: input(milestoneTimeouts, {
     name: 'milestone-timeouts',
     default: createdTimeout,
-    description: 'How long single milestones of a rollout may take, each from the moment the one before it is done.',
+    description: 'Maximum times of single milestones of a rollout, each from the end of the previous milestone.',
     details:
-      'Written with commas or lines between them: `scheduled=2m, ready=5m`. What you write is added to the default; `created=0` turns that off. A milestone that no gated kind has is a mistake.',
+      'Separated by commas or line breaks: `scheduled=2m, ready=5m`. Your values are added to the default; `created=0` turns the default off. A milestone that no gated kind has is a mistake.',
   }),
   maxRestarts: input(number, {
     name: 'max-restarts',
     default: '2',
-    description: 'How many restarts a container is forgiven before its resource fails.',
+    description: 'How many restarts a container may have before its resource fails.',
     details: 'With `2`, its third death fails the resource, not before 30 seconds after the first.',
   }),
   failFast: input(boolean, {
     name: 'fail-fast',
     default: 'true',
     description: 'Whether the gate ends shortly after the first resource that failed or stalled.',
-    details: 'With `true` it waits 5 seconds more for others to fail; with `false` every resource runs to its own end.',
+    details:
+      'With `true` the gate waits 5 more seconds for other failures; with `false` every resource runs to its own end.',
   }),
   onSuperseded: input(oneOf('fail', 'pass'), {
     name: 'on-superseded',
     default: 'fail',
     description:
-      'What becomes of the job when somebody else changed a resource while it was watched: `fail` or `pass`.',
-    details: '`pass` holds only when every other resource is ready, and never for a rollback.',
+      'The result of the job if a resource was changed by another deployment while it was watched: `fail` or `pass`.',
+    details: '`pass` applies only if every other resource is ready, and never to a rollback.',
   }),
   expectImages: input({ placeholder: 'EXPECT-IMAGES', parse: parseExpectedImages } as ValueType<ExpectedImages>, {
     name: 'expect-images',
-    description: 'The digests that must be the ones running, one `container=sha256:…` a line.',
+    description: 'The image digests that must run, one `container=sha256:…` per line.',
     details:
-      'When the pods are ready and a container of that name runs another digest, because somebody moved the tag or deployed something else, its resource fails with `image-mismatch`. The same holds when no gated pod has such a container.',
+      'If the pods are ready and a container of that name runs another digest, because the tag was moved or another version was deployed, its resource fails with `image-mismatch`. The resource also fails if no gated pod has such a container.',
   }),
   awaitChangeMs: input(duration, {
     name: 'await-change',
     default: '0',
-    description:
-      "How long each resource's change may take to arrive before the resource is judged, for a gate that starts before the apply.",
+    description: 'Maximum time until the change of each resource arrives, for a gate that starts before the apply.',
     details:
-      'Until the change arrives, the resource still has its old version, which may be healthy. It has arrived when the resource is created, its generation moves, somebody writes it, or its fields match `manifests`. When it does not arrive in time, the resource is `stalled` with `change-not-seen`, never ready. With `0` the resource is judged at once.',
+      'Until the change arrives, the resource still has its old version, which may be healthy. The change has arrived if the resource is created, its generation increases, a client writes the resource, or its fields match `manifests`. If the change does not arrive in time, the resource is `stalled` with `change-not-seen`, never ready. With `0` the resource is judged at once.',
   }),
   healthChecks: input(text, {
     name: 'health-checks',
     placeholder: 'HEALTH-CHECKS',
     description:
-      'The path of a YAML list of `{apiVersion, kind, current, failed, inProgress}` in CEL, as Flux writes its `healthCheckExprs`.',
+      'The path of a YAML list of `{apiVersion, kind, current, failed, inProgress}` in CEL, as in `healthCheckExprs` of Flux.',
     details:
-      'Each entry decides for all gated objects of its kind: `inProgress` first, then `failed`, which must persist for 10 seconds, then `current`. The `--for` of a reference takes precedence. Default: none, so that kinds are judged by their own rules.',
+      'Each entry decides for all gated objects of its kind: `inProgress` first, then `failed`, which must persist for 10 seconds, then `current`. The `--for` of a reference takes precedence. Default: none; kinds are judged by their own rules.',
   }),
   logLines: input(number, {
     name: 'log-lines',
     default: '25',
     isReplayed: false,
-    description:
-      'How many of the last log lines of each failing container to show, of its current and of its previous run.',
+    description: 'Number of last log lines to show of each failing container, for its current and its previous run.',
     details: '`0` shows none and requests none.',
   }),
   streamLogs: input(lines, {
@@ -308,19 +307,18 @@ const definitions = {
     placeholder: 'REFERENCE',
     isRecorded: false,
     isReplayed: false,
-    description:
-      'The gated resources whose logs are shown live, one reference a line, written as those of `resources`.',
+    description: 'The gated resources whose logs are shown live, one reference per line, in the form of `resources`.',
     details:
-      "For example `job/migrate`: Jobs, Pods, Deployments and all other kinds that run pods. Shown are all containers, init containers and sidecars of the pods that the change made, each line behind its pod's and container's name. A reference without `-n` means every gated resource of its name; one without a match is a mistake. Of each container the first 500 lines (128 KiB) are shown as they are written, then every 10 seconds the newest 25, and the last 25 at its end; omitted lines are counted, and of a line 4,000 bytes are shown. 20 logs are read at a time, and 5,000 lines shown in all, besides the last ones. Lines from more than 10 minutes before the gate began are not shown. A log that cannot be read is a warning: it decides nothing. Default: none.",
+      'For example `job/migrate`: Jobs, Pods, Deployments and all other kinds that run pods. The logs of all containers, init containers and sidecars of the new pods are shown, each line after the names of its pod and container. A reference without `-n` means every gated resource of its name; a reference without a match is a mistake. The first 500 lines (128 KiB) of each container are shown at once, then every 10 seconds the newest 25, and the last 25 at its end; omitted lines are counted, and lines are cut at 4,000 bytes. At most 20 logs are read at a time, and 5,000 lines are shown in total, besides the last ones. Lines older than 10 minutes before the gate are not shown. A log that cannot be read is a warning, without effect on the outcome. Default: none.',
   }),
   record: input(text, {
     name: 'record',
     placeholder: 'FILE',
     isRecorded: false,
     isReplayed: false,
-    description: 'The path of a recording to write, to be replayed later with `rollout-gate replay`.',
+    description: 'The path of a recording to write, for a later `rollout-gate replay`.',
     details:
-      'It contains everything that was watched, never credentials or the data of Secrets, and is compressed when its name ends in `.gz`. Default: none is written.',
+      'The recording contains everything that was watched, never credentials or the data of Secrets, and is compressed if its name ends in `.gz`. Default: none.',
   }),
   summary: input(boolean, {
     name: 'summary',
@@ -328,34 +326,34 @@ const definitions = {
     isReplayed: false,
     flag: 'hidden',
     description: 'Whether to write the job summary.',
-    details: 'The file that the output `summary-file` names is written in any case.',
+    details: 'The file of the output `summary-file` is always written.',
   }),
   githubToken: input(text, {
     name: 'github-token',
     ...forGitHub,
     description: 'The token for `check-run`, `deployment-status` and `comment`.',
     details:
-      "The gate itself needs none. The job's own token, the expression `github.token`, is enough if the job has the permissions that these extras name. It is masked in the log. Default: none.",
+      'The gate itself needs no token. The token of the job, `github.token`, suffices if the job has the permissions of these extras. The token is masked in the log. Default: none.',
   }),
   checkRun: input(boolean, {
     name: 'check-run',
     default: 'false',
     ...forGitHub,
     description: 'Whether to show the rollout as a check of the commit, live.',
-    details: `A branch rule can demand it, so that nothing is merged whose rollout failed. Needs \`github-token\` and the permission \`${extraPermissions['check-run']}\`.`,
+    details: `A branch rule can require the check, to prevent merges after a failed rollout. Needs \`github-token\` and the permission \`${extraPermissions['check-run']}\`.`,
   }),
   deploymentStatus: input(boolean, {
     name: 'deployment-status',
     default: 'false',
     ...forGitHub,
     description: 'Whether to write the status of a GitHub deployment.',
-    details: `It is the deployment that triggered the workflow, or a new one for the cluster's context and namespace. Needs \`github-token\` and the permission \`${extraPermissions['deployment-status']}\`.`,
+    details: `The deployment is the one that triggered the workflow, or a new one for the cluster's context and namespace. Needs \`github-token\` and the permission \`${extraPermissions['deployment-status']}\`.`,
   }),
   comment: input(boolean, {
     name: 'comment',
     default: 'false',
     ...forGitHub,
-    description: 'Whether to keep one comment on the pull request up to date.',
+    description: 'Whether to write one comment on the pull request, and to update it.',
     details: `Needs \`github-token\` and the permission \`${extraPermissions.comment}\`.`,
   }),
 }

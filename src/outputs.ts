@@ -26,16 +26,16 @@ export const outputDefinitions = {
   },
   reason: {
     description:
-      'The code of what decided the outcome, like `image-not-found`, `crash-loop` or `no-progress`. Empty when the outcome is `ready`.',
+      'The code of the reason for the outcome, like `image-not-found`, `crash-loop` or `no-progress`. Empty if the outcome is `ready`.',
     value: ({ verdict }) => verdict.reason,
   },
   message: {
-    description: 'The outcome and its reason in one line for people.',
+    description: 'The outcome and its reason in one line of text.',
     value: ({ verdict }) => plain(verdict.message),
   },
   'failed-resources': {
     description:
-      'A JSON array with one object for every resource that was not ready at the end, each with `target`, `namespace`, `outcome`, `reason` and `message`. The one that decided the outcome comes first. Cut at 64 KiB: the last entry is then `{"more": N}`. An empty array when all are ready.',
+      'A JSON array with one object for every resource that was not ready at the end, each with `target`, `namespace`, `outcome`, `reason` and `message`. The one that decided the outcome comes first. Limited to 64 KiB: the last entry is then `{"more": N}`. An empty array if all are ready.',
     value: failedResources,
   },
   'duration-seconds': {
@@ -44,7 +44,7 @@ export const outputDefinitions = {
   },
   'slowest-milestone': {
     description:
-      'The milestone that took longest, with its resource and its time: `deployment.apps/web ready 29.4s`. Empty when none was reached.',
+      'The milestone that took longest, with its resource and its time: `deployment.apps/web ready 29.4s`. Empty if none was reached.',
     value: slowestMilestone,
   },
   report: {
@@ -52,7 +52,7 @@ export const outputDefinitions = {
     value: (_, { report }) => report,
   },
   'summary-file': {
-    description: 'The path of the job summary as a Markdown file, written whether or not `summary` is on.',
+    description: 'The path of the job summary as a Markdown file, written even if `summary` is off.',
     value: (_, { summary }) => summary,
   },
 } as const satisfies Readonly<Record<string, OutputDefinition>>

@@ -43,13 +43,13 @@ describe('parseDuration', () => {
     ['1.5', '"1.5" has no unit. Write 1.5s for seconds or 1.5m for minutes.'],
     ['-5s', '"-5s" is negative. Write a duration like 90s, or 0 to turn the clock off.'],
     ['-0', '"-0" is negative. Write a duration like 90s, or 0 to turn the clock off.'],
-    ['1d', '"1d" uses days or weeks, which Kubernetes does not write. Use hours: 24h.'],
+    ['1d', '"1d" uses days or weeks, which Kubernetes does not support. Use hours: 24h.'],
     ['169h', '"169h" is longer than a week. Write at most 168h, or 0 to turn the clock off.'],
     [
       `${'9'.repeat(400)}h`,
       `"${'9'.repeat(80)}…" is longer than a week. Write at most 168h, or 0 to turn the clock off.`,
     ],
-    ['', '"" is no duration. Write one like 90s, 5m or 1h30m.'],
+    ['', '"" is not a duration. Write one like 90s, 5m or 1h30m.'],
   ])('refuses %s with the fix', (text, message) => {
     expect(complaintsOf(text)).toEqual([message])
   })
@@ -58,7 +58,7 @@ describe('parseDuration', () => {
     'refuses %s with the units there are',
     (text) => {
       expect(complaintsOf(text)).toEqual([
-        `"${text}" is no duration. Use the units h, m, s and ms in lower case, without spaces: 90s, 5m or 1h30m.`,
+        `"${text}" is not a duration. Use the units h, m, s and ms in lower case, without spaces: 90s, 5m or 1h30m.`,
       ])
     },
   )

@@ -105,7 +105,9 @@ describe('parseInputs', () => {
   })
 
   it.each(['-1', '2.5', 'many', '1e3', '99999999999', '1001'])('refuses %s as a count', (text) => {
-    expect(messagesOf({ 'max-restarts': text })).toEqual([`max-restarts: "${text}" is no whole number from 0 to 1000.`])
+    expect(messagesOf({ 'max-restarts': text })).toEqual([
+      `max-restarts: "${text}" is not a whole number from 0 to 1000.`,
+    ])
   })
 
   it('reports all mistakes at once, with those found elsewhere, in sentences with the fix', () => {
@@ -228,8 +230,8 @@ describe('parseMilestoneTimeouts', () => {
       timeouts: { started: 60_000 },
       mistakes: [
         'ready: "5" has no unit. Write 5s for seconds or 5m for minutes.',
-        '"=3s" is no milestone with its duration. Write milestone=duration, like ready=5m.',
-        '"pulled" is no milestone with its duration. Write milestone=duration, like ready=5m.',
+        '"=3s" is not a milestone with a duration. Write milestone=duration, like ready=5m.',
+        '"pulled" is not a milestone with a duration. Write milestone=duration, like ready=5m.',
         'No kind has a milestone "__proto__".',
         'The milestone started is given twice. Keep one of them.',
       ],
@@ -251,8 +253,8 @@ describe('parseExpectedImages', () => {
   })
 
   it.each([
-    ['app', `"app" is no container with its digest. Write container=sha256:… with 64 hexadecimal digits.`],
-    ['app=v1', `"app=v1" is no container with its digest. Write container=sha256:… with 64 hexadecimal digits.`],
+    ['app', `"app" is not a container with a digest. Write container=sha256:… with 64 hexadecimal digits.`],
+    ['app=v1', `"app=v1" is not a container with a digest. Write container=sha256:… with 64 hexadecimal digits.`],
     [`app=${digest}\napp=${digest}`, 'The container app is given twice. Keep one of them.'],
   ])('reports the mistake in %s', (text, mistake) => {
     expect(readImages(text).mistakes).toEqual([mistake])

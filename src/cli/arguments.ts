@@ -78,7 +78,7 @@ export const jsonFlag: Flag = {
 export const colorFlag: Flag = {
   name: 'color',
   choices: ['auto', 'always', 'never'],
-  description: 'Colours: always, never, or auto, which a terminal without NO_COLOR gets.',
+  description: 'Colours: always, never, or auto: on a terminal without NO_COLOR.',
 }
 
 /** The flags of all commands: the value of another command's flag must not become a reference. */

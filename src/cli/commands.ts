@@ -45,10 +45,10 @@ const changesGrammar = {
       name: 'output',
       short: 'o',
       value: 'FORMAT',
-      description: 'text: YAML and coloured differences. json: one line of JSON a change.',
+      description: 'text: YAML and coloured differences. json: one line of JSON per change.',
       default: 'text',
     },
-    { name: 'until-ready', description: 'End when all that is followed is ready.' },
+    { name: 'until-ready', description: 'End when all objects are ready.' },
     filenameFlag,
     ...inputFlagsNamed('settle-time', 'max-restarts'),
     ...clusterFlags,
@@ -57,10 +57,10 @@ const changesGrammar = {
 } as const satisfies Grammar
 
 const changesDescription =
-  'A REFERENCE names one object, several, or those of a selector, also such as are created later. Each change has its time and, from managedFields, who made it. ' +
+  'A REFERENCE names one object, several, or those of a selector, including objects created later. Each change has its time and, from managedFields, its author. ' +
   'Values of Secrets, ConfigMaps and environment variables are redacted; a change of one is still visible.\n\n' +
   'With -o json each change is one line: {"at", "elapsedSeconds", "target", "namespace", "by", "type", "patch"}. The type is ADDED, MODIFIED or DELETED; the patch (RFC 6902) turns the previous state into the present one, and the state before the first is null. ' +
-  'It runs until Ctrl-C (130), or with --until-ready until all that is followed is ready (0).'
+  'It runs until Ctrl-C (130), or with --until-ready until all objects are ready (0).'
 
 /** All commands, in the order of the help. */
 export const commands: readonly Command[] = [
@@ -70,7 +70,7 @@ export const commands: readonly Command[] = [
     summary: 'wait for a rollout: is it ready, and if not, why',
     description:
       'Watches resources through the milestones of their lifecycle until all are ready, one has failed or a clock runs out, and reports which and why.\n\n' +
-      'A REFERENCE is written as for kubectl wait: deployment/web, deploy web api, sts -l app=shop, !job/old to leave one out, or - for stdin: what kubectl apply printed, or manifests. ' +
+      'A REFERENCE has the form of kubectl wait: deployment/web, deploy web api, sts -l app=shop, !job/old to exclude one, or - for stdin: the output of kubectl apply, or manifests. ' +
       'Exit codes: 0 ready, 1 not ready, 2 invalid input, 130 cancelled.',
     examples: [
       ['wait deployment/web', 'until the Deployment has rolled out, at most 10 minutes'],
@@ -90,18 +90,18 @@ export const commands: readonly Command[] = [
     usage: 'FILE…',
     summary: 'replay recordings: the verdict and the log of each',
     description:
-      'Plays recordings through the gate on a virtual clock, without a cluster. Flags replace the recorded inputs, to ask what would have been. ' +
-      'Also reads the output of kubespy record and of kubectl get -w -o json; each version of an object is dated by the latest time in it. ' +
-      'The exit code is the worst of the files, as of wait.',
+      'Plays recordings through the gate on a virtual clock, without a cluster. Flags replace the recorded inputs, to see the effect of other settings. ' +
+      'Also reads the output of kubespy record and of kubectl get -w -o json; the time of each version of an object is the latest time in it. ' +
+      'The exit code is that of wait, the worst of all files.',
     examples: [
       ['replay incident.ndjson.gz', 'the log and the verdict of that gate'],
       ['replay incident.ndjson.gz --stall-timeout=2m', 'what if the stall timeout had been 2 minutes?'],
       ['replay incident.ndjson.gz --speed=1', 'in real time'],
-      ['replay --json *.ndjson', 'one report a line, in the order of the files'],
+      ['replay --json *.ndjson', 'one report per line, in the order of the files'],
     ],
     takes: 'files',
     flags: [
-      { name: 'speed', value: 'FACTOR', description: 'Let time pass: 1 is real time, 10 ten times as fast.' },
+      { name: 'speed', value: 'FACTOR', description: 'Replay with delays: 1 is real time, 10 ten times as fast.' },
       ...replayFlags,
       jsonFlag,
       colorFlag,
@@ -112,7 +112,7 @@ export const commands: readonly Command[] = [
   {
     name: 'record',
     usage: 'REFERENCE… -o FILE',
-    summary: 'record all that a gate would watch, to replay it later',
+    summary: 'record everything that a gate would watch, for a later replay',
     description:
       'Writes everything that the gate would watch to a file, line by line: the resources, their dependents and their events. Values of Secrets, ConfigMaps and environment variables are not in it. ' +
       'It ends with Ctrl-C, after --for=DURATION, or with --until-ready when the gate is over (exit codes as of wait).\n\n' +
@@ -146,7 +146,7 @@ export const commands: readonly Command[] = [
     description:
       'Shows the state of a resource, its problems, the milestones of its lifecycle, and what is behind it: the containers of a pod, the ReplicaSets and pods of a Deployment, the addresses and endpoints of a Service with the reason why a pod gets no traffic, what any other resource owns; and the latest events. ' +
       'On a terminal it is redrawn in place; elsewhere each change is printed. A resource that does not exist yet is waited for.\n\n' +
-      'It runs until Ctrl-C (130), or with --until-ready until the resource is ready (0); with a --timeout at most so long (1).',
+      'It runs until Ctrl-C (130), or with --until-ready until the resource is ready (0); with --timeout at most that long (1).',
     examples: [
       ['trace service/web', 'which pods get its traffic, and why the others do not'],
       ['trace deploy/web -n shop', 'the ReplicaSets and pods of a Deployment, as it rolls out'],

@@ -40,7 +40,7 @@ export async function readCommandInputs(
   const { text, parsed, locate } = readReferences({ ...args, references }, hasManifests ? '' : stdin, { alone })
   const mistakes = [...args.mistakes, ...further]
   if (hasManifests && haveMisplacedFlags(references, args.referenceDefaults)) {
-    const message = 'Manifests take no flags of their own. Put -n and clocks before it, to hold for all.'
+    const message = 'Manifests on stdin accept no flags. Put -n and clocks before -, for all objects.'
     mistakes.push({ input: '-', message })
   }
   if (references.length === 0 && text === '' && manifests === '') {
@@ -90,7 +90,7 @@ function noticeOfNamespace(references: readonly WrittenReference[]): string | un
   if (namespace === undefined || others.length === 0 || others.some(({ flags }) => flags.has('namespace')))
     return undefined
   const names = others.map(({ words }) => words.join(' ')).join(', ')
-  return `Note: -n ${namespace} belongs to ${last?.words.join(' ')} alone; ${names} is looked for in the namespace of the context. Put it first to hold for all.`
+  return `Note: -n ${namespace} applies only to ${last?.words.join(' ')}; ${names} is searched in the namespace of the context. Put -n first to apply it to all.`
 }
 
 function isStdin({ words }: WrittenReference): boolean {
@@ -168,7 +168,7 @@ export function readReferences(
   const parsed = parseReferences(multiline.length > 0 ? '' : text, input, { alone })
   const mistakes = multiline.map(({ words }) => ({
     input: words.join(' ').split(/[\r\n]/, 1)[0] ?? '',
-    message: 'A line break is in the argument. Hand lines over on stdin: kubectl apply -f k8s/ | rollout-gate wait -',
+    message: 'The argument contains a line break. Pass lines on stdin: kubectl apply -f k8s/ | rollout-gate wait -',
   }))
   return {
     text,

@@ -97,7 +97,7 @@ function readRecordFlags({ flags }: Arguments): { path: string; durationMs?: num
   const addMistake = (message: string) => void mistakes.push({ input: '--for', message })
   const written = flags.get('for')
   const durationMs = written === undefined ? undefined : parseDuration(written, addMistake)
-  if (durationMs === 0) addMistake('Nothing can be recorded in no time. Leave it out, or write 2m.')
+  if (durationMs === 0) addMistake('The duration must not be zero. Omit it, or write 2m.')
   return { path: path ?? '', durationMs, mistakes }
 }
 

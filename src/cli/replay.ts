@@ -110,7 +110,7 @@ async function gateRecording(
     correctNamespace: plan.correctNamespace,
     cancelled,
     onEntry: log.onEntry,
-    onDamage: (line, why) => warn(line, `${why}. What comes before it is replayed.`),
+    onDamage: (line, why) => warn(line, `${why}. Earlier lines are replayed.`),
     onSkipped: (line, why) => {
       const { line: first = line, count = 0 } = skipped.get(why) ?? {}
       skipped.set(why, { line: first, count: count + 1 })
@@ -134,7 +134,7 @@ async function gateRecording(
   } finally {
     log.close()
     for (const [why, { line, count: n }] of skipped)
-      warn(line, `${why}. ${n === 1 ? 'The line is' : `${count(n, 'line')} like it are`} passed over.`)
+      warn(line, `${why}. ${n === 1 ? 'The line is' : `${count(n, 'line')} like it are`} skipped.`)
   }
 }
 
@@ -145,7 +145,9 @@ async function recordedHealthChecks(
   onMissing: (why: string) => void,
 ): Promise<readonly HealthCheck[]> {
   if (path === undefined || isNamed || existsSync(path)) return readHealthChecks(path)
-  onMissing(`it was judged by the health checks of ${path}, which is not here: give it by --health-checks.`)
+  onMissing(
+    `the recorded gate used the health checks in ${path}, which does not exist here: pass the file with --health-checks.`,
+  )
   return []
 }
 

@@ -97,7 +97,7 @@ export function trace(args: Arguments, context: CommandContext): Promise<number>
       drawing.close()
     }
     if (isReady || !endsWhenReady) return 0
-    printMessage(context.stderr, 'It was not ready in time.')
+    printMessage(context.stderr, 'The resource was not ready in time.')
     return 1
   })
 }

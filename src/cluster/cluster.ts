@@ -118,8 +118,9 @@ export class Cluster {
    */
   async discover(): Promise<readonly ApiResource[]> {
     const forbidden = {
-      action: 'read what the server serves',
-      remedy: 'Bind it to the cluster role system:discovery, and to a role that may get, list and watch what is gated.',
+      action: 'read the API resources',
+      remedy:
+        'Bind the user to the ClusterRole system:discovery, and to a role that may get, list and watch the gated resources.',
     }
     return runInitially(this.#connection, forbidden, async () => {
       const [resources, version] = await Promise.all([this.#rediscover(), serverVersion(this.#client)])
@@ -136,8 +137,8 @@ export class Cluster {
     const { kind, labelSelector, namespace } = request
     const selector = labelSelector === undefined ? '--all' : `-l ${labelSelector}`
     const forbidden = {
-      action: `list what ${kind} ${selector}${namespace === undefined ? '' : ` in namespace ${namespace}`} names`,
-      remedy: 'Give it get, list and watch on what is gated, or name each object.',
+      action: `list ${kind} ${selector}${namespace === undefined ? '' : ` in namespace ${namespace}`}`,
+      remedy: 'Grant get, list and watch on the gated resources, or name each object.',
     }
     return runInitially(this.#connection, forbidden, () => this.list(request))
   }

@@ -33,7 +33,7 @@ const pluginTimeoutMs = 60_000
 export function runExecPlugin(plugin: ExecPlugin, cluster: object, env: NodeJS.ProcessEnv): Promise<ExecCredential> {
   const { command } = plugin
   if (plugin.interactiveMode === 'Always') {
-    throw refused(`The kubeconfig's credential program "${command}" insists on a terminal (interactiveMode: Always).`)
+    throw refused(`The kubeconfig's credential program "${command}" requires a terminal (interactiveMode: Always).`)
   }
   return new Promise((resolve, reject) => {
     const options = {
@@ -82,7 +82,7 @@ function explain(error: Error & { code?: unknown; killed?: boolean }, plugin: Ex
         message:
           `The kubeconfig gets its credentials from the program "${command}", which ` +
           `${error.code === 'ENOENT' ? 'is not installed on this machine' : 'may not be executed'}. ` +
-          `Install it in a step before this one, or use a kubeconfig that holds a token.${hint}`,
+          `Install it in a step before this one, or use a kubeconfig that contains a token.${hint}`,
       },
     ])
   }

@@ -61,27 +61,24 @@ function explain(
     ]
   }
   if (error instanceof ConnectionError && error.certificate) {
-    return [
-      'api-unreachable',
-      `The connection to the cluster ${host} is not to be trusted: ${explainCertificate(error)}`,
-    ]
+    return ['api-unreachable', `The TLS connection to the cluster ${host} failed: ${explainCertificate(error)}`]
   }
   return [
     'api-unreachable',
     `The cluster ${host} (context "${context}") cannot be reached: ${error.message}. ` +
-      'Does its address hold outside of your network, does a firewall let this runner in, does it need a proxy (HTTPS_PROXY, proxy-url)?',
+      'Is its address reachable from outside of your network, does a firewall block this runner, is a proxy needed (HTTPS_PROXY, proxy-url)?',
   ]
 }
 
 function explainCertificate({ code, message }: ConnectionError): string {
   if (code === 'CERT_HAS_EXPIRED')
-    return `${message}. Renew the cluster's certificate, or look at the clock of this machine.`
+    return `${message}. Renew the cluster's certificate, or check the clock of this machine.`
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
-    return `${message}. Use an address that stands in the certificate, or name one that does as tls-server-name in the kubeconfig.`
+    return `${message}. Use an address in the certificate, or set tls-server-name in the kubeconfig to one.`
   }
   if (/ALERT/.test(code)) return `the server refuses the client certificate (${code}). Renew the one in the kubeconfig.`
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'EPROTO') {
     return `the server does not use TLS (${code}). Is its address http://, or is a proxy in the way?`
   }
-  return `${message} (${code}). The certificate-authority-data of the kubeconfig must be the one that signed the server's certificate.`
+  return `${message} (${code}). The certificate-authority-data of the kubeconfig must contain the CA that signed the server's certificate.`
 }

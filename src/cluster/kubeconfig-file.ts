@@ -127,7 +127,7 @@ function readList(listed: string, home: string): KubeconfigDocument {
     throw mistake(
       looksLikePath(paths[0] ?? '')
         ? `$KUBECONFIG names no file that exists: ${paths.join(', ')}. Give the input \`kubeconfig\`, or write the file in a step before this one.`
-        : '$KUBECONFIG names no file that exists. It holds paths; a kubeconfig itself goes into the input `kubeconfig`.',
+        : '$KUBECONFIG names no file that exists. It must contain paths; pass a kubeconfig itself in the input `kubeconfig`.',
     )
   }
   return merge(existing.map(readFile))

@@ -123,7 +123,7 @@ function checkCluster({ name, body }: Entry, user: Entry): void {
   const bare = url.protocol === 'http:' && !isLoopback(url.hostname.replace(/^\[|\]$/g, ''))
   if (bare && Object.keys(user.body).length > 0 && body['insecure-skip-tls-verify'] !== true) {
     throw mistake(
-      `The cluster "${name}" of the kubeconfig has an http:// address: credentials would travel in the clear. Use https://, or set insecure-skip-tls-verify: true.`,
+      `The cluster "${name}" of the kubeconfig has an http:// address: credentials would be sent unencrypted. Use https://, or set insecure-skip-tls-verify: true.`,
     )
   }
 }
@@ -134,7 +134,9 @@ function checkUser({ name, body }: Entry): void {
   const { token, exec } = body
   if (token === 'REDACTED') throw withoutSecrets(`user "${name}"`)
   if (typeof token === 'string' && /[^\x21-\x7e]/.test(token.trim())) {
-    throw mistake(`The token of user "${name}" in the kubeconfig holds blanks or line breaks: was it pasted in pieces?`)
+    throw mistake(
+      `The token of user "${name}" in the kubeconfig contains blanks or line breaks: was it pasted in pieces?`,
+    )
   }
   if (isSection(exec) && (typeof exec['command'] !== 'string' || exec['command'] === '')) {
     throw mistake(`The \`exec\` section of user "${name}" in the kubeconfig names no command.`)
@@ -147,7 +149,7 @@ function checkFile(body: Section, setting: string, owner: string): void {
   if (typeof path !== 'string' || path === '' || body[`${setting}-data`] || existsSync(path)) return
   throw mistake(
     `The ${setting} of the ${owner} in the kubeconfig is the file ${path}, which does not exist on this machine. ` +
-      'Write a kubeconfig that holds everything with: kubectl config view --raw --minify --flatten',
+      'Write a kubeconfig that contains everything with: kubectl config view --raw --minify --flatten',
   )
 }
 

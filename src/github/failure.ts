@@ -57,7 +57,7 @@ function retryAfter(headers: Headers, now: number): number {
 }
 
 const readOnlyTokens = {
-  fork: 'Workflows of pull requests from forks get a read-only token, whatever permissions they ask for.',
+  fork: 'Workflows of pull requests from forks get a read-only token, with any `permissions:`.',
   dependabot: "Dependabot's workflows get a read-only token, unless `permissions:` grants more.",
 }
 

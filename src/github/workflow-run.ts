@@ -160,6 +160,6 @@ export function boundedSummary(
   // A character has at least one byte.
   const text = renderSummary(timeline, { sourceBaseUrl, diagram, maxBytes: limit })
   if (text.length <= limit) return text
-  const more = `There is too much to show here: ${count(timeline.targets.length, 'target')}. See the job summary.`
+  const more = `The summary is too long to show here: ${count(timeline.targets.length, 'target')}. See the job summary.`
   return `### ${markdown(headline(timeline))}\n\n${more}\n`
 }

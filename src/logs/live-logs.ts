@@ -174,10 +174,10 @@ export class LiveLogs {
   }
 
   #warnUnreadable({ namespace, pod, container }: ContainerRef, error: unknown): void {
-    const remedy = isForbidden(error) ? ' Showing logs takes the right to `get` `pods/log`.' : ''
+    const remedy = isForbidden(error) ? ' Logs require permission to `get` `pods/log`.' : ''
     this.#warn(
       `${namespace} ${statusOf(error)}`,
-      `The log of pod ${pod}, container ${container} cannot be shown: ${messageOf(error)}.${remedy} The gate goes on without it.`,
+      `The log of pod ${pod}, container ${container} cannot be shown: ${messageOf(error)}.${remedy} The gate continues without it.`,
     )
   }
 
@@ -188,7 +188,7 @@ export class LiveLogs {
   }
 }
 
-const allowanceUsedUp = `${allowedLines} lines of logs are shown. From here on only the last ${heldLines} of each container are, at its end.`
+const allowanceUsedUp = `${allowedLines} lines of logs were shown. From now on only the last ${heldLines} lines of each container are shown, at its end.`
 const allSlotsTaken = `${streamsAtATime} logs are shown at a time. Others follow as these end.`
 
 function closeAll(streams: Iterable<Stream>): void {

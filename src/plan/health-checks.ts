@@ -59,9 +59,9 @@ function parseYaml(
   try {
     const list = load(text)
     if (Array.isArray(list)) return list as readonly RawHealthCheck[]
-    addMistake('This is no list. Write a YAML list of {apiVersion, kind, current, failed, inProgress}.')
+    addMistake('This is not a list. Write a YAML list of {apiVersion, kind, current, failed, inProgress}.')
   } catch (error) {
-    addMistake(`This is no YAML: ${error instanceof Error ? error.message.split('\n')[0] : error}`)
+    addMistake(`This is not valid YAML: ${error instanceof Error ? error.message.split('\n')[0] : error}`)
   }
   return []
 }
@@ -73,7 +73,7 @@ function compile(
   addMistake: (message: string) => void,
 ): HealthCheck | undefined {
   if (typeof entry !== 'object' || entry === null) {
-    addMistake(`${where} is no mapping. Write apiVersion, kind and current.`)
+    addMistake(`${where} is not a mapping. Write apiVersion, kind and current.`)
     return undefined
   }
   for (const name of Object.keys(entry))
@@ -88,7 +88,7 @@ function compile(
     const source = entry[name]
     if (source === undefined && name !== 'current') return undefined
     if (isRedacted && typeof source === 'string' && /\b(data|binaryData|stringData)\b/.test(source)) {
-      addMistake(`${where}, ${name}: the gate keeps no values of a ${kind}, so no expression can read them.`)
+      addMistake(`${where}, ${name}: values of a ${kind} are redacted, so expressions cannot read them.`)
       return undefined
     }
     if (typeof source === 'string' && source.trim() !== '')

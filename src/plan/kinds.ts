@@ -55,7 +55,7 @@ function firstNamed(
 export function explainUnknownKind(word: string, resources: readonly ApiResource[]): string {
   const { name, group } = splitKind(word)
   if (group === '' && resources.some(({ categories }) => categories?.includes(name))) {
-    return `${quote(word)} is a category of many kinds, so a gate on it would prove nothing. Name the kinds: deploy,sts --all.`
+    return `${quote(word)} is a category of many kinds. Name the kinds: deploy,sts --all.`
   }
 
   const asName = ({ kind, group }: ApiResource): string => `${kind.toLowerCase()}${group === '' ? '' : `.${group}`}`
@@ -71,7 +71,8 @@ export function explainUnservedKind(apiVersion: string, kind: string, resources:
   const served = resources.filter((it) => it.kind === kind && it.group === group && !it.plural.includes('/'))
   const versions = [...new Set(served.map(apiVersionOf))]
   const named = `${quote(kind)} in ${apiVersion}`
-  if (versions.length > 0) return `The server has no kind ${named}, but in ${versions.join(' and ')}. Write that.`
+  if (versions.length > 0)
+    return `The server has no kind ${named}, only in ${versions.join(' and ')}. Change the apiVersion.`
   return `The server has no kind ${named}. Is its CustomResourceDefinition applied? "kubectl api-resources" lists all kinds.`
 }
 

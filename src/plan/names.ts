@@ -44,7 +44,7 @@ export function checkSelector(text: string, addMistake: AddMistake): boolean {
   const invalid = parts.find((part) => !requirement.test(part))
   if (invalid === undefined) return true
   addMistake(
-    `${quote(invalid)} is no label selector. Write -l app=shop, -l 'app!=shop', -l 'app in (shop, cart)' or --all for every object.`,
+    `${quote(invalid)} is not a label selector. Write -l app=shop, -l 'app!=shop', -l 'app in (shop, cart)' or --all for every object.`,
   )
   return false
 }

@@ -49,7 +49,7 @@ export function splitFlags(args: string[], addMistake: AddMistake): { words: str
   const known = Object.keys(flagOptions)
   for (const flag of unknown) {
     const hint = didYouMeanFlag(flag, known) || ` A reference takes ${known.map((name) => `--${name}`).join(', ')}.`
-    addMistake(`${quote(flag)} is no flag of a reference.${hint}`)
+    addMistake(`${quote(flag)} is not a flag of a reference.${hint}`)
   }
   return { words, flags }
 }

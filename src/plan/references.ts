@@ -4,7 +4,7 @@ import { readFlagValues, readSelector, splitFlags } from './reference-flags.ts'
 import { isFailureLine, parseKubectlLine, recognizeForeignOutput, splitWords } from './resource-lines.ts'
 
 const bothInputsEmpty =
-  'resources and manifests are both empty. Write one reference a line in resources, like deployment/web, or files in manifests. If an expression fills them, such as steps.apply.outputs.applied, check the names in it.'
+  'resources and manifests are both empty. Write one reference per line in resources, like deployment/web, or files in manifests. If an expression fills them, such as steps.apply.outputs.applied, check the names in it.'
 
 /**
  * Reads the inputs `resources` and `manifests`. Never throws for invalid text: mistakes are collected.
@@ -35,9 +35,9 @@ export function mergeReferences(first: ParsedReferences, second: ParsedReference
 }
 
 const noReferences =
-  'Nothing is named. Write one reference a line, like deployment/web, or hand over what kubectl apply printed.'
+  'No resource is named. Write one reference per line, like deployment/web, or pass the output of kubectl apply.'
 
-const onlyExcludes = 'Every line excludes with "!" and none names a resource. Name what to gate, like deployment/web.'
+const onlyExcludes = 'Every line is an exclude ("!"). Name a resource to gate, like deployment/web.'
 
 /** More than in any apply; limits `a,b,c,… 1 2 3 …`. */
 const maxReferences = 5_000

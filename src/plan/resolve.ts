@@ -142,9 +142,7 @@ function checkWaitFor(waitFor: WaitFor | undefined, { group, kind }: ApiResource
   const isRedacted = group === '' && (kind === 'ConfigMap' || kind === 'Secret')
   if (!isRedacted || waitFor?.type !== 'jsonpath' || waitFor.value === undefined) return
   if (/^\{\s*\$?\.?\[?['"]?(?:data|binaryData|stringData)\b/.test(waitFor.path))
-    addMistake(
-      `The gate keeps no values of a ${kind}, so --for cannot compare one. Leave its value out to wait for the key.`,
-    )
+    addMistake(`Values of a ${kind} are redacted, so --for cannot compare them. Omit the value to wait for the key.`)
 }
 
 function checkMilestones(
@@ -160,7 +158,7 @@ function checkMilestones(
   for (const name of names) {
     if (known.has(name)) continue
     const hint = didYouMean(name, known) || ` There are ${[...known].join(', ')}.`
-    addMistake(`${quote(name)} is no milestone of ${kinds}.${hint}`)
+    addMistake(`${quote(name)} is not a milestone of ${kinds}.${hint}`)
   }
 }
 
@@ -236,7 +234,7 @@ export function resolveTargets(
   if (kept.length === 0) {
     throwMistakes(parsed.skipped.filter(({ hasGeneratedName }) => hasGeneratedName).map(generatedNameMistake))
     const line = resolved.find(({ reference }) => reference.exclude)?.reference.line
-    const message = 'The excludes leave nothing to gate. Leave out "!" before something that is to be gated.'
+    const message = 'The excludes leave nothing to gate. Remove "!" before a resource to gate.'
     if (drafts.size > 0 && line !== undefined) throwMistakes([{ input, line, message }])
   }
   return {
@@ -265,7 +263,7 @@ function unmatchedNotice(
 }
 
 function generatedNameMistake({ file = '', line, text }: SkippedLine): MistakeWithReason {
-  const message = `Nothing is left to gate: the server generates the name of ${text}. Hand over what kubectl create printed, in resources.`
+  const message = `Nothing is left to gate: the server generates the name of ${text}. Pass the output of kubectl create in resources.`
   return { input: file, line, message }
 }
 

@@ -111,11 +111,11 @@ export function recognizeForeignOutput(lines: readonly string[]): ForeignOutput 
     (isHelm ? find(/^(?:Release "|NAME: )/, explainHelm(lines)) : undefined) ??
     find(
       /^\s*(?:- )?["']?apiVersion["']?\s*:/,
-      'This is a manifest, and no reference. Write it into a file, and name the file in manifests.',
+      'This is a manifest, not a reference. Write it to a file, and name the file in manifests.',
     ) ??
     find(
       /^(?:NAMESPACE +)?NAME {2,}[A-Z]/,
-      'kubectl get printed this table. Let it print names: kubectl get … -o name.',
+      'This is a table of kubectl get. Print names instead: kubectl get … -o name.',
     )
   )
 }
@@ -128,7 +128,7 @@ function explainHelm(lines: readonly string[]): string {
   }
   const namespace = field('NAMESPACE')
   const place = namespace === undefined ? '' : ` -n ${namespace}`
-  return `Helm printed this, and it names no resources. Hand over the manifests of the release instead: helm get manifest ${field('NAME') ?? 'RELEASE'}${place} > rendered.yaml, and manifests: rendered.yaml.`
+  return `This is output of Helm, which contains no resources. Pass the manifests of the release instead: helm get manifest ${field('NAME') ?? 'RELEASE'}${place} > rendered.yaml, and manifests: rendered.yaml.`
 }
 
 /** Error messages of kubectl and helm (k8s.io/kubectl pkg/cmd/util, `StandardErrorMessage`). */

@@ -36,7 +36,7 @@ export async function* readObjects(
     for await (const text of splitObjects(path)) {
       line = text.line
       const object = JSON.parse(text.json) as KubeObject
-      if (!isObject(object)) throw new Error('it is no Kubernetes object')
+      if (!isObject(object)) throw new Error('it is not a Kubernetes object')
       const why = objectMistake(object)
       if (why !== undefined) {
         onSkipped(line, why)
@@ -133,7 +133,7 @@ async function* splitObjects(path: string): AsyncGenerator<ObjectText> {
 }
 
 function checkBetween(text: string, next: string, line: number): void {
-  if (next !== '{' || /[^\s[\],]/.test(text)) throw new DamageError('it is no list of Kubernetes objects', line)
+  if (next !== '{' || /[^\s[\],]/.test(text)) throw new DamageError('it is not a list of Kubernetes objects', line)
 }
 
 /** The file cannot be read from this line on. */

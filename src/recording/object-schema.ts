@@ -1,7 +1,7 @@
 import type { KubeObject } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/store.ts'
 
-/** Returns the path of the first value with another type, empty for the value itself; undefined where all types fit. */
+/** Returns the path of the first value with a wrong type, empty for the value itself; undefined if all types are correct. */
 type Check = (value: unknown) => readonly string[] | undefined
 type Fields = Readonly<Record<string, Check>>
 
@@ -32,7 +32,7 @@ const fieldsOf =
     return undefined
   }
 
-/** A list whose elements all fit, or an object whose values do. */
+/** A list whose elements all pass the check, or an object whose values do. */
 const each =
   (check: Check, isList: boolean): Check =>
   (value) => {
@@ -115,7 +115,7 @@ const containerStatuses = list({
 })
 const template = object({ metadata: object({ labels: texts, annotations: texts }), spec: object(podSpec) })
 
-/** `spec`, `status` and the subject of an event may be absent; no API server writes null there. */
+/** `spec`, `status` and the involved object of an event may be absent, but never null. */
 const part = (fields: Fields) => fieldsOf(fields, true)
 const status = (fields: Fields = {}) => part({ ...fields, conditions })
 const workload = {
@@ -132,7 +132,7 @@ const workload = {
 const balanced = status({ loadBalancer: object({ ingress: list({ ip: text, hostname: text }) }) })
 const paths = list({ backend: object({ service: object({ name: text, port: object({}) }) }) })
 
-/** The fields that are read of each kind with a rule of its own, and of the kinds behind them. */
+/** The fields that rules read, by kind. */
 const kinds: Readonly<Record<string, Fields>> = {
   '/Pod': {
     spec: part(podSpec),
@@ -183,7 +183,7 @@ const schemas = new Map(
 export function objectMistake(object: KubeObject): string | undefined {
   const schema = schemas.get(`${groupOf(object.apiVersion)}/${object.kind}`) ?? anyKind
   const path = schema(object)
-  return path === undefined ? undefined : `no API server wrote its object: ${path.join('.')} is of another type`
+  return path === undefined ? undefined : `its object is invalid: ${path.join('.')} has the wrong type`
 }
 
 /** Whether a JSON value has the fields that identify an object. */

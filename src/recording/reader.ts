@@ -32,7 +32,7 @@ export async function readHeader(path: string): Promise<RecordingHeader> {
       }
     }
   }
-  const message = `This is no recording: its first line does not contain "recording":"${recordingVersion}".`
+  const message = `This is not a recording: its first line does not contain "recording":"${recordingVersion}".`
   throw new UserError([{ input: path, line: 1, message }])
 }
 
@@ -80,7 +80,7 @@ export async function* readEvents(
       }
       const event = eventOf(parse(line))
       if (event === undefined) {
-        onDamage(number, 'it is no event of a recording')
+        onDamage(number, 'it is not an event of a recording')
         return
       }
       // The gate's time never decreases, even if the clock was set back during the recording.

@@ -62,7 +62,7 @@ describe('recordings', () => {
       ['misconfigured', 'input-invalid'],
     ])
     expect(first.code).toBe(2)
-    expect(first.stderr).toMatch(/^none, line 1: This is no recording/)
+    expect(first.stderr).toMatch(/^none, line 1: This is not a recording/)
     expect(second).toEqual(first)
   })
 
@@ -217,14 +217,14 @@ describe('a recording written by hand', () => {
     expect(verdicts).toMatchObject([{ outcome: 'ready' }])
     expect(stderr.trim().split('\n')).toEqual([
       'later, line 1: the input read-minds is unknown to this version, and has no effect.',
-      'later, line 2: WEATHER is unknown to this version. 2 lines like it are passed over.',
+      'later, line 2: WEATHER is unknown to this version. 2 lines like it are skipped.',
     ])
   })
 
   test('that is damaged is replayed up to the line that is named', async () => {
     const { code, stderr, verdicts } = await replay(written('cut', header, added(rolledOut()), synced, '{"at":"20'))
     expect({ code, verdicts }).toMatchObject({ code: 0, verdicts: [{ outcome: 'ready' }] })
-    expect(stderr).toBe('cut, line 4: it is no event of a recording. What comes before it is replayed.\n')
+    expect(stderr).toBe('cut, line 4: it is not an event of a recording. Earlier lines are replayed.\n')
   })
 })
 
@@ -263,7 +263,7 @@ describe('bare objects, as kubespy and kubectl write them', () => {
   test('that break off are judged by what there is, and the line is named', async () => {
     const { code, stderr } = await replay(written('spy.json', '[', JSON.stringify(rolledOut()), ',', '{"kind": "Depl'))
     expect(code).toBe(0)
-    expect(stderr).toBe('spy.json, line 4: the file ends within an object. What comes before it is replayed.\n')
+    expect(stderr).toBe('spy.json, line 4: the file ends within an object. Earlier lines are replayed.\n')
   })
 })
 

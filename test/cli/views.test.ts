@@ -74,7 +74,7 @@ describe('trace', () => {
     const server = await start()
     const { stderr, code } = run(server, ['trace', 'pod/web', '--until-ready', '--timeout=100ms'])
     expect(await code).toBe(1)
-    expect(stderr.text).toBe('It was not ready in time.\n')
+    expect(stderr.text).toBe('The resource was not ready in time.\n')
   })
 
   test('leaves the terminal with its cursor and the last view', async () => {

@@ -83,7 +83,7 @@ describe('a rollout that is ready', () => {
     server.apply(rolledOut('api', 'green'))
     expect((await wait('-n blue deployment/web deployment/api -n green')).code).toBe(0)
     const { stderr } = await wait('--milestone-timeouts=created=1ms deployment/web deployment/api -n green')
-    expect(stderr).toMatch(/^Note: -n green belongs to deployment\/api alone; deployment\/web is looked for/)
+    expect(stderr).toMatch(/^Note: -n green applies only to deployment\/api; deployment\/web is searched/)
   })
 
   test('is recorded with --record, references and all', async () => {
@@ -124,7 +124,7 @@ describe('mistakes', () => {
       expect.stringMatching(/^--timeout: "5" has no unit/),
       '--timout: There is no such flag. Did you mean --timeout?',
       expect.stringMatching(/^deploymentweb: "deploymentweb" has no name/),
-      expect.stringMatching(/^a\/b: --stall-timeout: "x" is no duration/),
+      expect.stringMatching(/^a\/b: --stall-timeout: "x" is not a duration/),
       expect.stringMatching(/^a\/b: The server has no kind "a"/),
     ])
     expect(JSON.parse(stdout)).toMatchObject({ outcome: 'misconfigured', reason: 'input-invalid', targets: [] })

@@ -76,7 +76,7 @@ test('the error of a failing plugin contains the end of its output', async () =>
 })
 
 test('a plugin that needs a terminal is refused at once', async () => {
-  expect((await refusal(plugin('', { interactiveMode: 'Always' }))).message).toContain('insists on a terminal')
+  expect((await refusal(plugin('', { interactiveMode: 'Always' }))).message).toContain('requires a terminal')
 })
 
 test('invalid output is never quoted', async () => {

@@ -176,12 +176,12 @@ describe('mistakes', () => {
     ['contexts: []', 'no contexts'],
     ['clusters: 7', '`clusters` is not a list'],
     [text({ cluster: { server: 'api.example' } }), 'has no server address'],
-    [text({ cluster: { server: 'http://api.example' } }), 'credentials would travel in the clear'],
+    [text({ cluster: { server: 'http://api.example' } }), 'credentials would be sent unencrypted'],
     [text({ cluster: { 'certificate-authority': '/nowhere/ca.crt' } }), '--flatten'],
     [text({ cluster: { 'certificate-authority-data': 'DATA+OMITTED' } }), 'kubectl config view --raw'],
     [text({ user: { 'client-key-data': 'bm90IHBlbQ==' } }), 'not base64 of a PEM file'],
     [text({ user: { token: 'REDACTED' } }), 'printed without its secrets'],
-    [text({ user: { token: 'two parts' } }), 'holds blanks or line breaks'],
+    [text({ user: { token: 'two parts' } }), 'contains blanks or line breaks'],
     [text({ user: { exec: { args: [] } } }), 'names no command'],
   ])('%.40s', (given, message) => {
     expect(mistake({ kubeconfig: given })).toContain(message)

@@ -290,9 +290,9 @@ describe('invalid input', () => {
     const ended = await run({ namespace, resources: 'deployment -l app=web' })
     expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'forbidden' })
     const [error] = errorsOf(ended)
-    expect(error).toContain(`may not list what Deployment -l app=web in namespace ${namespace} names on the cluster`)
+    expect(error).toContain(`may not list Deployment -l app=web in namespace ${namespace} on the cluster`)
     expect(error).toContain('deployments.apps is forbidden')
-    expect(error).toContain('Give it get, list and watch')
+    expect(error).toContain('Grant get, list and watch')
   })
 
   test('is a target that may not be read', async () => {

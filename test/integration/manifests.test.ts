@@ -65,6 +65,6 @@ test('mistakes in manifests are reported with file and line, together with those
   const { exitCode, outputs, log } = await run('already-finished', files, 'k8s\nprod/*.yaml')
   expect({ exitCode, outcome: outputs['outcome'] }).toEqual({ exitCode: 1, outcome: 'misconfigured' })
   expect(log).toContain('::error::manifests, line 2: Nothing matches "prod/*.yaml" in the workspace.\n')
-  expect(log).toContain('::error::k8s/a.yaml, line 2: This is no valid YAML: ')
+  expect(log).toContain('::error::k8s/a.yaml, line 2: This is not valid YAML: ')
   expect(log).toContain('::error::k8s/b.yaml, line 9: This object has no apiVersion and metadata.name.')
 })

@@ -62,7 +62,7 @@ describe('a mistake in an input', () => {
     const raw = { timeout: '5', resources: 'job/x', 'stream-logs': 'jbo/x', 'milestone-timeouts': 'pulled=1m' }
     expect(await mistakesOf(raw)).toEqual([
       noUnit('5'),
-      expect.stringMatching(/^milestone-timeouts: "pulled" is no milestone of Job/),
+      expect.stringMatching(/^milestone-timeouts: "pulled" is not a milestone of Job/),
       expect.stringMatching(/^stream-logs 1: The server has no kind "jbo"/),
     ])
   })

@@ -198,7 +198,7 @@ describe('the lines of a migration', () => {
     applyJob()
     server.deny({ verb: 'get', resource: 'pods/log' })
     const action = start()
-    await action.until('Showing logs takes the right')
+    await action.until('Logs require permission')
     end('Complete')
     const { lines, outputs } = await linesOf(action)
     expect(outputs['outcome']).toBe('ready')

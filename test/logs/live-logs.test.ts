@@ -120,7 +120,7 @@ test('forbidden logs are warned about once, with the permission that they need',
   for (const name of ['x/app', 'y/app']) kubelet(name).refuse(new ApiError(403, 'forbidden'))
   await update(pod('x'), pod('y'))
   expect(await newOutput()).toEqual([
-    'warning: The log of pod x, container app cannot be shown: forbidden. Showing logs takes the right to `get` `pods/log`. The gate goes on without it.',
+    'warning: The log of pod x, container app cannot be shown: forbidden. Logs require permission to `get` `pods/log`. The gate continues without it.',
   ])
 })
 

@@ -40,8 +40,8 @@ describe('health checks', () => {
   })
 
   it.each([
-    ['no list', 'apiVersion: v1', 'This is no list'],
-    ['no YAML', '- {a: [', 'This is no YAML'],
+    ['no list', 'apiVersion: v1', 'This is not a list'],
+    ['no YAML', '- {a: [', 'This is not valid YAML'],
     ['an entry without a kind', '- {apiVersion: v1, current: "true"}', 'Entry 1 lacks kind'],
     ['an entry without current', '- {apiVersion: v1, kind: A}', 'Entry 1 (A) lacks current'],
     ['an unknown field', '- {apiVersion: v1, kind: A, current: "true", ready: "x"}', 'has an unknown field "ready"'],
@@ -49,7 +49,7 @@ describe('health checks', () => {
     [
       'a look at values, which are never kept',
       `- {apiVersion: v1, kind: ConfigMap, current: "data.ready == 'yes'"}`,
-      'Entry 1, current: the gate keeps no values of a ConfigMap',
+      'Entry 1, current: values of a ConfigMap are redacted',
     ],
     ['a kind written twice', '- &a {apiVersion: v1, kind: A, current: "true"}\n- *a', 'v1 A is written twice'],
   ])('refuses %s and names the file', async (_, text, message) => {

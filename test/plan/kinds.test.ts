@@ -80,7 +80,7 @@ describe('explainUnknownKind', () => {
 
   it('explains why a category is refused', () => {
     expect(explainUnknownKind('all', resources)).toBe(
-      '"all" is a category of many kinds, so a gate on it would prove nothing. Name the kinds: deploy,sts --all.',
+      '"all" is a category of many kinds. Name the kinds: deploy,sts --all.',
     )
   })
 })

@@ -207,7 +207,7 @@ describe('output of other commands', () => {
     ['a first upgrade', ['Release "web" does not exist. Installing it now.', 'NAME: web', 'NAMESPACE: shop'], 1],
   ])('is called Helm’s, with what to give instead: %s', (_, lines, line) => {
     expect(mistakesOf(lines.join('\n'))).toEqual([
-      `${line}: Helm printed this, and it names no resources. Hand over the manifests of the release instead: helm get manifest web -n shop > rendered.yaml, and manifests: rendered.yaml.`,
+      `${line}: This is output of Helm, which contains no resources. Pass the manifests of the release instead: helm get manifest web -n shop > rendered.yaml, and manifests: rendered.yaml.`,
     ])
   })
 
@@ -217,7 +217,7 @@ describe('output of other commands', () => {
 
   it('is a manifest, which belongs in a file', () => {
     expect(mistakesOf('---\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n')).toEqual([
-      '2: This is a manifest, and no reference. Write it into a file, and name the file in manifests.',
+      '2: This is a manifest, not a reference. Write it to a file, and name the file in manifests.',
     ])
     expect(mistakesOf('{\n "apiVersion": "v1"\n}')).toHaveLength(1)
   })
@@ -225,7 +225,7 @@ describe('output of other commands', () => {
   it('is a table of kubectl get, which can print names instead', () => {
     expect(
       mistakesOf('NAME   READY   UP-TO-DATE   AVAILABLE   AGE\nweb    1/1     1            1           5m'),
-    ).toEqual(['1: kubectl get printed this table. Let it print names: kubectl get … -o name.'])
+    ).toEqual(['1: This is a table of kubectl get. Print names instead: kubectl get … -o name.'])
   })
 
   it.each([
@@ -293,14 +293,14 @@ describe('mistakes', () => {
     ['deployment/web --timeout', '--timeout has no value.'],
     ['pods -l ""', '-l has no value.'],
     ['deployment/web --timeout=5m --timeout=6m', '--timeout is given twice. Keep one of them.'],
-    ['deployment/web --timout=5m', '"--timout" is no flag of a reference. Did you mean --timeout?'],
+    ['deployment/web --timout=5m', '"--timout" is not a flag of a reference. Did you mean --timeout?'],
     [
       'deployment/web -f x.yaml',
-      '"-f" is no flag of a reference. A reference takes --all, --for, --milestone-timeouts, --namespace, --selector, --stall-timeout, --timeout.',
+      '"-f" is not a flag of a reference. A reference takes --all, --for, --milestone-timeouts, --namespace, --selector, --stall-timeout, --timeout.',
     ],
     [
       'deployment/web -web',
-      '"-web" is no flag of a reference. A reference takes --all, --for, --milestone-timeouts, --namespace, --selector, --stall-timeout, --timeout.',
+      '"-web" is not a flag of a reference. A reference takes --all, --for, --milestone-timeouts, --namespace, --selector, --stall-timeout, --timeout.',
     ],
     [
       'deployment/web -n Shop',
@@ -308,7 +308,7 @@ describe('mistakes', () => {
     ],
     [
       'pods -l app=x=y',
-      `"app=x=y" is no label selector. Write -l app=shop, -l 'app!=shop', -l 'app in (shop, cart)' or --all for every object.`,
+      `"app=x=y" is not a label selector. Write -l app=shop, -l 'app!=shop', -l 'app in (shop, cart)' or --all for every object.`,
     ],
     [
       'deployment/web --milestone-timeouts=redy=5m',
@@ -335,7 +335,7 @@ describe('mistakes', () => {
 
   it.each(['', ' \n\n', '# nothing\n'])('tells that nothing is named in %j', (text) => {
     expect(messagesOf(text)).toEqual([
-      'Nothing is named. Write one reference a line, like deployment/web, or hand over what kubectl apply printed.',
+      'No resource is named. Write one reference per line, like deployment/web, or pass the output of kubectl apply.',
     ])
   })
 
@@ -347,7 +347,7 @@ describe('mistakes', () => {
 
   it('report that excludes alone name nothing', () => {
     expect(messagesOf('!deployment/web')).toEqual([
-      'Every line excludes with "!" and none names a resource. Name what to gate, like deployment/web.',
+      'Every line is an exclude ("!"). Name a resource to gate, like deployment/web.',
     ])
   })
 

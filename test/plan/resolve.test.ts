@@ -198,7 +198,7 @@ describe('excludes', () => {
     ['deploy -l app=none\n!deploy --all', 2],
   ])('that leave nothing to gate are a mistake: %j', (text, line) => {
     expect(messageOf(() => plan(text, { 'app=x': ['a'] }))).toBe(
-      `resources, line ${line}: The excludes leave nothing to gate. Leave out "!" before something that is to be gated.`,
+      `resources, line ${line}: The excludes leave nothing to gate. Remove "!" before a resource to gate.`,
     )
   })
 })
@@ -265,7 +265,7 @@ describe('nothing to gate', () => {
   })
 
   it('is a mistake when nothing is named', () => {
-    expect(messageOf(() => resolve(''))).toMatch(/^resources: Nothing is named/)
+    expect(messageOf(() => resolve(''))).toMatch(/^resources: No resource is named/)
   })
 })
 
@@ -273,9 +273,9 @@ describe('mistakes', () => {
   it('are comparisons with the values of ConfigMaps, which are redacted', () => {
     const message = (text: string) => messageOf(() => resolve(text))
     expect(message("configmap/x --for=jsonpath='{.data.state}'=ready")).toBe(
-      'resources, line 1: The gate keeps no values of a ConfigMap, so --for cannot compare one. Leave its value out to wait for the key.',
+      'resources, line 1: Values of a ConfigMap are redacted, so --for cannot compare them. Omit the value to wait for the key.',
     )
-    expect(message("configmap/x --for=jsonpath='{.binaryData.state}'=ready")).toContain('keeps no values')
+    expect(message("configmap/x --for=jsonpath='{.binaryData.state}'=ready")).toContain('are redacted')
     expect(() => resolve("configmap/x --for=jsonpath='{.data.state}'")).not.toThrow()
     expect(() => resolve("configmap/x --for=jsonpath='{.metadata.name}'=x")).not.toThrow()
     expect(() => resolve("pod/x --for=jsonpath='{.data.state}'=ready")).not.toThrow()
@@ -290,8 +290,8 @@ describe('mistakes', () => {
         'resources, line 1: The server has no kind "deploymnt". Did yo',
         'resources, line 2: "Web" cannot be a name: at most 253 lower-',
         'resources, line 3: --timeout: "5" has no unit. Write 5s for s',
-        'resources, line 4: "pulled" is no milestone of Job. There are',
-        'resources, line 5: "all" is a category of many kinds, so a gi',
+        'resources, line 4: "pulled" is not a milestone of Job. There are',
+        'resources, line 5: "all" is a category of many kinds. Name the',
       ].map((line) => line.slice(0, 60)),
     )
     expect(error.reason).toBe('kind-unknown')
@@ -314,7 +314,7 @@ describe('mistakes', () => {
 
   it('name a milestone that no target has', () => {
     expect(messageOf(() => resolve('pvc/x\njob/y', { milestones: ['created', 'ready', 'bound'] }))).toBe(
-      'milestone-timeouts: "ready" is no milestone of PersistentVolumeClaim, Job. There are created, provisioned, bound, started, succeeded, complete.',
+      'milestone-timeouts: "ready" is not a milestone of PersistentVolumeClaim, Job. There are created, provisioned, bound, started, succeeded, complete.',
     )
     expect(() => resolve('pvc/x\ndeploy/y', { milestones: ['bound', 'drained'] })).not.toThrow()
     expect(() => resolve('cert/x', { milestones: ['observed'] })).not.toThrow()

@@ -33,7 +33,7 @@ describe('an object that no API server wrote', () => {
     ['involvedObject', having(createEvent(pod, { reason: 'Failed' }), { involvedObject: null })],
     ['involvedObject.fieldPath', having(createEvent(pod, { reason: 'Failed' }), { involvedObject: { fieldPath: 7 } })],
   ])('is reported with the field of another type: %s', (path, object) => {
-    expect(objectMistake(object)).toBe(`no API server wrote its object: ${path} is of another type`)
+    expect(objectMistake(object)).toBe(`its object is invalid: ${path} has the wrong type`)
   })
 })
 

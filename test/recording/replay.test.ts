@@ -101,7 +101,7 @@ describe('a damaged recording', () => {
     const lines = linesOf(name)
     const before = await replayRecording(written(lines.slice(0, 20).join('\n'), 'before.ndjson'))
     const damaged = await replayRecording(written([...lines.slice(0, 20), '{"at":"202', ...lines.slice(20)].join('\n')))
-    expect(damaged.damage).toEqual([{ line: 21, why: 'it is no event of a recording' }])
+    expect(damaged.damage).toEqual([{ line: 21, why: 'it is not an event of a recording' }])
     expect(outputOf(damaged)).toBe(outputOf(before))
   })
 
@@ -116,7 +116,7 @@ describe('a damaged recording', () => {
       '{"at":"2026-01-01T00:00:00Z"}',
     ]) {
       const { damage } = await replayRecording(written([...lines.slice(0, 5), line].join('\n')))
-      expect(damage).toEqual([{ line: 6, why: 'it is no event of a recording' }])
+      expect(damage).toEqual([{ line: 6, why: 'it is not an event of a recording' }])
     }
   })
 
@@ -124,7 +124,7 @@ describe('a damaged recording', () => {
     const lines = linesOf(name)
     const whole = await replayRecording(written(lines.slice(0, -1).join('\n'), 'whole.ndjson'))
     const cut = await replayRecording(written(lines.join('\n').slice(0, -10)))
-    expect(cut.damage).toEqual([{ line: lines.length, why: 'it is no event of a recording' }])
+    expect(cut.damage).toEqual([{ line: lines.length, why: 'it is not an event of a recording' }])
     expect(outputOf(cut)).toBe(outputOf(whole))
   })
 

@@ -36,7 +36,7 @@ export function readGateAnnotations(
       const hint = near === undefined ? `There are ${known.join(', ')}.` : `Did you mean ${prefix}${near}?`
       addMistake(key, `There is no annotation ${quote(key)}. ${hint}`)
     } else if (typeof value !== 'string') {
-      addMistake(key, `${key} is no string. Write its value in quotes: "${value}".`)
+      addMistake(key, `${key} is not a string. Write its value in quotes: "${value}".`)
     } else {
       written.set(key, value)
     }

@@ -52,8 +52,8 @@ export function readManifestFiles(lines: string, workspace: string, input: strin
   if (kept.length === 0 && mistakes.length === 0) {
     const message =
       found.size === 0
-        ? 'No manifest is named. Write one file, folder or glob a line, like k8s/ or k8s/*.yaml.'
-        : 'Every file that is named is excluded with "!" too. Leave one of them in.'
+        ? 'No manifest is named. Write one file, folder or glob per line, like k8s/ or k8s/*.yaml.'
+        : 'Every file is also excluded with "!". Remove an exclude.'
     mistakes.push({ input, message })
   }
   const files = kept.flatMap((file): ManifestFile[] => {
@@ -118,7 +118,9 @@ function walk(path: string, boundary: string, isNamed: boolean, state: Walk): vo
   try {
     const real = realpathSync(path)
     if (!isInside(boundary, real)) {
-      addMistake(`${quote(name)} is a symbolic link that leads out of the workspace. Name the file itself, or copy it.`)
+      addMistake(
+        `${quote(name)} is a symbolic link to a path outside of the workspace. Name the file itself, or copy it.`,
+      )
       return
     }
     const stats = statSync(real)
@@ -176,7 +178,7 @@ function readText(path: string, addMistake: AddMistake): string | undefined {
 }
 
 function decode(bytes: Buffer, addMistake: AddMistake): string | undefined {
-  const message = 'The file is no text in UTF-8 (it is binary, or UTF-16 as the > of PowerShell writes it).'
+  const message = 'The file is not text in UTF-8 (it is binary, or UTF-16 as the > of PowerShell writes it).'
   if (bytes.includes(0)) {
     addMistake(message)
     return undefined
@@ -212,7 +214,7 @@ function isFolder(path: string): boolean {
 function reasonOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
   if (code === 'EACCES') return 'permission is denied'
-  if (code === 'ENOENT') return 'it leads nowhere'
-  if (code === 'ELOOP') return 'its links lead in a circle'
+  if (code === 'ENOENT') return 'it is a broken link'
+  if (code === 'ELOOP') return 'its links form a loop'
   return message
 }

@@ -46,7 +46,7 @@ function parseFiles(files: readonly { readonly name: string; readonly text: stri
   for (const { name: file, text } of files) {
     const addMistake = (line: number, message: string) => mistakes.push({ input: file, line, message })
     const { manifests, unnamed } = readObjects(text, file, addMistake)
-    const why = 'the server generates its name: hand over what kubectl create printed'
+    const why = 'the server generates its name: pass the output of kubectl create'
     for (const { line, text } of unnamed) skipped.push({ file, line, text, why, hasGeneratedName: true })
     for (const manifest of manifests) {
       // Without default namespaces; `resolveTargets` finds the other duplicates.
@@ -144,7 +144,7 @@ function collect(value: unknown, path: readonly PathStep[], inherited: Json, rea
   const { source, document, file, addMistake, manifests, unnamed } = reading
   const lineOf = (field: readonly PathStep[] = []) => source.lineOf(document, [...path, ...field])
   if (!isObject(value)) {
-    addMistake(lineOf(), 'This is no Kubernetes object: it has no fields.')
+    addMistake(lineOf(), 'This is not a Kubernetes object: it has no fields.')
     return
   }
   const object = { ...inherited, ...value }
@@ -221,7 +221,7 @@ function checkObject(
       missing.push(field)
     } else {
       const inQuotes = typeof value === 'object' ? '' : ` Write it in quotes: "${value}".`
-      addOwnMistake(path, `${field} is no string.${inQuotes}`)
+      addOwnMistake(path, `${field} is not a string.${inQuotes}`)
     }
     return undefined
   }
@@ -236,7 +236,7 @@ function checkObject(
 
   if (missing.length > 0) {
     const fields = missing.join(', ').replace(/, ([^,]*)$/, ' and $1')
-    addOwnMistake([], `This object has no ${fields}. If the file is no manifest, exclude it: !${file}`)
+    addOwnMistake([], `This object has no ${fields}. If the file is not a manifest, exclude it: !${file}`)
   }
   if (namespace !== undefined) checkNamespace(namespace, (message) => addOwnMistake(['metadata', 'namespace'], message))
   if (name !== undefined && apiVersion !== undefined && !isGenerated) {

@@ -32,7 +32,7 @@ export class YamlSource {
       const [error] = document.errors
       const at = (offset: number) => lines.linePos(offset).line || 1
       if (error !== undefined)
-        return { error: { line: at(error.pos[0]), message: `This is no valid YAML: ${sentence(error.message)}` } }
+        return { error: { line: at(error.pos[0]), message: `This is not valid YAML: ${sentence(error.message)}` } }
       try {
         const value: unknown = document.toJS({ maxAliasCount: maxAliases })
         checkSize(value)
@@ -113,8 +113,7 @@ function checkSize(root: unknown): void {
   let nodes = 0
   const walk = (value: unknown, depth: number): void => {
     if (++nodes > maxNodes) throw new Error(`Its aliases expand to more than ${maxNodes} values`)
-    if (depth > maxDepth)
-      throw new Error(`It is nested more than ${maxDepth} deep, or an alias names what it stands in`)
+    if (depth > maxDepth) throw new Error(`It is nested more than ${maxDepth} levels deep, or an alias contains itself`)
     if (typeof value === 'object' && value !== null) for (const child of Object.values(value)) walk(child, depth + 1)
   }
   walk(root, 0)

@@ -88,13 +88,9 @@ describe('mistakes', () => {
     [
       'excludes alone',
       '!k8s',
-      ['manifests: No manifest is named. Write one file, folder or glob a line, like k8s/ or k8s/*.yaml.'],
+      ['manifests: No manifest is named. Write one file, folder or glob per line, like k8s/ or k8s/*.yaml.'],
     ],
-    [
-      'an exclude of all',
-      'k8s\n!k8s/*',
-      ['manifests: Every file that is named is excluded with "!" too. Leave one of them in.'],
-    ],
+    ['an exclude of all', 'k8s\n!k8s/*', ['manifests: Every file is also excluded with "!". Remove an exclude.']],
     ['several at once', 'a.yaml\nb/*.yaml', [/^manifests:1: There is no/, /^manifests:2: Nothing matches/]],
   ]
   it.each(cases)('%s', (_, lines, messages) => {
@@ -110,8 +106,8 @@ describe('mistakes', () => {
     writeFileSync(join(workspace, 'a.yaml'), Buffer.from('a: 1', 'utf16le'))
     writeFileSync(join(workspace, 'b.yaml'), Buffer.from([0x61, 0xff, 0xfe]))
     expect(messagesOf('a.yaml\nb.yaml')).toEqual([
-      'a.yaml: The file is no text in UTF-8 (it is binary, or UTF-16 as the > of PowerShell writes it).',
-      'b.yaml: The file is no text in UTF-8 (it is binary, or UTF-16 as the > of PowerShell writes it).',
+      'a.yaml: The file is not text in UTF-8 (it is binary, or UTF-16 as the > of PowerShell writes it).',
+      'b.yaml: The file is not text in UTF-8 (it is binary, or UTF-16 as the > of PowerShell writes it).',
     ])
   })
 
@@ -137,7 +133,7 @@ describe('symbolic links', () => {
     mkdirSync(join(workspace, 'k8s'))
     symlinkSync(join(root, 'secret.yaml'), join(workspace, 'k8s/a.yaml'))
     symlinkSync(root, join(workspace, 'k8s/b'))
-    const refused = 'is a symbolic link that leads out of the workspace. Name the file itself, or copy it.'
+    const refused = 'is a symbolic link to a path outside of the workspace. Name the file itself, or copy it.'
     expect(messagesOf('k8s')).toEqual([`manifests:1: "k8s/a.yaml" ${refused}`, `manifests:1: "k8s/b" ${refused}`])
     expect(messagesOf('k8s/a.yaml')).toEqual([`manifests:1: "k8s/a.yaml" ${refused}`])
     expect(messagesOf('k8s/*/*.yaml')).toEqual([expect.stringMatching(/Nothing matches|leads out/)])
@@ -145,6 +141,6 @@ describe('symbolic links', () => {
 
   it('that lead nowhere are reported', () => {
     symlinkSync('gone.yaml', join(workspace, 'link.yaml'))
-    expect(messagesOf('link.yaml')).toEqual(['manifests:1: "link.yaml" cannot be read: it leads nowhere.'])
+    expect(messagesOf('link.yaml')).toEqual(['manifests:1: "link.yaml" cannot be read: it is a broken link.'])
   })
 })

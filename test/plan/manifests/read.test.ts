@@ -167,11 +167,11 @@ describe('the line of a field', () => {
 describe('mistakes', () => {
   const start = 'apiVersion: v1\nkind: Pod\n'
   const cases: [what: string, text: string, messages: (string | RegExp)[]][] = [
-    ['no YAML', `${start}metadata: {name: a\nspec: x\n`, [/^4: This is no valid YAML: .*\.$/]],
+    ['no YAML', `${start}metadata: {name: a\nspec: x\n`, [/^4: This is not valid YAML: .*\.$/]],
     [
       'one document that is no YAML, among others',
       `a: 'x\n---\n${start}metadata: {name: "B"}`,
-      [/^\d: This is no valid YAML/],
+      [/^\d: This is not valid YAML/],
     ],
     [
       'a template',
@@ -197,18 +197,18 @@ describe('mistakes', () => {
       'nothing that an object needs',
       '# values\nreplicas: 3',
       [
-        '2: This object has no apiVersion, kind and metadata.name. If the file is no manifest, exclude it: !k8s/web.yaml',
+        '2: This object has no apiVersion, kind and metadata.name. If the file is not a manifest, exclude it: !k8s/web.yaml',
       ],
     ],
     [
       'no name',
       `${start}metadata: {labels: {}}`,
-      ['1: This object has no metadata.name. If the file is no manifest, exclude it: !k8s/web.yaml'],
+      ['1: This object has no metadata.name. If the file is not a manifest, exclude it: !k8s/web.yaml'],
     ],
     [
       'a number as the name',
       `${start}metadata:\n  name: 123`,
-      ['4: metadata.name is no string. Write it in quotes: "123".'],
+      ['4: metadata.name is not a string. Write it in quotes: "123".'],
     ],
     ['a name that cannot be', `${start}metadata:\n  name: Web`, [/^4: "Web" cannot be a name.* Did you mean web\?$/]],
     [
@@ -216,7 +216,7 @@ describe('mistakes', () => {
       `${start}metadata:\n  name: a\n  namespace: A_B`,
       [/^5: "A_B" cannot be a namespace/],
     ],
-    ['a text', 'just words', ['1: This is no Kubernetes object: it has no fields.']],
+    ['a text', 'just words', ['1: This is not a Kubernetes object: it has no fields.']],
     [
       'an object twice',
       `${start}metadata: {name: a}\n---\n${start}metadata: {name: a}`,
@@ -227,7 +227,7 @@ describe('mistakes', () => {
     [
       'an alias that names itself',
       `${start}metadata: &x {name: a, x: *x}`,
-      [/^1: It is nested more than 200 deep, or an alias names/],
+      [/^1: It is nested more than 200 levels deep, or an alias contains/],
     ],
     [
       'annotations, each at its line',
@@ -235,7 +235,7 @@ describe('mistakes', () => {
       [
         '9: There is no annotation "rollout-gate/timout". Did you mean rollout-gate/timeout?',
         '6: rollout-gate/timeout: "5" has no unit. Write 5s for seconds or 5m for minutes.',
-        '8: rollout-gate/skip is no string. Write its value in quotes: "true".',
+        '8: rollout-gate/skip is not a string. Write its value in quotes: "true".',
         /^7: rollout-gate\/for: --for cannot wait for "later"/,
       ],
     ],

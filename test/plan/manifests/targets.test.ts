@@ -71,7 +71,7 @@ describe('manifests', () => {
       notices: [expect.stringMatching(/^job\.yaml, line 2 is skipped \(the server generates its name/)],
     })
     expect(mistakesOf(() => plan('', job))).toEqual([
-      'job.yaml, line 2: Nothing is left to gate: the server generates the name of job/migrate-…. Hand over what kubectl create printed, in resources.',
+      'job.yaml, line 2: Nothing is left to gate: the server generates the name of job/migrate-…. Pass the output of kubectl create in resources.',
       'input-invalid',
     ])
   })
@@ -98,7 +98,7 @@ describe('manifests', () => {
     expect(mistakesOf(() => plan('wdiget/x', { 'a.yaml': text }))).toEqual([
       expect.stringMatching(/^resources, line 1: The server has no kind "wdiget"/),
       'a.yaml, line 2: The server has no kind "Widget" in acme.io/v1. Is its CustomResourceDefinition applied? "kubectl api-resources" lists all kinds.',
-      'a.yaml, line 6: The server has no kind "Deployment" in apps/v1beta1, but in apps/v1. Write that.',
+      'a.yaml, line 6: The server has no kind "Deployment" in apps/v1beta1, only in apps/v1. Change the apiVersion.',
       'kind-unknown',
     ])
   })
@@ -260,7 +260,7 @@ describe('the inputs', () => {
         {
           input: 'resources',
           message:
-            'resources and manifests are both empty. Write one reference a line in resources, like deployment/web, or files in manifests. If an expression fills them, such as steps.apply.outputs.applied, check the names in it.',
+            'resources and manifests are both empty. Write one reference per line in resources, like deployment/web, or files in manifests. If an expression fills them, such as steps.apply.outputs.applied, check the names in it.',
         },
       ])
     },
