@@ -3,6 +3,7 @@ import type { Cluster } from '../cluster/cluster.ts'
 import { isNotFound } from '../cluster/failures.ts'
 import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
 import { type Mistake, quote, UserError } from '../errors.ts'
+import { lifecycleSettings } from '../lifecycle/rule-context.ts'
 import { displayName } from '../plan/target.ts'
 import { connectTo } from '../rollout.ts'
 import { Changes, type Part } from '../trace/changes.ts'
@@ -78,12 +79,12 @@ export function trace(args: Arguments, context: CommandContext): Promise<number>
       (await cluster.select(request)).map(({ metadata }) => metadata.name)
     const target = await traceTarget(references, kinds, cluster.namespace, namesOf)
     await reportMissingNamespace(target.namespace, cluster, context)
-    const { settleTimeMs: settleMs, maxRestarts, timeoutMs: gateTimeoutMs } = inputs
     const startedAt = systemClock.now()
-    const state = new Trace(target, { startedAt, serverOffsetMs: cluster.serverOffsetMs, settleMs, maxRestarts })
+    const { serverOffsetMs } = cluster
+    const state = new Trace(target, { startedAt, serverOffsetMs, ...lifecycleSettings(inputs) })
     const drawing = openDrawing(args, context)
     const endsWhenReady = args.flags.has('until-ready')
-    const timeoutMs = target.clocks.timeoutMs ?? (inputs.written.has('timeout') ? gateTimeoutMs : 0)
+    const timeoutMs = target.clocks.timeoutMs ?? (inputs.written.has('timeout') ? inputs.timeoutMs : 0)
     let isReady = false
     try {
       const options = { clock: systemClock, cancelled: context.cancelled }
@@ -161,10 +162,9 @@ function showChanges(name: string, part: Part, args: Arguments, context: Command
   return runView(name, args, context, mistakes, async ({ inputs, references, cluster, kinds }) => {
     const targets = followedObjects(references, kinds, cluster.namespace)
     const startedAt = systemClock.now()
-    const { settleTimeMs: settleMs, maxRestarts } = inputs
     const { serverOffsetMs } = cluster
     const readiness = args.flags.has('until-ready')
-      ? new Readiness(targets, { startedAt, serverOffsetMs, settleMs, maxRestarts })
+      ? new Readiness(targets, { startedAt, serverOffsetMs, ...lifecycleSettings(inputs) })
       : undefined
     const color = usesColor(stdout, args.flags.get('color'))
     const checkedNamespaces = new Set<string>()

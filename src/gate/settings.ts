@@ -1,5 +1,5 @@
 import type { ExpectedImages, Inputs } from '../inputs.ts'
-import type { LifecycleSettings } from '../lifecycle/rule-context.ts'
+import { type LifecycleSettings, lifecycleSettings } from '../lifecycle/rule-context.ts'
 import type { HealthCheck } from '../plan/health-checks.ts'
 import type { Target } from '../plan/target.ts'
 
@@ -43,8 +43,7 @@ export function gateSettings(inputs: Inputs, others: ClusterSettings): GateSetti
     timeoutIsLiteral: inputs.written.has('timeout'),
     stallIsLiteral: inputs.written.has('stall-timeout'),
     milestoneTimeoutsMs: inputs.milestoneTimeoutsMs,
-    settleMs: inputs.settleTimeMs,
-    maxRestarts: inputs.maxRestarts,
+    ...lifecycleSettings(inputs),
     failFast: inputs.failFast,
     onSuperseded: inputs.onSuperseded,
     awaitChangeMs: inputs.awaitChangeMs,

@@ -1,6 +1,7 @@
 import type { WatchRequest } from '../cluster/feed.ts'
 import type { EventObject, KubeObject, Pod } from '../cluster/objects.ts'
 import type { ListState, Store } from '../cluster/store.ts'
+import type { Inputs } from '../inputs.ts'
 import type { GateTime } from './gate-time.ts'
 import type { TargetHistory } from './target-history.ts'
 import type { PodHistories, PodHistory } from './workloads/pod-history.ts'
@@ -48,6 +49,11 @@ export interface LifecycleSettings {
   readonly settleMs: number
   /** How often a container may be restarted. */
   readonly maxRestarts: number
+}
+
+/** The settings of lifecycle rules, from the inputs. */
+export function lifecycleSettings({ settleTimeMs, maxRestarts }: Inputs): LifecycleSettings {
+  return { settleMs: settleTimeMs, maxRestarts }
 }
 
 /** The part of a rule context that all targets share, for the gate and for `trace`. */
