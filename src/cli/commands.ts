@@ -57,7 +57,7 @@ const changesGrammar = {
 } as const satisfies Grammar
 
 const changesDescription =
-  'A REFERENCE names one object, several, or those of a selector, including objects created later. Each change has its time and, from managedFields, its author. ' +
+  'A REFERENCE means one object, several, or those of a selector, including objects created later. Each change has its time and, from managedFields, its author. ' +
   'Values of Secrets, ConfigMaps and environment variables are redacted; a change of one is still visible.\n\n' +
   'With -o json each change is one line: {"at", "elapsedSeconds", "target", "namespace", "by", "type", "patch"}. The type is ADDED, MODIFIED or DELETED; the patch (RFC 6902) turns the previous state into the present one, and the state before the first is null. ' +
   'It runs until Ctrl-C (130), or with --until-ready until all objects are ready (0).'
@@ -95,7 +95,7 @@ export const commands: readonly Command[] = [
       'The exit code is that of wait, the worst of all files.',
     examples: [
       ['replay incident.ndjson.gz', 'the log and the verdict of that gate'],
-      ['replay incident.ndjson.gz --stall-timeout=2m', 'what if the stall timeout had been 2 minutes?'],
+      ['replay incident.ndjson.gz --stall-timeout=2m', 'with a stall timeout of 2 minutes'],
       ['replay incident.ndjson.gz --speed=1', 'in real time'],
       ['replay --json *.ndjson', 'one report per line, in the order of the files'],
     ],
@@ -142,14 +142,14 @@ export const commands: readonly Command[] = [
   {
     name: 'trace',
     usage: 'REFERENCE',
-    summary: 'see a resource and everything behind it, live',
+    summary: 'show a resource and everything behind it, live',
     description:
       'Shows the state of a resource, its problems, the milestones of its lifecycle, and what is behind it: the containers of a pod, the ReplicaSets and pods of a Deployment, the addresses and endpoints of a Service with the reason why a pod gets no traffic, what any other resource owns; and the latest events. ' +
       'On a terminal it is redrawn in place; elsewhere each change is printed. A resource that does not exist yet is waited for.\n\n' +
       'It runs until Ctrl-C (130), or with --until-ready until the resource is ready (0); with --timeout at most that long (1).',
     examples: [
       ['trace service/web', 'which pods get its traffic, and why the others do not'],
-      ['trace deploy/web -n shop', 'the ReplicaSets and pods of a Deployment, as it rolls out'],
+      ['trace deploy/web -n shop', 'the ReplicaSets and pods of a Deployment, during a rollout'],
       ['trace pod/web-0 --until-ready', 'until the pod is ready'],
       ['trace job -l app=migrate', 'the one Job with that label'],
     ],
@@ -167,12 +167,12 @@ export const commands: readonly Command[] = [
   {
     name: 'status',
     usage: 'REFERENCE…',
-    summary: 'see what changes in the status of objects, and who changes it',
-    description: `Prints the .status of objects as YAML, then what differs at each change. ${changesDescription}`,
+    summary: 'show changes in the status of objects, with their authors',
+    description: `Prints the .status of objects as YAML, then the differences of each change. ${changesDescription}`,
     examples: [
       ['status pod/web-0', 'how a pod starts'],
       ['status certificate/tls issuer/main -n shop', 'two objects'],
-      ['status pods -l app=web -o json', 'those with a label, also new ones, for a program'],
+      ['status pods -l app=web -o json', 'all with a label, including new ones, as JSON'],
     ],
     ...changesGrammar,
     run: status,
@@ -180,8 +180,8 @@ export const commands: readonly Command[] = [
   {
     name: 'changes',
     usage: 'REFERENCE…',
-    summary: 'see what changes in whole objects, and who changes it',
-    description: `Prints objects as YAML, then what differs at each change. ${changesDescription}`,
+    summary: 'show changes in whole objects, with their authors',
+    description: `Prints objects as YAML, then the differences of each change. ${changesDescription}`,
     examples: [
       ['changes deployment/web', 'who changes it, and where'],
       ['changes -f k8s/ --until-ready', 'the objects of the manifests, until all are ready'],
@@ -224,7 +224,9 @@ export function renderCommandHelp(program: string, command: Command): string {
     '',
     'Examples:',
     ...table(examples.map(([typed, does]) => [`${program} ${typed}`, does])),
-    ...(takesReferences ? ['', 'Flags of a reference: after it they belong to it, before the first one to all.'] : []),
+    ...(takesReferences
+      ? ['', 'Flags of a reference: they apply to the reference before them, or to all if they come first.']
+      : []),
     ...table(ofReferences.map((flag) => [flagForm(flag), flag.description])),
     '',
     takesReferences ? 'Other flags, anywhere:' : 'Flags:',

@@ -52,8 +52,8 @@ export class Client {
   readonly #options: ClientOptions
   readonly #serverOffset = new ServerOffset()
   readonly #closing = new AbortController()
-  readonly #plain = new http.Agent({ keepAlive: true })
-  readonly #secure = new https.Agent({ keepAlive: true })
+  readonly #httpAgent = new http.Agent({ keepAlive: true })
+  readonly #httpsAgent = new https.Agent({ keepAlive: true })
   readonly #masked = new Set<string>()
   #session: Session | undefined
   #opening: Promise<Session> | undefined
@@ -72,8 +72,8 @@ export class Client {
   /** Ends every request and closes every connection. */
   close(): void {
     this.#closing.abort(new ConnectionError('ECANCELED', 'the connection to the cluster was closed'))
-    this.#plain.destroy()
-    this.#secure.destroy()
+    this.#httpAgent.destroy()
+    this.#httpsAgent.destroy()
   }
 
   /** GET; the answer must be JSON. */
@@ -200,7 +200,7 @@ export class Client {
     const headers = request.headers as http.OutgoingHttpHeaders
     this.#maskForms(String(headers['Authorization'] ?? '').replace(/^Bearer /, ''))
     // client-node's agents close their connection after each request; they are needed only for a proxy.
-    if (!kubeconfig.proxied) request.agent = url.protocol === 'https:' ? this.#secure : this.#plain
+    if (!kubeconfig.proxied) request.agent = url.protocol === 'https:' ? this.#httpsAgent : this.#httpAgent
     return request
   }
 

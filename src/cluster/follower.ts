@@ -75,7 +75,7 @@ export class Follower {
   /** Passes an observation to the consumer; `request`: the watch that reported it, absent for logs and cancellation. */
   observe(observation: Observation, request?: WatchRequest): void {
     try {
-      this.#passUntil(this.#clock.now())
+      this.#advanceUntil(this.#clock.now())
       const event = { ...observation, at: this.#now() }
       this.#onEvent(event)
       this.#consumer.handle(event, request)
@@ -102,7 +102,7 @@ export class Follower {
       if (next === undefined || this.#confirmingAt !== undefined) return
       this.#cancelTimer = this.#clock.after(Math.max(0, next.at - this.#clock.now()), () => {
         if (next.endsTarget) this.#confirm(next.at)
-        else this.#pass(next.at)
+        else this.#advanceTo(next.at)
       })
     } catch (error) {
       this.#fail(error)
@@ -120,7 +120,7 @@ export class Follower {
   }
 
   /** Advances the consumer through its deadlines before `now`, and confirms the first one that ends a target. */
-  #passUntil(now: number): void {
+  #advanceUntil(now: number): void {
     while (this.#confirmingAt === undefined && !this.#isStopped) {
       const next = this.#consumer.nextDeadline()
       if (next === undefined || next.at >= now) return
@@ -129,7 +129,7 @@ export class Follower {
     }
   }
 
-  #pass(at: number): void {
+  #advanceTo(at: number): void {
     try {
       this.#latest = Math.max(this.#latest, at)
       this.#consumer.advance(at)
@@ -143,7 +143,7 @@ export class Follower {
     this.#confirmingAt = at
     const confirmed = () => {
       this.#confirmingAt = undefined
-      if (!this.#isStopped) this.#pass(at)
+      if (!this.#isStopped) this.#advanceTo(at)
     }
     this.#cluster.refresh(this.#consumer.requestsToConfirm(at)).then(confirmed, this.#done.reject)
   }

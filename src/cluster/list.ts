@@ -59,7 +59,7 @@ async function listPages(
     const { metadata, items: objects } = (page ?? {}) as { metadata?: Record<string, unknown>; items?: unknown }
     // An empty list may be null: the JSON of a nil slice in Go.
     if (objects !== null && !Array.isArray(objects)) {
-      throw new ConnectionError('EBADMSG', `the server answered ${path} with something that is no list`)
+      throw new ConnectionError('EBADMSG', `the server answered ${path} with something that is not a list`)
     }
     for (const object of objects ?? []) items.push(redact(asKind(object, request)))
     continuation = typeof metadata?.['continue'] === 'string' ? metadata['continue'] : ''

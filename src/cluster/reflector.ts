@@ -258,7 +258,7 @@ export class Reflector {
     if (type === 'ERROR') throw errorFromStatus(object, object?.code ?? 500, 'the watch ended with an error')
     const resourceVersion = object?.metadata?.resourceVersion
     if (!object || resourceVersion === undefined) {
-      throw new ConnectionError('EBADMSG', `the watch of ${this.#request.kind} sent something that is no event`)
+      throw new ConnectionError('EBADMSG', `the watch of ${this.#request.kind} sent something that is not an event`)
     }
     if (type !== 'BOOKMARK') {
       const redacted = this.#options.redact(asKind(object, this.#request))

@@ -72,8 +72,10 @@ function userSecrets({ body }: Entry): string[] {
     ...(username && password ? [base64(`${username}:${password}`)] : []),
     ...encodedFile(body['client-certificate-data']),
     ...encodedFile(body['client-key-data']),
-    ...(isSection(provider) ? named(Object.entries(provider)) : []),
-    ...(Array.isArray(exec['env']) ? named(exec['env'].map((variable) => [variable?.name, variable?.value])) : []),
+    ...(isSection(provider) ? secretSettings(Object.entries(provider)) : []),
+    ...(Array.isArray(exec['env'])
+      ? secretSettings(exec['env'].map((variable) => [variable?.name, variable?.value]))
+      : []),
     ...(Array.isArray(exec['args']) ? secretArguments(exec['args']) : []),
   ]
 }
@@ -90,7 +92,7 @@ function urlPassword(url: unknown): string[] {
   return password === '' ? [] : [password, decodeURIComponent(password)]
 }
 
-function named(settings: readonly (readonly [unknown, unknown])[]): string[] {
+function secretSettings(settings: readonly (readonly [unknown, unknown])[]): string[] {
   return settings.flatMap(([name, value]) => (secretName.test(String(name)) ? texts(value) : []))
 }
 

@@ -209,7 +209,7 @@ export class Store {
       return [{ before }, { after: object }]
     }
     if (isOutdated(object, before)) return []
-    this.#disown(key, before, object)
+    this.#removeFromOwners(key, before, object)
     this.#insert(key, object)
     return [{ before, after: object }]
   }
@@ -257,11 +257,11 @@ export class Store {
     this.#objects.delete(key)
     if (object.metadata.uid !== undefined) this.#byUid.delete(object.metadata.uid)
     this.#byKind.get(kindKey(object.kind, object.metadata.namespace))?.delete(key)
-    this.#disown(key, object)
+    this.#removeFromOwners(key, object)
   }
 
   /** Removes an object from the index of owners that it no longer has. */
-  #disown(key: string, before: KubeObject, after?: KubeObject): void {
+  #removeFromOwners(key: string, before: KubeObject, after?: KubeObject): void {
     for (const { uid } of before.metadata.ownerReferences ?? []) {
       if (after?.metadata.ownerReferences?.some((owner) => owner.uid === uid)) continue
       const owned = this.#owned.get(uid)

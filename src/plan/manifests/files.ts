@@ -100,7 +100,7 @@ function findFiles(pattern: string, workspace: string, addMistake: AddMistake): 
       walk(path, boundaryOf(path, workspace), true, { files, folders, addMistake: addOwnMistake, workspace })
     else addOwnMistake(explainMissing(pattern, path))
   }
-  if (files.length === 0 && isClean) addMistake(`${quote(pattern)} holds no file that ends in .yaml, .yml or .json.`)
+  if (files.length === 0 && isClean) addMistake(`${quote(pattern)} contains no file that ends in .yaml, .yml or .json.`)
   return files
 }
 

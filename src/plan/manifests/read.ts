@@ -213,7 +213,7 @@ function checkObject(
     if (isTemplate(value)) {
       addOwnMistake(
         path,
-        `${field} holds a placeholder that is not filled in. Render the manifest first, and name the result.`,
+        `${field} contains a placeholder that is not filled in. Render the manifest first, and name the result.`,
       )
     } else if (typeof value === 'string' && value !== '') {
       return value

@@ -84,7 +84,7 @@ describe('mistakes', () => {
     ],
     ['a way through a file', 'k8s/web.yaml/x', [/There is no file or folder/]],
     ['a glob that matches nothing', 'k8s/*.yml', ['manifests:1: Nothing matches "k8s/*.yml" in the workspace.']],
-    ['a folder without manifests', 'docs', ['manifests:1: "docs" holds no file that ends in .yaml, .yml or .json.']],
+    ['a folder without manifests', 'docs', ['manifests:1: "docs" contains no file that ends in .yaml, .yml or .json.']],
     [
       'excludes alone',
       '!k8s',

@@ -181,17 +181,19 @@ describe('mistakes', () => {
     [
       'a placeholder of Helm as the name',
       `${start}metadata:\n  name: {{ .Values.name }}`,
-      ['4: metadata.name holds a placeholder that is not filled in. Render the manifest first, and name the result.'],
+      [
+        '4: metadata.name contains a placeholder that is not filled in. Render the manifest first, and name the result.',
+      ],
     ],
     [
       'a placeholder of envsubst as the name',
       `${start}metadata: {name: "web-\${VERSION}"}`,
-      [/^3: metadata.name holds a placeholder/],
+      [/^3: metadata.name contains a placeholder/],
     ],
     [
       'a placeholder as kind and namespace',
       'apiVersion: v1\nkind: $KIND\nmetadata: {name: a, namespace: "$(NS)"}',
-      [/^2: kind holds a/, /^3: metadata.namespace holds a/],
+      [/^2: kind contains a/, /^3: metadata.namespace contains a/],
     ],
     [
       'nothing that an object needs',
