@@ -17,7 +17,7 @@ export const outageAtTimeoutMs = 30_000
 interface Unavailable {
   /** Its last failure, which names the request. */
   readonly failure: Failure
-  /** As the watch reports it; where a recording does not contain it, the moment of the failure. */
+  /** As the watch reports it; else, as in some recordings, the moment of the failure. */
   readonly lastSuccessAt: number
   /** The watch reports its own last success, and its own recovery. */
   readonly isExact: boolean
@@ -63,7 +63,7 @@ export class ApiHealth {
     const withdrawn = this.#withdrawals
     this.#update(event)
     return [
-      ...this.#lostBy(event),
+      ...this.#newOutage(event),
       ...before
         .filter((watch) => !this.#unavailable.has(requestKey(watch.failure)) && this.#logged.delete(subjectOf(watch)))
         .map((watch) => `${returnText(subjectOf(watch))} after ${seconds(event.at - watch.lastSuccessAt)}`),
@@ -75,7 +75,7 @@ export class ApiHealth {
   }
 
   /** The outage that began with this event, unless it is logged. */
-  #lostBy(event: FeedEvent): readonly string[] {
+  #newOutage(event: FeedEvent): readonly string[] {
     const watch = isFailure(event) ? this.#unavailable.get(requestKey(event)) : undefined
     if (watch === undefined || this.#logged.has(subjectOf(watch))) return []
     this.#logged.add(subjectOf(watch))

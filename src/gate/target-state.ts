@@ -110,7 +110,7 @@ interface Ended {
   readonly verdict: Verdict<TargetOutcome>
   readonly snapshot: EvidenceSnapshot
   readonly milestones: MilestoneProgress
-  /** The object at the end; undefined where it was absent. */
+  /** The object at the end; undefined if it was absent. */
   readonly object?: KubeObject
   readonly seen?: Seen
   readonly assessment?: Assessment
@@ -142,7 +142,7 @@ interface Seen {
 
 /** How a target ends. */
 export interface TargetVerdict extends Verdict<TargetOutcome> {
-  /** What the log adds to the outcome (`stalled after 5 m: `), where the message repeats the outcome. */
+  /** The log text after the outcome (`stalled after 5 m: `), if the message repeats the outcome. */
   readonly logText?: string
 }
 
@@ -492,7 +492,7 @@ export function wasDeleted(state: TargetState): boolean {
   return (state.type === 'absent' || state.type === 'ready') && state.absence?.wasDeleted === true
 }
 
-/** The state in words, for people. */
+/** The state as text for people. */
 export function describeState(state: TargetState): string {
   if (state.type === 'awaiting-change') return 'waiting for its change to arrive'
   if (objectOf(state) === undefined) return wasDeleted(state) ? 'was deleted' : 'waiting for it to be created'

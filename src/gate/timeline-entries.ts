@@ -44,7 +44,7 @@ export function reachedText(reached: readonly Milestone[]): string {
 /** Settling that ends sooner is not logged. */
 const shortestSettlingMs = 2_000
 
-/** `3 pods ready, settling for 10 s`; undefined where nothing settles. */
+/** `3 pods ready, settling for 10 s`; undefined if nothing settles. */
 export function settlingText({ milestones }: Assessment, now: number): string | undefined {
   const open = milestones.find(({ state }) => state === 'open')
   const leftMs = (open?.settlesAt ?? now) - now
@@ -54,12 +54,12 @@ export function settlingText({ milestones }: Assessment, now: number): string | 
 }
 
 /** An object that is older than this at the gate's start was not created by the apply before it. */
-const longMs = 60_000
+const oldObjectMs = 60_000
 
 /** If an object is older than the apply, its milestone `created` reads `exists`. */
 export function withExistence(assessment: Assessment, object: KubeObject, gateTime: GateTime): Assessment {
   const created = gateTime.time(object.metadata.creationTimestamp)
-  if (created === undefined || created >= gateTime.startedAt - longMs) return assessment
+  if (created === undefined || created >= gateTime.startedAt - oldObjectMs) return assessment
   const milestones = assessment.milestones.map((milestone) =>
     milestone.name === 'created' ? { ...milestone, message: 'exists' } : milestone,
   )
@@ -90,7 +90,7 @@ export function verdictText({ outcome, reason, message }: Verdict<TargetOutcome>
 /** Up to this count each repetition of a problem is logged; above it, each doubling. */
 const countsInFull = 10
 /** Maximum number of wordings of one problem that are logged. */
-const mostWordings = 5
+const maxWordings = 5
 
 /** Which problems of a target have been logged, by reason and container. */
 export type LoggedProblems = ReadonlyMap<string, LoggedProblem>
@@ -114,7 +114,7 @@ export function addLoggedProblem(logged: LoggedProblems, problem: Problem): Logg
   if (before === undefined) return new Map(logged).set(key, { count, message, wordings: new Set([wording]) })
   const isRepetition =
     count > before.count && message !== before.message && (count <= countsInFull || count >= 2 * before.count)
-  const isNewWording = !before.wordings.has(wording) && before.wordings.size < mostWordings
+  const isNewWording = !before.wordings.has(wording) && before.wordings.size < maxWordings
   if (!isRepetition && !isNewWording) return undefined
   const wordings = new Set([...before.wordings, wording])
   return new Map(logged).set(key, { count: Math.max(count, before.count), message, wordings })

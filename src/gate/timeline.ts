@@ -24,7 +24,7 @@ export interface Verdict<O extends TargetOutcome = Outcome> {
   readonly outcome: O
   readonly reason: ReasonCode | ''
   readonly message: string
-  /** How the message joins the name of its target; a clause where absent. */
+  /** How the message joins the name of its target; by default a clause. */
   readonly form?: Sentence['form']
   /** The denied access, if it ended the gate. */
   readonly denied?: HintFacts<unknown>['denied']
@@ -87,7 +87,7 @@ export interface TargetRecord extends Verdict<TargetOutcome> {
   readonly snapshot?: EvidenceSnapshot
   readonly milestones: readonly MilestoneRecord[]
   readonly problems: readonly ProblemRecord[]
-  /** What to do; for every target that is not ready at the end. */
+  /** The hint; present for every target that is not ready at the end. */
   readonly hint?: string
   /** The differences of the pod template to the previous revision, one line each. */
   readonly changes?: readonly string[]
@@ -119,7 +119,7 @@ export interface Timeline {
   readonly stallTimeoutMs: number
   /** Absent while the gate is open. */
   readonly verdict?: Verdict
-  /** What to do if the gate ended without judging its targets. */
+  /** The hint of a gate that ended without judging its targets. */
   readonly hint?: string
   readonly targets: readonly TargetRecord[]
   readonly entries: readonly Entry[]

@@ -2,7 +2,7 @@ import { requestKey, type WatchRequest } from '../cluster/feed.ts'
 import { covers } from '../cluster/store.ts'
 
 /** Maximum number of watches of one kind in a namespace; more of them become one watch of the namespace. */
-const mostPerKind = 8
+const maxPerKind = 8
 
 /**
  * Removes duplicates, and replaces many watches of one kind and namespace by one of the whole namespace. RBAC may
@@ -16,7 +16,7 @@ export function consolidate(
   const byNamespace = Map.groupBy(distinct.values(), (request) => requestKey(wholeNamespace(request)))
   return [...byNamespace.values()].flatMap((same) => {
     const [first] = same
-    if (first === undefined || same.length <= mostPerKind) return same
+    if (first === undefined || same.length <= maxPerKind) return same
     const wide = wholeNamespace(first)
     return isRefused(wide) ? same.filter((request) => requestKey(request) !== requestKey(wide)) : [wide]
   })

@@ -7,8 +7,8 @@ import type { TargetHistory } from './target-history.ts'
 import type { PodHistories, PodHistory } from './workloads/pod-history.ts'
 
 /**
- * What a rule may read besides the object itself: related objects, their histories, the time and the settings. It is built
- * for each assessment; rules do not keep it.
+ * The facts that a rule may read besides the object itself: related objects, their histories, the time and the
+ * settings. A new one is built for each assessment.
  */
 export interface RuleContext {
   /** Now, and when the gate began: milliseconds since the epoch on the runner's clock. */

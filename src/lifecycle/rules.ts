@@ -62,7 +62,7 @@ export const knownKinds: readonly KnownKind[] = [
     rule: statefulSetRule,
     behind: [pods],
     readyWhen:
-      'the present generation is observed, all replicas are ready, as many as the partition lets through are updated, and they have settled; with OnDelete, all existing pods are ready',
+      'the present generation is observed, all replicas are ready, those from the partition on are updated, and they have settled; with OnDelete, all existing pods are ready',
   },
   {
     apiVersion: 'apps/v1',

@@ -7,7 +7,7 @@ import { type Refusal, refusalSentence } from './workloads.ts'
 /** The detail of a reason whose sentence needs no facts. */
 type NoDetail = Readonly<Record<string, never>>
 
-/** Who changed the template, and from which generation to which. */
+/** The author of a template change, and its generations. */
 interface TemplateChange {
   readonly author?: string
   readonly fromGeneration?: number
@@ -75,7 +75,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
       const after = timeoutMs === undefined ? '' : `, ${duration(timeoutMs)} after the gate began`
       return predicate(`does not exist${after}`)
     },
-    hint: absentHint,
+    hint: notFoundHint,
     readsNamespace: true,
   },
   deleted: {
@@ -152,7 +152,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     title: 'the cluster refused the credentials',
     sentence: ({ detail: { message } }) => clause(joined('the API server refuses the credentials', message)),
     hint: () =>
-      `Renew the credentials in the kubeconfig; short-lived ones have to be fetched in this job. ${mayBeFine}`,
+      `Renew the credentials in the kubeconfig; short-lived ones have to be fetched in this job. ${rolloutMayBeFine}`,
   },
   forbidden: {
     class: 'api',
@@ -167,11 +167,11 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     when: 'the API server did not answer',
     title: 'the cluster could not be reached',
     sentence: ({ detail: { outage, message = '' } }) => clause(joined(outage, message)),
-    hint: () => `Check the network between this runner and the API server. ${mayBeFine}`,
+    hint: () => `Check the network between this runner and the API server. ${rolloutMayBeFine}`,
   },
   'kind-unknown': {
     class: 'input',
-    when: 'the server knows no such kind',
+    when: 'the server has no such kind',
     title: 'the cluster does not know this kind',
     sentence: () => clause('the cluster does not know this kind'),
     hint: () => 'Correct the kind, or install the CustomResourceDefinition that defines it.',
@@ -193,7 +193,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
   },
 }
 
-const mayBeFine = 'The rollout itself may be fine: look before you roll back.'
+const rolloutMayBeFine = 'The rollout itself may be fine: look before you roll back.'
 
 function byAuthor({ author }: TemplateChange): string {
   return author === undefined ? '' : ` by ${author}`
@@ -208,7 +208,7 @@ function joined(start: string, message: string): string {
 }
 
 /** Hint for a selector without a match, or a name without an object. */
-function absentHint(facts: HintFacts<unknown>): string {
+function notFoundHint(facts: HintFacts<unknown>): string {
   const { kind, selector, namespace } = facts.target
   const word = kind.toLowerCase()
   if (selector)
@@ -229,7 +229,7 @@ const excludableKinds: readonly string[] = ['secrets', 'configmaps', 'namespaces
 /** Hint for missing access: the rights to grant, and the command that checks them. */
 function accessHint({ denied }: HintFacts<unknown>): string {
   // A target that could be read before may be ready.
-  const care = denied?.wasReadable ? ` ${mayBeFine}` : ''
+  const care = denied?.wasReadable ? ` ${rolloutMayBeFine}` : ''
   if (denied?.access === undefined)
     return `Give the kubeconfig’s user get, list and watch on what is gated; SECURITY.md of Rollout Gate has the Role to apply.${care}`
   const { user, resource, group, namespace } = denied.access

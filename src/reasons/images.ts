@@ -86,7 +86,7 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
   },
   'image-rate-limited': {
     class: 'slow',
-    when: 'the registry answered 429: it lets pulls through later',
+    when: 'the registry answered 429: it accepts pulls again later',
     title: 'the registry limits the rate of pulls',
     headline: imageHeadline((image) => `the registry limits pulls of image ${image}`),
     sentence: pullSentence,

@@ -129,7 +129,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
   },
   'pod-stuck': {
     class: 'slow',
-    when: 'a pod that has to go first is still there after its grace period: its node may come back',
+    when: 'a pod that must end first still exists after its grace period: its node may come back',
     title: 'a deleted pod is still there',
     sentence: ({ detail: { finalizers, node } }) => {
       const why =
@@ -231,7 +231,7 @@ function endedHint(facts: HintFacts<EndedDetail>): string {
   return `Nothing restarts the pod. ${facts.problem?.container === undefined ? `See how it ended: ${describePod(facts)}.` : logHint(facts)}`
 }
 
-/** What makes the pod schedulable, for each cause. */
+/** Advice for each cause. */
 function schedulingHint(facts: HintFacts<UnschedulableDetail>): string {
   const { detail } = facts.problem ?? {}
   if (detail !== undefined && 'schedulingGates' in detail)

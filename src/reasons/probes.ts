@@ -79,7 +79,7 @@ function answerText(answer: ProbeAnswer | undefined, { timeoutSeconds = 1 }: Pro
     case 'timeout':
       return `no answer within its timeoutSeconds of ${timeoutSeconds}.`
     default:
-      return 'is that where it listens?'
+      return 'does the app listen there?'
   }
 }
 

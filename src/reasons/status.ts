@@ -19,7 +19,7 @@ export interface StatusDetails {
     readonly message?: string
     readonly missingClass?: string
     readonly needsClass?: boolean
-    /** The volume that the claim names, where no event is known. */
+    /** The volume that the claim names, if no event is known. */
     readonly volume?: string
   }
   readonly 'claim-lost': Readonly<Record<string, never>>

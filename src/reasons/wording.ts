@@ -76,7 +76,7 @@ export function imageHeadline(render: (image: string) => string): Headline<{ rea
   return ({ detail: { image } }, shorten) => (image === undefined ? undefined : render(shorten(image, imageLimit)))
 }
 
-/** ` (exit code 3)`; empty where no exit code is known. */
+/** ` (exit code 3)`; empty if no exit code is known. */
 export function exitCode({ detail }: ProblemFields<{ readonly exitCode?: number }>): string {
   return detail.exitCode === undefined ? '' : ` (exit code ${detail.exitCode})`
 }

@@ -95,7 +95,7 @@ export function fence(lines: readonly string[]): string {
   return [mark, ...lines, mark].join('\n')
 }
 
-/** Text in an HTML element such as `<summary>`; also safe where Markdown is read within it. */
+/** Text in an HTML element such as `<summary>`, also if Markdown is read within it. */
 export function html(text: string, limit = lineLimit): string {
   return breakMentions(plain(text, limit).trim())
     .replaceAll('&', '&amp;')

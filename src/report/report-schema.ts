@@ -38,7 +38,7 @@ const problem = z.object({
 const milestone = z.object({
   name: z.string(),
   state: z.enum(['done', 'current', 'pending', 'failed', 'skipped']),
-  at: moment.optional().describe('When it was reached; the start of the gate when it stood at first sight'),
+  at: moment.optional().describe('When it was reached; the start of the gate if it was reached before'),
   seconds: z.number().nonnegative().optional().describe('When it was reached, in seconds since the start of the gate'),
   message: z.string(),
 })
@@ -47,7 +47,7 @@ const target = z.object({
   target: z.string().describe('`deployment.apps/web`'),
   apiVersion: z.string(),
   kind: z.string(),
-  namespace: z.string().optional().describe('Absent for what lies in no namespace'),
+  namespace: z.string().optional().describe('Absent for cluster-wide objects'),
   name: z.string().describe('Empty when a selector matched nothing'),
   outcome: z.enum([...outcomes, 'progressing']).describe('progressing: it was not done when the gate ended'),
   reason,
@@ -56,7 +56,7 @@ const target = z.object({
   source: z
     .object({ file: z.string(), line: z.number().int().positive() })
     .optional()
-    .describe('Where the user named it: a manifest, or the input `resources`'),
+    .describe('The place that names it: a manifest, or the input `resources`'),
   milestones: z.array(milestone),
   problems: z.array(problem),
 })

@@ -81,11 +81,11 @@ export function problemPath(problem: ProblemRecord): string {
 }
 
 /** A problem that is this much older than the gate was not caused by the apply before it. */
-const longMs = 60_000
+const oldProblemMs = 60_000
 
 /** How often and since when a problem occurred: `2 times since 0:03`; once: `at 0:03`. */
 export function problemCount({ count, firstSeenAt }: ProblemRecord, startedAt: number): string {
-  if (firstSeenAt < startedAt - longMs)
+  if (firstSeenAt < startedAt - oldProblemMs)
     return count > 1 ? `${count} times since before the gate began` : 'before the gate began'
   const first = clock(firstSeenAt - startedAt)
   return count > 1 ? `${count} times since ${first}` : `at ${first}`

@@ -180,7 +180,7 @@ describe('a probe that fails', () => {
     [{ type: 'http-status', status: 401 }, 'the app answers, but requires authentication (401).'],
     [{ type: 'connection-refused' }, 'nothing listens there. It has to listen on that port,'],
     [{ type: 'timeout' }, 'no answer within its timeoutSeconds of 1.'],
-    [undefined, 'is that where it listens?'],
+    [undefined, 'does the app listen there?'],
   ])('is explained by the answer %j', (answer, words) => {
     expect(hint('readiness-failing', { isRunning: true, answer }, { spec: http })).toContain(
       `The probe asks port 8080 for /healthz: ${words}`,

@@ -39,7 +39,7 @@ export function readSignals(object: KubeObject): readonly Signal[] {
 
 /** The combined result of all signals of an object. */
 export interface SignalSummary {
-  /** Undefined where there is no signal. */
+  /** Undefined if there is no signal. */
   readonly meaning: Meaning | undefined
   /** The signals that decided, the most significant first. */
   readonly signals: readonly Signal[]

@@ -33,7 +33,7 @@ export function clockWarnings(
   const spec = (object.spec ?? {}) as Spec
   const warnings: string[] = []
   const timeout = timeoutMs === 0 ? Infinity : timeoutMs / 1000
-  const least = leastSeconds(object.kind, spec)
+  const least = minSeconds(object.kind, spec)
   if (least > timeout)
     warnings.push(
       `needs ${least} s at the least by its own numbers (minReadySeconds, initialDelaySeconds): the timeout of ${timeout} s cannot be met`,
@@ -53,7 +53,7 @@ export function clockWarnings(
 }
 
 /** The shortest possible rollout: its pods are not probed or available earlier. */
-function leastSeconds(kind: string, spec: Spec): number {
+function minSeconds(kind: string, spec: Spec): number {
   const delays = containers(spec).map(({ startupProbe, readinessProbe }) => delay(startupProbe) + delay(readinessProbe))
   // An ordered StatefulSet waits for each pod before it creates the next.
   const steps = kind === 'StatefulSet' && spec.podManagementPolicy !== 'Parallel' ? (spec.replicas ?? 1) : 1

@@ -62,7 +62,7 @@ function unusableImage(facts: ContainerFacts, isInvalid: boolean): Problem {
   const { pod, history, context } = facts
   const since = history.waiting?.since ?? context.now
   const isOld = (context.time(pod.metadata.creationTimestamp) ?? context.now) < context.startedAt - oldPodMs
-  const atLeastMs = !isInvalid && isOld && history.waiting?.isOfBefore ? kubeletRetryMs : 0
+  const atLeastMs = !isInvalid && isOld && history.waiting?.predatesGate ? kubeletRetryMs : 0
   return problemOfContainer(facts, {
     reason: isInvalid ? 'image-name-invalid' : 'image-never-pull',
     count: 1,

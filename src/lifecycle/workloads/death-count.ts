@@ -160,9 +160,13 @@ export function countDeaths(
 ): DeathCount {
   const { startedAt } = gateTime
   const isOld = created !== undefined && created < startedAt - oldPodMs
-  const isOfBefore = created !== undefined && created < (changedAt ?? startedAt - oldPodMs)
+  const isOlderThanTemplate = created !== undefined && created < (changedAt ?? startedAt - oldPodMs)
   const atFirstSight = seen.firstRestarts ?? 0
-  const baseline = isOfBefore ? atFirstSight : isOld ? Math.min(seen.loopsAfter ?? atFirstSight, atFirstSight) : 0
+  const baseline = isOlderThanTemplate
+    ? atFirstSight
+    : isOld
+      ? Math.min(seen.loopsAfter ?? atFirstSight, atFirstSight)
+      : 0
   const recoveredAfter = [...seen.readyFor].flatMap(([after, ms]) => (ms >= settleMs ? [after] : []))
   const forgiven = Math.max(baseline, ...recoveredAfter)
   const held = [...seen.finishes.values()].filter((nth) => nth > forgiven)

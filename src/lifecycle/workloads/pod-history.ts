@@ -38,7 +38,7 @@ interface ContainerObservations {
   readonly refusals: Readonly<Partial<Record<PullReason, Refusals>>>
   readonly running?: RunningInstance
   /** The present waiting reason, since when it was seen, and whether it predates the gate. */
-  readonly waiting?: { readonly reason: string; readonly since: number; readonly isOfBefore: boolean }
+  readonly waiting?: { readonly reason: string; readonly since: number; readonly predatesGate: boolean }
   /** The last status seen. */
   readonly status?: ContainerStatus
 }
@@ -166,8 +166,8 @@ export function observePod(
       now,
     }
     const deaths = observeDeaths(known.deaths, pod, traits, change, gateTime)
-    const isOfBefore = known.status === undefined && !isSinceStart(created, gateTime)
-    const observed = observeWaiting({ ...known, deaths, running }, status, { isOfBefore, created }, now)
+    const predatesGate = known.status === undefined && !isSinceStart(created, gateTime)
+    const observed = observeWaiting({ ...known, deaths, running }, status, { predatesGate, created }, now)
     containers.set(container.name, { ...observed, status })
   }
   return { firstSeenAt: before?.firstSeenAt ?? now, containers }
@@ -175,7 +175,7 @@ export function observePod(
 
 /** The facts about a pod's workload that decide which deaths count. */
 interface PodTerms {
-  /** When its template was last changed, on the runner's clock; undefined where unknown. */
+  /** When its template was last changed, on the runner's clock; undefined if unknown. */
   readonly changedAt: number | undefined
   /** Its minReadySeconds, in milliseconds. */
   readonly minReadyMs: number
@@ -274,14 +274,14 @@ export function waitsForImage(reason = ''): boolean {
 function observeWaiting(
   known: ContainerObservations,
   status: ContainerStatus,
-  { isOfBefore, created = 0 }: { readonly isOfBefore: boolean; readonly created: number | undefined },
+  { predatesGate, created = 0 }: { readonly predatesGate: boolean; readonly created: number | undefined },
   now: number,
 ): ContainerObservations {
   const waiting = status.state?.waiting
   if (waiting === undefined) return { ...known, waiting: undefined }
   const reason = waiting.reason ?? ''
   const isSame = known.waiting?.reason === reason
-  const observed = { ...known, waiting: isSame ? known.waiting : { reason, since: now, isOfBefore } }
+  const observed = { ...known, waiting: isSame ? known.waiting : { reason, since: now, predatesGate } }
   // Each attempt is first a refusal, then a back-off; a back-off at first sight counts as one attempt.
   const isAttempt = refusedStates.has(reason) && !isSame
   if (!isAttempt && reason !== 'ImagePullBackOff') return observed
@@ -295,7 +295,7 @@ function observeWaiting(
     attempts: attempts + 1,
     events: before?.events ?? 0,
     firstAt: before?.firstAt ?? now,
-    lastAt: latest([before?.lastAt, isOfBefore ? undefined : attemptedAt]),
+    lastAt: latest([before?.lastAt, predatesGate ? undefined : attemptedAt]),
     message: waiting.message ?? before?.message ?? '',
   }
   return { ...observed, refusals: { ...known.refusals, [kind]: refusals } }

@@ -68,7 +68,7 @@ function isNamed(requested = '', reported = ''): boolean {
   return [requested, `${requested}:latest`].some((name) => reported === name || reported.endsWith(`/${name}`))
 }
 
-/** What a change in place still waits for; undefined if nothing. */
+/** The pending part of a change in place; undefined if nothing is pending. */
 function pendingChange(pod: Pod, isTakenUp: boolean): string | undefined {
   if (!isTakenUp) return 'waiting for the kubelet to take its change'
   // https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/#pod-resize-status
