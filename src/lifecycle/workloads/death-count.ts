@@ -51,7 +51,7 @@ export interface RestartTraits {
   readonly runsOnce: boolean
 }
 
-/** A pod older than this at the gate's start may have died before this rollout (DESIGN §2). */
+/** A pod older than this at the gate's start may have died before this rollout. */
 const oldPodMs = 10 * 60_000
 /** A container that ran for this time has recovered; the kubelet resets its back-off after the same time. */
 const recoveredMs = 10 * 60_000

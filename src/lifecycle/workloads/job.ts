@@ -13,7 +13,7 @@ import { byImportance, examinePods } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
 import { stallHold } from './workload.ts'
 
-/** A container's death never fails its Job: backoffLimit and podFailurePolicy decide (DESIGN §2). */
+/** A container's death never fails its Job: backoffLimit and podFailurePolicy decide. */
 const deathReasons: ReadonlySet<ReasonCode> = new Set([
   'crash-loop',
   'out-of-memory',

@@ -26,7 +26,7 @@ export interface PodsState {
 
 /**
  * Examines the pods of the gated revision. A pod's problem fails its workload only if no pod is better: ready and
- * settled, or with all containers started and no death (DESIGN §2). Pending pods are neither better nor worse.
+ * settled, or with all containers started and no death. Pending pods are neither better nor worse.
  * @param lost the failed pods of that revision, deleted or not
  */
 export function examinePods(all: readonly Pod[], context: RuleContext, lost: readonly Pod[] = []): PodsState {
@@ -59,7 +59,7 @@ function combineProblems(pods: readonly PodState[]): readonly Problem[] {
 
 const classes: readonly ProblemClass[] = ['terminal', 'strike', 'slow']
 
-/** DESIGN §4: terminal, strike, slow; then the deepest of pod and container; then that of most pods. */
+/** Terminal, strike, slow; then the deepest of pod and container; then that of most pods. */
 export function byImportance(a: Problem, b: Problem): number {
   return (
     classes.indexOf(classOf(a)) - classes.indexOf(classOf(b)) ||
@@ -117,7 +117,7 @@ interface Loss {
 
 /**
  * Slow: pods that failed since the gate began, and are replaced by their controller: evicted by their node, refused by
- * the kubelet, ended with their node, or failed pods of a Job. They fail no workload (DESIGN §2). The most recent of
+ * the kubelet, ended with their node, or failed pods of a Job. They fail no workload. The most recent of
  * each kind is reported. https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/
  */
 function lostPodProblems(lost: readonly Pod[], context: RuleContext): readonly Problem[] {

@@ -31,7 +31,7 @@ export interface WorkloadPods {
   readonly gated: readonly Pod[]
   /** Failed pods of the gated revision, deleted or not. */
   readonly lost: readonly Pod[]
-  /** Which gated pods may fail the workload; without this, all. Old pods never do (DESIGN §2). */
+  /** Which gated pods may fail the workload; without this, all. Old pods never do. */
   readonly mayFail?: (pod: Pod) => boolean
   /** The controller waits for terminating pods before it creates others. */
   readonly waitsForTermination: boolean
@@ -212,7 +212,7 @@ export interface StallHold {
 
 /**
  * Holds the stall clock while the pods state how long they may take: by images, probes, minReadySeconds, and the grace
- * periods of terminating pods (DESIGN §2, Clocks).
+ * periods of terminating pods.
  * @param state the pods of the gated revision; undefined if they may not be read
  * @param owned all pods of the workload
  */
