@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'
 import { knownKinds } from '../src/lifecycle/rules.ts'
 
@@ -100,4 +100,22 @@ it('sentences, headlines and hints are rendered from facts: only names are match
   const isRendered = (path: string) => path.startsWith('src/reasons/') || path === 'src/diagnosis/hints.ts'
   const names = ['image', 'kubernetesFinalizers', 'safe)', 'reason)', 'first)']
   expect(linesWith(expressions, isRendered).filter((line) => !names.some((name) => line.includes(name)))).toEqual([])
+})
+
+it('files that the documentation names exist', () => {
+  const documents = [
+    'README.md',
+    'CONTRIBUTING.md',
+    'SECURITY.md',
+    'docs/github.md',
+    'docs/views.md',
+    'test/cluster/README.md',
+  ]
+  const missing = documents.flatMap((document) =>
+    [...readFileSync(join(root, document), 'utf8').matchAll(/`((?:src|test|scripts|docs|schemas)\/[\w./-]+)`/g)]
+      .map(([, path = '']) => path)
+      .filter((path) => !existsSync(join(root, path)))
+      .map((path) => `${document} names ${path}`),
+  )
+  expect(missing).toEqual([])
 })
