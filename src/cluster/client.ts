@@ -248,7 +248,7 @@ async function apiErrorOf(response: IncomingMessage, now: number): Promise<ApiEr
   return errorFromStatus(body, statusCode, statusMessage || 'no reason given', retryAfter(headers['retry-after'], now))
 }
 
-/** Seconds, or a date (RFC 9110, 10.2.3). */
+/** Milliseconds to wait. The header contains seconds or a date (RFC 9110, 10.2.3). */
 function retryAfter(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined
   const delayMs = /^\d+$/.test(header.trim()) ? Number(header) * 1000 : Date.parse(header) - now

@@ -92,7 +92,7 @@ export type Observation =
  */
 export type FeedEvent = Observation & { readonly at: number }
 
-/** Equal for equal requests. */
+/** A key for maps: two requests for the same objects have the same key. */
 export function requestKey({ apiVersion, kind, namespace, name, labelSelector }: Partial<WatchRequest>): string {
   return JSON.stringify([apiVersion, kind, namespace, name, labelSelector])
 }

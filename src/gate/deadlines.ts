@@ -3,7 +3,7 @@ import {
   deletedMs,
   describeState,
   type GatedTarget,
-  isOpen,
+  isUndecided,
   objectOf,
   problemVerdict,
   type TargetVerdict,
@@ -37,7 +37,7 @@ export function targetDeadlines(gated: GatedTarget, now: number, isUnanswered: b
   const { state } = gated
   const recheckAt = state.type === 'ended' ? undefined : state.assessment?.recheckAt
   let ends: readonly (End | undefined)[] = []
-  if (!isUnanswered && isOpen(state))
+  if (!isUnanswered && isUndecided(state))
     ends =
       state.type === 'awaiting-change'
         ? [changeDeadline(gated)]

@@ -17,7 +17,7 @@ import {
 import { eventKind, GatedTargets } from './gated-targets.ts'
 import { decide, failFastMs, firstFailureAt } from './outcome.ts'
 import { type GateSettings, gateTimeoutMs } from './settings.ts'
-import { describeState, type GatedTarget, isOpen, objectOf, requestsOf, targetRecord } from './target-state.ts'
+import { describeState, type GatedTarget, isUndecided, objectOf, requestsOf, targetRecord } from './target-state.ts'
 import { deniedVerdict, type Entry, type TargetRecord, type Timeline, type Verdict, verdictOf } from './timeline.ts'
 import { heartbeatMs, heartbeatText } from './timeline-entries.ts'
 import { consolidate, isConsolidated } from './watch-requests.ts'
@@ -320,7 +320,7 @@ export class Gate {
   #conclude(): void {
     if (this.#end !== undefined) return
     const unknown = this.#unknownVerdict()
-    const isDone = this.#targets.all.every(({ state }) => !isOpen(state))
+    const isDone = this.#targets.all.every(({ state }) => !isUndecided(state))
     this.#failMissingContainers()
     if (unknown !== undefined) this.#finish(unknown)
     else if (isDone || this.#now >= this.#failFastAt) this.#finishBy(decide(this.#targets.all))

@@ -21,7 +21,7 @@ import type { GateSettings } from './settings.ts'
 import {
   firstState,
   type GatedTarget,
-  isOpen,
+  isUndecided,
   objectOf,
   requestsOf,
   step,
@@ -101,7 +101,7 @@ export class GatedTargets {
   }
 
   get open(): readonly GatedTarget[] {
-    return this.all.filter(({ state }) => isOpen(state))
+    return this.all.filter(({ state }) => isUndecided(state))
   }
 
   /** The targets with this name: several references may name one object. */
@@ -304,7 +304,7 @@ export class GatedTargets {
 
   /** Whether a target waits for another open target, or for an object that belongs to one. */
   awaitsOther(gated: GatedTarget, { awaits = [] }: Partial<Assessment> = gated.state.assessment ?? {}): boolean {
-    const isOtherOpen = (other: GatedTarget) => other !== gated && isOpen(other.state)
+    const isOtherOpen = (other: GatedTarget) => other !== gated && isUndecided(other.state)
     return awaits.some((awaited) => {
       const object = this.#store.get(awaited)
       return (

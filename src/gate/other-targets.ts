@@ -1,6 +1,6 @@
 import type { RuleContext } from '../lifecycle/rule-context.ts'
 import type { ReasonCode } from '../reasons/reasons.ts'
-import { type GatedTarget, isOpen, type TargetState } from './target-state.ts'
+import { type GatedTarget, isUndecided, type TargetState } from './target-state.ts'
 
 /** Problems of a running container that may only be slow to become ready. */
 const slowStart: ReadonlySet<ReasonCode> = new Set(['readiness-failing', 'readiness-gate-pending'])
@@ -46,5 +46,5 @@ export class OtherTargets {
 /** Whether a target progresses without a problem. A target that awaits its change counts too. */
 function isProgressing(state: TargetState): boolean {
   if (state.type === 'awaiting-change') return true
-  return isOpen(state) && (state.assessment?.problems.every(({ reason }) => slowStart.has(reason)) ?? false)
+  return isUndecided(state) && (state.assessment?.problems.every(({ reason }) => slowStart.has(reason)) ?? false)
 }

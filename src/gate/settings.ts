@@ -29,7 +29,7 @@ export interface GateSettings extends LifecycleSettings {
   readonly serverOffsetMs: number
 }
 
-/** The settings that do not come from inputs: from files, the cluster, or the header of a recording. */
+/** The settings that are no inputs: they come from files, from the cluster, or from the header of a recording. */
 export type ClusterSettings = Pick<
   GateSettings,
   'startedAt' | 'context' | 'serverVersion' | 'serverOffsetMs' | 'healthChecks'

@@ -213,7 +213,7 @@ export function step(state: TargetState, event: TargetEvent, now: number, contex
       return isPresent(state) ? afterAssessment(state, event, now, context) : unchanged
     case 'held': {
       const stall = holdStall(state.stall, event.isHeld, now)
-      return isOpen(state) && stall !== state.stall ? { state: { ...state, stall }, entries: [] } : unchanged
+      return isUndecided(state) && stall !== state.stall ? { state: { ...state, stall }, entries: [] } : unchanged
     }
     case 'end': {
       const { problem, verdict } = event
@@ -482,7 +482,7 @@ export function requestsOf({ state, target }: GatedTarget): readonly WatchReques
 }
 
 /** Neither ready nor ended. */
-export function isOpen(state: TargetState): state is Exclude<TargetState, Ready | Ended> {
+export function isUndecided(state: TargetState): state is Exclude<TargetState, Ready | Ended> {
   return state.type !== 'ready' && state.type !== 'ended'
 }
 
@@ -529,9 +529,9 @@ export function targetRecord({ state, target }: GatedTarget): TargetRecord {
   return {
     target,
     ...verdict,
-    ...(isOpen(state) ? {} : { endedAt: state.at }),
+    ...(isUndecided(state) ? {} : { endedAt: state.at }),
     ...(state.type === 'ended' ? { snapshot: state.snapshot } : {}),
-    milestones: milestoneRecords(milestones, isOpen(state) ? 'open' : isReady ? 'ready' : 'failed'),
+    milestones: milestoneRecords(milestones, isUndecided(state) ? 'open' : isReady ? 'ready' : 'failed'),
     problems: problems.map(recordProblem),
     notes: assessment?.notes ?? [],
   }

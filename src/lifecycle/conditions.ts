@@ -26,7 +26,7 @@ export function presentConditions(object: KubeObject): readonly Condition[] {
   return conditionsIn(conditions).filter((each) => isPresent(each, object))
 }
 
-/** The conditions in a list: each item with a type and a status. Some custom resources use booleans. */
+/** The conditions in a list: each item with a type and a status. Some custom resources write a status as `true` instead of `'True'`. */
 export function conditionsIn(list: unknown): readonly Condition[] {
   return fieldsOf(list).flatMap(({ status, ...rest }) => {
     const condition = { ...rest, status: typeof status === 'boolean' ? (status ? 'True' : 'False') : status }

@@ -184,7 +184,7 @@ export const knownKinds: readonly KnownKind[] = [
 
 const byKey = new Map<string, Pick<KnownKind, 'rule' | 'behind'>>([
   ...knownKinds.map((known) => [keyOf(known), known] as const),
-  // The group before Kubernetes 1.14.
+  // The API group of Ingress before `networking.k8s.io` (Kubernetes 1.14).
   ['extensions/Ingress', { rule: ingressRule }],
 ])
 

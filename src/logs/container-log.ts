@@ -32,7 +32,7 @@ export interface ContainerLogListener {
  * request, and no line is lost.
  */
 const silenceMs = 60_000
-/** Lines requested at the end: more than are shown, few enough to arrive quickly. */
+/** How many last lines are requested when a container ends: more than are shown, few enough to arrive quickly. */
 const lastLines = 1_000
 const firstPauseMs = 500
 const maxPauseMs = 10_000

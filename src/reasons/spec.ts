@@ -13,8 +13,8 @@ export type ProblemClass = 'terminal' | 'strike' | 'slow'
 export type ReasonClass = ProblemClass | 'clock' | 'identity' | 'api' | 'input'
 
 /**
- * Text about a subject, and how it joins the subject's name: `web is paused` (predicate), `web: its selector matches no
- * pod` (clause). A complete text contains the name: `pod/web-x cannot be scheduled`.
+ * Text about an object, and how it is combined with the name of that object. Predicate: `web` + `is paused`. Clause: `web:` +
+ * `its selector matches no pod`. Complete: the text contains the name already, as in `pod/web-x cannot be scheduled`.
  */
 export interface Sentence {
   readonly text: string

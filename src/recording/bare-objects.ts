@@ -91,7 +91,7 @@ interface ObjectText {
   readonly line: number
 }
 
-/** The objects of a JSON file, separated by brackets, commas and blanks. */
+/** The text of each top-level object of a JSON file, without the brackets, commas and spaces between objects. */
 async function* splitObjects(path: string): AsyncGenerator<ObjectText> {
   const mark = /["\\{}\n]/g
   let line = 1

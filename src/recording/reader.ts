@@ -152,7 +152,7 @@ function isResources(resources: unknown): boolean {
 
 function parse(line: string): unknown {
   try {
-    // `trim` also removes a byte order mark before the first line, which is invalid in JSON.
+    // `trim` also removes a byte order mark, which `JSON.parse` rejects.
     return JSON.parse(line.trim())
   } catch {
     return undefined

@@ -25,7 +25,7 @@ export interface ReplayHooks {
    * while the gate is open; by default no time passes.
    */
   readonly waitUntil?: (at: number) => Promise<number>
-  /** Cancels the gate at the time reached. */
+  /** When aborted, the gate is cancelled at the current time of the replay. */
   readonly cancelled?: AbortSignal
 }
 
@@ -63,12 +63,12 @@ export async function replay(
     if (cancelled?.aborted) break
     gate.handle(correctNamespace(event))
   }
-  if (!cancelled?.aborted) await advanceTo(reached + longestClock(targets, settings) + cancelAfterMs)
+  if (!cancelled?.aborted) await advanceTo(reached + longestTimeoutMs(targets, settings) + cancelAfterMs)
   gate.handle({ type: 'CANCEL', at: reached })
   return gate
 }
 
-function longestClock(targets: readonly Target[], settings: GateSettings): number {
+function longestTimeoutMs(targets: readonly Target[], settings: GateSettings): number {
   const clocks = [settings, ...targets.map((target) => target.clocks)]
   return Math.max(
     ...clocks.flatMap(({ timeoutMs = 0, stallTimeoutMs = 0, milestoneTimeoutsMs = {} }) => [

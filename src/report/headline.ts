@@ -44,7 +44,7 @@ function nameOf(record: TargetRecord, { targets }: Timeline): string {
   return fullName(nameTargets(targets.map(({ target }) => target))[targets.indexOf(record)] ?? { name: '' })
 }
 
-/** Why the gate ended, and what to do: shown below the headline. Messages are not escaped. */
+/** Why the gate ended, and what to do: shown below the headline. Messages are raw: escape them when they are rendered. */
 export interface Conclusion {
   readonly messages: readonly string[]
   readonly hint?: string

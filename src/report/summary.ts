@@ -41,7 +41,6 @@ export function fit<Shape>(
   return text
 }
 
-/** The options of the summary. */
 export interface SummaryOptions {
   /** Maximum size in bytes; the default is just below the 1 MiB that GitHub accepts for one step. */
   readonly maxBytes?: number

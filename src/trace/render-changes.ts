@@ -13,7 +13,7 @@ export function changeLines(change: ObjectChange, startedAt: number): readonly L
     0,
     dim(elapsed(change.at - startedAt)),
     { text: nameOf(change), style: 'bold' },
-    { text: verbOf(change), style: type === 'DELETED' ? 'red' : type === 'ADDED' ? 'green' : 'yellow' },
+    { text: describeChange(change), style: type === 'DELETED' ? 'red' : type === 'ADDED' ? 'green' : 'yellow' },
     change.by === undefined ? undefined : `by ${change.by}`,
     noteOf(change),
   )
@@ -54,7 +54,7 @@ function nameOf({ object }: ObjectChange): string {
   return displayName({ ...object, name: object.metadata.name })
 }
 
-function verbOf({ type, existedBefore, before, after }: ObjectChange): string {
+function describeChange({ type, existedBefore, before, after }: ObjectChange): string {
   if (type === 'ADDED') return existedBefore ? 'as it is' : 'created'
   if (type === 'DELETED') return 'deleted'
   const isTerminating = (part: unknown) =>

@@ -57,7 +57,7 @@ function viewLines(state: TraceState, detail: Detail): readonly Line[] {
     ...statusLines(state),
     ...warnings.map((warning) => line(0, mark('!'), colored(warning, '!'))),
     ...(traced === undefined
-      ? remainsLines(state)
+      ? remainingPodLines(state)
       : [
           ...problemLines(state.target, traced),
           ...(detail.milestones === 'list' ? milestoneLines(traced) : [milestoneSummary(traced)]),
@@ -215,12 +215,12 @@ function objectsWithEvents(traced: TracedObject): readonly KubeObject[] {
   return [object, ...others]
 }
 
-function remainsLines({ remains }: TraceState): readonly Line[] {
-  if (remains.length === 0) return []
+function remainingPodLines({ remainingPods }: TraceState): readonly Line[] {
+  if (remainingPods.length === 0) return []
   return [
     emptyLine,
     line(0, heading('still there')),
-    ...remains.map(({ kind, metadata }) =>
+    ...remainingPods.map(({ kind, metadata }) =>
       line(
         2,
         mark('…'),

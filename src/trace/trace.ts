@@ -25,8 +25,8 @@ export interface TraceState {
   readonly deletedAt?: number
   /** When the resource was created again after a deletion. */
   readonly recreatedAt?: number
-  /** Remaining pods of a deleted resource. */
-  readonly remains: readonly KubeObject[]
+  /** The pods that still exist after their owner was deleted. */
+  readonly remainingPods: readonly KubeObject[]
   /** The kinds that cannot be read or do not exist, with the server's message. */
   readonly unreadable: readonly string[]
   /** Why the server does not answer at present. */
@@ -125,7 +125,7 @@ export class Trace {
       traced: object === undefined || isLoading ? undefined : this.#assess(object, now),
       deletedAt: this.#deletedAt,
       recreatedAt: this.#recreatedAt,
-      remains: this.#deletedAt === undefined ? [] : this.#remainingPods(),
+      remainingPods: this.#deletedAt === undefined ? [] : this.#remainingPods(),
       unreadable: [...this.#unreadable.keys()],
       connectionError: this.#connectionError,
     }

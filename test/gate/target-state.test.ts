@@ -4,7 +4,7 @@ import { targetDeadlines } from '../../src/gate/deadlines.ts'
 import {
   firstState,
   holdStall,
-  isOpen,
+  isUndecided,
   restartStall,
   type StepContext,
   step,
@@ -304,7 +304,7 @@ describe('whatever happens to a target', () => {
   it('a deadline ends it while it is open, unless its stall clock is held', () => {
     forEachStep((_, __, { state }, now, target) => {
       const ends = targetDeadlines({ ...target, state }, now, false).filter(({ ends }) => ends === 'target')
-      if (!isOpen(state)) expect(ends).toEqual([])
+      if (!isUndecided(state)) expect(ends).toEqual([])
       else if (state.stall.heldSince === undefined) expect(ends.length).toBeGreaterThan(0)
       expect(targetDeadlines({ ...target, state }, now, true).filter(({ ends }) => ends === 'target')).toEqual([])
     })

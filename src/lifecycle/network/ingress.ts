@@ -10,8 +10,8 @@ import type { RuleContext } from '../rule-context.ts'
  * An Ingress: https://kubernetes.io/docs/concepts/services-networking/ingress/
  *
  * Ready when the Services and ports of its backends exist, and no Service is being deleted. Many controllers never write an
- * address, so a missing one is reported and not awaited; except where Services may not be read: then the address is the
- * only signal.
+ * address, so a missing address is reported and the gate does not wait for it. Exception: without permission to read
+ * Services, the address is the only signal, so the gate waits for it.
  */
 export const ingressRule: Rule = {
   milestones: ['created', 'backends', 'address'],

@@ -289,7 +289,7 @@ function isPortMissing(pod: Pod, port: ServicePort): boolean {
  * Whether a target port is a number that the containers do not declare, although they declare others. Traffic may still
  * arrive: declared ports are only information.
  */
-export function isUndeclared({ port, targetPort = port }: ServicePort, pods: readonly Pod[]): boolean {
+export function isUndeclaredPort({ port, targetPort = port }: ServicePort, pods: readonly Pod[]): boolean {
   const declared = pods.flatMap(portsOf).map(({ containerPort }) => containerPort)
   return typeof targetPort === 'number' && declared.length > 0 && !declared.includes(targetPort)
 }
@@ -314,7 +314,7 @@ function portCheck(port: ServicePort, pods: readonly Pod[]): readonly Check[] {
     return numbers.length === 0 ? [] : [passed(`port "${targetPort}" is ${numbers.join(' or ')} of the pods`)]
   }
   if (targetPort === undefined) return []
-  if (isUndeclared(port, pods)) {
+  if (isUndeclaredPort(port, pods)) {
     const declared = [...new Set(pods.map(declaredPorts))].join(' or ')
     const text = `port ${targetPort}: no container declares it (they declare ${declared}), which is no mistake if one listens there`
     return [remark(text)]

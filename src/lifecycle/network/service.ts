@@ -37,7 +37,7 @@ export const serviceRule: Rule = {
   quietWhileAwaiting: ['no-endpoints'],
   relatives: (object) =>
     hasEndpoints(object as Service)
-      ? [sliceRequest(object), podRequest(object as Service), ...workloadRequests(object)]
+      ? [endpointSliceRequest(object), podRequest(object as Service), ...workloadRequests(object)]
       : [],
   isConcernedBy: (object, other, last) =>
     // A selector without a match is compared with the labels of every pod and workload.
@@ -108,7 +108,7 @@ interface Backend {
 }
 
 function assessEndpoints(service: Service, context: RuleContext): EndpointsAssessment {
-  if (context.listState(sliceRequest(service)) !== 'complete')
+  if (context.listState(endpointSliceRequest(service)) !== 'complete')
     return withoutEndpoints('exists; its endpoints cannot be read', [
       'its endpoints cannot be read: only its existence is checked',
     ])
@@ -216,7 +216,7 @@ function messageWithoutEndpoints({ spec = {} }: Service): string {
   return spec.clusterIP === 'None' ? 'headless' : 'has no selector'
 }
 
-function sliceRequest({ metadata }: KubeObject): WatchRequest {
+function endpointSliceRequest({ metadata }: KubeObject): WatchRequest {
   return {
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',

@@ -128,11 +128,16 @@ export class PodHistories {
 }
 
 /** Kinds that own pods and have minReadySeconds. */
-const controllers: ReadonlySet<string> = new Set(['ReplicaSet', 'ReplicationController', 'StatefulSet', 'DaemonSet'])
+const podControllerKinds: ReadonlySet<string> = new Set([
+  'ReplicaSet',
+  'ReplicationController',
+  'StatefulSet',
+  'DaemonSet',
+])
 
 /** The minReadySeconds of a controller of pods; undefined for any other object. */
 function minReadySeconds(object: KubeObject | undefined): number | undefined {
-  if (object === undefined || !controllers.has(object.kind)) return undefined
+  if (object === undefined || !podControllerKinds.has(object.kind)) return undefined
   const seconds = (object.spec as { minReadySeconds?: unknown } | undefined)?.minReadySeconds
   return typeof seconds === 'number' ? seconds : 0
 }

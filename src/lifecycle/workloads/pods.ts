@@ -84,10 +84,10 @@ export interface Settled {
 }
 
 /**
- * Whether all pods of the revision, as many as desired, are ready and have run for the settle time. The watch of the
- * pods may be later than the counts of their controller: counted pods have the settle time to appear. StatefulSets and
- * DaemonSets also count terminating pods.
- * @param others counted pods that are not desired, besides replaced ones
+ * Whether all pods of the revision, as many as desired, are ready and have run for the settle time. The pod watch may lag
+ * behind the counts of the controller, so the gate waits up to the settle time for counted pods to appear. The counts of
+ * StatefulSets and DaemonSets include terminating pods, which never appear as new ones.
+ * @param others pods that the controller counts although they are not desired, without replaced pods
  */
 export function settledByPods(state: PodsState, replicas: number, context: RuleContext, others = 0): Settled {
   if (!state.pods.every((pod) => pod.settled)) return { done: false, at: state.recheckAt }
