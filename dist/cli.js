@@ -1,3 +1,3 @@
 #!/usr/bin/env node
 import { startOnCurrentNode } from './node-version.js';
-await startOnCurrentNode(async () => (await import('./shells.js')).runCli());
+await startOnCurrentNode(async () => (await import('./entrypoints.js')).runCli());

@@ -11,5 +11,5 @@ export function whyTooOld(version) {
     if (major > needed.major || (major === needed.major && minor >= needed.minor))
         return undefined;
     return (`Rollout Gate needs Node ${needed.major}.${needed.minor} or newer (this is v${version}). ` +
-        'Update Node; as a step of a workflow it runs on the Node 24 that every runner since 2.327.1 brings.');
+        'Update Node. In a workflow, Rollout Gate runs on Node 24, which every runner since 2.327.1 contains.');
 }
