@@ -33,11 +33,11 @@ export interface RolloutHead {
   readonly timeoutMs: number
   readonly stallTimeoutMs: number
   readonly targets: readonly Target[]
-  /** Messages about the inputs, not escaped. */
+  /** Messages about the inputs, as raw text: renderers escape it. */
   readonly notices: readonly string[]
 }
 
-/** Prints a rollout while it runs. Texts are not escaped. */
+/** Prints a rollout while it runs. Texts are raw: renderers escape them. */
 export interface Reporter {
   readonly onHead: (head: RolloutHead) => void
   /** The gate starts; `present` returns its state at any time. */

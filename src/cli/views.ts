@@ -205,7 +205,7 @@ function showChanges(name: string, part: Part, args: Arguments, context: Command
   })
 }
 
-/** Prints nothing if the server does not answer or namespaces may not be read. */
+/** Prints nothing if the server does not answer or namespaces cannot be read. */
 async function reportMissingNamespace(
   name: string | undefined,
   cluster: Pick<Cluster, 'get'>,

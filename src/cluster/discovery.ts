@@ -30,7 +30,7 @@ export async function discover(client: Client): Promise<Discovery> {
   }
 }
 
-/** `v1.34.4`; undefined if `/version` may not be read. */
+/** `v1.34.4`; undefined if `/version` cannot be read. */
 export async function serverVersion(client: Client): Promise<string | undefined> {
   try {
     const version = (await client.json('/version')) as { gitVersion?: unknown }

@@ -100,7 +100,7 @@ export interface LogStreamRequest extends LogRef {
   readonly timeoutMs: number
 }
 
-/** A line of a container's log, without its line break, not escaped. */
+/** A line of a container's log, without its line break, as raw text: renderers escape it. */
 export interface LogLine {
   /** Time of the line by the node's clock: milliseconds since the epoch. Absent for a message of the kubelet. */
   readonly at: number | undefined

@@ -180,7 +180,7 @@ export class EvidenceReader {
       .targets.some(({ target: { kind, name } }) => kind === 'Namespace' && name === namespace)
   }
 
-  /** Reports only a namespace that is missing or being deleted: many users may not read namespaces. */
+  /** Reports only a namespace that is missing or being deleted: many users cannot read namespaces. */
   async #readNamespace(name: string): Promise<boolean> {
     const reference = { apiVersion: 'v1', kind: 'Namespace', name } as const
     try {

@@ -12,7 +12,7 @@ import type { Manifest } from '../plan/manifests/manifest.ts'
 import type { ResolvedPlan } from '../plan/resolve.ts'
 import { displayName, nameKey, type Source, type Target } from '../plan/target.ts'
 
-/** A note on a live object that differs from its manifest. Texts are not yet escaped. */
+/** A note on a live object that differs from its manifest. Texts are raw: renderers escape them. */
 export interface ManifestDriftNote {
   /** For the log and the summary. */
   readonly entry: Entry & { readonly target: number }

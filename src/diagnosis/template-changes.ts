@@ -6,7 +6,7 @@ import type { Target } from '../plan/target.ts'
 
 /**
  * The differences of the gated pod template to the previous revision, one line each. Empty for a first revision, for
- * kinds without revisions, and if older revisions may not be read. Values of environment variables and Secrets are
+ * kinds without revisions, and if older revisions cannot be read. Values of environment variables and Secrets are
  * never shown.
  */
 export function changesSincePreviousRevision(target: Target, facts: Pick<Store, 'get' | 'ownedBy'>): readonly string[] {

@@ -40,7 +40,7 @@ export function verdictOf<O extends TargetOutcome, Reason extends ReasonCode>(
   return { outcome, reason, message: text, form }
 }
 
-/** The verdict of a target that may not be read, or no longer. */
+/** The verdict of a target that cannot be read, or no longer. */
 export function deniedVerdict<O extends TargetOutcome>(
   outcome: O,
   detail: Omit<ReasonDetails['forbidden'], 'access'>,
@@ -59,7 +59,7 @@ export interface MilestoneRecord {
   readonly message: string
 }
 
-/** Evidence as text from the cluster. Not yet escaped. */
+/** Evidence as text from the cluster. Raw text: renderers escape it. */
 export interface Evidence {
   readonly type: 'event' | 'log' | 'condition' | 'manifest'
   /** Heading for people: `Events`, `Log of pod/web-x, container app (previous)`. */
@@ -103,7 +103,7 @@ export interface Entry {
   /** For verdicts and problems. */
   readonly outcome?: TargetOutcome
   /**
-   * Plain text, not escaped: may contain hostile text of the cluster. For verdicts without the outcome: the log adds `✗
+   * Raw text: renderers escape it. It may contain hostile text of the cluster. For verdicts without the outcome: the log adds `✗
    * failed after 42 s: `.
    */
   readonly text: string

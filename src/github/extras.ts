@@ -12,7 +12,7 @@ import { describeFailure } from './failure.ts'
 import { type Extra, type Octokit, UpdateThrottle } from './update-throttle.ts'
 import { gateName, readWorkflowRun } from './workflow-run.ts'
 
-/** Texts are not escaped. */
+/** Texts are raw: renderers escape them. */
 export interface ExtrasLog {
   readonly onWarning: (text: string) => void
   readonly onNotice: (text: string) => void

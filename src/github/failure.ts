@@ -40,7 +40,7 @@ export function readFailure(error: unknown, now: number): Failure {
     return fail('temporary', "GitHub's rate limit is used up", retryAfterMs)
   if (status >= 500) return fail('temporary', `GitHub answered ${status}`, retryAfterMs)
   if (status === 401) return fail('forbidden', 'GitHub does not accept the token')
-  // GitHub answers 404 for objects that the token may not read.
+  // GitHub answers 404 for objects that the token cannot read.
   return fail(status === 403 || status === 404 ? 'forbidden' : 'invalid', `GitHub answered ${status} (${message})`)
 }
 

@@ -23,7 +23,7 @@ export interface LiveLogsOptions {
   readonly listener: {
     readonly onEntry: (entry: Entry) => void
     readonly onLog: (output: LogOutput) => void
-    /** Called once for the same warning, not escaped. */
+    /** Called once for the same warning, as raw text: renderers escape it. */
     readonly onWarning: (text: string) => void
     readonly cancelled: AbortSignal
   }

@@ -79,7 +79,7 @@ export function nameKey({
   return JSON.stringify([groupOf(apiVersion), kind, namespace, name])
 }
 
-/** A target's name in the log, the summary and messages, not escaped. */
+/** A target's name in the log, the summary and messages, as raw text: renderers escape it. */
 export interface TargetName {
   /** `deployment/web`; with the group if two targets had the same name. */
   readonly name: string

@@ -10,7 +10,7 @@ interface PodCounts {
 
 /** Why a Service has no ready endpoint: the first check that explains it. */
 export type EndpointsFinding =
-  /** Pods may not be read. */
+  /** Pods cannot be read. */
   | { readonly type: 'pods-unreadable'; readonly endpoints: number }
   | { readonly type: 'no-pods'; readonly workloads: readonly { readonly name: string; readonly replicas?: number }[] }
   /** No container declares a port with this name; `declared`: the ports of the pods, as `8080 ("http")`. */

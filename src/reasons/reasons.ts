@@ -79,7 +79,7 @@ export function classOf(problem: Problem): ProblemClass {
   return fixed === 'terminal' || fixed === 'strike' ? fixed : 'slow'
 }
 
-/** What is wrong, and how the text joins the name of its subject. Not escaped. */
+/** What is wrong, and how the text joins the name of its subject. Raw text: renderers escape it. */
 export function sentenceOf(problem: Problem): Sentence {
   const sentence = specOf(problem.reason).sentence(problem, problem.cause && problemSentence(problem.cause))
   if (problem.oldRevision === undefined) return sentence
@@ -99,12 +99,12 @@ export function headlineOf(problem: Problem, shorten: (name: string, limit: numb
   return headline?.(problem, shorten, problem.cause) ?? title
 }
 
-/** The sentence of a reason without a problem. Not escaped. */
+/** The sentence of a reason without a problem. Raw text: renderers escape it. */
 export function sentenceFor<Reason extends ReasonCode>(reason: Reason, detail: ReasonDetails[Reason]): Sentence {
   return specOf(reason).sentence({ subject: '', detail, count: 1, firstSeenAt: 0 })
 }
 
-/** What is wrong, in one line without the subject. Not escaped. */
+/** What is wrong, in one line without the subject. Raw text: renderers escape it. */
 export function messageOf(problem: Problem): string {
   return sentenceOf(problem).text
 }
@@ -113,13 +113,16 @@ function containerWord({ isInit }: Pick<Problem, 'isInit'>): 'container' | 'init
   return isInit ? 'init container' : 'container'
 }
 
-/** Where a problem is: `container app of pod/web-fc8b-8xkbh`. Not yet escaped. */
+/** Where a problem is: `container app of pod/web-fc8b-8xkbh`. Raw text: renderers escape it. */
 export function placeOfProblem(problem: Pick<Problem, 'subject' | 'container' | 'isInit'>): string {
   const { subject, container } = problem
   return container === undefined ? subject : `${containerWord(problem)} ${container} of ${subject}`
 }
 
-/** A problem in one sentence: `container app of pod/web-x exited with code 3, 3 times now (2 pods)`. Not yet escaped. */
+/**
+ * A problem in one sentence: `container app of pod/web-x exited with code 3, 3 times now (2 pods)`.
+ * Raw text: renderers escape it.
+ */
 export function problemSentence(problem: Problem): string {
   const pods = (problem.pods ?? 1) > 1 ? ` (${problem.pods} pods)` : ''
   return `${joinSubject(placeOfProblem(problem), sentenceOf(problem))}${pods}`

@@ -124,7 +124,7 @@ export interface ReasonSpec<Detail> {
     cause?: { readonly reason: string; readonly subject: string },
   ): string | undefined
   /**
-   * What is wrong, in one sentence. Not escaped.
+   * What is wrong, in one sentence. Raw text: renderers escape it.
    * @param cause the sentence of the problem behind this one: `container app of pod/web-x exited with code 3`
    */
   sentence(problem: ProblemFields<Detail>, cause?: string): Sentence

@@ -121,7 +121,7 @@ export function startRecording(
   }
 }
 
-/** The message for a recording that could not be written, not escaped. */
+/** The message for a recording that could not be written, as raw text: renderers escape it. */
 export function describeWriteFailure(path: string | undefined, error: unknown): string {
   return `The recording ${path} could not be written: ${error instanceof Error ? error.message : error}`
 }

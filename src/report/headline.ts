@@ -8,7 +8,7 @@ import { capitalised, count, outcomeLabels, reasonHeadline, statement } from './
 
 /**
  * The outcome in one line for people: `Rollout failed after 42 s · deployment/web: image not found (and 2 more)`. While
- * the gate is open: `Rollout in progress for 42 s · 1 of 3 targets ready`. Not escaped.
+ * the gate is open: `Rollout in progress for 42 s · 1 of 3 targets ready`. Raw text: renderers escape it.
  */
 export function headline(timeline: Timeline): string {
   const { verdict, targets } = timeline

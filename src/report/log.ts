@@ -17,7 +17,7 @@ import {
   statementBelow,
 } from './wording.ts'
 
-/** A line of a container's log, or a note about the log. Not yet escaped. */
+/** A line of a container's log, or a note about the log. Raw text: renderers escape it. */
 export interface LogOutput {
   /** When it arrived, in milliseconds since the epoch. */
   readonly at: number

@@ -53,7 +53,7 @@ export function setting(ms: number): string {
   return ms === 0 ? 'off' : formatDuration(ms)
 }
 
-/** Why a target is not ready, in a few words with the names of its problem. Not escaped. */
+/** Why a target is not ready, in a few words with the names of its problem. Raw text: renderers escape it. */
 export function reasonHeadline(record: TargetRecord): string {
   const { outcome, reason } = record
   if (reason === '') return outcomeLabels[outcome].verb
@@ -64,7 +64,7 @@ export function reasonHeadline(record: TargetRecord): string {
 /** The message of a target, and how it joins the target's name. */
 type Statement = Pick<TargetRecord, 'message' | 'form'>
 
-/** A complete sentence: `deployment/web is paused, …`, `service/web: its selector …`. Not escaped. */
+/** A complete sentence: `deployment/web is paused, …`, `service/web: its selector …`. Raw text: renderers escape it. */
 export function statement(name: string, { message, form = 'clause' }: Statement): string {
   return form === 'complete' ? capitalised(message) : joinSubject(name, { text: message, form })
 }
@@ -74,7 +74,10 @@ export function statementBelow(name: string, { message, form = 'clause' }: State
   return form === 'predicate' ? joinSubject(name, { text: message, form }) : capitalised(message)
 }
 
-/** The owners from the target to the problem: `deployment/web → pod/web-fc8b-8xkbh → container app`. Not escaped. */
+/**
+ * The owners from the target to the problem: `deployment/web → pod/web-fc8b-8xkbh → container app`.
+ * Raw text: renderers escape it.
+ */
 export function problemPath(problem: ProblemRecord): string {
   const { chain = [] } = problem
   return chain.length > 1 ? chain.join(' → ') : placeOfProblem(problem)

@@ -30,7 +30,7 @@ interface View {
  *
  * @param draw called with every state; returns true to end the view
  * @returns false if the view was cancelled
- * @throws UserError if the resource may not be read
+ * @throws UserError if the resource cannot be read
  */
 export function followTrace(
   target: Target,
@@ -66,7 +66,7 @@ export interface ChangeListener {
  * Follows objects and reports their changes, until cancelled or until all objects are ready.
  * @param readiness judges the objects; without it the view ends only when cancelled
  * @returns whether all objects became ready
- * @throws UserError if objects may not be read
+ * @throws UserError if objects cannot be read
  */
 export function followChanges(
   requests: readonly WatchRequest[],

@@ -241,7 +241,7 @@ function needsEndpoint({ metadata, status }: Pod): boolean {
 }
 
 /**
- * Whether every workload behind it is scaled to zero. If ReplicaSets and DaemonSets may not be read, their pods show
+ * Whether every workload behind it is scaled to zero. If ReplicaSets and DaemonSets cannot be read, their pods show
  * them.
  */
 function isScaledToZero(service: Service, context: RuleContext): boolean {

@@ -138,7 +138,7 @@ function pendingProblem(name: string, firstSeenAt: number, message: string | und
 }
 
 /**
- * Whether a claim waits for its first consumer: by its class, or by the binder's event if classes may not be read. A
+ * Whether a claim waits for its first consumer: by its class, or by the binder's event if classes cannot be read. A
  * claim that names its volume is bound at once, whatever its class (syncUnboundClaim,
  * pkg/controller/volume/persistentvolume).
  */
@@ -155,7 +155,7 @@ const binderReasons = new Set(['WaitForFirstConsumer', 'WaitForPodScheduled'])
 
 /**
  * Whether a pod uses the claim: by the node that the scheduler chose, by the running pods, or by the binder's event if
- * pods may not be read.
+ * pods cannot be read.
  */
 function hasConsumer(claim: PersistentVolumeClaim, consumers: readonly Pod[], context: RuleContext): boolean {
   if (isScheduled(claim)) return true

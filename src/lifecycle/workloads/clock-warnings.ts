@@ -19,7 +19,7 @@ interface Spec extends PodSpec {
   readonly podManagementPolicy?: string
 }
 
-/** The API server's default, which the user may not intend, and the value for no deadline (HasProgressDeadline). */
+/** The API server's default, which may be unintended, and the value for no deadline (HasProgressDeadline). */
 const impliedDeadlines: ReadonlySet<number> = new Set([600, 2_147_483_647])
 
 /**

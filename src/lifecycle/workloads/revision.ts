@@ -107,7 +107,7 @@ export interface RevisionReader {
 
 /**
  * When the template of a pod's workload was last changed, as a timestamp of the server: the creation of its present
- * revision. Undefined if unknown: revisions may not be read, there are none, or the workload was rolled back to an
+ * revision. Undefined if unknown: revisions cannot be read, there are none, or the workload was rolled back to an
  * older one.
  * @param owner the controller of the pod
  */

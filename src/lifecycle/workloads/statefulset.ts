@@ -128,7 +128,7 @@ function updatedReplicas(
 }
 
 /**
- * The number of replicas that the update replaces. If pods may not be read, the counts do not show which ones are below
+ * The number of replicas that the update replaces. If pods cannot be read, the counts do not show which ones are below
  * the partition: after an undo of a canary, all have the present revision.
  */
 function replicasToUpdate({ spec, status = {} }: StatefulSet, canReadPods: boolean): number {

@@ -41,7 +41,7 @@ export interface WorkloadPods {
 
 /** The pods of a workload and their state. */
 export interface ExaminedPods extends WorkloadPods {
-  /** The state of the gated pods; undefined if pods may not be read. */
+  /** The state of the gated pods; undefined if pods cannot be read. */
   readonly state?: PodsState
   /** The state of the gated pods that may fail the workload. */
   readonly failing?: PodsState
@@ -56,7 +56,7 @@ export function examineWorkloadPods(workload: Workload, pods: WorkloadPods, cont
   return { ...pods, state, failing, stuck: waitsForTermination ? stuckPods(owned, context) : { problems: [] } }
 }
 
-/** The number of ready and settled gated pods; `counted` if pods may not be read. */
+/** The number of ready and settled gated pods; `counted` if pods cannot be read. */
 export function settledPods({ state }: ExaminedPods, counted: number): number {
   return state === undefined ? counted : state.pods.filter((pod) => pod.settled).length
 }
@@ -64,7 +64,7 @@ export function settledPods({ state }: ExaminedPods, counted: number): number {
 /**
  * Whether the desired number of pods is ready and settled.
  * @param unwanted pods that the controller may count although it removes them
- * @param unchangedSince if pods may not be read: since when the workload reports its present state
+ * @param unchangedSince if pods cannot be read: since when the workload reports its present state
  */
 export function settledAs(
   { state }: ExaminedPods,
@@ -213,7 +213,7 @@ export interface StallHold {
 /**
  * Holds the stall clock while the pods state how long they may take: by images, probes, minReadySeconds, and the grace
  * periods of terminating pods.
- * @param state the pods of the gated revision; undefined if they may not be read
+ * @param state the pods of the gated revision; undefined if they cannot be read
  * @param owned all pods of the workload
  */
 export function stallHold(
