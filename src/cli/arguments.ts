@@ -189,7 +189,7 @@ class ArgumentReader {
       return
     }
     const last = this.#references.at(-1)
-    if (last !== undefined && acceptsName(last) && !/^!|^-$|\//.test(word)) last.words.push(word)
+    if (last !== undefined && canTakeMoreNames(last) && !/^!|^-$|\//.test(word)) last.words.push(word)
     else this.#references.push({ words: [word], flags: new Map() })
   }
 
@@ -249,7 +249,7 @@ class ArgumentReader {
 }
 
 /** Whether a following word is another name of this reference: `deploy web api`, `deploy -n shop web`. */
-function acceptsName({ words: [kind = '', ...names], flags }: WrittenReference): boolean {
+function canTakeMoreNames({ words: [kind = '', ...names], flags }: WrittenReference): boolean {
   if (kind.includes('/') || kind === '-' || flags.has('selector') || flags.has('all')) return false
   return names.length === 0 || flags.size === 0
 }

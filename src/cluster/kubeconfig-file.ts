@@ -147,6 +147,7 @@ function readFile(path: string): KubeconfigDocument {
   return withAbsolutePaths(document, dirname(resolve(path)))
 }
 
+/** @param encoded the forms in which the text was given, which are secret too */
 function parse(text: string, encoded: readonly string[] = []): KubeconfigDocument {
   let content: unknown
   try {

@@ -299,7 +299,7 @@ export class Reflector {
 
   /** Reports a failed attempt, and waits before the next one. */
   async #recover(error: unknown): Promise<void> {
-    // The next list reports the changes since the failure, before the recovery.
+    // The next list reports the changes since the failure first, and the recovery after them.
     this.#resourceVersion = undefined
     if (isExpired(error)) {
       // Normal: the server's history is limited. Only the second in a row waits.

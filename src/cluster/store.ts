@@ -332,7 +332,7 @@ function kindKey(kind: string, namespace: string | undefined): string {
   return `${kind}|${namespace ?? ''}`
 }
 
-/** The key of the events about an object by kind and name; events may contain any version of the kind. */
+/** The key of the events about an object. It omits the API version, because events may name any version of the kind. */
 function subjectKey(subject: { kind: string; namespace?: string; name: string }): string {
   return objectKey({ ...subject, apiVersion: '' })
 }

@@ -180,7 +180,7 @@ export class EvidenceReader {
       .targets.some(({ target: { kind, name } }) => kind === 'Namespace' && name === namespace)
   }
 
-  /** Reports only a namespace that is missing or being deleted: many users cannot read namespaces. */
+  /** Reports a namespace only if it is missing or being deleted. Many users have no permission to read namespaces. */
   async #readNamespace(name: string): Promise<boolean> {
     const reference = { apiVersion: 'v1', kind: 'Namespace', name } as const
     try {

@@ -131,7 +131,7 @@ function overdue(gated: GatedTarget, withoutProblem: TargetVerdict): TargetVerdi
 
 /**
  * Whether the stall clock of a target is stopped: the object itself states how long it may take, or the target waits for
- * another one. A stall timeout that the user wrote is literal.
+ * another one. Never stopped if the user wrote the stall timeout.
  */
 export function hasStallHold({ state, target, settings }: GatedTarget, awaitsOther: () => boolean): boolean {
   const isLiteral = target.clocks.stallTimeoutMs !== undefined || settings.stallIsLiteral

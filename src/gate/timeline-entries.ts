@@ -81,7 +81,7 @@ export function problemStatement(problem: Problem, target: Target): Sentence {
   return isOwn ? sentenceOf(problem) : { text: problemSentence(problem), form: 'complete' }
 }
 
-/** The log text of a verdict after its outcome. A reason that repeats the outcome is left out. */
+/** The part of a verdict's log line that follows the outcome. A reason that repeats the outcome is left out. */
 export function verdictText({ outcome, reason, message }: Verdict<TargetOutcome>, logText: string | undefined): string {
   if (reason === outcome) return message
   return logText === undefined ? `${reason}: ${message}` : `${logText} (${reason})`

@@ -58,7 +58,7 @@ export class UpdateThrottle {
    */
   async finish(timeline: EndedTimeline, signal: AbortSignal, endsAt: number): Promise<void> {
     this.#cancelTimer?.()
-    // An update needs the id from a running creation.
+    // Wait for a running creation: the next update needs its id.
     const abort = () => this.#ending.abort()
     signal.addEventListener('abort', abort)
     await this.#updating

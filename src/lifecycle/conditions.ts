@@ -68,7 +68,7 @@ export function signalKey({ part, name, value }: StatusSignal): string {
 /** How long a reported failure must persist. */
 export const reportedMs = 10_000
 
-/** Slow: a condition that is only False, as many controllers set it during their work. */
+/** A slow problem: a condition that is only False, as many controllers set it during their work. */
 export function conditionProblem(
   object: KubeObject,
   signals: readonly ConditionSignal[],
@@ -81,7 +81,7 @@ export function conditionProblem(
   return { ...ownProblem(object, firstSeenAt), reason: 'condition-false', detail }
 }
 
-/** Strike: a reported failure of the present generation that has persisted for `atLeastMs`. */
+/** A strike problem: a reported failure of the present generation that has persisted for `atLeastMs`. */
 export function reportedProblem(
   object: KubeObject,
   signals: readonly [ConditionSignal, ...ConditionSignal[]],
@@ -116,7 +116,7 @@ function failingSince(object: KubeObject, signal: ConditionSignal, { history, no
   return isDated && !isStale(observedGeneration, object.metadata.generation) ? changedAt : Math.max(changedAt, seenAt)
 }
 
-/** Slow: no controller has written a status yet. */
+/** A slow problem: no controller has written a status yet. */
 export function notReconciled(
   object: KubeObject,
   { history }: RuleContext,

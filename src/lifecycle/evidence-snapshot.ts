@@ -50,7 +50,7 @@ export function containsEvidence(event: FeedEvent): boolean {
   return event.type === 'ADDED' && kindsRead.has(event.object.kind)
 }
 
-/** The object that has a problem: the target, or an object behind it. */
+/** The object that has a problem: the target, or an object that it depends on, such as a pod. */
 export function findSubject(subject: string, target: Target, store: Pick<Store, 'get'>): KubeObject | undefined {
   const [word = '', name = ''] = subject.split('/')
   const { namespace = 'default' } = target

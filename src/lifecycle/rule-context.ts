@@ -17,7 +17,7 @@ export interface RuleContext {
   readonly settings: LifecycleSettings
   /** The history of the target itself. */
   readonly history: TargetHistory
-  /** Another target still progresses without a problem: a crash may be waiting for it. */
+  /** Another target still progresses without a problem. A crashing container may wait for that target. */
   readonly othersProgress: boolean
   /** When another target last became ready: a container that waited for it can start from then on. */
   readonly othersReadyAt?: number

@@ -85,7 +85,7 @@ export class LiveLogs {
     this.#queue.flush()
   }
 
-  /** Ends everything at once. */
+  /** Stops all log streams without waiting for further lines. */
   close(): void {
     closeAll(this.#streams.values())
     this.#queue.flush()

@@ -129,7 +129,7 @@ function candidatesOf(
   )
 }
 
-/** @param entries one reference, of one or several kinds */
+/** @param entries what one written reference resolved to: an entry for each of its kinds */
 function explainNoMatch(entries: readonly ResolvedReference[], targets: readonly Target[]): string {
   const { name = '', selector, namespace } = entries[0]?.reference ?? {}
   const kind = entries.map(({ resource }) => resource.kind).join(',')

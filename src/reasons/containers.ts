@@ -242,7 +242,7 @@ function crashHint(facts: HintFacts<CrashDetail>): string {
   const { exitCode, signal } = problem?.detail ?? {}
   const what =
     exitCode === 0 && signal === undefined
-      ? `${capital(containerOf(facts))} ends without an error, and is started again: keep its program in the foreground, or run it as a Job.`
+      ? `${capitalizeFirst(containerOf(facts))} ends without an error, and is started again: keep its program in the foreground, or run it as a Job.`
       : `Find out why ${containerOf(facts)} exits.`
   return [
     what,
@@ -341,6 +341,6 @@ function referencesTo({ kind, name, key }: MissingObject, { pod }: HintFacts<unk
   return [...found, ...mounted].slice(0, 3).join(', ')
 }
 
-function capital(text: string): string {
+function capitalizeFirst(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }

@@ -7,7 +7,7 @@ import { type Refusal, refusalSentence } from './workloads.ts'
 /** The detail of a reason whose sentence needs no facts. */
 type NoDetail = Readonly<Record<string, never>>
 
-/** The author of a template change, and its generations. */
+/** Who changed the pod template, and the generations of the object before and after the change. */
 interface TemplateChange {
   readonly author?: string
   readonly fromGeneration?: number

@@ -57,7 +57,7 @@ const conditions = list({ type: text, status: text, ...cause, lastTransitionTime
 const metadata = object({
   namespace: text,
   uid: text,
-  // Handwritten recordings often contain numbers here; these fields and labels are only compared.
+  // Numbers are allowed, as in handwritten recordings: these fields are only compared, so their type does not matter.
   resourceVersion: scalar,
   generation: scalar,
   creationTimestamp: text,

@@ -6,7 +6,7 @@ import { code, fence, markdown, plain, prose, shorten } from './escape.ts'
 import { renderGantt } from './gantt.ts'
 import { conclude, decidingTarget, headline, isFailing, isJudged, urgency } from './headline.ts'
 import { layoutLog, renderEntries } from './log.ts'
-import { type DetailShape, longestWait, renderDetails, renderSource, targetStatus } from './target-details.ts'
+import { type DetailOptions, longestWait, renderDetails, renderSource, targetStatus } from './target-details.ts'
 import { count, outcomeLabels, setting } from './wording.ts'
 
 /** A step that makes a text smaller: a description of what it leaves out, and the change itself. */
@@ -283,7 +283,7 @@ function details(timeline: Timeline, named: readonly NamedRecord[], shape: Shape
   const sections = shown.flatMap(({ record, name }) => {
     const decided = record === deciding && failing.length === 1
     const single = failing.length === 1 && record === failing[0]?.record
-    const detail: DetailShape = {
+    const detail: DetailOptions = {
       startedAt: timeline.startedAt,
       finishedAt: timeline.finishedAt,
       open: single,

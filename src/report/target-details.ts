@@ -17,7 +17,7 @@ import {
 } from './wording.ts'
 
 /** How much of a target is shown. */
-export interface DetailShape {
+export interface DetailOptions {
   /** Milliseconds since the epoch of the gate's start and of its end. */
   readonly startedAt: number
   readonly finishedAt: number
@@ -44,7 +44,7 @@ const shortestWaitMs = 100
  * One target in a folded section: message, hint, evidence, milestones. Empty if all of that is shown above.
  * @param name not escaped
  */
-export function renderDetails(record: TargetRecord, name: string, shape: DetailShape): string {
+export function renderDetails(record: TargetRecord, name: string, shape: DetailOptions): string {
   const { icon } = outcomeLabels[record.outcome]
   const title = record.outcome === 'ready' ? 'ready, with problems on the way' : reasonHeadline(record)
   const problems = record.problems.slice(0, problemLimit)
@@ -133,7 +133,7 @@ interface MilestoneRow {
 }
 
 /** Milestones of the same second share a row; the longest wait of a ready target is bold. */
-function milestoneTable(record: TargetRecord, { startedAt, finishedAt }: DetailShape): string[] {
+function milestoneTable(record: TargetRecord, { startedAt, finishedAt }: DetailOptions): string[] {
   const steps = stepsOf(record.milestones, startedAt)
   const open = openMilestone(record)
   const end = record.endedAt ?? finishedAt
@@ -170,7 +170,7 @@ function milestoneTable(record: TargetRecord, { startedAt, finishedAt }: DetailS
 }
 
 /** The reason, the path to the object, and the message unless it is shown above. */
-function renderProblem(problem: ProblemRecord, record: TargetRecord, { startedAt }: DetailShape): string {
+function renderProblem(problem: ProblemRecord, record: TargetRecord, { startedAt }: DetailOptions): string {
   const line = `${code(problem.reason)} ${markdown(problemPath(problem))} · ${problemCount(problem, startedAt)}`
   return isInMessage(problem, record) ? line : `${line}<br>${prose(capitalised(problem.message))}`
 }
@@ -188,7 +188,7 @@ function changeList({ changes = [], outcome }: TargetRecord): string[] {
   ]
 }
 
-function sourceLine({ target }: TargetRecord, { decided, sourceBaseUrl }: DetailShape): string[] {
+function sourceLine({ target }: TargetRecord, { decided, sourceBaseUrl }: DetailOptions): string[] {
   const source = decided ? '' : renderSource(target.source, sourceBaseUrl)
   return source === '' ? [] : [`**Written in** ${source}`]
 }

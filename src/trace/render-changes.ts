@@ -124,7 +124,7 @@ function pathOf(lines: readonly string[], at: number): string {
     if (isItem(lines[index])) path = `[${itemName(lines, index) ?? itemNumber(lines, index)}]${path}`
     const parent = lines.findLastIndex((line, before) => before < index && indentOf(line) < indent)
     if (parent < 0) return path.replace(/^\./, '')
-    // `- state:` is the parent of lines that are indented more than `state`, else only the start of the item.
+    // `- state:` is the parent of lines that are indented more than `state`. Lines at the level of `state` are its siblings.
     const isWithinKey = !isItem(lines[parent]) || indent > indentOf(lines[parent]) + 2
     if (isWithinKey) path = `.${keyOf(lines[parent])}${path}`
     index = parent

@@ -126,7 +126,7 @@ const builtInGroups = words(`
 `)
 
 /**
- * Strike: a reported failure that has persisted. Slow: a suspension, or a condition that is only False, as many
+ * A strike problem: a reported failure that has persisted. Slow: a suspension, or a condition that is only False, as many
  * controllers set it during their work.
  */
 function problemsOf(object: KubeObject, { meaning, signals }: SignalSummary, context: RuleContext): readonly Problem[] {

@@ -47,7 +47,7 @@ function assessHealthCheck(object: KubeObject, check: HealthCheck, context: Rule
   })
 }
 
-/** Strike: the user's `failed` after ten seconds. */
+/** A strike problem: the user's `failed` after ten seconds. */
 function failedProblem(object: KubeObject, context: RuleContext): Problem {
   const since = context.history.failures.get(failedKey) ?? context.now
   return {

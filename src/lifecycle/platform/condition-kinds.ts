@@ -98,7 +98,7 @@ const temporaryReasons: ReadonlySet<string | undefined> = new Set(['Installing',
  * A CustomResourceDefinition: ready when its names are accepted and the API server serves it (Established).
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
  *
- * Strike: another definition has its names (NamesAccepted is False), so it is not established, or keeps its old names
+ * A strike problem: another definition has its names (NamesAccepted is False), so it is not established, or keeps its old names
  * (apiextensions-apiserver, pkg/controller/status/naming_controller.go and pkg/controller/establish/establishing_controller.go).
  */
 export const crdRule = conditionRule(['Established'], {
@@ -120,7 +120,7 @@ export const apiServiceRule = conditionRule(['Available'], {
 
 /**
  * A PodDisruptionBudget: ready when its controller has observed it; whether it allows a disruption now does not matter.
- * Slow: pods that the controller cannot count, which it reports before it has observed the budget (SyncFailed,
+ * A slow problem: pods that the controller cannot count, which it reports before it has observed the budget (SyncFailed,
  * pkg/controller/disruption). https://kubernetes.io/docs/tasks/run-application/configure-pdb/
  */
 export const pdbRule: Rule = {

@@ -55,7 +55,7 @@ export function examineContainer(facts: ContainerFacts): Problem | undefined {
 }
 
 /**
- * Terminal: the kubelet does not try to pull such an image. If the image was missing long before the gate began, it may
+ * A terminal problem: the kubelet does not try to pull such an image. If the image was missing long before the gate began, it may
  * have been loaded since: then the kubelet must check again.
  */
 function unusableImage(facts: ContainerFacts, isInvalid: boolean): Problem {
@@ -73,7 +73,7 @@ function unusableImage(facts: ContainerFacts, isInvalid: boolean): Problem {
 }
 
 /**
- * Strike: a needed object is missing, or the runtime cannot create the container. The object may be created late, so
+ * A strike problem: a needed object is missing, or the runtime cannot create the container. The object may be created late, so
  * the refusal must last for a minute. The kubelet retries every 10 to 15 s: a lasting refusal was repeated.
  */
 function creationProblem(facts: ContainerFacts): Problem {
@@ -92,8 +92,8 @@ function creationProblem(facts: ContainerFacts): Problem {
 }
 
 /**
- * When the kubelet first refused with this message: by its event, since the status is later. Not before the gate's
- * start.
+ * When the kubelet first refused with this message, but never before the gate's start. The event shows this moment; the
+ * status is updated later.
  */
 function refusedSince({ pod, container, context }: ContainerFacts, message: string): number | undefined {
   const event = context
@@ -111,7 +111,7 @@ const refusalsNeeded: Readonly<Partial<Record<PullReason, number>>> = {
 }
 
 /**
- * Terminal: the registry does not have the image, or not for the node's platform, at the second refusal (a push may
+ * A terminal problem: the registry does not have the image, or not for the node's platform, at the second refusal (a push may
  * race the first). Strike: a refusal for missing authorization, at the third. Other problems end with the registry's or
  * the network's. A back-off is no refusal, but the kubelet's pause before the next pull.
  */
@@ -161,7 +161,7 @@ function lastRefusal(history: ContainerHistory): readonly [PullReason, Refusals]
 }
 
 /**
- * Strike: a dead container, proven by its third death. While another target progresses, the container may wait for it.
+ * A strike problem: a dead container, proven by its third death. While another target progresses, the container may wait for it.
  * An instance that started before that target was ready may have waited too: only the next one shows it.
  */
 function deathProblem(facts: ContainerFacts): Problem | undefined {
@@ -198,7 +198,7 @@ function explainedDeath(facts: ContainerFacts, death: ContainerStateTerminated, 
 }
 
 /**
- * Slow: a running container that is not ready after the time of its probes. Until then an earlier death is shown, but
+ * A slow problem: a running container that is not ready after the time of its probes. Until then an earlier death is shown, but
  * proves nothing: this instance may live. Also slow: readiness that comes and goes, until the container stays ready for
  * minReadySeconds.
  */

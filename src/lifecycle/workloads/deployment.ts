@@ -169,7 +169,7 @@ function drainedMilestone(isDrained: boolean, old: number, surplus: number, hasO
 }
 
 /**
- * Terminal: the controller reports no progress of the gated generation within progressDeadlineSeconds. A report at
+ * A terminal problem: the controller reports no progress of the gated generation within progressDeadlineSeconds. A report at
  * first sight counts after 10 s without progress, since an undo or a scale keeps it. A paused Deployment keeps an
  * earlier report (checkPausedConditions, pkg/controller/deployment/sync.go).
  */
@@ -204,7 +204,7 @@ function explainDeadline({ reason }: Problem, problems: readonly Problem[]): Pro
   return problems.find((problem) => classOf(problem) !== 'slow' && problem.subject.startsWith('pod/'))
 }
 
-/** Slow: a paused Deployment is not rolled out, except a scale of a single revision. */
+/** A slow problem: a paused Deployment is not rolled out, except a scale of a single revision. */
 function pausedProblem(deployment: Deployment, context: RuleContext): readonly Problem[] {
   if (!deployment.spec?.paused) return []
   return [{ ...ownProblem(deployment, context.history.firstSeenAt), reason: 'paused', detail: {} }]

@@ -45,7 +45,7 @@ function disruptionOf(pod: Pod): string {
 }
 
 /**
- * Terminal: a ready pod runs another digest than expected, and will not change by itself. The running digest is that of
+ * A terminal problem: a ready pod runs another digest than expected, and will not change by itself. The running digest is that of
  * the container's `imageID`. For an index, some runtimes write the platform's digest there, so the digest in the pod's
  * own `image` counts as well.
  */
@@ -97,7 +97,7 @@ interface ReadyTarget {
 }
 
 /**
- * Terminal: all targets are ready, but none of their pods has some expected containers. An image that never runs proves
+ * A terminal problem: all targets are ready, but none of their pods has some expected containers. An image that never runs proves
  * nothing, and the name may be misspelt. The problem belongs to the first target.
  */
 export function missingContainers(

@@ -153,7 +153,7 @@ function toJobProblem(problem: Problem): Problem {
 }
 
 /**
- * Terminal: Failed is final. FailureTarget precedes it by seconds while the pods are deleted. The reasons are those of
+ * A terminal problem: Failed is final. FailureTarget precedes it by seconds while the pods are deleted. The reasons are those of
  * pkg/controller/job: BackoffLimitExceeded, DeadlineExceeded, PodFailurePolicy, FailedIndexes …
  */
 function failedProblem(job: Job, owned: readonly Pod[], context: RuleContext): Problem | undefined {
@@ -197,7 +197,7 @@ function lastDeath(owned: readonly Pod[]): { pod: string; container: string; exi
     .at(-1)
 }
 
-/** Slow: a suspended Job does nothing until it is resumed. */
+/** A slow problem: a suspended Job does nothing until it is resumed. */
 function suspendedProblem(job: Job, context: RuleContext): readonly Problem[] {
   if (!job.spec?.suspend) return []
   return [{ ...ownProblem(job, context.history.firstSeenAt), reason: 'suspended', detail: {} }]

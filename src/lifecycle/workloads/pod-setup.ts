@@ -23,7 +23,7 @@ export function examineSetup(pod: Pod, context: RuleContext): Problem | undefine
 }
 
 /**
- * Slow: the scheduler finds no node, or the pod has scheduling gates, which a queue or a quota removes.
+ * A slow problem: the scheduler finds no node, or the pod has scheduling gates, which a queue or a quota removes.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/pod-scheduling-readiness/
  */
 function unschedulable(pod: Pod, context: RuleContext): Problem {
@@ -100,7 +100,7 @@ function messageCause(message: string): SchedulingCause {
 }
 
 /**
- * Slow: the containers are ready, and the condition of a readiness gate is not True yet; most often the controller of a load
+ * A slow problem: the containers are ready, and the condition of a readiness gate is not True yet; most often the controller of a load
  * balancer sets it. https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-readiness-gate
  */
 function closedReadinessGates(pod: Pod, context: RuleContext): Problem | undefined {
@@ -129,9 +129,9 @@ const setupFailures: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Strike: a Secret or ConfigMap of a volume does not exist for a minute since the first refusal or the gate's start,
+ * A strike problem: a Secret or ConfigMap of a volume does not exist for a minute since the first refusal or the gate's start,
  * whichever is later. The kubelet retries at growing intervals (up to 2 minutes), and must have checked again since.
- * Slow: other volumes and the network sandbox, which are retried without end.
+ * A slow problem: other volumes and the network sandbox, which are retried without end.
  */
 function setupProblem(pod: Pod, event: EventObject, context: RuleContext): Problem {
   const { reason = '', message = '' } = event

@@ -111,7 +111,7 @@ function initProgress(inits: ReturnType<typeof containersOf>): string {
   return `${done} of ${inits.length} done${current === undefined ? '' : `, ${current.container.name} is next`}`
 }
 
-/** Terminal: no controller replaces a bare pod, so a failed one stays failed. */
+/** A terminal problem: no controller replaces a bare pod, so a failed one stays failed. */
 function failedPhase(pod: Pod, context: RuleContext): Problem {
   const { reason, message = '' } = pod.status ?? {}
   const dead = failedContainer(pod)

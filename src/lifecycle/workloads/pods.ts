@@ -116,7 +116,7 @@ interface Loss {
 }
 
 /**
- * Slow: pods that failed since the gate began, and are replaced by their controller: evicted by their node, refused by
+ * A slow problem: pods that failed since the gate began, and are replaced by their controller: evicted by their node, refused by
  * the kubelet, ended with their node, or failed pods of a Job. They fail no workload. The most recent of
  * each kind is reported. https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/
  */
@@ -196,7 +196,7 @@ export interface StuckPods {
 }
 
 /**
- * Slow: pods that exist after their grace period, while their controller waits for them: it reuses the name, may miss
+ * A slow problem: pods that exist after their grace period, while their controller waits for them: it reuses the name, may miss
  * no further pod, or recreates. The kubelet deletes an ended pod
  * (https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination), so its node does not answer, or
  * finalizers hold it. `deletionTimestamp` is the end of the grace period.

@@ -155,7 +155,7 @@ function isBelowPartition(pod: Pod, set: StatefulSet): boolean {
 }
 
 /**
- * Slow: the controller updates a pod only while all are ready, so a broken old pod blocks the rollout until it is
+ * A slow problem: the controller updates a pod only while all are ready, so a broken old pod blocks the rollout until it is
  * deleted (https://github.com/kubernetes/kubernetes/issues/67250).
  */
 function blockingProblems(old: readonly Pod[], isOnDelete: boolean, context: RuleContext): readonly Problem[] {
