@@ -2,12 +2,15 @@ import { isDeepStrictEqual } from 'node:util'
 import type { KubeObject, ManagedFields, Pod } from './objects.ts'
 
 /**
- * The client that changed an object, from its `managedFields`: `kubelet (status)`, `kubectl-client-side-apply`.
+ * The name of the client that changed an object, from its `managedFields`: `kubelet (status)`,
+ * `kubectl-client-side-apply`.
  *
- * A write that changes fields sets the time of its manager's entry, in whole seconds
- * (https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers). Two writes within one second have the same
- * time: the second is recognised only if it changed the status alone and has one possible writer. Entries of the
- * subresource `scale` have no time and are recognised by a change of `replicas`. Binding and deletion leave no entry.
+ * Each entry has the time of its client's last change, in whole seconds
+ * (https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers). If a client writes twice within one
+ * second, its entry stays the same. The author is then known only if the write changed the status alone and one status
+ * entry has the latest time.
+ * An entry of the subresource `scale` has no time: a change of `replicas` shows the write. Binding and deletion leave
+ * no entry.
  */
 export function authorOf(before: KubeObject | undefined, after: KubeObject): string | undefined {
   const entries = after.metadata.managedFields ?? []
@@ -30,8 +33,8 @@ export function authorOf(before: KubeObject | undefined, after: KubeObject): str
 }
 
 /**
- * The clients that changed an object outside its status. Undefined if `managedFields` do not show them: a second write of
- * one manager within the same second, or a client without a name.
+ * The clients that changed an object outside its status. Undefined if `managedFields` does not show them: a client
+ * wrote twice within one second, or has no name.
  */
 export function specAuthorOf(before: KubeObject, after: KubeObject): string | undefined {
   const written = writtenEntries(before, after).filter(
@@ -41,7 +44,7 @@ export function specAuthorOf(before: KubeObject, after: KubeObject): string | un
   return replicasOf(before) === replicasOf(after) ? undefined : authorOf(before, after)
 }
 
-/** Entries that are new or have a new time. */
+/** The entries that are new in `after`, or that have a new time there. */
 function writtenEntries(before: KubeObject, after: KubeObject): readonly ManagedFields[] {
   const known = new Map((before.metadata.managedFields ?? []).map((entry) => [keyOf(entry), entry.time]))
   return (after.metadata.managedFields ?? []).filter(

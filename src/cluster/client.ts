@@ -12,11 +12,11 @@ import { formsOf } from './secrets.ts'
 
 export interface ClientOptions {
   readonly clock: Clock
-  /** Called with every secret read later (tokens of plugins and files), before its first use. */
+  /** The client calls this with every secret that it reads from plugins and files, before it uses the secret. */
   readonly mask: (secret: string) => void
   /** `rollout-gate/1.2.3` */
   readonly userAgent: string
-  /** The environment of exec plugins. */
+  /** The environment variables for exec plugins. */
   readonly env: NodeJS.ProcessEnv
 }
 
@@ -24,17 +24,17 @@ export interface RequestOptions {
   readonly accept?: string
   /** Time limit of the whole answer, or of opening a stream. Default 30 s. */
   readonly timeoutMs?: number
-  /** Replaces `timeoutMs` for long answers: maximum time without a byte. */
+  /** For long answers, instead of `timeoutMs`: the maximum time without a byte. */
   readonly silenceMs?: number
   readonly maxBytes?: number
   readonly signal?: AbortSignal
 }
 
-/** Pages of 500 objects are far smaller; a server other than an API server may send more. */
+/** Only a server that is not an API server sends more: a page of 500 objects is far smaller. */
 const maxAnswerBytes = 128 << 20
 const maxErrorBytes = 64 << 10
 
-/** A kubeconfig with the credential of its plugin. */
+/** A kubeconfig, and the credential that its exec plugin returned. */
 interface Session {
   readonly kubeconfig: Kubeconfig
   readonly credential: ExecCredential
@@ -43,8 +43,8 @@ interface Session {
 /**
  * HTTP client for JSON, text and streams. Failures are an `ApiError` (the server answered with an error), a
  * `ConnectionError` (no answer, or an unreadable one) or a `UserError` (the credentials cannot be read).
- * After a 401 the credentials are read again once per request; a second 401 is final. An expired credential of an exec
- * plugin is renewed.
+ * If the server answers 401, the client reads the credentials again and repeats the request once. It also renews an
+ * expired credential of an exec plugin.
  */
 export class Client {
   readonly #kubeconfig: Kubeconfig
@@ -145,7 +145,7 @@ export class Client {
     return expiresAt !== undefined && expiresAt <= this.#options.clock.now() ? this.#renew(session) : session
   }
 
-  /** Requests refused at the same time share one renewal. */
+  /** If several requests get a 401 at the same time, the credentials are renewed only once. */
   async #renew(stale: Session): Promise<Session> {
     return this.#session === stale ? this.#open(this.#reload) : this.#currentSession()
   }

@@ -11,7 +11,7 @@ export interface Clock {
   after(delayMs: number, callback: () => void): () => void
 }
 
-/** Monotonic: starts at the machine's time; later corrections of that clock have no effect. */
+/** Starts at the machine's time and never goes back: later corrections of the machine's clock have no effect. */
 export const systemClock: Clock = {
   now: () => Math.round(performance.timeOrigin + performance.now()),
   random: () => Math.random(),
@@ -39,8 +39,8 @@ export function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promi
 }
 
 /**
- * Runs work with a time limit. Rejects with a `ConnectionError` ETIMEDOUT `timeoutMs` after the start or the last call of
- * `extend`, and with the reason of a signal that is aborted.
+ * Runs work with a time limit. Rejects with a `ConnectionError` (ETIMEDOUT) if `timeoutMs` have passed since the start
+ * or the last call of `extend`. If a signal is aborted, rejects with the reason of that signal.
  */
 export async function withTimeout<T>(
   clock: Clock,
@@ -69,10 +69,10 @@ export async function withTimeout<T>(
 }
 
 /**
- * How far the server's clock is ahead of the local clock, from the `Date` headers of its answers.
+ * How far the server's clock is ahead of the local clock, calculated from the `Date` headers of answers.
  *
- * An answer dated `D` (whole seconds: between D and D + 1 s) was written between sending and receiving, which bounds the
- * offset from both sides. Each further answer narrows the bounds.
+ * The server writes the date (in whole seconds) between the sending of a request and the receipt of its answer. Each
+ * answer therefore gives a lowest and a highest possible offset.
  */
 export class ServerOffset {
   #low = Number.NEGATIVE_INFINITY

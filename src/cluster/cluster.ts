@@ -15,7 +15,7 @@ import { Secrets, secretsIn } from './secrets.ts'
 
 export interface ConnectOptions {
   readonly clock?: Clock
-  /** Called with every secret: those of the kubeconfig at once, those of plugins and token files when they are read. */
+  /** Called with every secret: from the kubeconfig in `connect`, from plugins and token files when they are read. */
   readonly mask: (secret: string) => void
   /** Further secrets to redact in everything that the cluster returns. */
   readonly secrets?: readonly string[]
@@ -24,7 +24,7 @@ export interface ConnectOptions {
   readonly places?: KubeconfigPlaces
 }
 
-/** Minimum time between discoveries for an unknown kind, whose CRD may be installed at that moment. */
+/** Minimum time between two discoveries. An unknown kind starts one, because its CRD may be newly installed. */
 const rediscoveryMs = 5_000
 
 /**

@@ -9,7 +9,9 @@ export interface Discovery {
   readonly stale: readonly string[]
 }
 
-/** Aggregated discovery (KEP-3352): stable since 1.30, beta since 1.27; older servers ignore it. */
+/**
+ * Asks for aggregated discovery (KEP-3352; beta in 1.27, stable in 1.30). Older servers use the last type, plain JSON.
+ */
 const accept = [
   'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList',
   'application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList',
@@ -17,8 +19,9 @@ const accept = [
 ].join(',')
 
 /**
- * The resource types that the server serves: two requests with aggregated discovery, else one for each group version.
- * A group that cannot be read is listed as stale. Throws when `/api` or `/apis` cannot be read.
+ * Reads the resource types that the server serves. This takes two requests if the server supports aggregated discovery,
+ * else one more for each group version. Group versions that cannot be read are listed in `stale`.
+ * Throws when `/api` or `/apis` cannot be read.
  */
 export async function discover(client: Client): Promise<Discovery> {
   const [core, groups] = await Promise.all(
@@ -122,7 +125,7 @@ function fromAggregated(groups: readonly AggregatedGroup[]): Discovery {
   return { resources, stale }
 }
 
-/** Stays below the limits of the server's API priority and fairness. */
+/** Number of parallel requests: few enough for the limits of the server's API priority and fairness. */
 const legacyRequestsAtOnce = 8
 
 async function legacy(client: Client, path: string, groupVersions: readonly string[]): Promise<Discovery> {

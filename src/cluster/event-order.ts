@@ -19,8 +19,8 @@ export function lastOccurrence({
 }
 
 /**
- * Sorts events by their last occurrence, earliest first. Some timestamps are whole seconds, so within one second the
- * resource versions decide.
+ * Sorts events by their last occurrence, earliest first. Some timestamps have only whole seconds, so events of the same
+ * second are sorted by resource version.
  */
 export function byLastOccurrence(a: EventObject, b: EventObject): number {
   return secondOf(a) - secondOf(b) || versionOf(a) - versionOf(b)

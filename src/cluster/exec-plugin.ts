@@ -25,9 +25,9 @@ const pluginTimeoutMs = 60_000
 
 /**
  * Runs a credential plugin as kubectl does
- * (kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins): with the protocol
- * version and, for `provideClusterInfo`, the cluster; without a terminal and with a time limit. client-node's own runner
- * omits these, and some plugins then fail or never end.
+ * (kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins).
+ * The plugin receives the protocol version and, for `provideClusterInfo`, the cluster. It has a time limit and no
+ * terminal. client-node's own runner does not do this: some plugins then fail or never end.
  * Throws a `UserError` that names the program and a remedy.
  */
 export function runExecPlugin(plugin: ExecPlugin, cluster: object, env: NodeJS.ProcessEnv): Promise<ExecCredential> {
@@ -58,7 +58,7 @@ export function runExecPlugin(plugin: ExecPlugin, cluster: object, env: NodeJS.P
   })
 }
 
-/** Excludes the action's inputs, which contain the kubeconfig and tokens. */
+/** Excludes the action's inputs (`INPUT_*`), because they contain the kubeconfig and tokens. */
 function pluginEnvironment(plugin: ExecPlugin, cluster: object, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const info = {
     apiVersion: plugin.apiVersion ?? 'client.authentication.k8s.io/v1',

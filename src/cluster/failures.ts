@@ -4,7 +4,7 @@ import type { Failure, WatchRequest } from './feed.ts'
 export class ApiError extends Error {
   /** HTTP status, or the `code` of a Status object inside a watch. */
   readonly status: number
-  /** From `Retry-After`. */
+  /** The delay that the server asked for in `Retry-After`. */
   readonly retryAfterMs: number | undefined
 
   constructor(status: number, message: string, retryAfterMs?: number) {
@@ -16,7 +16,7 @@ export class ApiError extends Error {
 }
 
 /**
- * The error of a Status object (kubernetes.io/docs/reference/kubernetes-api/common-definitions/status).
+ * Converts a Status object (kubernetes.io/docs/reference/kubernetes-api/common-definitions/status) to an error.
  * @param message used if the Status object has none
  */
 export function errorFromStatus(body: unknown, status: number, message: string, retryAfterMs?: number): ApiError {

@@ -10,13 +10,13 @@ export interface ApiResource {
   readonly shortNames?: readonly string[]
   readonly categories?: readonly string[]
   readonly namespaced: boolean
-  /** A `status` subresource is declared. */
+  /** Whether discovery lists a `status` subresource for this type. */
   readonly status: boolean
   readonly verbs?: readonly string[]
 }
 
 /**
- * One watch: a kind, filtered by the server by namespace and by name or label selector.
+ * What one watch reads: objects of a kind, which the server filters by namespace, and by name or label selector.
  * Two requests with equal fields are the same watch.
  */
 export interface WatchRequest {
@@ -36,11 +36,11 @@ export interface ContainerRef {
 
 /** One log of a container. */
 export interface LogRef extends ContainerRef {
-  /** The log of the run before the last restart. */
+  /** Whether this is the log of the run before the last restart. */
   readonly previous: boolean
 }
 
-/** The end of a container's log, or the cause of its absence. */
+/** The last lines of a container's log, or the reason why there are none. */
 export interface LogText extends LogRef {
   readonly text: string
   /** Why the text is empty, if the log could not be read. */
@@ -58,7 +58,7 @@ export type Failure = { readonly message: string } & Partial<WatchRequest> &
         readonly type: 'UNAVAILABLE'
         /** The HTTP status; 0 without an answer. */
         readonly code: number
-        /** When the watch last succeeded, in milliseconds since the epoch; always set by a watch. */
+        /** When the watch last succeeded, in milliseconds since the epoch. Every failure of a watch has it. */
         readonly lastSuccessAt?: number
       }
     | {
@@ -79,10 +79,10 @@ export type Observation =
   /** The first list of a request is complete. Without `labelSelector` and `name`, the list contains the whole namespace. */
   | ({ readonly type: 'SYNCED' } & WatchRequest)
   | Failure
-  /** A watch recovered after `UNAVAILABLE` or `REFUSED`; without `kind`, every watch. */
+  /** A watch recovered after `UNAVAILABLE` or `REFUSED`. Without `kind`, every watch recovered. */
   | ({ readonly type: 'ALIVE' } & Partial<WatchRequest>)
   | ({ readonly type: 'LOG' } & LogText)
-  /** SIGINT or SIGTERM. */
+  /** The process received SIGINT or SIGTERM. */
   | { readonly type: 'CANCEL' }
   | { readonly type: 'END' }
 

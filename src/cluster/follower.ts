@@ -28,12 +28,13 @@ export interface EventConsumer {
 }
 
 /**
- * Passes the events of a live cluster to a consumer until the consumer is over. Every event gets its time and goes to
- * `onEvent` first.
+ * Passes the events of a live cluster to a consumer until the consumer is over. Each event gets its time, then goes to
+ * `onEvent`, then to the consumer.
  *
- * Before a deadline ends a target, the watches of that target must answer or fail. Until then all events get the time of
- * the deadline: changes in an answer count as in time, an unavailable watch delays the deadline, and a replay of the
- * recording decides the same. This also applies to a deadline that passed while the process was suspended.
+ * Before a deadline ends a target, the follower asks the watches of that target again and waits until they answer or
+ * fail. While it waits, every event gets the time of the deadline. So a change in an answer counts as in time, an
+ * unavailable watch delays the deadline, and a replay of the recording decides the same.
+ * A deadline that passed while the process was suspended is handled in the same way.
  */
 export class Follower {
   readonly #consumer: EventConsumer

@@ -5,7 +5,7 @@ import { ApiError, ConnectionError, isForbidden, isTransient, isUnauthorized, re
 /** How long the first requests are repeated. */
 const maxInitialMs = 30_000
 
-/** The cluster of the first requests, for error messages. */
+/** What the first requests connect to, as error messages name it. */
 export interface Connection {
   readonly clock: Clock
   readonly server: string
@@ -14,9 +14,10 @@ export interface Connection {
 }
 
 /**
- * Runs the first requests, and repeats them for 30 s while the server does not answer or is overloaded. Throws a `UserError`
- * for refused credentials, an untrusted certificate, missing access and an unreachable server.
- * @param action the forbidden action in the message of a 403, and `remedy` the remedy in it
+ * Runs the first requests, and repeats them for 30 s while the server does not answer or is overloaded. Throws a
+ * `UserError` if the credentials are refused, the certificate is not trusted, access is denied or the server cannot be
+ * reached.
+ * @param action what the message of a 403 calls forbidden; `remedy`: what that message recommends
  */
 export async function runInitially<T>(
   connection: Connection,

@@ -18,7 +18,7 @@ export interface KubeconfigDocument {
   readonly clusters: readonly Entry[]
   readonly users: readonly Entry[]
   readonly contexts: readonly Entry[]
-  /** The texts read, decoded and in base64: to find the secrets in them. */
+  /** The texts that were read, as plain text and as given in base64. Secrets are searched in them. */
   readonly texts: readonly string[]
 }
 
@@ -36,8 +36,8 @@ export const defaultPlaces: KubeconfigPlaces = {
 }
 
 /**
- * Finds and reads the kubeconfig: the text itself (YAML or JSON), its base64, or the path of a file. Without an input:
- * `$KUBECONFIG`, `~/.kube/config`, then the service account of this pod, as in kubectl.
+ * Reads the kubeconfig. `given` is its text (YAML or JSON), base64 of the text, or the path of a file. Without `given`,
+ * reads the same places as kubectl: `$KUBECONFIG`, `~/.kube/config`, then the service account of this pod.
  * Throws a `UserError` that quotes no secret.
  */
 export function readKubeconfig(given: string | undefined, places: KubeconfigPlaces): KubeconfigDocument {
@@ -55,7 +55,7 @@ export function readKubeconfig(given: string | undefined, places: KubeconfigPlac
   )
 }
 
-/** Of entries with the same name, the first is used (kubernetes.io, "Merging kubeconfig files"). */
+/** If several entries have the same name, the first one is used (kubernetes.io, "Merging kubeconfig files"). */
 function merge(documents: readonly KubeconfigDocument[]): KubeconfigDocument {
   const firstOfEachName = (entries: readonly Entry[]) =>
     entries.filter(({ name }, index) => entries.findIndex((other) => other.name === name) === index)
@@ -96,7 +96,10 @@ function existingFile(text: string, home: string): string | undefined {
   return path
 }
 
-/** Base64 in any form: wrapped, without padding, URL-safe. The text of a kubeconfig is never valid base64. */
+/**
+ * Decodes base64 in any form: wrapped, without padding, URL-safe. Undefined for other text: a kubeconfig contains `:`,
+ * so it is never valid base64.
+ */
 function decode(text: string): string | undefined {
   const compact = text.replace(/\s+/g, '')
   if (compact.length < 16 || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(compact) || /^[./~]/.test(text)) return undefined
@@ -147,7 +150,7 @@ function readFile(path: string): KubeconfigDocument {
   return withAbsolutePaths(document, dirname(resolve(path)))
 }
 
-/** @param encoded the forms in which the text was given, which are secret too */
+/** @param encoded the text as it was given in base64, which is secret too */
 function parse(text: string, encoded: readonly string[] = []): KubeconfigDocument {
   let content: unknown
   try {

@@ -14,7 +14,7 @@ import {
 } from './kubeconfig-file.ts'
 import { secretsOf } from './secrets.ts'
 
-/** The inputs that select the cluster; by default as in kubectl. */
+/** The inputs that select the cluster. If one is missing, its default is the same as in kubectl. */
 export interface KubeconfigInput {
   /** The kubeconfig itself (YAML or JSON), base64 of it, or the path of a file. */
   readonly kubeconfig?: string
@@ -24,19 +24,19 @@ export interface KubeconfigInput {
 
 /** A kubeconfig, checked without access to the cluster. */
 export interface Kubeconfig {
-  /** The object of client-node, which applies certificates, tokens, auth providers and proxies. */
+  /** The object of the library client-node, which adds certificates, tokens, auth providers and proxies to requests. */
   readonly kubeConfig: KubeConfig
   readonly context: string
   readonly namespace: string
-  /** The API server's address, with a path on Rancher. */
+  /** The API server's address. On Rancher it includes a path. */
   readonly server: string
   readonly user: string
   readonly proxied: boolean
-  /** Returns the credentials if the user has no token. */
+  /** The plugin that returns the credentials, if the user has no token. */
   readonly exec?: ExecPlugin
   /** The cluster that an exec plugin receives for `provideClusterInfo`. */
   readonly execCluster: object
-  /** Read before each request, since these tokens rotate. */
+  /** The client reads this file before each request, because its token rotates. */
   readonly tokenFile?: string
   /** Impersonation headers (`as`, `as-groups`, `as-uid`, `as-user-extra`). */
   readonly impersonation: Readonly<Record<string, string | string[]>>

@@ -6,13 +6,13 @@ import type { Redactor } from './redact.ts'
 
 export interface List {
   readonly items: readonly KubeObject[]
-  /** A watch that starts here misses no change. */
+  /** A watch that starts at this version misses no change. */
   readonly resourceVersion: string
 }
 
 export interface ListOptions {
   readonly signal?: AbortSignal
-  /** The longest time without a byte. */
+  /** Maximum time without a byte. */
   readonly silenceMs?: number
   readonly onPage?: () => void
 }
@@ -20,8 +20,8 @@ export interface ListOptions {
 const pageSize = 500
 
 /**
- * Reads the latest state of a collection (no `resourceVersion`), page by page. All pages are of one snapshot; if the
- * snapshot expires, the list is read again without pages, as in client-go's pager.
+ * Reads a collection page by page. Without `resourceVersion`, the server returns the latest state. All pages show the
+ * same snapshot; if it expires, the list is read again without pages, as in client-go's pager.
  */
 export async function listAll(
   client: Client,

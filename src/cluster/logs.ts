@@ -8,7 +8,9 @@ export interface LogRequest extends LogRef {
   readonly tailLines: number
 }
 
-/** The end of a container's log, or the cause of its absence; `neverStarted`: the container has not started. */
+/**
+ * The last lines of a container's log, or the reason why there are none. `neverStarted`: the container has not started.
+ */
 export type LogTail =
   | { readonly text: string }
   | { readonly text: undefined; readonly why: string; readonly neverStarted?: boolean }
@@ -19,8 +21,8 @@ const maxTailBytes = 64 << 10
 const limitBytes = 4 << 20
 
 /**
- * The last lines of a container's log. For a log that does not exist (yet, or any more) the result has no text; other
- * failures reject with an `ApiError`. `redact` removes secrets before the log is cut.
+ * Reads the last lines of a container's log. If the log does not exist (not yet, or no longer), the result has no text;
+ * other failures reject with an `ApiError`. `redact` removes secrets before the log is cut.
  */
 export async function readLog(
   client: Client,
@@ -56,14 +58,13 @@ export function logFailureOf(error: unknown): 'not-started' | 'gone' | 'refused'
   return isUnauthorized(error) || isForbidden(error) || error instanceof UserError ? 'refused' : 'unavailable'
 }
 
-/** The path of a pod's logs. */
 function logPath({ namespace, pod }: { readonly namespace: string; readonly pod: string }): string {
   return `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/log`
 }
 
 /**
- * If the log is gone, the kubelet returns one of these with status 200 (pkg/kubelet/kuberuntime, `GetContainerLogs`;
- * cri-client/pkg/logs, `ReadLogs`).
+ * If the log is gone, the kubelet answers with one of these messages and status 200 (pkg/kubelet/kuberuntime,
+ * `GetContainerLogs`; cri-client/pkg/logs, `ReadLogs`).
  */
 const kubeletRefusals =
   /^(unable to retrieve container logs for \S+|failed to try resolving symlinks in path .*|failed to (open|create|find) log file .*|rpc error: code = .*)$/
@@ -72,12 +73,12 @@ function isKubeletRefusal(text: string): boolean {
   return kubeletRefusals.test(text.trim())
 }
 
-/** Replaces the message about a removed container, which contains its id. */
+/** Replaces the message about a removed container, because that message contains the container's id. */
 function explainRefusal(text: string): string {
   return /^unable to retrieve container logs|code = NotFound/.test(text) ? 'the node no longer has it' : text
 }
 
-/** The last whole lines within the limit; the end of a single longer line. */
+/** The last whole lines that fit into the limit. If even the last line is longer, its end. */
 function lastBytes(text: string, limit: number): string {
   const bytes = Buffer.from(text)
   if (bytes.length <= limit) return text
@@ -90,13 +91,13 @@ function lastBytes(text: string, limit: number): string {
 }
 
 export interface LogStreamRequest extends LogRef {
-  /** Whether to continue while the container runs; else the stream ends with the present log. */
+  /** Whether the stream continues while the container runs. If false, it ends with the last line written so far. */
   readonly follow: boolean
   /** Lines written since this time: milliseconds since the epoch, rounded to seconds by the kubelet. */
   readonly since: number
-  /** Number of last lines; absent: all. */
+  /** How many of the last lines to read; all if absent. */
   readonly tailLines?: number
-  /** Maximum time until the answer begins: the kubelet begins it with the container's first line. */
+  /** Maximum time until the answer begins. The kubelet sends nothing before the container's first line. */
   readonly timeoutMs: number
 }
 
@@ -109,17 +110,19 @@ export interface LogLine {
   readonly cutBytes: number
 }
 
-/** Longer lines are cut; a stack trace fits. */
+/** Longer lines are cut. A line with a stack trace usually fits. */
 const maxLineBytes = 4_000
-/** Read beyond the cut, to redact a secret that crosses it. */
+/** Bytes read beyond `maxLineBytes`, so that a secret that crosses this limit can be redacted. */
 const readAheadBytes = 4_000
 
 const timestampPrefix = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)) ?/
 
 /**
- * Reads the lines of a container's log as they are written. Ends with the container (kubelet, `ReadLogs`); rejects if the
- * connection breaks, the signal is aborted or the log cannot be read (see `logFailureOf`). The bytes come from a kubelet, so
- * they do not count for API health. `redact` removes secrets before a line is cut.
+ * Reads the lines of a container's log as they are written. The result ends when the container ends (kubelet,
+ * `ReadLogs`). It rejects if the connection breaks, the signal is aborted or the log cannot be read (see
+ * `logFailureOf`).
+ * The bytes come from a kubelet, so they do not show that the API server is healthy. `redact` removes secrets before a
+ * line is cut.
  */
 export async function followLog(
   client: Client,
@@ -148,7 +151,7 @@ async function* timestampedLines(response: IncomingMessage, redact: (text: strin
   }
 }
 
-/** `cutBytes`: bytes that were already cut off. */
+/** Cuts a long line. `cutBytes`: how many of its bytes were already cut off. */
 function cut(text: string, cutBytes: number): Omit<LogLine, 'at'> {
   const bytes = Buffer.from(text)
   const left = bytes.length - maxLineBytes
@@ -160,7 +163,10 @@ function wholeCharacters(bytes: Buffer): string {
   return bytes.toString('utf8').replace(/\uFFFD+$/, '')
 }
 
-/** Lines of bounded length. The text after the last line break is a line too, unless the stream breaks. */
+/**
+ * Splits an answer into lines of limited length. The text after the last line break is a line too, unless the stream
+ * breaks.
+ */
 async function* boundedLines(response: IncomingMessage): AsyncGenerator<Omit<LogLine, 'at'>> {
   let kept: Buffer[] = []
   let keptBytes = 0

@@ -11,7 +11,7 @@ export interface OwnerReference {
   controller?: boolean
 }
 
-/** `metadata.managedFields` without the field sets. */
+/** An entry of `metadata.managedFields`, without its field set. */
 export interface ManagedFields {
   manager?: string
   operation?: string

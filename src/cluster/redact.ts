@@ -3,10 +3,10 @@ import type { KubeObject } from './objects.ts'
 import { secretVariable } from './secrets.ts'
 
 /**
- * Removes secret and unused values from an object before anything else reads it: the field sets of `managedFields`,
- * copies of whole objects in annotations, and the values of Secrets, ConfigMaps, environment variables and probe headers.
- * A value becomes a keyed hash: two templates can be compared, and the value cannot be guessed while the key stays in this
- * process. Known secrets are replaced in free text.
+ * Removes secret and unused parts of an object before anything else reads it.
+ * The field sets of `managedFields` and copies of whole objects in annotations are removed. The values of Secrets,
+ * ConfigMaps, environment variables and probe headers become hashes with a secret key: values can be compared, but not
+ * guessed without the key. Known secrets are replaced in free text.
  * Returns a new object that shares the unchanged parts with the old one.
  */
 export type Redactor = (object: KubeObject) => KubeObject
@@ -26,7 +26,9 @@ const objectCopies = new Set([
 export interface KnownSecrets {
   /** Replaces all secrets known at present. */
   readonly redactText: (text: string) => string
-  /** Replaces only the secrets known at the start: templates are compared, so the result must not change. */
+  /**
+   * Replaces only the secrets known at the start. Templates are compared, so later secrets must not change the result.
+   */
   readonly redactTemplate: (text: string) => string
   /** Called with the value of a Secret, or of a variable whose name looks secret, before the value is hashed. */
   readonly addSecret: (value: string) => void
@@ -34,12 +36,12 @@ export interface KnownSecrets {
 
 const noSecrets: KnownSecrets = { redactText: (text) => text, redactTemplate: (text) => text, addSecret: () => {} }
 
-/** All pods of a template have the same environment, so hashes are cached. */
+/** Hashes are cached, because all pods of a template have the same environment variables. */
 const maxCachedHashes = 10_000
 
 /**
- * Creates a `Redactor`. Only objects redacted by the same one can be compared.
- * @param key of the hashes; by default a new random key
+ * Creates a `Redactor`. Two objects can be compared only if the same `Redactor` redacted both.
+ * @param key the secret key of the hashes; by default a new random key
  * @param known replaces known secrets in free text; by default nothing is replaced
  */
 export function createRedactor(key: Buffer = randomBytes(32), known: KnownSecrets = noSecrets): Redactor {
@@ -77,7 +79,7 @@ export function createRedactor(key: Buffer = randomBytes(32), known: KnownSecret
     }
   }
 
-  /** Custom resources contain pod templates too, so environment variables are searched in the whole object. */
+  /** Custom resources contain pod templates too, so the whole object is searched for environment variables. */
   function walk(value: unknown): unknown {
     if (Array.isArray(value)) return mapArray(value, walk)
     if (!isObject(value)) return value
@@ -151,7 +153,10 @@ function mapArray(values: unknown[], map: (value: unknown) => unknown): unknown[
   return changed ?? values
 }
 
-/** The same for objects. Keys are untrusted (`__proto__`), so properties are defined, never assigned. */
+/**
+ * Like `mapArray`, for objects. An object may have the key `__proto__`: `fromEntries` copies it safely, assignment does
+ * not.
+ */
 function mapObject(object: Json, map: (value: unknown, name: string) => unknown): Json {
   let changed = false
   const entries = Object.entries(object).map(([name, value]) => {

@@ -30,29 +30,29 @@ export interface ReflectorOptions {
   readonly path: () => Promise<string>
   readonly sink: Sink
   /**
-   * Called with an object that no longer matches the request's label selector or no longer exists: only reading the object
-   * itself shows which. Resolves once the sink received the result.
+   * Called with an object that no longer matches the label selector or no longer exists: only reading the object shows
+   * which of the two. Resolves once the sink received the result.
    */
   readonly onUnmatched: (object: KubeObject) => Promise<void>
-  /** An object that exists before the first list. If the list does not contain it, it was deleted. */
+  /** An object that was known before the first list. If the list does not contain it, it was deleted. */
   readonly known?: KubeObject
 }
 
 /** Maximum time without a byte during a list. */
 const listSilenceMs = 30_000
-/** The same for a refresh; also the time limit of a probe and of opening a watch. */
+/** Maximum time without a byte during a refresh; also the time limit of a probe and of opening a watch. */
 const answerTimeoutMs = 10_000
-/** If the server does not end a watch at its `timeoutSeconds`, it is ended this much later. */
+/** If the server does not end a watch after `timeoutSeconds`, the reflector ends it this much later. */
 const overdueGraceMs = 10_000
-/** A watch that ends sooner without an event counts as failed, since new watches at once would overload the server. */
+/** If a watch ends sooner without an event, the reflector waits: too many new watches would overload the server. */
 const healthyWatchMs = 1_000
 const pollMs = 5_000
-/** If watching is forbidden, it is tried again after this number of polls. */
+/** If watching is forbidden, the reflector polls, and tries to watch again after this number of polls. */
 const pollsBetweenWatches = 12
 const minBackOffMs = 100
 const maxBackOffMs = 5_000
 const maxRetryAfterMs = 30_000
-/** Refused requests seldom succeed later, but access may be granted or a CRD installed. */
+/** Refused requests seldom succeed later. They are still repeated, because access may be granted or a CRD installed. */
 const refusedBackOffMs = 20_000
 const missingBackOffMs = 5_000
 /** A Role may be deleted and created again within seconds, so the first retries after a 403 come sooner. */
@@ -60,13 +60,13 @@ const quickRetries = 4
 const quickRetryMs = 7_000
 
 /**
- * Lists and watches one request until it is closed. Reports every change to the sink exactly once, despite cut connections,
- * expired resource versions, and servers that disappear or stop sending.
+ * Lists and watches the objects of one request until it is closed. Reports every change to the sink exactly once,
+ * despite cut connections, expired resource versions, and servers that disappear or stop sending.
  *
- * The watch starts at the list's resource version, so no change between them is missed. A later list is compared with the
- * known objects; only differences are reported, deletions with the object's last state.
- * A failure is reported once, and again when its status changes, with the time of the last success. Then the request is
- * listed again; after the differences, the recovery is reported as `ALIVE`.
+ * The watch starts at the resource version of the list, so it misses no change. Later lists are compared with the known
+ * objects, and only the differences are reported. A deletion is reported with the object's last known state.
+ * A failure is reported with the time of the last success: once, and again if its HTTP status changes. Then the
+ * reflector lists again, and reports first the differences and then `ALIVE`.
  */
 export class Reflector {
   readonly #request: WatchRequest
@@ -74,25 +74,25 @@ export class Reflector {
   readonly #closing = new AbortController()
   readonly #objects = new Map<string, KubeObject>()
   #isSynced = false
-  /** Where the next watch starts; undefined before a list. */
+  /** The resource version where the next watch starts. If undefined, a list comes first. */
   #resourceVersion: string | undefined
-  /** The last reported HTTP status, while the request fails. */
+  /** The HTTP status of the reported failure; undefined while requests succeed. */
   #reportedStatus: number | undefined
-  /** Initially the start time. */
+  /** Before the first success, this is the start time. */
   #lastSuccessAt: number
   #failures = 0
-  /** 403 answers in a row. */
+  /** How many 403 answers came in a row. */
   #refusals = 0
-  /** The resource version of the last watch had expired. */
+  /** Whether the last watch failed because its resource version had expired. */
   #wasExpired = false
   #pollsLeft = 0
-  /** Refreshes that wait for a list. */
+  /** Callbacks of the refreshes that wait for a list. */
   #refreshes: (() => void)[] = []
-  /** Refreshes whose list was read. */
+  /** Callbacks of the refreshes whose list was read or failed. */
   #answered: (() => void)[] = []
-  /** Reads of objects that no longer match the selector. */
+  /** Pending reads of objects that no longer match the selector. */
   readonly #unmatched = new Set<Promise<void>>()
-  /** Ends the present watch or pause, to list at once. */
+  /** Aborted to end the present watch or pause, so that a list starts immediately. */
   #interrupt = new AbortController()
 
   constructor(request: WatchRequest, options: ReflectorOptions) {
@@ -102,7 +102,7 @@ export class Reflector {
     if (options.known !== undefined) this.#objects.set(keyOf(options.known), options.known)
   }
 
-  /** Whether the watch contains this object, by uid. */
+  /** Whether the known objects include this object, with the same uid. */
   holds(object: KubeObject): boolean {
     const { apiVersion, kind } = this.#request
     const isOfKind = kind === object.kind && apiVersion === object.apiVersion
@@ -128,9 +128,7 @@ export class Reflector {
     for (const settle of [...this.#refreshes, ...this.#answered]) settle()
   }
 
-  /**
-   * Lists the request again at once. Resolves once the sink received the differences, or the failure.
-   */
+  /** Interrupts the watch and lists again. Resolves once the sink received the differences, or the failure. */
   refresh(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#closing.signal.aborted) {

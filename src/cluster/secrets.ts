@@ -32,14 +32,16 @@ export class Secrets {
 /** Shorter strings are not masked, to keep the log readable. */
 const minSecretLength = 4
 
-/** Environment variables whose names look secret: `DB_PASSWORD`, but not `KEYCLOAK_URL` or `SECRET_NAME`. */
+/**
+ * Matches environment variables by name if they look secret: `DB_PASSWORD`, but not `KEYCLOAK_URL` or `SECRET_NAME`.
+ */
 export const secretVariable =
   /(password|passwd|passphrase|token|secret|(api|access|private|secret|signing|encryption)_?key)$/i
 
 /** Longer values are files or Helm releases, which logs do not quote. */
 const maxValueLength = 10_000
 
-/** Names of a plugin's secret settings; `AWS_PROFILE=prod` must stay readable. */
+/** Matches the names of a plugin's secret settings. Other values must stay readable, such as `AWS_PROFILE=prod`. */
 const secretName = /token|secret|passw|credential|key/i
 
 /**
@@ -96,7 +98,7 @@ function secretSettings(settings: readonly (readonly [unknown, unknown])[]): str
   return settings.flatMap(([name, value]) => (secretName.test(String(name)) ? texts(value) : []))
 }
 
-/** `--client-secret=…` and `--client-secret …`. */
+/** Finds the values in `--client-secret=…` and `--client-secret …`. */
 function secretArguments(args: readonly unknown[]): string[] {
   return args.flatMap((argument, index) => {
     const [name = '', value] = String(argument).split(/=(.*)/s)
@@ -122,7 +124,7 @@ function linesOf(text: string): string[] {
     .filter((line) => line.length >= minSecretLength && !line.startsWith('-----'))
 }
 
-/** Longer than any word: a line of a wrapped certificate, or the encoded kubeconfig. */
+/** Whether a line looks like base64 of a certificate or a kubeconfig: it is longer than any word. */
 function isBase64(line: string): boolean {
   return /^[A-Za-z0-9+/_-]{24,}={0,2}$/.test(line)
 }
@@ -136,8 +138,8 @@ function unique(strings: readonly string[]): string[] {
 }
 
 /**
- * The parts of a Secret's value to redact: a single line, or of several lines those that look like keys. Excludes short
- * values, words (`production`) and sentences, since they occur in other text.
+ * The parts of a Secret's value to redact: a value of one line, or those of several lines that look like keys. Short
+ * values, words (`production`) and sentences are excluded, because they also occur in other text.
  */
 export function secretsIn(value: string): string[] {
   if (value.length > maxValueLength) return []

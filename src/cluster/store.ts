@@ -3,12 +3,12 @@ import { type Failure, type FeedEvent, type LogText, requestKey, type WatchReque
 import type { EventObject, KubeObject } from './objects.ts'
 
 /**
- * Whether the store contains all objects of a request: `pending` until the first list, then `complete`; `unknown` if access
- * is refused or the request is not watched: absence then proves nothing.
+ * Whether the store contains all objects of a request: `pending` until the first list, then `complete`. `unknown` if
+ * access is refused or the request is not watched: an object that is not in the store may then exist.
  */
 export type ListState = 'pending' | 'complete' | 'unknown'
 
-/** With the number of the event that reported it. */
+/** A value with the number of the event that reported it. */
 type Numbered<T> = T & { readonly number: number }
 
 /** An object that changed: its state before and after. */
@@ -17,7 +17,7 @@ export interface Change {
   readonly after?: KubeObject
 }
 
-/** The events about one object by name; `sorted` is a cache of their order by last occurrence. */
+/** The events about one object, by the event's name. `sorted` caches them in the order of their last occurrence. */
 interface EventsAbout {
   readonly byName: Map<string, EventObject>
   sorted?: readonly EventObject[] | undefined
@@ -32,20 +32,20 @@ export class Store {
   readonly #byUid = new Map<string, KubeObject>()
   readonly #owned = new Map<string, Map<string, KubeObject>>()
   readonly #byKind = new Map<string, Map<string, KubeObject>>()
-  /** By the uid of the involved object, and by its kind and name. */
+  /** Every event is stored twice: by the uid of the involved object, and by that object's kind and name. */
   readonly #events = new Map<string, EventsAbout>()
   /** The last state of each deleted object, by name: a late event must not restore the object. */
   readonly #deleted = new Map<string, KubeObject>()
-  /** Complete lists, by kind for speed. */
+  /** The requests whose lists are complete, grouped by kind so that a search is fast. */
   readonly #synced = new Map<string, Numbered<WatchRequest>[]>()
-  /** Last refusal per request; a 403 is kept. */
+  /** The last refusal of each request. A 403 is replaced only by another 403. */
   readonly #refused = new Map<string, Numbered<Failure>>()
   /** How many events were applied. */
   #applied = 0
   readonly #willSync: (request: WatchRequest) => boolean
   readonly #watched: WatchedRequests
   readonly #logs = new Map<string, LogText>()
-  /** By group and kind: whether discovery lists a status subresource. */
+  /** Whether discovery lists a status subresource, by group and kind. */
   readonly #statuses = new Map<string, boolean>()
 
   /**

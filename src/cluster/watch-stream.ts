@@ -2,21 +2,23 @@ import type { Client } from './client.ts'
 import type { Clock } from './clock.ts'
 import { ApiError, ConnectionError, messageOf } from './failures.ts'
 
-/** After this time without a byte, a small list request probes the server, and the watch is opened again. */
+/**
+ * If no byte arrives for this time, a small list request tests the server. If it succeeds, the watch is opened again.
+ */
 const silenceMs = 30_000
 
-/** Objects in etcd are at most 1.5 MiB; the API server adds fields. */
+/** A line contains one object: at most 1.5 MiB in etcd, plus the fields that the API server adds. */
 const maxLineBytes = 16 << 20
 
 export interface WatchOptions {
   readonly client: Client
   readonly clock: Clock
   readonly path: string
-  /** Ends the watch. */
+  /** When aborted, the watch ends. */
   readonly signal: AbortSignal
   /** Time limit for opening the watch. */
   readonly openTimeoutMs: number
-  /** When to end a watch that the server did not end. */
+  /** If the server has not ended the watch this long after its opening, it is ended here. */
   readonly overdueMs: number
   /** A small request after a silence. If it succeeds, the watch ends normally; if it fails, the watch fails with its error. */
   readonly probe: (signal: AbortSignal) => Promise<unknown>
@@ -29,9 +31,10 @@ export interface WatchOptions {
 export class WatchCutError extends Error {}
 
 /**
- * The complete lines of one watch. Ends normally with the watch, its signal, or when it is overdue. Throws a `WatchCutError`
- * if an open connection breaks, and the failure if opening or the probe failed.
- * Never hangs: a dead connection is detected by its silence, at the latest when it is overdue.
+ * Yields the complete lines of one watch. Ends normally if the watch ends, the signal is aborted, or the watch is
+ * overdue. Throws a `WatchCutError` if an open connection breaks, and the original error if the opening or the probe
+ * fails.
+ * Never hangs: a dead connection is detected because it is silent, at the latest when the watch is overdue.
  */
 export async function* watchLines(options: WatchOptions): AsyncGenerator<string> {
   const { client, clock, path, signal, openTimeoutMs, overdueMs, probe, onOpen, onBytes } = options

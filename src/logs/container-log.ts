@@ -4,7 +4,7 @@ import type { ContainerRef } from '../cluster/feed.ts'
 import { type LogLine, type LogStreamRequest, logFailureOf } from '../cluster/logs.ts'
 import type { Semaphore } from '../cluster/semaphore.ts'
 
-/** The cluster, as the source of logs. */
+/** The part of a cluster that reads logs. */
 export interface LogSource {
   followLog(request: LogStreamRequest, signal: AbortSignal): Promise<AsyncIterable<LogLine>>
 }
@@ -17,7 +17,7 @@ export interface ContainerRun {
 
 export interface ContainerLogListener {
   readonly onLine: (line: LogLine) => void
-  /** Lines are missing: there were too many at the end. */
+  /** Lines are missing, because the container wrote too many at the end. */
   readonly onGap: () => void
   /** The next lines belong to a later run. */
   readonly onRestart: () => void
@@ -28,23 +28,23 @@ export interface ContainerLogListener {
 }
 
 /**
- * A silent stream is opened again: the connection may be lost, or the kubelet may have lost a rotated file. This costs one
- * request, and no line is lost.
+ * If a stream is silent for this time, it is opened again: the connection may be dead, or the kubelet may have lost the
+ * log file when it was rotated. This costs one request, and no line is lost.
  */
 const silenceMs = 60_000
-/** How many last lines are requested when a container ends: more than are shown, few enough to arrive quickly. */
+/** How many of the last lines `finish` requests: more than are shown, but few enough to arrive quickly. */
 const lastLines = 1_000
 const firstPauseMs = 500
 const maxPauseMs = 10_000
-/** Number of failures in a row that is reported; fewer are only retried. */
+/** When this number of attempts in a row has failed, the failure is reported. Fewer are only retried. */
 const reportedAttempts = 3
 
 type StreamEnd = 'ended' | 'silent' | 'interrupted'
 
 /**
- * Reads one container's log while it is written, across broken streams and restarts, without repeating a line or losing one
- * that the kubelet still has. The container's status starts a stream but never ends one: the last lines may arrive after
- * the status.
+ * Reads one container's log while it is written, also when streams break or the container restarts. No line is
+ * repeated, and none is lost that the kubelet still has. The container's status starts a stream but never ends one,
+ * because the last lines may arrive later than the status.
  */
 export class ContainerLog {
   readonly #ref: ContainerRef
@@ -62,11 +62,11 @@ export class ContainerLog {
   /** Streams opened since the last line. */
   #attempts = 0
   #hasLines = false
-  /** The next line is the first of a new run. */
+  /** Whether the next line is the first of a new run. */
   #isRestarted = false
-  /** The new lines of the final stream. */
+  /** The new lines of the final stream, held until it ends. */
   readonly #finalLines: LogLine[] = []
-  /** The last message of the kubelet, which repeats it in every stream. */
+  /** The last message of the kubelet. Every new stream repeats the message, but it is shown once. */
   #kubeletLine: string | undefined
   #state: 'idle' | 'reading' | 'finishing' | 'closed' = 'idle'
   #stopStream = () => {}
@@ -100,8 +100,8 @@ export class ContainerLog {
   }
 
   /**
-   * Reads the present log, and then closes. Resolves when done, or at once after `close`. Skips the log of a running
-   * container that still waits for a slot.
+   * Reads the lines written so far, and then closes. Resolves when this is done or `close` is called. Skips a running
+   * container whose log still waits for a slot.
    */
   finish(): Promise<void> {
     if (this.#state === 'finishing' || this.#state === 'closed') return this.#done.promise
@@ -115,7 +115,7 @@ export class ContainerLog {
     return this.#done.promise
   }
 
-  /** Ends at once, and emits the lines that have arrived. */
+  /** Emits the lines that have already arrived, and stops reading. */
   close(): void {
     this.#emitFinalLines()
     this.#state = 'closed'

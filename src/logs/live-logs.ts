@@ -23,16 +23,16 @@ export interface LiveLogsOptions {
   readonly listener: {
     readonly onEntry: (entry: Entry) => void
     readonly onLog: (output: LogOutput) => void
-    /** Called once for the same warning, as raw text: renderers escape it. */
+    /** Called once for each different warning. The text is raw: renderers escape it. */
     readonly onWarning: (text: string) => void
     readonly cancelled: AbortSignal
   }
 }
 
 const streamsAtATime = 20
-/** Older lines are not read: they belong to earlier rollouts. */
+/** Lines written longer than this before the gate's start are not read, because they belong to earlier rollouts. */
 const beforeStartMs = 10 * 60_000
-/** Maximum delay of a verdict by the last lines; a cancelled job has little time left. */
+/** How long a verdict waits for the last lines; less in a cancelled job, which has little time left. */
 const lastLinesMs = 1_000
 const lastLinesWhenCancelledMs = 300
 
@@ -43,8 +43,8 @@ interface Stream {
 }
 
 /**
- * Shows the logs of `stream-logs` in order with the gate's timeline entries: of all containers, init containers and sidecars
- * of the gated revision's pods. Logs never change a verdict.
+ * Shows the logs selected by `stream-logs`, in order with the gate's timeline entries. These are the logs of all
+ * containers, init containers and sidecars in pods of the gated revision. Logs never change a verdict.
  */
 export class LiveLogs {
   readonly #options: LiveLogsOptions
@@ -60,13 +60,13 @@ export class LiveLogs {
     this.#queue = new EntryQueue(options.listener.onEntry, options.listener.onLog)
   }
 
-  /** Shows an entry; shows the end of a target after the last lines of its ended containers. */
+  /** Shows an entry. The end of a target is shown only when the last lines of its ended containers were shown. */
   entry(entry: Entry): void {
     const isEnd = entry.kind === 'verdict' && entry.target !== undefined
     this.#queue.entry(entry, isEnd ? this.#complete(entry.target) : undefined)
   }
 
-  /** Schedules a read of the pods, once for all changes of the present microtask. */
+  /** Reads the pods soon: only once, even if they change several times in the same microtask. */
   update(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
@@ -103,7 +103,7 @@ export class LiveLogs {
     return ended.length === 0 ? undefined : this.#finish(ended, lastLinesMs)
   }
 
-  /** Pods of a Job end by themselves, so their logs end with the target. */
+  /** The pods of a Job end by themselves, so all its logs end together with the target. */
   #isJob(target: number): boolean {
     return this.#options.targets[target]?.kind === 'Job'
   }
@@ -128,7 +128,9 @@ export class LiveLogs {
     }
   }
 
-  /** A container's status may arrive after the end of its Job, so also read containers that seem not started. */
+  /**
+   * A container's status may arrive later than the end of its Job, so containers that seem not started are read too.
+   */
   #openAll(target: number): void {
     for (const [pod, { container }] of this.#containersOf(target)) this.#streamOf(target, pod, container.name)
   }

@@ -1,28 +1,28 @@
 import type { Clock } from '../cluster/clock.ts'
 import type { LogLine } from '../cluster/logs.ts'
 
-/** Number of lines that all containers together may still show at once. */
+/** How many more lines all containers together may show. The last lines of each container are always shown. */
 export interface LineAllowance {
   lines: number
 }
 
 export const allowedLines = 5_000
-/** Lines of each container shown at once: enough for a migration. */
+/** How many first lines of each container are shown without delay: enough for a migration. */
 const headLines = 500
 const headBytes = 128 << 10
-/** After these, the newest lines are shown at this interval. */
+/** Later lines are collected, and the newest of them are shown at this interval. */
 const intervalMs = 10_000
 export const heldLines = 25
 
 /** A log line, or the number of omitted lines. */
 export type ThrottledLine =
   | { readonly type: 'line'; readonly line: LogLine }
-  /** `orMore`: others were never read. */
+  /** `orMore`: more lines are missing, because they were never read. */
   | { readonly type: 'left-out'; readonly lines: number; readonly orMore: boolean }
 
 /**
- * Limits the output of one container's log: its first lines are shown at once, then every 10 s the newest lines with the
- * number of omitted lines, and always its last lines.
+ * Limits the output of one container's log. The first lines are shown immediately. Then, every 10 s, the newest lines
+ * are shown with the number of omitted lines. The last lines are always shown.
  */
 export class LogThrottle {
   readonly #clock: Clock
@@ -59,14 +59,14 @@ export class LogThrottle {
     this.#stopTimer ??= this.#clock.after(intervalMs, () => this.#showNewest())
   }
 
-  /** Lines before the next one were never read. */
+  /** Notes that lines before the next one were never read. */
   addGap(): void {
     this.#leftOut += this.#held.length
     this.#held = []
     this.#isMoreLeftOut = true
   }
 
-  /** Shows the held lines at once. */
+  /** Shows the held lines without waiting for the timer. */
   flush(): void {
     this.#stopTimer?.()
     this.#stopTimer = undefined

@@ -15,12 +15,13 @@ export function containsObjects(firstLine: string): boolean {
 }
 
 /**
- * Converts a file of bare objects to events: the output of `kubespy record` (a JSON array of every version of one object)
- * or of `kubectl get -w -o json` (one object after the other). The file has no types and times of events, so
+ * Converts a file of bare objects to events: the output of `kubespy record` (a JSON array of every version of one
+ * object) or of `kubectl get -w -o json` (one object after the other). The file contains no event types and no event
+ * times, so
  *
- * - the time of a version is the latest time in the object, never decreasing;
+ * - the time of a version is the latest time in the object, but never earlier than that of the previous version;
  * - a new uid under the same name means that the object was deleted and created: the store detects this;
- * - the first version is the first list of its kind.
+ * - the first version counts as the complete first list of its kind.
  *
  * Text that cannot be read ends the events and is reported to `onDamage`. An invalid object is skipped and reported to
  * `onSkipped`.
@@ -85,7 +86,7 @@ function latestTime({ metadata, status }: KubeObject): number | undefined {
   return latest
 }
 
-/** The JSON of an object, with its first line. */
+/** The JSON of an object, with the number of its first line. */
 interface ObjectText {
   readonly json: string
   readonly line: number

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { StringDecoder } from 'node:string_decoder'
 import { createGunzip } from 'node:zlib'
 
-/** Called with the number of a line, counted from 1, and its defect. */
+/** Called with the number of a line (the first is 1) and what is wrong with it. */
 export type OnInvalidLine = (line: number, why: string) => void
 
 /** The text of a file in chunks; gunzipped if the name ends in `.gz`. Yields all readable text before an error. */
@@ -14,7 +14,7 @@ export async function* readText(path: string): AsyncGenerator<string> {
   yield decoder.end()
 }
 
-/** The lines of a file without line breaks. A last line that an error cuts off is omitted. */
+/** The lines of a file, without their line breaks. A last line that an error cuts off is omitted. */
 export async function* readLines(path: string): AsyncGenerator<string> {
   let rest = ''
   for await (const text of readText(path)) {
@@ -25,12 +25,12 @@ export async function* readLines(path: string): AsyncGenerator<string> {
   if (rest !== '') yield rest
 }
 
-/** Maximum loss before a damaged byte: about one compressed line. */
+/** At most this many bytes before a damaged byte are lost: about one compressed line. */
 const chunkBytes = 256
 
 /**
- * The bytes of a gzip file. A failing stream drops its buffer, so the file is written to it in small chunks: a damaged file
- * yields everything before the damage, then the error.
+ * The decompressed bytes of a gzip file. When the gunzip stream fails, it loses the bytes that it has not returned yet.
+ * The file is therefore written to it in small chunks: everything before the damage is yielded, then the error.
  */
 async function* unpack(path: string): AsyncGenerator<Buffer> {
   const gunzip = createGunzip()

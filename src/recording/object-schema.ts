@@ -1,7 +1,9 @@
 import type { KubeObject } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/store.ts'
 
-/** Returns the path of the first value with a wrong type, empty for the value itself; undefined if all types are correct. */
+/**
+ * Returns undefined if all types are correct, else the path of the first wrong value (empty: the checked value itself).
+ */
 type Check = (value: unknown) => readonly string[] | undefined
 type Fields = Readonly<Record<string, Check>>
 
@@ -9,7 +11,7 @@ const isPresent = (value: unknown) => value !== undefined && value !== null
 const isObjectValue = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** A value that is absent, null or of one of these types. */
+/** Accepts a value that is absent, null or of one of these types. */
 const anyOf =
   (...types: readonly string[]): Check =>
   (value) =>
@@ -19,7 +21,9 @@ const text = anyOf('string')
 const number = anyOf('number')
 const scalar = anyOf('string', 'number')
 
-/** An object with these fields and any others. `undefined` may replace the object, and `null` too unless it is a part. */
+/**
+ * Accepts an object whose fields pass; other fields are allowed. Also accepts `undefined`, and `null` unless `isPart`.
+ */
 const fieldsOf =
   (fields: Fields, isPart = false): Check =>
   (value) => {
@@ -32,7 +36,7 @@ const fieldsOf =
     return undefined
   }
 
-/** A list whose elements all pass the check, or an object whose values do. */
+/** Accepts a list whose elements all pass the check, or an object whose values all pass it. */
 const each =
   (check: Check, isList: boolean): Check =>
   (value) => {

@@ -3,7 +3,9 @@ import { groupOf } from '../cluster/store.ts'
 import { apiVersionOf, pluralOf } from '../plan/kinds.ts'
 import { readEvents } from './reader.ts'
 
-/** The kinds, names and answered requests of a recording, for recordings without targets in the header. */
+/**
+ * The kinds, names and answered requests of a recording. Kinds and names serve to find targets that the header lacks.
+ */
 export class RecordingIndex {
   readonly #discovered: ApiResource[] = []
   /** By apiVersion and kind. */
@@ -31,15 +33,15 @@ export class RecordingIndex {
   }
 
   /**
-   * The requests that the server answered: completed first lists and refusals. Other requests stay unknown.
+   * The requests that the server answered with a complete first list or a refusal. The results of others are unknown.
    */
   get answered(): readonly WatchRequest[] {
     return [...this.#answered.values()]
   }
 
   /**
-   * The kinds for references, most likely first: from discovery, common kinds with objects, other kinds with objects, and
-   * the remaining common kinds.
+   * The kinds that a reference can mean, most likely first: from discovery, common kinds with objects, other kinds with
+   * objects, and the remaining common kinds.
    */
   get kinds(): readonly ApiResource[] {
     const named = [...this.#kinds.values()]
@@ -96,7 +98,7 @@ interface KindIndex {
   readonly apiVersion: string
   readonly kind: string
   isNamespaced: boolean
-  /** The first list is complete: a selector does not match later objects. */
+  /** Whether the first list is complete. A selector does not select objects that appear later. */
   isListed: boolean
   readonly objects: Map<string, { name: string; namespace?: string; labels?: Record<string, string> }>
 }

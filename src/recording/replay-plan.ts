@@ -9,10 +9,9 @@ import type { Target } from '../plan/target.ts'
 import { isKind, type RecordingIndex } from './recording-index.ts'
 import type { RecordingHeader } from './writer.ts'
 
-/** The inputs of a recorded gate. */
 export interface RecordedInputs {
   readonly inputs: Inputs
-  /** Recorded inputs that this version does not have; the verdict may differ. */
+  /** Recorded inputs that this version does not know. Without them the verdict may differ. */
   readonly unknown: readonly string[]
 }
 
@@ -47,7 +46,6 @@ export function settingsOf(header: RecordingHeader, inputs: Inputs = inputsOf(he
   return gateSettings(inputs, { startedAt: Date.parse(startedAt), context, serverVersion: server, serverOffsetMs })
 }
 
-/** The targets of a replay. */
 export interface ReplayPlan extends Plan {
   /** Adds a missing namespace to an object, or removes it from a cluster-scoped one. */
   readonly correctNamespace: (event: FeedEvent) => FeedEvent
@@ -111,7 +109,7 @@ function withScope<T extends { readonly namespace?: string }>(
   return rest as T
 }
 
-/** The header's targets; undefined without any, or if one is incomplete. */
+/** The header's targets. Undefined if it has none, or if one is incomplete. */
 function recordedTargets({ targets }: RecordingHeader): readonly Target[] | undefined {
   if (!Array.isArray(targets) || targets.length === 0) return undefined
   const areComplete = targets.every((target) => target?.apiVersion && target.kind && target.name !== undefined)

@@ -10,7 +10,7 @@ import { indexRecording, type RecordingIndex } from './recording-index.ts'
 
 export interface ReplayHooks {
   readonly onEntry?: (entry: Entry) => void
-  /** Called with the line from which the recording cannot be read; it ends the replay. */
+  /** Called with the first line that cannot be read; the replay ends there. */
   readonly onDamage: OnInvalidLine
   /** Called with a line that this version cannot use. */
   readonly onSkipped?: OnInvalidLine
@@ -21,20 +21,21 @@ export interface ReplayHooks {
   /** See `ReplayPlan`. */
   readonly correctNamespace?: (event: FeedEvent) => FeedEvent
   /**
-   * Waits until a time of the recording, and returns the time reached: earlier only if the replay was cancelled. Called
-   * while the gate is open; by default no time passes.
+   * Waits until `at`, a time of the recording, and returns the time reached: earlier only if the replay was cancelled.
+   * Called only while the gate is open. Without this function, the replay does not wait.
    */
   readonly waitUntil?: (at: number) => Promise<number>
   /** When aborted, the gate is cancelled at the current time of the replay. */
   readonly cancelled?: AbortSignal
 }
 
-/** A gate that is still open this long after its longest clock is cancelled, since nothing else would end it. */
+/** If a gate is still open this long after its longest timeout, the replay cancels it: nothing else would end it. */
 const cancelAfterMs = 3_600_000
 
 /**
- * Replays a recording through the gate with a virtual clock; the verdict is that of the live run. After the last line the
- * clocks continue, so a recording that stops early ends by a deadline. A gate without clocks is cancelled.
+ * Replays a recording through the gate with a virtual clock. The verdict is the same as in the live run. The clocks
+ * continue beyond the last line, so a recording that stops early ends by a deadline. A gate without clocks is
+ * cancelled.
  */
 export async function replay(
   path: string,

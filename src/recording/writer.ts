@@ -20,7 +20,7 @@ export interface RecordingHeader {
   readonly serverOffsetMs: number
   /** The inputs as written, without defaults and credentials. */
   readonly inputs: Readonly<Record<string, unknown>>
-  /** The targets of these inputs. */
+  /** The targets that these inputs select. */
   readonly targets?: readonly Target[]
 }
 
@@ -49,7 +49,7 @@ function fieldsOf(observation: Observation): object {
   }
 }
 
-/** Writes a recording and flushes each line: after a kill, the file is usable. */
+/** Writes a recording. Each line is flushed, so the file is usable even if the process is killed. */
 export class RecordingWriter {
   readonly #sink: Writable
   readonly #gzip: Gzip | undefined
