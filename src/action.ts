@@ -20,13 +20,16 @@ import { renderSummary } from './report/summary.ts'
 import { isManifest } from './report/target-details.ts'
 import { checkInputs, gateRollout, type Reporter } from './rollout.ts'
 
-/** Time limit of the extras on GitHub after the verdict. The runner kills a cancelled job after 10 s. */
+/**
+ * Time limit for updating the extras on GitHub after the verdict. The runner kills a cancelled job after 10 s, so it
+ * gets less time.
+ */
 const extrasMs = 10_000
 const extrasWhenCancelledMs = 4_000
 
 /**
- * The action: reads inputs, gates, prints, writes summary and outputs, passes or fails the job. The only place that uses
- * the runner and catches all errors.
+ * The action: reads the inputs, gates the rollout, prints the log, writes the summary and outputs, passes or fails the
+ * job. Only this function uses the runner and catches all errors.
  */
 export async function runAction(): Promise<void> {
   const startedAt = systemClock.now()

@@ -15,7 +15,7 @@ const millisecondsOf: Readonly<Record<string, number>> = {
 const maxMs = 168 * 3_600_000
 
 /**
- * Reads a duration in the form of Kubernetes, Go's `time.ParseDuration` (`90s`, `1h30m`, `1.5h`, `300ms`, `0`), up to a week.
+ * Reads a duration as Kubernetes does (Go's `time.ParseDuration`): `90s`, `1h30m`, `1.5h`, `300ms`, `0`; at most 168 h.
  *
  * @returns whole milliseconds, at least 1 unless the duration is zero; undefined after a mistake
  */
@@ -62,7 +62,7 @@ function units(large: number, largeUnit: string, small: number, smallUnit: strin
   return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`
 }
 
-/** The inverse of `parseDuration`: `1h30m`, `90s` as `1m30s`, `1.5s`, `300ms`, `0`. */
+/** Milliseconds as a text that `parseDuration` reads: `1h30m`, `1m30s`, `1.5s`, `300ms`, `0`. */
 export function formatDuration(milliseconds: number): string {
   if (milliseconds <= 0) return '0'
   if (milliseconds < 1_000) return `${milliseconds}ms`

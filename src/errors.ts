@@ -19,7 +19,7 @@ export interface Mistake {
   readonly message: string
 }
 
-/** Invalid input, with all mistakes at once (outcome `misconfigured`). */
+/** The error for invalid input. It contains all mistakes (outcome `misconfigured`). */
 export class UserError extends Error {
   readonly reason: MistakeReason
   readonly mistakes: readonly Mistake[]
@@ -62,7 +62,7 @@ export function describePlace({ input, line }: Omit<Mistake, 'message'>): string
   return line === undefined ? input : `${input}, line ${line}`
 }
 
-/** Collects a mistake, in full sentences; the caller adds its input and line and continues. */
+/** A parser calls it for each mistake, in full sentences. The parser's caller adds the input and line. */
 export type AddMistake = (message: string) => void
 
 /** The user's text in quotes, shortened for a message. */
@@ -70,13 +70,13 @@ export function quote(text: string): string {
   return `"${text.length > 80 ? `${text.slice(0, 80)}…` : text}"`
 }
 
-/** A mistake with the reason of the outcome; by default `input-invalid`. */
+/** A mistake with the reason that the outcome gets; by default `input-invalid`. */
 export type MistakeWithReason = Mistake & { readonly reason?: MistakeReason }
 
 /**
  * Throws if there are mistakes.
  *
- * @throws UserError with all mistakes, sorted by input or file and by line; the reason is that of the first
+ * @throws UserError with all mistakes, grouped by input or file and sorted by line. Its reason is that of the first
  */
 export function throwMistakes(mistakes: readonly MistakeWithReason[]): void {
   const lineOf = ({ line = Number.POSITIVE_INFINITY }: MistakeWithReason) => line
@@ -89,7 +89,7 @@ export function throwMistakes(mistakes: readonly MistakeWithReason[]): void {
   )
 }
 
-/** The cost of the edit distance is the product of both lengths, so longer words are skipped. */
+/** Longer words get no suggestion: the cost of an edit distance is the product of both lengths. */
 const maxWordLength = 80
 
 /** The candidates that `word` probably misspells, nearest first. */
@@ -121,7 +121,7 @@ export function didYouMean(word: string, candidates: Iterable<string>): string {
   return near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`
 }
 
-/** The same for a flag, without its dashes; `names` have none. */
+/** Like `didYouMean`, for a flag. `flag` may begin with dashes, `names` do not. */
 export function didYouMeanFlag(flag: string, names: Iterable<string>): string {
   const near = nearest(flag.replace(/^--?/, ''), names)
   return near.length === 0 ? '' : ` Did you mean ${near.map((name) => `--${name}`).join(' or ')}?`

@@ -8,14 +8,14 @@ type Parse<T> = (text: string, addMistake: AddMistake) => T | undefined
 interface ValueType<T> {
   readonly placeholder: string
   readonly parse: Parse<T>
-  /** The text is not trimmed, because mistakes name its lines. */
+  /** The text has several lines. It is not trimmed, because mistakes contain its line numbers. */
   readonly isLines?: boolean
 }
 
-/** An input for the documentation, `action.yml` and the command line. */
+/** An input as the documentation, `action.yml` and the command line show it. */
 export interface InputDefinition {
   readonly name: string
-  /** Empty: none; `details` then describes the default. */
+  /** Empty if there is no constant default; `details` then says what applies. */
   readonly default: string
   /** One sentence, also for the command line's help. */
   readonly description: string
@@ -28,7 +28,7 @@ export interface InputDefinition {
   readonly isRecorded: boolean
   /** Whether a replay reads it from the recording, and has a flag for it. */
   readonly isReplayed: boolean
-  /** `hidden`: the command line accepts the flag, but has another form for it. */
+  /** `hidden`: the command line accepts the flag, but the help does not list it. `none`: there is no flag. */
   readonly flag: 'shown' | 'hidden' | 'none'
 }
 
@@ -177,11 +177,11 @@ export const extraPermissions = {
   comment: 'pull-requests: write',
 } as const
 
-/** Inputs of the extras: they do not affect the verdict, and need a workflow run. */
+/** For the inputs of the extras on GitHub: only the action has them, because they need a workflow run. */
 const forGitHub = { isRecorded: false, isReplayed: false, flag: 'none' } as const
 
 /**
- * Every input in the order of the documentation, by its property in `Inputs`. `npm run docs` generates the inputs of
+ * Every input by its property in `Inputs`, in the order of the documentation. `npm run docs` generates the inputs of
  * `action.yml` from it.
  */
 const definitions = {
@@ -364,7 +364,7 @@ type Definitions = typeof definitions
 export type Inputs = {
   readonly [P in keyof Definitions]: Definitions[P] extends TypedInput<infer T> ? T : never
 } & {
-  /** The user's texts by input name: an explicit clock is taken literally. */
+  /** The texts that the user wrote, by input name. The gate never extends a clock that the user set. */
   readonly written: ReadonlyMap<string, string>
 }
 
@@ -380,10 +380,10 @@ export function unknownInput(name: string): Mistake {
 }
 
 /**
- * Reads the inputs of the action or the flags of the command line. Never throws: an invalid input gets its default, and is
- * not in `written`.
+ * Reads the inputs of the action or the flags of the command line. Never throws: an invalid input gets its default, and
+ * is not in `written`.
  *
- * @param raw texts by input name; blank means absent, since the runner sets absent inputs to ''
+ * @param raw texts by input name; blank means absent, because the runner sets absent inputs to ''
  */
 export function readInputs(raw: Readonly<Record<string, string | undefined>>): {
   readonly inputs: Inputs
@@ -423,8 +423,8 @@ function withoutToken(given: ReadonlyMap<string, string>): Mistake[] {
 
 /**
  * Like `readInputs`, but throws.
- * @param further other mistakes to report together
- * @throws UserError with all mistakes at once
+ * @param further mistakes found elsewhere, reported in the same error
+ * @throws UserError with all mistakes
  */
 export function parseInputs(raw: Parameters<typeof readInputs>[0], further: readonly Mistake[] = []): Inputs {
   const { inputs, mistakes } = readInputs(raw)

@@ -4,8 +4,8 @@ const needed = { major: 22, minor: 19 }
 /**
  * Starts the program, or fails with the required Node version.
  *
- * The launchers import only this file statically: the rest may not load on an older Node. Use no syntax or API newer than
- * Node 16 here.
+ * The launchers import only this file statically, because the other files may fail to load on an older Node. Use no
+ * syntax or API newer than Node 16 here.
  */
 export async function startOnCurrentNode(start: () => Promise<void>): Promise<void> {
   const tooOld = whyTooOld(process.versions.node)

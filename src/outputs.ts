@@ -60,7 +60,7 @@ export const outputDefinitions = {
 export type OutputName = keyof typeof outputDefinitions
 
 const messageLimit = 300
-/** Outputs may become environment variables and arguments of later steps, which the operating system limits. */
+/** Later steps may pass outputs as environment variables or arguments, whose size the operating system limits. */
 const maxBytes = 64 * 1024
 const longestMore = '{"more":1000000}'.length
 
@@ -73,7 +73,10 @@ export function buildOutputs(timeline: EndedTimeline, files: ResultFiles): Reado
   return Object.fromEntries(values)
 }
 
-/** Sets outputs of the step. Does nothing without the runner's file: core would print an obsolete command instead. */
+/**
+ * Sets outputs of the step. Does nothing if the runner's output file is missing: `setOutput` would print an obsolete
+ * command instead.
+ */
 export function setOutputs(outputs: Partial<Record<OutputName, string>>): void {
   if (!existsSync(process.env['GITHUB_OUTPUT'] ?? '')) return
   for (const [name, value] of Object.entries(outputs)) setOutput(name, value)

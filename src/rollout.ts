@@ -69,11 +69,11 @@ export interface Rollout extends RolloutInputs {
 
 type Connection = Pick<Rollout, 'mask' | 'clock'>
 
-/** Time limit for finding further mistakes with the cluster. */
+/** Time limit for asking the cluster if the inputs already have mistakes, to find further ones. */
 const furtherMistakesMs = 5_000
 
 /**
- * Checks the user's inputs. If there are mistakes, files and kinds are checked too, to report all mistakes at once.
+ * Checks the user's inputs. If there are mistakes, checks files and kinds too, so that one error reports all.
  *
  * @param mistakes found so far
  * @throws UserError
@@ -142,7 +142,7 @@ export interface LivePlan extends ResolvedPlan {
 }
 
 /**
- * Connects, plans, reports the head, runs `work` with the cluster, and closes the cluster.
+ * Connects, plans, reports the settings and targets, runs `work`, and closes the connection to the cluster.
  * @returns undefined if cancelled before the targets were known
  * @throws UserError for invalid input
  */
@@ -182,7 +182,7 @@ async function openFiles(
 }
 
 /**
- * The cluster of the inputs. Sends no request.
+ * Opens the cluster that the inputs name. Sends no request.
  * @throws UserError if the kubeconfig is unusable
  */
 export function connectTo(inputs: Inputs, { mask, clock }: Connection): Cluster {

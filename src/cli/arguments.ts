@@ -8,13 +8,13 @@ export interface Flag {
   readonly short?: string
   /** Name of the value in the help; a flag without one is a switch. */
   readonly value?: string
-  /** A switch that also accepts one of these values, `--color=never`. */
+  /** Values that this switch also accepts: `--color=never`. */
   readonly choices?: readonly string[]
   readonly description: string
   readonly default?: string
-  /** May be repeated: its values become lines. */
+  /** The flag may be repeated: line breaks join its values. */
   readonly repeats?: boolean
-  /** Not in the help. */
+  /** The help does not list the flag. */
   readonly hidden?: boolean
 }
 
@@ -38,10 +38,10 @@ export const referenceFlags: readonly Flag[] = [
   { name: 'milestone-timeouts', value: 'LIST', description: 'How long single milestones may take: ready=5m.' },
 ]
 
-/** The reference flags that, before the first reference, are inputs of the gate. */
+/** The reference flags that become inputs of the whole gate if they come before the first reference. */
 export const sharedFlags: ReadonlySet<string> = new Set(['namespace', 'timeout', 'stall-timeout', 'milestone-timeouts'])
 
-/** `-f` as for kubectl. */
+/** The flag `-f`, as in kubectl. */
 export const filenameFlag: Flag = {
   name: 'filename',
   short: 'f',
@@ -81,12 +81,12 @@ export const colorFlag: Flag = {
   description: 'Colours: always, never, or auto: on a terminal without NO_COLOR.',
 }
 
-/** The flags of all commands: the value of another command's flag must not become a reference. */
+/** The flags of all commands. The parser must know them, or the value of another command's flag becomes a reference. */
 const knownFlags: readonly Flag[] = [...referenceFlags, filenameFlag, ...inputFlags, jsonFlag, colorFlag]
 
 const namespaceHint = ' Name one namespace with -n.'
 
-/** The equivalent of a flag of kubectl, or a hint. */
+/** Flags of kubectl that users may try, each with our equivalent flag or a hint. */
 const kubectlFlags: Readonly<Record<string, string>> = {
   '--tail': 'log-lines',
   '--follow': 'stream-logs',
@@ -96,7 +96,7 @@ const kubectlFlags: Readonly<Record<string, string>> = {
   '--all-namespaces': namespaceHint,
 }
 
-/** A reference as written: `-`, `deployment/web`, or `deploy` and names, with its flags. */
+/** A reference as the user wrote it, with its flags: `-`, `deployment/web`, or `deploy` and names. */
 export interface WrittenReference {
   readonly words: string[]
   readonly flags: Map<string, string>
@@ -106,10 +106,10 @@ export interface WrittenReference {
 export interface Arguments {
   /** Flags of the command and of the gate. */
   readonly flags: ReadonlyMap<string, string>
-  /** Reference flags before the first reference that are not inputs: defaults of all references. */
+  /** Reference flags that come before the first reference and are not inputs. They are defaults of all references. */
   readonly referenceDefaults: ReadonlyMap<string, string>
   readonly references: readonly WrittenReference[]
-  /** For commands that take no references. */
+  /** The files of a command that takes no references. */
   readonly files: readonly string[]
   readonly mistakes: readonly Mistake[]
 }
@@ -146,7 +146,7 @@ class ArgumentReader {
   readonly #references: WrittenReference[] = []
   readonly #files: string[] = []
   readonly #mistakes: Mistake[] = []
-  /** The indexes of unknown flags whose value may follow. */
+  /** The indexes of unknown flags. The next word is probably the value of the flag. */
   readonly #unknown = new Set<number>()
 
   constructor(argv: readonly string[], grammar: Grammar) {

@@ -24,13 +24,12 @@ export interface Command extends Grammar {
   readonly summary: string
   /** Paragraphs for the command's help. */
   readonly description: string
-  /** Arguments after the program's name, and their effect. */
+  /** What the user types after the program's name, and what it does. */
   readonly examples: readonly (readonly [typed: string, does: string])[]
   /** Resolves to the exit code. */
   readonly run: (args: Arguments, context: CommandContext) => Promise<number>
 }
 
-/** The flags of inputs by their names. */
 function inputFlagsNamed(...names: string[]): readonly Flag[] {
   return inputFlags.filter(({ name }) => names.includes(name))
 }

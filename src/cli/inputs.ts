@@ -10,17 +10,17 @@ import { type CommandContext, printMessage } from './output.ts'
 
 /** The inputs of a command that watches a cluster. */
 export interface CommandInputs extends RolloutInputs {
-  /** Replaces the lines in an error's mistakes by their arguments or lines of stdin. */
+  /** Corrects the places in an error's mistakes: names the argument or the line of stdin that the user wrote. */
   readonly locate: (error: unknown) => unknown
 }
 
 /**
- * Reads the inputs and references of a command line, and stdin if it is one of them.
+ * Reads the inputs and references of a command line. Reads stdin if a reference or file is `-`.
  *
- * @param command the name of the command, for an example
+ * @param command the name of the command, shown in an example
  * @param further mistakes found elsewhere
  * @returns undefined if cancelled while reading stdin
- * @throws UserError with all mistakes at once
+ * @throws UserError with all mistakes
  */
 export async function readCommandInputs(
   args: Arguments,
@@ -82,7 +82,7 @@ async function withManifests(parsed: ParsedReferences, files: string, stdin: str
   ].reduce(mergeReferences, parsed)
 }
 
-/** In kubectl, -n after several references applies to all of them; here only to the last. */
+/** Explains a difference: in kubectl, -n after several references applies to all of them, here only to the last. */
 function noticeOfNamespace(references: readonly WrittenReference[]): string | undefined {
   const last = references.at(-1)
   const namespace = last?.flags.get('namespace')
@@ -97,7 +97,7 @@ function isStdin({ words }: WrittenReference): boolean {
   return words[0] === '-'
 }
 
-/** The flags of a single `-` with manifests apply to the whole gate. */
+/** If stdin contains manifests and `-` is the only reference, its flags apply to the whole gate. */
 function flagsOfStdin(references: readonly WrittenReference[]): Record<string, string> {
   const [only, ...more] = references
   return only === undefined || more.length > 0 ? {} : Object.fromEntries([...only.flags].filter(isShared))
@@ -120,32 +120,32 @@ export function inputsAmong(flags: ReadonlyMap<string, string>): Record<string, 
   return Object.fromEntries([...flags].filter(([name]) => inputDefinitions.some((input) => input.name === name)))
 }
 
-/** Converts a mistake in an input to one in its flag. */
+/** Names the flag instead of the input in a mistake: `--timeout`. */
 export function onFlag(mistake: Mistake): Mistake {
   return inputFlags.some(({ name }) => name === mistake.input) ? { ...mistake, input: `--${mistake.input}` } : mistake
 }
 
 /** The references of a command line. */
 export interface CommandReferences {
-  /** Lines of the input `resources`, as in a recording. */
+  /** The references as lines of the input `resources`. A recording contains this text. */
   readonly text: string
   readonly parsed: ParsedReferences
-  /** Replaces the line in a mistake by its place on the command line. */
+  /** Corrects the place in a mistake: names the argument or the line of stdin that the user wrote. */
   readonly locate: (mistake: Mistake) => Mistake
 }
 
 interface Line {
   readonly text: string
-  /** The argument, or the line of stdin. */
+  /** Where the user wrote the line: in an argument, or on a line of stdin. */
   readonly place: Omit<Mistake, 'message'>
 }
 
 /**
- * Rewrites the references of a command line as lines of the input `resources`, for one parser and for recordings. `-`
- * stands for the lines of stdin.
+ * Rewrites the references of a command line as lines of the input `resources`, so that one parser reads both and
+ * recordings have one form. The lines of stdin replace `-`.
  *
  * @param stdin empty unless `-` is among the references
- * @param options.alone whether this is the only source of references: then it must contain one
+ * @param options.alone whether there is no other source of references: then at least one is required
  */
 export function readReferences(
   { references, referenceDefaults, flags }: Pick<Arguments, 'references' | 'referenceDefaults' | 'flags'>,
@@ -188,7 +188,7 @@ function argumentLine({ words, flags }: WrittenReference, defaults: ReadonlyMap<
   return { text: lineOf(words, flags, defaults), place: { input: words.join(' ') } }
 }
 
-/** Keeps lines without a reference, so line numbers stay the same. */
+/** Adds the flags to the references on stdin. Keeps lines without a reference, so line numbers stay the same. */
 function stdinLines(stdin: string, { flags }: WrittenReference, defaults: ReadonlyMap<string, string>): Line[] {
   const lines = linesOf(stdin, 'stdin')
   if (flags.size + defaults.size === 0) return lines
@@ -208,7 +208,7 @@ function withFlags(line: string, own: ReadonlyMap<string, string>, defaults: Rea
   return words.length === 0 ? line : lineOf(words, own, defaults)
 }
 
-/** A line of `resources`: the words, and every flag that they do not contain. */
+/** A line of `resources`: the words, and all flags that the words do not contain yet. */
 function lineOf(
   words: readonly string[],
   own: ReadonlyMap<string, string>,

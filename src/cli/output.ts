@@ -15,7 +15,7 @@ export interface Output {
   hasColors?(): boolean
 }
 
-/** The environment of a command. */
+/** What a command gets from the process. */
 export interface CommandContext {
   readonly stdout: Output
   readonly stderr: Output
@@ -88,7 +88,7 @@ export function exitCodeOf(timeline: EndedTimeline, onSuperseded: 'fail' | 'pass
 
 const hideCursor = '\x1b[?25l'
 const showCursor = '\x1b[?25h'
-/** Without wrapping, wide characters do not make the block higher. */
+/** Turns line wrapping off: wide characters must not make a line of the block take two rows. */
 const noWrap = '\x1b[?7l'
 const wrap = '\x1b[?7h'
 const clearBelow = '\x1b[0J'

@@ -16,7 +16,7 @@ import {
 } from './output.ts'
 import { openTerminalLog } from './terminal-log.ts'
 
-/** `record`: writes everything that a gate would watch to a file. Returns the exit code. */
+/** `record`: writes to a file everything that a gate would watch. Returns the exit code. */
 export async function record(args: Arguments, context: CommandContext): Promise<number> {
   const { stdout, stderr, secrets, cancelled } = context
   const { path, durationMs, mistakes } = readRecordFlags(args)
@@ -63,11 +63,11 @@ interface Recorded {
 }
 
 /**
- * Records everything that the gate would watch until cancelled, also after the gate's outcome. The reporter receives the
- * gate's timeline entries until its verdict; logs as evidence are recorded last.
+ * Records everything that the gate would watch. Continues after the verdict, until cancelled. The reporter receives the
+ * timeline entries until the verdict. Logs that serve as evidence are recorded last.
  *
- * @returns nothing if cancelled before the targets were known
- * @throws UserError for invalid input; the error of the file system if the recording could not be written
+ * @returns undefined if cancelled before the targets were known
+ * @throws UserError for invalid input; the file system's error if the recording could not be written
  */
 function recordRollout(path: string, rollout: Rollout): Promise<Recorded | undefined> {
   const { inputs, clock } = rollout

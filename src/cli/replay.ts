@@ -25,7 +25,7 @@ import {
 } from './output.ts'
 import { openTerminalLog } from './terminal-log.ts'
 
-/** The flags, for every file. */
+/** The flags of `replay`. They apply to every recording. */
 interface ReplayOptions {
   readonly flags: ReadonlyMap<string, string>
   /** Inputs that replace the recorded ones. */
@@ -138,7 +138,11 @@ async function gateRecording(
   }
 }
 
-/** The health checks of a recording. If the recorded file is missing, the kinds' own rules apply; a file in a flag must exist. */
+/**
+ * Reads the health checks of a recording. If their file does not exist here, the kinds' built-in rules apply.
+ *
+ * @param isNamed whether a flag names the file: then it must exist
+ */
 async function recordedHealthChecks(
   path: string | undefined,
   isNamed: boolean,
@@ -151,7 +155,7 @@ async function recordedHealthChecks(
   return []
 }
 
-/** The recording's time, in proportion to real time. */
+/** The clock of a replay: recorded time passes `speed` times as fast as real time. */
 class ReplayTime {
   readonly #startedAt: number
   readonly #speed: number
@@ -168,7 +172,7 @@ class ReplayTime {
     return Math.round(this.#startedAt + (performance.now() - this.#beganAt) * this.#speed)
   }
 
-  /** @returns the time reached: earlier if cancelled */
+  /** @returns the recorded time that was reached; it is before `at` if cancelled */
   async waitUntil(at: number): Promise<number> {
     const signal = this.#cancelled
     // Timers of Node.js are limited to 24 days.

@@ -19,7 +19,7 @@ export interface TerminalLogOptions {
 
 /**
  * @param flags of the command line
- * @param options.drawsState false for a replay without waiting, which has no present state
+ * @param options.drawsState false for a replay at full speed, which has no present state to draw
  */
 export function openTerminalLog(
   output: Output,

@@ -7,7 +7,7 @@ import { boundedSummary, title, type WorkflowRun } from './workflow-run.ts'
 const summaryLimit = 65_535
 const annotationsPerRequest = 50
 
-/** A live check of the commit. A branch rule can require it by its name. */
+/** A live check of the commit. A branch rule can require this check by its name. */
 export class CheckRun implements Extra {
   readonly input = 'check-run'
   readonly #octokit: Octokit

@@ -4,7 +4,7 @@ import { markdown } from '../report/escape.ts'
 import type { Extra, Octokit } from './update-throttle.ts'
 import { boundedSummary, type WorkflowRun } from './workflow-run.ts'
 
-/** GitHub accepts 65,536 characters, including the lines around the summary. */
+/** GitHub accepts comments of 65,536 characters. The difference leaves space for the lines around the summary. */
 const summaryLimit = 60_000
 const pageSize = 100
 
@@ -46,7 +46,7 @@ export class Comment implements Extra {
     } else await issues.updateComment({ ...request, comment_id: this.#id })
   }
 
-  /** The open pull request with this head commit, else the one merged as this commit. */
+  /** The open pull request whose head is this commit, else the one whose merge created this commit. */
   async #findPullRequest(signal: AbortSignal): Promise<number | undefined> {
     const { owner, repo, headSha } = this.#run
     const request = { owner, repo, commit_sha: headSha, request: { signal } }

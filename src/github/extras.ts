@@ -41,7 +41,10 @@ export class Extras {
     for (const throttle of this.#throttles) throttle.update(this.#present)
   }
 
-  /** Shows the outcome. Resolves once all extras show it, or after `limitMs` with a warning for each other extra. */
+  /**
+   * Shows the outcome. Resolves when all extras show it, or after `limitMs`: each extra that does not show it gets a
+   * warning.
+   */
   async finish(timeline: EndedTimeline, limitMs: number): Promise<void> {
     const late = new AbortController()
     const endsAt = this.#clock.now() + limitMs
@@ -69,7 +72,7 @@ export function openExtras(inputs: Inputs, references: readonly Reference[], log
   return new Extras(throttles, clock)
 }
 
-/** A client for `GITHUB_API_URL` with the proxy of the environment and without logging. */
+/** A client for `GITHUB_API_URL`. It uses the proxy of the environment and logs nothing. */
 function createOctokit(token: string): Octokit {
   const ignore = () => {}
   const log = { debug: ignore, info: ignore, warn: ignore, error: ignore }

@@ -16,7 +16,7 @@ export interface Failure {
 
 type Headers = Readonly<Record<string, string | number | undefined>>
 
-/** An error of octokit, with the response if there was one. */
+/** An error of octokit. It has a response if GitHub answered. */
 interface HttpError extends Error {
   readonly status: number
   readonly response?: { readonly headers: Headers }

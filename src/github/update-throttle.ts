@@ -4,7 +4,7 @@ import type { EndedTimeline, Timeline } from '../gate/timeline.ts'
 import type { extraPermissions } from '../inputs.ts'
 import { type Failure, readFailure } from './failure.ts'
 
-/** GitHub's API with the token of the user. */
+/** A client of GitHub's API with the user's token. */
 export type Octokit = InstanceType<typeof GitHub>
 
 /** Shows the rollout on GitHub outside the job log. */
@@ -12,16 +12,16 @@ export interface Extra {
   /** The input that enables the extra. */
   readonly input: keyof typeof extraPermissions
   /**
-   * Creates or updates the check, comment or status. May be repeated after a failure. Rejects with the error of octokit, or
-   * if the signal is aborted.
+   * Creates or updates the check, comment or status. The caller may call it again after a failure. Rejects with the
+   * error of octokit, or if the signal is aborted.
    */
   show(timeline: Timeline, signal: AbortSignal): Promise<void>
 }
 
 const minIntervalMs = 15_000
-/** The repository shares 1,000 requests per hour, so a long rollout is updated less often. */
+/** The interval grows to this share of the elapsed time: all jobs of a repository share 1,000 requests per hour. */
 const intervalOfElapsed = 0.1
-/** Less than the interval, so updates never overlap. */
+/** Shorter than the update interval, so updates never overlap. */
 const updateTimeoutMs = 10_000
 const firstRetryMs = 1_000
 

@@ -22,7 +22,7 @@ export interface WorkflowRun {
   readonly repositoryUrl: string
   /** URL of the commit's files, to which a path is appended. */
   readonly sourceBaseUrl: string
-  /** The page with the log of this attempt. */
+  /** The page with the log of this run attempt. */
   readonly runUrl: string
   readonly workflow: string
   readonly job: string
@@ -73,8 +73,8 @@ export function readWorkflowRun(context: ActionContext): WorkflowRun {
 }
 
 /**
- * For some events `GITHUB_SHA` is another commit: for `pull_request` a merge commit, for `pull_request_target` and
- * `workflow_run` the last commit of the base or default branch
+ * For some events `GITHUB_SHA` is not the commit that the user pushed: for `pull_request` a merge commit, for
+ * `pull_request_target` and `workflow_run` the last commit of the base or default branch
  * (https://docs.github.com/actions/reference/workflows-and-actions/events-that-trigger-workflows).
  */
 function headShaOf({ eventName, payload, sha }: ActionContext): string {

@@ -4,8 +4,8 @@ import type { KubeObject } from '../cluster/objects.ts'
 import { type Mistake, UserError } from '../errors.ts'
 
 /**
- * The user's health check of a kind: CEL over the object's fields, as in Flux' `healthCheckExprs`. An expression with a
- * missing field is false.
+ * The user's health check for a kind: CEL expressions on the object's fields, as in Flux' `healthCheckExprs`. An
+ * expression that reads a missing field is false.
  */
 export interface HealthCheck {
   readonly apiVersion: string

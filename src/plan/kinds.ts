@@ -14,12 +14,12 @@ export function pluralOf(kind: string): string {
 }
 
 /**
- * Finds the resource for a word as kubectl does: `deploy`, `Deployment`, `deployments`, `deployment.apps`,
- * `deployments.v1.apps`, `storageclass.storage` (a prefix of the group suffices), case-insensitive.
+ * Finds the resource type that a word names, as kubectl does and ignoring case: `deploy`, `Deployment`, `deployments`,
+ * `deployment.apps`, `deployments.v1.apps`, `storageclass.storage` (the start of the group is enough).
  *
- * Of several matches, returns the first of discovery, which lists core and built-in groups first, and the preferred version
- * of a group first. Full names take precedence over short names (k8s.io/client-go pkg/restmapper; k8s.io/apimachinery
- * `ParseResourceArg`).
+ * If several match, returns the first in the order of discovery: core and built-in groups come first, and in each group
+ * the preferred version. Full names take precedence over short names (k8s.io/client-go pkg/restmapper;
+ * k8s.io/apimachinery `ParseResourceArg`).
  */
 export function findKind(word: string, resources: readonly ApiResource[]): ApiResource | undefined {
   const { name, group } = splitKind(word)
@@ -95,8 +95,8 @@ interface Definition {
 }
 
 /**
- * The kinds of the CustomResourceDefinitions among the manifests. The server serves a kind only after its definition is
- * established (apiextensions.k8s.io/v1, `CustomResourceDefinitionSpec`).
+ * The kinds of the CustomResourceDefinitions among the manifests. Discovery may lack them: the server serves a kind
+ * only when its definition is established (apiextensions.k8s.io/v1, `CustomResourceDefinitionSpec`).
  */
 export function definedKinds(references: readonly Reference[]): readonly ApiResource[] {
   return references.flatMap(({ manifest }) => {

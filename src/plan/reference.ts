@@ -2,7 +2,7 @@ import type { Mistake } from '../errors.ts'
 import type { Manifest } from './manifests/manifest.ts'
 import type { TargetClocks, WaitFor } from './target.ts'
 
-/** One kind with one name or selector, as written by the user, before access to the cluster. */
+/** One kind with one name or selector, as the user wrote it. The cluster was not asked yet. */
 export interface Reference {
   /** Line in the input or in the manifest's file, counted from 1. */
   readonly line: number
@@ -17,29 +17,29 @@ export interface Reference {
   readonly namespace?: string
   readonly clocks: TargetClocks
   readonly waitFor?: WaitFor
-  /** Set for a reference from a manifest: its `apiVersion` and `kind` are exact. */
+  /** Set if the reference comes from a manifest, which contains the exact `apiVersion` and `kind`. */
   readonly manifest?: Manifest
 }
 
 /** A line without anything to gate. */
 export interface SkippedLine {
-  /** The file with the line; absent: the input. */
+  /** The file that contains the line; absent if an input contains it. */
   readonly file?: string
   readonly line: number
   readonly text: string
-  /** `deleted`, `a dry run`. */
+  /** For example `deleted` or `a dry run`. */
   readonly why: string
-  /** The server generates the name. A mistake if nothing else is left to gate. */
+  /** The server generates the object's name. The line is a mistake if nothing else is left to gate. */
   readonly hasGeneratedName?: boolean
 }
 
 export interface ParsedReferences {
-  /** The input or file of the lines. */
+  /** The input or file that contains the lines. */
   readonly input: string
-  /** The name of each line in notices, for arguments of a command line; by default `resources, line 2`. */
+  /** How notices name each line. Set for command-line arguments; by default `resources, line 2`. */
   readonly places?: readonly string[]
   readonly references: readonly Reference[]
-  /** References with a mistake in their flags, to check their kinds and names too. */
+  /** References with a mistake in their flags. They are kept so that their kinds and names are checked too. */
   readonly invalid?: readonly Reference[]
   readonly skipped: readonly SkippedLine[]
   readonly mistakes: readonly Mistake[]

@@ -44,12 +44,12 @@ const maxReferences = 5_000
 const tooManyReferences = `More than ${maxReferences} resources are named. Use selectors (-l), or several gates.`
 
 /**
- * Reads references, one per line: the arguments of `kubectl wait`, or a line of kubectl's output.
- * Never throws: mistakes are collected with their lines.
+ * Reads references, one per line: the arguments of `kubectl wait`, or a line of kubectl's output. Never throws:
+ * mistakes are collected with their lines.
  *
  * @param text the whole input, untrimmed for correct line numbers
  * @param input the name of the input or file, for messages
- * @param options.alone whether this is the only source of references: then it must contain one
+ * @param options.alone whether there is no other source of references: then at least one is required
  * @param options.emptyMessage the mistake of an empty text
  */
 export function parseReferences(

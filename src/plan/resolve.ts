@@ -13,9 +13,9 @@ import { checkName, checkNamespace } from './names.ts'
 import type { ParsedReferences, Reference, SkippedLine } from './reference.ts'
 import { definedClocks, nameKey, type Target, type WaitFor } from './target.ts'
 
-/** Used if a reference does not contain them. */
+/** Values for references that do not contain them. */
 export interface PlanDefaults {
-  /** The `namespace` input, else the context's. */
+  /** The input `namespace`, else the namespace of the kubeconfig's context. */
   readonly namespace: string
   /** The milestones of the input `milestone-timeouts`. */
   readonly milestones: readonly string[]
@@ -34,7 +34,7 @@ export interface ResolvedReference {
 export interface Resolution {
   readonly parsed: ParsedReferences
   readonly resolved: readonly ResolvedReference[]
-  /** The distinct lists that return the targets of selectors. */
+  /** The list requests of all selectors, without duplicates. They return the targets. */
   readonly selections: readonly WatchRequest[]
 }
 
@@ -52,9 +52,10 @@ export interface ResolvedPlan extends Plan {
 }
 
 /**
- * Finds the kind of each reference among those of the server, and of the CustomResourceDefinitions in the manifests.
+ * Finds the kind of each reference among the kinds of the server and those that CustomResourceDefinitions in the
+ * manifests define.
  *
- * @param resources of discovery, in its order
+ * @param resources the server's resource types, in the order of discovery
  * @throws UserError with every mistake of the lines and of their kinds, names and milestones
  */
 export function resolveReferences(

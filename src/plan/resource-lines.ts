@@ -56,12 +56,12 @@ export function splitWords(line: string, addMistake: AddMistake): Word[] | undef
 export type KubectlLine = { readonly words: readonly string[]; readonly skip?: undefined } | { readonly skip: string }
 
 /**
- * Reads a line of kubectl's output: `deployment.apps/web configured`, `service/web created (server dry run)`, and names in
- * quotes of `kubectl delete` and old releases (k8s.io/cli-runtime pkg/printers, `NamePrinter`; k8s.io/kubectl
- * pkg/cmd/delete).
+ * Reads a line of kubectl's output: `deployment.apps/web configured`, `service/web created (server dry run)`. Old
+ * releases and `kubectl delete` print the name in quotes (k8s.io/cli-runtime pkg/printers, `NamePrinter`;
+ * k8s.io/kubectl pkg/cmd/delete).
  *
- * kubectl's verbs are participles (`configured`, `serverside-applied`, `rolled back`, `skipped rollback (…)`) and
- * `condition met`. Other words after a TYPE/NAME may be names.
+ * After the resource, kubectl prints participles (`configured`, `serverside-applied`, `rolled back`,
+ * `skipped rollback (…)`) or `condition met`. Other words there may be names.
  *
  * @returns undefined for a line that kubectl does not print
  */
@@ -97,7 +97,8 @@ export interface ForeignOutput {
 }
 
 /**
- * Recognizes other output: Helm's report of a release, a manifest, a table of `kubectl get`.
+ * Recognizes other output, which contains no references: a table of `kubectl get`, a manifest, or Helm's report of a
+ * release.
  *
  * @param lines the text, line by line
  */

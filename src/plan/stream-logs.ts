@@ -21,8 +21,8 @@ const kindsWithPods: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Reads the references of `stream-logs`, in the form of `resources`. They select gated resources: a namespace narrows the
- * selection; `--for` and timeouts are mistakes.
+ * Reads the references of `stream-logs`, in the form of `resources`. They select gated resources, and a namespace
+ * narrows the selection. `--for` and timeouts are mistakes.
  */
 export function parseStreamLogs(text: string): Pick<ParsedReferences, 'references' | 'mistakes'> {
   const { references, mistakes } = parseReferences(text, input, { alone: text.trim() !== '' })
@@ -59,10 +59,10 @@ export function resolveStreamLogs(references: readonly Reference[], resources: r
 /**
  * Selects the targets whose logs are shown.
  *
- * @param list returns the names of the present objects of a request with a label selector
- * @param healthChecks pods of their kinds, like those of targets with `--for`, are not watched
+ * @param list returns the names of the objects that match the label selector of a request now
+ * @param healthChecks the gate does not watch the pods of their kinds, nor those of targets with `--for`
  * @returns the indexes of these targets
- * @throws UserError for references without a matching target, or with one whose pods are not watched
+ * @throws UserError for references that match no target, or match one whose pods the gate does not watch
  */
 export async function selectStreamedTargets(
   { resolved }: Resolution,

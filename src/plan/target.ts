@@ -17,7 +17,7 @@ export type WaitFor =
   | { readonly type: 'create' }
   | { readonly type: 'delete' }
 
-/** Clocks in milliseconds; 0 is off. The default is the gate's clock. */
+/** Clocks in milliseconds; 0 turns a clock off. The gate's clock applies if one is absent. */
 export interface TargetClocks {
   readonly timeoutMs?: number
   readonly stallTimeoutMs?: number
@@ -35,14 +35,12 @@ export interface Target {
   readonly kind: string
   readonly namespace?: string
   readonly name: string
-  /**
-   * Set, with an empty `name`, if the selector matched nothing: the target is `not-found`. Empty for `--all`.
-   */
+  /** Set only if the selector matched nothing: `name` is empty, and the target is `not-found`. Empty for `--all`. */
   readonly selector?: string
   readonly clocks: TargetClocks
   readonly waitFor?: WaitFor
   readonly source?: Source
-  /** The manifest that `await-change` waits for: from `normalizeManifest`, redacted like live objects. */
+  /** The manifest that `await-change` waits for, normalized by `normalizeManifest` and redacted like live objects. */
   readonly manifest?: ManifestObject
 }
 
@@ -69,7 +67,7 @@ export function targetWatch({ apiVersion, kind, namespace, name }: Target): Watc
   return { apiVersion, kind, name, namespace }
 }
 
-/** The same key for a target and its live object in any API version. */
+/** A key without the API version, so that a target and its live object always have the same key. */
 export function nameKey({
   apiVersion,
   kind,
@@ -81,7 +79,7 @@ export function nameKey({
 
 /** A target's name in the log, the summary and messages, as raw text: renderers escape it. */
 export interface TargetName {
-  /** `deployment/web`; with the group if two targets had the same name. */
+  /** `deployment/web`, or `deployment.apps/web` if two targets would have the same name. */
   readonly name: string
   /** Set if the targets are in several namespaces. */
   readonly namespace?: string

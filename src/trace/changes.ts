@@ -10,16 +10,16 @@ export interface ObjectChange {
   readonly at: number
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
   readonly object: KubeObject
-  /** The object existed before the view. */
+  /** The object existed before the view started. */
   readonly existedBefore: boolean
-  /** The manager that wrote the change, if known. */
+  /** The field manager that wrote the change, if known. */
   readonly by?: string
   /** The followed part before and after; absent before the creation and after the deletion. */
   readonly before?: unknown
   readonly after?: unknown
 }
 
-/** The changes of the followed part of objects, without fields that change with every write. */
+/** Finds changes in the followed part of objects. Ignores fields that change with every write. */
 export class Changes {
   readonly #part: Part
   readonly #isExcluded: (object: KubeObject) => boolean
@@ -58,7 +58,7 @@ export class Changes {
   }
 }
 
-/** The followed part of an object. */
+/** The part of an object whose changes a view follows: its status, or the whole object. */
 export type Part = 'status' | 'object'
 
 /** Metadata fields that change with every write. */
@@ -71,7 +71,7 @@ function partOf(object: KubeObject, part: Part): unknown {
   return shortenHashes({ ...object, metadata })
 }
 
-/** Redacted values are keyed hashes (cluster/redact): a short part shows that a value changed. */
+/** Redacted values are keyed hashes (cluster/redact). Six characters are enough to show that a value changed. */
 function shortenHashes(value: unknown): unknown {
   if (typeof value === 'string') return value.replace(/^hmac:([\w-]{6})[\w-]{37}$/, '(hidden, $1)')
   if (Array.isArray(value)) return value.map(shortenHashes)

@@ -15,7 +15,7 @@ export interface FollowOptions {
 
 /** Changes within this time are drawn together. */
 const drawDelayMs = 50
-/** Ages and some states change with time. */
+/** The view is drawn again at this interval, because ages and some states change without an event. */
 const tickMs = 1_000
 
 interface View {
@@ -58,7 +58,7 @@ export interface ChangeListener {
   readonly onChange: (change: ObjectChange) => void
   /** The first list of a request is complete, and empty. */
   readonly onWaiting: (request: WatchRequest) => void
-  /** The server does not answer, or answers again (undefined). */
+  /** The server does not answer (`error` says why), or answers again (undefined). */
   readonly onConnection: (error: string | undefined) => void
 }
 

@@ -16,7 +16,7 @@ export interface Span {
 
 export interface Line {
   readonly indent: number
-  /** Joined with one blank. */
+  /** Printed with one space between them. */
   readonly spans: readonly Span[]
 }
 
@@ -52,7 +52,7 @@ export function paintLine({ indent, spans }: Line, { color, columns = Number.POS
   return text.trimEnd()
 }
 
-/** The lines without volatile text: views with equal stable text are printed once. */
+/** The lines without volatile text. A view is printed again only if this text changed. */
 export function stableText(lines: readonly Line[]): string {
   const texts = lines.map(({ spans }) => spans.filter(({ isVolatile }) => !isVolatile).map(({ text }) => text))
   return JSON.stringify(texts.filter((ofLine) => ofLine.length > 0))

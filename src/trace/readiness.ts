@@ -19,7 +19,7 @@ export class Readiness {
   readonly #objects: FollowedObjects
   readonly #settings: TraceSettings
   readonly #followed = new Map<string, Followed>()
-  /** The latest version of each object and the state of each watch, for the traces of objects that appear later. */
+  /** The latest event of each object and each watch. The trace of an object that appears later needs them. */
   readonly #latest = new Map<string, FeedEvent>()
   readonly #synced = new Set<FollowedRequest>()
 
@@ -32,7 +32,10 @@ export class Readiness {
     }
   }
 
-  /** The watches that the rules need at present. The watch of a selector covers its objects. */
+  /**
+   * The watches that the rules need at present. Objects of a selector need no watch of their own: the selector's watch
+   * reports them.
+   */
   get requests(): readonly WatchRequest[] {
     return [...this.#followed.values()].flatMap(({ source, target, trace }) => {
       const own = requestKey(targetWatch(target))
@@ -83,7 +86,7 @@ export class Readiness {
     this.#syncSelected(followed, this.#settings.startedAt)
   }
 
-  /** A complete list of a selector is also complete for each matching object. */
+  /** When a selector's list is complete, the list of each matching object is complete too. */
   #syncSelected({ source, target, trace }: Followed, at: number): void {
     if (this.#synced.has(source)) trace.handle({ type: 'SYNCED', at, ...targetWatch(target) })
   }

@@ -6,7 +6,7 @@ import { clock } from '../report/wording.ts'
 import type { ObjectChange } from './changes.ts'
 import { dim, emptyLine, type Line, line } from './line.ts'
 
-/** A change as text: time, object, author; then YAML of the whole object at first, later the differences. */
+/** A change as text: time, object, author and YAML. The first shows the whole YAML, later ones the differences. */
 export function changeLines(change: ObjectChange, startedAt: number): readonly Line[] {
   const { before, after, type } = change
   const head = line(
@@ -20,7 +20,10 @@ export function changeLines(change: ObjectChange, startedAt: number): readonly L
   return [head, ...bodyLines(before, after), emptyLine]
 }
 
-/** A change as one line of JSON. `patch` (RFC 6902) converts the previous state, null at first, to the present one. */
+/**
+ * A change as one line of JSON. `patch` (RFC 6902) converts the previous state to the present one. The first previous
+ * state is null.
+ */
 export function changeJson({ at, type, object, by, before, after }: ObjectChange, startedAt: number): string {
   const { namespace } = object.metadata
   const patch =
@@ -44,7 +47,7 @@ export function changeJson({ at, type, object, by, before, after }: ObjectChange
 /** Control characters that JSON does not escape, including those for text direction. */
 const unprintable = /[\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g
 
-/** Elapsed time with tenths of a second, since a pod is created in less than a second. */
+/** Elapsed time with tenths of a second, because a pod is created in less than a second. */
 function elapsed(ms: number): string {
   const tenths = Math.floor(Math.max(0, ms) / 100)
   return `${clock(tenths * 100)}.${tenths % 10}`.padStart(7)

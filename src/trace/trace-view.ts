@@ -17,7 +17,7 @@ import { descendants, treeLines } from './tree.ts'
 /** How long the view reports that a resource was created again. */
 const recreatedMs = 60_000
 
-/** The level of detail. A view higher than the terminal gets the next lower level. */
+/** The level of detail. If a view is taller than the terminal, the next lower level is used. */
 interface Detail {
   readonly milestones: 'list' | 'line'
   readonly conditions: boolean
@@ -33,7 +33,7 @@ const details: readonly Detail[] = [
 ]
 
 /**
- * A resource and everything behind it: status, problems with hints, milestones, the objects behind it, conditions and the
+ * A resource as lines: status, problems with hints, milestones, the objects that belong to it, conditions and the
  * latest events.
  *
  * @param rows the height of the terminal; by default everything is shown
@@ -126,7 +126,7 @@ function statusLines({ target, traced, now, deletedAt, recreatedAt, isLoading }:
 
 const statusText = { ready: 'ready', progressing: 'in progress', failed: 'failing' } as const
 
-/** All problems, and a hint for the first. The status line already shows `terminating`. */
+/** All problems, and a hint for the first. Omits `terminating`, because the status line already shows it. */
 function problemLines(target: Target, { assessment }: TracedObject): readonly Line[] {
   const { notes } = assessment
   const problems = assessment.problems.filter(({ reason }) => reason !== 'terminating')

@@ -31,18 +31,18 @@ export interface TraceState {
   readonly unreadable: readonly string[]
   /** Why the server does not answer at present. */
   readonly connectionError?: string
-  /** Whether a first list is still pending. */
+  /** Whether the first list of a watch did not arrive yet. */
   readonly isLoading: boolean
 }
 
-/** An existing resource with its assessment and the objects behind it. */
+/** An existing resource with its assessment and the objects that belong to it. */
 export interface TracedObject {
   readonly object: KubeObject
   readonly assessment: Assessment
   readonly context: RuleContext
   /** Objects that recently left the resource. */
   readonly departed: readonly DepartedObject[]
-  /** All objects of this owner, in the order of arrival. */
+  /** All objects that the owner with this uid owns, in the order in which they were seen. */
   owned(uid: string | undefined): readonly KubeObject[]
   events(object: KubeObject): readonly EventObject[]
 }
@@ -67,8 +67,9 @@ export interface TraceSettings extends LifecycleSettings {
 }
 
 /**
- * The state of one resource and of everything behind it, by the gate's lifecycle rules. It never ends: a failed resource may
- * recover, a deleted one may be created again. Time passes only with `handle` and `state`.
+ * The state of one resource and of the objects that belong to it, judged by the gate's lifecycle rules. A trace has no
+ * end: a failed resource may recover, and a deleted one may be created again. Its time advances only when `handle` or
+ * `state` is called.
  */
 export class Trace {
   readonly #target: Target

@@ -7,7 +7,10 @@ import { age, colored, dim, emptyLine, heading, type Line, line, type Mark, mark
 import { summarizePod, summarizeRestarts } from './pod.ts'
 import type { DepartedObject, TracedObject } from './trace.ts'
 
-/** Owner references may form a cycle. The highest usual tree: custom resource → Deployment → ReplicaSet → Pod. */
+/**
+ * A limit is needed because owner references may form a cycle. The deepest usual tree: custom resource → Deployment →
+ * ReplicaSet → Pod.
+ */
 const maxDepth = 5
 
 /** The tree of objects that a resource owns, with those that recently left it. Empty if there are none. */
@@ -52,7 +55,7 @@ function childrenLines(object: KubeObject, indent: number, traced: TracedObject,
   ]
 }
 
-/** The current ReplicaSet, those that have or had pods, and the previous one, the target of an undo. */
+/** The current ReplicaSet, the previous one (`kubectl rollout undo` restores it), and all that have or had pods. */
 function replicaSetLines(
   owner: KubeObject,
   sets: readonly ReplicaSet[],

@@ -9,9 +9,9 @@ import { displayName, type Target } from '../plan/target.ts'
 const maxNames = 5
 
 /**
- * The one resource of `trace`.
- * @param namespace of references without one
- * @param list returns the names of the present objects of a request with a label selector
+ * Finds the one resource that `trace` shows.
+ * @param namespace the namespace of references that name none
+ * @param list returns the names of the objects that match the label selector of a request now
  * @throws UserError for several resources, for a selector without a match, and for every mistake in the reference
  */
 export async function traceTarget(
@@ -38,7 +38,7 @@ export async function traceTarget(
 
 /** The watch for one kind of one reference. */
 export interface FollowedRequest {
-  /** Line of the reference; a reference with several kinds has several entries. */
+  /** Line of the reference; a reference with several kinds has several requests. */
   readonly line: number
   readonly request: WatchRequest
 }
@@ -51,7 +51,7 @@ export interface FollowedObjects {
 }
 
 /**
- * The objects of `status` and `changes`: names and selectors, also with later matches.
+ * The objects that `status` and `changes` follow: named ones, and all that match a selector now or later.
  * @throws UserError with every mistake of the references
  */
 export function followedObjects(

@@ -18,9 +18,9 @@ const names = ['timeout', 'stall-timeout', 'for', 'skip']
 const known = names.map((name) => `${prefix}${name}`)
 
 /**
- * Reads the annotations with the gate's prefix.
+ * Reads the annotations whose keys have the gate's prefix.
  *
- * @param annotations `metadata.annotations`, of any type
+ * @param annotations `metadata.annotations`, not yet validated
  * @param addMistake called with the key of the annotation
  */
 export function readGateAnnotations(
@@ -64,7 +64,7 @@ function parseSkip(text: string, addMistake: AddMistake): boolean | undefined {
 }
 
 /**
- * Adds the annotations of live objects that are missing in their manifests, from a person or a webhook. Settings in the
+ * Applies annotations that are only on the live objects, because a person or a webhook added them. Settings in the
  * manifest or in `resources` take precedence.
  *
  * @param liveOf returns the live object of a target, if it exists

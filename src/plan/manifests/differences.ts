@@ -13,11 +13,11 @@ export interface Difference {
 }
 
 /**
- * The fields of a manifest that are missing or different in a live object. Ignores fields added by the server, a controller
- * or a webhook, equal values in another form, empty values, and the order of elements with names. `status`, `apiVersion`,
- * name and namespace are not compared.
+ * The fields of a manifest that are missing or different in a live object. Ignores fields added by the server, a
+ * controller or a webhook, equal values in another notation, empty values, and the order of elements with names.
+ * `status`, `apiVersion`, name and namespace are not compared.
  *
- * Values of environment variables, Secrets and ConfigMaps must be hashed on both sides by the same `redact`.
+ * The same `redact` must have hashed the values of environment variables, Secrets and ConfigMaps in both objects.
  *
  * @param manifest the result of {@link normalizeManifest}
  */
@@ -31,8 +31,8 @@ export function findDifferences(manifest: ManifestObject, live: KubeObject): rea
 }
 
 /**
- * The manifest as the server stores it: without empty values, with `stringData` of a Secret in base64 (it is write-only:
- * v1 `Secret`).
+ * The manifest as the server stores it: without empty values. `stringData` of a Secret becomes `data` in base64,
+ * because `stringData` is write-only (v1 `Secret`).
  */
 export function normalizeManifest(manifest: ManifestObject): ManifestObject {
   const filled = withoutEmpty(manifest) as ManifestObject
@@ -49,7 +49,7 @@ type Json = Readonly<Record<string, unknown>>
 
 /** Annotations that tools change with each apply. */
 const toolAnnotations = /^(kubectl\.kubernetes\.io\/|deployment\.kubernetes\.io\/|rollout-gate\/)/
-/** Fields with strings: `1.0` and `1` are different. */
+/** Fields that contain strings, not numbers: `1.0` and `1` are different. */
 const textFields = new Set(['labels', 'annotations', 'matchLabels', 'nodeSelector', 'selector', 'args', 'command'])
 
 function compare(ours: unknown, theirs: unknown, path: readonly PathStep[], found: Difference[]): void {
@@ -73,7 +73,7 @@ function compare(ours: unknown, theirs: unknown, path: readonly PathStep[], foun
   }
 }
 
-/** Fields that other writers may change. */
+/** Whether other writers may change the field. */
 function isIgnored(path: readonly PathStep[], name: string): boolean {
   const last = path.at(-1)
   if (last === 'annotations') return toolAnnotations.test(name)

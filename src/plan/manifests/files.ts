@@ -11,21 +11,21 @@ export interface ManifestFile {
 
 export interface FoundFiles {
   readonly files: readonly ManifestFile[]
-  /** Lines that exclude nothing. */
+  /** Lines with `!` that exclude no file. */
   readonly unusedExcludes: readonly { readonly line: number; readonly text: string }[]
   readonly mistakes: readonly Mistake[]
 }
 
-/** A Kubernetes object is at most 1.5 MiB; the syntax tree needs 70 times the memory of the text. */
+/** Several objects fit: each is at most 1.5 MiB. The YAML syntax tree needs 70 times the memory of the text. */
 const maxFileBytes = 8 * 1024 * 1024
 const maxFiles = 5_000
 
 /**
- * Reads the files of the lines: files, folders with all subfolders, globs; `!` excludes, `#` comments.
- * Never throws for invalid lines or files: mistakes are collected with their lines.
+ * Reads the files of the lines: files, folders with all subfolders, globs; `!` excludes, `#` comments. Never throws for
+ * invalid lines or files: mistakes are collected with their lines.
  *
- * Symbolic links must stay within the workspace: a pull request can add links, and the gate must not read and quote other
- * files of the machine. An explicit path outside the workspace is read.
+ * Symbolic links must stay within the workspace: a pull request can add links, and the gate must not read and quote
+ * other files of the machine. A path outside the workspace is read only if a line names it.
  */
 export function readManifestFiles(lines: string, workspace: string, input: string): FoundFiles {
   const mistakes: Mistake[] = []
@@ -66,9 +66,9 @@ export function readManifestFiles(lines: string, workspace: string, input: strin
 }
 
 interface FilePath {
-  /** As written or found. */
+  /** As the user wrote it, or as found in a folder. */
   readonly path: string
-  /** Without symbolic links. */
+  /** The path with all symbolic links resolved. */
   readonly real: string
 }
 
@@ -106,7 +106,7 @@ function findFiles(pattern: string, workspace: string, addMistake: AddMistake): 
 
 interface Walk {
   readonly files: FilePath[]
-  /** Visited folders: links may form a loop. */
+  /** Visited folders. They are not visited again, because links may form a loop. */
   readonly folders: Set<string>
   readonly addMistake: AddMistake
   readonly workspace: string
@@ -139,7 +139,7 @@ function walk(path: string, boundary: string, isNamed: boolean, state: Walk): vo
   }
 }
 
-/** The folder that links must not leave: the workspace, else the folder of the path. */
+/** The folder that symbolic links must not leave: the workspace, or the path's folder if it is outside. */
 function boundaryOf(path: string, workspace: string): string {
   if (isInside(workspace, path)) return realpathSync(workspace)
   return realpathSync(isFolder(path) ? path : dirname(path))

@@ -9,15 +9,15 @@ import { readManifestFiles } from './files.ts'
 import { duplicateOf, type Manifest, type ManifestObject, nameOf, type PathStep } from './manifest.ts'
 import { YamlSource } from './yaml-source.ts'
 
-/** More than in any apply; each object needs a watch. */
+/** No usual apply contains more objects. The limit exists because each object needs a watch. */
 const maxObjects = 5_000
 
 /**
- * Reads the files of the input `manifests`: every object becomes a reference.
- * Never throws: mistakes are collected with file and line.
+ * Reads the files of the input `manifests`: every object becomes a reference. Never throws: mistakes are collected with
+ * file and line.
  *
  * @param lines files, folders and globs, one per line, relative to the workspace
- * @param workspace absolute
+ * @param workspace the absolute path
  * @param input the name of the input in messages about its lines
  */
 export function readManifests(lines: string, workspace: string, input = 'manifests'): ParsedReferences {
@@ -30,7 +30,7 @@ export function readManifests(lines: string, workspace: string, input = 'manifes
 /**
  * Reads manifests from a text, such as standard input.
  *
- * @param file its name in messages and in the targets' source; `-` for standard input
+ * @param file the name of the text in messages and in the targets' source; `-` for standard input
  */
 export function parseManifests(text: string, file = '-'): ParsedReferences {
   return parseFiles([{ name: file, text }])

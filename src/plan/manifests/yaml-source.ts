@@ -8,14 +8,14 @@ export type YamlDocument =
 
 type Parsed = { readonly documents: ReturnType<typeof parseAllDocuments>; readonly lines: LineCounter }
 
-/** Maximum number of expanded aliases, against attacks and mistakes. */
+/** Maximum number of expanded aliases: nested aliases can make a small file expand to a huge value. */
 const maxAliases = 1_000
 const maxNodes = 1_000_000
 const maxDepth = 200
 
 /**
  * The documents of a YAML file and the lines of their fields. The syntax tree needs 70 times the memory of the text, so
- * `release` drops it, and `lineOf` parses again.
+ * `release` frees the tree, and a later `lineOf` parses the text again.
  */
 export class YamlSource {
   readonly #text: string
