@@ -3,11 +3,13 @@ import type { Problem } from '../reasons/reasons.ts'
 /** The state of one milestone. */
 export interface Milestone {
   readonly name: string
-  /** `skipped`: does not apply, or cannot be read. */
+  /** `skipped`: the milestone does not apply, or the gate cannot read its objects. */
   readonly state: 'done' | 'open' | 'skipped'
   /** Progress within the milestone; a growing `done` is progress for the stall clock. */
   readonly count?: { readonly done: number; readonly total: number }
-  /** When it is done unless something changes: after the settle time, or when a status is no longer stale. */
+  /**
+   * When the milestone will be done if nothing changes: after the settle time, or when the status is no longer stale.
+   */
   readonly settlesAt?: number
   /** For the log: `revision 3 → ReplicaSet web-688899976b`; empty if there is nothing to report. */
   readonly message: string
@@ -27,18 +29,18 @@ export interface Assessment {
   /** One line: `2 of 3 new pods ready`. */
   readonly message: string
   readonly milestones: readonly Milestone[]
-  /** The most important first: terminal, strike, slow; then the deepest; then that of most pods. */
+  /** The most important problem first, as `byImportance` sorts them. */
   readonly problems: readonly Problem[]
   /** Present exactly when `status` is `failed`. */
   readonly failure?: Problem
   /** Why the stall clock is stopped: the object itself states how long this may take. */
   readonly stallHold?: string
   /**
-   * Objects that it needs before it can be ready. While an open target is or owns one of them, only that target's stall
-   * clock runs.
+   * The objects that this target needs to become ready. While another open target is or owns one of them, only the
+   * stall clock of that other target runs.
    */
   readonly awaits?: readonly Awaited[]
-  /** It ended successfully: later changes are ignored. */
+  /** The object ended successfully: the gate ignores later changes. */
   readonly completed?: boolean
   /** When the assessment may change without an event: milliseconds since the epoch on the runner's clock. */
   readonly recheckAt?: number

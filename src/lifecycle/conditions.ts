@@ -39,12 +39,15 @@ function isCondition(value: unknown): value is Condition {
   return typeof type === 'string' && typeof status === 'string'
 }
 
-/** Whether a condition is about the present generation, or names none. */
+/** Whether a condition is about the present generation, or names no generation. */
 export function isPresent({ observedGeneration }: Condition, { metadata }: KubeObject): boolean {
   return !isStale(observedGeneration, metadata.generation)
 }
 
-/** Whether an observed generation is older than the object's. A string counts as a number; a hash is never older. */
+/**
+ * Whether an observed generation is older than the object's. A string is read as a number. Some controllers write a
+ * hash, which is never older.
+ */
 export function isStale(observed: unknown, generation = 0): boolean {
   return observed !== undefined && observed !== null && Number(observed) < generation
 }
@@ -68,7 +71,9 @@ export function signalKey({ part, name, value }: StatusSignal): string {
 /** How long a reported failure must persist. */
 export const reportedMs = 10_000
 
-/** A slow problem: a condition that is only False, as many controllers set it during their work. */
+/**
+ * A slow problem: a condition is False. That alone is not a failure, because many controllers set it while they work.
+ */
 export function conditionProblem(
   object: KubeObject,
   signals: readonly ConditionSignal[],

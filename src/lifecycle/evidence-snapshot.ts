@@ -5,18 +5,21 @@ import type { Target } from '../plan/target.ts'
 import type { Problem } from '../reasons/reasons.ts'
 
 /**
- * The objects behind a verdict, at its moment: the target, its revisions, and the subjects of its problems. They may be
- * replaced or deleted before the gate ends.
+ * The objects that explain a verdict, as they were at that moment: the target, its revisions, and the subjects of its
+ * problems. The cluster may replace or delete them before the gate ends.
  */
 export type EvidenceSnapshot = readonly KubeObject[]
 
-/** The kinds behind a target that may have problems. */
+/** The kinds of objects that a target depends on and that may have problems. */
 const kinds: Readonly<Record<string, { apiVersion: string; kind: string }>> = {
   pod: { apiVersion: 'v1', kind: 'Pod' },
   replicaset: { apiVersion: 'apps/v1', kind: 'ReplicaSet' },
 }
 
-/** Takes the evidence snapshot of a target with these problems; `object`: the target itself, if it exists. */
+/**
+ * Takes the evidence snapshot of a target and the subjects of its problems.
+ * @param object the target itself, if it exists
+ */
 export function takeSnapshot(
   target: Target,
   object: KubeObject | undefined,

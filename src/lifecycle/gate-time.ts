@@ -1,4 +1,4 @@
-/** The times for rules. Moments and durations are milliseconds. */
+/** The times that rules use. Moments and durations are milliseconds. */
 export interface GateTime {
   /** When the gate began, on the runner's clock. */
   readonly startedAt: number

@@ -13,7 +13,7 @@ export interface Observations {
   readonly since: number
   /** The minimum time from `since` to the proof. */
   readonly atLeastMs: number
-  /** An observation was made after the gate's start: older ones alone prove nothing. */
+  /** Whether an observation was made after the gate's start: older ones alone prove nothing. */
   readonly isCurrent: boolean
 }
 
@@ -35,7 +35,7 @@ export function provePersisted(since: number, atLeastMs: number, now: number): P
   return prove({ seen: 1, needed: 1, since, atLeastMs, isCurrent: true }, now)
 }
 
-/** Whether a moment on the runner's clock may be after the gate's start; an unknown moment is not. */
+/** Whether a moment on the runner's clock may be after the gate's start; false for an unknown moment. */
 export function isSinceStart(moment: number | undefined, { startedAt }: Pick<GateTime, 'startedAt'>): boolean {
   return moment !== undefined && moment > startedAt - roundedMs
 }

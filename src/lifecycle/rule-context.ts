@@ -25,13 +25,15 @@ export interface RuleContext {
   time(timestamp: string | null | undefined): number | undefined
   /** The objects of a kind owned by this uid. */
   owned(uid: string | undefined, kind: string): readonly KubeObject[]
-  /** The pods of this controller that failed, deleted or not, without those that were being deleted. */
+  /**
+   * The failed pods of this controller, also those deleted later. Pods that failed during their deletion do not count.
+   */
   lostPods(uid: string | undefined): readonly Pod[]
-  /** The objects of a kind in a namespace; undefined for kinds without namespaces. */
+  /** The objects of a kind in a namespace; `namespace` is undefined for kinds without namespaces. */
   list(kind: string, namespace: string | undefined): readonly KubeObject[]
   /**
-   * Whether a pod of a gated workload is of the gated revision or stays; undefined for other pods. False if the
-   * workload has not been assessed yet.
+   * Whether a pod of a gated workload is of the gated revision, or is an older pod that stays; undefined for other
+   * pods. False if the workload has not been assessed yet.
    */
   isOfGatedRevision(pod: Pod): boolean | undefined
   /** The events about an object. */
@@ -40,7 +42,7 @@ export interface RuleContext {
   podHistory(pod: Pod): PodHistory
   /** Whether a kind has a status subresource, by discovery; undefined without discovery. */
   declaresStatus(kind: { readonly apiVersion: string; readonly kind: string }): boolean | undefined
-  /** Whether the first list of a request is complete: only then absence is proven. */
+  /** Whether the first list of a request is complete: only a complete list proves that an object is absent. */
   listState(request: WatchRequest): ListState
 }
 

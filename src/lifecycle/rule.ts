@@ -11,31 +11,32 @@ import { staleUntil } from './stale-status.ts'
 export interface Rule {
   /** The names of its milestones, in order. They are a contract. */
   readonly milestones: readonly MilestoneName[]
-  /** The watches besides the object itself. Events are watched for every kind. */
+  /** The watches that the rule needs besides the object itself. The gate watches events for every kind. */
   relatives(object: KubeObject): readonly WatchRequest[]
-  /** Kinds whose objects affect it although it does not own them, in its namespace or cluster-wide. */
+  /** Kinds whose objects affect the target although it does not own them: in its namespace, or cluster-wide. */
   readonly concernedBy?: readonly string[]
   /**
-   * Whether an object of these kinds affects it; without this method, all do. Implement it to avoid assessing every
-   * target after each change. `last`: the previous assessment.
+   * Whether an object of these kinds affects the target; without this method, every such object does. Implement it to
+   * avoid assessing every target after each change.
+   * @param last the previous assessment
    */
   isConcernedBy?(object: KubeObject, other: KubeObject, last: Assessment | undefined): boolean
-  /** The present failures of the object, as keys; its history keeps since when each is reported. */
+  /** The keys of the object's present failures; the target's history records since when each is reported. */
   failures?(object: KubeObject): readonly string[]
   /**
-   * The last state of a deleted object, if its end is known: from its last version, or from its events, since the last
-   * status may be missed.
+   * The last state of a deleted object, if the rule knows how it ended: from its last version, or from its events,
+   * because the gate may miss the last status.
    */
   lastState?(object: KubeObject, events: readonly EventObject[]): KubeObject | undefined
   /** The rule reads `isOfGatedRevision`: the target is assessed after the workloads, which publish their pods. */
   readonly readsGatedPods?: boolean
-  /** The target is ready when the object is absent: its message then. */
+  /** If set, the target is ready when the object is absent, with this message. */
   readonly readyWhenAbsent?: string
   /** Problems with these reasons are not logged while an awaited target is open. */
   readonly quietWhileAwaiting?: readonly ReasonCode[]
   /** Whether the object has the expected spec (`await-change`). */
   hasExpectedSpec?(object: KubeObject): boolean
-  /** Assesses the object. Called once the first lists of its relatives are complete or refused. */
+  /** Assesses the object. The gate calls it only when the first lists of all relatives are complete or refused. */
   assess(object: KubeObject, context: RuleContext): Assessment
 }
 
@@ -72,7 +73,7 @@ export function statusMilestones(
   ]
 }
 
-/** The reference to an object, by which the gate finds its target. */
+/** The reference by which the gate finds the target of an object. */
 export function nameOf({ apiVersion, kind, metadata: { namespace, name } }: KubeObject): Awaited {
   return { apiVersion, kind, name, namespace }
 }
@@ -85,14 +86,14 @@ interface Found extends Omit<Assessment, 'status' | 'message' | 'problems' | 'no
   readonly readyMessage: string
   /** Its failure is final even during its deletion, as for a Job. */
   readonly isEnd?: boolean
-  /** The conditions that make it ready; undefined entries are other parts of its status. */
+  /** The conditions that make it ready; an undefined entry stands for another part of its status. */
   readonly signals?: readonly (Condition | undefined)[]
 }
 
 /**
  * Builds an assessment: failed if a problem is proven, ready if the rule found it ready, else progressing with the
- * message of the first open milestone. A deleted object progresses, unless its failure is final; so does an object with
- * a stale status. If time alone proves a problem, the object is assessed again at that time.
+ * message of the first open milestone. A deleted object progresses, unless its failure is final. An object with a stale
+ * status progresses too. If a problem only needs more time to be proven, the object is assessed again at that time.
  */
 export function conclude(object: KubeObject, context: RuleContext, found: Found): Assessment {
   const { ready, readyMessage, signals: _, isEnd, failure, ...rest } = awaitFreshStatus(object, context, found)

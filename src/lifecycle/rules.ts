@@ -28,7 +28,7 @@ export interface KnownKind {
   readonly rule: Rule
   /** For the documentation: completes "It is ready when …". */
   readonly readyWhen: string
-  /** The kinds behind an object that `trace` shows: those that it owns or selects. */
+  /** The kinds of the objects that this kind owns or selects; `trace` shows them too. */
   readonly behind?: readonly KindName[]
 }
 

@@ -13,11 +13,11 @@ const syncPeriodsMs: Readonly<Record<string, number>> = { 'autoscaling/Horizonta
 /**
  * Until when the status of an object may be older than its spec. Many controllers do not name the generation of their
  * status: right after an apply, "Ready" may be about the previous spec. If the spec was written after the status, the
- * controller gets its sync period, or the settle time, from that write. It gets at most that time from the first sight
- * of the present spec, since other writers have the same dates. See
+ * controller has its sync period, or the settle time, to update the status. This time starts at that write, but not
+ * later than the first sight of the present spec, because other writers may have written last. See
  * https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management: the API server dates each
  * manager's last write, and separates writes to the status subresource.
- * @param signals the conditions that decided; undefined entries are other parts of the status
+ * @param signals the conditions that decided; an undefined entry stands for another part of the status
  * @returns milliseconds since the epoch on the runner's clock; undefined when the status is not stale
  */
 export function staleUntil(

@@ -31,13 +31,13 @@ import { words } from './status-vocabulary.ts'
 const errorMs = 60_000
 
 /**
- * Any kind without a rule of its own, by its own status: the observed generation, conditions, `phase`, `state` and `health`,
- * flags, errors and counts. Based on the conventions of the Kubernetes API
+ * The rule for every kind without a rule of its own. It reads the object's status: the observed generation, conditions,
+ * `phase`, `state` and `health`, flags, errors and counts. Based on the conventions of the Kubernetes API
  * (https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties)
- * and kstatus; `status-vocabulary.ts` contains the words, `signals.ts` how signals are combined.
+ * and kstatus; `status-vocabulary.ts` contains the words, and `signals.ts` combines the signals.
  *
- * An object without a signal is ready once it exists, and its message contains that nothing could be known; except where
- * its status is still to be written.
+ * An object without a signal is ready once it exists, and its message says that nothing more can be known. Exception:
+ * its controller still has to write the status.
  */
 export const genericRule: Rule = {
   milestones: commonMilestones,
@@ -80,7 +80,7 @@ function assessGeneric(object: KubeObject, context: RuleContext): Assessment {
   })
 }
 
-/** Signals of an older generation do not count, except a suspension by the present spec. */
+/** Signals of an older generation do not count, except a suspension that the present spec requests. */
 function unobservedSummary(object: KubeObject): SignalSummary {
   const suspension = summarizeSignals(specSuspension(object))
   return suspension.meaning === undefined ? { meaning: 'progressing', signals: [] } : suspension
@@ -97,9 +97,9 @@ function isStatusAwaited(object: KubeObject, context: RuleContext): boolean {
 }
 
 /**
- * Until when a status without a signal may get one: many controllers write their first fields before any state. The
- * status is complete when it names its generation, when no field was added for the settle time, or when nothing has
- * written the object for that long.
+ * Until when the gate waits for a status to get a signal: many controllers write other fields before the state. The
+ * status is complete when it names its generation, or when, during the settle time, it got no new field or nothing
+ * wrote the object.
  * @returns milliseconds since the epoch on the runner's clock; undefined when the status is complete
  */
 function awaitsSignalUntil(object: KubeObject, { now, time, history, settings }: RuleContext): number | undefined {
@@ -111,8 +111,8 @@ function awaitsSignalUntil(object: KubeObject, { now, time, history, settings }:
 }
 
 /**
- * Built-in API groups: without a dot, or one of these names under k8s.io. Groups of custom resources under k8s.io need
- * an approval annotation, and some have it: gateway.networking.k8s.io, snapshot.storage.k8s.io.
+ * Whether an API group is built in: its name has no dot, or is a name below with the suffix `.k8s.io`. Some custom
+ * resources also have an approved group under k8s.io: gateway.networking.k8s.io, snapshot.storage.k8s.io.
  */
 function isBuiltIn(apiVersion: string): boolean {
   const group = groupOf(apiVersion)
@@ -126,8 +126,8 @@ const builtInGroups = words(`
 `)
 
 /**
- * A strike problem: a reported failure that has persisted. Slow: a suspension, or a condition that is only False, as many
- * controllers set it during their work.
+ * A strike problem: a reported failure that has persisted. A slow problem: a suspension, or a condition that is False,
+ * because many controllers set it while they work.
  */
 function problemsOf(object: KubeObject, { meaning, signals }: SignalSummary, context: RuleContext): readonly Problem[] {
   const [first, ...others] = signals

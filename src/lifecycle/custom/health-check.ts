@@ -12,9 +12,10 @@ import { isStatusStale } from './signals.ts'
 const failedKey = 'failed'
 
 /**
- * The user's own health check, with the meaning of Flux (https://fluxcd.io/flux/components/kustomize/kustomizations/#health-check-expressions):
- * an older generation is in progress, then `inProgress`, `failed` and `current` decide in this order; otherwise it is in
- * progress. Just after a change, a status that names no generation may be stale for the settle time.
+ * A health check that the user wrote, evaluated as in Flux
+ * (https://fluxcd.io/flux/components/kustomize/kustomizations/#health-check-expressions): a status of an older
+ * generation means in progress. Otherwise `inProgress`, `failed` and `current` decide, in this order; if none holds,
+ * the object is in progress. A status that names no generation may count as stale for the settle time after a change.
  */
 export function healthCheckRule(check: HealthCheck): Rule {
   return {
@@ -47,7 +48,7 @@ function assessHealthCheck(object: KubeObject, check: HealthCheck, context: Rule
   })
 }
 
-/** A strike problem: the user's `failed` after ten seconds. */
+/** A strike problem: the user's `failed` expression has held for ten seconds. */
 function failedProblem(object: KubeObject, context: RuleContext): Problem {
   const since = context.history.failures.get(failedKey) ?? context.now
   return {

@@ -12,11 +12,11 @@ import {
 import { readCounts, readField } from './status-fields.ts'
 import { type Meaning, readCondition, type Signal, tokensOf } from './status-vocabulary.ts'
 
-/** The fields with the generation that a status is about. */
+/** Status fields that contain the generation that the status describes. */
 const generationKeys = /^(?:observed|reconciled|last(?:Observed|Evaluated|Reconciled|Processed|Handled))Generation$/
-/** Fields with the conditions of parts in the Gateway API (GEP-713, Route and Gateway). */
+/** Status fields of the Gateway API that contain the conditions of parts (GEP-713, Route and Gateway). */
 const conditionHolders = ['parents', 'ancestors', 'listeners'] as const
-/** Kinds of work that ends, such as Jobs. */
+/** Kinds whose objects do work that ends, such as Jobs. */
 const workKinds =
   /(?:Job|Run|Task|Workflow|Backup|Restore|Migration|Analysis|Experiment|Operation|Execution|Build|Test|Import|Export|Request|Transfer|Clone|Upload|Download)$/
 /** Conditions that only such work has. */
@@ -43,16 +43,16 @@ export interface SignalSummary {
   readonly meaning: Meaning | undefined
   /** The signals that decided, the most significant first. */
   readonly signals: readonly Signal[]
-  /** Reconciling is True. */
+  /** The condition Reconciling is True. */
   readonly isReconciling?: boolean
 }
 
 /**
  * Combines the signals of an object.
  *
- * Ready=True decides, as in all tools; only Stalled, Reconciling, a spec that is not accepted and a contradiction
- * (Degraded=True) override it. Without Ready, the worst signal about the whole object decides; signals about parts count
- * where none is about the whole.
+ * Ready=True decides, as in other tools. Only these override it: Stalled, Reconciling, a spec that is not accepted, and
+ * a contradiction (Degraded=True). Without Ready, the worst signal about the whole object decides. Signals about parts
+ * count only if no signal is about the whole object.
  */
 export function summarizeSignals(signals: readonly Signal[]): SignalSummary {
   const find = (meaning: Meaning, ...weights: Signal['weight'][]) =>

@@ -15,26 +15,27 @@ import {
 const stateKeys = words(`
   phase state status health healthstatus currentstate currentphase lastobservedstate
 `)
-/** Fields that contain a state only in some kinds: only known words count. */
+/** Fields that contain a state in some kinds only, so the gate ignores unknown words. */
 const sometimesStateKeys = words('stage result outcome verdict')
 /** Status fields named like a good condition: `ready: true`, `compliant: NonCompliant`, `ready: 1/2`. */
 const goodKeys = words(`
   ready isready readytouse pass passed healthy available succeeded synced established compliant reconciled
 `)
-/** Objects in the status with the object's own state: `health.status`, `jobStatus.state`. Others are about a part. */
+/** Fields whose nested state is about the whole object: `health.status`, `jobStatus.state`. Others are about a part. */
 const stateHolders = /(?:state|status|health|phase|result|sync|operation)$/i
-/** Fields about another time or a request. `lastOperation` is current. */
+/** Fields about another time, or about what was requested. `lastOperation` is about the present. */
 const notCurrent = /^(?:last(?!operation)|previous|prior|old|former|desired|target|expected|requested|initial)/i
 /** Fields about the change in progress, not the object's previous state. */
 const changeKeys =
   /^(?:last)?(?:operation|update|upgrade|rollout|deploy|deployment|reconcile|reconciliation|reconcilation|sync|install|installation|apply|config|configuration|provisioning)(?=Status|State|Phase|$)/i
-/** Lists and maps of past events or steps, not parts. */
+/** Lists and maps that contain past events or steps instead of parts. */
 const notParts =
   /histor|revision|event|log|record|attempt|retr(?:y|ies)|backup|snapshot|restore|operation|run|task|step|stage|job|result|violation|message/i
 const errorKeys = words('error errors err errmsg errormessage failuremessage failurereason')
 
 /**
- * The signals of one field of the status: a word, a flag, a ratio or an error, also one level below, or a part.
+ * The signals of one status field: a word, a flag, a ratio, an error or a part. Words and ratios count one level deeper
+ * too.
  * @param status the object that contains the field: its `message` explains a failure
  */
 export function readField(key: string, value: unknown, isWork: boolean, status: Fields): readonly Signal[] {
@@ -60,8 +61,8 @@ function readNested(key: string, value: Fields, isWork: boolean): readonly Signa
 }
 
 /**
- * The first part in a list or map that is not good: `components[db].phase is Failed`. The object progresses and does
- * not fail: only its own summary shows whether it needs the part.
+ * The first bad part in a list or map: `components[db].phase is Failed`. It never makes the object fail: only the
+ * object's own summary shows whether the object needs the part.
  */
 function readParts(key: string, parts: Fields): readonly Signal[] {
   if (notParts.test(key)) return []
@@ -106,12 +107,12 @@ function readWord(key: string, value: string, isWork: boolean): readonly Signal[
   return fieldSignal(key, value, meaningOf(value, isWork), changeKeys.test(key) ? 'change' : 'part')
 }
 
-/** `readyReplicas: 1/3`, as kubectl prints it. */
+/** Whether a field contains a ratio, as kubectl prints it: `readyReplicas: 1/3`. */
 function isRatio(key: string, value: string): boolean {
   return /ready|available|replicas|nodes|members|instances/i.test(key) && /^\d+\/\d+$/.test(value)
 }
 
-/** `True`, `1/2`, `NonCompliant` */
+/** The meaning of a value of `goodKeys`: `True`, `1/2`, `NonCompliant`. */
 function readGood(value: string): Meaning | undefined {
   if (/^(?:true|false)$/i.test(value)) return /^true$/i.test(value) ? 'ready' : 'progressing'
   const [, done, total] = /^(\d+)\/(\d+)$/.exec(value) ?? []

@@ -5,8 +5,9 @@ import type { ConditionSignal } from '../conditions.ts'
 export type Meaning = 'ready' | 'progressing' | 'failed' | 'suspended'
 
 /**
- * The scope of a condition: `summary` the whole object (Ready), `accepted` whether the spec was accepted, `whole` the
- * object without being its summary (Available, `phase`), `part` a part of it (DatabaseReady).
+ * What a condition is about. `summary`: it summarizes the whole object (Ready). `accepted`: whether the spec was
+ * accepted. `whole`: the whole object, without summarizing it (Available, `phase`). `part`: a part of the object
+ * (DatabaseReady).
  */
 type Weight = 'summary' | 'accepted' | 'whole' | 'part'
 
@@ -14,8 +15,8 @@ type Weight = 'summary' | 'accepted' | 'whole' | 'part'
 export interface Signal extends ConditionSignal {
   readonly meaning: Meaning
   /**
-   * See `Weight`. Besides: `change` is about the change in progress (updateStatus, replica counts), `error` the text of an
-   * error, `unknown` a phase without a known meaning, `spec` what the user requested in the spec.
+   * In addition to `Weight`: `change` is about the change in progress (updateStatus, replica counts); `error` is the
+   * text of an error; `unknown` is a phase without a known meaning; `spec` is what the user requested in the spec.
    */
   readonly weight: Weight | 'change' | 'error' | 'unknown' | 'spec'
 }
@@ -66,9 +67,9 @@ const standaloneWords: ReadonlyMap<string, Meaning> = new Map([
 ])
 /** For work that ends (a Job, a backup), these words mean that it has started, not that it is done. */
 const startedWords: ReadonlySet<string> = words('running active started accepted created working scheduled enabled')
-/** They negate the next word: `NotReady`, `NonCompliant`. */
+/** Words that negate the next word: `NotReady`, `NonCompliant`. */
 const adverbs = words('not non un never')
-/** They negate the noun at the end of a name: `NoErrors`, `NoClusterDataConflict`. */
+/** Words that negate the noun at the end of a name: `NoErrors`, `NoClusterDataConflict`. */
 const determiners = words('no without')
 /** Words between a negation and its word: `NotYetSynced`. */
 const fillers = words('yet currently fully any all')
@@ -90,10 +91,11 @@ export function tokensOf(name: string): readonly string[] {
 }
 
 /**
- * The meaning of a state such as `Running`, `InProgress`, `FailedToStart` or `up-to-date`; undefined for unknown words. No
- * standard exists: these are the words that controllers commonly use (`phase` in the Kubernetes API conventions, "Typical
- * status properties"). The worst part of a compound decides; an `-ing` is still in progress.
- * @param isWork the object is a piece of work that ends, so that `Running` is not its goal
+ * The meaning of a state such as `Running`, `InProgress`, `FailedToStart` or `up-to-date`; undefined for unknown words.
+ * No standard exists: these are the words that controllers commonly use (`phase` in the Kubernetes API conventions,
+ * "Typical status properties"). The worst word of a compound decides. A word with `-ing` means in progress, unless it
+ * is a ready word (`running`).
+ * @param isWork whether the object does work that ends: then `Running` is not its goal
  */
 export function meaningOf(word: string, isWork = false): Meaning | undefined {
   // `ERROR, the secret cannot be found`: only the first word counts.
@@ -134,7 +136,7 @@ function isOpposite(token: string): boolean {
   return token.startsWith('un') && ready.has(token.slice(2))
 }
 
-/** `creating`, `scaling`: an `-ing` that is not a ready word. */
+/** `creating`, `scaling`: a word with `-ing` that is not a ready word. */
 function isInProgress(token: string): boolean {
   return token.length > 5 && token.endsWith('ing') && !ready.has(token)
 }
@@ -143,7 +145,7 @@ function isInProgress(token: string): boolean {
 const acceptanceTypes = words(`
   accepted admitted applied compliant namesaccepted programmed reconciled resolvedrefs synced valid validated
 `)
-/** Failed as a condition type, but not as a state. */
+/** Words that mean a failure as a condition type, but not as a state. */
 const badTypes = words('terminal')
 /** Types that mean "not ready" when True, without a failure. */
 const unreadyTypes = words(

@@ -8,10 +8,11 @@ import { isStatusStale } from './signals.ts'
 
 /**
  * The user's own definition of ready, as in `kubectl wait --for`
- * (https://kubernetes.io/docs/reference/kubectl/generated/kubectl_wait/). A condition or status of an older generation does
- * not count; where no generation is named, the status may be stale for the settle time after a change. With `delete`, an
- * object that exists is not ready.
- * @param kindRule the rule of the kind: an object that has ended by it, such as a Job, stays ready when it is removed
+ * (https://kubernetes.io/docs/reference/kubectl/generated/kubectl_wait/). A condition or status of an older generation
+ * does not count. If it names no generation, it may count as stale for the settle time after a change. With `delete`,
+ * an object that exists is not ready.
+ * @param kindRule the rule of the kind: if it shows that an object has ended, such as a Job, the object stays ready
+ * when it is deleted
  */
 export function waitForRule(waitFor: WaitFor, kindRule: Pick<Rule, 'lastState'> = {}): Rule {
   const { lastState } = waitFor.type === 'delete' ? {} : kindRule

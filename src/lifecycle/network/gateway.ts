@@ -23,8 +23,8 @@ const goodTypes = new Set(['Accepted', 'Programmed', 'ResolvedRefs', 'Ready', 'S
 const badTypes = new Set(['Conflicted', 'PartiallyInvalid', 'Detached'])
 
 /**
- * Reasons for a request that the implementation does not support: only another apply changes that. With other reasons,
- * a Gateway, Service, Secret or ReferenceGrant that is created later may fix it.
+ * Reasons that mean: the implementation does not support the request. Only another apply can change that. Other
+ * failures may end when a Gateway, Service, Secret or ReferenceGrant is created later.
  */
 const finalReasons = new Set([
   'UnsupportedValue',
@@ -37,9 +37,9 @@ const finalReasons = new Set([
 /**
  * A Gateway of the Gateway API: https://gateway-api.sigs.k8s.io/reference/spec/#gatewaystatus
  *
- * Ready when its controller reports, of the present generation, Accepted and Programmed, and nothing bad of any listener: a
- * Gateway may be programmed without the listener whose certificate is missing. The controller itself waits for addresses
- * that it needs, so a missing one is reported and not awaited.
+ * Ready when its controller reports Accepted and Programmed for the present generation, and no problem of a listener: a
+ * Gateway may be programmed without the listener whose certificate is missing. The controller itself waits for the
+ * addresses that it needs, so the gate reports a missing address but does not wait for it.
  */
 export const gatewayRule: Rule = {
   milestones: commonMilestones,
@@ -51,9 +51,9 @@ export const gatewayRule: Rule = {
 /**
  * A route of the Gateway API, of any protocol: https://gateway-api.sigs.k8s.io/reference/spec/#routestatus
  *
- * Ready when every parent that its spec names accepts the present generation, and nothing bad is reported: its references
- * are resolved (ResolvedRefs) and all of its rules are used (no PartiallyInvalid). The status of parents that the spec no
- * longer names does not count.
+ * Ready when every parent that its spec names accepts the present generation, and no problem is reported: its
+ * references are resolved (ResolvedRefs) and all of its rules are used (no PartiallyInvalid). The status of parents
+ * that the spec no longer names does not count.
  */
 export const routeRule: Rule = {
   milestones: commonMilestones,
@@ -68,7 +68,7 @@ interface GatewayStatus {
   readonly listeners?: unknown
 }
 
-/** The conditions of its listeners, which are more precise, then its own. */
+/** The conditions of a Gateway: first those of its listeners, which are more precise, then its own. */
 function gatewaySignals(gateway: KubeObject): readonly ConditionSignal[] {
   const { listeners, conditions } = (gateway.status ?? {}) as GatewayStatus
   return [

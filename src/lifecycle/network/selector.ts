@@ -43,7 +43,9 @@ export function selectedRequest(
   }
 }
 
-/** The watch of a workload's pods. Its selector may match others too: ownership distinguishes them. */
+/**
+ * The watch of a workload's pods. The selector may also match pods of other owners; their owner references show this.
+ */
 export function podRequest(workload: KubeObject & { spec?: { selector?: LabelSelector } }): WatchRequest {
   return selectedRequest('v1', 'Pod', workload)
 }

@@ -31,7 +31,9 @@ export interface ServiceEndpoint {
   readonly slice: EndpointSlice
   /** `10.1.2.3:8080`; without a port if the slice has none. */
   readonly address: string
-  /** With publishNotReadyAddresses every endpoint is ready; then `serving` shows whether its pod is. */
+  /**
+   * With publishNotReadyAddresses, every endpoint is marked as ready; then `serving` shows whether its pod is ready.
+   */
   readonly isReady: boolean
 }
 
@@ -40,11 +42,14 @@ export interface SelectedPod {
   readonly pod: Pod
   /** Its endpoints: one for each type of address and each set of ports. */
   readonly endpoints: readonly ServiceEndpoint[]
-  /** The address of its first endpoint, else its known IP address. */
+  /** The address of its first endpoint; without an endpoint, the pod's IP address, if known. */
   readonly address: string
-  /** It gets traffic by its EndpointSlice, even if the pod is no longer ready. */
+  /** Whether its EndpointSlice sends traffic to it; the pod itself may no longer be ready. */
   readonly getsTraffic: boolean
-  /** The present ports of the Service that a ready endpoint serves: a slice may be older than a change. */
+  /**
+   * The present ports of the Service that a ready endpoint serves: a slice may be older than the last change of the
+   * Service.
+   */
   readonly servedPorts: readonly ServicePort[]
   /** Named target ports that no container of the pod declares. */
   readonly missingPorts: readonly string[]
@@ -59,7 +64,7 @@ export interface ServiceExplanation {
   readonly pods: readonly SelectedPod[]
 }
 
-/** Matches the pods that a Service selects with its endpoints. */
+/** Finds the endpoints of each pod that a Service selects. */
 export function explainService(service: Service, { list }: Pick<RuleContext, 'list'>): ServiceExplanation {
   const { namespace } = service.metadata
   const slices = (list('EndpointSlice', namespace) as readonly EndpointSlice[]).filter((each) =>

@@ -25,10 +25,10 @@ import {
 /**
  * A Service: https://kubernetes.io/docs/concepts/services-networking/service/
  *
- * Ready when each port has a ready endpoint whose pod matches the present selector, is ready and settled, has the present
- * targetPort, and, where a gated workload is behind the Service, is of the gated revision. A LoadBalancer needs its address
- * too. Headless, ExternalName and selectorless Services have nothing to wait for; nor has one that selects no pod, and
- * whose every workload is scaled to zero.
+ * Ready when each port has a ready endpoint whose pod matches the present selector, is ready and settled, and has the
+ * present targetPort. A pod of a gated workload must also be of the gated revision. A LoadBalancer needs its address
+ * too. The gate does not wait for the endpoints of headless, ExternalName and selectorless Services, nor of a Service
+ * that selects no pod because all its workloads are scaled to zero.
  */
 export const serviceRule: Rule = {
   milestones: ['created', 'endpoints', 'ready', 'address'],

@@ -15,17 +15,17 @@ import {
 import { commonMilestones, conclude, isObserved, observedMilestone, type Rule, statusMilestones } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 
-/** The meaning of a kind's conditions, besides that the named ones must be True. */
+/** How a rule reads the conditions of a kind, in addition to the named ones that must be True. */
 interface ConditionMeaning {
-  /** Whether a condition that is not True is acceptable by its reason. */
+  /** Whether a condition that is not True is acceptable, as its reason shows. */
   readonly isFine?: (condition: Condition, object: KubeObject, context: RuleContext) => boolean
   /** Whether a condition reports a failure: a strike after ten seconds. */
   readonly isFailure?: (condition: Condition) => boolean
   /** The message of a ready object, if the conditions would mislead. */
   readonly readyMessage?: (conditions: readonly Condition[]) => string | undefined
-  /** The conditions, if the status does not contain them. */
+  /** Reads the conditions of a kind whose status does not contain them. */
   readonly conditionsOf?: (object: KubeObject) => readonly Condition[]
-  /** The objects that the conditions need to become True. */
+  /** The objects without which the conditions cannot become True. */
   readonly awaits?: (object: KubeObject) => readonly Awaited[]
 }
 
@@ -90,7 +90,7 @@ function assessConditions(
 }
 
 /**
- * Temporary reasons why a CRD is not established: it will be by itself, or once cert-manager has written a certificate.
+ * Temporary reasons why a CRD is not established: this changes by itself, or when cert-manager writes a certificate.
  */
 const temporaryReasons: ReadonlySet<string | undefined> = new Set(['Installing', 'InvalidCABundle'])
 
@@ -98,8 +98,9 @@ const temporaryReasons: ReadonlySet<string | undefined> = new Set(['Installing',
  * A CustomResourceDefinition: ready when its names are accepted and the API server serves it (Established).
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
  *
- * A strike problem: another definition has its names (NamesAccepted is False), so it is not established, or keeps its old names
- * (apiextensions-apiserver, pkg/controller/status/naming_controller.go and pkg/controller/establish/establishing_controller.go).
+ * A strike problem: another definition already uses its names (NamesAccepted is False), so this one is not established,
+ * or keeps its old names (apiextensions-apiserver, pkg/controller/status/naming_controller.go and
+ * pkg/controller/establish/establishing_controller.go).
  */
 export const crdRule = conditionRule(['Established'], {
   isFailure: ({ type, status, reason }) =>

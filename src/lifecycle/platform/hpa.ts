@@ -16,9 +16,9 @@ const scalableKinds = ['Deployment', 'StatefulSet', 'ReplicaSet']
 /**
  * A HorizontalPodAutoscaler: https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/
  *
- * Ready when it can scale its target and read its metric, or is disabled because the target has zero replicas (ScalingActive
- * is False with reason ScalingDisabled, pkg/controller/podautoscaler). Its controller syncs every 15 s: when the target has
- * replicas again, that condition is stale.
+ * Ready when it can scale its target and read its metric, or is disabled because the target has zero replicas
+ * (ScalingActive is False with reason ScalingDisabled, pkg/controller/podautoscaler). Its controller syncs only every
+ * 15 s, so that condition is stale for a while when the target has replicas again.
  */
 export const hpaRule: Rule = {
   ...conditionRule(['AbleToScale', 'ScalingActive'], {
@@ -37,7 +37,7 @@ function isDisabled({ type, reason }: Condition): boolean {
   return type === 'ScalingActive' && reason === 'ScalingDisabled'
 }
 
-/** Whether its target has replicas, as far as known; the default is one. */
+/** Whether its target is known to have replicas; without `spec.replicas`, it has one. */
 function isScaledUp(object: KubeObject, context: RuleContext): boolean {
   return watchedTarget(object).some((request) => {
     if (context.listState(request) !== 'complete') return false
@@ -56,7 +56,7 @@ function isNamed({ kind, metadata }: KubeObject, target: Awaited): boolean {
   return kind === target.kind && metadata.name === target.name
 }
 
-/** The scaled object: without running pods there is no metric. */
+/** The object that the autoscaler scales and needs: without its running pods there is no metric. */
 function scaleTarget({ metadata: { namespace }, spec }: KubeObject): readonly Awaited[] {
   const { apiVersion, kind, name } = (spec as { scaleTargetRef?: Partial<Awaited> } | undefined)?.scaleTargetRef ?? {}
   if (apiVersion === undefined || kind === undefined || name === undefined) return []

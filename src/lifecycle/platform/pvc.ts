@@ -12,8 +12,9 @@ import type { RuleContext } from '../rule-context.ts'
 /**
  * A PersistentVolumeClaim: https://kubernetes.io/docs/concepts/storage/persistent-volumes/
  *
- * Ready when Bound, or when nothing uses it and its class binds only for its first consumer (WaitForFirstConsumer). A
- * resize in progress may need another pod, and is reported. Terminal: Lost for 30 s, its volume is gone.
+ * Ready when Bound, or when nothing uses it and its class binds only for its first consumer (WaitForFirstConsumer). The
+ * gate reports a resize in progress but does not wait for it: it may need another pod. A terminal problem: the claim
+ * has been Lost for 30 s, because its volume is gone.
  */
 export const pvcRule: Rule = {
   milestones: ['created', 'provisioned', 'bound'],
@@ -26,8 +27,8 @@ export const pvcRule: Rule = {
 
 const lostKey = 'phase=Lost'
 /**
- * A Lost claim is bound again at the controller's next sync after its volume is restored: every 15 s (syncBoundClaim,
- * pkg/controller/volume/persistentvolume).
+ * How long a claim must be Lost. If its volume is restored, the controller binds the claim again at its next sync,
+ * every 15 s (syncBoundClaim, pkg/controller/volume/persistentvolume).
  */
 const lostMs = 30_000
 
@@ -74,8 +75,8 @@ function assessClaim(claim: PersistentVolumeClaim, context: RuleContext): Assess
 }
 
 /**
- * The problem of a claim that keeps a pod unscheduled, by the latest event of the claim, which need not be watched.
- * Undefined if no event reports that a claim of the pod could not be bound.
+ * The problem of a claim that prevents the scheduling of a pod. The claim's latest event shows it, so the gate need not
+ * watch the claim. Undefined if no event reports that a claim of the pod could not be bound.
  */
 export function unboundClaim(pod: Pod, context: RuleContext): Problem | undefined {
   const { namespace } = pod.metadata
@@ -92,8 +93,8 @@ export function unboundClaim(pod: Pod, context: RuleContext): Problem | undefine
 }
 
 /**
- * Selects the problems of other objects that an event may explain: those of pods that wait for its claim. Undefined for
- * other events.
+ * Returns a filter for the problems that an event about a claim may explain: those of pods that wait for claims.
+ * Undefined for other events.
  */
 export function explainedProblems({ involvedObject }: EventObject): ((problem: Problem) => boolean) | undefined {
   if (involvedObject?.kind !== 'PersistentVolumeClaim') return undefined
@@ -138,8 +139,8 @@ function pendingProblem(name: string, firstSeenAt: number, message: string | und
 }
 
 /**
- * Whether a claim waits for its first consumer: by its class, or by the binder's event if classes cannot be read. A
- * claim that names its volume is bound at once, whatever its class (syncUnboundClaim,
+ * Whether a claim waits for its first consumer. Its class shows this; if classes cannot be read, the binder's event
+ * does. A claim that names its volume is bound immediately, whatever its class (syncUnboundClaim,
  * pkg/controller/volume/persistentvolume).
  */
 function waitsForConsumer(claim: PersistentVolumeClaim, context: RuleContext): boolean {
@@ -154,8 +155,8 @@ function waitsForConsumer(claim: PersistentVolumeClaim, context: RuleContext): b
 const binderReasons = new Set(['WaitForFirstConsumer', 'WaitForPodScheduled'])
 
 /**
- * Whether a pod uses the claim: by the node that the scheduler chose, by the running pods, or by the binder's event if
- * pods cannot be read.
+ * Whether a pod uses the claim. It does if the scheduler chose a node for the claim, or if a pod names the claim. If
+ * pods cannot be read, the binder's event decides.
  */
 function hasConsumer(claim: PersistentVolumeClaim, consumers: readonly Pod[], context: RuleContext): boolean {
   if (isScheduled(claim)) return true

@@ -1,7 +1,7 @@
 import type { KubeObject, PodSpec, PodTemplate, Probe } from '../../cluster/objects.ts'
 import { probeSeconds } from './container.ts'
 
-/** The clocks of one target; 0: off. */
+/** The timeouts of one target; 0 means off. */
 export interface Clocks {
   readonly timeoutMs: number
   readonly stallTimeoutMs: number
@@ -19,12 +19,15 @@ interface Spec extends PodSpec {
   readonly podManagementPolicy?: string
 }
 
-/** The API server's default, which may be unintended, and the value for no deadline (HasProgressDeadline). */
+/**
+ * Deadlines that the user probably did not choose: the API server's default, and the value for "no deadline"
+ * (HasProgressDeadline).
+ */
 const impliedDeadlines: ReadonlySet<number> = new Set([600, 2_147_483_647])
 
 /**
- * Warns about each clock of the user that the workload's own numbers exceed: it would stall although it follows its
- * spec.
+ * Warns about each timeout that is shorter than the workload's own spec needs or allows: the gate would end although
+ * the workload follows its spec.
  */
 export function clockWarnings(
   object: KubeObject,
@@ -52,7 +55,7 @@ export function clockWarnings(
   return warnings
 }
 
-/** The shortest possible rollout: its pods are not probed or available earlier. */
+/** The shortest possible rollout: the initial delays of probes and minReadySeconds take at least this time. */
 function minSeconds(kind: string, spec: Spec): number {
   const delays = containers(spec).map(({ startupProbe, readinessProbe }) => delay(startupProbe) + delay(readinessProbe))
   // An ordered StatefulSet waits for each pod before it creates the next.

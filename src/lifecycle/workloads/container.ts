@@ -10,7 +10,7 @@ import { containerOfEvent, type PodContainer } from './pod-object.ts'
 
 /** A third death proves a crash loop, but only after this time since the first. */
 const strikeMs = 30_000
-/** The same while another target still progresses: the container may be waiting for it. */
+/** This time instead while another target still progresses, because the container may wait for that target. */
 const strikeWhileOthersProgressMs = 90_000
 /** How long a missing Secret or ConfigMap may take to appear: operators create them late. */
 export const missingObjectMs = 60_000
@@ -18,10 +18,10 @@ export const missingObjectMs = 60_000
  * If the kubelet could not create a container, it retries after 10 to 15 s (backOffPeriod and its jitter, pkg/kubelet).
  */
 const kubeletRetryMs = 20_000
-/** A pod that is older than this at the gate's start was not created by the apply before it. */
+/** A pod that is older than this at the gate's start was not created by the apply that the gate checks. */
 const oldPodMs = 60_000
 
-/** A container of a pod, with everything that a rule may read of it. */
+/** A container of a pod, with everything that a rule reads about it. */
 export interface ContainerFacts extends PodContainer {
   readonly pod: Pod
   readonly history: ContainerHistory
@@ -55,8 +55,8 @@ export function examineContainer(facts: ContainerFacts): Problem | undefined {
 }
 
 /**
- * A terminal problem: the kubelet does not try to pull such an image. If the image was missing long before the gate began, it may
- * have been loaded since: then the kubelet must check again.
+ * A terminal problem: the kubelet does not try to pull such an image. If the image was missing long before the gate
+ * began, somebody may have loaded it since: then the gate waits until the kubelet has checked again.
  */
 function unusableImage(facts: ContainerFacts, isInvalid: boolean): Problem {
   const { pod, history, context } = facts
@@ -73,8 +73,9 @@ function unusableImage(facts: ContainerFacts, isInvalid: boolean): Problem {
 }
 
 /**
- * A strike problem: a needed object is missing, or the runtime cannot create the container. The object may be created late, so
- * the refusal must last for a minute. The kubelet retries every 10 to 15 s: a lasting refusal was repeated.
+ * A strike problem: a needed object is missing, or the runtime cannot create the container. The object may be created
+ * late, so the refusal must last for a minute. The kubelet retries every 10 to 15 s, so a refusal that lasts a minute
+ * was repeated.
  */
 function creationProblem(facts: ContainerFacts): Problem {
   const { history, context } = facts

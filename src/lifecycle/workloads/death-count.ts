@@ -8,17 +8,20 @@ import { isSinceStart } from '../proof.ts'
  */
 export interface DeathObservations {
   readonly total: number
-  /** The restarts at first sight; absent until the status was seen. */
+  /** The restart count in the first status that the gate saw; absent until then. */
   readonly firstRestarts?: number
   /** The longest ready time after each number of deaths, in milliseconds; Infinity after a run of ten minutes. */
   readonly readyFor: ReadonlyMap<number, number>
-  /** The number of deaths before the present crash loop, from the kubelet's back-off. */
+  /** The number of deaths before the present crash loop, as the kubelet's back-off shows. */
   readonly loopsAfter?: number
   /** The number of each death by its finish time: distinct times are distinct deaths. */
   readonly finishes: ReadonlyMap<string, number>
   /** The moment of each death, by its number. */
   readonly moments: ReadonlyMap<number, number>
-  /** The start of each dead instance, by the number of its death; one that never ran started when it ended. */
+  /**
+   * The start of each dead instance, by the number of its death; for an instance that never ran, the moment when it
+   * ended.
+   */
   readonly begins: ReadonlyMap<number, number>
   /** When the kubelet first reported a back-off in an event. */
   readonly backOffAt?: number
@@ -27,9 +30,9 @@ export interface DeathObservations {
 /** The deaths of a container that count. */
 export interface DeathCount {
   readonly deaths: number
-  /** The earliest known death of those; absent if there are none. */
+  /** The moment of the earliest of these deaths; absent if there are none. */
   readonly firstDeathAt?: number
-  /** One of the deaths is of an instance that started after the gate: an older one may not have the change. */
+  /** Whether one of these deaths is of an instance that started after the gate: older instances may lack the change. */
   readonly isCurrent: boolean
 }
 
@@ -39,7 +42,7 @@ export interface DeathTerms {
   readonly created: number | undefined
   /** When the template was last changed; if unknown, ten minutes before the gate's start. */
   readonly changedAt: number | undefined
-  /** How long a recovered container must have been ready, in milliseconds. */
+  /** How long a container must be ready until it counts as recovered, in milliseconds. */
   readonly settleMs: number
 }
 
@@ -86,7 +89,7 @@ export function presentDeath(status: ContainerStatus, runsOnce: boolean) {
 
 /**
  * Adds a status of a container to the observed deaths. `restartCount` is the kubelet's own count of earlier instances
- * (pkg/kubelet/kuberuntime), so an interrupted watch misses none.
+ * (pkg/kubelet/kuberuntime), so no death is missed when the watch is interrupted.
  */
 export function observeDeaths(
   seen: DeathObservations,
@@ -148,7 +151,7 @@ export function observeDeaths(
 }
 
 /**
- * The deaths that count: those of this rollout, since the container last recovered. If the pod is older than its
+ * The deaths that count: those in this rollout, after the container's last recovery. If the pod is older than its
  * template's last change, the deaths at first sight do not count. Otherwise all count, but an old pod may have
  * recovered before it was watched. The kubelet's back-off restarts after a run of ten minutes, and so shows which
  * deaths belong together.

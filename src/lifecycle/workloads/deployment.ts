@@ -24,7 +24,7 @@ import {
 /** The reason of the condition `Progressing` after progressDeadlineSeconds without progress. */
 const deadlineExceeded = 'ProgressDeadlineExceeded'
 
-/** If the deadline had passed at first sight, it counts after this time without progress. */
+/** If the deadline had passed before the gate first saw the object, it counts only after this time without progress. */
 const standingDeadlineMs = 10_000
 
 /**

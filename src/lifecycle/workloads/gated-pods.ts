@@ -6,7 +6,7 @@ import type { Assessment } from '../assessment.ts'
 import type { Rule } from '../rule.ts'
 import { condition, containersOf } from './pod-object.ts'
 
-/** The pods of the gated revision; of a bare pod, itself. */
+/** The pods of the gated revision; for a bare pod, the pod itself. */
 export function gatedPods(
   object: KubeObject | undefined,
   assessment: Assessment | undefined,

@@ -18,9 +18,9 @@ const httpStatuses: readonly (readonly [PullReason, RegExp])[] = [
 
 /**
  * The reasons of failed pulls by the messages of containerd, CRI-O and Docker. The order matters. If a node cannot
- * unpack a layer, its paths and sizes may contain any word or number. A status is more certain than the text after it.
- * Docker Hub answers "pull access denied … may require authorization" for missing and for private repositories.
- * `manifest unknown` and `name unknown` are the registry's own codes
+ * unpack a layer, its paths and sizes may contain any word or number. An HTTP status is more reliable than the text
+ * that follows it. Docker Hub answers "pull access denied … may require authorization" for missing and for private
+ * repositories. `manifest unknown` and `name unknown` are the registry's own codes
  * (https://github.com/opencontainers/distribution-spec/blob/main/spec.md#error-codes).
  */
 const patterns: readonly (readonly [PullReason, RegExp])[] = [
@@ -51,7 +51,7 @@ const refusedByProxy = /(?:Head|Get|Post) "": (?:Forbidden|Unauthorized)\b|proxy
 /** If a registry answers with HTML, CRI-O returns the page: only its status counts. */
 const statusOfPage = /\bStatusCode: (\d{3})\b/
 
-/** `not found` as the whole answer: only the image's name, unquoted, may come before it. */
+/** Matches if `not found` is the whole answer: only the image's name, without quotes, may precede it. */
 const notFoundAlone = /^(?:[a-z0-9][\w.-]*[/:@][\w./:@-]*: )?not found$/i
 
 /** Maximum length: the API server limits messages of events to 1 KiB. */
@@ -91,7 +91,7 @@ function withoutNames(message: string): string {
   return withoutImage(message).replace(unquotedNames, '')
 }
 
-/** The text of kubelet and runtime before the registry's answer; several may follow each other. */
+/** A text that the kubelet or the runtime writes before the registry's answer. A message may start with several. */
 const wrapper =
   /^[\s:]*(?:Back-off pulling image ""|ErrImagePull|Failed to pull image ""|rpc error: code = \w+ desc =|failed to pull and unpack image ""|failed to resolve (?:reference|image)(?: "")?|Error response from daemon)/i
 
@@ -101,7 +101,7 @@ function withoutWrappers(text: string): string {
   return rest.replace(/^[\s:]+/, '').trim()
 }
 
-/** The kubelet's event for one refused attempt; the event "Error: ErrImagePull" after it is not counted. */
+/** Whether the kubelet reports a refused attempt. The event "Error: ErrImagePull" that follows does not count. */
 export function isPullRefusal(event: EventObject): boolean {
   return event.reason === 'Failed' && /^Failed to pull image/i.test(event.message ?? '')
 }

@@ -23,7 +23,7 @@ export interface Refusals {
 
 /** The running instance of a container. */
 interface RunningInstance {
-  /** As in the status. */
+  /** The timestamp as the status contains it. */
   readonly startedAt: string | undefined
   readonly seenAt: number
   /** Absent while it is not ready. */
@@ -43,7 +43,7 @@ interface ContainerObservations {
   readonly status?: ContainerStatus
 }
 
-/** The observations of a pod since its first sight, before deciding which deaths count. */
+/** The observations of a pod since its first sight, before `countDeaths` decides which deaths count. */
 export interface PodObservations {
   readonly firstSeenAt: number
   readonly containers: ReadonlyMap<string, ContainerObservations>
@@ -68,9 +68,9 @@ export class PodHistories {
   readonly #observations = new Map<string, PodObservations>()
   /** When the template of each controller of pods was last changed; cleared when a revision changes. */
   readonly #changes = new Map<string, number | undefined>()
-  /** Failed pods by the uid of their controller and their own. */
+  /** Failed pods, by the uid of their controller and then by their own uid. */
   readonly #lost = new Map<string, Map<string, Pod>>()
-  /** The histories of unchanged observations: an assessment reads them several times. */
+  /** A cache of histories, because an assessment reads each one several times. */
   #histories = new WeakMap<PodObservations, PodHistory>()
 
   constructor(store: Store, gateTime: GateTime) {
@@ -88,7 +88,7 @@ export class PodHistories {
     else if (kind === 'Event') this.#observeEvents((after ?? before) as EventObject, now)
   }
 
-  /** The history of a pod; if it was never observed, from its present state. */
+  /** The history of a pod. If the pod was never observed, its present state is the only observation. */
   of(pod: Pod, now: number): PodHistory {
     const known = this.#observations.get(pod.metadata.uid ?? '') ?? observePod(undefined, pod, now, this.#gateTime)
     const history = this.#histories.get(known) ?? historyOf(known, pod, this.#termsOf(pod), this.#gateTime)
@@ -106,7 +106,7 @@ export class PodHistories {
     return { changedAt: this.#changes.get(owner.uid), minReadyMs: (minReadySeconds(found) ?? 0) * 1_000 }
   }
 
-  /** The failed pods of a controller, deleted or not, without those that were being deleted. */
+  /** The failed pods of a controller, also those deleted later. Pods that failed during their deletion do not count. */
   lost(controller: string | undefined): readonly Pod[] {
     return [...(this.#lost.get(controller ?? '')?.values() ?? [])]
   }
@@ -142,7 +142,7 @@ function minReadySeconds(object: KubeObject | undefined): number | undefined {
   return typeof seconds === 'number' ? seconds : 0
 }
 
-/** The kubelet's status may be this much later than the attempt; its events are not. */
+/** The kubelet may write the status this long after the attempt; its events have no such delay. */
 const statusLagMs = 20_000
 /** The kubelet's first back-off between pulls, unless a node is configured with less (pkg/kubelet). */
 const pullBackOffMs = 10_000

@@ -4,7 +4,7 @@ import type { Condition, Container, ContainerStatus, EventObject, Pod } from '..
 export interface PodContainer {
   readonly container: Container
   readonly status?: ContainerStatus
-  /** An init container, no sidecar: it must succeed before the next one starts. */
+  /** An init container that is not a sidecar: it must succeed before the next container starts. */
   readonly isInit: boolean
   /** Exit code 0 is its success, not a death. */
   readonly runsOnce: boolean

@@ -92,8 +92,8 @@ export function readiness(pod: Pod, context: RuleContext): { readonly ready: boo
 }
 
 /**
- * When a running container is settled: with a readiness probe at once, else after the settle time. A start in the
- * future (skewed clocks) counts from first sight.
+ * When a running container is settled: immediately if it has a readiness probe, else after the settle time. If its
+ * start is in the future because clocks differ, the settle time starts at first sight.
  */
 function settledFrom(
   { container, status, isInit }: PodContainer,
@@ -123,7 +123,10 @@ function isBeingPulled(pod: Pod, { container, status }: PodContainer, context: R
   )
 }
 
-/** The kubelet's events about an image volume are about its pod (getImageVolumes, pkg/kubelet/kuberuntime). */
+/**
+ * Whether an image volume is being pulled. The kubelet's events about it name only its pod (getImageVolumes,
+ * pkg/kubelet/kuberuntime).
+ */
 function isVolumeBeingPulled(pod: Pod, containers: readonly PodContainer[], context: RuleContext): boolean {
   if (!pod.spec?.volumes?.some(({ image }) => image !== undefined)) return false
   const last = context.events(pod).findLast((event) => containerOfEvent(event) === undefined)
@@ -133,14 +136,16 @@ function isVolumeBeingPulled(pod: Pod, containers: readonly PodContainer[], cont
 /** The events of cluster-autoscaler and Karpenter about a pod that waits for a node. */
 const scaleUpEvents: readonly (string | undefined)[] = ['TriggeredScaleUp', 'Nominated', 'NotTriggerScaleUp']
 
-/** An autoscaler adds a node: TriggeredScaleUp of cluster-autoscaler, Nominated of Karpenter. */
+/**
+ * The stall hold while an autoscaler adds a node: event TriggeredScaleUp of cluster-autoscaler, Nominated of Karpenter.
+ */
 function scaleUpHold(pod: Pod, context: RuleContext): string | undefined {
   if (condition(pod, 'PodScheduled')?.status !== 'False') return undefined
   const last = context.events(pod).findLast(({ reason }) => scaleUpEvents.includes(reason))
   return last === undefined || last.reason === 'NotTriggerScaleUp' ? undefined : 'an autoscaler is adding a node'
 }
 
-/** `Successfully pulled image "…" in 12.234s (12.234s including waiting).` */
+/** Reads the longest pull from the events: `Successfully pulled image "…" in 12.234s (12.234s including waiting).` */
 function slowestPull(events: readonly EventObject[]): number | undefined {
   const took = events.flatMap(({ reason, message = '' }) => {
     const [, minutes = '0', amount, unit] =

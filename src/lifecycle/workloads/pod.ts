@@ -11,7 +11,7 @@ import { examinePod, type PodState } from './pod-state.ts'
 /**
  * A bare Pod: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/ Ready when it runs, is Ready and has
  * settled, whatever its restart policy, or when it has succeeded. Failed when its phase is Failed (no controller
- * replaces it), or by the problem of a container.
+ * replaces it), or when a problem of a container is proven.
  */
 export const podRule: Rule = {
   milestones: ['created', 'scheduled', 'initialized', 'pulled', 'started', 'running', 'ready'],

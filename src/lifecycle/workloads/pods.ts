@@ -44,7 +44,7 @@ export function examinePods(all: readonly Pod[], context: RuleContext, lost: rea
   }
 }
 
-/** One problem for all pods that have it: the one whose proof is furthest. */
+/** Combines the same problem of several pods into one: the one that is nearest to its proof. */
 function combineProblems(pods: readonly PodState[]): readonly Problem[] {
   const groups = Map.groupBy(
     pods.flatMap((pod) => pod.problems),
@@ -59,7 +59,10 @@ function combineProblems(pods: readonly PodState[]): readonly Problem[] {
 
 const classes: readonly ProblemClass[] = ['terminal', 'strike', 'slow']
 
-/** Terminal, strike, slow; then the deepest of pod and container; then that of most pods. */
+/**
+ * Sorts problems: by class (terminal, strike, slow), proven first, by depth (container, pod, workload), then by the
+ * number of pods.
+ */
 export function byImportance(a: Problem, b: Problem): number {
   return (
     classes.indexOf(classOf(a)) - classes.indexOf(classOf(b)) ||

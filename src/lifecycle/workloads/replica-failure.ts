@@ -15,7 +15,7 @@ type RefusalReason =
   | 'admission-denied'
   | 'replica-failure'
 
-/** The refusals with one reason: their message, and the detail that is read from it. */
+/** The refusals with one reason: the pattern of their messages, and how to read the detail from a message. */
 interface RefusalKind<Reason extends RefusalReason> {
   readonly reason: Reason
   readonly pattern: RegExp
@@ -23,8 +23,8 @@ interface RefusalKind<Reason extends RefusalReason> {
 }
 
 /**
- * Why the API server refuses pods, by its message. The order matters: most contain "forbidden". A LimitRange's refusal
- * counts as a policy's: neither it nor the pods change by themselves.
+ * Why the API server refuses pods, by its message. The order matters: most contain "forbidden". A refusal by a
+ * LimitRange counts as one by a policy: neither the LimitRange nor the pods change by themselves.
  */
 const refusalKinds: readonly { [Each in RefusalReason]: RefusalKind<Each> }[RefusalReason][] = [
   {
@@ -103,9 +103,9 @@ function find(pattern: RegExp, message: string): string | undefined {
 
 /**
  * Why a controller cannot create pods, by its condition ReplicaFailure. The controllers of StatefulSets, DaemonSets and
- * Jobs write none: there the event of the last attempt counts, while pods are missing. Terminal: an explicit denial by
- * a policy at its second attempt, and a pod that the API server finds invalid. Slow: everything that may change by
- * itself, such as quota, a missing ServiceAccount or PriorityClass, or an unavailable webhook.
+ * Jobs do not write this condition: for them, the event of the last attempt counts while pods are missing. Terminal: an
+ * explicit denial by a policy at its second attempt, and a pod that the API server finds invalid. Slow: everything that
+ * may change by itself, such as quota, a missing ServiceAccount or PriorityClass, or an unavailable webhook.
  * @param isShort fewer pods exist than desired
  * @param since when the present template was created; earlier refusals are about another one
  */
@@ -127,9 +127,9 @@ export function creationProblem(
 
 /**
  * Why a Deployment has no pods of its present template. It copies the condition of its new ReplicaSet, else of an older
- * one (getReplicaFailures, pkg/controller/deployment/progress.go), which fails no rollout. If the ReplicaSet itself is
- * refused, the controller writes the condition Progressing, without an observed generation, and an event for each
- * attempt (getNewReplicaSet, pkg/controller/deployment/sync.go).
+ * one (getReplicaFailures, pkg/controller/deployment/progress.go). The condition of an older one never fails the
+ * rollout. If the ReplicaSet itself is refused, the controller writes the condition Progressing, without an observed
+ * generation, and an event for each attempt (getNewReplicaSet, pkg/controller/deployment/sync.go).
  * @param current the ReplicaSet of the present template, if it exists
  * @param owned all ReplicaSets of the Deployment
  */
@@ -184,7 +184,7 @@ interface ReportedRefusal {
 
 /**
  * The problem of the present refusal. A condition keeps the first message (SetCondition, pkg/controller/replicaset and
- * pkg/controller/deployment/util); a later event contains the last one.
+ * pkg/controller/deployment/util); a later event contains the latest message.
  */
 function refusedProblem(
   { kind, metadata }: Controller,
@@ -226,8 +226,8 @@ function refusedProblem(
 }
 
 /**
- * A message without the attempt (`Error creating: …`, `create Pod web-0 in StatefulSet web failed error: …`), and without the
- * name of the refused pod, which differs for each attempt.
+ * A message without the name of the refused pod, which differs for each attempt, and without the text about the
+ * attempt: `Error creating: …`, `create Pod web-0 in StatefulSet web failed error: …`.
  */
 function withoutPreamble(message: string): string {
   return message

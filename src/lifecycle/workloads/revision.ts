@@ -4,18 +4,18 @@ import { isSameTemplate } from './template.ts'
 
 const numberAnnotation = 'deployment.kubernetes.io/revision'
 /**
- * The former numbers of a ReplicaSet before a rollback to it (SetNewReplicaSetAnnotations,
+ * The annotation with the former numbers of a ReplicaSet: each rollback to it adds one (SetNewReplicaSetAnnotations,
  * pkg/controller/deployment/util).
  */
 const historyAnnotation = 'deployment.kubernetes.io/revision-history'
 
-/** The kinds of revisions: of Deployments; of StatefulSets and DaemonSets. */
+/** The kinds of revisions: the first for Deployments, the second for StatefulSets and DaemonSets. */
 const kinds = ['ReplicaSet', 'ControllerRevision'] as const
 
 /**
  * All revisions of a workload.
  * @param uid the workload's uid
- * @param owned the objects of a kind that an owner has
+ * @param owned returns the objects of a kind that an owner owns
  */
 export function revisionsOf(
   uid: string | undefined,
@@ -62,7 +62,10 @@ function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The number of a revision: the newest has the highest, and a rollback gives the next. NaN if it has none. */
+/**
+ * The number of a revision. The newest has the highest; a rollback gives the old revision the next number. NaN if it
+ * has none.
+ */
 export function numberOf(revision: KubeObject): number {
   const { metadata, revision: number } = revision as KubeObject & { revision?: number }
   return number ?? Number.parseInt(metadata.annotations?.[numberAnnotation] ?? '', 10)
@@ -86,8 +89,8 @@ function createdAt({ metadata }: KubeObject): string {
 /**
  * The revision of a template. After an upgrade of the cluster several may have the same one; the controllers choose one
  * and give it the highest number (FindNewReplicaSet, pkg/controller/deployment/util; dedupCurHistories,
- * pkg/controller/daemon). Without numbers it is the oldest. Undefined while the controller has not created it: paused,
- * Recreate, not yet observed.
+ * pkg/controller/daemon). Without numbers, the result is the oldest one. Undefined while the controller has not created
+ * the revision: the workload is paused, uses Recreate, or is not yet observed.
  */
 export function findRevision<R extends KubeObject>(
   template: PodTemplate | undefined,
@@ -138,7 +141,7 @@ export function templateCreatedAt(
   return context.time(newestCreation(revisions)) ?? context.startedAt
 }
 
-/** When the newest revision was created, if it is the present one and never was before. */
+/** When the newest revision was created, if it is the present one and no rollback made it so. */
 function newestCreation(revisions: readonly KubeObject[]): string | undefined {
   const newest = revisions.toSorted((a, b) => createdAt(b).localeCompare(createdAt(a)) || numberOf(b) - numberOf(a))[0]
   if (newest === undefined || formerNumbersOf(newest).length > 0) return undefined

@@ -24,11 +24,11 @@ const hashLabel = 'controller-revision-hash'
 
 /**
  * A StatefulSet: https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/ Ready by the conditions of
- * `kubectl rollout status`: the present generation is observed, all replicas are ready, and those from the partition on
- * are updated. In addition, the pods of the new revision are available and settled. With OnDelete all existing pods
- * must be ready, and old ones are reported. The status counts all existing pods (updateStatus,
+ * `kubectl rollout status`: the present generation is observed, all replicas are ready, and those with an ordinal from
+ * the partition upwards are updated. In addition, the pods of the new revision are available and settled. With OnDelete
+ * all existing pods must be ready, and old ones are reported. The status counts all existing pods (updateStatus,
  * pkg/controller/statefulset), including terminating ones, those below the partition, and those outside the ordinals,
- * which the controller deletes. If pods may be read, these are omitted.
+ * which the controller deletes. If the gate can read pods, it omits these.
  */
 export const statefulSetRule: Rule = {
   milestones: [...workloadMilestones, 'updated'],

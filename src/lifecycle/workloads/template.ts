@@ -77,7 +77,7 @@ function prune(value: unknown): unknown {
   return entries.length === 0 ? undefined : Object.fromEntries(entries)
 }
 
-/** Fields of a container whose values may be shown; of the environment only the names. */
+/** Fields of a container whose values may be shown. Environment variables are shown only by name. */
 const shownFields = ['image', 'imagePullPolicy', 'command', 'args', 'workingDir', 'resources'] as const
 const otherFields = [
   'ports',
@@ -99,8 +99,8 @@ const podFields = [
 const longestValue = 120
 
 /**
- * The differences of two pod templates, one line each, without labels and annotations. Of the environment only names,
- * and no value of a Secret.
+ * The differences of two pod templates, one line each, without labels and annotations. Environment variables appear
+ * only by name, and a value of a Secret never appears.
  */
 export function templateChanges(before: PodTemplate | undefined, after: PodTemplate | undefined): readonly string[] {
   return [
@@ -155,7 +155,7 @@ function changedFields(names: readonly string[], before: object = {}, after: obj
     .filter(({ old, now }) => !isSame(old, now))
 }
 
-/** Absent, null and empty are equal. */
+/** Whether two values are equal; absent, null and empty values are equal too. */
 function isSame(a: unknown, b: unknown): boolean {
   const isEmpty = (value: unknown) =>
     value === undefined || value === null || (typeof value === 'object' && Object.keys(value).length === 0)

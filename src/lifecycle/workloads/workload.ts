@@ -17,7 +17,7 @@ import {
   stuckPods,
 } from './pods.ts'
 
-/** The milestones of workloads with pods; some have more. */
+/** The milestones of workloads with pods; some workloads have more. */
 export const workloadMilestones = ['created', 'observed', 'scheduled', 'pulled', 'started', 'ready'] as const
 
 /** A Deployment, ReplicaSet, ReplicationController, StatefulSet or DaemonSet. */
@@ -25,13 +25,13 @@ type Workload = KubeObject & { spec?: { selector?: LabelSelector; minReadySecond
 
 /** The pods of a workload. */
 export interface WorkloadPods {
-  /** Of all revisions. */
+  /** The pods of all revisions. */
   readonly owned: readonly Pod[]
-  /** Pods of the gated revision; with OnDelete all pods, since none is replaced. */
+  /** Pods of the gated revision; with OnDelete all pods, because the controller replaces none. */
   readonly gated: readonly Pod[]
   /** Failed pods of the gated revision, deleted or not. */
   readonly lost: readonly Pod[]
-  /** Which gated pods may fail the workload; without this, all. Old pods never do. */
+  /** Whether a gated pod can fail the workload; without this method, every gated pod can. Old pods never can. */
   readonly mayFail?: (pod: Pod) => boolean
   /** The controller waits for terminating pods before it creates others. */
   readonly waitsForTermination: boolean
@@ -82,7 +82,7 @@ export interface WorkloadFindings extends Pick<Assessment, 'notes' | 'keptPods'>
   readonly ready: boolean
   readonly readyMessage: string
   readonly settled: Settled
-  /** Milestones between `observed` and `scheduled`. */
+  /** The milestone between `observed` and `scheduled`. */
   readonly revision?: Milestone
   /** The number of gated pods that should exist now. */
   readonly created: number
@@ -98,7 +98,10 @@ export interface WorkloadFindings extends Pick<Assessment, 'notes' | 'keptPods'>
   explain?(failure: Problem, problems: readonly Problem[]): Problem | undefined
 }
 
-/** Assesses a workload from its pods and from the findings of its rule. A pod's failure comes before its own. */
+/**
+ * Assesses a workload from its pods and from the findings of its rule. A failure of a pod has priority over one of the
+ * workload itself.
+ */
 export function assessWorkload(
   workload: Workload,
   pods: ExaminedPods,
@@ -211,8 +214,8 @@ export interface StallHold {
 }
 
 /**
- * Holds the stall clock while the pods state how long they may take: by images, probes, minReadySeconds, and the grace
- * periods of terminating pods.
+ * Stops the stall clock while a known wait lasts: image pulls, probes, minReadySeconds, and the grace periods of
+ * terminating pods.
  * @param state the pods of the gated revision; undefined if they cannot be read
  * @param owned all pods of the workload
  */
@@ -233,7 +236,7 @@ export function stallHold(
 
 /**
  * When the next of these pods is available, on the runner's clock: each must stay ready for minReadySeconds. A
- * controller's counts do not show it, since they include older revisions.
+ * controller's counts do not show this, because they include older revisions.
  */
 export function minReadyUntil(
   minReadySeconds = 0,
