@@ -23,9 +23,9 @@ const maxNodes = 8
 const maxParallelReads = 12
 
 /**
- * Reads evidence that is not watched, for targets that are not ready: logs of containers, nodes, the namespace. It
- * reads as soon as a target ends, because its pods may be deleted before the gate ends; before a dying pod is deleted;
- * and at the end what is missing. Each result is reported as an observation, and so recorded.
+ * Reads the evidence that no watch delivers, for targets that are not ready: container logs, nodes, the namespace. It
+ * reads when a target ends and when a pod of it dies, because the pods may be deleted soon. At the end it reads what is
+ * missing. It reports each result as an observation, so that a recording contains the result.
  */
 export class EvidenceReader {
   readonly #gate: Gate
@@ -34,7 +34,7 @@ export class EvidenceReader {
   readonly #tailLines: number
   readonly #containers = new Set<string>()
   readonly #nodes = new Set<string>()
-  /** The reads by key; unanswered ones are tried again at the end. */
+  /** The reads by key. A read that failed is removed, so that it can be tried again. */
   readonly #reads = new Map<
     string,
     'answered' | { readonly reading: Promise<void>; readonly giveUp: (why: string) => void }
@@ -43,7 +43,7 @@ export class EvidenceReader {
   #isLast = false
   #isClosed = false
 
-  /** @param tailLines the number of lines of each log; 0 reads none */
+  /** @param tailLines the number of lines of each log; 0: no log is read */
   constructor(gate: Gate, cluster: Readable, report: (observation: Observation) => void, tailLines: number) {
     this.#gate = gate
     this.#cluster = cluster
@@ -57,7 +57,7 @@ export class EvidenceReader {
     if (record !== undefined) this.#read(record)
   }
 
-  /** Reads the log of a dying pod, before the gate handles its event: the log exists only for moments. */
+  /** Reads the log of a dying pod before the gate handles the event: the log disappears with the pod. */
   observe(event: FeedEvent): void {
     if (event.type !== 'MODIFIED' || event.object.kind !== 'Pod' || !isDying(event.object as Pod)) return
     const { apiVersion, kind, metadata } = event.object
@@ -73,8 +73,8 @@ export class EvidenceReader {
   }
 
   /**
-   * Reads what is missing for the targets that are not ready, for at most `limitMs`. The rest is reported as missing;
-   * nothing is reported after that.
+   * Reads what is missing for the targets that are not ready, for at most `limitMs`. Then it reports which reads got no
+   * answer, and nothing more.
    */
   async finish(clock: Clock, limitMs: number): Promise<void> {
     this.#isLast = true
@@ -130,7 +130,7 @@ export class EvidenceReader {
     }
   }
 
-  /** @param read resolves to whether the server has answered */
+  /** @param read resolves to true if the server has answered */
   #start(key: string, read: () => Promise<boolean>, giveUp: (why: string) => void): void {
     if (this.#reads.has(key)) return
     const reading = this.#withSlot(read).then((isAnswered) => {
@@ -173,7 +173,7 @@ export class EvidenceReader {
     }
   }
 
-  /** A namespace that is gated itself is watched. */
+  /** Whether the namespace is a target itself: then the gate watches it already. */
   #isTarget(namespace: string): boolean {
     return this.#gate
       .timeline()

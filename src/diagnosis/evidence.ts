@@ -12,10 +12,10 @@ const maxEvents = 20
 const eventsBeforeMs = 10 * 60_000
 
 /**
- * The warnings about an object, and the kubelet's `Killing`, one line each, the latest last. Repeated warnings are one
- * line with a count.
+ * One line for each warning about an object and for each `Killing` event of the kubelet, the latest last. A repeated
+ * event is one line with a count.
  * @param startedAt the gate's start, in milliseconds
- * @param container of a pod's events, only those about this container or the whole pod
+ * @param container if set, only events about this container or the whole pod are shown
  */
 export function eventLines(
   object: KubeObject,
@@ -52,7 +52,7 @@ export function eventLines(
     })
 }
 
-/** The moment of an event since the gate's start: `1:05`, or `-1:05` before it. */
+/** The time from the gate's start to an event: `1:05`; `-1:05` if the event came before the start. */
 function momentOf(ms: number): string {
   return ms <= -1_000 ? `-${elapsedClock(-ms)}` : elapsedClock(ms)
 }
@@ -64,8 +64,8 @@ export function elapsedClock(ms: number): string {
 }
 
 /**
- * Removes noise: the namespace and uid behind a pod's name, the mark of combined events, and the scheduler's sentences
- * on preemption, which repeat the reasons before them.
+ * Removes noise from a message: the namespace and uid that follow a pod's name, the prefix of combined events, and the
+ * scheduler's sentences about preemption, which repeat its reasons.
  */
 function withoutNoise(message: string): string {
   return message
@@ -76,17 +76,17 @@ function withoutNoise(message: string): string {
     .trim()
 }
 
-/** `Error: ImagePullBackOff`: only a status, which another event explains. */
+/** Whether a message is only a status, such as `Error: ImagePullBackOff`; another event explains it. */
 function isBare(message: string): boolean {
   return /^Error: \w+$/.test(message)
 }
 
-/** Events with one cause differ only in the name of the pod to create. */
+/** Removes pod names: events with the same cause differ only in the name of the pod to create. */
 function withoutNames(message: string): string {
   return message.replace(/\bpods? "[^"]+"/gi, 'pod')
 }
 
-/** The last log lines of a container, of its present and its previous run; why, if a log could not be read. */
+/** The last log lines of the present and the previous run of a container, or why a log could not be read. */
 export function logEvidence(pod: string, container: string, facts: TargetFacts): readonly Evidence[] {
   const logs = [false, true].flatMap((previous) => facts.log(pod, container, previous) ?? [])
   const tails = logs

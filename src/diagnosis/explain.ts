@@ -48,7 +48,7 @@ interface Context {
   readonly endedBy: string | undefined
 }
 
-/** The outcomes with which a target ends the gate while others are open, as text. */
+/** Texts for those outcomes of a target that can end the gate while other targets are open. */
 const endings: Readonly<Partial<Record<TargetOutcome, string>>> = {
   failed: 'failed',
   stalled: 'stalled',
@@ -56,7 +56,7 @@ const endings: Readonly<Partial<Record<TargetOutcome, string>>> = {
   superseded: 'was superseded',
 }
 
-/** The earliest target with the gate's outcome; undefined if the gate ended for another reason. */
+/** The first target that ended with the gate's outcome; undefined if the gate ended for another reason. */
 function targetThatEnded({ targets, verdict }: Timeline): string | undefined {
   const names = nameTargets(targets.map(({ target }) => target))
   const [first] = targets

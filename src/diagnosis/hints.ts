@@ -9,7 +9,7 @@ import { clusterCommand, command } from '../reasons/wording.ts'
 /** The known facts for a hint, besides the target. */
 export interface HintDetails extends Omit<HintFacts<unknown>, 'target' | 'problem' | 'cause'> {
   readonly problem?: Problem
-  /** The problem behind this one, with its facts. */
+  /** The problem that causes this one, with its facts. */
   readonly cause?: HintDetails
   /** The target that ended the gate while this one was open, and how: `deployment/web failed`. */
   readonly endedBy?: string

@@ -14,7 +14,7 @@ import { displayName, nameKey, type Source, type Target } from '../plan/target.t
 
 /** A note on a live object that differs from its manifest. Texts are raw: renderers escape them. */
 export interface ManifestDriftNote {
-  /** For the log and the summary. */
+  /** The log and the summary show this entry. */
   readonly entry: Entry & { readonly target: number }
   /** The user is warned at this place; absent if a known controller explains the difference. */
   readonly warning?: { readonly text: string; readonly source: Source }
@@ -23,9 +23,9 @@ export interface ManifestDriftNote {
 const maxDifferences = 5
 
 /**
- * Compares each live object with its manifest when it is first seen, and reports the differences once. They do not
- * affect the outcome: a webhook or controller may have set them. Other `replicas` are no warning if something scales
- * the object.
+ * Compares each live object with its manifest when the gate first sees the object, and reports the differences once.
+ * Differences do not affect the outcome: a webhook or controller may have caused them. The user is not warned of
+ * different `replicas` if something scales the object.
  */
 export class ManifestDrift {
   readonly #awaited: Map<string, { readonly index: number; readonly target: Target; readonly manifest: Manifest }>
@@ -33,7 +33,7 @@ export class ManifestDrift {
   readonly #redact: Redactor
   readonly #notes: ManifestDriftNote[] = []
 
-  /** @param redact redacts like the live objects, which makes hashed values comparable */
+  /** @param redact redacts the manifests in the same way as live objects, so that hashed values can be compared */
   constructor({ targets, manifests }: ResolvedPlan, redact: Redactor) {
     this.#awaited = new Map(
       targets.flatMap((target, index) => {
@@ -45,7 +45,7 @@ export class ManifestDrift {
     this.#redact = redact
   }
 
-  /** Returns the notes on an object when it is first seen. */
+  /** Returns the notes on an object if this event shows the object for the first time. */
   observe(event: FeedEvent): readonly ManifestDriftNote[] {
     if (event.type !== 'ADDED' && event.type !== 'MODIFIED') return []
     const { object } = event
@@ -114,7 +114,7 @@ function differenceNotes(found: readonly Difference[], { file, line, lineOf }: M
   return [{ text, line: firstLine }]
 }
 
-/** The object that an autoscaler among the manifests scales: an HPA, or another kind with `scaleTargetRef`. */
+/** The object that a manifest scales, if the manifest is an HPA or another object with `scaleTargetRef`. */
 function scaledBy({ namespace }: Target, { object }: Manifest): readonly string[] {
   const { scaleTargetRef } = (object['spec'] ?? {}) as { scaleTargetRef?: { kind?: unknown; name?: unknown } | null }
   if (!scaleTargetRef) return []

@@ -8,8 +8,8 @@ export interface Place {
 }
 
 /**
- * The field that fixes a problem, and its line; if it is absent, the line of the nearest field around it. Undefined for
- * problems without a field.
+ * The field to change for a problem, and its line. If the manifest lacks the field, the line is that of the nearest
+ * parent. Undefined for problems without a field.
  */
 export function placeOf(problem: Problem, manifest: Manifest): Place | undefined {
   const path = pathOf(problem, manifest)

@@ -5,7 +5,7 @@ import type { TargetRecord } from '../gate/timeline.ts'
 import { findSubject, withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { type Problem, reasons } from '../reasons/reasons.ts'
 
-/** The facts about one target: its objects at its verdict, and what was read since. */
+/** The facts about one target: its objects as they were at its verdict, and what was read later. */
 export class TargetFacts {
   readonly #record: TargetRecord
   readonly #store: Store
@@ -15,7 +15,7 @@ export class TargetFacts {
     this.#store = store
   }
 
-  /** The object of that kind and name, preferably the version at the verdict. */
+  /** The object with this reference, preferably as it was at the verdict. */
   get(reference: Parameters<Store['get']>[0]): KubeObject | undefined {
     const { kind, name, namespace } = reference
     const captured = this.#record.snapshot?.find(
@@ -51,14 +51,14 @@ export class TargetFacts {
     return this.#store.get({ apiVersion: 'v1', kind: 'Node', name })
   }
 
-  /** The reason of the last event that names the target, whether it exists or not. */
+  /** The reason of the last event about the target, even if the target does not exist. */
   get lastEvent(): string | undefined {
     const { apiVersion, kind, namespace, name } = this.#record.target
     const metadata = { name, ...(namespace === undefined ? {} : { namespace }) }
     return this.#store.eventsOf({ apiVersion, kind, metadata }).at(-1)?.reason
   }
 
-  /** Why the target's namespace cannot contain it; undefined if nothing is known. */
+  /** Why the target cannot exist in its namespace; undefined if no reason is known. */
   get namespaceState(): 'missing' | 'terminating' | undefined {
     const { namespace } = this.#record.target
     if (namespace === undefined) return undefined
@@ -67,9 +67,7 @@ export class TargetFacts {
     return this.#store.get(request)?.metadata.deletionTimestamp === undefined ? undefined : 'terminating'
   }
 
-  /**
-   * Why objects of a core kind in the target's namespace, or one node, could not be read; undefined without a refusal.
-   */
+  /** The failure to read a kind in the target's namespace, or to read one node; undefined if there was none. */
   refusal(kind: 'Pod' | 'Event' | 'Node', name?: string): Failure | undefined {
     const { namespace } = this.#record.target
     const where = kind === 'Node' || namespace === undefined ? {} : { namespace }
@@ -77,10 +75,10 @@ export class TargetFacts {
   }
 }
 
-/** The logs of more containers of a target add nothing. */
+/** The logs of this many containers of a target are enough. */
 const maxContainers = 3
 
-/** The containers whose logs are worth reading, of a target that is not ready. */
+/** The containers of a target that is not ready, if their logs may show the cause. */
 export function loggedContainers({ target, problems }: TargetRecord): readonly ContainerRef[] {
   const containers = problems
     .flatMap(withCauses)
@@ -94,7 +92,7 @@ export function loggedContainers({ target, problems }: TargetRecord): readonly C
   return containers.filter(isFirst).slice(0, maxContainers)
 }
 
-/** The node that may explain a problem; undefined if it would not, or the pod has none. */
+/** The node that may explain a problem; undefined if the pod has no node, or the node cannot be the cause. */
 export function nodeBehind(problem: Problem, facts: TargetFacts): string | undefined {
   const pod = facts.subject(problem) as Pod | undefined
   if (pod?.kind !== 'Pod' || !pod.spec?.nodeName) return undefined

@@ -5,9 +5,9 @@ import { templateChanges } from '../lifecycle/workloads/template.ts'
 import type { Target } from '../plan/target.ts'
 
 /**
- * The differences of the gated pod template to the previous revision, one line each. Empty for a first revision, for
- * kinds without revisions, and if older revisions cannot be read. Values of environment variables and Secrets are
- * never shown.
+ * The differences between the previous revision's pod template and the gated one, one line each. Empty for a first
+ * revision, for kinds without revisions, and if older revisions cannot be read. Values of environment variables and
+ * Secrets are never shown.
  */
 export function changesSincePreviousRevision(target: Target, facts: Pick<Store, 'get' | 'ownedBy'>): readonly string[] {
   const object = facts.get(target)

@@ -8,18 +8,18 @@ import { deniedVerdict, type Verdict, verdictOf } from './timeline.ts'
 const unknownMs = 2 * 60_000
 /** After this time, a server that never answered is a mistake in the kubeconfig. */
 const neverReachedMs = 30_000
-/** After this time, withdrawn access ends the gate: a Role may be replaced meanwhile. */
+/** Withdrawn access ends the gate only after this time: someone may just be replacing a Role. */
 const withdrawnMs = 30_000
-/** If no success is more recent than this, the gate's timeout decides nothing. */
+/** The gate's timeout waits for an answer, but at most this long after the last success of a watch. */
 export const outageAtTimeoutMs = 30_000
 
 /** A failing watch. Moments are milliseconds since the epoch. */
 interface Unavailable {
   /** Its last failure, which names the request. */
   readonly failure: Failure
-  /** As the watch reports it; else, as in some recordings, the moment of the failure. */
+  /** The moment that the watch reports. Some recordings do not contain it: then the moment of the first failure. */
   readonly lastSuccessAt: number
-  /** The watch reports its own last success, and its own recovery. */
+  /** Whether the watch itself reports its last success and its recovery. */
   readonly isExact: boolean
 }
 
@@ -33,19 +33,22 @@ interface Withdrawal {
 }
 
 /**
- * When each watch last succeeded, and whether it is unavailable or refused. A silent watch is healthy: each is renewed
- * within 45 s, or reports that it is unavailable.
+ * When each watch last succeeded, and whether it is unavailable or refused. A watch without events is healthy: each
+ * watch is renewed within 45 s, or reports that it is unavailable.
  */
 export class ApiHealth {
   readonly #watched: WatchedRequests
   #wasReached = false
   readonly #unavailable = new Map<string, Unavailable>()
   #withdrawals: readonly Withdrawal[] = []
-  /** Refused kinds that no target needs, by their plural. */
+  /** The kinds that the gate is not permitted to read and that no target needs, by their plural. */
   readonly #unreadable = new Map<string, Partial<WatchRequest>>()
-  /** Logged outages: '' is the API server, else the plural of a kind. The first answer of a watch ends one. */
+  /**
+   * The outages that the log contains: '' stands for the API server, other values are plurals of kinds. An outage ends
+   * with the first answer of one of its watches.
+   */
   readonly #logged = new Set<string>()
-  /** Refusals in a row, without a success in between. */
+  /** How often the credentials were refused after the last success. */
   #credentialRefusals = 0
 
   /** @param watched all present and former watches */
@@ -53,7 +56,7 @@ export class ApiHealth {
     this.#watched = watched
   }
 
-  /** Updates the health by an event. Returns one sentence for each outage that began or ended. */
+  /** Updates the health after an event. Returns one sentence for each outage that began or ended. */
   observe(event: FeedEvent): readonly string[] {
     if (this.isGood && !isFailure(event)) {
       this.#update(event)
@@ -74,7 +77,7 @@ export class ApiHealth {
     ]
   }
 
-  /** The outage that began with this event, unless it is logged. */
+  /** The sentence for the outage that begins with this event; empty if the log contains the outage already. */
   #newOutage(event: FeedEvent): readonly string[] {
     const watch = isFailure(event) ? this.#unavailable.get(requestKey(event)) : undefined
     if (watch === undefined || this.#logged.has(subjectOf(watch))) return []
@@ -124,17 +127,17 @@ export class ApiHealth {
     return this.#withdrawals.some((withdrawal) => requestKey(withdrawal.request) === requestKey(request))
   }
 
-  /** Nothing is unavailable, and no access withdrawn. */
+  /** Whether no watch is unavailable and no access is withdrawn. */
   get isGood(): boolean {
     return this.#unavailable.size === 0 && this.#withdrawals.length === 0
   }
 
-  /** Whether any of these watches is unavailable, or its access withdrawn. */
+  /** Whether any of these watches is unavailable or has lost its access. */
   isUnavailable(requests: readonly WatchRequest[]): boolean {
     return !this.isGood && this.lastSuccessAt(requests) !== undefined
   }
 
-  /** The earliest last success among the unavailable or withdrawn watches. */
+  /** When the longest present outage of these watches began; undefined if they have none. */
   lastSuccessAt(requests: readonly WatchRequest[]): number | undefined {
     const moments = [
       ...this.#failing(requests).map(({ lastSuccessAt }) => lastSuccessAt),

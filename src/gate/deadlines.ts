@@ -15,11 +15,11 @@ import { verdictOf } from './timeline.ts'
 export type Deadline =
   /** Ends one target. The watches that it needs must answer first. */
   | { readonly at: number; readonly ends: 'target'; readonly gated: GatedTarget; readonly verdict: () => TargetVerdict }
-  /** The gate's timeout: ends every open target, under the same condition. */
+  /** The gate's timeout: ends every open target. The watches that these targets need must answer first. */
   | { readonly at: number; readonly ends: 'all-targets' }
-  /** End the gate: 5 s after the first failure (`fail-fast`), or when an outage lasts too long. */
+  /** Ends the gate: 5 s after the first failure (`fail-fast`), or when an outage lasts too long. */
   | { readonly at: number; readonly ends: 'gate' }
-  /** End nothing: recheck a target, or log a heartbeat. */
+  /** Ends nothing: the gate rechecks a target, or logs a heartbeat. */
   | { readonly at: number; readonly ends: 'nothing'; readonly gated?: GatedTarget }
 
 /** Whether the watches of targets must answer before a deadline passes. */
@@ -32,7 +32,7 @@ export function sortDeadlines(deadlines: readonly Deadline[]): readonly Deadline
   return deadlines.toSorted((a, b) => a.at - b.at || Number(endsTargets(b)) - Number(endsTargets(a)))
 }
 
-/** The deadlines of one target. None ends it while `isUnanswered`. */
+/** The deadlines of one target. While `isUnanswered`, none of them ends the target. */
 export function targetDeadlines(gated: GatedTarget, now: number, isUnanswered: boolean): readonly Deadline[] {
   const { state } = gated
   const recheckAt = state.type === 'ended' ? undefined : state.assessment?.recheckAt
@@ -47,7 +47,7 @@ export function targetDeadlines(gated: GatedTarget, now: number, isUnanswered: b
   return sortDeadlines(deadlines)
 }
 
-/** When a target ends unless its state changes first, and how. */
+/** When and how a target ends, if its state does not change before. */
 interface End {
   readonly at: number
   readonly verdict: () => TargetVerdict
@@ -118,7 +118,10 @@ export function timeoutVerdict(gated: GatedTarget, timeoutMs: number): TargetVer
   return overdue(gated, { ...verdict, logText })
 }
 
-/** The verdict of a deadline: the first problem gives the reason; without one, `withoutProblem` is returned. */
+/**
+ * The verdict when a deadline ends a target. The first problem gives the reason; without a problem, the verdict is
+ * `withoutProblem`.
+ */
 function overdue(gated: GatedTarget, withoutProblem: TargetVerdict): TargetVerdict {
   const { state, target } = gated
   const { outcome } = withoutProblem
@@ -130,8 +133,8 @@ function overdue(gated: GatedTarget, withoutProblem: TargetVerdict): TargetVerdi
 }
 
 /**
- * Whether the stall clock of a target is stopped: the object itself states how long it may take, or the target waits for
- * another one. Never stopped if the user wrote the stall timeout.
+ * Whether the stall clock of a target is stopped: the object itself states how long it may take, or the target waits
+ * for another one. It is never stopped if the user set the stall timeout.
  */
 export function hasStallHold({ state, target, settings }: GatedTarget, awaitsOther: () => boolean): boolean {
   const isLiteral = target.clocks.stallTimeoutMs !== undefined || settings.stallIsLiteral

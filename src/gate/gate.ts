@@ -25,14 +25,13 @@ import { consolidate, isConsolidated } from './watch-requests.ts'
 /** The next moment at which time alone may change something. */
 export interface NextDeadline {
   readonly at: number
-  /** It may end a target: the watches of `requestsToConfirm` must answer first. */
+  /** Whether it may end a target. If so, the watches of `requestsToConfirm` must answer first. */
   readonly endsTarget: boolean
 }
 
 /**
- * The state machine: decides from events and deadlines when the gate ends, and how. It has no clock: the time is that
- * of the event or of the deadline, so a replay agrees with its live run to the millisecond. Nothing changes after the
- * verdict.
+ * The state machine: decides from events and deadlines when the gate ends, and how. It has no clock: it takes the time
+ * from the event or deadline, so a replay gives exactly the times of its live run. Nothing changes after the verdict.
  */
 export class Gate {
   readonly store: Store
@@ -40,7 +39,7 @@ export class Gate {
   readonly #targets: GatedTargets
   readonly #watched = new WatchedRequests()
   readonly #health: ApiHealth
-  /** Refused watches of a whole namespace: narrow ones replace them. */
+  /** Watches of a whole namespace that the server refused: watches of single objects replace them. */
   readonly #refusedWide = new Set<string>()
   readonly #entries: Entry[] = []
   readonly #onEntry: (entry: Entry) => void
@@ -121,7 +120,7 @@ export class Gate {
     return gated && targetRecord(gated)
   }
 
-  /** The known pods of a target's gated revision, by the index of the target; of a bare pod, itself. */
+  /** The known pods of the gated revision of the target with this index; a bare pod is its own only pod. */
   gatedPods(index: number): readonly Pod[] {
     const { state } = this.#targets.all[index] ?? {}
     return state === undefined ? [] : gatedPods(objectOf(state), state.assessment, (uid) => this.store.withUid(uid))
@@ -140,7 +139,7 @@ export class Gate {
     return { at: Math.max(at, this.#now), endsTarget }
   }
 
-  /** The watches that must answer or fail before the deadlines of this moment pass. */
+  /** The watches that must answer or fail before the gate handles the deadlines of this moment. */
   requestsToConfirm(at: number): readonly WatchRequest[] {
     const needed = this.#due(at).flatMap((deadline) => {
       if (deadline.ends === 'all-targets') return this.#targets.neededRequests
@@ -149,7 +148,9 @@ export class Gate {
     return this.requests.filter((asked) => needed.some((request) => covers(asked, request)))
   }
 
-  /** Handles one event of the feed. Earlier deadlines pass first; at the same moment, the event comes first. */
+  /**
+   * Handles one event of the feed. Handles earlier deadlines first, but the event before deadlines of the same moment.
+   */
   handle(event: FeedEvent): void {
     for (let next = this.nextDeadline(); next !== undefined && next.at < event.at; next = this.nextDeadline())
       this.#handleDeadlines(next.at)

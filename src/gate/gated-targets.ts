@@ -30,7 +30,7 @@ import {
 } from './target-state.ts'
 import type { Entry } from './timeline.ts'
 
-/** Events are watched for every kind: controllers report facts there that no status contains. */
+/** The gate watches Events for targets of every kind: Events contain facts that no status contains. */
 export const eventKind = { apiVersion: 'v1', kind: 'Event' } as const
 
 /** The pods of a workload's gated revision, from its last assessment. */
@@ -57,7 +57,7 @@ export class GatedTargets {
   readonly #pods: PodHistories
   readonly #ownership: OwnershipIndex<GatedTarget>
   readonly #byName: ReadonlyMap<string, readonly GatedTarget[]>
-  /** Targets by the kinds that their rules read and that they do not own. */
+  /** Targets by each kind that their rules read without owning its objects. */
   readonly #byOtherKind: ReadonlyMap<string, readonly GatedTarget[]>
   readonly #others = new OtherTargets()
   readonly #hasReaders: boolean
@@ -186,7 +186,7 @@ export class GatedTargets {
   }
 
   /**
-   * Assesses targets; all targets again if `progressing` changes.
+   * Assesses these targets. If that changes `progressing`, assesses all targets again.
    * @param before `progressing` before the event
    */
   assess(targets: readonly GatedTarget[], before: number): void {
@@ -237,7 +237,8 @@ export class GatedTargets {
 
   /**
    * Judges a deleted object by its last state, if that is known.
-   * @param object its last version; undefined if it was never seen, and only events since the gate's start name it
+   * @param object its last version; undefined if the gate never saw the object, and knows it only from events after the
+   * gate's start
    */
   #assessLastState(gated: GatedTarget, object: KubeObject | undefined): void {
     const { rule, state } = gated
@@ -251,7 +252,10 @@ export class GatedTargets {
     this.apply(gated, { type: 'last-state-judged', deletedAt })
   }
 
-  /** A never-seen object with the uid of its latest event since the gate's start. */
+  /**
+   * An object that the gate never saw, with the uid from its latest event. Undefined if that event is older than the
+   * gate.
+   */
   #subjectOfLastEvent({ apiVersion, kind, namespace, name }: Target): KubeObject | undefined {
     const latest = this.#store.eventsOf({ apiVersion, kind, metadata: { name, namespace } }).at(-1)
     const { uid } = latest?.involvedObject ?? {}
@@ -276,8 +280,8 @@ export class GatedTargets {
   }
 
   /**
-   * Whether a gated workload behind a target has not published its pods yet: its revisions are not listed, or its
-   * change has not arrived.
+   * Whether a gated workload whose pods the target reads has not published them yet: the workload's revisions are not
+   * listed, or its change has not arrived.
    */
   #hasUnjudgedWorkload({ rule, state }: GatedTarget): boolean {
     const object = objectOf(state)
@@ -329,7 +333,7 @@ export class GatedTargets {
     return wasDeleted(state) || this.#store.listState(targetWatch(target)) === 'complete'
   }
 
-  /** Applies an event to a target. The only place where its state changes. */
+  /** Applies an event to a target. No other code changes the target's state. */
   apply(gated: GatedTarget, event: TargetEvent): void {
     const { state: before } = gated
     const requests = requestsOf(gated)
@@ -353,7 +357,7 @@ function isSameSet<T>(a: ReadonlySet<T> | undefined, b: ReadonlySet<T> | undefin
   return a === b || (a !== undefined && b !== undefined && a.size === b.size && [...a].every((item) => b.has(item)))
 }
 
-/** Whether a changed object that the target does not own affects it. */
+/** Whether a changed object affects a target that does not own the object. */
 function isConcerned({ rule, target, state }: GatedTarget, { before, after }: Change): boolean {
   const object = objectOf(state)
   const { metadata } = (after ?? before) as KubeObject

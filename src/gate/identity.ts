@@ -40,9 +40,9 @@ export function compareIdentity(
 }
 
 /**
- * Whether a revision is older than the gated one, which may not exist yet. A rollback gives the older revision the next
- * number, so its former numbers and its creation count. A revision with another template that existed before the gate's
- * start is always older.
+ * Whether a revision is older than the gated one, which may not exist yet. A rollback gives the older revision a new
+ * number, so its former numbers and its creation time decide. A revision with another template is always older if it
+ * existed before the gate's start.
  */
 function isOlder(
   revision: KubeObject,

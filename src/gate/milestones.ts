@@ -8,7 +8,7 @@ import type { MilestoneRecord } from './timeline.ts'
 export interface MilestoneProgress {
   /** All milestones, in their order. */
   readonly names: readonly string[]
-  /** When each reached milestone was reached. */
+  /** The moment at which each reached milestone was reached, in the order of `names`. */
   readonly reachedAt: readonly number[]
   /** The milestones of the last assessment. */
   readonly present: readonly Milestone[]
@@ -34,8 +34,8 @@ export function waitingSince({ reachedAt, restartedAt }: MilestoneProgress): num
 }
 
 /**
- * Updates the progress by a new assessment.
- * @returns also the milestones reached now, and whether a milestone or a counter moved
+ * Updates the progress after a new assessment.
+ * @returns the progress, the milestones reached now, and whether a milestone or a counter moved
  */
 export function updateMilestones(
   before: MilestoneProgress,
@@ -61,19 +61,21 @@ export function updateMilestones(
   }
 }
 
-/** Restarts all counters, as for the pods of another revision. */
+/** Restarts all counters, for example because they now count the pods of another revision. */
 export function restartCounters(before: MilestoneProgress, now: number): MilestoneProgress {
   return { ...before, highest: new Map(), restartedAt: now }
 }
 
-/** A ready target is no longer ready: its milestones are lost from the first that is open. */
+/** For a ready target that is no longer ready: it loses its first open milestone and all later ones. */
 export function loseMilestones(before: MilestoneProgress, { milestones }: Assessment, now: number): MilestoneProgress {
   const open = before.names.findIndex((name) => findMilestone(milestones, name)?.state === 'open')
   const reachedAt = open < 0 ? before.reachedAt : before.reachedAt.slice(0, open)
   return { ...restartCounters(before, now), reachedAt }
 }
 
-/** The target is ready without an object: its last milestone is done, those before it are skipped. */
+/**
+ * For a target that is ready because its object is absent: the last milestone is done, open ones before it are skipped.
+ */
 export function finishMilestones(before: MilestoneProgress, message: string, at: number): MilestoneProgress {
   const { names, reachedAt } = before
   const left = names.slice(reachedAt.length).map((name): Milestone => {
@@ -83,7 +85,7 @@ export function finishMilestones(before: MilestoneProgress, message: string, at:
   return { ...before, reachedAt: [...reachedAt, ...left.map(() => at)], present: [...others, ...left] }
 }
 
-/** The milestones for the report; `end` is how the target has ended, if it has. */
+/** The milestones for the report; `end` says whether the target is open, failed or ready. */
 export function milestoneRecords(
   { names, reachedAt, present }: MilestoneProgress,
   end: 'open' | 'failed' | 'ready',

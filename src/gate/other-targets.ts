@@ -2,12 +2,12 @@ import type { RuleContext } from '../lifecycle/rule-context.ts'
 import type { ReasonCode } from '../reasons/reasons.ts'
 import { type GatedTarget, isUndecided, type TargetState } from './target-state.ts'
 
-/** Problems of a running container that may only be slow to become ready. */
+/** Problems of a running container that perhaps only needs more time to become ready. */
 const slowStart: ReadonlySet<ReasonCode> = new Set(['readiness-failing', 'readiness-gate-pending'])
 
 /**
- * Which targets progress or are ready, by index. While one progresses, others have more time; a container may have
- * waited for one that became ready.
+ * Which targets progress or are ready, by index. While one target progresses, the others have more time. When a target
+ * becomes ready, containers that crashed before may have waited for it.
  */
 export class OtherTargets {
   readonly #progressing = new Set<number>()
@@ -25,8 +25,8 @@ export class OtherTargets {
   }
 
   /**
-   * Changes whenever `othersProgress` of a target may change: -1 when no target progresses, its index when one does,
-   * else Infinity.
+   * A number that changes whenever `othersProgress` of a target may change: -1 if no target progresses, its index if
+   * one does, Infinity if several do.
    */
   get progressing(): number {
     const [first = -1] = this.#progressing

@@ -6,7 +6,9 @@ import type { EndedTimeline, Outcome, TargetOutcome, Verdict } from './timeline.
 /** How long the gate goes on after the first failure, to show the problems of other targets. */
 export const failFastMs = 5_000
 
-/** Gravest first. Cancelled and unknown end the gate directly. */
+/**
+ * The outcomes in order, the gravest first. `cancelled` and `unknown` are not listed: they end the gate immediately.
+ */
 const precedence: readonly TargetOutcome[] = ['failed', 'superseded', 'stalled', 'timed-out']
 
 /** When the first target ended without being ready. With `on-superseded: pass`, a superseded target does not count. */
@@ -19,7 +21,10 @@ export function firstFailureAt(targets: readonly GatedTarget[], { onSuperseded }
   return first
 }
 
-/** The gate's verdict: the gravest outcome of its targets, then the earliest, then the first in input order. */
+/**
+ * The gate's verdict: that of the target with the gravest outcome. Among equals, the target that ended first decides,
+ * then the input order.
+ */
 export function decide(targets: readonly GatedTarget[]): Verdict {
   const ended = targets.flatMap(({ name, state }) => (state.type === 'ended' ? [{ name, ...state }] : []))
   const bad = ended.filter(({ verdict }) => precedence.includes(verdict.outcome))
@@ -40,8 +45,8 @@ export function decide(targets: readonly GatedTarget[]): Verdict {
 }
 
 /**
- * Whether the job passes: when ready; with `on-superseded: pass` also when each target is ready or superseded.
- * A rollback never passes.
+ * Whether the job passes: the gate is ready or, with `on-superseded: pass`, each target is ready or superseded. A
+ * rollback never passes.
  */
 export function passes(
   { verdict, targets }: Pick<EndedTimeline, 'verdict' | 'targets'>,

@@ -9,27 +9,27 @@ export interface GateSettings extends LifecycleSettings {
   readonly startedAt: number
   /** The input `timeout`; see `gateTimeoutMs`. */
   readonly timeoutMs: number
-  /** The user set the timeout: a longer one of a reference does not extend it. */
+  /** The user set the timeout, so a longer timeout of a reference does not extend it. */
   readonly timeoutIsLiteral: boolean
   readonly stallTimeoutMs: number
-  /** The user set the stall timeout: no stall hold applies. */
+  /** The user set the stall timeout, so nothing stops the stall clock. */
   readonly stallIsLiteral: boolean
   readonly milestoneTimeoutsMs: Readonly<Record<string, number>>
   readonly failFast: boolean
   readonly onSuperseded: 'fail' | 'pass'
   /** How long the change of a target may take to arrive; 0: the present state is judged. */
   readonly awaitChangeMs: number
-  /** The digests that must run, by container; empty: any may. */
+  /** The image digests that each container must run; if empty, every image is accepted. */
   readonly expectImages: ExpectedImages
   /** The user's rules, which replace the rules of their kinds. */
   readonly healthChecks?: readonly HealthCheck[]
   readonly context: string
   readonly serverVersion: string
-  /** Server's clock minus the runner's. */
+  /** The server's clock minus the runner's, in milliseconds. */
   readonly serverOffsetMs: number
 }
 
-/** The settings that are no inputs: they come from files, from the cluster, or from the header of a recording. */
+/** The settings that do not come from inputs, but from files, the cluster or the header of a recording. */
 export type ClusterSettings = Pick<
   GateSettings,
   'startedAt' | 'context' | 'serverVersion' | 'serverOffsetMs' | 'healthChecks'
@@ -52,7 +52,9 @@ export function gateSettings(inputs: Inputs, others: ClusterSettings): GateSetti
   }
 }
 
-/** The gate's timeout in milliseconds; 0: none. The default is extended to the longest timeout of the targets. */
+/**
+ * The gate's timeout in milliseconds; 0: none. If the user did not set it, the longest timeout of a target extends it.
+ */
 export function gateTimeoutMs(
   { timeoutMs, timeoutIsLiteral }: Pick<GateSettings, 'timeoutMs' | 'timeoutIsLiteral'>,
   targets: readonly Target[],

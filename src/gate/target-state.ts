@@ -32,7 +32,10 @@ import {
   withExistence,
 } from './timeline-entries.ts'
 
-/** How long a deleted object may be created again: `kubectl replace` and hooks delete and create. */
+/**
+ * A deleted object may be created again within this time: `kubectl replace` and hooks delete objects to create them
+ * anew.
+ */
 export const deletedMs = 5_000
 
 /** The constant facts about a target, which a step may read. */
@@ -96,7 +99,7 @@ interface Judged extends Unended {
 
 interface Ready extends Unended {
   readonly type: 'ready'
-  /** Since when. */
+  /** When it became ready. */
   readonly at: number
   /** Set while it is ready because the object is absent (`--for=delete`). */
   readonly absence?: Absence
@@ -136,13 +139,13 @@ interface Seen {
   /** The watches that it needs. */
   readonly requests: readonly WatchRequest[]
   readonly loggedProblems: LoggedProblems
-  /** Whether the log contains that its ready pods settle. */
+  /** Whether the log says already that its ready pods settle. */
   readonly isSettlingLogged: boolean
 }
 
 /** How a target ends. */
 export interface TargetVerdict extends Verdict<TargetOutcome> {
-  /** The log text after the outcome (`stalled after 5 m: `), if the message repeats the outcome. */
+  /** Set if the message repeats the outcome: the log shows this text instead, after `stalled after 5 m: `. */
   readonly logText?: string
 }
 
@@ -151,7 +154,10 @@ export type TargetEvent =
   /** A version of the object; `isFirstSight` until the first list of the target is complete. */
   | { readonly type: 'found'; readonly object: KubeObject; readonly isFirstSight: boolean }
   | { readonly type: 'deleted' }
-  /** The last known state of a deleted object; then, that this state gave no verdict. */
+  /**
+   * The last known state of a deleted object. `last-state-judged` follows: it changes nothing if that state gave a
+   * verdict.
+   */
   | { readonly type: 'last-state-found'; readonly object: KubeObject }
   | { readonly type: 'last-state-judged'; readonly deletedAt: number }
   /** No list contains the object, and all lists are complete. */
@@ -163,12 +169,12 @@ export type TargetEvent =
   | {
       readonly type: 'assessed'
       readonly assessment: Assessment
-      /** A needed watch is unavailable, which may hide that the failure is over. */
+      /** A watch that the target needs is unavailable, so the gate cannot see whether a failure is over. */
       readonly isUnavailable: boolean
       readonly awaitsOther: boolean
     }
   | { readonly type: 'held'; readonly isHeld: boolean }
-  /** `problem` concerns all targets together, and replaces the target's own. */
+  /** `problem` concerns all targets together, and replaces the problems of the target itself. */
   | { readonly type: 'end'; readonly verdict: TargetVerdict; readonly problem?: Problem }
 
 type TargetEntry = Pick<Entry, 'kind' | 'text' | 'outcome'>

@@ -31,7 +31,7 @@ export function heartbeatText(
   return [waiting, ...unavailable].join(' · ')
 }
 
-/** One line for milestones reached together; of those with counts, only the last is shown. */
+/** One line for milestones that were reached together. Of the milestones with counts, it shows only the last. */
 export function reachedText(reached: readonly Milestone[]): string {
   const furthest = reached.findLast(({ count }) => count !== undefined)
   return reached
@@ -41,7 +41,7 @@ export function reachedText(reached: readonly Milestone[]): string {
     .join(' · ')
 }
 
-/** Settling that ends sooner is not logged. */
+/** If pods settle in less time, the log does not mention it. */
 const shortestSettlingMs = 2_000
 
 /** `3 pods ready, settling for 10 s`; undefined if nothing settles. */
@@ -53,7 +53,7 @@ export function settlingText({ milestones }: Assessment, now: number): string | 
     : `${open.message} for ${Math.round(leftMs / 1_000)} s`
 }
 
-/** An object that is older than this at the gate's start was not created by the apply before it. */
+/** If an object is older than this at the gate's start, the apply before the gate did not create it. */
 const oldObjectMs = 60_000
 
 /** If an object is older than the apply, its milestone `created` reads `exists`. */
@@ -75,7 +75,7 @@ export function scaleText(before: KubeObject | undefined, after: KubeObject): st
   return `scaled from ${from} to ${to} replica${to === 1 ? '' : 's'}${author === undefined ? '' : ` by ${author}`}`
 }
 
-/** A problem in one line; complete unless the subject is the target itself. */
+/** A problem in one line. The text names its subject, unless the subject is the target itself. */
 export function problemStatement(problem: Problem, target: Target): Sentence {
   const isOwn = problem.subject === `${target.kind.toLowerCase()}/${target.name}` && problem.container === undefined
   return isOwn ? sentenceOf(problem) : { text: problemSentence(problem), form: 'complete' }
@@ -87,7 +87,7 @@ export function verdictText({ outcome, reason, message }: Verdict<TargetOutcome>
   return logText === undefined ? `${reason}: ${message}` : `${logText} (${reason})`
 }
 
-/** Up to this count each repetition of a problem is logged; above it, each doubling. */
+/** Up to this count, the gate logs each repetition of a problem; then only when the count has doubled. */
 const countsInFull = 10
 /** Maximum number of wordings of one problem that are logged. */
 const maxWordings = 5
@@ -102,8 +102,8 @@ interface LoggedProblem {
 }
 
 /**
- * Adds a problem to the logged ones. Undefined if it is not to be logged: it must be new, repeated, or have a new
- * wording. Other numbers or identifiers are no new wording.
+ * Adds a problem to the logged ones. Undefined if the log need not show it: it is not new, has not occurred again and
+ * has no new wording. Different numbers or identifiers alone are no new wording.
  */
 export function addLoggedProblem(logged: LoggedProblems, problem: Problem): LoggedProblems | undefined {
   const { reason, container = '', count } = problem
@@ -120,7 +120,7 @@ export function addLoggedProblem(logged: LoggedProblems, problem: Problem): Logg
   return new Map(logged).set(key, { count: Math.max(count, before.count), message, wordings })
 }
 
-/** A message without what differs between repetitions: numbers, identifiers, singular and plural. */
+/** A message without the parts that differ between repetitions: numbers, identifiers, singular and plural. */
 function wordingOf(message: string): string {
   return message
     .replace(/[0-9a-f]*\d[0-9a-f]*/gi, '#')

@@ -24,13 +24,13 @@ export interface Verdict<O extends TargetOutcome = Outcome> {
   readonly outcome: O
   readonly reason: ReasonCode | ''
   readonly message: string
-  /** How the message joins the name of its target; by default a clause. */
+  /** How the message follows the name of its target; by default as a clause. */
   readonly form?: Sentence['form']
   /** The denied access, if it ended the gate. */
   readonly denied?: HintFacts<unknown>['denied']
 }
 
-/** A verdict whose message follows from its reason. */
+/** A verdict with the message that belongs to its reason. */
 export function verdictOf<O extends TargetOutcome, Reason extends ReasonCode>(
   outcome: O,
   reason: Reason,
@@ -40,7 +40,7 @@ export function verdictOf<O extends TargetOutcome, Reason extends ReasonCode>(
   return { outcome, reason, message: text, form }
 }
 
-/** The verdict of a target that cannot be read, or no longer. */
+/** The verdict of a target that the gate cannot read, or can no longer read. */
 export function deniedVerdict<O extends TargetOutcome>(
   outcome: O,
   detail: Omit<ReasonDetails['forbidden'], 'access'>,
@@ -54,7 +54,7 @@ export function deniedVerdict<O extends TargetOutcome>(
 export interface MilestoneRecord {
   readonly name: string
   readonly state: 'done' | 'current' | 'pending' | 'failed' | 'skipped'
-  /** When it was reached; the gate's start for one that was reached at first sight. */
+  /** When it was reached. If it was reached before the gate first saw the target, this is the gate's start. */
   readonly at?: number
   readonly message: string
 }
@@ -83,13 +83,13 @@ export interface TargetRecord extends Verdict<TargetOutcome> {
   readonly target: Target
   /** When it ended or became ready; absent while it is open. */
   readonly endedAt?: number
-  /** The objects behind its verdict; absent if the store still contains them. */
+  /** The objects that led to its verdict; absent if the store still contains them. */
   readonly snapshot?: EvidenceSnapshot
   readonly milestones: readonly MilestoneRecord[]
   readonly problems: readonly ProblemRecord[]
   /** The hint; present for every target that is not ready at the end. */
   readonly hint?: string
-  /** The differences of the pod template to the previous revision, one line each. */
+  /** The differences between the pod template and that of the previous revision, one line each. */
   readonly changes?: readonly string[]
   readonly notes: readonly string[]
 }
@@ -100,11 +100,11 @@ export interface Entry {
   /** Index into `Timeline.targets`; absent for the gate's own lines. */
   readonly target?: number
   readonly kind: 'progress' | 'problem' | 'note' | 'verdict' | 'heartbeat'
-  /** For verdicts and problems. */
+  /** Only verdicts and problems have one. */
   readonly outcome?: TargetOutcome
   /**
-   * Raw text: renderers escape it. It may contain hostile text of the cluster. For verdicts without the outcome: the log adds `✗
-   * failed after 42 s: `.
+   * Raw text, which may contain hostile text of the cluster: renderers escape it. The text of a verdict lacks the
+   * outcome: the log adds it, as in `✗ failed after 42 s: `.
    */
   readonly text: string
 }
@@ -147,7 +147,7 @@ export function misconfiguredTimeline(
 }
 
 /**
- * Redacts each text of a timeline that may contain text of the cluster or of an error. Names and codes stay.
+ * Redacts each text of a timeline that may come from the cluster or from an error. Names and codes stay unchanged.
  * @param change redacts a text
  */
 export function redactTimeline<T extends Timeline>(timeline: T, change: (text: string) => string): T {
@@ -192,7 +192,7 @@ function redactProblem(problem: Problem, change: (text: string) => string): Prob
   })
 }
 
-/** A value with every string in it changed. */
+/** Changes every string inside a value. */
 function redactStrings<Value>(value: Value, change: (text: string) => string): Value {
   if (typeof value === 'string') return change(value) as Value
   if (Array.isArray(value)) return value.map((each) => redactStrings(each, change)) as Value

@@ -5,8 +5,8 @@ import { covers } from '../cluster/store.ts'
 const maxPerKind = 8
 
 /**
- * Removes duplicates, and replaces many watches of one kind and namespace by one of the whole namespace. RBAC may
- * refuse that and permit single names only (`resourceNames`).
+ * Removes duplicates. Replaces many watches of one kind in a namespace with one watch of the whole namespace, unless
+ * RBAC refuses that: it may permit single names only (`resourceNames`).
  */
 export function consolidate(
   requests: readonly WatchRequest[],

@@ -19,9 +19,9 @@ import {
 } from './wording.ts'
 
 export interface CrashDetail extends Exit {
-  /** The event of its postStart hook: the kubelet ends a container whose hook fails. */
+  /** The event about its failed postStart hook: the kubelet ends a container whose hook fails. */
   readonly failedHook?: string
-  /** Its node does not report how it ended. */
+  /** The node does not report how the container ended. */
   readonly isLost?: boolean
 }
 
@@ -236,7 +236,7 @@ function missingName({ kind, name }: MissingObject): string {
   return name === undefined ? kind : `${kind}/${name}`
 }
 
-/** Why a container crashes, by its exit code and log. */
+/** Hint for a crash: explains it by the exit code and the log. */
 function crashHint(facts: HintFacts<CrashDetail>): string {
   const { problem } = facts
   const { exitCode, signal } = problem?.detail ?? {}
@@ -272,7 +272,7 @@ function memoryHint(facts: HintFacts<unknown>): string {
   return `Raise \`resources.limits.memory\` of ${containerOf(facts)} (now ${limit}, used up${when}), or make it use less.`
 }
 
-/** The program that does not exist or is not executable. */
+/** Hint for a program that does not exist or is not executable. */
 function commandHint(facts: HintFacts<StartDetail>): string {
   const { spec, problem } = facts
   const written = [...(spec?.command ?? []), ...(spec?.args ?? [])]
@@ -300,7 +300,9 @@ function sourceOf(volume: string, { pod }: HintFacts<unknown>): string | undefin
   return secret?.secretName === undefined ? undefined : `secret/${secret.secretName}`
 }
 
-/** The object to create, its references, and the command that lists what exists. */
+/**
+ * Hint for a missing object: which object to create, what refers to it, and the command that lists existing objects.
+ */
 function missingHint(facts: HintFacts<MissingDetail>): string {
   const { missing } = facts.problem?.detail ?? {}
   const where = inNamespace(facts) || ' in the same namespace'

@@ -17,16 +17,16 @@ interface TemplateChange {
 export interface GateDetails {
   /** `state`: what the target waits for, as text. */
   readonly 'no-progress': { readonly stallTimeoutMs: number; readonly state: string }
-  /** `milestone`: the one whose own timeout passed. */
+  /** `milestone`: the milestone whose own timeout passed. */
   readonly 'still-running': { readonly timeoutMs: number; readonly milestone?: string; readonly state: string }
-  /** `timeoutMs`: the timeout of `created`. */
+  /** `timeoutMs`: the timeout of the milestone `created`. */
   readonly 'not-found': { readonly isSelector?: boolean; readonly timeoutMs?: number }
   readonly deleted: NoDetail
   /** The finalizers of a deleted object, or a refusal to create pods in a namespace that is being deleted. */
   readonly terminating: { readonly finalizers: readonly string[] } | Refusal
-  /** `differences`: of the two templates. */
+  /** `differences`: between the two templates. */
   readonly superseded: TemplateChange & { readonly differences: readonly string[] }
-  /** `revision`: the older one whose template is back. */
+  /** `revision`: the number of the older revision whose template the object has again. */
   readonly 'rolled-back': TemplateChange & { readonly revision?: number }
   readonly 'change-not-seen': { readonly awaitChangeMs: number }
   readonly 'credentials-expired': { readonly message: string }
@@ -223,7 +223,7 @@ function notFoundHint(facts: HintFacts<unknown>): string {
   return `${question} ${list} lists what is there.${other}`
 }
 
-/** Of these kinds only the existence is gated: they may be excluded instead. */
+/** Of these kinds, the gate checks only that objects exist: the user can exclude them instead of granting access. */
 const excludableKinds: readonly string[] = ['secrets', 'configmaps', 'namespaces']
 
 /** Hint for missing access: the rights to grant, and the command that checks them. */

@@ -32,7 +32,7 @@ export type PullFailureCause =
   | 'connection-refused'
   | 'timeout'
 
-/** A pod with another image than expected, or expected containers that no gated pod has. */
+/** A pod whose image is not the expected one, or expected containers that no gated pod has. */
 export type ImageMismatch =
   | { readonly missingContainers: readonly string[] }
   | {
@@ -180,7 +180,7 @@ function notFoundHint(facts: HintFacts<PullDetail>): string {
   return isUntagged ? `${push} It names no tag, which means \`latest\`.` : push
 }
 
-/** An image that is built for another platform than that of the node. */
+/** Hint for an image that was built for another platform than the node's. */
 export function platformHint(facts: HintFacts<{ readonly image?: string }>): string {
   return `Build ${imageOf(facts)} for the architecture of the cluster's nodes: \`docker buildx build --platform …\`. ${clusterCommand('get', 'nodes', '-L', 'kubernetes.io/arch')} shows it.`
 }
@@ -206,7 +206,7 @@ function invalidNameHint(facts: HintFacts<ImageDetail>): string {
   return `Correct the image's name "${image}": it has the form registry/repository:tag, in lower case.`
 }
 
-/** The imagePullSecrets of the pod, or that it has none. */
+/** Hint for a refused pull: names the imagePullSecrets of the pod, or says that the pod has none. */
 function unauthorizedHint(facts: HintFacts<PullDetail>): string {
   const image = imageOf(facts)
   const secrets = ((facts.pod?.spec ?? {}) as { imagePullSecrets?: { name?: string }[] }).imagePullSecrets ?? []

@@ -8,7 +8,7 @@ interface PodCounts {
   readonly newPods: number
 }
 
-/** Why a Service has no ready endpoint: the first check that explains it. */
+/** Why a Service has no ready endpoint: the result of the first check that explains it. */
 export type EndpointsFinding =
   /** Pods cannot be read. */
   | { readonly type: 'pods-unreadable'; readonly endpoints: number }
@@ -25,8 +25,8 @@ export type EndpointsFinding =
       readonly podMessage?: string
     } & PodCounts)
   /**
-   * Pods are ready, but the endpoint controller has made no endpoints for them; `endpoints`: those of other pods or
-   * ports.
+   * Pods are ready, but the endpoint controller has made no endpoints for them. `endpoints` counts endpoints of other
+   * pods or ports.
    */
   | ({ readonly type: 'endpoints-not-made'; readonly readyPods: number; readonly endpoints: number } & PodCounts)
 
@@ -38,7 +38,7 @@ export interface NetworkDetails {
   }
   readonly 'selector-matches-nothing': {
     readonly selector: string
-    /** The most similar labels: of this many pods, or in the template of a workload. */
+    /** The labels that are most similar to the selector: `pods` pods have them, or the template of `workload`. */
     readonly similar?: { readonly labels: string; readonly pods: number; readonly workload?: string }
   }
   readonly 'address-pending': { readonly isLoadBalancer: boolean }

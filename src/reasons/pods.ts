@@ -47,7 +47,7 @@ export interface EndedDetail {
   /** `Evicted`, `NodeAffinity` … */
   readonly statusReason?: string
   readonly message: string
-  /** The end of its container, if one has failed. */
+  /** How its container ended; absent if no container has failed. */
   readonly exit?: Exit & { readonly isOutOfMemory: boolean }
 }
 
@@ -210,7 +210,7 @@ function taintOf({ key = '', value }: { readonly key?: string; readonly value?: 
   return value === undefined ? key : `${key}=${value}`
 }
 
-/** How a pod ended: replaced by its controller (`count` pods so far), or for good. */
+/** Says that a pod ended for good, or that its controller replaces it (`count` pods so far). */
 function endedSentence(verb: string, why: string, { isReplaced, count, detail }: ProblemFields<EndedDetail>): Sentence {
   if (isReplaced) {
     const pods = count > 1 ? ` (${count} pods now)` : ''
@@ -281,7 +281,7 @@ function selectorAdvice({ pod }: HintFacts<unknown>): string {
   return `The pod needs a node with the labels ${labels.join(', ')}${both}: correct nodeSelector, or label a node (${clusterCommand('label', 'node', 'NODE', ...labels)}).`
 }
 
-/** Since Kubernetes 1.34 the scheduler does not report which taint. */
+/** Advice about taints. From Kubernetes 1.34 on, the scheduler does not report which taint excludes a node. */
 function taintAdvice(causes: readonly SchedulingCause[]): readonly string[] {
   const taints = causes.filter((cause) => cause.type === 'taint')
   if (taints.length > 0 && taints.every(({ key }) => key === undefined))
@@ -295,7 +295,7 @@ function taintAdvice(causes: readonly SchedulingCause[]): readonly string[] {
   })
 }
 
-/** Finalizers of Kubernetes, which protect used objects or wait for dependents: not to be removed by hand. */
+/** Finalizers of Kubernetes itself, which protect used objects or wait for dependents: users should not remove them. */
 const kubernetesFinalizers = /^(?:foregroundDeletion|orphan|(?:[\w.-]+\.)?kubernetes\.io\/\S+)$/
 
 /** How the finalizers of a deleted object are removed. */

@@ -3,7 +3,9 @@ import { type HintFacts, type ProblemFields, predicate, type Sentence } from './
 import { logHint, timesNow } from './wording.ts'
 
 export interface ProbeDetail {
-  /** The container runs and the probe fails or has not succeeded; else the probe killed it. */
+  /**
+   * True: the container runs, and the probe fails or has not succeeded yet. False: it was killed because of the probe.
+   */
   readonly isRunning: boolean
   /** It was ready before. */
   readonly wasReady?: boolean
@@ -83,7 +85,7 @@ function answerText(answer: ProbeAnswer | undefined, { timeoutSeconds = 1 }: Pro
   }
 }
 
-/** ` × periodSeconds (now 30 × 10 s)`; the API's defaults are 3 and 10 s. */
+/** ` (now 30, every 10 s)`: 3 and 10 s are the API's defaults. Without a probe ` × periodSeconds`. */
 function periodText(probe: Probe | undefined): string {
   if (probe === undefined) return ' × periodSeconds'
   return ` (now ${probe.failureThreshold ?? 3}, every ${probe.periodSeconds ?? 10} s)`

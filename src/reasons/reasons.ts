@@ -50,27 +50,27 @@ export interface Check {
 
 export interface ProblemWith<Reason extends ReasonCode> extends ProblemFields<ReasonDetails[Reason]> {
   readonly reason: Reason
-  /** The problem is proven for its class: it fails its target unless a better pod exists. */
+  /** Whether the problem is proven, as its class demands: then it fails its target, unless a better pod exists. */
   readonly proven: boolean
-  /** When time alone completes the proof, in milliseconds since the epoch. */
+  /** When the problem becomes proven if nothing else changes, in milliseconds since the epoch. */
   readonly recheckAt?: number
-  /** The problem of another object behind this one, such as a pod behind a Service. */
+  /** The problem of another object that causes this one: a pod's problem, for example, causes a Service's. */
   readonly cause?: Problem
   /** The checks that found it, in order. */
   readonly checks?: readonly Check[]
 }
 
-/** A problem of a target or of an object behind it: a union over `reason`, each with its own `detail`. */
+/** A problem of a target, or of an object that the target depends on. `reason` determines the type of `detail`. */
 export type Problem<Reason extends ReasonCode = ReasonCode> = {
   [Each in Reason]: ProblemWith<Each>
 }[Reason]
 
-/** The spec of a reason; only for problems of this reason. */
+/** The spec of a reason. Use it only with problems of this reason. */
 function specOf(reason: ReasonCode): ReasonSpec<unknown> {
   return reasons[reason] as ReasonSpec<unknown>
 }
 
-/** The class of a problem. A pod that is replaced or of an older revision never fails its target. */
+/** The class of a problem. A problem never fails its target if its pod is replaced or is of an older revision. */
 export function classOf(problem: Problem): ProblemClass {
   if (problem.isReplaced || problem.neverFails || problem.oldRevision !== undefined) return 'slow'
   const spec = specOf(problem.reason)
@@ -79,7 +79,7 @@ export function classOf(problem: Problem): ProblemClass {
   return fixed === 'terminal' || fixed === 'strike' ? fixed : 'slow'
 }
 
-/** What is wrong, and how the text joins the name of its subject. Raw text: renderers escape it. */
+/** What is wrong, and how the text follows the name of its subject. Raw text: renderers escape it. */
 export function sentenceOf(problem: Problem): Sentence {
   const sentence = specOf(problem.reason).sentence(problem, problem.cause && problemSentence(problem.cause))
   if (problem.oldRevision === undefined) return sentence
@@ -87,7 +87,7 @@ export function sentenceOf(problem: Problem): Sentence {
   return predicate(`${start} until the pod is deleted: ${sentence.text}`)
 }
 
-/** Types a problem whose reason is computed: its detail must fit each possible reason. */
+/** Gives a problem its type if its reason is known only at run time: the detail must fit each possible reason. */
 export function problemOf<Reason extends ReasonCode>(fields: ProblemWith<Reason>): Problem {
   return fields as unknown as Problem
 }

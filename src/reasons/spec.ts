@@ -7,14 +7,15 @@ import type { Container, KubeObject, Pod } from '../cluster/objects.ts'
 export type ProblemClass = 'terminal' | 'strike' | 'slow'
 
 /**
- * The class of a reason: that of its problems, or else what decided: a deadline (`clock`), another change (`identity`),
- * an unavailable API (`api`), the user's input or cancellation (`input`).
+ * The class of a reason: the class of its problems. For a reason without problems, it tells what decided: a deadline
+ * (`clock`), another change (`identity`), an unavailable API (`api`), the user's input or cancellation (`input`).
  */
 export type ReasonClass = ProblemClass | 'clock' | 'identity' | 'api' | 'input'
 
 /**
- * Text about an object, and how it is combined with the name of that object. Predicate: `web` + `is paused`. Clause: `web:` +
- * `its selector matches no pod`. Complete: the text contains the name already, as in `pod/web-x cannot be scheduled`.
+ * Text about an object, and how it follows the object's name. Predicate: `web` + `is paused`.
+ * Clause: `web:` + `its selector matches no pod`.
+ * Complete: the text contains the name already, as in `pod/web-x cannot be scheduled`.
  */
 export interface Sentence {
   readonly text: string
@@ -48,7 +49,7 @@ export interface ProblemFields<Detail> {
   readonly isReplaced?: boolean
   /** The pod belongs to an older revision: it blocks the update, or stays because the strategy is OnDelete. */
   readonly oldRevision?: 'blocks-update' | 'stays'
-  /** The problem never fails its target: a Job's controller decides about deaths. */
+  /** The problem never fails its target: a Job's controller decides whether failed pods fail the Job. */
   readonly neverFails?: boolean
   /** The facts for its sentence, headline and hint. */
   readonly detail: Detail
@@ -95,12 +96,13 @@ export interface HintFacts<Detail> {
   readonly hasEnded?: boolean
   /** The target's namespace does not exist, or is being deleted. */
   readonly namespaceState?: 'missing' | 'terminating'
-  /** The problem behind this one: its reason, its subject, and its own hint. */
+  /** The problem that causes this one: its reason, its subject and its own hint. */
   readonly cause?: { readonly reason: string; readonly subject: string; readonly hint: string }
 }
 
 /**
- * The manifest field that fixes a problem, as a path below its container, its pod (`metadata`, `spec`) or the object.
+ * The manifest field to change for a problem, as a path inside the container, the pod (`metadata`, `spec`) or the
+ * object.
  */
 export interface ManifestField {
   readonly container?: readonly string[]
@@ -125,12 +127,12 @@ export interface ReasonSpec<Detail> {
   ): string | undefined
   /**
    * What is wrong, in one sentence. Raw text: renderers escape it.
-   * @param cause the sentence of the problem behind this one: `container app of pod/web-x exited with code 3`
+   * @param cause the sentence of the problem that causes this one: `container app of pod/web-x exited with code 3`
    */
   sentence(problem: ProblemFields<Detail>, cause?: string): Sentence
   /** What to do: one or two sentences, and a command if one helps. */
   hint(facts: HintFacts<Detail>): string
-  /** Evidence beyond events: the logs of the container, the state of the node, the namespace. */
+  /** Which evidence is read besides events: the logs of the container, the state of the node, the namespace. */
   readonly readsLogs?: true
   readonly readsNode?: true
   readonly readsNamespace?: true

@@ -1,13 +1,13 @@
 import { clause, type HintFacts, predicate, type ReasonFamily } from './spec.ts'
 import { clusterCommand, command, describeTarget, nameOf } from './wording.ts'
 
-/** One statement of an object's status: a condition or a field. Also a field of its spec. */
+/** One fact that an object states: a condition, or a field of its status or spec. */
 export interface StatusSignal {
   /** The part of the object: `listener https`. */
   readonly part?: string
   /** The type of the condition, or the path of the field. */
   readonly name: string
-  /** The status of the condition, or the value of the field; an error has only a message. */
+  /** The status of the condition, or the value of the field. Absent for an error, which has only a message. */
   readonly value?: string
   readonly reason?: string
   readonly message?: string

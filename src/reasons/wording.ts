@@ -17,7 +17,7 @@ export function containerOf({ problem }: HintFacts<unknown>): string {
     : `${problem.isInit ? 'init container' : 'container'} ${problem.container}`
 }
 
-/** ` in namespace shop`; nothing for what has no namespace. */
+/** ` in namespace shop`; empty for an object without a namespace. */
 export function inNamespace({ target }: HintFacts<unknown>): string {
   return target.namespace === undefined ? '' : ` in namespace ${target.namespace}`
 }
@@ -81,7 +81,7 @@ export function exitCode({ detail }: ProblemFields<{ readonly exitCode?: number 
   return detail.exitCode === undefined ? '' : ` (exit code ${detail.exitCode})`
 }
 
-/** `, 3 times now`; empty for once. */
+/** `, 3 times now`; empty if it happened only once. */
 export function timesNow(count: number): string {
   return count > 1 ? `, ${count} times now` : ''
 }
@@ -127,8 +127,8 @@ export function nameOf({ target: { kind, name } }: { readonly target: HintTarget
 
 /**
  * The last log line of the container, which mostly shows the cause, and the command for the whole log.
- * @param shape.isPrevious the container was restarted since
- * @param shape.isNamed the sentence before names the container
+ * @param shape.isPrevious the container was restarted, so its log is that of the previous run
+ * @param shape.isNamed the sentence before already names the container
  */
 export function logHint(facts: HintFacts<unknown>, { isPrevious = false, isNamed = false } = {}): string {
   const { problem, lastLine } = facts

@@ -37,11 +37,11 @@ export interface QuotaRefusal extends Refusal {
 }
 
 export interface AdmissionRefusal extends Refusal {
-  /** The policy or webhook; for Pod Security the enforced level. */
+  /** The policy or webhook that refused; for Pod Security, the enforced level. */
   readonly by?:
     | { readonly type: 'pod-security' | 'policy' | 'webhook'; readonly name: string }
     | { readonly type: 'limit-range' }
-  /** The policy's requirement, as it states it. */
+  /** The policy's requirement, in the words of the policy. */
   readonly requirement?: string
 }
 
@@ -65,7 +65,7 @@ export interface WorkloadDetails {
   readonly 'job-failed': {
     /** The exit code of the container that failed last. */
     readonly exitCode?: number
-    /** The controller's message, the failed indexes, and its reason. */
+    /** The controller's message, the failed indexes, and the reason of the Job's condition. */
     readonly message?: string
     readonly failedIndexes?: string
     readonly conditionReason?: string
@@ -237,7 +237,7 @@ function creationHint(facts: HintFacts<WorkloadDetails['replica-failure']>): str
   return `The API server refuses the pods; its message contains the reason. ${describePod(facts)} shows how often.`
 }
 
-/** The hint of the pod that the Deployment waits for, and of its own deadline. */
+/** Hint for a Deployment past its deadline: the hint for the pod that it waits for, and how to extend the deadline. */
 function deadlineHint(facts: HintFacts<WorkloadDetails['progress-deadline-exceeded']>): string {
   const seconds = facts.problem?.detail.deadlineSeconds
   const why = facts.cause?.hint ?? `The events of its pods show what they wait for: ${describeTarget(facts)}.`

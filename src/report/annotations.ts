@@ -18,13 +18,13 @@ const annotationLimit = 8
 /** GitHub accepts 4,096 characters; fewer are readable beside a line of code. */
 const characterLimit = 1_500
 const titleLimit = 200
-/** A pull request shows the whole text; longer text is in the summary. */
+/** A pull request shows annotations in full, so each line is short; the summary has the longer text. */
 const lineLimit = 500
 
 /**
- * One error for each failed target, on its manifest line if known; one for a gate that ended without judging its
- * targets. None for a cancelled gate, or one without targets.
- * @param limit if there are more errors, the last one counts the rest
+ * One error for each failed target, at its manifest line if known, and one error if the gate ended without judging its
+ * targets. None if the gate was cancelled or has no targets.
+ * @param limit the maximum number of errors; if there are more, the last one counts the rest
  */
 export function buildAnnotations(timeline: Timeline, limit = annotationLimit): Annotation[] {
   const { targets, verdict } = timeline

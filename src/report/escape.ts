@@ -15,10 +15,10 @@ const lineBreak = /\r\n|[\n\r\v\f\x85\u2028\u2029]/g
 const zeroWidthSpace = '\u200b'
 
 /**
- * One line of plain text that is safe to print anywhere, also in the job's log: without line breaks, control
- * characters, terminal escapes, bidirectional overrides and invisible characters, and not a command of the runner. The
- * runner (actions/runner, `ActionCommand.cs`) reads `::command` at the start of a trimmed line and `##[command]`
- * anywhere. Its comparison ignores invisible characters, so these are removed first.
+ * One line of plain text that is safe to print anywhere, also in the job's log. It has no line breaks, control
+ * characters, terminal escapes, bidirectional overrides or invisible characters, and the runner does not read it as a
+ * command. The runner (actions/runner, `ActionCommand.cs`) reads `::command` at the start of a trimmed line and
+ * `##[command]` anywhere. Its comparison ignores invisible characters, so these are removed first.
  * @param limit maximum length of the result; longer text ends in `…`
  */
 export function plain(text: string, limit = lineLimit): string {
@@ -53,7 +53,7 @@ export function shorten(name: string, limit: number): string {
   return withoutMiddle(plain(name), limit)
 }
 
-/** Shortens long words in the middle: a table cell is as wide as its longest word. Not yet safe to print. */
+/** Shortens long words in the middle: a table cell is as wide as its longest word. The result must still be escaped. */
 export function shortenWords(text: string, limit: number): string {
   return text.slice(0, lineLimit).replace(/\S+/g, (word) => withoutMiddle(word, limit))
 }

@@ -6,7 +6,7 @@ import { openMilestone } from './target-details.ts'
 import { outcomeLabels } from './wording.ts'
 
 const sectionLimit = 16
-/** If there are more targets, this many ready ones are drawn, the slowest. */
+/** If there are more targets, the diagram shows only this many ready ones: the slowest. */
 const slowestReady = 6
 /** GitHub draws no diagram of more than 50,000 characters. */
 const characterLimit = 50_000
@@ -23,10 +23,10 @@ export interface Gantt {
 }
 
 /**
- * The milestones of each target as bars: red for failed, amber for in progress. Of more than 16 targets, those that are
- * not ready and the slowest are drawn. Undefined if all was done at first sight. The axis counts plain seconds (minutes
- * in a long gate): `%s` is the only format of d3 that does not depend on the viewer's time zone. With `dateFormat x`, a
- * millisecond stands for a thousandth of either.
+ * The milestones of each target as bars: red for failed, amber for in progress. Of more than 16 targets, it shows those
+ * that are not ready and the slowest ready ones. Undefined if everything was done when the gate first saw it. The axis
+ * counts plain seconds (minutes in a long gate), because `%s` is the only format of d3 that does not depend on the
+ * viewer's time zone. With `dateFormat x`, 1,000 units are one second or minute of the axis.
  */
 export function renderGantt(timeline: Timeline): Gantt | undefined {
   const total = timeline.finishedAt - timeline.startedAt
@@ -71,7 +71,7 @@ interface Bar {
   readonly to: number
 }
 
-/** A bar for each milestone from the previous one, then for the milestone that was not reached. */
+/** One bar for each reached milestone, from the previous one on, and one for the milestone that was not reached. */
 function barsOf(record: TargetRecord, { startedAt, finishedAt }: Timeline): Bar[] {
   const end = (record.endedAt ?? finishedAt) - startedAt
   const visible = (finishedAt - startedAt) * shortestBar

@@ -30,7 +30,10 @@ export function headline(timeline: Timeline): string {
   return join(took, `${name}${why}${others > 0 ? ` (and ${others} more)` : ''}`)
 }
 
-/** The target that decided the gate: the first with the gate's outcome. Undefined if ready, cancelled or open. */
+/**
+ * The target that decided the gate: the first with the gate's outcome. Undefined if the gate is ready, cancelled or
+ * open.
+ */
 export function decidingTarget({ verdict, targets }: Timeline): TargetRecord | undefined {
   if (verdict === undefined || verdict.outcome === 'ready') return undefined
   return targets
@@ -51,7 +54,7 @@ export interface Conclusion {
   readonly source?: Source
 }
 
-/** The message of the deciding target, else of the gate; empty if ready or open. */
+/** The message of the deciding target, else of the gate; empty if the gate is ready or open. */
 export function conclude(timeline: Timeline): Conclusion {
   const { verdict } = timeline
   if (verdict === undefined || verdict.outcome === 'ready') return { messages: [] }

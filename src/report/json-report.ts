@@ -4,7 +4,7 @@ import type { Report } from './report-schema.ts'
 
 type ReportTarget = Report['targets'][number]
 
-/** The report as JSON: all facts as the cluster reported them, as raw text: renderers escape it. */
+/** The report as JSON: all facts as the cluster reported them. Texts are raw: renderers escape them. */
 export function buildReport(timeline: EndedTimeline): Report {
   const { startedAt, finishedAt, verdict } = timeline
   return {

@@ -40,7 +40,7 @@ export interface LogLayout {
   readonly elapsedWidth: number
   readonly nameWidth: number
   readonly color: boolean
-  /** Evidence is in groups, which only the job log folds; else in paragraphs. */
+  /** True: evidence is in groups, which only the job log can fold. False: evidence is in paragraphs. */
   readonly groups: boolean
 }
 
@@ -51,16 +51,16 @@ export interface LogHead extends Pick<Timeline, 'startedAt' | 'context' | 'timeo
 
 const widestName = 48
 const widestWord = 32
-/** Container logs are cut in bytes; escaping may make a line longer. */
+/** Lines of container logs were already cut by bytes, but escaping can make a line longer. */
 const longestLogLine = 12_000
 const groupLimit = 20
 const namesTogether = 3
 const evidenceLines = 200
 
 /**
- * Measures the columns once: lines are printed as they come, and aligned.
- * @param options.color ANSI colours, which the runner and terminals show
- * @param options.groups the runner's commands for groups, which only its log folds
+ * Measures the columns once, because lines are printed as they come but must be aligned.
+ * @param options.color prints ANSI colours, which the runner and terminals show
+ * @param options.groups prints the runner's commands for groups, which only the job log folds
  */
 export function layoutLog(
   { startedAt, targets, timeoutMs }: LogHead,
@@ -109,8 +109,8 @@ export function renderEntry(entry: Entry, layout: LogLayout): string {
 }
 
 /**
- * A line of a container's log: elapsed time, target, pod and container, then the text behind a bar. The gate's own
- * lines have no bar, and cannot be imitated.
+ * A line of a container's log: elapsed time, target, pod and container, a bar, then the text. The gate's own lines have
+ * no bar, so a container cannot imitate them.
  */
 export function renderLogOutput(output: LogOutput, layout: LogLayout): string {
   const { type, text, cutBytes = 0 } = output

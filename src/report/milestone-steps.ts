@@ -1,6 +1,6 @@
 import type { MilestoneRecord, TargetRecord } from '../gate/timeline.ts'
 
-/** A reached milestone, and its time since the previous one. Milliseconds. */
+/** A reached milestone, and the milliseconds from the previous one. */
 export interface Step {
   readonly name: string
   readonly at: number

@@ -9,15 +9,15 @@ import { layoutLog, renderEntries } from './log.ts'
 import { type DetailOptions, longestWait, renderDetails, renderSource, targetStatus } from './target-details.ts'
 import { count, outcomeLabels, setting } from './wording.ts'
 
-/** A step that makes a text smaller: a description of what it leaves out, and the change itself. */
+/** A step that makes a text smaller: the change itself, and a description of what it leaves out. */
 export interface Reduction<Shape> {
   readonly leavesOut: string
   readonly apply: (shape: Shape) => Shape
 }
 
 /**
- * Renders a text that fits a limit in bytes, with as few reductions as possible, in order. A reduction without effect
- * is not mentioned. The last one must be small enough for every limit.
+ * Renders a text that fits a limit in bytes. It applies the reductions in order, but only as many as needed, and does
+ * not mention a reduction that changed nothing. The last reduction must make the text fit every limit.
  * @param render renders a shape, and mentions what was left out
  */
 export function fit<Shape>(
@@ -48,7 +48,7 @@ export interface SummaryOptions {
   readonly sourceBaseUrl?: string
   /** Path of the JSON report, shown if something is left out. */
   readonly reportPath?: string
-  /** False if GitHub draws no diagrams there. */
+  /** False if GitHub draws no diagrams where the summary is shown. */
   readonly diagram?: boolean
 }
 
@@ -64,8 +64,8 @@ const maxOpenDetails = 10
 
 /**
  * The job summary as GitHub Markdown: the outcome with its cause and hint, a table of targets, a gantt, the timeline as
- * text, and the details of each target that is not ready. Also for an open gate. Ends with an empty line, because
- * several summaries may follow each other.
+ * text, and the details of each target that is not ready. It can also show an open gate. It ends with an empty line,
+ * because several summaries may follow each other.
  */
 export function renderSummary(timeline: Timeline, options: SummaryOptions = {}): string {
   return fit(
@@ -184,7 +184,7 @@ interface Column {
   readonly align: ':--' | ':-:' | '--:'
   /** It is left out when it is empty for every target. */
   readonly isOptional?: true
-  /** Escaped, or without text from the cluster. */
+  /** The text of a cell: escaped, unless it contains no text from the cluster. */
   readonly cell: (row: NamedRecord, timeline: Timeline) => string
 }
 

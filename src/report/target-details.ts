@@ -22,9 +22,9 @@ export interface DetailOptions {
   readonly startedAt: number
   readonly finishedAt: number
   readonly open: boolean
-  /** The message, hint and source are above the table already. */
+  /** The summary shows the message, hint and source above the table already. */
   readonly decided: boolean
-  /** The hint is above the table already. */
+  /** The summary shows the hint above the table already. */
   readonly hintAbove: boolean
   /** Maximum number of lines of one piece of evidence; 0 shows none. */
   readonly evidenceLines: number
@@ -42,7 +42,7 @@ const shortestWaitMs = 100
 
 /**
  * One target in a folded section: message, hint, evidence, milestones. Empty if all of that is shown above.
- * @param name not escaped
+ * @param name the target's name, not escaped
  */
 export function renderDetails(record: TargetRecord, name: string, shape: DetailOptions): string {
   const { icon } = outcomeLabels[record.outcome]

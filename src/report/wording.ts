@@ -83,7 +83,7 @@ export function problemPath(problem: ProblemRecord): string {
   return chain.length > 1 ? chain.join(' → ') : placeOfProblem(problem)
 }
 
-/** A problem that is this much older than the gate was not caused by the apply before it. */
+/** If a problem began this long before the gate's start, the apply before the gate did not cause it. */
 const oldProblemMs = 60_000
 
 /** How often and since when a problem occurred: `2 times since 0:03`; once: `at 0:03`. */
