@@ -53,7 +53,7 @@ export function gateSettings(inputs: Inputs, others: ClusterSettings): GateSetti
 }
 
 /**
- * The gate's timeout in milliseconds; 0: none. If the user did not set it, the longest timeout of a target extends it.
+ * The gate's timeout in milliseconds; 0: none. A default timeout is extended to the longest timeout of a target.
  */
 export function gateTimeoutMs(
   { timeoutMs, timeoutIsLiteral }: Pick<GateSettings, 'timeoutMs' | 'timeoutIsLiteral'>,

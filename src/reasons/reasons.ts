@@ -79,7 +79,7 @@ export function classOf(problem: Problem): ProblemClass {
   return fixed === 'terminal' || fixed === 'strike' ? fixed : 'slow'
 }
 
-/** What is wrong, and how the text follows the name of its subject. Raw text: renderers escape it. */
+/** What is wrong, and how the text is joined to the name of the object. Raw text: renderers escape it. */
 export function sentenceOf(problem: Problem): Sentence {
   const sentence = specOf(problem.reason).sentence(problem, problem.cause && problemSentence(problem.cause))
   if (problem.oldRevision === undefined) return sentence

@@ -25,7 +25,7 @@ export async function* readLines(path: string): AsyncGenerator<string> {
   if (rest !== '') yield rest
 }
 
-/** At most this many bytes before a damaged byte are lost: about one compressed line. */
+/** The file is decompressed in chunks of this size, about one line. A damaged byte loses no more than its chunk. */
 const chunkBytes = 256
 
 /**

@@ -19,7 +19,7 @@ const annotationLimit = 8
 const characterLimit = 1_500
 const titleLimit = 200
 /** A pull request shows annotations in full, so each line is short; the summary has the longer text. */
-const lineLimit = 500
+const maxLineLength = 500
 
 /**
  * One error for each failed target, at its manifest line if known, and one error if the gate ended without judging its
@@ -51,14 +51,19 @@ export function buildAnnotations(timeline: Timeline, limit = annotationLimit): A
 
 function ofGate(timeline: Timeline): Annotation {
   const { messages, hint = '' } = conclude(timeline)
-  const text = [...messages.flatMap((message) => plainLines(message, lineLimit)), ...plainLines(hint, lineLimit)]
+  const text = [
+    ...messages.flatMap((message) => plainLines(message, maxLineLength)),
+    ...plainLines(hint, maxLineLength),
+  ]
   return { title: plain(headline(timeline), titleLimit), message: cut(text.join('\n')) }
 }
 
 function annotate({ record, name }: { readonly record: TargetRecord; readonly name: string }): Annotation {
   const { target, hint } = record
   const words = reasonHeadline(record)
-  const text = [...plainLines(statement(name, record), lineLimit), ...plainLines(hint ?? '', lineLimit)].join('\n')
+  const text = [...plainLines(statement(name, record), maxLineLength), ...plainLines(hint ?? '', maxLineLength)].join(
+    '\n',
+  )
   return {
     title: plain(`${name}: ${words}`, titleLimit),
     message: cut(text) || words,

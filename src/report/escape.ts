@@ -5,7 +5,7 @@
  */
 
 /** Maximum length of a line: enough for each honest message. */
-const lineLimit = 1_000
+const maxLineLength = 1_000
 const textLimit = 262_144
 
 /** ANSI escapes: operating system and device strings up to their end, control sequences, two-character escapes. */
@@ -21,7 +21,7 @@ const zeroWidthSpace = '\u200b'
  * `##[command]` anywhere. Its comparison ignores invisible characters, so these are removed first.
  * @param limit maximum length of the result; longer text ends in `…`
  */
-export function plain(text: string, limit = lineLimit): string {
+export function plain(text: string, limit = maxLineLength): string {
   const line = text
     .slice(0, limit * 4)
     .toWellFormed()
@@ -38,7 +38,7 @@ export function plain(text: string, limit = lineLimit): string {
 /**
  * The lines of a text, each {@link plain}, without empty lines at the start and end. Only the last 256 KiB are read.
  */
-export function plainLines(text: string, limit = lineLimit): string[] {
+export function plainLines(text: string, limit = maxLineLength): string[] {
   const lines = text
     .slice(-textLimit)
     .split(lineBreak)
@@ -55,11 +55,11 @@ export function shorten(name: string, limit: number): string {
 
 /** Shortens long words in the middle: a table cell is as wide as its longest word. The result must still be escaped. */
 export function shortenWords(text: string, limit: number): string {
-  return text.slice(0, lineLimit).replace(/\S+/g, (word) => withoutMiddle(word, limit))
+  return text.slice(0, maxLineLength).replace(/\S+/g, (word) => withoutMiddle(word, limit))
 }
 
 /** Text in a paragraph, heading, list or table cell of Markdown, without mentions, links or emoji. */
-export function markdown(text: string, limit = lineLimit): string {
+export function markdown(text: string, limit = maxLineLength): string {
   return breakMentions(plain(text, limit).trim())
     .replace(/[\\`*_[\]~]/g, '\\$&')
     .replace(/^(?:[-+=#]|\d+(?=[.)]))/, (start) => (/\d/.test(start) ? `${start}\\` : `\\${start}`))
@@ -72,7 +72,7 @@ export function markdown(text: string, limit = lineLimit): string {
 }
 
 /** Like {@link markdown}, but text between backticks becomes inline code: for messages and hints. */
-export function prose(text: string, limit = lineLimit): string {
+export function prose(text: string, limit = maxLineLength): string {
   return plain(text, limit)
     .trim()
     .split(/(?<!`)`([^`]+)`(?!`)/)
@@ -81,7 +81,7 @@ export function prose(text: string, limit = lineLimit): string {
 }
 
 /** Inline code, also in a table cell. Empty text stays empty. */
-export function code(text: string, limit = lineLimit): string {
+export function code(text: string, limit = maxLineLength): string {
   const content = plain(text, limit).trim()
   if (content === '') return ''
   // A pipe ends the table cell and a backtick ends the code, even escaped; HTML's code element allows both.
@@ -96,7 +96,7 @@ export function fence(lines: readonly string[]): string {
 }
 
 /** Text in an HTML element such as `<summary>`, also if Markdown is read within it. */
-export function html(text: string, limit = lineLimit): string {
+export function html(text: string, limit = maxLineLength): string {
   return breakMentions(plain(text, limit).trim())
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')

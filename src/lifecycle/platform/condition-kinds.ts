@@ -19,7 +19,7 @@ import type { RuleContext } from '../rule-context.ts'
 interface ConditionMeaning {
   /** Whether a condition that is not True is acceptable, as its reason shows. */
   readonly isFine?: (condition: Condition, object: KubeObject, context: RuleContext) => boolean
-  /** Whether a condition reports a failure: a strike after ten seconds. */
+  /** Whether a condition reports a failure. A failure that persists for ten seconds is a proven strike problem. */
   readonly isFailure?: (condition: Condition) => boolean
   /** The message of a ready object, if the conditions would mislead. */
   readonly readyMessage?: (conditions: readonly Condition[]) => string | undefined

@@ -10,9 +10,9 @@ import { templateChangedAt } from './revision.ts'
 
 /** Refused pulls with one reason; their number is the larger of the two counts. */
 export interface Refusals {
-  /** Attempts in the container's state. */
+  /** Attempts counted by changes of the container's state. */
   readonly attempts: number
-  /** Attempts in the kubelet's events. */
+  /** Attempts counted in the kubelet's events. */
   readonly events: number
   readonly firstAt: number
   /** The earliest possible moment of the latest attempt; absent if only a state at first sight shows it. */

@@ -81,7 +81,7 @@ export function examinePod(pod: Pod, context: RuleContext): PodState {
   }
 }
 
-/** Whether a pod is ready, and when it is settled unless a container dies; milliseconds on the runner's clock. */
+/** Whether a pod is ready, and from when it is settled if no container dies before: milliseconds on the runner's clock. */
 export function readiness(pod: Pod, context: RuleContext): { readonly ready: boolean; readonly settledAt: number } {
   const history = context.podHistory(pod)
   const moments = containersOf(pod).map((at) => settledFrom(at, history.containers.get(at.container.name), context))

@@ -43,7 +43,7 @@ export interface WorkloadPods {
 export interface ExaminedPods extends WorkloadPods {
   /** The state of the gated pods; undefined if pods cannot be read. */
   readonly state?: PodsState
-  /** The state of the gated pods that may fail the workload. */
+  /** The state of those pods of the gated revision that may fail the workload. */
   readonly failing?: PodsState
   readonly stuck: StuckPods
 }
@@ -84,7 +84,7 @@ export interface WorkloadFindings extends Pick<Assessment, 'notes' | 'keptPods'>
   readonly settled: Settled
   /** The milestone between `observed` and `scheduled`. */
   readonly revision?: Milestone
-  /** The number of gated pods that should exist now. */
+  /** How many pods of the gated revision should exist now. */
   readonly created: number
   /** Milestones from `ready` on. */
   readonly milestones: readonly Milestone[]
