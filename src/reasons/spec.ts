@@ -7,7 +7,7 @@ import type { Container, KubeObject, Pod } from '../cluster/objects.ts'
 export type ProblemClass = 'terminal' | 'strike' | 'slow'
 
 /**
- * The class of a reason: the class of its problems. For a reason without problems, it tells what decided: a deadline
+ * The class of a reason: the class of its problems. For a reason without problems, the class is what decided: a deadline
  * (`clock`), another change (`identity`), an unavailable API (`api`), the user's input or cancellation (`input`).
  */
 export type ReasonClass = ProblemClass | 'clock' | 'identity' | 'api' | 'input'
