@@ -153,16 +153,21 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
+/** The access that the API server denies, read from its message. */
+export interface DeniedAccess {
+  readonly user: string
+  readonly resource: string
+  readonly group: string
+  /** Undefined for the whole cluster. */
+  readonly namespace?: string
+}
+
 /** The message of the RBAC authoriser (apiserver `endpoints/handlers/responsewriters/errors.go`); others append to it. */
 const rbacMessage =
   /User "([^"]{1,300})" cannot [a-z]{1,20} resource "([^"]{1,300})" in API group "([^"]{0,300})"(?: in the namespace "([^"]{1,300})")?/
 
 /** The access that a 403 denies; undefined if its message is not from RBAC. */
-export function deniedAccess(
-  message: string,
-):
-  | { readonly user: string; readonly resource: string; readonly group: string; readonly namespace?: string }
-  | undefined {
+export function deniedAccess(message: string): DeniedAccess | undefined {
   const [, user, resource, group = '', namespace] = rbacMessage.exec(message.slice(0, 2_000)) ?? []
   return user === undefined || resource === undefined ? undefined : { user, resource, group, namespace }
 }

@@ -4,6 +4,7 @@ import type { MilestoneName } from '../inputs.ts'
 import { messageOf, type Problem, type ReasonCode } from '../reasons/reasons.ts'
 import type { Assessment, Awaited, Milestone } from './assessment.ts'
 import { ownProblem } from './conditions.ts'
+import { earliest } from './proof.ts'
 import type { RuleContext } from './rule-context.ts'
 import { staleUntil } from './stale-status.ts'
 
@@ -100,8 +101,8 @@ export function conclude(object: KubeObject, context: RuleContext, found: Found)
   const { problems: own = [], notes = [] } = rest
   const terminating = terminatingProblem(object, context)
   const problems = terminating === undefined ? own : [terminating, ...own]
-  const rechecks = [rest, ...own].flatMap(({ recheckAt }) => recheckAt ?? [])
-  const assessment = { ...rest, problems, notes, recheckAt: rechecks.length === 0 ? undefined : Math.min(...rechecks) }
+  const recheckAt = earliest([rest, ...own].map((each) => each.recheckAt))
+  const assessment = { ...rest, problems, notes, recheckAt }
   // Ready beats failed when both arrive together.
   if (ready && terminating === undefined) return { ...assessment, status: 'ready', message: readyMessage }
   if (failure !== undefined && (terminating === undefined || isEnd))
@@ -124,7 +125,7 @@ function awaitFreshStatus(object: KubeObject, context: RuleContext, found: Found
         ? { name: each.name, state: 'open', message, settlesAt: until }
         : each,
     ),
-    recheckAt: Math.min(until, found.recheckAt ?? until),
+    recheckAt: earliest([until, found.recheckAt]),
   }
 }
 

@@ -1,6 +1,7 @@
+import type { DeniedAccess } from '../cluster/failures.ts'
 import { duration } from '../duration.ts'
 import { finalizerAdvice } from './pods.ts'
-import { clause, type DeniedAccess, type HintFacts, predicate, type ReasonFamily } from './spec.ts'
+import { clause, type HintFacts, predicate, type ReasonFamily } from './spec.ts'
 import { clusterCommand, command, describeTarget, nameOf } from './wording.ts'
 import { type Refusal, refusalSentence } from './workloads.ts'
 

@@ -1,3 +1,4 @@
+import type { DeniedAccess } from '../cluster/failures.ts'
 import type { Container, KubeObject, Pod } from '../cluster/objects.ts'
 
 /**
@@ -59,15 +60,6 @@ export interface ProblemFields<Detail> {
   readonly pods?: number
   /** Milliseconds since the epoch on the runner's clock. */
   readonly firstSeenAt: number
-}
-
-/** The access that the API server denies, from its message. Missing parts are undefined. */
-export interface DeniedAccess {
-  readonly user: string
-  readonly resource: string
-  readonly group: string
-  /** Undefined for the whole cluster. */
-  readonly namespace?: string
 }
 
 /** The object that a hint is about. */

@@ -136,7 +136,7 @@ function shortPodName(pod: string, { kind, name }: Target): string {
 }
 
 /** One line for targets that became ready together with the same text: `45 targets  ✓ ready in 0.2 s: exists (configmap/a, …)`. */
-export function renderReadyTogether(entries: readonly Entry[], layout: LogLayout): string {
+function renderReadyTogether(entries: readonly Entry[], layout: LogLayout): string {
   const [first] = entries
   if (first === undefined) return ''
   const names = entries.flatMap(({ target }) => (target === undefined ? [] : (layout.names[target] ?? [])))

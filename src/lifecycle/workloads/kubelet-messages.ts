@@ -122,7 +122,7 @@ export function probeFailure(
 }
 
 /** The container's answer, from the message of the kubelet (pkg/probe/http, tcp, grpc). */
-export function probeAnswer(failure: string): ProbeAnswer | undefined {
+function probeAnswer(failure: string): ProbeAnswer | undefined {
   const status = /statuscode: (\d{3})/.exec(failure)?.[1]
   if (status !== undefined) return { type: 'http-status', status: Number(status) }
   if (/failed to connect service/.test(failure)) return { type: 'no-grpc-server' }
