@@ -12,6 +12,7 @@ import { type GateSettings, gateSettings, gateTimeoutMs } from './gate/settings.
 import { type EndedTimeline, type Entry, emptyTimeline, type Timeline } from './gate/timeline.ts'
 import { consolidate } from './gate/watch-requests.ts'
 import type { Inputs } from './inputs.ts'
+import { loadCatalogue } from './lifecycle/custom/catalogue/index.ts'
 import { milestonesOf } from './lifecycle/rules.ts'
 import { LiveLogs } from './logs/live-logs.ts'
 import { type HealthCheck, readHealthChecks } from './plan/health-checks.ts'
@@ -157,7 +158,15 @@ export async function withPlan<T>(
     const plan = await unlessCancelled(planTargets(rollout, cluster, healthChecks), cancelled)
     if (plan === undefined) return undefined
     const { context, version: serverVersion = '', serverOffsetMs } = cluster
-    const settings = gateSettings(inputs, { startedAt, context, serverVersion, serverOffsetMs, healthChecks })
+    const catalogue = await loadCatalogue(plan.targets)
+    const settings = gateSettings(inputs, {
+      startedAt,
+      context,
+      serverVersion,
+      serverOffsetMs,
+      healthChecks,
+      catalogue,
+    })
     const timeoutMs = gateTimeoutMs(settings, plan.targets)
     reporter.onHead({ startedAt, context, timeoutMs, stallTimeoutMs: inputs.stallTimeoutMs, ...plan })
     return await work(plan, settings, cluster)

@@ -5,6 +5,7 @@ import { type Mistake, UserError } from '../errors.ts'
 import { gateTimeoutMs } from '../gate/settings.ts'
 import { type EndedTimeline, misconfiguredTimeline } from '../gate/timeline.ts'
 import { readInputs } from '../inputs.ts'
+import { loadCatalogue } from '../lifecycle/custom/catalogue/index.ts'
 import { type HealthCheck, readHealthChecks } from '../plan/health-checks.ts'
 import { parseReferences } from '../plan/references.ts'
 import { readHeader } from '../recording/reader.ts'
@@ -96,10 +97,10 @@ async function gateRecording(
   for (const name of unknown) warn(1, `the input ${name} is unknown to this version, and has no effect.`)
   const isNamed = overrides['health-checks'] !== undefined
   const healthChecks = await recordedHealthChecks(inputs.healthChecks, isNamed, (why) => warn(1, why))
-  const settings = { ...settingsOf(header, inputs), healthChecks }
   const resources = overrides['resources']
   const index = await indexRecording(file)
   const plan = planReplay(index, header, inputs, resources === undefined ? undefined : parseReferences(resources))
+  const settings = { ...settingsOf(header, inputs), healthChecks, catalogue: await loadCatalogue(plan.targets) }
   const { startedAt, stallTimeoutMs } = settings
 
   const output = isJson ? { write: () => {} } : stdout

@@ -3,6 +3,7 @@ import type { Cluster } from '../cluster/cluster.ts'
 import { isNotFound } from '../cluster/failures.ts'
 import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
 import { type Mistake, quote, UserError } from '../errors.ts'
+import { loadCatalogue } from '../lifecycle/custom/catalogue/index.ts'
 import { lifecycleSettings } from '../lifecycle/rule-context.ts'
 import { displayName } from '../plan/target.ts'
 import { connectTo } from '../rollout.ts'
@@ -81,7 +82,8 @@ export function trace(args: Arguments, context: CommandContext): Promise<number>
     await reportMissingNamespace(target.namespace, cluster, context)
     const startedAt = systemClock.now()
     const { serverOffsetMs } = cluster
-    const state = new Trace(target, { startedAt, serverOffsetMs, ...lifecycleSettings(inputs) })
+    const catalogue = await loadCatalogue([target])
+    const state = new Trace(target, { startedAt, serverOffsetMs, catalogue, ...lifecycleSettings(inputs) })
     const drawing = openDrawing(args, context)
     const endsWhenReady = args.flags.has('until-ready')
     const timeoutMs = target.clocks.timeoutMs ?? (inputs.written.has('timeout') ? inputs.timeoutMs : 0)
@@ -163,13 +165,14 @@ function showChanges(name: string, part: Part, args: Arguments, context: Command
     const targets = followedObjects(references, kinds, cluster.namespace)
     const startedAt = systemClock.now()
     const { serverOffsetMs } = cluster
-    const readiness = args.flags.has('until-ready')
-      ? new Readiness(targets, { startedAt, serverOffsetMs, ...lifecycleSettings(inputs) })
-      : undefined
+    const requests = targets.requests.map(({ request }) => request)
+    const catalogue = args.flags.has('until-ready') ? await loadCatalogue(requests) : undefined
+    const readiness =
+      catalogue && new Readiness(targets, { startedAt, serverOffsetMs, catalogue, ...lifecycleSettings(inputs) })
     const color = usesColor(stdout, args.flags.get('color'))
     const checkedNamespaces = new Set<string>()
     const isReady = await followChanges(
-      targets.requests.map(({ request }) => request),
+      requests,
       new Changes(part, targets.isExcluded),
       cluster,
       { clock: systemClock, cancelled },

@@ -87,7 +87,7 @@ export class GatedTargets {
 
   #gate(target: Target, index: number, name: string): GatedTarget {
     const settings = this.#settings
-    const rule = targetRule(target, settings.healthChecks, settings.expectImages)
+    const rule = targetRule(target, settings)
     return {
       target,
       index,

@@ -1,10 +1,10 @@
 import type { ExpectedImages, Inputs } from '../inputs.ts'
 import { type LifecycleSettings, lifecycleSettings } from '../lifecycle/rule-context.ts'
-import type { HealthCheck } from '../plan/health-checks.ts'
+import type { TargetChecks } from '../lifecycle/rules.ts'
 import type { Target } from '../plan/target.ts'
 
 /** The settings of a gate. Durations in milliseconds; 0 turns a clock off. */
-export interface GateSettings extends LifecycleSettings {
+export interface GateSettings extends LifecycleSettings, TargetChecks {
   /** When the gate began: milliseconds since the epoch. */
   readonly startedAt: number
   /** The input `timeout`; see `gateTimeoutMs`. */
@@ -21,8 +21,6 @@ export interface GateSettings extends LifecycleSettings {
   readonly awaitChangeMs: number
   /** The image digests that each container must run; if empty, every image is accepted. */
   readonly expectImages: ExpectedImages
-  /** The user's rules, which replace the rules of their kinds. */
-  readonly healthChecks?: readonly HealthCheck[]
   readonly context: string
   readonly serverVersion: string
   /** The server's clock minus the runner's, in milliseconds. */
@@ -32,7 +30,7 @@ export interface GateSettings extends LifecycleSettings {
 /** The settings that do not come from inputs, but from files, the cluster or the header of a recording. */
 export type ClusterSettings = Pick<
   GateSettings,
-  'startedAt' | 'context' | 'serverVersion' | 'serverOffsetMs' | 'healthChecks'
+  'startedAt' | 'context' | 'serverVersion' | 'serverOffsetMs' | 'healthChecks' | 'catalogue'
 >
 
 /** The settings of a live run and of its replay. */

@@ -73,16 +73,18 @@ export const reportedMs = 10_000
 
 /**
  * A slow problem: a condition is False. That alone is not a failure, because many controllers set it while they work.
+ * @param cause the operator's own sentence, which replaces the signals in messages
  */
 export function conditionProblem(
   object: KubeObject,
   signals: readonly ConditionSignal[],
   { history, now, time }: RuleContext,
+  cause?: string,
 ): Problem<'condition-false'> {
   const firstSeenAt = Math.min(time(signals[0]?.condition?.lastTransitionTime) ?? history.firstSeenAt, now)
   // The error of the metrics client (k8s.io/metrics), in the condition of a HorizontalPodAutoscaler.
   const needsMetricsServer = signals.some(({ message }) => String(message).includes('resource metrics API'))
-  const detail = { signals: signals.map(withoutCondition), needsMetricsServer }
+  const detail = { signals: signals.map(withoutCondition), cause, needsMetricsServer }
   return { ...ownProblem(object, firstSeenAt), reason: 'condition-false', detail }
 }
 
@@ -102,7 +104,8 @@ export function reportedProblem(
   }
 }
 
-function withoutCondition({ part, name, value, reason, message }: ConditionSignal): StatusSignal {
+/** The part of a signal that a problem contains. */
+export function withoutCondition({ part, name, value, reason, message }: ConditionSignal): StatusSignal {
   return { part, name, value, reason, message }
 }
 

@@ -3,6 +3,7 @@ import { groupOf } from '../cluster/store.ts'
 import type { ExpectedImages } from '../inputs.ts'
 import type { HealthCheck } from '../plan/health-checks.ts'
 import type { Target } from '../plan/target.ts'
+import type { OperatorCheck } from './custom/catalogue/entry.ts'
 import { genericRule, helmRepositoryRule } from './custom/generic.ts'
 import { healthCheckRule } from './custom/health-check.ts'
 import { waitForRule } from './custom/wait-for.ts'
@@ -241,17 +242,30 @@ export function kindsBehind(kind: KindName): { readonly kinds: readonly KindName
   return { kinds: groupsOwningNothing.has(groupOf(kind.apiVersion)) ? [] : workloads, isKnown: false }
 }
 
-/** The rule of a target: its `--for`, else the user's health check of its kind, else the rule of the kind. */
+/** What decides about a target besides the rule of its kind. */
+export interface TargetChecks {
+  /** The user's health checks. */
+  readonly healthChecks?: readonly HealthCheck[]
+  /** The catalogue's entries for the kinds of the targets. */
+  readonly catalogue?: readonly OperatorCheck[]
+  readonly expectImages?: ExpectedImages
+}
+
+/**
+ * The rule of a target: its `--for`, else the user's health check of its kind, else the catalogue's entry, else the rule of
+ * the kind.
+ */
 export function targetRule(
   target: Target,
-  healthChecks: readonly HealthCheck[] = [],
-  expectImages: ExpectedImages = {},
+  { healthChecks = [], catalogue = [], expectImages = {} }: TargetChecks = {},
 ): Rule {
-  const check = healthChecks.find(
-    ({ apiVersion, kind }) => kind === target.kind && groupOf(apiVersion) === groupOf(target.apiVersion),
+  const key = keyOf(target)
+  const check = [...healthChecks, ...catalogue].find((each) => keyOf(each) === key)
+  const rule = check === undefined ? ruleOf(target) : healthCheckRule(check)
+  return withExpectedImages(
+    target.waitFor === undefined ? rule : waitForRule(target.waitFor, ruleOf(target)),
+    expectImages,
   )
-  if (target.waitFor !== undefined) return withExpectedImages(waitForRule(target.waitFor, ruleOf(target)), expectImages)
-  return withExpectedImages(check === undefined ? ruleOf(target) : healthCheckRule(check), expectImages)
 }
 
 function keyOf({ apiVersion, kind }: { apiVersion: string; kind: string }): string {

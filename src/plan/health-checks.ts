@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
-import type { Environment } from '@marcbachmann/cel-js'
-import type { KubeObject } from '../cluster/objects.ts'
 import { type Mistake, UserError } from '../errors.ts'
+import { type Compiler, type Expression, firstLine, loadCompiler } from './expressions.ts'
 
 /**
  * The user's health check for a kind: CEL expressions on the object's fields, as in Flux' `healthCheckExprs`. An
@@ -14,9 +13,6 @@ export interface HealthCheck {
   readonly failed?: Expression
   readonly inProgress?: Expression
 }
-
-/** Whether an expression is true for an object, or why it could not be evaluated. */
-export type Expression = (object: KubeObject) => { readonly holds: boolean; readonly error?: string }
 
 interface RawHealthCheck {
   readonly apiVersion?: unknown
@@ -35,15 +31,11 @@ const fields = ['apiVersion', 'kind', 'current', 'failed', 'inProgress']
  */
 export async function parseHealthChecks(text: string, path: string): Promise<readonly HealthCheck[]> {
   // Loaded when needed: both libraries cost start-up time.
-  const [{ load }, { Environment: CelEnvironment }] = await Promise.all([
-    import('js-yaml'),
-    import('@marcbachmann/cel-js'),
-  ])
-  const environment = new CelEnvironment({ unlistedVariablesAreDyn: true, enableOptionalTypes: true })
+  const [{ load }, compiler] = await Promise.all([import('js-yaml'), loadCompiler()])
   const mistakes: Mistake[] = []
   const addMistake = (message: string) => mistakes.push({ input: path, message })
   const list = parseYaml(text, load, addMistake)
-  const checks = list.flatMap((entry, index) => compile(entry, `Entry ${index + 1}`, environment, addMistake) ?? [])
+  const checks = list.flatMap((entry, index) => compile(entry, `Entry ${index + 1}`, compiler, addMistake) ?? [])
   const names = checks.map(({ apiVersion, kind }) => `${apiVersion} ${kind}`)
   for (const name of new Set(names.filter((name, index) => names.indexOf(name) !== index)))
     addMistake(`${name} is written twice. Put its expressions into one entry.`)
@@ -69,7 +61,7 @@ function parseYaml(
 function compile(
   entry: RawHealthCheck,
   where: string,
-  environment: Environment,
+  compiler: Compiler,
   addMistake: (message: string) => void,
 ): HealthCheck | undefined {
   if (typeof entry !== 'object' || entry === null) {
@@ -92,7 +84,7 @@ function compile(
       return undefined
     }
     if (typeof source === 'string' && source.trim() !== '')
-      return toExpression(source, `${where}, ${name}`, environment, addMistake)
+      return toExpression(source, `${where}, ${name}`, compiler, addMistake)
     addMistake(`${where} (${kind}) lacks ${name}: an expression in CEL, like status.phase == 'Running'.`)
     return undefined
   }
@@ -104,34 +96,15 @@ function compile(
 function toExpression(
   source: string,
   where: string,
-  environment: Environment,
+  compiler: Compiler,
   addMistake: (message: string) => void,
 ): Expression | undefined {
   try {
-    const evaluate = environment.parse(source)
-    return (object) => {
-      try {
-        return { holds: evaluate(toCel(object) as Record<string, unknown>) === true }
-      } catch (error) {
-        return { holds: false, error: firstLine(error) }
-      }
-    }
+    return compiler.condition(source)
   } catch (error) {
     addMistake(`${where}: ${firstLine(error)}`)
     return undefined
   }
-}
-
-function firstLine(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? ''
-}
-
-/** Whole numbers of JSON are integers in CEL, as for the API server. */
-function toCel(value: unknown): unknown {
-  if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value
-  if (Array.isArray(value)) return value.map(toCel)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toCel(item)]))
 }
 
 /**

@@ -25,10 +25,19 @@ export interface StatusDetails {
   readonly 'claim-lost': Readonly<Record<string, never>>
   readonly 'condition-false': {
     readonly signals: readonly StatusSignal[]
+    /** The operator's own sentence about the cause, which replaces the signals. */
+    readonly cause?: string
     /** The autoscaler cannot read a metric, because the cluster serves no resource metrics. */
     readonly needsMetricsServer?: boolean
   }
-  readonly 'reported-failed': { readonly signals: readonly StatusSignal[] } | { readonly healthCheck: 'failed' }
+  readonly 'reported-failed': {
+    /** Empty if only an expression in CEL shows the failure. */
+    readonly signals: readonly StatusSignal[]
+    /** The operator's own sentence about the cause, which replaces the signals. */
+    readonly cause?: string
+    /** The expression `failed` of the user's health check is true. */
+    readonly healthCheck?: 'failed'
+  }
   readonly 'not-reconciled':
     | { readonly awaited: 'status' }
     | { readonly awaited: 'gateway-class'; readonly gatewayClass: string }
@@ -68,7 +77,7 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
         ? `its condition ${shorten(first.name, 50)} is False`
         : undefined
     },
-    sentence: ({ detail }) => clause(signalsText(detail.signals)),
+    sentence: ({ detail }) => clause(detail.cause ?? signalsText(detail.signals)),
     hint: (s) =>
       s.problem?.detail.needsMetricsServer
         ? `The cluster serves no resource metrics: is a metrics server installed, and does it run? ${command(s, 'top', 'pods')} works once it does.`
@@ -78,8 +87,11 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
     class: 'strike',
     when: 'the object has reported a failure of the observed generation for 10 s',
     title: 'it reports a failure',
-    sentence: ({ detail }) =>
-      'healthCheck' in detail ? predicate('has failed by its health check') : clause(signalsText(detail.signals)),
+    sentence: ({ detail: { signals, cause, healthCheck } }) => {
+      const text = cause ?? signalsText(signals)
+      if (healthCheck === undefined) return text === '' ? predicate('has failed by its status') : clause(text)
+      return predicate(`has failed by its health check${text === '' ? '' : `: ${text}`}`)
+    },
     hint: (s) => `Its status contains what failed: ${describeTarget(s)}.`,
   },
   'not-reconciled': {

@@ -31,6 +31,21 @@ export function command({ target }: HintFacts<unknown>, ...words: readonly strin
   return `\`kubectl ${[...words, ...namespace].map(quoted).join(' ')}\``
 }
 
+/**
+ * An operator's command to copy, as inline code.
+ * @param template with `{name}` and `{namespace}`
+ * @returns undefined if a value is absent, or no plain word for the shell
+ */
+export function filledCommand({ target }: HintFacts<unknown>, template: string): string | undefined {
+  const values = { '{name}': target.name, '{namespace}': target.namespace ?? '' }
+  let filled = template
+  for (const [placeholder, value] of Object.entries(values)) {
+    if (template.includes(placeholder) && quoted(value) !== value) return undefined
+    filled = filled.replaceAll(placeholder, () => value)
+  }
+  return `\`${filled}\``
+}
+
 /** A command about an object that has no namespace. */
 export function clusterCommand(...words: readonly string[]): string {
   return `\`kubectl ${words.map(quoted).join(' ')}\``

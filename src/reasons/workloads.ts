@@ -7,6 +7,7 @@ import {
   describeTarget,
   exitCode,
   exited,
+  filledCommand,
   inNamespace,
   logHint,
   nameLimit,
@@ -60,8 +61,8 @@ export interface WorkloadDetails {
     /** The API server finds the pods invalid. */
     readonly isInvalid?: boolean
   }
-  /** The signals of a custom resource: `spec.paused is true`. Absent for a Deployment. */
-  readonly paused: { readonly signals?: string }
+  /** Both are absent for a Deployment. */
+  readonly paused: Suspension
   readonly 'job-failed': {
     /** The exit code of the container that failed last. */
     readonly exitCode?: number
@@ -71,8 +72,16 @@ export interface WorkloadDetails {
     readonly conditionReason?: string
   }
   readonly 'job-deadline-exceeded': { readonly activeDeadlineSeconds?: number }
-  /** The signals of a custom resource. Absent for a Job. */
-  readonly suspended: { readonly signals?: string }
+  /** Both are absent for a Job. */
+  readonly suspended: Suspension
+}
+
+/** A custom resource that is paused or suspended. */
+interface Suspension {
+  /** Its signals: `spec.paused is true`. */
+  readonly signals?: string
+  /** The operator's command that resumes it, with `{name}` and `{namespace}`. */
+  readonly resume?: string
 }
 
 export const workloadReasons: ReasonFamily<WorkloadDetails> = {
@@ -147,7 +156,7 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
     title: 'the rollout is paused',
     sentence: ({ detail: { signals } }) =>
       signals === undefined ? predicate('is paused, so its change is not rolled out') : clause(signals),
-    hint: (s) => `Resume it: ${command(s, 'rollout', 'resume', nameOf(s))}.`,
+    hint: (s) => resumeHint(s, command(s, 'rollout', 'resume', nameOf(s))),
     field: { object: ['spec', 'paused'] },
   },
   'job-failed': {
@@ -176,9 +185,15 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
     title: 'the Job is suspended',
     sentence: ({ detail: { signals } }) =>
       signals === undefined ? predicate('is suspended, so it does not run') : clause(signals),
-    hint: (s) => `Resume it: ${command(s, 'patch', nameOf(s), '-p', '{"spec":{"suspend":false}}')}.`,
+    hint: (s) => resumeHint(s, command(s, 'patch', nameOf(s), '-p', '{"spec":{"suspend":false}}')),
     field: { object: ['spec', 'suspend'] },
   },
+}
+
+/** @param usual the command if the operator has no command of its own */
+function resumeHint(s: HintFacts<Suspension>, usual: string): string {
+  const template = s.problem?.detail.resume
+  return `Resume it: ${(template === undefined ? undefined : filledCommand(s, template)) ?? usual}.`
 }
 
 /** `cannot create pods: exceeded quota: small, …`. */

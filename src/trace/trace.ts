@@ -3,12 +3,11 @@ import type { EventObject, KubeObject, Service } from '../cluster/objects.ts'
 import { OwnershipIndex } from '../cluster/ownership-index.ts'
 import { type Change, covers, Store } from '../cluster/store.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
-import { waitForRule } from '../lifecycle/custom/wait-for.ts'
 import { createGateTime, type GateTime } from '../lifecycle/gate-time.ts'
 import { isSelectedBy } from '../lifecycle/network/service-explanation.ts'
 import type { Rule } from '../lifecycle/rule.ts'
 import { type LifecycleSettings, type RuleContext, sharedContext } from '../lifecycle/rule-context.ts'
-import { kindsBehind, ruleOf } from '../lifecycle/rules.ts'
+import { kindsBehind, type TargetChecks, targetRule } from '../lifecycle/rules.ts'
 import { observeTarget, type TargetHistory } from '../lifecycle/target-history.ts'
 import { PodHistories } from '../lifecycle/workloads/pod-history.ts'
 import { pluralOf } from '../plan/kinds.ts'
@@ -59,7 +58,7 @@ export interface DepartedObject {
 
 const departedMs = 15_000
 
-export interface TraceSettings extends LifecycleSettings {
+export interface TraceSettings extends LifecycleSettings, Pick<TargetChecks, 'catalogue'> {
   /** Start of the view: milliseconds since the epoch on this machine's clock. */
   readonly startedAt: number
   /** Server time minus local time. */
@@ -90,7 +89,7 @@ export class Trace {
 
   constructor(target: Target, settings: TraceSettings) {
     this.#target = target
-    this.#rule = target.waitFor === undefined ? ruleOf(target) : waitForRule(target.waitFor)
+    this.#rule = targetRule(target, settings)
     this.#settings = settings
     this.#gateTime = createGateTime(settings)
     this.#pods = new PodHistories(this.#store, this.#gateTime)

@@ -61,7 +61,13 @@ describe('a condition that is False', () => {
 it.each<[StatusDetails['reported-failed'], string]>([
   [{ signals: [{ name: 'phase', value: 'Failed', message: 'no' }] }, 'widget/w: phase is Failed: no'],
   [{ signals: [{ name: 'errorMessage', message: 'no' }] }, 'widget/w: errorMessage: no'],
-  [{ healthCheck: 'failed' }, 'widget/w has failed by its health check'],
+  [{ signals: [], healthCheck: 'failed' }, 'widget/w has failed by its health check'],
+  [
+    { signals: [{ name: 'phase', value: 'Failed' }], healthCheck: 'failed' },
+    'widget/w has failed by its health check: phase is Failed',
+  ],
+  [{ signals: [{ name: 'phase', value: 'Failed' }], cause: 'no quota' }, 'widget/w: no quota'],
+  [{ signals: [] }, 'widget/w has failed by its status'],
 ])('a failure that the object reports: %j', (detail, text) => {
   const problem = createProblem('reported-failed', detail, { subject: 'widget/w', container: undefined })
   expect(problemSentence(problem)).toBe(text)

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { explain } from '../../src/diagnosis/explain.ts'
 import type { EndedTimeline, Entry } from '../../src/gate/timeline.ts'
+import { loadCatalogue } from '../../src/lifecycle/custom/catalogue/index.ts'
 import { readHeader } from '../../src/recording/reader.ts'
 import { replay } from '../../src/recording/replay.ts'
 import { settingsOf } from '../../src/recording/replay-plan.ts'
@@ -97,10 +98,11 @@ export function replayOnce(name: string): Promise<Replayed> {
 /** Replays a recording with targets in its header. */
 export async function replayRecording(path: string): Promise<Replayed> {
   const header = await readHeader(path)
-  const settings = settingsOf(header)
+  const targets = header.targets ?? []
+  const settings = { ...settingsOf(header), catalogue: await loadCatalogue(targets) }
   const entries: Entry[] = []
   const damage: Replayed['damage'][number][] = []
-  const gate = await replay(path, header.targets ?? [], settings, {
+  const gate = await replay(path, targets, settings, {
     onEntry: (entry) => entries.push(entry),
     onDamage: (line, why) => damage.push({ line, why }),
   })

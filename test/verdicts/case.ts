@@ -2,6 +2,7 @@ import type { FeedEvent, Observation } from '../../src/cluster/feed.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { covers } from '../../src/cluster/store.ts'
 import { Gate } from '../../src/gate/gate.ts'
+import { loadCatalogue } from '../../src/lifecycle/custom/catalogue/index.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { createSettings } from '../gate/builders.ts'
 
@@ -41,12 +42,13 @@ export interface Judged {
 }
 
 /** Judges a case as a replayed recording: all objects are observed at once, then time advances. */
-export function judge(verdictCase: VerdictCase): Judged {
+export async function judge(verdictCase: VerdictCase): Promise<Judged> {
   const targets = targetsOf(verdictCase)
   const observations = observationsOf(verdictCase, targets)
   const startedAt = latestTime(verdictCase) + 60_000
   const synced = observations.filter((each) => each.type === 'SYNCED')
-  const gate = new Gate(targets, createSettings({ startedAt }), (request) =>
+  const catalogue = await loadCatalogue(targets)
+  const gate = new Gate(targets, createSettings({ startedAt, catalogue }), (request) =>
     synced.some((known) => covers(known, request)),
   )
   observations.forEach((observation, index) => {

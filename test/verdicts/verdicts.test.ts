@@ -12,13 +12,15 @@ const coreGroups =
 
 type JudgedCase = VerdictCase & Judged & { readonly isCore: boolean }
 
-function read(): readonly JudgedCase[] {
-  return readFileSync(file, 'utf8')
+function read(): Promise<readonly JudgedCase[]> {
+  const cases = readFileSync(file, 'utf8')
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as VerdictCase)
     .filter(({ tier }) => tier !== 'no-verdict')
-    .map((each) => ({ ...each, ...judge(each), isCore: coreGroups.test(each.apiVersion) }))
+  return Promise.all(
+    cases.map(async (each) => ({ ...each, ...(await judge(each)), isCore: coreGroups.test(each.apiVersion) })),
+  )
 }
 
 function isRight({ got, expected, alsoAcceptable = [], tier, verdicts = {} }: JudgedCase): boolean {
@@ -47,12 +49,14 @@ const names = (cases: readonly JudgedCase[]) => cases.map(({ id, expected, got }
 
 if (existsSync(file)) {
   describe('compared with the verdicts of public tools', () => {
-    const judged = read()
+    let judged: readonly JudgedCase[] = []
+    let agreed: readonly JudgedCase[] = []
     const of = (tier: VerdictCase['tier'], isCore: boolean) =>
       judged.filter((each) => each.tier === tier && each.isCore === isCore)
-    const agreed = judged.filter(({ tier }) => tier === 'consensus' || tier === 'majority')
 
-    beforeAll(() => {
+    beforeAll(async () => {
+      judged = await read()
+      agreed = judged.filter(({ tier }) => tier === 'consensus' || tier === 'majority')
       const tiers = ['consensus', 'majority', 'disputed', 'single'] as const
       const rows = tiers.flatMap((tier) =>
         [true, false].map((isCore) => {

@@ -1,38 +1,78 @@
 import type { KubeObject } from '../../cluster/objects.ts'
 import type { HealthCheck } from '../../plan/health-checks.ts'
-import type { Problem } from '../../reasons/reasons.ts'
-import type { Assessment } from '../assessment.ts'
-import { ownProblem, reportedMs } from '../conditions.ts'
+import { type Problem, problemOf } from '../../reasons/reasons.ts'
+import { signalsText, signalText } from '../../reasons/status.ts'
+import type { Assessment, Milestone } from '../assessment.ts'
+import {
+  conditionProblem,
+  fieldsOf,
+  isEmpty,
+  isStale,
+  notReconciled,
+  ownProblem,
+  reportedMs,
+  withoutCondition,
+} from '../conditions.ts'
 import { provePersisted } from '../proof.ts'
 import { commonMilestones, conclude, observedMilestone, type Rule, statusMilestones } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { isStatusStale } from './signals.ts'
+import type { OperatorCheck } from './catalogue/entry.ts'
+import {
+  isStatusStale,
+  isUnobserved,
+  namesGeneration,
+  readSignals,
+  type SignalSummary,
+  specSuspension,
+  summarizeSignals,
+} from './signals.ts'
 
 /** The key in a rule's `failures`. */
 const failedKey = 'failed'
 
 /**
- * A health check that the user wrote, evaluated as in Flux
- * (https://fluxcd.io/flux/components/kustomize/kustomizations/#health-check-expressions): a status of an older
- * generation means in progress. Otherwise `inProgress`, `failed` and `current` decide, in this order; if none holds,
- * the object is in progress. A status that names no generation may count as stale for the settle time after a change.
+ * A health check in CEL, of the user or of the catalogue of operators. A status of an older generation means in progress.
+ * Otherwise `inProgress`, `suspended`, `failed` and `current` decide, in this order; if none holds, the object is in
+ * progress. A status that names no generation may count as stale for the settle time after a change.
+ *
+ * The user's checks are evaluated as in Flux
+ * (https://fluxcd.io/flux/components/kustomize/kustomizations/#health-check-expressions).
  */
-export function healthCheckRule(check: HealthCheck): Rule {
+export function healthCheckRule(check: HealthCheck | OperatorCheck): Rule {
+  const [created, observed, ready] = commonMilestones
+  const stages = 'milestones' in check ? check.milestones.map(({ name }) => name) : []
   return {
-    milestones: commonMilestones,
+    milestones: [created, observed, ...stages, ready],
     relatives: () => [],
-    failures: (object) => (check.failed?.(object).holds === true ? [failedKey] : []),
-    assess: (object, context) => assessHealthCheck(object, check, context),
+    failures: (object) =>
+      isCurrent(object, check) && check.failed?.(presentVersion(object, check)).holds === true ? [failedKey] : [],
+    assess: (object, context) =>
+      'documentation' in check ? assessOperator(object, check, context) : assessHealthCheck(object, check, context),
   }
 }
 
+/** Whether the status is about the present generation. For the catalogue, the generations of conditions count too. */
+function isCurrent(object: KubeObject, check: HealthCheck | OperatorCheck): boolean {
+  return 'documentation' in check ? !isUnobserved(object) : !isStatusStale(object)
+}
+
+/** For the catalogue, the object without conditions of older generations. */
+function presentVersion(object: KubeObject, check: HealthCheck | OperatorCheck): KubeObject {
+  const { conditions } = (object.status ?? {}) as { conditions?: unknown }
+  if (!('documentation' in check) || !Array.isArray(conditions)) return object
+  const { generation } = object.metadata
+  const stale = fieldsOf(conditions).filter(({ observedGeneration }) => isStale(observedGeneration, generation))
+  if (stale.length === 0) return object
+  return { ...object, status: { ...object.status, conditions: conditions.filter((each) => !stale.includes(each)) } }
+}
+
 function assessHealthCheck(object: KubeObject, check: HealthCheck, context: RuleContext): Assessment {
-  const isObserved = !isStatusStale(object)
+  const isObserved = isCurrent(object, check)
   const isInProgress = check.inProgress?.(object).holds === true
   const hasFailed = isObserved && !isInProgress && check.failed?.(object).holds === true
   const current = check.current(object)
   const ready = isObserved && !isInProgress && !hasFailed && current.holds
-  const problems: readonly Problem[] = hasFailed ? [failedProblem(object, context)] : []
+  const problems = hasFailed ? [failedProblem(object, { healthCheck: 'failed', ...explain(object) }, context)] : []
   const unmet =
     current.error === undefined
       ? 'its health check is not met yet'
@@ -48,13 +88,162 @@ function assessHealthCheck(object: KubeObject, check: HealthCheck, context: Rule
   })
 }
 
-/** A strike problem: the user's `failed` expression has held for ten seconds. */
-function failedProblem(object: KubeObject, context: RuleContext): Problem {
-  const since = context.history.failures.get(failedKey) ?? context.now
+/** Why an object is not ready, by its own status. */
+interface Explanation {
+  readonly signals: SignalSummary['signals']
+  /** The operator's own sentence, which replaces the signals in messages. */
+  readonly cause?: string
+}
+
+/** @param summary a summary that is ready explains nothing */
+function explain(
+  object: KubeObject,
+  check?: OperatorCheck,
+  summary = summarizeSignals(readSignals(object)),
+): Explanation {
+  let cause: string | undefined
+  for (const each of check?.cause ?? []) cause ??= each(object)
+  return { signals: summary.meaning === 'ready' ? [] : summary.signals, cause }
+}
+
+function textOf({ signals, cause }: Explanation): string {
+  return cause ?? signalsText(signals)
+}
+
+function assessOperator(object: KubeObject, check: OperatorCheck, context: RuleContext): Assessment {
+  const isObserved = isCurrent(object, check)
+  const summary = isObserved ? summarizeSignals(readSignals(object)) : undefined
+  const present = presentVersion(object, check)
+  const verdict = verdictOf(present, check, isObserved)
+  const ready = verdict === 'current'
+  const isAwaited = isObserved && isEmpty(object.status) && (verdict === 'progressing' || verdict === 'failed')
+  const explanation = isObserved ? explain(present, check, summary) : { signals: [] }
+  const problems = isAwaited
+    ? [notReconciled(object, context)]
+    : problemsOf(object, verdict, explanation, check, context)
+  const isHeld = isObserved && check.stallHold?.(present).holds === true
+  const readyText = summary?.meaning === 'ready' ? signalsText(summary.signals) : ''
+  const message = ready
+    ? readyText || 'its status is that of a ready object'
+    : textOf(explanation) || 'waiting for its controller to report that it is ready'
+  const [created, observed, last] = statusMilestones(
+    observedMilestone(object, isObserved && !isAwaited),
+    ready,
+    message,
+  )
+  return conclude(object, context, {
+    ready,
+    signals: summary?.meaning === 'ready' ? summary.signals.map(({ condition }) => condition) : [undefined],
+    readyMessage: message,
+    milestones: [created, observed, ...stagesOf(present, check, { isObserved, ready, message }), last].flatMap(
+      (each) => each ?? [],
+    ),
+    problems,
+    failure: problems.find(({ proven }) => proven),
+    stallHold: isHeld
+      ? 'its status states how long this takes'
+      : summary?.isReconciling
+        ? 'its controller is reconciling it'
+        : undefined,
+  })
+}
+
+type Verdict = 'progressing' | 'suspended' | 'failed' | 'current'
+
+function verdictOf(object: KubeObject, check: OperatorCheck, isObserved: boolean): Verdict {
+  const holds = (name: 'inProgress' | 'suspended' | 'failed' | 'current') => check[name]?.(object).holds === true
+  if (!isObserved) {
+    // A controller does not observe a spec that suspends it.
+    const { status: _, ...withoutStatus } = object
+    return check.suspended?.(withoutStatus).holds === true ? 'suspended' : 'progressing'
+  }
+  if (holds('inProgress')) return 'progressing'
+  if (holds('suspended')) return 'suspended'
+  if (holds('failed')) return 'failed'
+  return holds('current') ? 'current' : 'progressing'
+}
+
+/** The stages of an entry, between `observed` and `ready`. A ready object has skipped those that were not reached. */
+function stagesOf(
+  object: KubeObject,
+  { milestones }: OperatorCheck,
+  { isObserved, ready, message }: { readonly isObserved: boolean; readonly ready: boolean; readonly message: string },
+): readonly Milestone[] {
+  return milestones.map(({ name, done }) => {
+    const isDone = isObserved && done(object).holds
+    if (ready && !isDone) return { name, state: 'skipped', message: '' }
+    return isDone ? { name, state: 'done', message: name } : { name, state: 'open', message }
+  })
+}
+
+function problemsOf(
+  object: KubeObject,
+  verdict: Verdict,
+  explanation: Explanation,
+  check: OperatorCheck,
+  context: RuleContext,
+): readonly Problem[] {
+  const { signals, cause } = explanation
+  switch (verdict) {
+    case 'current':
+      return []
+    case 'failed':
+      return [failedProblem(object, explanation, context)]
+    case 'suspended':
+      return [suspendedProblem(object, explanation, check, context)]
+    case 'progressing':
+      return textOf(explanation) === '' ? [] : [conditionProblem(object, signals, context, cause)]
+  }
+}
+
+/** A strike problem: the `failed` expression has held for ten seconds. */
+function failedProblem(
+  object: KubeObject,
+  { signals, cause, healthCheck }: Explanation & { readonly healthCheck?: 'failed' },
+  context: RuleContext,
+): Problem<'reported-failed'> {
+  const { history, now } = context
+  const seenAt = history.failures.get(failedKey) ?? now
+  const changedAt = healthCheck === undefined ? failingSince(object, signals, context) : Infinity
+  const since = Math.min(changedAt, seenAt)
   return {
     ...ownProblem(object, since),
     reason: 'reported-failed',
-    detail: { healthCheck: 'failed' },
-    ...provePersisted(since, reportedMs, context.now),
+    detail: { signals: signals.map(withoutCondition), cause, healthCheck },
+    ...provePersisted(since, reportedMs, now),
   }
+}
+
+/**
+ * Since when the conditions that failed have their status: the latest of their times, if they are about the present
+ * generation.
+ * @returns milliseconds since the epoch on the runner's clock; Infinity if they do not show it
+ */
+function failingSince(object: KubeObject, signals: SignalSummary['signals'], { time }: RuleContext): number {
+  const conditions = signals.flatMap(({ meaning, condition }) => (meaning === 'failed' ? (condition ?? []) : []))
+  const isDated =
+    namesGeneration(object) || conditions.every(({ observedGeneration }) => observedGeneration !== undefined)
+  if (conditions.length === 0 || !isDated) return Infinity
+  return Math.max(...conditions.map(({ lastTransitionTime }) => time(lastTransitionTime) ?? Infinity))
+}
+
+/** A slow problem: the operator does nothing until a person acts. */
+function suspendedProblem(
+  object: KubeObject,
+  explanation: Explanation,
+  { resume }: OperatorCheck,
+  { history }: RuleContext,
+): Problem {
+  const [requested] = specSuspension(object).map(signalText)
+  return problemOf({
+    ...ownProblem(object, history.firstSeenAt),
+    reason: requested === undefined || /pause/i.test(requested) ? 'paused' : 'suspended',
+    detail: {
+      signals:
+        explanation.cause ??
+        requested ??
+        (signalsText(explanation.signals) || 'its controller waits until it is resumed'),
+      resume,
+    },
+  })
 }

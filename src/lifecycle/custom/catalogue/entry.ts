@@ -1,3 +1,7 @@
+import type { MilestoneName } from '../../../inputs.ts'
+import type { Compiler, Expression, TextExpression } from '../../../plan/expressions.ts'
+import type { HealthCheck } from '../../../plan/health-checks.ts'
+
 /** The kinds of one API group, as its operator writes their status. Data: expressions in CEL and names, no code. */
 export interface CatalogueGroup {
   /** `argoproj.io`; `*.aws.upbound.io` stands for every group with this suffix. */
@@ -7,11 +11,12 @@ export interface CatalogueGroup {
 
 /**
  * How the status of a custom resource is read. The expressions are CEL over the object, as in the input `health-checks`:
- * one that reads a missing field is false. A status of an older generation is in progress, whatever they return;
- * otherwise `inProgress`, `suspended`, `failed` and `current` decide, in this order.
+ * one that reads a missing field is false, and conditions of an older generation are left out. A status of an older generation is in progress, whatever they return;
+ * otherwise `inProgress`, `suspended`, `failed` and `current` decide, in this order. Exception: a suspension that the spec
+ * alone requests counts with any status.
  */
 export interface CatalogueEntry {
-  /** Of any version of the group. */
+  /** Of any version of the group. `*` stands for every kind of the group that has no entry. */
   readonly kind: string
   /** The address of the source or documentation that the expressions rest on. */
   readonly documentation: string
@@ -23,16 +28,57 @@ export interface CatalogueEntry {
   readonly inProgress?: string
   /** True when the operator does nothing until a person acts. */
   readonly suspended?: string
-  /** The command that continues a suspended object; `{name}` and `{namespace}` are replaced. */
+  /** The command that resumes a suspended object; `{name}` and `{namespace}` are replaced. */
   readonly resume?: string
   /** True while the object itself states how long it takes, such as a timed pause: the stall clock stands still. */
   readonly stallHold?: string
-  /** A text: the operator's own sentence about why the object is not ready. The first that exists is quoted. */
+  /**
+   * Texts, or lists of texts: the operator's own sentence about why the object is not ready. The first that is not empty is
+   * quoted.
+   */
   readonly cause?: readonly string[]
-  /** Stages between `observed` and `ready`, in order. The names are lower case words, and become a contract. */
-  readonly milestones?: readonly { readonly name: string; readonly done: string }[]
+  /** Stages between `observed` and `ready`, in order. A new name is added to `milestoneNames` in `src/inputs.ts`. */
+  readonly milestones?: readonly { readonly name: MilestoneName; readonly done: string }[]
   /** Kinds of the objects that it owns, directly or through each other, whose problems explain its own. */
   readonly owns?: readonly { readonly apiVersion: string; readonly kind: string }[]
   /** It runs pods as a workload does: a proven problem of its own pods fails it. */
   readonly isWorkload?: true
+}
+
+/** An entry for one kind, with compiled expressions. */
+export interface OperatorCheck
+  extends HealthCheck,
+    Omit<
+      CatalogueEntry,
+      'kind' | 'current' | 'failed' | 'inProgress' | 'suspended' | 'stallHold' | 'cause' | 'milestones'
+    > {
+  readonly suspended?: Expression
+  readonly stallHold?: Expression
+  readonly cause: readonly TextExpression[]
+  readonly milestones: readonly { readonly name: MilestoneName; readonly done: Expression }[]
+}
+
+/**
+ * Compiles the expressions of an entry.
+ * @throws Error if one has invalid syntax
+ */
+export function compileEntry(
+  entry: CatalogueEntry,
+  { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string },
+  { condition, text }: Compiler,
+): OperatorCheck {
+  const { current, failed, inProgress, suspended, stallHold, cause = [], milestones = [] } = entry
+  const optional = (source: string | undefined) => (source === undefined ? undefined : condition(source))
+  return {
+    ...entry,
+    apiVersion,
+    kind,
+    current: condition(current),
+    failed: optional(failed),
+    inProgress: optional(inProgress),
+    suspended: optional(suspended),
+    stallHold: optional(stallHold),
+    cause: cause.map(text),
+    milestones: milestones.map(({ name, done }) => ({ name, done: condition(done) })),
+  }
 }

@@ -1,0 +1,59 @@
+import { groupOf } from '../../../cluster/store.ts'
+import { loadCompiler } from '../../../plan/expressions.ts'
+import { type CatalogueEntry, type CatalogueGroup, compileEntry, type OperatorCheck } from './entry.ts'
+
+interface KindName {
+  readonly apiVersion: string
+  readonly kind: string
+}
+
+/**
+ * The API groups of the catalogue, and the file of each: one that exports its `CatalogueGroup`, under any name. `*.` stands
+ * for every group with the suffix that follows.
+ */
+const files: Readonly<Record<string, () => Promise<Readonly<Record<string, CatalogueGroup>>>>> = {
+  'cert-manager.io': () => import('./cert-manager.ts'),
+}
+
+/** All groups of the catalogue, for the documentation and the tests. */
+export function loadAllGroups(): Promise<readonly CatalogueGroup[]> {
+  return Promise.all(Object.keys(files).map(loadGroup))
+}
+
+/** The entries of these kinds; kinds without an entry are left out. Reads only the files of their groups, and no CEL. */
+export async function findEntries<Kind extends KindName>(
+  kinds: readonly Kind[],
+): Promise<readonly { readonly kind: Kind; readonly entry: CatalogueEntry }[]> {
+  const distinct = [...new Map(kinds.map((kind) => [`${groupOf(kind.apiVersion)} ${kind.kind}`, kind])).values()]
+  const found = await Promise.all(
+    distinct.map(async (kind) => {
+      const key = fileKey(groupOf(kind.apiVersion))
+      const { entries = [] } = key === undefined ? {} : await loadGroup(key)
+      const entry = entries.find((each) => each.kind === kind.kind) ?? entries.find((each) => each.kind === '*')
+      return entry === undefined ? [] : [{ kind, entry }]
+    }),
+  )
+  return found.flat()
+}
+
+/** The entries of these kinds with compiled expressions. The CEL library is loaded only if there is an entry. */
+export async function loadCatalogue(kinds: readonly KindName[]): Promise<readonly OperatorCheck[]> {
+  const found = await findEntries(kinds)
+  if (found.length === 0) return []
+  const compiler = await loadCompiler()
+  return found.map(({ kind, entry }) => compileEntry(entry, kind, compiler))
+}
+
+/** The key of `files` for an API group: its name, else the longest suffix. */
+function fileKey(group: string): string | undefined {
+  if (Object.hasOwn(files, group)) return group
+  const suffixes = Object.keys(files).filter((key) => key.startsWith('*.') && group.endsWith(key.slice(1)))
+  return suffixes.sort((a, b) => b.length - a.length)[0]
+}
+
+async function loadGroup(key: string): Promise<CatalogueGroup> {
+  const exported = Object.values((await files[key]?.()) ?? {})
+  const group = exported.find((each) => each.group === key)
+  if (group === undefined) throw new Error(`The file of ${key} exports no group with this name.`)
+  return group
+}
