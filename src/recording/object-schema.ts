@@ -1,193 +1,124 @@
 import type { KubeObject } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/store.ts'
 
-/**
- * Returns undefined if all types are correct, else the path of the first wrong value (empty: the checked value itself).
- */
+/** Returns undefined if all types are correct, else the path of the first wrong value (empty: the checked value itself). */
 type Check = (value: unknown) => readonly string[] | undefined
 type Fields = Readonly<Record<string, Check>>
 
-const isPresent = (value: unknown) => value !== undefined && value !== null
 const isObjectValue = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Accepts a value that is absent, null or of one of these types. */
 const anyOf =
   (...types: readonly string[]): Check =>
   (value) =>
-    !isPresent(value) || types.includes(typeof value) ? undefined : []
+    types.includes(typeof value) ? undefined : []
+
+const list =
+  (check: Check): Check =>
+  (value) => {
+    if (!Array.isArray(value)) return []
+    for (const [index, element] of value.entries()) {
+      const path = check(element)
+      if (path !== undefined) return [`${index}`, ...path]
+    }
+    return undefined
+  }
+
+/** Accepts an object whose known fields have the correct types. */
+const object =
+  (exceptions: Fields = {}): Check =>
+  (value) => {
+    if (!isObjectValue(value)) return []
+    for (const name of Object.keys(value)) {
+      const check = exceptions[name] ?? fieldTypes.get(name)
+      if (check === undefined) continue
+      // For the API a field that is null is absent.
+      if (value[name] === null) delete value[name]
+      const path = value[name] === undefined ? undefined : check(value[name])
+      if (path !== undefined) return [name, ...path]
+    }
+    return undefined
+  }
 
 const text = anyOf('string')
-const number = anyOf('number')
 const scalar = anyOf('string', 'number')
+const objects = list(object())
+/** Containers are compared by name. */
+const container: Check = (value) => object()(value) ?? ((value as { name?: unknown }).name ? undefined : ['name'])
+/** Labels, and a selector that is a bare map of labels: their keys are no field names. */
+const labels: Check = (value) => (isObjectValue(value) ? list(scalar)(Object.values(value)) : [])
+const selector: Check = (value) => (labels(value) === undefined ? undefined : object()(value))
 
-/**
- * Accepts an object whose fields pass; other fields are allowed. Also accepts `undefined`, and `null` unless `isPart`.
- */
-const fieldsOf =
-  (fields: Fields, isPart = false): Check =>
-  (value) => {
-    if (value === undefined || (value === null && !isPart)) return undefined
-    if (!isObjectValue(value)) return []
-    for (const name of Object.keys(fields)) {
-      const path = fields[name]?.(value[name])
-      if (path !== undefined) return [name, ...path]
-    }
-    return undefined
-  }
+const types: readonly (readonly [Check, string])[] = [
+  [
+    text,
+    `apiVersion creationTimestamp deletionTimestamp eventTime fieldPath finishedAt firstTimestamp hostname image imageID ip
+     key kind lastTimestamp lastTransitionTime manager message name namespace nodeName operation operator phase reason
+     startedAt storageClassName subresource time type uid`,
+  ],
+  [
+    anyOf('number'),
+    `active availableReplicas containerPort count exitCode failed failureThreshold initialDelaySeconds minReadySeconds
+     periodSeconds readyReplicas replicas restartCount signal succeeded updatedReplicas`,
+  ],
+  // Handwritten recordings may contain either: these fields are only compared.
+  [scalar, 'completions generation resourceVersion targetPort'],
+  [
+    object(),
+    `backend data http httpGet involvedObject lastState livenessProbe loadBalancer metadata readinessProbe resources running
+     scaleTargetRef series service spec startupProbe state status strategy targetRef template terminated updateStrategy waiting`,
+  ],
+  [
+    objects,
+    `containerStatuses env envFrom ingress initContainerStatuses managedFields matchExpressions ownerReferences paths ports
+     readinessGates rules schedulingGates taints volumeMounts`,
+  ],
+  [list(text), 'args command finalizers values'],
+  [labels, 'annotations labels matchLabels'],
+  [selector, 'selector'],
+  [list(object({ status: text })), 'conditions'],
+  [list(object({ conditions: object(), addresses: list(text) })), 'endpoints'],
+  [list(object({ image: object() })), 'volumes'],
+  [list(container), 'containers initContainers'],
+]
 
-/** Accepts a list whose elements all pass the check, or an object whose values all pass it. */
-const each =
-  (check: Check, isList: boolean): Check =>
-  (value) => {
-    if (!isPresent(value)) return undefined
-    if (isList ? !Array.isArray(value) : !isObjectValue(value)) return []
-    for (const [name, element] of Object.entries(value as object)) {
-      const path = isPresent(element) || !isList ? check(element) : []
-      if (path !== undefined) return [name, ...path]
-    }
-    return undefined
-  }
-
-const texts = each(scalar, false)
-const textList = each(text, true)
-const object = (fields: Fields) => fieldsOf(fields)
-const list = (fields: Fields) => each(fieldsOf(fields), true)
-
-const period = { startedAt: text, finishedAt: text }
-const cause = { reason: text, message: text }
-const conditions = list({ type: text, status: text, ...cause, lastTransitionTime: text })
-
-const metadata = object({
-  namespace: text,
-  uid: text,
-  // Numbers are allowed, as in handwritten recordings: these fields are only compared, so their type does not matter.
-  resourceVersion: scalar,
-  generation: scalar,
-  creationTimestamp: text,
-  deletionTimestamp: text,
-  labels: texts,
-  annotations: texts,
-  ownerReferences: list({ apiVersion: text, kind: text, name: text, uid: text }),
-  finalizers: textList,
-  managedFields: list({ manager: text, operation: text, subresource: text, time: text }),
-})
-
-const selector = object({
-  matchLabels: texts,
-  matchExpressions: list({ key: text, operator: text, values: textList }),
-})
-const probe = object({
-  initialDelaySeconds: number,
-  periodSeconds: number,
-  failureThreshold: number,
-  httpGet: object({}),
-})
-const containers = list({
-  name: text,
-  image: text,
-  command: textList,
-  args: textList,
-  env: list({ name: text }),
-  envFrom: list({}),
-  ports: list({ name: text, containerPort: number }),
-  volumeMounts: list({ name: text }),
-  resources: object({}),
-  readinessProbe: probe,
-  livenessProbe: probe,
-  startupProbe: probe,
-})
-const podSpec = {
-  containers,
-  initContainers: containers,
-  volumes: list({ name: text }),
-  readinessGates: list({}),
-  nodeName: text,
-}
-const state = object({
-  waiting: object(cause),
-  running: object(period),
-  terminated: object({ exitCode: number, signal: number, ...cause, ...period }),
-})
-const containerStatuses = list({
-  name: text,
-  restartCount: number,
-  image: text,
-  imageID: text,
-  state,
-  lastState: state,
-})
-const template = object({ metadata: object({ labels: texts, annotations: texts }), spec: object(podSpec) })
-
-/** `spec`, `status` and the involved object of an event may be absent, but never null. */
-const part = (fields: Fields) => fieldsOf(fields, true)
-const status = (fields: Fields = {}) => part({ ...fields, conditions })
-const workload = {
-  spec: part({
-    replicas: number,
-    minReadySeconds: number,
-    selector,
-    template,
-    strategy: object({}),
-    updateStrategy: object({}),
-  }),
-  status: status({ replicas: number, updatedReplicas: number, readyReplicas: number, availableReplicas: number }),
-}
-const balanced = status({ loadBalancer: object({ ingress: list({ ip: text, hostname: text }) }) })
-const paths = list({ backend: object({ service: object({ name: text, port: object({}) }) }) })
-
-/** The fields that rules read, by kind. */
-const kinds: Readonly<Record<string, Fields>> = {
-  '/Pod': {
-    spec: part(podSpec),
-    status: status({ phase: text, ...cause, containerStatuses, initContainerStatuses: containerStatuses }),
-  },
-  '/ReplicationController': { spec: part({ replicas: number, selector: texts, template }), status: status() },
-  '/Service': { spec: part({ selector: texts, ports: list({ name: text, targetPort: scalar }) }), status: balanced },
-  '/PersistentVolumeClaim': { spec: part({ storageClassName: text }), status: status({ phase: text }) },
-  '/Node': { spec: part({ taints: list({ key: text }) }), status: status() },
-  '/Namespace': { status: status({ phase: text }) },
-  '/Event': {
-    involvedObject: part({ kind: text, namespace: text, name: text, uid: text, fieldPath: text }),
-    type: text,
-    ...cause,
-    count: number,
-    series: object({ count: number }),
-    firstTimestamp: text,
-    lastTimestamp: text,
-    eventTime: text,
-  },
-  'apps/Deployment': workload,
-  'apps/ReplicaSet': workload,
-  'apps/StatefulSet': workload,
-  'apps/DaemonSet': workload,
-  'batch/Job': {
-    spec: part({ completions: number, selector, template }),
-    status: status({ active: number, succeeded: number, failed: number }),
-  },
-  'discovery.k8s.io/EndpointSlice': {
-    endpoints: list({ conditions: object({}), targetRef: object({ name: text, uid: text }) }),
-    ports: list({ name: text, port: number }),
-  },
-  'networking.k8s.io/Ingress': { spec: part({ rules: list({ http: object({ paths }) }) }), status: balanced },
-}
-
-const anyKind = object({ metadata })
-const schemas = new Map(
-  Object.entries(kinds).map(([kind, fields]) => [
-    kind,
-    object({ metadata, spec: part({}), status: part({}), involvedObject: part({}), ...fields }),
-  ]),
+/** The types of the fields that rules read, by name. */
+const fieldTypes: ReadonlyMap<string, Check> = new Map(
+  types.flatMap(([check, names]) => names.split(/\s+/).map((name) => [name, check] as const)),
 )
 
+/** The kinds that rules read by their fields, by group and kind. The rules of custom resources accept any type. */
+const checkedKinds: ReadonlySet<string> = new Set([
+  ...['Event', 'Namespace', 'Node', 'PersistentVolumeClaim', 'Pod', 'ReplicationController', 'Service'].map(
+    (kind) => `/${kind}`,
+  ),
+  ...['ControllerRevision', 'DaemonSet', 'Deployment', 'ReplicaSet', 'StatefulSet'].map((kind) => `apps/${kind}`),
+  'autoscaling/HorizontalPodAutoscaler',
+  'batch/Job',
+  'discovery.k8s.io/EndpointSlice',
+  'networking.k8s.io/Ingress',
+])
+
+const checkObject = object()
+
 /**
- * Describes the first field of an object with a wrong type; undefined if all types are correct. Rules rely on the types of
- * fields, and a file can contain anything. For custom resources only the metadata is checked: their rules accept any type.
+ * Describes the first field of an object with a wrong type; undefined if all types are correct. Removes fields that are null.
+ *
+ * A file can contain anything, and rules rely on the types that the API server guarantees. Field names have the same type in
+ * all checked kinds, apart from a few exceptions, so one list of names is enough; fields that are not in it are not read. The
+ * types are checked here, not where a rule fails: a wrong type need not fail (`replicas: "three"` compares as NaN), or fails
+ * later and elsewhere than at its line, and a defect of a rule must not look like a damaged recording.
  */
 export function objectMistake(object: KubeObject): string | undefined {
-  const schema = schemas.get(`${groupOf(object.apiVersion)}/${object.kind}`) ?? anyKind
-  const path = schema(object)
+  const isChecked = checkedKinds.has(`${groupOf(object.apiVersion)}/${object.kind}`)
+  const path = isChecked ? (nullPart(object) ?? checkObject(object)) : checkObject({ metadata: object.metadata })
   return path === undefined ? undefined : `its object is invalid: ${path.join('.')} has the wrong type`
+}
+
+/** An object without `spec` lacks facts, but one whose `spec` is null is damaged. */
+function nullPart(object: KubeObject & { involvedObject?: unknown }): readonly string[] | undefined {
+  const part = (['spec', 'status', 'involvedObject'] as const).find((name) => object[name] === null)
+  return part && [part]
 }
 
 /** Whether a JSON value has the fields that identify an object. */

@@ -27,6 +27,11 @@ describe('an object that no API server wrote', () => {
       'status.containerStatuses.0.restartCount',
       having(pod, { status: { containerStatuses: [{ name: 'app', restartCount: 'many' }] } }),
     ],
+    ['spec.containers.0.name', having(pod, { spec: { containers: [{ image: 'app' }] } })],
+    [
+      'endpoints.0.addresses.0',
+      having(custom, { apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', endpoints: [{ addresses: [7] }] }),
+    ],
     ['metadata.finalizers', having(custom, { metadata: { name: 'w', finalizers: 1 } })],
     ['metadata.ownerReferences.0', having(custom, { metadata: { name: 'w', ownerReferences: [null] } })],
     ['metadata.labels', having(custom, { metadata: { name: 'w', labels: 'app=web' } })],
@@ -35,6 +40,12 @@ describe('an object that no API server wrote', () => {
   ])('is reported with the field of another type: %s', (path, object) => {
     expect(objectMistake(object)).toBe(`its object is invalid: ${path} has the wrong type`)
   })
+})
+
+test('a field that is null is absent, as for the API', () => {
+  const object = having(deployment, { spec: { replicas: null, template: { metadata: { creationTimestamp: null } } } })
+  expect(objectMistake(object)).toBeUndefined()
+  expect(object.spec).toEqual({ template: { metadata: {} } })
 })
 
 describe('an object may', () => {
@@ -48,6 +59,10 @@ describe('an object may', () => {
       having(custom, { metadata: { name: 'w', resourceVersion: 7, generation: '2', labels: { v: 1 } } }),
     ],
     ['have unknown fields', having(deployment, { spec: { novel: 1 }, more: [] })],
+    [
+      'have labels and selectors with the names of fields',
+      having(pod, { apiVersion: 'v1', kind: 'Service', spec: { selector: { state: 'on', containers: '2' } } }),
+    ],
     ['be a custom resource of any shape', having(custom, { spec: 'big', status: ['?'] })],
   ])('%s', (_, object) => {
     expect(objectMistake(object)).toBeUndefined()

@@ -1,0 +1,65 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { recordedLines, recordingPath, replayRecording } from '../support/recordings.ts'
+import { numRuns } from '../support/thorough.ts'
+
+/** Together these recordings contain every kind that rules read, and containers in every state. */
+const names = [
+  'autoscaler-without-metrics',
+  'daemonset-crash',
+  'evicted-again-and-again',
+  'half-open-for-good-healthy',
+  'image-not-found',
+  'init-container-crash',
+  'job-with-a-sidecar-fails',
+  'manifests-of-many-kinds',
+  'sidecar-starts-slowly',
+  'startup-probe-kills',
+  'statefulset-blocked-by-an-old-pod',
+]
+
+type Path = readonly (string | number)[]
+
+/** The paths of all fields and list elements of a JSON value. */
+function pathsOf(value: unknown, at: Path = []): readonly Path[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, child]) => {
+    const path = [...at, name]
+    return [path, ...pathsOf(child, path)]
+  })
+}
+
+/** A copy of a JSON value with another value at a path. */
+function withValue(whole: unknown, [name, ...rest]: Path, value: unknown): unknown {
+  if (name === undefined) return value
+  const copy = (Array.isArray(whole) ? [...whole] : { ...(whole as object) }) as Record<string | number, unknown>
+  copy[name] = withValue(copy[name], rest, value)
+  return copy
+}
+
+const recordings = names.map((name) => recordedLines(recordingPath(name)))
+const folder = mkdtempSync(join(tmpdir(), 'wrong-types-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+// What the API server guarantees, a file need not contain.
+test('a field of any type anywhere in a recorded object never breaks a replay', async () => {
+  const change = fc.constantFrom(...recordings).chain((lines) =>
+    fc.constantFrom(...[...lines.keys()].filter((index) => lines[index]?.includes('"object":'))).chain((index) => {
+      const line = JSON.parse(lines[index] ?? '') as { object: object }
+      const path = fc.constantFrom(...pathsOf(line.object).filter((path) => path.join('.') !== 'metadata.name'))
+      const value = fc.constantFrom(null, 'x', 7, true, {}, { a: null }, [], [null], [{}], ['x'])
+      return fc.record({ lines: fc.constant(lines), index: fc.constant(index), path, value })
+    }),
+  )
+  await fc.assert(
+    fc.asyncProperty(change, async ({ lines, index, path, value }) => {
+      const changed = JSON.stringify(withValue(JSON.parse(lines[index] ?? ''), ['object', ...path], value))
+      const file = join(folder, 'recording.ndjson')
+      writeFileSync(file, lines.with(index, changed).join('\n'))
+      expect((await replayRecording(file)).timeline.verdict).toBeDefined()
+    }),
+    { numRuns },
+  )
+})
