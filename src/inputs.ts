@@ -84,7 +84,7 @@ function oneOf<const W extends string>(...words: W[]): ValueType<W> {
 }
 
 /** The milestones of all kinds. Do not rename: inputs, reports and recordings contain them. */
-export const milestoneNames = [
+const milestoneNames = [
   'created',
   'observed',
   'ready',

@@ -7,7 +7,7 @@ import { decidingTarget } from './report/headline.ts'
 import { slowestStep } from './report/milestone-steps.ts'
 
 /** The paths of the written files. */
-export interface ResultFiles {
+interface ResultFiles {
   readonly report: string
   readonly summary: string
 }
@@ -57,7 +57,7 @@ export const outputDefinitions = {
   },
 } as const satisfies Readonly<Record<string, OutputDefinition>>
 
-export type OutputName = keyof typeof outputDefinitions
+type OutputName = keyof typeof outputDefinitions
 
 const messageLimit = 300
 /** Later steps may pass outputs as environment variables or arguments, whose size the operating system limits. */

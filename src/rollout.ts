@@ -13,7 +13,7 @@ import { type EndedTimeline, type Entry, emptyTimeline, type Timeline } from './
 import { consolidate } from './gate/watch-requests.ts'
 import type { Inputs } from './inputs.ts'
 import { loadCatalogue } from './lifecycle/custom/catalogue/index.ts'
-import { milestonesOf } from './lifecycle/rules.ts'
+import { milestonesOf, ruleOf } from './lifecycle/rules.ts'
 import { LiveLogs } from './logs/live-logs.ts'
 import { type HealthCheck, readHealthChecks } from './plan/health-checks.ts'
 import { applyLiveAnnotations } from './plan/manifests/annotations.ts'
@@ -231,7 +231,7 @@ function resolveKinds(
   const milestones = Object.keys(inputs.milestoneTimeoutsMs)
   return collectMistakes(
     () => resolveReferences(references, kinds, { namespace, milestones, milestonesOf }),
-    () => resolveStreamLogs(streamLogs, kinds),
+    () => resolveStreamLogs(streamLogs, kinds, (kind) => ruleOf(kind).hasPods === true),
   )
 }
 

@@ -19,7 +19,7 @@ export interface Flag {
 }
 
 /** The flags that apply to the reference before them. */
-export const referenceFlags: readonly Flag[] = [
+const referenceFlags: readonly Flag[] = [
   {
     name: 'namespace',
     short: 'n',

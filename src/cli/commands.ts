@@ -16,7 +16,7 @@ import { changes, status, trace } from './views.ts'
 import { wait } from './wait.ts'
 
 /** A command: its arguments, help and function. */
-export interface Command extends Grammar {
+interface Command extends Grammar {
   readonly name: string
   /** The arguments after the name: `REFERENCE…`. */
   readonly usage: string

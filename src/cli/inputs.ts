@@ -126,7 +126,7 @@ export function onFlag(mistake: Mistake): Mistake {
 }
 
 /** The references of a command line. */
-export interface CommandReferences {
+interface CommandReferences {
   /** The references as lines of the input `resources`. A recording contains this text. */
   readonly text: string
   readonly parsed: ParsedReferences

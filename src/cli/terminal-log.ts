@@ -9,7 +9,7 @@ import { type CommandContext, isInteractive, type Output, printLines, Screen, us
 
 const redrawMs = 100
 
-export interface TerminalLogOptions {
+interface TerminalLogOptions {
   readonly color: boolean
   /** Draw the present state below the log. */
   readonly drawsState: boolean
@@ -108,7 +108,7 @@ export class TerminalLog implements Reporter {
 }
 
 /** Layout of a gate's state in the terminal. */
-export interface StateLayout {
+interface StateLayout {
   /** The names of the targets in order, safe to print. */
   readonly names: readonly string[]
   readonly columns: number

@@ -105,7 +105,7 @@ export function trace(args: Arguments, context: CommandContext): Promise<number>
   })
 }
 
-export interface Drawing {
+interface Drawing {
   draw(state: TraceState): void
   /** Leaves the last state on the terminal, and restores the cursor. */
   close(): void

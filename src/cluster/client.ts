@@ -10,7 +10,7 @@ import { ApiError, asConnectionError, ConnectionError, errorFromStatus, isSucces
 import type { Kubeconfig } from './kubeconfig.ts'
 import { formsOf } from './secrets.ts'
 
-export interface ClientOptions {
+interface ClientOptions {
   readonly clock: Clock
   /** The client calls this with every secret that it reads from plugins and files, before it uses the secret. */
   readonly mask: (secret: string) => void
@@ -20,7 +20,7 @@ export interface ClientOptions {
   readonly env: NodeJS.ProcessEnv
 }
 
-export interface RequestOptions {
+interface RequestOptions {
   readonly accept?: string
   /** Time limit of the whole answer, or of opening a stream. Default 30 s. */
   readonly timeoutMs?: number

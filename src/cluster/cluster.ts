@@ -13,7 +13,7 @@ import { createRedactor, type KnownSecrets, type Redactor } from './redact.ts'
 import { Reflector, type Sink } from './reflector.ts'
 import { Secrets, secretsIn } from './secrets.ts'
 
-export interface ConnectOptions {
+interface ConnectOptions {
   readonly clock?: Clock
   /** Called with every secret: from the kubeconfig in `connect`, from plugins and token files when they are read. */
   readonly mask: (secret: string) => void

@@ -102,7 +102,7 @@ export function isSuccess(status: number | undefined): boolean {
 }
 
 /** Details of a failed request. */
-export type FailureDetails = Partial<WatchRequest> & {
+type FailureDetails = Partial<WatchRequest> & {
   /** When the request last succeeded. */
   readonly lastSuccessAt?: number
   /** The refusal is final. */

@@ -10,7 +10,7 @@ export interface List {
   readonly resourceVersion: string
 }
 
-export interface ListOptions {
+interface ListOptions {
   readonly signal?: AbortSignal
   /** Maximum time without a byte. */
   readonly silenceMs?: number

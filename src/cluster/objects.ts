@@ -96,7 +96,7 @@ export interface Container {
 }
 
 /** A volume of a pod with its source. */
-export interface Volume {
+interface Volume {
   name: string
   secret?: { secretName?: string }
   configMap?: { name?: string }
@@ -165,7 +165,7 @@ export interface PodTemplate {
 }
 
 /** Common to the specs of Deployment, ReplicaSet, StatefulSet and DaemonSet. */
-export interface WorkloadSpec {
+interface WorkloadSpec {
   replicas?: number
   minReadySeconds?: number
   selector?: LabelSelector

@@ -20,7 +20,7 @@ import { WatchCutError, watchLines } from './watch-stream.ts'
 
 export type Sink = (observation: Observation) => void
 
-export interface ReflectorOptions {
+interface ReflectorOptions {
   readonly client: Client
   readonly clock: Clock
   readonly redact: Redactor

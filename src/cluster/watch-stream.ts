@@ -10,7 +10,7 @@ const silenceMs = 30_000
 /** A line contains one object: at most 1.5 MiB in etcd, plus the fields that the API server adds. */
 const maxLineBytes = 16 << 20
 
-export interface WatchOptions {
+interface WatchOptions {
   readonly client: Client
   readonly clock: Clock
   readonly path: string

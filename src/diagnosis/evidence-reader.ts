@@ -11,7 +11,7 @@ import { containersOf } from '../lifecycle/workloads/pod-object.ts'
 import { loggedContainers, namespaceBehind, nodeBehind, TargetFacts } from './target-facts.ts'
 
 /** The parts of a cluster that the reader uses. */
-export interface Readable {
+interface Readable {
   readLog(request: LogRequest): Promise<LogTail>
   get(reference: WatchRequest & { readonly name: string }): Promise<KubeObject>
 }

@@ -2,7 +2,6 @@ import type { Container, Pod } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import type { Evidence, ProblemRecord, TargetOutcome, TargetRecord, Timeline, Verdict } from '../gate/timeline.ts'
 import { withCauses } from '../lifecycle/evidence-snapshot.ts'
-import { isJobEnd } from '../lifecycle/workloads/job.ts'
 import { runtimeError } from '../lifecycle/workloads/kubelet-messages.ts'
 import { describePath, type Manifest } from '../plan/manifests/manifest.ts'
 import { displayName, fullName, nameTargets, type Target } from '../plan/target.ts'
@@ -98,7 +97,7 @@ function explainTarget(whole: TargetRecord, verdict: Verdict | undefined, contex
     hint: hintFor(target, reasonFor(record, verdict), {
       object: facts.get(target),
       denied: verdict?.denied,
-      hasEnded: target.kind === 'Job' && isJobEnd(facts.lastEvent),
+      hasEnded: facts.hasEnded,
       namespaceState: facts.namespaceState,
       endedBy: record.outcome === 'progressing' ? context.endedBy : undefined,
       ...(deciding && detailsOf(deciding, facts)),

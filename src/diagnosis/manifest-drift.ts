@@ -13,7 +13,7 @@ import type { ResolvedPlan } from '../plan/resolve.ts'
 import { displayName, nameKey, type Source, type Target } from '../plan/target.ts'
 
 /** A note on a live object that differs from its manifest. Texts are raw: renderers escape them. */
-export interface ManifestDriftNote {
+interface ManifestDriftNote {
   /** The log and the summary show this entry. */
   readonly entry: Entry & { readonly target: number }
   /** The user is warned at this place; absent if a known controller explains the difference. */

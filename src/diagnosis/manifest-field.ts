@@ -2,7 +2,7 @@ import type { Manifest, PathStep } from '../plan/manifests/manifest.ts'
 import { type Problem, reasons } from '../reasons/reasons.ts'
 
 /** The field of a manifest that a problem is about. */
-export interface Place {
+interface Place {
   readonly path: readonly PathStep[]
   readonly line: number
 }

@@ -3,6 +3,7 @@ import type { EventObject, KubeObject, Pod } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import type { TargetRecord } from '../gate/timeline.ts'
 import { findSubject, withCauses } from '../lifecycle/evidence-snapshot.ts'
+import { ruleOf } from '../lifecycle/rules.ts'
 import { type Problem, reasons } from '../reasons/reasons.ts'
 
 /** The facts about one target: its objects as they were at its verdict, and what was read later. */
@@ -51,11 +52,12 @@ export class TargetFacts {
     return this.#store.get({ apiVersion: 'v1', kind: 'Node', name })
   }
 
-  /** The reason of the last event about the target, even if the target does not exist. */
-  get lastEvent(): string | undefined {
+  /** Whether the last event about the target reports its end, even if the target does not exist. */
+  get hasEnded(): boolean {
     const { apiVersion, kind, namespace, name } = this.#record.target
-    const metadata = { name, ...(namespace === undefined ? {} : { namespace }) }
-    return this.#store.eventsOf({ apiVersion, kind, metadata }).at(-1)?.reason
+    const object = { apiVersion, kind, metadata: { namespace, name } }
+    const lastEvents = this.#store.eventsOf(object).slice(-1)
+    return ruleOf(object).lastState?.(object, lastEvents) !== undefined
   }
 
   /** Why the target cannot exist in its namespace; undefined if no reason is known. */

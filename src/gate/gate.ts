@@ -23,7 +23,7 @@ import { heartbeatMs, heartbeatText } from './timeline-entries.ts'
 import { consolidate, isConsolidated } from './watch-requests.ts'
 
 /** The next moment at which time alone may change something. */
-export interface NextDeadline {
+interface NextDeadline {
   readonly at: number
   /** Whether it may end a target. If so, the watches of `requestsToConfirm` must answer first. */
   readonly endsTarget: boolean

@@ -8,7 +8,7 @@ import type { Target } from '../plan/target.ts'
 import { type Verdict, verdictOf } from './timeline.ts'
 
 /** How a later version differs from the gated object; `revision`: the number of the older revision, if known. */
-export interface IdentityChange {
+interface IdentityChange {
   readonly type: 'same' | 'replaced' | 'followed' | 'superseded' | 'rolled-back'
   readonly revision?: number
 }

@@ -28,7 +28,7 @@ export interface GateSettings extends LifecycleSettings, TargetChecks {
 }
 
 /** The settings that do not come from inputs, but from files, the cluster or the header of a recording. */
-export type ClusterSettings = Pick<
+type ClusterSettings = Pick<
   GateSettings,
   'startedAt' | 'context' | 'serverVersion' | 'serverOffsetMs' | 'healthChecks' | 'catalogue'
 >

@@ -557,7 +557,7 @@ function recordProblem(problem: Problem): ProblemRecord {
 }
 
 /** Measures the time without progress; held time does not count. */
-export interface StallClock {
+interface StallClock {
   readonly since: number
   readonly heldSince?: number
 }

@@ -13,7 +13,7 @@ import { type Extra, type Octokit, UpdateThrottle } from './update-throttle.ts'
 import { gateName, readWorkflowRun } from './workflow-run.ts'
 
 /** Texts are raw: renderers escape them. */
-export interface ExtrasLog {
+interface ExtrasLog {
   readonly onWarning: (text: string) => void
   readonly onNotice: (text: string) => void
 }

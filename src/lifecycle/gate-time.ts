@@ -2,7 +2,7 @@
 export interface GateTime {
   /** When the gate began, on the runner's clock. */
   readonly startedAt: number
-  readonly settleMs: number
+  readonly settleTimeMs: number
   /** Converts a timestamp of the server to the runner's clock. */
   time(timestamp: string | null | undefined): number | undefined
 }
@@ -10,12 +10,12 @@ export interface GateTime {
 /** @param serverOffsetMs the server's clock minus the runner's */
 export function createGateTime({
   startedAt,
-  settleMs,
+  settleTimeMs,
   serverOffsetMs,
-}: Pick<GateTime, 'startedAt' | 'settleMs'> & { readonly serverOffsetMs: number }): GateTime {
+}: Pick<GateTime, 'startedAt' | 'settleTimeMs'> & { readonly serverOffsetMs: number }): GateTime {
   const time = (timestamp: string | null | undefined) => {
     const parsed = timestamp ? Date.parse(timestamp) : Number.NaN
     return Number.isNaN(parsed) ? undefined : parsed - serverOffsetMs
   }
-  return { startedAt, settleMs, time }
+  return { startedAt, settleTimeMs, time }
 }

@@ -48,14 +48,14 @@ export interface RuleContext {
 
 export interface LifecycleSettings {
   /** How long a container without a readiness probe must run before it is ready. */
-  readonly settleMs: number
+  readonly settleTimeMs: number
   /** How often a container may be restarted. */
   readonly maxRestarts: number
 }
 
 /** The settings of lifecycle rules, from the inputs. */
 export function lifecycleSettings({ settleTimeMs, maxRestarts }: Inputs): LifecycleSettings {
-  return { settleMs: settleTimeMs, maxRestarts }
+  return { settleTimeMs, maxRestarts }
 }
 
 /** The part of a rule context that all targets share, for the gate and for `trace`. */

@@ -31,6 +31,8 @@ export interface Rule {
   lastState?(object: KubeObject, events: readonly EventObject[]): KubeObject | undefined
   /** The rule reads `isOfGatedRevision`: the target is assessed after the workloads, which publish their pods. */
   readonly readsGatedPods?: boolean
+  /** Its objects are pods or run them: their logs can be shown. */
+  readonly hasPods?: true
   /** If set, the target is ready when the object is absent, with this message. */
   readonly readyWhenAbsent?: string
   /** Problems with these reasons are not logged while an awaited target is open. */

@@ -34,6 +34,6 @@ export function staleUntil(
   const isNew = generation === undefined ? specAt <= (time(creationTimestamp) ?? -Infinity) : generation <= 1
   // Without a status subresource, the controller cannot be distinguished from the writer of the spec.
   if (isNew || statusAt === -Infinity || statusAt > specAt) return undefined
-  const periodMs = syncPeriodsMs[`${groupOf(object.apiVersion)}/${object.kind}`] ?? settings.settleMs
+  const periodMs = syncPeriodsMs[`${groupOf(object.apiVersion)}/${object.kind}`] ?? settings.settleTimeMs
   return provePersisted(Math.min(specAt, history.specSeenAt), periodMs, now).recheckAt
 }

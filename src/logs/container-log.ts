@@ -15,7 +15,7 @@ export interface ContainerRun {
   readonly hasEnded: boolean
 }
 
-export interface ContainerLogListener {
+interface ContainerLogListener {
   readonly onLine: (line: LogLine) => void
   /** Lines are missing, because the container wrote too many at the end. */
   readonly onGap: () => void

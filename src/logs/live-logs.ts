@@ -11,7 +11,7 @@ import type { LogOutput } from '../report/log.ts'
 import { ContainerLog, type ContainerRun, type LogSource } from './container-log.ts'
 import { allowedLines, heldLines, type LineAllowance, LogThrottle, type ThrottledLine } from './log-throttle.ts'
 
-export interface LiveLogsOptions {
+interface LiveLogsOptions {
   readonly gate: Pick<Gate, 'gatedPods'>
   readonly targets: readonly Target[]
   /** The indexes of the targets whose logs are shown. */

@@ -2,7 +2,7 @@ import type { AddMistake } from '../errors.ts'
 import { label } from './names.ts'
 
 /** One word of a line; `quoted`: it began with a quote. */
-export interface Word {
+interface Word {
   readonly text: string
   readonly quoted: boolean
 }
@@ -53,7 +53,7 @@ export function splitWords(line: string, addMistake: AddMistake): Word[] | undef
 }
 
 /** The resource in a line of kubectl's output, or why the line is skipped. */
-export type KubectlLine = { readonly words: readonly string[]; readonly skip?: undefined } | { readonly skip: string }
+type KubectlLine = { readonly words: readonly string[]; readonly skip?: undefined } | { readonly skip: string }
 
 /**
  * Reads a line of kubectl's output: `deployment.apps/web configured`, `service/web created (server dry run)`. Old
@@ -90,7 +90,7 @@ export function parseKubectlLine(line: string): KubectlLine | undefined {
 }
 
 /** The line of another command's output, and what to pass instead. */
-export interface ForeignOutput {
+interface ForeignOutput {
   /** Counted from 1. */
   readonly line: number
   readonly message: string

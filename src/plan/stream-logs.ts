@@ -2,23 +2,13 @@ import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
 import { groupOf } from '../cluster/store.ts'
 import { type MistakeWithReason, nearest, throwMistakes } from '../errors.ts'
 import type { HealthCheck } from './health-checks.ts'
+import { apiVersionOf } from './kinds.ts'
 import type { ParsedReferences, Reference } from './reference.ts'
 import { parseReferences } from './references.ts'
 import { listRequest, type Resolution, type ResolvedReference, resolveReferences } from './resolve.ts'
 import { displayName, type Target } from './target.ts'
 
 const input = 'stream-logs'
-
-/** The kinds whose pods the gate watches. */
-const kindsWithPods: ReadonlySet<string> = new Set([
-  '/Pod',
-  '/ReplicationController',
-  'apps/DaemonSet',
-  'apps/Deployment',
-  'apps/ReplicaSet',
-  'apps/StatefulSet',
-  'batch/Job',
-])
 
 /**
  * Reads the references of `stream-logs`, in the form of `resources`. They select gated resources, and a namespace
@@ -38,16 +28,24 @@ export function parseStreamLogs(text: string): Pick<ParsedReferences, 'reference
 
 /**
  * Finds the kinds of the references.
+ *
+ * @param hasPods whether the gate watches the pods of a kind
  * @throws UserError with every mistake in their kinds and names, and for kinds without pods
  */
-export function resolveStreamLogs(references: readonly Reference[], resources: readonly ApiResource[]): Resolution {
+export function resolveStreamLogs(
+  references: readonly Reference[],
+  resources: readonly ApiResource[],
+  hasPods: (kind: { readonly apiVersion: string; readonly kind: string }) => boolean,
+): Resolution {
   const parsed = { input, references, skipped: [], mistakes: [] }
   const resolution = resolveReferences(parsed, resources, {
     namespace: 'default',
     milestones: [],
     milestonesOf: () => [],
   })
-  const podless = resolution.resolved.filter(({ resource: { group, kind } }) => !kindsWithPods.has(`${group}/${kind}`))
+  const podless = resolution.resolved.filter(
+    ({ resource }) => !hasPods({ apiVersion: apiVersionOf(resource), kind: resource.kind }),
+  )
   throwMistakes(
     podless.map(({ reference, resource: { kind } }) =>
       mistakeOf(reference, `The gate watches no pods of a ${kind}. Name what runs them: job/NAME, deployment/NAME.`),

@@ -18,7 +18,7 @@ import {
   timesNow,
 } from './wording.ts'
 
-export interface CrashDetail extends Exit {
+interface CrashDetail extends Exit {
   /** The event about its failed postStart hook: the kubelet ends a container whose hook fails. */
   readonly failedHook?: string
   /** The node does not report how the container ended. */
@@ -26,7 +26,7 @@ export interface CrashDetail extends Exit {
 }
 
 /** A container that the runtime could not start, or whose shell did not find the program. */
-export interface StartDetail extends Exit {
+interface StartDetail extends Exit {
   readonly image?: string
   /** The runtime's error; empty if it gave none. */
   readonly message: string
@@ -58,7 +58,7 @@ export interface MissingObject {
 }
 
 /** A missing Secret, ConfigMap or key that a container or a volume needs. */
-export interface MissingDetail {
+interface MissingDetail {
   /** Absent if the kubelet names no object. */
   readonly missing?: MissingObject
   /** The volume, if a volume needs the object. */

@@ -11,7 +11,7 @@ import {
 } from './wording.ts'
 
 /** An image that cannot be used. */
-export interface ImageDetail {
+interface ImageDetail {
   readonly image: string
 }
 
@@ -33,7 +33,7 @@ export type PullFailureCause =
   | 'timeout'
 
 /** A pod whose image is not the expected one, or expected containers that no gated pod has. */
-export type ImageMismatch =
+type ImageMismatch =
   | { readonly missingContainers: readonly string[] }
   | {
       readonly image?: string

@@ -11,7 +11,7 @@ export type ProblemClass = 'terminal' | 'strike' | 'slow'
  * The class of a reason: the class of its problems. For a reason without problems, the class is what decided: a deadline
  * (`clock`), another change (`identity`), an unavailable API (`api`), the user's input or cancellation (`input`).
  */
-export type ReasonClass = ProblemClass | 'clock' | 'identity' | 'api' | 'input'
+type ReasonClass = ProblemClass | 'clock' | 'identity' | 'api' | 'input'
 
 /**
  * Text about an object, and how it follows the object's name. Predicate: `web` + `is paused`.
@@ -96,7 +96,7 @@ export interface HintFacts<Detail> {
  * The manifest field to change for a problem, as a path inside the container, the pod (`metadata`, `spec`) or the
  * object.
  */
-export interface ManifestField {
+interface ManifestField {
   readonly container?: readonly string[]
   readonly pod?: readonly string[]
   readonly object?: readonly string[]

@@ -22,7 +22,7 @@ export interface Refusal {
 }
 
 /** A resource that a quota limits. Quantities as Kubernetes writes them: `2`, `500m`, `1Gi`. */
-export interface QuotaShortage {
+interface QuotaShortage {
   readonly resource: string
   readonly requested: string
   readonly used: string

@@ -9,7 +9,7 @@ import type { Target } from '../plan/target.ts'
 import { isKind, type RecordingIndex } from './recording-index.ts'
 import type { RecordingHeader } from './writer.ts'
 
-export interface RecordedInputs {
+interface RecordedInputs {
   readonly inputs: Inputs
   /** Recorded inputs that this version does not know. Without them the verdict may differ. */
   readonly unknown: readonly string[]

@@ -3,7 +3,7 @@ import { fullName, nameTargets } from '../plan/target.ts'
 import { plain, plainLines } from './escape.ts'
 import { conclude, decidingTarget, headline, isFailing } from './headline.ts'
 import { isManifest } from './target-details.ts'
-import { count, reasonHeadline, statement } from './wording.ts'
+import { count, messageWithName, reasonHeadline } from './wording.ts'
 
 /** An error annotation, with the fields of `core.error`. */
 export interface Annotation {
@@ -61,9 +61,10 @@ function ofGate(timeline: Timeline): Annotation {
 function annotate({ record, name }: { readonly record: TargetRecord; readonly name: string }): Annotation {
   const { target, hint } = record
   const words = reasonHeadline(record)
-  const text = [...plainLines(statement(name, record), maxLineLength), ...plainLines(hint ?? '', maxLineLength)].join(
-    '\n',
-  )
+  const text = [
+    ...plainLines(messageWithName(name, record), maxLineLength),
+    ...plainLines(hint ?? '', maxLineLength),
+  ].join('\n')
   return {
     title: plain(`${name}: ${words}`, titleLimit),
     message: cut(text) || words,

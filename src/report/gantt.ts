@@ -17,7 +17,7 @@ const shortestBar = 1 / 150
 const shortestGateMs = 2_000
 
 /** A Mermaid gantt, and the number of drawn targets. */
-export interface Gantt {
+interface Gantt {
   readonly diagram: string
   readonly drawn: number
 }

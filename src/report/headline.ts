@@ -4,7 +4,7 @@ import type { Source } from '../plan/target.ts'
 import { fullName, nameTargets } from '../plan/target.ts'
 import { reasons } from '../reasons/reasons.ts'
 import { plainLines } from './escape.ts'
-import { capitalised, count, outcomeLabels, reasonHeadline, statement } from './wording.ts'
+import { capitalised, count, messageWithName, outcomeLabels, reasonHeadline } from './wording.ts'
 
 /**
  * The outcome in one line for people: `Rollout failed after 42 s · deployment/web: image not found (and 2 more)`. While
@@ -48,7 +48,7 @@ function nameOf(record: TargetRecord, { targets }: Timeline): string {
 }
 
 /** Why the gate ended, and what to do: shown below the headline. Messages are raw: escape them when they are rendered. */
-export interface Conclusion {
+interface Conclusion {
   readonly messages: readonly string[]
   readonly hint?: string
   readonly source?: Source
@@ -61,7 +61,7 @@ export function conclude(timeline: Timeline): Conclusion {
   const deciding = decidingTarget(timeline)
   const hint = deciding?.hint ?? timeline.hint
   const source = deciding?.target.source
-  const text = deciding?.message ? statement(nameOf(deciding, timeline), deciding) : capitalised(verdict.message)
+  const text = deciding?.message ? messageWithName(nameOf(deciding, timeline), deciding) : capitalised(verdict.message)
   return {
     messages: plainLines(text).filter((line) => line !== ''),
     ...(hint === undefined ? {} : { hint }),

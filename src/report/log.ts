@@ -8,13 +8,13 @@ import {
   clock,
   count,
   isInMessage,
+  messageBelowName,
   orderEvidence,
   outcomeLabels,
   problemCount,
   problemPath,
   reasonHeadline,
   setting,
-  statementBelow,
 } from './wording.ts'
 
 /** A line of a container's log, or a note about the log. Raw text: renderers escape it. */
@@ -32,7 +32,7 @@ export interface LogOutput {
 }
 
 /** The layout that all lines of a log share. */
-export interface LogLayout {
+interface LogLayout {
   readonly startedAt: number
   /** Names in the order of the timeline's targets, safe to print, at most as wide as the column. */
   readonly names: readonly string[]
@@ -45,7 +45,7 @@ export interface LogLayout {
 }
 
 /** The content of the header: a timeline, or the facts at the gate's start. */
-export interface LogHead extends Pick<Timeline, 'startedAt' | 'context' | 'timeoutMs' | 'stallTimeoutMs'> {
+interface LogHead extends Pick<Timeline, 'startedAt' | 'context' | 'timeoutMs' | 'stallTimeoutMs'> {
   readonly targets: readonly Target[]
 }
 
@@ -205,7 +205,7 @@ function renderGroup(
   const why = isDeciding ? ': evidence' : record.reason === '' ? '' : `: ${plain(reasonHeadline(record))}`
   const lines = [
     // So are its message and its hint.
-    ...(isDeciding ? [] : [plain(statementBelow(name, record))]),
+    ...(isDeciding ? [] : [plain(messageBelowName(name, record))]),
     ...(hintAbove || record.hint === undefined ? [] : [`What to do: ${plain(record.hint)}`]),
     ...record.problems.flatMap((problem) => [
       plain(`${problem.reason} · ${problemPath(problem)} · ${problemCount(problem, startedAt)}`),

@@ -10,7 +10,7 @@ import { type DetailOptions, longestWait, renderDetails, renderSource, targetSta
 import { count, outcomeLabels, setting } from './wording.ts'
 
 /** A step that makes a text smaller: the change itself, and a description of what it leaves out. */
-export interface Reduction<Shape> {
+interface Reduction<Shape> {
   readonly leavesOut: string
   readonly apply: (shape: Shape) => Shape
 }
@@ -41,7 +41,7 @@ export function fit<Shape>(
   return text
 }
 
-export interface SummaryOptions {
+interface SummaryOptions {
   /** Maximum size in bytes; the default is just below the 1 MiB that GitHub accepts for one step. */
   readonly maxBytes?: number
   /** Base URL of the files of the workspace: `https://github.com/acme/shop/blob/<commit>/`. */

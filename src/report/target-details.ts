@@ -8,12 +8,12 @@ import {
   clock,
   count,
   isInMessage,
+  messageBelowName,
   orderEvidence,
   outcomeLabels,
   problemCount,
   problemPath,
   reasonHeadline,
-  statementBelow,
 } from './wording.ts'
 
 /** How much of a target is shown. */
@@ -49,7 +49,7 @@ export function renderDetails(record: TargetRecord, name: string, shape: DetailO
   const title = record.outcome === 'ready' ? 'ready, with problems on the way' : reasonHeadline(record)
   const problems = record.problems.slice(0, problemLimit)
   const rest = record.problems.length - problems.length
-  const message = shape.decided || record.outcome === 'ready' ? '' : prose(statementBelow(name, record))
+  const message = shape.decided || record.outcome === 'ready' ? '' : prose(messageBelowName(name, record))
   const blocks = [
     ...(message === '' ? [] : [message]),
     ...(record.hint === undefined || shape.hintAbove ? [] : [`**What to do:** ${prose(record.hint)}`]),

@@ -5,7 +5,7 @@ import { joinSubject } from '../reasons/spec.ts'
 import { shorten } from './escape.ts'
 
 /** The icon and the words of an outcome. */
-export interface OutcomeLabel {
+interface OutcomeLabel {
   /** For Markdown. */
   readonly icon: string
   /** For the log. */
@@ -62,15 +62,15 @@ export function reasonHeadline(record: TargetRecord): string {
 }
 
 /** The message of a target, and how it joins the target's name. */
-type Statement = Pick<TargetRecord, 'message' | 'form'>
+type TargetMessage = Pick<TargetRecord, 'message' | 'form'>
 
 /** A complete sentence: `deployment/web is paused, …`, `service/web: its selector …`. Raw text: renderers escape it. */
-export function statement(name: string, { message, form = 'clause' }: Statement): string {
+export function messageWithName(name: string, { message, form = 'clause' }: TargetMessage): string {
   return form === 'complete' ? capitalised(message) : joinSubject(name, { text: message, form })
 }
 
 /** The sentence below a title with the target's name: `Its selector …`. */
-export function statementBelow(name: string, { message, form = 'clause' }: Statement): string {
+export function messageBelowName(name: string, { message, form = 'clause' }: TargetMessage): string {
   return form === 'predicate' ? joinSubject(name, { text: message, form }) : capitalised(message)
 }
 

@@ -7,7 +7,7 @@ import type { Changes, ObjectChange } from './changes.ts'
 import type { Readiness } from './readiness.ts'
 import type { Trace, TraceState } from './trace.ts'
 
-export interface FollowOptions {
+interface FollowOptions {
   readonly clock: Clock
   /** Aborted by Ctrl-C. */
   readonly cancelled: AbortSignal
@@ -54,7 +54,7 @@ export function followTrace(
 }
 
 /** Callbacks of `followChanges`. */
-export interface ChangeListener {
+interface ChangeListener {
   readonly onChange: (change: ObjectChange) => void
   /** The first list of a request is complete, and empty. */
   readonly onWaiting: (request: WatchRequest) => void

@@ -5,7 +5,7 @@ import { plain } from '../report/escape.ts'
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
 
 /** A part of a line. The text may come from the cluster: `paintLine` escapes it. */
-export interface Span {
+interface Span {
   readonly text: string
   readonly style?: Style
   /** Padded to this number of characters, to align columns. */
@@ -30,7 +30,7 @@ export function line(indent: number, ...spans: readonly (Span | string | undefin
 
 export const emptyLine: Line = { indent: 0, spans: [] }
 
-export interface Paint {
+interface Paint {
   readonly color: boolean
   /** The width of the terminal; longer lines end in `…`. */
   readonly columns?: number

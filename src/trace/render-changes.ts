@@ -92,7 +92,7 @@ export function yamlLines(value: unknown): readonly string[] {
 }
 
 /** One difference of two documents. */
-export interface Hunk {
+interface Hunk {
   /** `status.conditions[Ready]`; empty at the top level. */
   readonly path: string
   readonly lines: readonly { readonly sign: ' ' | '+' | '-'; readonly text: string }[]

@@ -1,9 +1,10 @@
 import { gateHint, type HintDetails, hintFor } from '../../src/diagnosis/hints.ts'
 import { deniedVerdict, type Outcome, type Verdict, verdictOf } from '../../src/gate/timeline.ts'
-import { isJobEnd } from '../../src/lifecycle/workloads/job.ts'
+import { jobRule } from '../../src/lifecycle/workloads/job.ts'
 import type { Target, WaitFor } from '../../src/plan/target.ts'
 import { reasonCodes } from '../../src/reasons/reasons.ts'
 import { createTarget } from '../gate/builders.ts'
+import { createEvent } from '../lifecycle/builders.ts'
 import { createProblem } from '../reasons/builders.ts'
 import { createTargetRecord, createTimeline } from '../report/builders.ts'
 
@@ -37,7 +38,10 @@ describe('the hint for a Job that is not found', () => {
     ['SuccessfulCreate', /^Was it applied/],
     [undefined, /^Was it applied/],
   ])('whose last event is %s', (lastEvent, words) => {
-    expect(hintFor(job, 'not-found', { hasEnded: isJobEnd(lastEvent) })).toMatch(words)
+    const object = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'migrate' } }
+    const events = lastEvent === undefined ? [] : [createEvent(object, { reason: lastEvent })]
+    const hasEnded = jobRule.lastState?.(object, events) !== undefined
+    expect(hintFor(job, 'not-found', { hasEnded })).toMatch(words)
   })
 })
 

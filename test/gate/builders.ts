@@ -37,7 +37,7 @@ export function createSettings(overrides: Partial<GateSettings> = {}): GateSetti
     stallTimeoutMs: 300_000,
     stallIsLiteral: false,
     milestoneTimeoutsMs: { created: 30_000 },
-    settleMs: 10_000,
+    settleTimeMs: 10_000,
     maxRestarts: 2,
     failFast: true,
     onSuperseded: 'fail',

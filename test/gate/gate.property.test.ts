@@ -32,7 +32,7 @@ const sequences = fc
 const settings = fc.record({
   failFast: fc.boolean(),
   maxRestarts: fc.nat({ max: 3 }),
-  settleMs: fc.constantFrom(0, 10_000),
+  settleTimeMs: fc.constantFrom(0, 10_000),
   timeoutMs: fc.constantFrom(60_000, 600_000),
   onSuperseded: fc.constantFrom('fail' as const, 'pass' as const),
 })

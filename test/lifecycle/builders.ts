@@ -250,10 +250,10 @@ export interface ContextOptions {
   readonly isOfGatedRevision?: (pod: Pod) => boolean | undefined
 }
 
-export function createGateTime({ serverOffsetMs = 0, settleMs = 10_000 } = {}): GateTime {
+export function createGateTime({ serverOffsetMs = 0, settleTimeMs = 10_000 } = {}): GateTime {
   return {
     startedAt: start,
-    settleMs,
+    settleTimeMs,
     time: (timestamp) => (timestamp ? Date.parse(timestamp) - serverOffsetMs : undefined),
   }
 }
@@ -262,8 +262,8 @@ export function createGateTime({ serverOffsetMs = 0, settleMs = 10_000 } = {}): 
 export function context(options: ContextOptions = {}): RuleContext {
   const { objects = [], unseen = [], podHistories = new Map(), othersProgress = false } = options
   const now = moment(options.now ?? 0)
-  const settings = { settleMs: 10_000, maxRestarts: 2, ...options.settings }
-  const gateTime = createGateTime({ serverOffsetMs: options.serverOffsetMs ?? 0, settleMs: settings.settleMs })
+  const settings = { settleTimeMs: 10_000, maxRestarts: 2, ...options.settings }
+  const gateTime = createGateTime({ serverOffsetMs: options.serverOffsetMs ?? 0, settleTimeMs: settings.settleTimeMs })
   const store = new Store(() => false)
   for (const object of objects) store.apply({ at: now, type: 'ADDED', object })
   const isSeen = ({ kind }: WatchRequest) => !unseen.includes(kind)

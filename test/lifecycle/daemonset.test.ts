@@ -115,9 +115,11 @@ describe('a DaemonSet is ready', () => {
       status: done(2, { updatedNumberScheduled: 0 }),
     })
     const old = [agent('n1', readyStatus(1), 'old'), agent('n2', readyStatus(2), 'old')]
-    expect(judge(set, [...nodes, ...old])).toMatchObject({
-      status: 'ready',
-      notes: [expect.stringContaining('OnDelete')],
+    const assessment = judge(set, [...nodes, ...old])
+    expect(assessment).toMatchObject({ status: 'ready', notes: [expect.stringContaining('OnDelete')] })
+    expect(assessment.milestones.at(-1)).toMatchObject({
+      state: 'done',
+      message: '0 of 2 pods updated, the others when they are deleted (OnDelete)',
     })
   })
 })

@@ -502,7 +502,7 @@ describe('a ready status without a generation, older than the spec', () => {
   })
 
   it('counts at once if the settle time is zero', () => {
-    const options = { now: 0, history: seenTarget([0, widget]), settings: { settleMs: 0 } }
+    const options = { now: 0, history: seenTarget([0, widget]), settings: { settleTimeMs: 0 } }
     expect(reported(genericRule.assess(widget, context(options)))).toMatchObject({ status: 'ready' })
   })
 })

@@ -161,7 +161,7 @@ describe('settling', () => {
   })
 
   it('takes the time that the user set', () => {
-    expect(settle(createBarePod({ status: readyStatus(1) }), { now: 1, settings: { settleMs: 0 } })).toBe(true)
+    expect(settle(createBarePod({ status: readyStatus(1) }), { now: 1, settings: { settleTimeMs: 0 } })).toBe(true)
   })
 
   it("runs on the server's clock", () => {

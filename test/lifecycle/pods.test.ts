@@ -1,5 +1,6 @@
 import type { Pod, PodStatus } from '../../src/cluster/objects.ts'
-import { byImportance, examinePods, settledByPods, stuckPods } from '../../src/lifecycle/workloads/pods.ts'
+import { byImportance, examinePods, stuckPods } from '../../src/lifecycle/workloads/pods.ts'
+import { whenSettled } from '../../src/lifecycle/workloads/workload.ts'
 import { type Problem, type ProblemWith, problemOf, type ReasonCode } from '../../src/reasons/reasons.ts'
 import {
   type ContextOptions,
@@ -126,19 +127,20 @@ describe('all pods have settled', () => {
     ['when none is wanted and none is there', [], 0, true],
   ])('%s', (_, statuses, replicas, done) => {
     const state = examine(statuses.map((status, index) => pod(`p${index}`, status)))
-    expect(settledByPods(state, replicas, context({ now: 60 })).done).toBe(done)
+    expect(whenSettled({ state }, replicas, context({ now: 60 })).done).toBe(done)
   })
 
   it('although a counted pod is missing, when nothing has changed for the settle time', () => {
     const history = seenTarget([50, createDeployment({ status: complete(2) })])
-    const settled = (now: number) => settledByPods(examine([pod('a', readyStatus(1))]), 2, context({ now, history }))
+    const settled = (now: number) =>
+      whenSettled({ state: examine([pod('a', readyStatus(1))]) }, 2, context({ now, history }))
     expect(settled(59)).toEqual({ done: false, at: moment(60) })
     expect(settled(60)).toEqual({ done: true })
   })
 
   it('at the moment when the first of them may have', () => {
     const state = examine([pod('a', readyStatus(58)), pod('b', readyStatus(55))])
-    expect(settledByPods(state, 2, context({ now: 60 }))).toEqual({ done: false, at: moment(65) })
+    expect(whenSettled({ state }, 2, context({ now: 60 }))).toEqual({ done: false, at: moment(65) })
   })
 })
 

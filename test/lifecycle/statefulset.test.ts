@@ -112,6 +112,13 @@ describe('a StatefulSet is ready', () => {
     const old = [dbPod('db-0', readyStatus(1), 'db-old'), dbPod('db-1', readyStatus(2), 'db-old')]
     const assessment = judge(createSet({ spec, status }), old)
     expect(assessment).toMatchObject({ status: 'ready', notes: [expect.stringContaining('OnDelete')] })
+    expect(assessment.milestones.at(-1)).toMatchObject({
+      state: 'done',
+      message: '0 of 2 pods updated, the others when they are deleted (OnDelete)',
+    })
+    const updated = createSet({ spec, status: done({ updatedReplicas: 2 }) })
+    const news = [dbPod('db-0', readyStatus(1)), dbPod('db-1', readyStatus(2))]
+    expect(judge(updated, news).milestones.at(-1)).toMatchObject({ state: 'done', message: '2 pods updated' })
   })
 })
 

@@ -1,9 +1,12 @@
 import type { WatchRequest } from '../../src/cluster/feed.ts'
 import { UserError } from '../../src/errors.ts'
+import { ruleOf } from '../../src/lifecycle/rules.ts'
 import { parseReferences } from '../../src/plan/references.ts'
 import { parseStreamLogs, resolveStreamLogs, selectStreamedTargets } from '../../src/plan/stream-logs.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { resources } from './discovery.ts'
+
+const hasPods = (kind: Pick<Target, 'apiVersion' | 'kind'>) => ruleOf(kind).hasPods === true
 
 function target(kind: string, name: string, more: Partial<Target> = {}): Target {
   const apiVersion = { Job: 'batch/v1', Pod: 'v1', Service: 'v1', Certificate: 'cert-manager.io/v1' }[kind] ?? 'apps/v1'
@@ -30,7 +33,12 @@ async function choose(text: string, { among = targets, labelled = {}, healthChec
     const { references } = parseReferences(text, 'stream-logs')
     const list = async ({ namespace = '', labelSelector }: WatchRequest) =>
       labelSelector === 'app=shop' ? (labelled[namespace] ?? []) : []
-    const chosen = await selectStreamedTargets(resolveStreamLogs(references, resources), among, list, healthChecks)
+    const chosen = await selectStreamedTargets(
+      resolveStreamLogs(references, resources, hasPods),
+      among,
+      list,
+      healthChecks,
+    )
     return [...chosen].map((index) => among[index]?.name)
   } catch (error) {
     if (error instanceof UserError)
@@ -101,7 +109,9 @@ test('a target that is judged without its pods is a mistake, and a Pod is never'
 
 test('no target is selected without a reference', async () => {
   expect(parseStreamLogs('')).toEqual({ references: [], mistakes: [] })
-  expect(await selectStreamedTargets(resolveStreamLogs([], resources), targets, async () => [])).toEqual(new Set())
+  expect(await selectStreamedTargets(resolveStreamLogs([], resources, hasPods), targets, async () => [])).toEqual(
+    new Set(),
+  )
 })
 
 test('mistakes have the numbers of their lines, and --for and clocks are mistakes', () => {

@@ -1,5 +1,5 @@
 import type { ProblemRecord } from '../../src/gate/timeline.ts'
-import { reasonHeadline, statement, statementBelow } from '../../src/report/wording.ts'
+import { messageBelowName, messageWithName, reasonHeadline } from '../../src/report/wording.ts'
 import { createProblem, createTargetRecord, type ProblemOverrides } from './builders.ts'
 
 function phrase(reason: ProblemRecord['reason'], overrides: ProblemOverrides = {}): string {
@@ -30,14 +30,14 @@ it('without a reason the outcome is the phrase', () => {
 
 it('a message becomes a complete sentence', () => {
   const paused = { message: 'is paused, so its change is not rolled out', form: 'predicate' } as const
-  expect(statement('deployment/web', paused)).toBe('deployment/web is paused, so its change is not rolled out')
-  expect(statementBelow('deployment/web', paused)).toBe('deployment/web is paused, so its change is not rolled out')
+  expect(messageWithName('deployment/web', paused)).toBe('deployment/web is paused, so its change is not rolled out')
+  expect(messageBelowName('deployment/web', paused)).toBe('deployment/web is paused, so its change is not rolled out')
   const failed = { message: 'the Job failed: too late', form: 'clause' } as const
-  expect(statement('job/migrate', failed)).toBe('job/migrate: the Job failed: too late')
-  expect(statementBelow('job/migrate', failed)).toBe('The Job failed: too late')
+  expect(messageWithName('job/migrate', failed)).toBe('job/migrate: the Job failed: too late')
+  expect(messageBelowName('job/migrate', failed)).toBe('The Job failed: too late')
   const ofPod = { message: 'init container a of pod/web-x exited with code 1', form: 'complete' } as const
-  for (const render of [statement, statementBelow])
+  for (const render of [messageWithName, messageBelowName])
     expect(render('deployment/web', ofPod)).toBe('Init container a of pod/web-x exited with code 1')
   const ofReplicaSet = { message: 'replicaset/web-1 cannot create pods', form: 'complete' } as const
-  expect(statement('deployment/web', ofReplicaSet)).toBe('replicaset/web-1 cannot create pods')
+  expect(messageWithName('deployment/web', ofReplicaSet)).toBe('replicaset/web-1 cannot create pods')
 })

@@ -51,7 +51,7 @@ export function createSlice(pods: readonly (readonly [pod: Pod, ready: boolean])
 export type Step = readonly [seconds: number, ...observations: readonly Observation[]]
 
 export function createTrace(target: Target, ...steps: readonly Step[]): Trace {
-  const trace = new Trace(target, { startedAt: start, serverOffsetMs: 0, settleMs: 10_000, maxRestarts: 2 })
+  const trace = new Trace(target, { startedAt: start, serverOffsetMs: 0, settleTimeMs: 10_000, maxRestarts: 2 })
   for (const [seconds, ...observations] of steps) {
     for (const observation of observations) trace.handle({ ...observation, at: moment(seconds) })
     if (steps[0]?.[0] === seconds) {

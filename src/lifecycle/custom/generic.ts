@@ -107,7 +107,7 @@ function awaitsSignalUntil(object: KubeObject, { now, time, history, settings }:
   const writes = (object.metadata.managedFields ?? []).map((entry) => time(entry.time) ?? Infinity)
   const lastWrite = writes.length === 0 ? Infinity : Math.max(...writes)
   const since = Math.min(lastWrite, Math.max(history.fieldsMovedAt, history.specSeenAt))
-  return provePersisted(since, settings.settleMs, now).recheckAt
+  return provePersisted(since, settings.settleTimeMs, now).recheckAt
 }
 
 /**

@@ -22,7 +22,7 @@ const kubeletRetryMs = 20_000
 const oldPodMs = 60_000
 
 /** A container of a pod, with everything that a rule reads about it. */
-export interface ContainerFacts extends PodContainer {
+interface ContainerFacts extends PodContainer {
   readonly pod: Pod
   readonly history: ContainerHistory
   readonly context: RuleContext
@@ -230,7 +230,7 @@ function runningProblem(facts: ContainerFacts): Problem | undefined {
 /** Whether a container is not ready, or has been ready for less than minReadySeconds. */
 function isReadinessOpen({ pod, history, context }: ContainerFacts): boolean {
   const { readySince } = history.running ?? {}
-  const neededMs = Math.max(context.podHistory(pod).minReadyMs, context.settings.settleMs)
+  const neededMs = Math.max(context.podHistory(pod).minReadyMs, context.settings.settleTimeMs)
   return readySince === undefined || context.now < readySince + neededMs
 }
 

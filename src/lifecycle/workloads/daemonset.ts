@@ -9,12 +9,13 @@ import { findRevision, newestOf, templateCreatedAt } from './revision.ts'
 import {
   assessWorkload,
   countMilestone,
+  countSettled,
   examineWorkloadPods,
+  onDeleteMilestone,
   onDeleteNote,
   podCount,
   readyMilestone,
-  settledAs,
-  settledPods,
+  whenSettled,
   workloadMilestones,
 } from './workload.ts'
 
@@ -31,6 +32,7 @@ const generationAnnotation = 'deprecated.daemonset.template.generation'
  */
 export const daemonSetRule: Rule = {
   milestones: [...workloadMilestones, 'updated'],
+  hasPods: true,
   concernedBy: ['Node'],
   relatives: (object) => [
     podRequest(object as DaemonSet),
@@ -45,7 +47,7 @@ function assessDaemonSet(set: DaemonSet, context: RuleContext): Assessment {
   const observed = isObserved(set)
   const isOnDelete = spec.updateStrategy?.type === 'OnDelete'
   const desired = status.desiredNumberScheduled ?? 0
-  const present = presentRevision(set, context)
+  const present = findTemplateRevision(set, context)
   const isNew = revisionTest(set, present, context)
   const owned = context.owned(metadata.uid, 'Pod') as readonly Pod[]
   const excuse = excuses(context)
@@ -56,14 +58,14 @@ function assessDaemonSet(set: DaemonSet, context: RuleContext): Assessment {
   const mayFail = isOnDelete ? isNew : undefined
   const examined = examineWorkloadPods(set, { owned, gated, lost, mayFail, waitsForTermination: true }, context)
 
-  const unfinished = settledPods(examined, 0) === 0 ? [] : unfinishedNodes(owned, isExcused, isNew)
+  const unfinished = countSettled(examined, 0) === 0 ? [] : unfinishedNodes(owned, isExcused, isNew)
   // The controller does not count nodes that are gone, or that should not have a pod.
   const uncounted = Math.max(0, new Set(owned.map(nodeOf)).size - (status.currentNumberScheduled ?? 0))
   const awaited = Math.max(0, desired - Math.max(0, unfinished.length - uncounted))
   const updated = isOnDelete ? desired : (status.updatedNumberScheduled ?? 0)
   const available = (isOnDelete ? status.numberReady : status.numberAvailable) ?? 0
   const isUpdated = observed && updated >= awaited
-  const settled = settledAs(examined, awaited, context)
+  const settled = whenSettled(examined, awaited, context)
   const isOld = (pod: Pod) => !isReplaced(pod) && !isNew(pod)
   const old = owned.filter(isOld).length
   // The controller's counts include excused nodes, and omit nodes that should no longer have a pod
@@ -74,7 +76,7 @@ function assessDaemonSet(set: DaemonSet, context: RuleContext): Assessment {
   const ready = isUpdated && available >= awaited && isDoneElsewhere && leftOver === 0 && settled.done
 
   const created = Math.max(desired === 0 ? 0 : 1, gated.length)
-  const readyPods = settledPods(examined, observed ? available : 0)
+  const readyPods = countSettled(examined, observed ? available : 0)
   const isReadyDone = ready || (observed ? undefined : false)
   const isShort = observed && (status.currentNumberScheduled ?? 0) < desired
   const findings = {
@@ -87,7 +89,9 @@ function assessDaemonSet(set: DaemonSet, context: RuleContext): Assessment {
     created: observed ? Math.min(awaited, created) : created,
     milestones: [
       readyMilestone(examined, readyPods, awaited, isReadyDone),
-      updatedMilestone(updated, awaited, isUpdated, leftOver),
+      isOnDelete
+        ? onDeleteMilestone(status.updatedNumberScheduled ?? 0, awaited, observed)
+        : updatedMilestone(updated, awaited, isUpdated, leftOver),
     ],
     problems: creationProblem(set, context, isShort, templateCreatedAt(set, present, context)),
     notes: [
@@ -116,7 +120,7 @@ function updatedMilestone(updated: number, awaited: number, isUpdated: boolean, 
  * The ControllerRevision with the present template. If templates cannot be compared, the newest one, once the
  * controller counts updated pods.
  */
-function presentRevision(set: DaemonSet, context: RuleContext): KubeObject | undefined {
+function findTemplateRevision(set: DaemonSet, context: RuleContext): KubeObject | undefined {
   const revisions = context.owned(set.metadata.uid, 'ControllerRevision')
   return findRevision(set.spec?.template, revisions) ?? (updatedPods(set) > 0 ? newestOf(revisions) : undefined)
 }

@@ -37,7 +37,7 @@ export interface DeathCount {
 }
 
 /** The facts about a pod and its workload that decide which deaths count. Moments are on the runner's clock. */
-export interface DeathTerms {
+interface DeathTerms {
   /** When the pod was created. */
   readonly created: number | undefined
   /** When the template was last changed; if unknown, ten minutes before the gate's start. */
@@ -47,7 +47,7 @@ export interface DeathTerms {
 }
 
 /** The parts of a container's spec that decide what counts as a death. */
-export interface RestartTraits {
+interface RestartTraits {
   /** It has a readiness probe. */
   readonly isProbed: boolean
   /** Exit code 0 is its success, not a death. */
@@ -70,7 +70,7 @@ export const noDeaths: DeathObservations = {
 }
 
 /** Two successive statuses of a container, and since when it was ready in each. */
-export interface StatusChange {
+interface StatusChange {
   readonly status: ContainerStatus
   readonly readySince: number | undefined
   readonly previous: ContainerStatus | undefined

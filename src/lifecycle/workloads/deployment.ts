@@ -13,12 +13,12 @@ import { findRevision, numberOf } from './revision.ts'
 import {
   assessWorkload,
   countMilestone,
+  countSettled,
   type ExaminedPods,
   examineWorkloadPods,
   podCount,
   readyMilestone,
-  settledAs,
-  settledPods,
+  whenSettled,
 } from './workload.ts'
 
 /** The reason of the condition `Progressing` after progressDeadlineSeconds without progress. */
@@ -35,6 +35,7 @@ const standingDeadlineMs = 10_000
  */
 export const deploymentRule: Rule = {
   milestones: ['created', 'observed', 'replicaset', 'scheduled', 'pulled', 'started', 'ready', 'available', 'drained'],
+  hasPods: true,
   relatives: (object) => [replicaSetRequest(object as Deployment), podRequest(object as Deployment)],
   assess: (object, context) => assessDeployment(object as Deployment, context),
 }
@@ -74,9 +75,9 @@ function assessDeployment(deployment: Deployment, context: RuleContext): Assessm
   // (DeploymentComplete).
   const surplus = Math.max(0, updated - replicas)
   const isDrained = isUpdated && old === 0 && surplus === 0
-  const settled = settledAs(examined, replicas, context, { unchangedSince: conditionsChangedAt(deployment, context) })
+  const settled = whenSettled(examined, replicas, context, { unchangedSince: conditionsChangedAt(deployment, context) })
   const ready = isAvailable && isDrained && settled.done
-  const readyPods = settledPods(examined, isUpdated ? (status.readyReplicas ?? 0) : 0)
+  const readyPods = countSettled(examined, isUpdated ? (status.readyReplicas ?? 0) : 0)
   const isRolledOut = isUpdated || (old === 0 && (current !== undefined || updated > 0))
   const draining = owned.filter((pod) => pod.metadata.deletionTimestamp !== undefined && !gated.includes(pod)).length
   const findings = {

@@ -32,6 +32,7 @@ const deathReasons: ReadonlySet<ReasonCode> = new Set([
  */
 export const jobRule: Rule = {
   milestones: ['created', 'started', 'succeeded', 'complete'],
+  hasPods: true,
   relatives: (object) => ((object as Job).spec?.selector === undefined ? [] : [podRequest(object as Job)]),
   lastState: (object, events) => lastState(object as Job, events),
   assess: (object, context) => assessJob(object as Job, context),
@@ -106,7 +107,7 @@ const failures: ReadonlySet<string | undefined> = new Set([
 ])
 
 /** Whether an event with this reason reports how a Job ended. */
-export function isJobEnd(reason: string | undefined): boolean {
+function isJobEnd(reason: string | undefined): boolean {
   return reason === 'Completed' || failures.has(reason)
 }
 

@@ -199,7 +199,7 @@ export function historyOf(
   )
   const containers = [...observations.containers].map(([name, { deaths, ...rest }]) => {
     // Without a readiness probe, the container must have run for the settle time.
-    const settleMs = Math.max(minReadyMs, probed.has(name) ? 0 : gateTime.settleMs)
+    const settleMs = Math.max(minReadyMs, probed.has(name) ? 0 : gateTime.settleTimeMs)
     return [name, { ...rest, ...countDeaths(deaths, { created, changedAt, settleMs }, gateTime) }] as const
   })
   return { firstSeenAt: observations.firstSeenAt, minReadyMs, containers: new Map(containers) }

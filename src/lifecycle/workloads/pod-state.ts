@@ -103,7 +103,7 @@ function settledFrom(
   if (isInit || container.readinessProbe !== undefined) return 0
   const startedAt = context.time(status?.state?.running?.startedAt)
   if (startedAt === undefined) return 0
-  return Math.min(startedAt, history?.running?.seenAt ?? context.now) + context.settings.settleMs
+  return Math.min(startedAt, history?.running?.seenAt ?? context.now) + context.settings.settleTimeMs
 }
 
 /** Errors of the steps that follow the pull: startContainer, pkg/kubelet/kuberuntime. */

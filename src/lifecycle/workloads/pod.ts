@@ -15,6 +15,7 @@ import { examinePod, type PodState } from './pod-state.ts'
  */
 export const podRule: Rule = {
   milestones: ['created', 'scheduled', 'initialized', 'pulled', 'started', 'running', 'ready'],
+  hasPods: true,
   relatives: () => [],
   assess: (object, context) => assessPod(object as Pod, context),
 }
@@ -59,7 +60,7 @@ function containersOutdatedUntil(pod: Pod, context: RuleContext): number | undef
     !isNamed(container.image, status?.image)
   if (generation <= 1 || !containersOf(pod).some(isOutdated)) return undefined
   const graceMs = (pod.spec?.terminationGracePeriodSeconds ?? 30) * 1_000
-  const until = Math.min(writtenAt, context.history.firstSeenAt) + graceMs + context.settings.settleMs
+  const until = Math.min(writtenAt, context.history.firstSeenAt) + graceMs + context.settings.settleTimeMs
   return until > context.now ? until : undefined
 }
 

@@ -80,35 +80,6 @@ function depth(problem: Problem): number {
   return problem.subject.startsWith('pod/') ? 1 : 0
 }
 
-export interface Settled {
-  readonly done: boolean
-  /** The moment if nothing changes. */
-  readonly at?: number
-}
-
-/**
- * Whether all pods of the revision, as many as desired, are ready and have run for the settle time. The pod watch may lag
- * behind the counts of the controller, so the gate waits up to the settle time for counted pods to appear. The counts of
- * StatefulSets and DaemonSets include terminating pods, which never appear as new ones.
- * @param others pods that the controller counts although they are not desired, without replaced pods
- */
-export function settledByPods(state: PodsState, replicas: number, context: RuleContext, others = 0): Settled {
-  if (!state.pods.every((pod) => pod.settled)) return { done: false, at: state.recheckAt }
-  if (state.pods.length >= replicas) return { done: true }
-  return state.pods.length + state.replaced + others >= replicas ? { done: false } : settledWithoutPods(context)
-}
-
-/**
- * Whether a workload whose pods cannot be read has been unchanged for the settle time: since its numbers last changed,
- * or since `changedAt` if they have not since first sight.
- */
-export function settledWithoutPods(context: RuleContext, changedAt = context.history.firstSeenAt): Settled {
-  const { firstSeenAt, countersMovedAt } = context.history
-  const since = countersMovedAt > firstSeenAt ? countersMovedAt : Math.min(changedAt, firstSeenAt)
-  const at = since + context.settings.settleMs
-  return context.now >= at ? { done: true } : { done: false, at }
-}
-
 /** The end of a pod. */
 interface Loss {
   readonly pod: Pod

@@ -8,11 +8,11 @@ import { notesOf } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
 import {
   assessWorkload,
+  countSettled,
   examineWorkloadPods,
   podCount,
   readyMilestone,
-  settledAs,
-  settledPods,
+  whenSettled,
   workloadMilestones,
 } from './workload.ts'
 
@@ -24,6 +24,7 @@ import {
  */
 export const replicaSetRule: Rule = {
   milestones: workloadMilestones,
+  hasPods: true,
   relatives: (object) => [podRequest(object as ReplicaSet)],
   assess: (object, context) => assessReplicaSet(object as ReplicaSet, context),
 }
@@ -35,14 +36,14 @@ function assessReplicaSet(set: ReplicaSet, context: RuleContext): Assessment {
   const owned = context.owned(set.metadata.uid, 'Pod') as readonly Pod[]
   const lost = context.lostPods(set.metadata.uid)
   const examined = examineWorkloadPods(set, { owned, gated: owned, lost, waitsForTermination: false }, context)
-  const settled = settledAs(examined, replicas, context)
+  const settled = whenSettled(examined, replicas, context)
   const ready =
     isObserved(set) &&
     (status.replicas ?? 0) === replicas &&
     available >= replicas &&
     condition(set, 'ReplicaFailure')?.status !== 'True' &&
     settled.done
-  const readyPods = isObserved(set) ? Math.min(available, settledPods(examined, available)) : 0
+  const readyPods = isObserved(set) ? Math.min(available, countSettled(examined, available)) : 0
   const findings = {
     ready,
     readyMessage: `${available} of ${podCount(replicas)} available`,

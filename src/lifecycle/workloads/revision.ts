@@ -103,7 +103,7 @@ export function findRevision<R extends KubeObject>(
 }
 
 /** Reads the revisions of a workload. */
-export interface RevisionReader {
+interface RevisionReader {
   get(reference: { apiVersion: string; kind: string; namespace?: string; name: string }): KubeObject | undefined
   ownedBy(uid: string | undefined, kind: string): readonly KubeObject[]
 }

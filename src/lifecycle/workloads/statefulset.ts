@@ -11,12 +11,13 @@ import { findRevision, templateCreatedAt } from './revision.ts'
 import {
   assessWorkload,
   countMilestone,
+  countSettled,
   examineWorkloadPods,
+  onDeleteMilestone,
   onDeleteNote,
   podCount,
   readyMilestone,
-  settledAs,
-  settledPods,
+  whenSettled,
   workloadMilestones,
 } from './workload.ts'
 
@@ -32,6 +33,7 @@ const hashLabel = 'controller-revision-hash'
  */
 export const statefulSetRule: Rule = {
   milestones: [...workloadMilestones, 'updated'],
+  hasPods: true,
   relatives: (object) => [
     podRequest(object as StatefulSet),
     selectedRequest('apps/v1', 'ControllerRevision', object as StatefulSet),
@@ -46,8 +48,8 @@ function assessStatefulSet(set: StatefulSet, context: RuleContext): Assessment {
   const observed = isObserved(set)
   const owned = context.owned(set.metadata.uid, 'Pod') as readonly Pod[]
   const wanted = owned.filter((pod) => isWithinOrdinals(pod, set))
-  const present = presentRevision(set, context)
-  const revision = status.updateRevision ?? present?.metadata.name
+  const updateRevision = findUpdateRevision(set, context)
+  const revision = status.updateRevision ?? updateRevision?.metadata.name
   const counted = updatedReplicas(set, revision, owned, context)
   const isNew = (pod: Pod) =>
     revision === undefined ? counted >= owned.length : pod.metadata.labels?.[hashLabel] === revision
@@ -65,7 +67,7 @@ function assessStatefulSet(set: StatefulSet, context: RuleContext): Assessment {
   const total = isOnDelete ? replicas : toUpdate
 
   const unwanted = owned.length - wanted.length
-  const settled = settledAs(examined, isOnDelete ? replicas : toUpdate + newBelow, context, { unwanted })
+  const settled = whenSettled(examined, isOnDelete ? replicas : toUpdate + newBelow, context, { unwanted })
   const isUpdated = observed && (isOnDelete || updated >= toUpdate)
   const isReady =
     observed &&
@@ -74,7 +76,7 @@ function assessStatefulSet(set: StatefulSet, context: RuleContext): Assessment {
     isUpdated &&
     settled.done
   const isAvailable = (spec.minReadySeconds ?? 0) === 0 || (status.availableReplicas ?? 0) >= replicas
-  const readyPods = settledPods(examined, observed ? (status.readyReplicas ?? 0) : 0)
+  const readyPods = countSettled(examined, observed ? (status.readyReplicas ?? 0) : 0)
   const isShort = observed && (status.replicas ?? 0) < replicas
   const findings = {
     ready: isReady && isAvailable,
@@ -84,11 +86,13 @@ function assessStatefulSet(set: StatefulSet, context: RuleContext): Assessment {
     created: Math.min(total, Math.max(1, gated.length)),
     milestones: [
       readyMilestone(examined, readyPods, total, isReady || undefined),
-      countMilestone('updated', updated, toUpdate, 'updated', isUpdated),
+      isOnDelete
+        ? onDeleteMilestone(updated, replicas, observed)
+        : countMilestone('updated', updated, toUpdate, 'updated', isUpdated),
     ],
     problems: [
       ...(isUpdated && !isOnDelete ? [] : blockingProblems(old, isOnDelete, context)),
-      ...creationProblem(set, context, isShort, templateCreatedAt(set, present, context)),
+      ...creationProblem(set, context, isShort, templateCreatedAt(set, updateRevision, context)),
     ],
     isOrdered: spec.podManagementPolicy !== 'Parallel',
     keptPods: new Set(old.flatMap((pod) => (isBelowPartition(pod, set) ? (pod.metadata.uid ?? []) : []))),
@@ -98,7 +102,7 @@ function assessStatefulSet(set: StatefulSet, context: RuleContext): Assessment {
 }
 
 /** The ControllerRevision that the status names, else the one with the present template. */
-function presentRevision({ metadata, spec, status }: StatefulSet, context: RuleContext): KubeObject | undefined {
+function findUpdateRevision({ metadata, spec, status }: StatefulSet, context: RuleContext): KubeObject | undefined {
   const revisions = context.owned(metadata.uid, 'ControllerRevision')
   return status?.updateRevision === undefined
     ? findRevision(spec?.template, revisions)

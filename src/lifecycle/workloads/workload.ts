@@ -6,16 +6,7 @@ import { earliest } from '../proof.ts'
 import { conclude, createdMilestone, observedMilestone } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { condition } from './pod-object.ts'
-import {
-  byImportance,
-  examinePods,
-  type PodsState,
-  type Settled,
-  type StuckPods,
-  settledByPods,
-  settledWithoutPods,
-  stuckPods,
-} from './pods.ts'
+import { byImportance, examinePods, type PodsState, type StuckPods, stuckPods } from './pods.ts'
 
 /** The milestones of workloads with pods; some workloads have more. */
 export const workloadMilestones = ['created', 'observed', 'scheduled', 'pulled', 'started', 'ready'] as const
@@ -24,7 +15,7 @@ export const workloadMilestones = ['created', 'observed', 'scheduled', 'pulled',
 type Workload = KubeObject & { spec?: { selector?: LabelSelector; minReadySeconds?: number } }
 
 /** The pods of a workload. */
-export interface WorkloadPods {
+interface WorkloadPods {
   /** The pods of all revisions. */
   readonly owned: readonly Pod[]
   /** Pods of the gated revision; with OnDelete all pods, because the controller replaces none. */
@@ -57,28 +48,44 @@ export function examineWorkloadPods(workload: Workload, pods: WorkloadPods, cont
 }
 
 /** The number of ready and settled gated pods; `counted` if pods cannot be read. */
-export function settledPods({ state }: ExaminedPods, counted: number): number {
+export function countSettled({ state }: Pick<ExaminedPods, 'state'>, counted: number): number {
   return state === undefined ? counted : state.pods.filter((pod) => pod.settled).length
 }
 
+interface Settled {
+  readonly done: boolean
+  /** If not done: when it will be if nothing changes. Undefined if only a change can complete it. */
+  readonly at?: number
+}
+
 /**
- * Whether the desired number of pods is ready and settled.
- * @param unwanted pods that the controller may count although it removes them
+ * Whether the desired number of pods is ready and has run for the settle time. The pod watch may lag behind the counts of the
+ * controller, so missing pods are awaited until the workload has been unchanged for the settle time, as are all pods if they
+ * cannot be read.
+ * @param unwanted pods that the controller may count although it removes them. The counts of StatefulSets and DaemonSets
+ * include terminating pods, which never appear as new ones.
  * @param unchangedSince if pods cannot be read: since when the workload reports its present state
  */
-export function settledAs(
-  { state }: ExaminedPods,
+export function whenSettled(
+  { state }: Pick<ExaminedPods, 'state'>,
   wanted: number,
   context: RuleContext,
   { unwanted = 0, unchangedSince }: { readonly unwanted?: number; readonly unchangedSince?: number } = {},
 ): Settled {
-  return state === undefined
-    ? settledWithoutPods(context, unchangedSince)
-    : settledByPods(state, wanted, context, unwanted)
+  if (state !== undefined) {
+    const { pods, replaced, recheckAt } = state
+    if (!pods.every(({ settled }) => settled)) return { done: false, at: recheckAt }
+    if (pods.length >= wanted) return { done: true }
+    if (pods.length + replaced + unwanted >= wanted) return { done: false }
+  }
+  const { firstSeenAt, countersMovedAt } = context.history
+  const changedAt = state === undefined ? Math.min(unchangedSince ?? firstSeenAt, firstSeenAt) : firstSeenAt
+  const at = (countersMovedAt > firstSeenAt ? countersMovedAt : changedAt) + context.settings.settleTimeMs
+  return context.now >= at ? { done: true } : { done: false, at }
 }
 
 /** The findings of a kind's rule: readiness, milestones, its own problems and notes. */
-export interface WorkloadFindings extends Pick<Assessment, 'notes' | 'keptPods'> {
+interface WorkloadFindings extends Pick<Assessment, 'notes' | 'keptPods'> {
   readonly ready: boolean
   readonly readyMessage: string
   readonly settled: Settled
@@ -168,6 +175,18 @@ export function countMilestone(
 }
 
 /**
+ * The milestone `updated` with OnDelete: it awaits no pod, because the controller replaces none.
+ * @param updated the number of pods of the new revision
+ */
+export function onDeleteMilestone(updated: number, total: number, isObserved: boolean): Milestone {
+  const message =
+    updated >= total
+      ? `${podCount(total)} updated`
+      : `${updated} of ${podCount(total)} updated, the others when they are deleted (OnDelete)`
+  return { name: 'updated', state: isObserved ? 'done' : 'open', message }
+}
+
+/**
  * The milestone `ready`; its message differs while ready pods settle.
  * @param ready the number of pods that count
  * @param isDone if the count alone does not decide
@@ -208,7 +227,7 @@ function podMilestones(state: PodsState | undefined, replicas: number): readonly
 }
 
 /** Why the stall clock is stopped, and when that may change without an event. */
-export interface StallHold {
+interface StallHold {
   readonly stallHold?: string
   readonly recheckAt?: number
 }

@@ -7,7 +7,7 @@ import { definedClocks, type Target, type TargetClocks, type WaitFor } from '../
 import { type Manifest, nameOf } from './manifest.ts'
 
 /** Settings from an object's annotations. */
-export interface GateAnnotations {
+interface GateAnnotations {
   readonly clocks: Pick<TargetClocks, 'timeoutMs' | 'stallTimeoutMs'>
   readonly waitFor?: WaitFor
   readonly skip?: boolean

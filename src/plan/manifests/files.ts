@@ -3,13 +3,13 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'nod
 import { didYouMean, type Mistake, quote } from '../../errors.ts'
 
 /** A manifest file with its text. */
-export interface ManifestFile {
+interface ManifestFile {
   /** Relative to the workspace, with slashes; absolute outside the workspace. */
   readonly name: string
   readonly text: string
 }
 
-export interface FoundFiles {
+interface FoundFiles {
   readonly files: readonly ManifestFile[]
   /** Lines with `!` that exclude no file. */
   readonly unusedExcludes: readonly { readonly line: number; readonly text: string }[]
