@@ -3,24 +3,32 @@ import type { KubeObject } from './objects.ts'
 import { secretVariable } from './secrets.ts'
 
 /**
- * Removes secret and unused parts of an object before anything else reads it.
- * The field sets of `managedFields` and copies of whole objects in annotations are removed. The values of Secrets,
- * ConfigMaps, environment variables and probe headers become hashes with a secret key: values can be compared, but not
- * guessed without the key. Known secrets are replaced in free text.
+ * Removes secret, unused and excessive parts of an object before anything else reads it.
+ * The field sets of `managedFields` and copies of whole objects in annotations are removed. The values and annotations of
+ * Secrets and ConfigMaps, and the values of environment variables and probe headers, become hashes with a secret key:
+ * they can be compared, but not guessed without the key. Known secrets are replaced in free text. Labels and names stay:
+ * selectors refer to them. Long texts are cut, and deep nesting ends: expressions over hostile text would take minutes.
  * Returns a new object that shares the unchanged parts with the old one.
  */
 export type Redactor = (object: KubeObject) => KubeObject
 
 type Json = Record<string, unknown>
 
-/** Annotations in which tools keep a copy of the whole object, with its secret values. */
-const objectCopies = new Set([
-  'kubectl.kubernetes.io/last-applied-configuration',
-  'banzaicloud.com/last-applied',
-  'kapp.k14s.io/original',
-  'kopf.zalando.org/last-handled-configuration',
-  'objectset.rio.cattle.io/applied',
-])
+/**
+ * Names of annotations in which tools keep a copy of the whole object, with its secret values: `last-applied-configuration`
+ * of kubectl and KubeVela, `last-handled-configuration` of kopf, `original` of kapp, `applied` of Rancher.
+ */
+const objectCopy = /(?:^|[./])(?:last-applied|last-handled|original)[^/]*$|^objectset\.rio\.cattle\.io\/applied$/i
+/** The fields by which a copy of an object is found in an annotation with another name. */
+const objectFields = ['kind', 'spec', 'data', 'metadata'] as const
+const objectField = /^[ \t]*["']?(?:kind|spec|data|metadata)["']?[ \t]*:/m
+/** Annotations of a Secret that contain its value: OpenShift's `openshift.io/token-secret.value`. */
+const secretAnnotation = /token|passw|credential|secret[^/]*value/i
+
+/** Maximum length of a text: the longest honest message, of a container's termination, has 4,096 characters. */
+const maxTextLength = 8_192
+/** The schema of a CustomResourceDefinition, the deepest honest object, has less than 100 levels. */
+const maxDepth = 500
 
 /** Replaces known secrets in texts, and collects those that objects contain. */
 export interface KnownSecrets {
@@ -46,9 +54,10 @@ const maxCachedHashes = 10_000
  */
 export function createRedactor(key: Buffer = randomBytes(32), known: KnownSecrets = noSecrets): Redactor {
   const hashes = new Map<string, string>()
+  let depth = 0
 
   function hash(value: unknown): string {
-    const text = typeof value === 'string' ? value : JSON.stringify(value)
+    const text = typeof value === 'string' ? value : JSON.stringify(walk(value))
     let digest = hashes.get(text)
     if (digest === undefined) {
       digest = `hmac:${createHmac('sha256', key).update(text).digest('base64url')}`
@@ -58,7 +67,7 @@ export function createRedactor(key: Buffer = randomBytes(32), known: KnownSecret
     return digest
   }
 
-  const hashValues = (values: unknown) => (isObject(values) ? mapObject(values, hash) : values)
+  const hashValues = (values: unknown) => (isObject(values) ? mapObject(values, hash) : walk(values))
 
   function hashVariable(variable: unknown): unknown {
     if (!isObject(variable) || variable['value'] === undefined) return variable
@@ -70,65 +79,126 @@ export function createRedactor(key: Buffer = randomBytes(32), known: KnownSecret
     if (typeof value === 'string') known.addSecret(value)
   }
 
-  function collectSecret({ data, stringData }: Json): void {
+  function collectSecret({ data, stringData, metadata }: Json): void {
     for (const value of isObject(stringData) ? Object.values(stringData) : []) collectText(value)
     for (const value of isObject(data) ? Object.values(data) : []) {
       if (typeof value !== 'string') continue
       known.addSecret(value)
       known.addSecret(Buffer.from(value, 'base64').toString())
     }
+    const annotations = isObject(metadata) && isObject(metadata['annotations']) ? metadata['annotations'] : {}
+    for (const [name, value] of Object.entries(annotations)) if (secretAnnotation.test(name)) collectText(value)
   }
 
-  /** Custom resources contain pod templates too, so the whole object is searched for environment variables. */
+  /** Custom resources contain pod templates and whole Secrets too, so every level is searched. */
   function walk(value: unknown): unknown {
-    if (Array.isArray(value)) return mapArray(value, walk)
-    if (!isObject(value)) return value
-    return mapObject(value, walkField)
+    if (typeof value === 'string') return cutText(value)
+    if (typeof value !== 'object' || value === null) return value
+    if (depth >= maxDepth) return '…'
+    depth += 1
+    try {
+      if (Array.isArray(value)) return mapArray(value, walk)
+      if (!isObject(value)) return value
+      return holdsValues(value) ? redactValues(value) : mapObject(value, walkField)
+    } finally {
+      depth -= 1
+    }
+  }
+
+  /** Two long texts with the same start have different hashes. */
+  function cutText(text: string): string {
+    return text.length <= maxTextLength ? text : `${text.slice(0, maxTextLength)}… ${hash(text)}`
   }
 
   function walkField(value: unknown, name: string): unknown {
     switch (name) {
       case 'env':
-        return Array.isArray(value) ? mapArray(value, hashVariable) : isObject(value) ? hashValues(value) : value
+        return Array.isArray(value) ? mapArray(value, hashVariable) : isObject(value) ? hashValues(value) : walk(value)
       case 'httpHeaders':
         return Array.isArray(value) ? mapArray(value, hashVariable) : walk(value)
+      case 'stringData':
+        return isObject(value) ? hashValues(value) : walk(value)
       case 'message':
       case 'note':
-        return typeof value === 'string' ? known.redactText(value) : walk(value)
+        return walk(typeof value === 'string' ? known.redactText(value) : value)
       case 'command':
       case 'args':
         return Array.isArray(value) ? mapArray(value, redactTemplate) : walk(value)
       case 'annotations':
-        return isObject(value) ? mapObject(value, redactTemplate) : walk(value)
+        return isObject(value) ? mapObject(withoutCopies(value), redactTemplate) : walk(value)
       default:
         return walk(value)
     }
   }
 
   function redactTemplate(value: unknown): unknown {
-    return typeof value === 'string' ? known.redactTemplate(value) : walk(value)
+    return walk(typeof value === 'string' ? known.redactTemplate(value) : value)
   }
 
-  return (object) => {
-    if (object.kind === 'Secret') collectSecret(object as unknown as Json)
-    const holdsValues = object.apiVersion === 'v1' && (object.kind === 'Secret' || object.kind === 'ConfigMap')
-    return mapObject(object as unknown as Json, (value, name) => {
-      if (name === 'metadata') return walk(reduceMetadata(value))
-      if (holdsValues && /^(data|stringData|binaryData)$/.test(name)) return hashValues(value)
-      return walkField(value, name)
-    }) as unknown as KubeObject
+  /** A Secret or ConfigMap, also inside of another object. */
+  function redactValues(object: Json): Json {
+    if (object['kind'] === 'Secret') collectSecret(object)
+    return mapObject(object, (value, name) => {
+      if (/^(data|stringData|binaryData)$/.test(name)) return hashValues(value)
+      if (name !== 'metadata' || !isObject(value)) return walkField(value, name)
+      return mapObject(value, (field, key) => (key === 'annotations' ? hashAnnotations(field) : walkField(field, key)))
+    })
+  }
+
+  /** The annotations of the gate itself are its inputs, so they stay readable. */
+  function hashAnnotations(annotations: unknown): unknown {
+    if (!isObject(annotations)) return annotations
+    return mapObject(withoutCopies(annotations), (value, name) =>
+      name.startsWith('rollout-gate/') ? walk(value) : hash(value),
+    )
+  }
+
+  /** Nothing compares the metadata of the object itself, so secrets are replaced that became known later. */
+  function redactMetadata(value: unknown, name: string): unknown {
+    if (name !== 'annotations' || !isObject(value)) return walkField(value, name)
+    return mapObject(withoutCopies(value), (text) => walk(typeof text === 'string' ? known.redactText(text) : text))
+  }
+
+  return (original) => {
+    const object = mapObject(original as unknown as Json, (value, name) =>
+      name === 'metadata' && isObject(value) ? withoutFieldSets(value) : value,
+    )
+    if (holdsValues(object)) return redactValues(object) as unknown as KubeObject
+    return mapObject(object, (value, name) =>
+      name === 'metadata' && isObject(value) ? mapObject(value, redactMetadata) : walkField(value, name),
+    ) as unknown as KubeObject
   }
 }
 
-function reduceMetadata(metadata: unknown): unknown {
-  if (!isObject(metadata)) return metadata
-  return mapObject(metadata, (value, name) => {
-    if (name === 'managedFields' && Array.isArray(value)) return value.map(withoutFieldSet)
-    if (name === 'annotations' && isObject(value) && Object.keys(value).some((key) => objectCopies.has(key))) {
-      return Object.fromEntries(Object.entries(value).filter(([key]) => !objectCopies.has(key)))
-    }
-    return value
-  })
+/** Whether an object is a Secret or ConfigMap of the core group; the one inside of another object may name no version. */
+function holdsValues({ apiVersion, kind }: Json): boolean {
+  return (kind === 'Secret' || kind === 'ConfigMap') && (apiVersion === 'v1' || apiVersion === undefined)
+}
+
+/** The annotations without those that copy a whole object. */
+function withoutCopies(annotations: Json): Json {
+  const kept = Object.entries(annotations).filter(([name, value]) => !objectCopy.test(name) && !isObjectCopy(value))
+  return kept.length === Object.keys(annotations).length ? annotations : Object.fromEntries(kept)
+}
+
+/** Whether a text is an object, or a list of objects, in JSON or YAML. */
+function isObjectCopy(value: unknown): boolean {
+  if (typeof value !== 'string') return false
+  if (!/^\s*[[{]/.test(value)) return objectField.test(value)
+  try {
+    const parsed: unknown = JSON.parse(value)
+    return (Array.isArray(parsed) ? parsed : [parsed]).some(
+      (each) => isObject(each) && objectFields.some((field) => Object.hasOwn(each, field)),
+    )
+  } catch {
+    return objectField.test(value)
+  }
+}
+
+function withoutFieldSets(metadata: Json): Json {
+  return mapObject(metadata, (value, name) =>
+    name === 'managedFields' && Array.isArray(value) ? value.map(withoutFieldSet) : value,
+  )
 }
 
 function withoutFieldSet(entry: unknown): unknown {

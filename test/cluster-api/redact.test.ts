@@ -1,5 +1,7 @@
+import fc from 'fast-check'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { createRedactor } from '../../src/cluster/redact.ts'
+import { numRuns } from '../support/thorough.ts'
 
 const redact = createRedactor(Buffer.from('key'))
 const object = (fields: object): KubeObject =>
@@ -22,9 +24,70 @@ test('managed fields keep only manager, operation, subresource and time', () => 
   ])
 })
 
-test('annotations that copy the whole object are dropped, others stay', () => {
-  const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': '{"data":"secret"}', note: 'kept' }
-  expect(redact(object({ metadata: { name: 'web', annotations } })).metadata.annotations).toEqual({ note: 'kept' })
+test.each([
+  ['of kubectl', 'kubectl.kubernetes.io/last-applied-configuration', 'x'],
+  ['of KubeVela', 'app.oam.dev/last-applied-configuration', 'x'],
+  ['of kopf with any prefix', 'operator.example.com/last-handled-configuration', 'x'],
+  ['of kopf without a prefix', 'last-handled-configuration', 'x'],
+  ['of kapp', 'kapp.k14s.io/original', 'x'],
+  ['of kapp, with a difference', 'kapp.k14s.io/original-diff', 'x'],
+  ['of Rancher', 'objectset.rio.cattle.io/applied', 'H4sIAAAA'],
+  ['in JSON under another name', 'example.com/backup', '{"spec":{"password":"x"}}'],
+  ['in a JSON list', 'example.com/backup', ' [{"kind":"Secret","data":{}}]'],
+  ['in YAML', 'example.com/backup', 'apiVersion: v1\nkind: Secret\ndata: {}'],
+  ['in broken JSON', 'example.com/backup', '{\n  "data": {"password": "x"'],
+])('a copy of an object in an annotation is dropped: %s', (_, name, value) => {
+  const annotations = { [name]: value, note: 'kept' }
+  const template = { metadata: { annotations } }
+  expect(redact(object({ metadata: { name: 'web', annotations }, spec: { template } }))).toMatchObject({
+    metadata: { annotations: { note: 'kept' } },
+    spec: { template: { metadata: { annotations: { note: 'kept' } } } },
+  })
+  const redacted = redact(object({ metadata: { name: 'web', annotations }, spec: { template } }))
+  expect(JSON.stringify(redacted)).not.toContain(name)
+})
+
+test.each([
+  ['a revision', 'deployment.kubernetes.io/revision', '7'],
+  ['a list of names', 'k8s.v1.cni.cncf.io/networks', '[{"name":"net"}]'],
+  ['a state', 'sidecar.istio.io/status', '{"containers":["proxy"]}'],
+  ['a name that contains the word', 'example.com/originals/name', 'x'],
+])('an annotation that copies no object stays: %s', (_, name, value) => {
+  expect(redact(object({ metadata: { name: 'web', annotations: { [name]: value } } })).metadata.annotations).toEqual({
+    [name]: value,
+  })
+})
+
+test('annotations of Secrets and ConfigMaps are hashed, except those of the gate', () => {
+  const annotations = { 'openshift.io/token-secret.value': 'hunter2', 'rollout-gate/timeout': '5m' }
+  for (const kind of ['Secret', 'ConfigMap'])
+    expect(redact(object({ kind, metadata: { name: 'web', annotations } })).metadata.annotations).toEqual({
+      'openshift.io/token-secret.value': expect.stringMatching(/^hmac:/),
+      'rollout-gate/timeout': '5m',
+    })
+})
+
+test('values of a Secret inside of another object are hashed', () => {
+  const manifest = { apiVersion: 'v1', kind: 'Secret', data: { a: 'aHVudGVyMg==' } }
+  const redacted = redact(object({ kind: 'Object', spec: { manifest, template: { stringData: { b: 'hunter2' } } } }))
+  expect(JSON.stringify(redacted)).not.toMatch(/aHVudGVyMg|hunter2/)
+})
+
+test('a long text is cut, and differs from another one with the same start', () => {
+  const phase = (end: string) =>
+    (redact(object({ status: { phase: 'x'.repeat(50_000) + end } })) as unknown as { status: { phase: string } }).status
+      .phase
+  expect(phase('a').length).toBeLessThan(8_500)
+  expect(phase('a')).toBe(phase('a'))
+  expect(phase('a')).not.toBe(phase('b'))
+})
+
+test('an object that is nested 100,000 levels deep is cut', () => {
+  const depth = 100_000
+  const deep = JSON.parse(`${'{"spec":'.repeat(depth)}1${'}'.repeat(depth)}`)
+  expect(JSON.stringify(redact(object(deep))).length).toBeLessThan(10_000)
+  const env = JSON.parse(`{"spec":{"env":{"A":${'['.repeat(depth)}${']'.repeat(depth)}}}}`)
+  expect(JSON.stringify(redact(object(env)))).toContain('hmac:')
 })
 
 test('values of Secrets and ConfigMaps are hashed, their keys stay', () => {
@@ -151,15 +214,21 @@ describe('a known secret', () => {
     expect(
       hiding(
         object({
-          metadata: { name: 'sesame', labels: { app: 'sesame' }, annotations: { note: 'sesame open' } },
-          spec: { containers: [{ name: 'sesame', command: ['open'], args }] },
+          metadata: { name: 'sesame', labels: { app: 'sesame' }, annotations: { note: 'sesame' } },
+          spec: {
+            template: { metadata: { annotations: { note: 'sesame open' } } },
+            containers: [{ name: 'sesame', command: ['open'], args }],
+          },
           status: { conditions: [{ type: 'sesame', message: 'no sesame' }] },
           note: 'of sesame',
         }),
       ),
     ).toMatchObject({
-      metadata: { name: 'sesame', labels: { app: 'sesame' }, annotations: { note: 'sesame ***' } },
-      spec: { containers: [{ name: 'sesame', command: ['***'], args: ['sesame ***'] }] },
+      metadata: { name: 'sesame', labels: { app: 'sesame' }, annotations: { note: '***' } },
+      spec: {
+        template: { metadata: { annotations: { note: 'sesame ***' } } },
+        containers: [{ name: 'sesame', command: ['***'], args: ['sesame ***'] }],
+      },
       status: { conditions: [{ type: 'sesame', message: 'no ***' }] },
       note: 'of ***',
     })
@@ -167,6 +236,9 @@ describe('a known secret', () => {
 
   test('comes from Secrets, and from variables whose name looks secret', () => {
     hiding(object({ kind: 'Secret', data: { a: 'aHVudGVyMg==' }, stringData: { b: 'swordfish' } }))
+    hiding(
+      object({ kind: 'Secret', metadata: { name: 'x', annotations: { 'openshift.io/token-secret.value': 'plugh' } } }),
+    )
     hiding(
       object({
         spec: {
@@ -182,6 +254,49 @@ describe('a known secret', () => {
         },
       }),
     )
-    expect(added).toEqual(['swordfish', 'aHVudGVyMg==', 'hunter2', 'xyzzy'])
+    expect(added).toEqual(['swordfish', 'aHVudGVyMg==', 'hunter2', 'plugh', 'xyzzy'])
+  })
+})
+
+describe('a secret planted in a random place of a random object', () => {
+  const secret = 'sesame-4711-open'
+  const encoded = Buffer.from(secret).toString('base64')
+  const word = fc.stringMatching(/^[a-z]{1,8}$/)
+  const prefix = fc.oneof(fc.constant(''), fc.stringMatching(/^[a-z]{1,8}\.(?:io|dev)\/$/))
+  const copyName = fc.constantFrom('last-applied', 'last-applied-config', 'last-handled-configuration', 'original-x')
+  const copy = fc.constantFrom({ kind: 'X', a: secret }, { spec: { a: secret } }, { data: secret }, [
+    { metadata: secret },
+  ])
+  /** A part of an object that contains the secret where the redactor promises to find it. */
+  const planted = fc.oneof(
+    word.map((key) => ({ stringData: { [key]: secret } })),
+    fc.constantFrom('Secret', 'ConfigMap').map((kind) => ({ apiVersion: 'v1', kind, data: { a: encoded, b: secret } })),
+    word.map((key) => ({ apiVersion: 'v1', kind: 'Secret', metadata: { annotations: { [key]: secret } } })),
+    word.map((name) => ({ env: [{ name, value: secret }] })),
+    word.map((name) => ({ env: { [name]: secret } })),
+    word.map((name) => ({ httpGet: { httpHeaders: [{ name, value: secret }] } })),
+    fc.tuple(prefix, copyName).map(([before, name]) => ({ metadata: { annotations: { [before + name]: secret } } })),
+    fc.tuple(word, copy).map(([name, value]) => ({ metadata: { annotations: { [name]: JSON.stringify(value) } } })),
+    word.map((name) => ({ metadata: { annotations: { [name]: `of ${secret}` } }, isTop: true })),
+    word.map((type) => ({ conditions: [{ type, message: `has ${secret}` }] })),
+  )
+  const path = fc.array(fc.oneof(word, fc.constant(0)), { maxLength: 6 })
+  const nest = (value: object, steps: readonly (string | number)[]): object =>
+    steps.reduceRight<object>((inner, step) => (step === 0 ? [inner] : { [step]: inner, other: 'x' }), value)
+
+  test('is not in the redacted object', () => {
+    const known = {
+      redactText: (text: string) => text.replaceAll(secret, '***').replaceAll(encoded, '***'),
+      redactTemplate: (text: string) => text,
+      addSecret: () => {},
+    }
+    const hiding = createRedactor(undefined, known)
+    fc.assert(
+      fc.property(planted, path, (part, steps) => {
+        const whole = 'isTop' in part ? object(part) : object({ kind: 'Thing', spec: nest(part, steps) })
+        expect(JSON.stringify(hiding(whole))).not.toMatch(new RegExp(`${secret}|${encoded}`))
+      }),
+      { numRuns },
+    )
   })
 })
