@@ -1,6 +1,6 @@
 import { appendFileSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import * as core from '@actions/core'
 import { systemClock } from './cluster/clock.ts'
 import { Secrets } from './cluster/secrets.ts'
@@ -19,6 +19,7 @@ import { LogPrinter } from './report/log.ts'
 import { renderSummary } from './report/summary.ts'
 import { isManifest } from './report/target-details.ts'
 import { checkInputs, gateRollout, type Reporter } from './rollout.ts'
+import { linkMistakes } from './workspace.ts'
 
 /**
  * Time limit for updating the extras on GitHub after the verdict. The runner kills a cancelled job after 10 s, so it
@@ -60,7 +61,7 @@ export async function runAction(): Promise<void> {
     const message = 'Rollout Gate itself failed'
     core.setFailed(`${message}. Please report it with the lines below.`)
     console.error(error)
-    setOutputs({ outcome: 'unknown', message })
+    write('The outputs', () => setOutputs({ outcome: 'unknown', message }))
     await finishExtras(emptyTimeline({ outcome: 'unknown', reason: '', message }, startedAt, systemClock.now()))
   } finally {
     process.off('SIGINT', cancel).off('SIGTERM', cancel)
@@ -80,7 +81,11 @@ async function gate(
   }
   if (inputs.githubToken !== undefined) mask(inputs.githubToken)
   const connection = { mask, clock: systemClock }
-  const references = await readTargetInputs(inputs, process.env['GITHUB_WORKSPACE'] || process.cwd())
+  const workspace = resolve(process.env['GITHUB_WORKSPACE'] || '.')
+  const references = await readTargetInputs(inputs, workspace)
+  const links = linkMistakes(inputs, workspace)
+  // The other checks would read these files.
+  if (links.length > 0) throw new UserError([...mistakes, ...references.mistakes, ...links])
   const checked = await checkInputs(inputs, references, mistakes, connection)
   const extras = await openExtras(inputs, references.references)
   onExtras(extras)
@@ -122,30 +127,37 @@ async function openExtras(inputs: Inputs, references: readonly Reference[]): Pro
   }
 }
 
-/** Writes report, summary, outputs and annotations; fails the job unless the outcome passes. */
+/**
+ * Fails the job unless the outcome passes; writes outputs, report, summary and annotations. The outputs come first, since
+ * later steps depend on them. A file that cannot be written is a warning: it decides nothing.
+ */
 function publish(timeline: EndedTimeline, { summary: isSummaryOn, onSuperseded }: Inputs): void {
-  const folder = createResultFolder()
-  const files = { report: join(folder, 'report.json'), summary: join(folder, 'summary.md') }
-  writeFileSync(files.report, renderReport(timeline))
-  const summary = renderSummary(timeline, { reportPath: files.report, sourceBaseUrl: sourceBaseUrl() })
-  writeFileSync(files.summary, summary)
-  const stepSummary = process.env['GITHUB_STEP_SUMMARY']
-  if (stepSummary && isSummaryOn) appendSummary(stepSummary, summary)
-  setOutputs(buildOutputs(timeline, files))
   const hasPassed = passes(timeline, onSuperseded)
+  // `setFailed` would add a second error.
+  if (!hasPassed) process.exitCode = 1
+  const folder = write('The folder of the report', createResultFolder)
+  const files =
+    folder === undefined ? undefined : { report: join(folder, 'report.json'), summary: join(folder, 'summary.md') }
+  write('The outputs', () => setOutputs(buildOutputs(timeline, files ?? { report: '', summary: '' })))
+  if (files !== undefined) write('The report', () => writeFileSync(files.report, renderReport(timeline), privateFile))
+  const summary = renderSummary(timeline, { reportPath: files?.report, sourceBaseUrl: sourceBaseUrl() })
+  if (files !== undefined) write('The summary file', () => writeFileSync(files.summary, summary, privateFile))
+  const stepSummary = process.env['GITHUB_STEP_SUMMARY']
+  if (stepSummary && isSummaryOn) write('The job summary', () => appendFileSync(stepSummary, summary))
   // A superseded gate that passes gets warnings instead of errors.
   const annotate = hasPassed ? core.warning : core.error
   for (const { title, message, ...place } of buildAnnotations(timeline)) annotate(message, { title, ...place })
-  // `setFailed` would add a second error.
-  if (!hasPassed) process.exitCode = 1
 }
 
-/** A summary that cannot be written is a warning: it must not fail the job. */
-function appendSummary(path: string, summary: string): void {
+/** Other users of a self-hosted runner must not read names, events and logs. */
+const privateFile = { mode: 0o600 }
+
+function write<T>(what: string, action: () => T): T | undefined {
   try {
-    appendFileSync(path, summary)
+    return action()
   } catch (error) {
-    core.warning(plain(`The job summary could not be written: ${error instanceof Error ? error.message : error}`))
+    core.warning(plain(`${what} could not be written: ${error instanceof Error ? error.message : error}`))
+    return undefined
   }
 }
 

@@ -23,7 +23,7 @@ import { timeoutMistakes } from './plan/reference-flags.ts'
 import { type Resolution, type ResolvedPlan, resolveReferences, resolveTargets } from './plan/resolve.ts'
 import { parseStreamLogs, resolveStreamLogs, selectStreamedTargets } from './plan/stream-logs.ts'
 import { nameKey, type Source, type Target, targetWatch } from './plan/target.ts'
-import { describeWriteFailure, startRecording } from './recording/writer.ts'
+import { describeWriteFailure, type RecordingWriter, startRecording } from './recording/writer.ts'
 import type { LogOutput } from './report/log.ts'
 import { version } from './version.ts'
 
@@ -66,6 +66,8 @@ export interface Rollout extends RolloutInputs {
   /** Aborted when the job is cancelled. */
   readonly cancelled: AbortSignal
   readonly clock: Clock
+  /** Whether a recording that cannot be written is an error. */
+  readonly requiresRecording?: boolean
 }
 
 type Connection = Pick<Rollout, 'mask' | 'clock'>
@@ -259,7 +261,7 @@ async function gateTargets(
 ): Promise<EndedTimeline> {
   const { inputs, reporter, clock } = rollout
   const plan = settings.awaitChangeMs > 0 ? withComparableManifests(planned, cluster.redact) : planned
-  const recording = inputs.record === undefined ? undefined : startRecording(inputs.record, plan, settings, inputs)
+  const recording = openRecording(rollout, plan, settings)
   const drift = new ManifestDrift(plan, cluster.redact)
   let gate: Gate
   try {
@@ -280,6 +282,22 @@ async function gateTargets(
   const timeline = explain(drift.addTo(gate.timeline()), gate.store, settings.serverOffsetMs, plan.manifests)
   if (timeline.verdict === undefined) throw new Error('The gate ended without a verdict.')
   return { ...timeline, verdict: timeline.verdict }
+}
+
+/** A recording that cannot be written is a warning, unless it is the purpose of the command. */
+function openRecording(
+  { inputs, reporter, requiresRecording }: Rollout,
+  plan: LivePlan,
+  settings: GateSettings,
+): RecordingWriter | undefined {
+  if (inputs.record === undefined) return undefined
+  try {
+    return startRecording(inputs.record, plan, settings, inputs)
+  } catch (error) {
+    if (requiresRecording || !(error instanceof UserError)) throw error
+    for (const { message } of error.mistakes) reporter.onWarning(message)
+    return undefined
+  }
 }
 
 /** Called with every event before the gate handles it; `report` adds an entry to the log. */

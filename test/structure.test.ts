@@ -15,6 +15,7 @@ const layers: readonly (readonly string[])[] = [
   ['src/errors.ts', 'src/version.ts', 'src/node-version.ts'],
   ['src/duration.ts'],
   ['src/inputs.ts'],
+  ['src/workspace.ts'],
   ['src/cluster'],
   ['src/plan'],
   ['src/reasons'],

@@ -28,7 +28,14 @@ export async function record(args: Arguments, context: CommandContext): Promise<
     const rethrow = (error: unknown) => {
       throw locate(error)
     }
-    const rollout = { ...read, reporter: log, mask: secrets.add, cancelled, clock: systemClock }
+    const rollout = {
+      ...read,
+      reporter: log,
+      mask: secrets.add,
+      cancelled,
+      clock: systemClock,
+      requiresRecording: true,
+    }
     if (args.flags.has('until-ready')) {
       const written = new Map(inputs.written).set('timeout', args.flags.get('for') ?? '')
       const timeout = durationMs === undefined ? {} : { timeoutMs: durationMs, written }

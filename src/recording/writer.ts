@@ -56,12 +56,12 @@ export class RecordingWriter {
   readonly #done: Promise<void>
 
   /**
-   * Creates or empties the file; compresses it if the name ends in `.gz`.
+   * Creates the file, readable for its owner alone, or empties it; compresses it if the name ends in `.gz`.
    * @throws the error of the file system if the file cannot be opened for writing
    */
   constructor(path: string, header: RecordingHeader) {
     mkdirSync(dirname(path), { recursive: true })
-    const file = createWriteStream(path, { fd: openSync(path, 'w') })
+    const file = createWriteStream(path, { fd: openSync(path, 'w', 0o600) })
     this.#done = finished(file)
     // `end` reports an error such as a full disk; avoid an unhandled rejection before that.
     this.#done.catch(() => {})

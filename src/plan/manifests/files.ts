@@ -1,6 +1,7 @@
 import { globSync, lstatSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { didYouMean, type Mistake, quote } from '../../errors.ts'
+import { isInside } from '../../workspace.ts'
 
 /** A manifest file with its text. */
 interface ManifestFile {
@@ -143,11 +144,6 @@ function walk(path: string, boundary: string, isNamed: boolean, state: Walk): vo
 function boundaryOf(path: string, workspace: string): string {
   if (isInside(workspace, path)) return realpathSync(workspace)
   return realpathSync(isFolder(path) ? path : dirname(path))
-}
-
-function isInside(folder: string, path: string): boolean {
-  const steps = relative(folder, path)
-  return steps === '' || !(steps === '..' || steps.startsWith(`..${sep}`) || isAbsolute(steps))
 }
 
 function nameOf(path: string, workspace: string): string {
