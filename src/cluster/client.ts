@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import http, { type IncomingMessage } from 'node:http'
 import https from 'node:https'
-import { pipeline } from 'node:stream'
-import { createGunzip } from 'node:zlib'
+import { pipeline, type Readable } from 'node:stream'
+import { constants, createGunzip } from 'node:zlib'
 import { UserError } from '../errors.ts'
 import { type Clock, ServerOffset, withTimeout } from './clock.ts'
 import { type ExecCredential, runExecPlugin } from './exec-plugin.ts'
@@ -22,6 +22,8 @@ interface ClientOptions {
 
 interface RequestOptions {
   readonly accept?: string
+  /** How the server may compress its answer. Default gzip. */
+  readonly encoding?: 'gzip' | 'identity'
   /** Time limit of the whole answer, or of opening a stream. Default 30 s. */
   readonly timeoutMs?: number
   /** For long answers, instead of `timeoutMs`: the maximum time without a byte. */
@@ -99,17 +101,19 @@ export class Client {
 
   /**
    * Opens a stream. The time limit covers only the opening. Reading rejects when the stream breaks or the signal is aborted.
+   * The server must not compress it: a proxy that does would hold events back.
    */
-  async stream(path: string, options: RequestOptions & { readonly signal: AbortSignal }): Promise<IncomingMessage> {
+  async stream(path: string, options: RequestOptions & { readonly signal: AbortSignal }): Promise<Readable> {
     const signals = [options.signal, this.#closing.signal]
-    const response = await this.#bounded(options, (signal) => this.#send(path, options, signal))
-    const end = () => response.destroy()
+    const uncompressed = { ...options, encoding: 'identity' } as const
+    const stream = unzipped(await this.#bounded(options, (signal) => this.#send(path, uncompressed, signal)))
+    const end = () => stream.destroy()
     for (const signal of signals) signal.addEventListener('abort', end)
-    response.once('close', () => {
+    stream.once('close', () => {
       for (const signal of signals) signal.removeEventListener('abort', end)
     })
     if (signals.some(({ aborted }) => aborted)) end()
-    return response
+    return stream
   }
 
   async #bounded<T>(
@@ -177,12 +181,16 @@ export class Client {
     throw await apiErrorOf(response, this.#options.clock.now())
   }
 
-  async #requestOptions(session: Session, url: URL, { accept = 'application/json' }: RequestOptions) {
+  async #requestOptions(
+    session: Session,
+    url: URL,
+    { accept = 'application/json', encoding = 'gzip' }: RequestOptions,
+  ) {
     const { kubeconfig, credential } = session
     const request: https.RequestOptions = {
       headers: {
         Accept: accept,
-        'Accept-Encoding': 'gzip',
+        'Accept-Encoding': encoding,
         'User-Agent': this.#options.userAgent,
         ...kubeconfig.impersonation,
       },
@@ -268,14 +276,19 @@ function credentialsUnreadable(user: string, error: unknown): UserError {
   )
 }
 
+/** The body of an answer, gunzipped if needed: also one that was not to be compressed. */
+function unzipped(response: IncomingMessage): Readable {
+  if (response.headers['content-encoding'] !== 'gzip') return response
+  // A failure of either stream destroys the other; reading then rejects.
+  return pipeline(response, createGunzip({ flush: constants.Z_SYNC_FLUSH }), () => {})
+}
+
 /**
- * The body of an answer as text, gunzipped if needed (the API server compresses above 128 KiB).
+ * The body of an answer as text (the API server compresses above 128 KiB).
  * Throws beyond `maxBytes`, to protect the runner's memory.
  */
 async function readBody(response: IncomingMessage, maxBytes: number, onBytes: () => void = () => {}): Promise<string> {
-  const zipped = response.headers['content-encoding'] === 'gzip'
-  // A failure of either stream destroys the other; reading then rejects.
-  const stream: AsyncIterable<Buffer> = zipped ? pipeline(response, createGunzip(), () => {}) : response
+  const stream: AsyncIterable<Buffer> = unzipped(response)
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of stream) {

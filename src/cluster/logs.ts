@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { Readable } from 'node:stream'
 import { UserError } from '../errors.ts'
 import type { Client } from './client.ts'
 import { isBadRequest, isForbidden, isNotFound, isUnauthorized, messageOf } from './failures.ts'
@@ -143,7 +143,7 @@ export async function followLog(
   return timestampedLines(await client.stream(`${logPath(request)}?${query}`, options), redact)
 }
 
-async function* timestampedLines(response: IncomingMessage, redact: (text: string) => string): AsyncGenerator<LogLine> {
+async function* timestampedLines(response: Readable, redact: (text: string) => string): AsyncGenerator<LogLine> {
   for await (const { text, cutBytes } of boundedLines(response)) {
     const [prefix, written = ''] = timestampPrefix.exec(text) ?? []
     if (prefix !== undefined) yield { at: Date.parse(written), ...cut(redact(text.slice(prefix.length)), cutBytes) }
@@ -167,7 +167,7 @@ function wholeCharacters(bytes: Buffer): string {
  * Splits an answer into lines of limited length. The text after the last line break is a line too, unless the stream
  * breaks.
  */
-async function* boundedLines(response: IncomingMessage): AsyncGenerator<Omit<LogLine, 'at'>> {
+async function* boundedLines(response: Readable): AsyncGenerator<Omit<LogLine, 'at'>> {
   let kept: Buffer[] = []
   let keptBytes = 0
   let bytes = 0

@@ -4,6 +4,7 @@ import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, connect as dial } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createGzip } from 'node:zlib'
 import { Client } from '../../src/cluster/client.ts'
 import { type Clock, systemClock } from '../../src/cluster/clock.ts'
 import { ApiError, ConnectionError } from '../../src/cluster/failures.ts'
@@ -151,6 +152,26 @@ describe('requests', () => {
     const list = (await connect(server.kubeconfig()).json('/api/v1/configmaps')) as { items: object[] }
     expect(server.requests[0]?.headers['accept-encoding']).toBe('gzip')
     expect(list.items).toHaveLength(300)
+  })
+
+  test('streams are not to be compressed, and are read event by event where a proxy compresses them', async () => {
+    const zip = createGzip()
+    const encodings: unknown[] = []
+    const url = await startPlain((request, response) => {
+      encodings.push(request.headers['accept-encoding'])
+      response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
+      zip.pipe(response)
+      zip.write('{"type":"ADDED"}\n')
+      zip.flush()
+    })
+    const { signal } = new AbortController()
+    const stream = await connect(changed(url, {})).stream('/api/v1/pods?watch=1', { signal })
+    const lines = (stream as AsyncIterable<Buffer>)[Symbol.asyncIterator]()
+    expect(String((await lines.next()).value)).toBe('{"type":"ADDED"}\n')
+    zip.end('{"type":"MODIFIED"}\n')
+    expect(String((await lines.next()).value)).toBe('{"type":"MODIFIED"}\n')
+    expect(await lines.next()).toMatchObject({ done: true })
+    expect(encodings).toEqual(['identity'])
   })
 
   test('go through the proxy of the environment', async () => {
