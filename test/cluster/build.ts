@@ -33,13 +33,29 @@ async function build(name: string, folder: string, linkerFlags: string[]): Promi
   const binary = join(cacheFolder, `${name}-${hash.digest('hex').slice(0, 16)}`)
   if (existsSync(binary)) return binary
 
+  await goBuild(binary, folder, '.', linkerFlags)
+  return binary
+}
+
+/**
+ * Builds a Go program without C libraries, so that it runs in an image that has none and needs no C compiler.
+ *
+ * @param folder the module
+ * @param program the folder of the program in the module
+ */
+export async function goBuild(
+  binary: string,
+  folder: string,
+  program: string,
+  linkerFlags: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<void> {
   mkdirSync(cacheFolder, { recursive: true })
-  // Static, so it runs in an image without a C library and builds without a C compiler.
   const partial = `${binary}.${process.pid}`
   const flags = ['-trimpath', '-buildvcs=false', '-ldflags', ['-s', '-w', ...linkerFlags].join(' ')]
-  await run('go', ['build', ...flags, '-o', partial, '.'], {
+  await run('go', ['build', ...flags, '-o', partial, program], {
     cwd: folder,
-    env: { ...process.env, CGO_ENABLED: '0', GOWORK: 'off' },
+    env: { ...process.env, CGO_ENABLED: '0', GOWORK: 'off', ...env },
   }).catch((error: Error) => {
     const cause = error.cause as { code?: string } | undefined
     throw cause?.code === 'ENOENT'
@@ -47,5 +63,4 @@ async function build(name: string, folder: string, linkerFlags: string[]): Promi
       : error
   })
   renameSync(partial, binary)
-  return binary
 }

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { type Api, ApiError, type KubeObject } from './api.ts'
 import { isComplete } from './cluster-states.ts'
-import { type Informer, isWatched } from './informer.ts'
+import type { Informer } from './informer.ts'
 import type { TcpProxy } from './tcp-proxy.ts'
 
 const resources: Record<string, string> = {
@@ -46,6 +46,8 @@ export interface FixtureOptions {
   workspace: string
   /** The proxy between the action and the API server, if the scenario is `proxied`. */
   proxy: TcpProxy | undefined
+  /** The API paths of custom resources by kind, with `{}` for the namespace. */
+  customResources: Readonly<Record<string, string>>
   /** Sends a signal to the action's process. */
   send: (signal: NodeJS.Signals) => void
   /** Called by `markDecided` with the time of the decision, in milliseconds since 1970. */
@@ -76,7 +78,7 @@ export class Fixture {
 
   /** The API path of an object; namespaced kinds are in the fixture's namespace. */
   path(kind: string, name: string): string {
-    const collection = resources[kind]
+    const collection = resources[kind] ?? this.parts.customResources[kind]
     if (!collection) throw new Error(`add the API path of ${kind} to fixture.ts`)
     return `${collection.replace('{}', this.namespace)}/${name}`
   }
@@ -85,8 +87,9 @@ export class Fixture {
   async apply(...objects: KubeObject[]): Promise<void> {
     for (const object of objects) {
       const { kind = '', metadata } = object
-      const applied = (await this.api.apply(this.path(kind, metadata.name), object)).metadata
-      if (!isWatched(kind)) continue
+      const path = this.path(kind, metadata.name)
+      const applied = (await this.api.apply(path, object)).metadata
+      if (!this.informer.isWatched(path)) continue
       await this.informer.until(`the watch shows ${kind} ${metadata.name}`, 10, (informer) => {
         const seen = informer.get(kind, metadata.name)?.metadata
         return seen?.uid === applied.uid && (seen?.generation ?? 0) >= (applied.generation ?? 0)

@@ -9,11 +9,6 @@ const groupCollections = [
   'batch/v1/jobs',
 ]
 
-/** Whether informers watch objects of this kind. */
-export function isWatched(kind: string): boolean {
-  return [...collections, ...groupCollections].some((name) => name.split('/').at(-1) === `${kind.toLowerCase()}s`)
-}
-
 /** The present objects of one namespace, from the tests' own watches. */
 export class Informer {
   /** When the action was started, in milliseconds since 1970. */
@@ -26,19 +21,35 @@ export class Informer {
   /** All watch events in order. */
   readonly history: { at: string; type: string; object: KubeObject }[] = []
 
-  /** @param onBroken called if a watch ends before the informer is closed, since later states would be missed */
-  constructor(api: Api, namespace: string, onBroken: (problem: Error) => void) {
-    const paths = [
+  private readonly paths: readonly string[]
+
+  /**
+   * @param onBroken called if a watch ends before the informer is closed, since later states would be missed
+   * @param customResources API paths of custom resources by kind, with `{}` for the namespace
+   */
+  constructor(
+    api: Api,
+    namespace: string,
+    onBroken: (problem: Error) => void,
+    customResources: Readonly<Record<string, string>> = {},
+  ) {
+    this.paths = [
       ...collections.map((name) => `/api/v1/namespaces/${namespace}/${name}`),
       ...groupCollections.map((name) => `/apis/${name.replace(/\/([^/]+)$/, `/namespaces/${namespace}/$1`)}`),
+      ...Object.values(customResources).map((path) => path.replace('{}', namespace)),
     ]
-    for (const path of paths) {
+    for (const path of this.paths) {
       api
         .watch(path, (event) => this.handle(event), this.stop.signal)
         .then(() => {
           if (!this.stop.signal.aborted) onBroken(new Error(`the watch of ${path} ended`))
         }, onBroken)
     }
+  }
+
+  /** Whether the informer watches the collection of an API path. */
+  isWatched(objectPath: string): boolean {
+    return this.paths.includes(objectPath.slice(0, objectPath.lastIndexOf('/')))
   }
 
   get(kind: string, name: string): KubeObject | undefined {

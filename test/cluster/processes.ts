@@ -7,20 +7,28 @@ import { state, stateFolder } from './layout.ts'
 /** A running process of the cluster. */
 export interface OwnProcess {
   pid: number
-  /** `etcd`, `kube-apiserver`, …, `containerd`, `containerd-shim-runc-v2` */
+  /** `etcd`, `kube-apiserver`, …, `containerd`, `containerd-shim-runc-v2`, `operator-cert-manager` */
   component: string
 }
+
+/** Begins the names of the programs of `test/operators`, which run beside the cluster. */
+export const operatorPrefix = 'operator-'
 
 /** The path of a component's log. */
 export function logPath(component: string): string {
   return state('logs', `${component}.log`)
 }
 
-/** Starts a detached program that logs to a file. Its arguments must contain the state folder. */
-export function start(component: string, program: string, args: readonly string[]): void {
+/** Starts a detached program that logs to a file. Its path or its arguments must contain the state folder. */
+export function start(
+  component: string,
+  program: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = process.env,
+): void {
   mkdirSync(dirname(logPath(component)), { recursive: true })
   const log = openSync(logPath(component), 'a')
-  spawn(program, args, { detached: true, stdio: ['ignore', log, log], cwd: '/' }).unref()
+  spawn(program, args, { detached: true, stdio: ['ignore', log, log], cwd: '/', env }).unref()
 }
 
 /**
@@ -73,6 +81,7 @@ function componentOf(pid: string): string | undefined {
     const args = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
     if (!args.some((arg) => arg.includes(`${stateFolder}/`))) return undefined
     if (program.startsWith('kube-')) return args[1]
+    if (program.startsWith(operatorPrefix)) return basename(args[0] ?? '')
     return program.startsWith('containerd') ? program : undefined
   } catch {
     return undefined // the process has ended

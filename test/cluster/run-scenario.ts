@@ -72,8 +72,12 @@ async function runScenario(scenario: Scenario, cluster: TestCluster): Promise<Sc
   const namespace = `gate-${scenario.name}-${randomBytes(3).toString('hex')}`
   await api.create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
   const failures: string[] = []
-  const informer = new Informer(api, namespace, (problem) =>
-    failures.push(`the tests' own watch broke: ${problem.message}`),
+  const { customResources = {} } = cluster
+  const informer = new Informer(
+    api,
+    namespace,
+    (problem) => failures.push(`the tests' own watch broke: ${problem.message}`),
+    customResources,
   )
   const decision: Decision = {}
   let action: ChildProcess | undefined
@@ -87,6 +91,7 @@ async function runScenario(scenario: Scenario, cluster: TestCluster): Promise<Sc
       informer,
       workspace: join(folder, 'workspace'),
       proxy,
+      customResources,
       send: (signal) => action?.kill(signal),
       onDecided: (at) => {
         decision.marked = at
@@ -207,11 +212,12 @@ function outcomeFailures(
   const failures: string[] = []
   const { expect, withinSeconds = 15 } = scenario
   const { outcome, reason } = run.outputs
-  if (outcome !== expect.outcome) failures.push(`outcome ${outcome ?? 'missing'} instead of ${expect.outcome}`)
+  const isRight = [expect.outcome].flat().includes(outcome ?? '')
+  if (!isRight) failures.push(`outcome ${outcome ?? 'missing'} instead of ${[expect.outcome].flat().join(' or ')}`)
   if (expect.reason !== undefined && reason !== expect.reason) {
     failures.push(`reason ${reason ?? 'missing'} instead of ${expect.reason}`)
   }
-  if (outcome !== expect.outcome) return failures
+  if (!isRight) return failures
 
   if (delaySeconds === undefined) {
     failures.push(`ended "${outcome}" before the API showed the deciding state`)

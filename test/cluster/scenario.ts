@@ -21,7 +21,8 @@ export interface Scenario {
   /** Returns the input `kubeconfig` for the administrator's kubeconfig, after `setup`. */
   kubeconfig?(content: string, fixture: Fixture): string
   expect: {
-    outcome: string
+    /** One outcome, or several that are right. */
+    outcome: string | readonly string[]
     /** Absent: any reason. */
     reason?: string
   }

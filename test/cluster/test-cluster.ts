@@ -13,6 +13,8 @@ export interface TestCluster {
   kubeconfig: string
   kubeconfigPath: string
   hasKubectl: boolean
+  /** The API paths of custom resources by kind, with `{}` for the namespace. Scenarios apply and watch them. */
+  customResources?: Readonly<Record<string, string>>
   /** Each scenario writes its log, summary and watch events into its own subfolder. */
   folder: string
 }

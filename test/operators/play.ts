@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs'
+import { runScenarios, type ScenarioResult } from '../cluster/run-scenario.ts'
+import type { TestCluster } from '../cluster/test-cluster.ts'
+import { operators } from './index.ts'
+import type { OperatorScenario } from './operator.ts'
+import { startOperators } from './start.ts'
+
+/** Result of a scenario under an operator. */
+export interface OperatorResult extends ScenarioResult {
+  scenario: OperatorScenario
+  /** Whether the report contains the cause; undefined if the scenario names none. */
+  namesCause: boolean | undefined
+}
+
+/**
+ * Runs scenarios under their operators, which it starts. Those that stop an operator run last and alone.
+ *
+ * @returns the results in the order of the scenarios
+ */
+export async function playOperators<T extends OperatorScenario>(
+  scenarios: readonly T[],
+  cluster: TestCluster,
+): Promise<OperatorResult[]> {
+  const names = new Set(scenarios.flatMap(({ operator, needs = [] }) => [operator, ...needs]))
+  const customResources = await startOperators(
+    operators.filter(({ name }) => names.has(name)),
+    cluster.api,
+    (name, seconds) => console.log(`${name}: ${seconds.toFixed(1)} s`),
+  )
+  const reports = new Map<string, string>()
+  const run = (chosen: readonly OperatorScenario[]) =>
+    runScenarios(
+      chosen.map((scenario) => withCause(scenario, reports)),
+      { ...cluster, customResources },
+    )
+  const results = await run(scenarios.filter(({ state }) => state !== 'stale'))
+  for (const scenario of scenarios.filter(({ state }) => state === 'stale')) results.push(...(await run([scenario])))
+  return scenarios.flatMap((scenario) => {
+    const { name, cause } = scenario
+    const result = results.find(({ scenario }) => scenario.name === name)
+    const namesCause = cause === undefined ? undefined : reports.get(name)?.includes(cause) === true
+    return result ? [{ ...result, scenario, namesCause }] : []
+  })
+}
+
+/** The scenario, which fails too if its report does not contain the cause. Keeps the report by the scenario's name. */
+function withCause(scenario: OperatorScenario, reports: Map<string, string>): OperatorScenario {
+  const { name, cause = '' } = scenario
+  return {
+    ...scenario,
+    check: async (run, fixture) => {
+      const report = readFileSync(run.outputs['report'] ?? '', 'utf8')
+      reports.set(name, report)
+      const failures = (await scenario.check?.(run, fixture)) ?? []
+      return report.includes(cause) ? failures : [...failures, `the report does not contain the cause: ${cause}`]
+    },
+  }
+}

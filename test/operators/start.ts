@@ -1,0 +1,106 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { parseAllDocuments } from 'yaml'
+import type { Api, KubeObject } from '../cluster/api.ts'
+import { until } from '../cluster/command.ts'
+import { kubeconfigPath, state } from '../cluster/layout.ts'
+import { logPath, operatorPrefix, ownProcesses, start } from '../cluster/processes.ts'
+import { buildOperator, moduleFolder } from './build.ts'
+import type { Operator } from './operator.ts'
+
+/**
+ * Builds and starts operators that do not run yet, and continues those that were stopped. They end with the cluster.
+ *
+ * @param onStart called with each operator that was started, and the seconds that this took
+ * @returns the API paths of the kinds that scenarios create, with `{}` for the namespace
+ */
+export async function startOperators(
+  operators: readonly Operator[],
+  api: Api,
+  onStart: (name: string, seconds: number) => void,
+): Promise<Record<string, string>> {
+  const paths: Record<string, string> = {}
+  for (const operator of operators) {
+    const started = performance.now()
+    const program = await buildOperator(operator)
+    const definitions = await definitionsOf(operator)
+    for (const definition of definitions) await applyDefinition(api, definition)
+    for (const [kind, path] of definitions.map(pathOf)) if (operator.kinds.includes(kind)) paths[kind] = path
+    if (signalOperator(operator.name, 'SIGCONT')) continue
+
+    for (const [path, object] of Object.entries(operator.objects ?? {})) await api.apply(path, object)
+    await startProcess(operator, program)
+    onStart(operator.name, (performance.now() - started) / 1000)
+  }
+  return paths
+}
+
+/** Sends a signal to the process of an operator, such as SIGSTOP and SIGCONT. Returns whether it runs. */
+export function signalOperator(name: string, signal: NodeJS.Signals): boolean {
+  const own = ownProcesses().filter(({ component }) => component === operatorPrefix + name)
+  for (const { pid } of own) process.kill(pid, signal)
+  return own.length > 0
+}
+
+async function startProcess({ name, args, env, started }: Operator, program: string): Promise<void> {
+  const component = operatorPrefix + name
+  const folder = state('operators', name)
+  mkdirSync(folder, { recursive: true })
+  // The link has the state folder in its path, by which the cluster's processes are found.
+  const link = state('operators', component)
+  rmSync(link, { force: true })
+  symlinkSync(program, link)
+  const place = { kubeconfig: kubeconfigPath, folder, port: await freePort() }
+  start(component, link, args(place), {
+    PATH: process.env['PATH'],
+    HOME: folder,
+    TMPDIR: folder,
+    KUBECONFIG: kubeconfigPath,
+    ...env,
+  })
+  const log = () => (existsSync(logPath(component)) ? readFileSync(logPath(component), 'utf8') : '')
+  await until(`${name} runs`, 60, () => started.test(log())).catch((error: Error) => {
+    throw new Error(`${error.message}\n${log().split('\n').slice(-8).join('\n')}`)
+  })
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+/** The CustomResourceDefinitions of an operator, without conversion webhooks: those are not started. */
+async function definitionsOf({ module, definitions }: Operator): Promise<KubeObject[]> {
+  const folder = await moduleFolder(module)
+  const files = definitions
+    .map((path) => join(folder, path))
+    .flatMap((path) => (statSync(path).isDirectory() ? readdirSync(path).map((name) => join(path, name)) : [path]))
+  return files
+    .filter((path) => path.endsWith('.yaml'))
+    .flatMap((path) => parseAllDocuments(readFileSync(path, 'utf8')).map((document) => document.toJS() as KubeObject))
+    .filter((object) => object?.kind === 'CustomResourceDefinition')
+    .map(({ apiVersion, kind, metadata, spec }) => {
+      const { conversion: _, ...rest } = spec
+      return { apiVersion, kind, metadata, spec: rest } as KubeObject
+    })
+}
+
+async function applyDefinition(api: Api, definition: KubeObject): Promise<void> {
+  const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${definition.metadata.name}`
+  await api.apply(path, definition)
+  await until(`${definition.metadata.name} is served`, 30, async () => {
+    const conditions: { type: string; status: string }[] = (await api.get(path))['status']?.conditions ?? []
+    return conditions.some(({ type, status }) => type === 'Established' && status === 'True')
+  })
+}
+
+/** Kind and API path of the stored version of a custom resource. */
+function pathOf({ spec }: KubeObject): [string, string] {
+  const { group, names, scope, versions } = spec
+  const { name } = versions.find(({ storage }: { storage: boolean }) => storage)
+  return [names.kind, `/apis/${group}/${name}/${scope === 'Namespaced' ? 'namespaces/{}/' : ''}${names.plural}`]
+}
