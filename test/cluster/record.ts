@@ -5,44 +5,81 @@ import { isDeepStrictEqual } from 'node:util'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { buildReport } from '../../src/report/json-report.ts'
 import type { Report } from '../../src/report/report-schema.ts'
+import { chooseOperatorScenarios } from '../operators/index.ts'
+import { playOperators } from '../operators/play.ts'
 import {
   type Expectation,
   expectationOf,
   expectationsFile,
+  type OperatorExpectation,
+  operatorRecordingsFolder,
   readExpectations,
   recordingPath,
   recordingsFolder,
   replayRecording,
 } from '../support/recordings.ts'
 import { runScript } from './command.ts'
-import { runScenarios } from './run-scenario.ts'
+import { runScenarios, type ScenarioResult } from './run-scenario.ts'
 import type { Scenario } from './scenario.ts'
 import { choose } from './scenarios/index.ts'
 import { type TestCluster, withTestCluster } from './test-cluster.ts'
 
 /**
  * Records all scenarios, or the named ones, into `test/recordings/`: runs them on a real cluster with the action's input
- * `record`. Keeps a recording only if the scenario passed and the replay gives the same report as the live run.
+ * `record`. Keeps a recording only if the scenario passed and the replay gives the same report as the live run. After the
+ * word `operators` come names of operators or of their scenarios.
  */
 await runScript(async () => {
-  const chosen = choose(process.argv.slice(2)).filter(isRecorded)
-  mkdirSync(recordingsFolder, { recursive: true })
+  const [first, ...names] = process.argv.slice(2)
+  if (first === 'operators') await recordOperators(names)
+  else await recordWorkloads(process.argv.slice(2))
+})
+
+async function recordWorkloads(names: readonly string[]): Promise<void> {
+  const chosen = choose(names).filter(isRecorded)
+  const reports = new Map<string, Expectation>()
+  await record(chosen, recordingsFolder, runScenarios, reports, ({ name }) => reports.get(name))
+}
+
+async function recordOperators(names: readonly string[]): Promise<void> {
+  const chosen = chooseOperatorScenarios(names)
+  await record(chosen, operatorRecordingsFolder, playOperators, new Map(), ({ note, expect, cause }) => {
+    const expectation: OperatorExpectation = { note, truth: [expect.outcome].flat(), ...(cause && { cause }) }
+    return expectation
+  })
+}
+
+/**
+ * @param run runs the scenarios, which have the input `record`
+ * @param reports receives the result of each live run
+ * @param expectationFor what `expected.json` contains of a scenario that passed
+ */
+async function record<T extends Scenario>(
+  chosen: readonly T[],
+  folder: string,
+  run: (scenarios: readonly T[], cluster: TestCluster) => Promise<ScenarioResult[]>,
+  reports: Map<string, Expectation>,
+  expectationFor: (scenario: T) => unknown,
+): Promise<void> {
+  mkdirSync(folder, { recursive: true })
   await withTestCluster(async (cluster) => {
-    const recorded = new Map<string, Expectation>()
-    const recordedScenarios = chosen.map((scenario) =>
-      recording(scenario, cluster, (report) => recorded.set(scenario.name, report)),
+    const recorded = chosen.map((scenario) =>
+      recording(scenario, cluster, (report) => reports.set(scenario.name, report)),
     )
-    const results = await runScenarios(recordedScenarios, cluster)
-    const kept = results.filter(({ failures }) => failures.length === 0).map(({ scenario }) => scenario.name)
-    for (const name of kept) keep(name, temporaryPath(cluster, name))
-    const before = existsSync(expectationsFile) ? readExpectations() : {}
-    const all = { ...before, ...Object.fromEntries(kept.map((name) => [name, recorded.get(name)])) }
+    const results = await run(recorded, cluster)
+    const passed = new Set(results.flatMap(({ failures, scenario }) => (failures.length === 0 ? scenario.name : [])))
+    const kept = chosen.filter(({ name }) => passed.has(name))
+    for (const { name } of kept) keep(temporaryPath(cluster, name), recordingPath(name, folder))
+    const before = existsSync(expectationsFile(folder)) ? readExpectations<unknown>(folder) : {}
+    const all = { ...before, ...Object.fromEntries(kept.map((scenario) => [scenario.name, expectationFor(scenario)])) }
     const sorted = Object.fromEntries(Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1)))
-    writeFileSync(expectationsFile, `${JSON.stringify(sorted, null, 2)}\n`)
-    for (const name of kept) console.log(`${(statSync(recordingPath(name)).size / 1024).toFixed(1)} KiB  ${name}`)
+    writeFileSync(expectationsFile(folder), `${JSON.stringify(sorted, null, 2)}\n`)
+    for (const { name } of kept) {
+      console.log(`${(statSync(recordingPath(name, folder)).size / 1024).toFixed(1)} KiB  ${name}`)
+    }
     if (kept.length < chosen.length) process.exitCode = 1
   })
-})
+}
 
 /** A misconfigured run watches nothing. A failing run of manifests reports their lines, which a recording does not contain. */
 function isRecorded({ expect, inputs }: Scenario): boolean {
@@ -54,15 +91,15 @@ function temporaryPath({ folder }: TestCluster, name: string): string {
 }
 
 /** Stores a recording, compressed as a whole instead of by line, without the host name in scheduler events. */
-function keep(name: string, recorded: string): void {
+function keep(recorded: string, path: string): void {
   const text = gunzipSync(readFileSync(recorded))
     .toString()
     .replaceAll(`-scheduler-${hostname()}"`, '-scheduler-localhost"')
-  writeFileSync(recordingPath(name), gzipSync(text, { level: 9 }))
+  writeFileSync(path, gzipSync(text, { level: 9 }))
 }
 
 /** The scenario with the input `record`; `onReport` is called with the result of the live run. */
-function recording(scenario: Scenario, cluster: TestCluster, onReport: (report: Expectation) => void): Scenario {
+function recording<T extends Scenario>(scenario: T, cluster: TestCluster, onReport: (report: Expectation) => void): T {
   const path = temporaryPath(cluster, scenario.name)
   return {
     ...scenario,

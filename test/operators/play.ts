@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import type { Report } from '../../src/report/report-schema.ts'
 import { runScenarios, type ScenarioResult } from '../cluster/run-scenario.ts'
 import type { TestCluster } from '../cluster/test-cluster.ts'
 import { operators } from './index.ts'
@@ -8,6 +9,8 @@ import { startOperators } from './start.ts'
 /** Result of a scenario under an operator. */
 export interface OperatorResult extends ScenarioResult {
   scenario: OperatorScenario
+  /** Duration of the gate, without the start of its process. */
+  gateSeconds: number
   /** Whether the report contains the cause; undefined if the scenario names none. */
   namesCause: boolean | undefined
 }
@@ -38,8 +41,10 @@ export async function playOperators<T extends OperatorScenario>(
   return scenarios.flatMap((scenario) => {
     const { name, cause } = scenario
     const result = results.find(({ scenario }) => scenario.name === name)
-    const namesCause = cause === undefined ? undefined : reports.get(name)?.includes(cause) === true
-    return result ? [{ ...result, scenario, namesCause }] : []
+    const report = reports.get(name) ?? '{}'
+    const gateSeconds = (JSON.parse(report) as Partial<Report>).durationSeconds ?? 0
+    const namesCause = cause === undefined ? undefined : report.includes(cause)
+    return result ? [{ ...result, scenario, gateSeconds, namesCause }] : []
   })
 }
 
@@ -47,6 +52,8 @@ export async function playOperators<T extends OperatorScenario>(
 function withCause(scenario: OperatorScenario, reports: Map<string, string>): OperatorScenario {
   const { name, cause = '' } = scenario
   return {
+    // The action starts slowly from its sources.
+    withinSeconds: 30,
     ...scenario,
     check: async (run, fixture) => {
       const report = readFileSync(run.outputs['report'] ?? '', 'utf8')

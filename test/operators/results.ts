@@ -16,7 +16,7 @@ export interface ResultRow {
   truth: readonly string[]
   outcome: string
   reason: string
-  /** Duration of the action. */
+  /** Duration of the gate. */
   seconds: number
   /** Absent if the state has no cause. */
   causeNamed?: boolean
@@ -35,7 +35,7 @@ export function writeResults(results: readonly OperatorResult[]): void {
 
 function rowOf(result: OperatorResult): ResultRow {
   const { operator, state, note, expect } = result.scenario
-  const { outcome, reason, totalSeconds, namesCause } = result
+  const { outcome, reason, gateSeconds, namesCause } = result
   return {
     operator,
     version: operators.find(({ name }) => name === operator)?.module.split('@')[1] ?? '',
@@ -44,7 +44,7 @@ function rowOf(result: OperatorResult): ResultRow {
     truth: [expect.outcome].flat(),
     outcome,
     reason,
-    seconds: Math.round(totalSeconds * 10) / 10,
+    seconds: Math.round(gateSeconds * 10) / 10,
     ...(namesCause !== undefined && { causeNamed: namesCause }),
   }
 }

@@ -11,7 +11,19 @@ import type { Report } from '../../src/report/report-schema.ts'
 
 /** Recordings of a real cluster, made by `npm run recordings`. */
 export const recordingsFolder = resolve(import.meta.dirname, '../recordings')
-export const expectationsFile = join(recordingsFolder, 'expected.json')
+
+/** Recordings of custom resources under real operators, made by `npm run recordings -- operators`. */
+export const operatorRecordingsFolder = join(recordingsFolder, 'operators')
+
+/** What is right for a recording under an operator: not the moments, which change with the rules of the operator's kinds. */
+export interface OperatorExpectation {
+  /** What happens. */
+  note: string
+  /** The outcomes that are right. */
+  truth: readonly string[]
+  /** Why it is not ready, in the words of the object or of the cluster: the report contains them. */
+  cause?: string
+}
 
 /** Result of the live run without its texts. Seconds are since the start of the gate, with milliseconds. */
 export interface Expectation {
@@ -32,13 +44,17 @@ export interface Expectation {
   >
 }
 
-/** The expected results of all recordings, by scenario name. */
-export function readExpectations(): Record<string, Expectation> {
-  return JSON.parse(readFileSync(expectationsFile, 'utf8')) as Record<string, Expectation>
+/** The expected results of all recordings of a folder, by scenario name. */
+export function readExpectations<T = Expectation>(folder = recordingsFolder): Record<string, T> {
+  return JSON.parse(readFileSync(expectationsFile(folder), 'utf8')) as Record<string, T>
 }
 
-export function recordingPath(name: string): string {
-  return join(recordingsFolder, `${name}.ndjson.gz`)
+export function expectationsFile(folder: string): string {
+  return join(folder, 'expected.json')
+}
+
+export function recordingPath(name: string, folder = recordingsFolder): string {
+  return join(folder, `${name}.ndjson.gz`)
 }
 
 export function expectationOf({ outcome, reason, durationSeconds, targets }: Report): Expectation {
