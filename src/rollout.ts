@@ -13,14 +13,20 @@ import { type EndedTimeline, type Entry, emptyTimeline, type Timeline } from './
 import { consolidate } from './gate/watch-requests.ts'
 import type { Inputs } from './inputs.ts'
 import { loadCatalogue } from './lifecycle/custom/catalogue/index.ts'
-import { milestonesOf, ruleOf } from './lifecycle/rules.ts'
+import { loadMilestones, ruleOf } from './lifecycle/rules.ts'
 import { LiveLogs } from './logs/live-logs.ts'
 import { type HealthCheck, readHealthChecks } from './plan/health-checks.ts'
 import { applyLiveAnnotations } from './plan/manifests/annotations.ts'
 import { withComparableManifests } from './plan/manifests/differences.ts'
 import type { ParsedReferences, Reference } from './plan/reference.ts'
 import { timeoutMistakes } from './plan/reference-flags.ts'
-import { type Resolution, type ResolvedPlan, resolveReferences, resolveTargets } from './plan/resolve.ts'
+import {
+  type Resolution,
+  type ResolvedPlan,
+  resolveReferences,
+  resolveTargets,
+  writtenMilestones,
+} from './plan/resolve.ts'
 import { parseStreamLogs, resolveStreamLogs, selectStreamedTargets } from './plan/stream-logs.ts'
 import { nameKey, type Source, type Target, targetWatch } from './plan/target.ts'
 import { describeWriteFailure, type RecordingWriter, startRecording } from './recording/writer.ts'
@@ -225,12 +231,13 @@ async function planTargets(
  * Resolves the kinds of the references and of `stream-logs`.
  * @throws UserError with the mistakes of both
  */
-function resolveKinds(
+async function resolveKinds(
   { inputs, references, streamLogs }: RolloutInputs,
   kinds: readonly ApiResource[],
   namespace: string,
 ): Promise<[Resolution, Resolution]> {
   const milestones = Object.keys(inputs.milestoneTimeoutsMs)
+  const milestonesOf = await loadMilestones([...milestones, ...writtenMilestones(references)], kinds)
   return collectMistakes(
     () => resolveReferences(references, kinds, { namespace, milestones, milestonesOf }),
     () => resolveStreamLogs(streamLogs, kinds, (kind) => ruleOf(kind).hasPods === true),

@@ -7,7 +7,6 @@ import { type EndedTimeline, misconfiguredTimeline } from '../gate/timeline.ts'
 import { readInputs } from '../inputs.ts'
 import { loadCatalogue } from '../lifecycle/custom/catalogue/index.ts'
 import { type HealthCheck, readHealthChecks } from '../plan/health-checks.ts'
-import { parseReferences } from '../plan/references.ts'
 import { readHeader } from '../recording/reader.ts'
 import { indexRecording } from '../recording/recording-index.ts'
 import { type ReplayHooks, replay as replayRecording } from '../recording/replay.ts'
@@ -97,9 +96,8 @@ async function gateRecording(
   for (const name of unknown) warn(1, `the input ${name} is unknown to this version, and has no effect.`)
   const isNamed = overrides['health-checks'] !== undefined
   const healthChecks = await recordedHealthChecks(inputs.healthChecks, isNamed, (why) => warn(1, why))
-  const resources = overrides['resources']
   const index = await indexRecording(file)
-  const plan = planReplay(index, header, inputs, resources === undefined ? undefined : parseReferences(resources))
+  const plan = await planReplay(index, header, inputs, overrides)
   const settings = { ...settingsOf(header, inputs), healthChecks, catalogue: await loadCatalogue(plan.targets) }
   const { startedAt, stallTimeoutMs } = settings
 

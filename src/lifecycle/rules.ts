@@ -1,11 +1,13 @@
-import type { WatchRequest } from '../cluster/feed.ts'
+import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
 import { groupOf } from '../cluster/store.ts'
 import type { ExpectedImages } from '../inputs.ts'
 import type { HealthCheck } from '../plan/health-checks.ts'
+import { apiVersionOf } from '../plan/kinds.ts'
 import type { Target } from '../plan/target.ts'
 import type { OperatorCheck } from './custom/catalogue/entry.ts'
+import { findEntries } from './custom/catalogue/index.ts'
 import { genericRule, helmRepositoryRule } from './custom/generic.ts'
-import { healthCheckRule } from './custom/health-check.ts'
+import { healthCheckRule, withStages } from './custom/health-check.ts'
 import { waitForRule } from './custom/wait-for.ts'
 import { gatewayRule, routeRule } from './network/gateway.ts'
 import { ingressRule } from './network/ingress.ts'
@@ -13,7 +15,7 @@ import { serviceRule } from './network/service.ts'
 import { apiServiceRule, crdRule, existsRule, namespaceRule, pdbRule } from './platform/condition-kinds.ts'
 import { hpaRule } from './platform/hpa.ts'
 import { pvcRule } from './platform/pvc.ts'
-import type { Rule } from './rule.ts'
+import { commonMilestones, type Rule } from './rule.ts'
 import { daemonSetRule } from './workloads/daemonset.ts'
 import { deploymentRule } from './workloads/deployment.ts'
 import { withExpectedImages } from './workloads/gated-pods.ts'
@@ -216,6 +218,21 @@ export function ruleOf(kind: { apiVersion: string; kind: string }): Rule {
 /** The names of a kind's milestones, in the order in which they are reached. */
 export function milestonesOf(kind: { apiVersion: string; kind: string }): readonly string[] {
   return ruleOf(kind).milestones
+}
+
+/**
+ * Finds the names of a kind's milestones, with the stages in the catalogue of operators.
+ * @param written the names to check: the catalogue is read only if one of them is no common milestone
+ * @param resources the kinds that may be asked for
+ */
+export async function loadMilestones(
+  written: readonly string[],
+  resources: readonly ApiResource[],
+): Promise<typeof milestonesOf> {
+  if (written.every((name) => commonMilestones.some((common) => common === name))) return milestonesOf
+  const found = await findEntries(resources.map((each) => ({ apiVersion: apiVersionOf(each), kind: each.kind })))
+  const staged = new Map(found.map(({ kind, entry }) => [keyOf(kind), withStages(entry.milestones)]))
+  return (kind) => staged.get(keyOf(kind)) ?? milestonesOf(kind)
 }
 
 /** The kinds that custom resources of most operators own. */

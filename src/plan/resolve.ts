@@ -146,6 +146,11 @@ function checkWaitFor(waitFor: WaitFor | undefined, { group, kind }: ApiResource
     addMistake(`Values of a ${kind} are redacted, so --for cannot compare them. Omit the value to wait for the key.`)
 }
 
+/** The milestones for which references have timeouts. */
+export function writtenMilestones({ references }: ParsedReferences): readonly string[] {
+  return references.flatMap(({ clocks }) => Object.keys(clocks.milestoneTimeoutsMs ?? {}))
+}
+
 function checkMilestones(
   names: readonly string[],
   resources: readonly ApiResource[],

@@ -1,11 +1,11 @@
 import type { FeedEvent } from '../cluster/feed.ts'
 import { type GateSettings, gateSettings } from '../gate/settings.ts'
 import { type Inputs, inputDefinitions, parseInputs } from '../inputs.ts'
-import { milestonesOf } from '../lifecycle/rules.ts'
+import { loadMilestones } from '../lifecycle/rules.ts'
 import type { ParsedReferences } from '../plan/reference.ts'
 import { parseReferences } from '../plan/references.ts'
-import { type Plan, resolveReferences, resolveTargets } from '../plan/resolve.ts'
-import type { Target } from '../plan/target.ts'
+import { type Plan, type PlanDefaults, resolveReferences, resolveTargets, writtenMilestones } from '../plan/resolve.ts'
+import { definedClocks, type Target } from '../plan/target.ts'
 import { isKind, type RecordingIndex } from './recording-index.ts'
 import type { RecordingHeader } from './writer.ts'
 
@@ -53,35 +53,30 @@ export interface ReplayPlan extends Plan {
 
 /**
  * Resolves the targets of a replay: the user's own references, else the targets in the header, else the `resources` in the
- * header.
+ * header. Clocks among the overrides replace those that are recorded behind a reference.
  *
- * @param written the user's own references, if any
+ * @param overrides the user's own values by input name
  * @throws UserError when the targets cannot be found
  */
-export function planReplay(
+export async function planReplay(
   index: RecordingIndex,
   header: RecordingHeader,
   inputs: Inputs,
-  written?: ParsedReferences,
-): ReplayPlan {
+  overrides: Readonly<Record<string, string | undefined>> = {},
+): Promise<ReplayPlan> {
   const { kinds } = index
   const namespace = inputs.namespace ?? index.onlyNamespace ?? 'default'
   const milestones = Object.keys(inputs.milestoneTimeoutsMs)
   const isNamespaced = ({ apiVersion, kind }: Pick<Target, 'apiVersion' | 'kind'>) =>
     kinds.find((each) => isKind(each, apiVersion, kind))?.namespaced
 
-  const recorded = written === undefined ? recordedTargets(header) : undefined
-  const plan =
+  const isWritten = overrides['resources'] !== undefined
+  const recorded = isWritten ? undefined : recordedTargets(header)
+  const found =
     recorded === undefined
-      ? resolveTargets(
-          resolveReferences(written ?? parseReferences(inputs.resources), kinds, {
-            namespace,
-            milestones,
-            milestonesOf,
-          }),
-          (selection) => index.namesOf(selection),
-        )
+      ? await resolve(parseReferences(inputs.resources), index, { namespace, milestones })
       : { targets: recorded.map((target) => withScope(target, isNamespaced(target), namespace)), notices: [] }
+  const plan = isWritten ? found : { ...found, targets: found.targets.map((each) => withoutClocks(each, overrides)) }
 
   const namespaces = new Set(plan.targets.map((target) => target.namespace))
   const [only = namespace] = namespaces.size === 1 ? namespaces : []
@@ -92,6 +87,29 @@ export function planReplay(
     return metadata === object.metadata ? event : { ...event, object: { ...object, metadata } }
   }
   return { ...plan, correctNamespace }
+}
+
+async function resolve(
+  references: ParsedReferences,
+  index: RecordingIndex,
+  defaults: Pick<PlanDefaults, 'namespace' | 'milestones'>,
+): Promise<Plan> {
+  const written = [...defaults.milestones, ...writtenMilestones(references)]
+  const milestonesOf = await loadMilestones(written, index.kinds)
+  const resolution = resolveReferences(references, index.kinds, { ...defaults, milestonesOf })
+  return resolveTargets(resolution, (selection) => index.namesOf(selection))
+}
+
+/** A target without those of its clocks that have an override. */
+function withoutClocks(target: Target, overrides: Readonly<Record<string, string | undefined>>): Target {
+  const { timeoutMs, stallTimeoutMs, milestoneTimeoutsMs } = target.clocks
+  const unless = <T>(name: string, clock: T) => (overrides[name] === undefined ? clock : undefined)
+  const clocks = definedClocks({
+    timeoutMs: unless('timeout', timeoutMs),
+    stallTimeoutMs: unless('stall-timeout', stallTimeoutMs),
+    milestoneTimeoutsMs: unless('milestone-timeouts', milestoneTimeoutsMs),
+  })
+  return { ...target, clocks }
 }
 
 /**

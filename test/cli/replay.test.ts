@@ -95,6 +95,33 @@ describe('recordings', () => {
     expect(elsewhere.verdicts).toMatchObject([{ reason: 'not-found', targets: [{ target: 'deployment.apps/api' }] }])
   })
 
+  const target = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop', name: 'web' }
+  const minutes = (count: number) => count * 60_000
+  test.each([
+    ['--stall-timeout=2m', '--stall-timeout=4m', { stallTimeoutMs: minutes(4) }, ['stalled', 120]],
+    ['--timeout=3m', '--timeout=1m', { timeoutMs: minutes(1) }, ['timed-out', 180]],
+    [
+      '--milestone-timeouts=observed=30s',
+      '--milestone-timeouts=observed=90s',
+      { milestoneTimeoutsMs: { observed: 90_000 } },
+      ['timed-out', 30],
+    ],
+  ])('%s replaces the clock that is recorded behind a reference', async (flag, recorded, clocks, expected) => {
+    const inputs = { ...header.inputs, resources: [`deployment/web ${recorded}`] }
+    const { verdicts } = await replay(
+      flag,
+      written('lines', { ...header, inputs }, added(unobserved()), synced),
+      written('targets', { ...header, inputs, targets: [{ ...target, clocks }] }, added(unobserved()), synced),
+    )
+    expect(verdicts.map(({ outcome, durationSeconds }) => [outcome, durationSeconds])).toEqual([expected, expected])
+  })
+
+  test('keep the clock behind a reference of the replay itself', async () => {
+    const file = written('silent', header, added(unobserved()), synced)
+    const { verdicts } = await replay('--stall-timeout=2m', '--resources=deployment/web --stall-timeout=1m', file)
+    expect(verdicts).toMatchObject([{ outcome: 'stalled', durationSeconds: 60 }])
+  })
+
   test('with every clock off end an hour later, as if somebody had cancelled', async () => {
     const inputs = { ...header.inputs, timeout: '0', 'stall-timeout': '0', 'milestone-timeouts': 'created=0' }
     const { code, verdicts } = await replay(written('endless', { ...header, inputs }, synced))

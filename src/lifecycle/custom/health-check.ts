@@ -39,10 +39,8 @@ const failedKey = 'failed'
  * (https://fluxcd.io/flux/components/kustomize/kustomizations/#health-check-expressions).
  */
 export function healthCheckRule(check: HealthCheck | OperatorCheck): Rule {
-  const [created, observed, ready] = commonMilestones
-  const stages = 'milestones' in check ? check.milestones.map(({ name }) => name) : []
   return {
-    milestones: [created, observed, ...stages, ready],
+    milestones: withStages('milestones' in check ? check.milestones : []),
     relatives: () => [],
     failures: (object) =>
       isCurrent(object, check) && check.failed?.(presentVersion(object, check)).holds === true ? [failedKey] : [],
@@ -50,6 +48,14 @@ export function healthCheckRule(check: HealthCheck | OperatorCheck): Rule {
       'documentation' in check ? assessOperator(object, check, context) : assessHealthCheck(object, check, context),
   }
 }
+
+/** The names of the milestones of a kind whose operator has these stages. */
+export function withStages(stages: readonly Pick<StageOf, 'name'>[] = []): Rule['milestones'] {
+  const [created, observed, ready] = commonMilestones
+  return [created, observed, ...stages.map(({ name }) => name), ready]
+}
+
+type StageOf = OperatorCheck['milestones'][number]
 
 /** Whether the status is about the present generation. For the catalogue, the generations of conditions count too. */
 function isCurrent(object: KubeObject, check: HealthCheck | OperatorCheck): boolean {
