@@ -44,7 +44,7 @@ export const outputDefinitions = {
   },
   'slowest-milestone': {
     description:
-      'The milestone that took longest, with its resource and its time: `deployment.apps/web ready 29.4s`. Empty if none was reached.',
+      'The milestone that took longest, with its resource and its time: `deployment.apps/web ready 29.4s`. A milestone that was not reached counts until the end. Empty if no milestone was reached.',
     value: slowestMilestone,
   },
   report: {
@@ -109,10 +109,12 @@ function failedResources(timeline: EndedTimeline): string {
   return `[${shown.join(',')}]`
 }
 
-function slowestMilestone({ startedAt, targets }: EndedTimeline): string {
+function slowestMilestone(timeline: EndedTimeline): string {
+  const { targets } = timeline
+  if (!targets.some(({ milestones }) => milestones.some(({ state }) => state === 'done'))) return ''
   const [slowest] = targets
     .flatMap((record) => {
-      const step = slowestStep(record, startedAt)
+      const step = slowestStep(record, timeline)
       return step === undefined ? [] : [{ target: record.target, step }]
     })
     .toSorted((one, other) => other.step.tookMs - one.step.tookMs)

@@ -3,7 +3,7 @@ import { systemClock } from '../cluster/clock.ts'
 import type { EndedTimeline, Entry, MilestoneRecord, TargetRecord, Timeline } from '../gate/timeline.ts'
 import { plain } from '../report/escape.ts'
 import { LogPrinter } from '../report/log.ts'
-import { clock, outcomeLabels, setting } from '../report/wording.ts'
+import { clock, clockTexts, outcomeLabels } from '../report/wording.ts'
 import type { Reporter } from '../rollout.ts'
 import { type CommandContext, isInteractive, type Output, printLines, Screen, usesColor } from './output.ts'
 
@@ -136,7 +136,12 @@ const dots: Readonly<Record<MilestoneRecord['state'], Piece>> = {
 
 /** One line for each open target: its milestones, the current milestone with its duration, and its first problem. */
 export function renderState(timeline: Timeline, layout: StateLayout): string[] {
-  const { targets, startedAt, finishedAt: now, timeoutMs } = timeline
+  const { targets, startedAt, finishedAt: now } = timeline
+  const { timeout } = clockTexts(
+    timeline,
+    targets.map(({ target }) => target),
+    plain,
+  )
   const { names, rows, frame } = layout
   const open = targets.flatMap((record, index) =>
     record.outcome === 'progressing' ? [{ record, name: names[index] ?? '' }] : [],
@@ -148,7 +153,7 @@ export function renderState(timeline: Timeline, layout: StateLayout): string[] {
     [
       [`${spinner[frame % spinner.length]} `, 'cyan'],
       [clock(now - startedAt), 'bold'],
-      [`  ${countOutcomes(targets)}${timeoutMs === 0 ? '' : ` · timeout ${setting(timeoutMs)}`}`],
+      [`  ${countOutcomes(targets)}${timeout === 'off' ? '' : ` · timeout ${timeout}`}`],
     ],
     ...shown.map(({ record, name }): Piece[] => [
       ['  '],

@@ -2,7 +2,7 @@ import type { MilestoneRecord, TargetRecord, Timeline } from '../gate/timeline.t
 import { fullName, nameTargets } from '../plan/target.ts'
 import { mermaidName, mermaidTask } from './escape.ts'
 import { urgency } from './headline.ts'
-import { openMilestone } from './target-details.ts'
+import { openMilestone } from './milestone-steps.ts'
 import { outcomeLabels } from './wording.ts'
 
 const sectionLimit = 16

@@ -6,6 +6,7 @@ import { conclude, decidingTarget, headline, isJudged } from './headline.ts'
 import {
   capitalised,
   clock,
+  clockTexts,
   count,
   isInMessage,
   messageBelowName,
@@ -14,7 +15,6 @@ import {
   problemCount,
   problemPath,
   reasonHeadline,
-  setting,
 } from './wording.ts'
 
 /** A line of a container's log, or a note about the log. Raw text: renderers escape it. */
@@ -79,7 +79,9 @@ export function layoutLog(
 }
 
 /** The log's first line: `Rollout Gate · context prod · 2 targets in shop · timeout 10m · stall 5m`. */
-export function renderHeader({ context, targets, timeoutMs, stallTimeoutMs }: LogHead, { color }: LogLayout): string {
+export function renderHeader(head: LogHead, { color }: LogLayout): string {
+  const { context, targets } = head
+  const { timeout, stall } = clockTexts(head, targets, plain)
   const namespaces = namespacesOf(targets)
   const where =
     namespaces.length > 1
@@ -88,8 +90,8 @@ export function renderHeader({ context, targets, timeoutMs, stallTimeoutMs }: Lo
   const parts = [
     ...(context === '' ? [] : [`context ${plain(context)}`]),
     `${count(targets.length, 'target')}${where}`,
-    `timeout ${setting(timeoutMs)}`,
-    `stall ${setting(stallTimeoutMs)}`,
+    `timeout ${timeout}`,
+    `stall ${stall}`,
   ]
   return `${paint('bold', 'Rollout Gate', color)} · ${parts.join(' · ')}`
 }

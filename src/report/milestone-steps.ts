@@ -1,4 +1,4 @@
-import type { MilestoneRecord, TargetRecord } from '../gate/timeline.ts'
+import type { MilestoneRecord, TargetRecord, Timeline } from '../gate/timeline.ts'
 
 /** A reached milestone, and the milliseconds from the previous one. */
 export interface Step {
@@ -6,6 +6,8 @@ export interface Step {
   readonly at: number
   readonly tookMs: number
 }
+
+type GateTimes = Pick<Timeline, 'startedAt' | 'finishedAt'>
 
 /** The reached milestones by time; the first is measured from the gate's start. */
 export function stepsOf(milestones: readonly MilestoneRecord[], startedAt: number): readonly Step[] {
@@ -20,10 +22,24 @@ export function stepsOf(milestones: readonly MilestoneRecord[], startedAt: numbe
     })
 }
 
-/** The milestone of a target that took longest; undefined if none was reached. */
-export function slowestStep({ milestones }: TargetRecord, startedAt: number): Step | undefined {
-  return stepsOf(milestones, startedAt).reduce<Step | undefined>(
-    (slowest, step) => (slowest === undefined || step.tookMs > slowest.tookMs ? step : slowest),
-    undefined,
-  )
+/** The current or failed milestone. A target whose change never arrived has none. */
+export function openMilestone({ milestones, reason }: TargetRecord): MilestoneRecord | undefined {
+  if (reason === 'change-not-seen') return undefined
+  return milestones.find(({ state }) => state === 'failed') ?? milestones.find(({ state }) => state === 'current')
+}
+
+/** How long a target waited in vain for its open milestone, in milliseconds. */
+export function openMs(record: TargetRecord, { startedAt, finishedAt }: GateTimes): number {
+  const { at = startedAt } = stepsOf(record.milestones, startedAt).at(-1) ?? {}
+  return Math.max(0, (record.endedAt ?? finishedAt) - at)
+}
+
+/** The milestone of a target that took longest, reached or not; undefined if there is none. */
+export function slowestStep(record: TargetRecord, times: GateTimes): Pick<Step, 'name' | 'tookMs'> | undefined {
+  const open = record.outcome === 'ready' ? undefined : openMilestone(record)
+  const steps: readonly Pick<Step, 'name' | 'tookMs'>[] = [
+    ...stepsOf(record.milestones, times.startedAt),
+    ...(open === undefined ? [] : [{ name: open.name, tookMs: openMs(record, times) }]),
+  ]
+  return steps.toSorted((one, other) => other.tookMs - one.tookMs)[0]
 }

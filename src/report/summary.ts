@@ -7,7 +7,7 @@ import { renderGantt } from './gantt.ts'
 import { conclude, decidingTarget, headline, isFailing, isJudged, urgency } from './headline.ts'
 import { layoutLog, renderEntries } from './log.ts'
 import { type DetailOptions, longestWait, renderDetails, renderSource, targetStatus } from './target-details.ts'
-import { count, outcomeLabels, setting } from './wording.ts'
+import { clockTexts, count, outcomeLabels } from './wording.ts'
 
 /** A step that makes a text smaller: the change itself, and a description of what it leaves out. */
 interface Reduction<Shape> {
@@ -138,7 +138,7 @@ function renderShape(timeline: Timeline, shape: Shape, leftOut: readonly string[
 function cause(timeline: Timeline, { sourceBaseUrl }: SummaryOptions): string[] {
   const [only] = timeline.targets
   if (timeline.targets.length === 1 && only?.outcome === 'ready') {
-    const wait = longestWait(only, timeline.startedAt, timeline.finishedAt)
+    const wait = longestWait(only, timeline)
     return [`${targetStatus(only)}${wait === '' ? '' : ` · longest wait: ${wait}`}`]
   }
   if (timeline.verdict === undefined) return []
@@ -206,7 +206,7 @@ const columns: readonly Column[] = [
     title: 'Longest wait',
     align: ':--',
     isOptional: true,
-    cell: ({ record }, { startedAt, finishedAt }) => longestWait(record, startedAt, finishedAt),
+    cell: ({ record }, timeline) => longestWait(record, timeline),
   },
 ]
 
@@ -314,15 +314,18 @@ function note(leftOut: readonly string[], { reportPath }: SummaryOptions): strin
 }
 
 /** The settings of the gate; empty for a gate that never began. */
-function footer({ context, serverVersion, timeoutMs, stallTimeoutMs, targets }: Timeline): string[] {
+function footer(timeline: Timeline): string[] {
+  const { context, serverVersion } = timeline
+  const targets = timeline.targets.map(({ target }) => target)
   if (context === '' && targets.length === 0) return []
-  const namespaces = namespacesOf(targets.map(({ target }) => target))
+  const namespaces = namespacesOf(targets)
+  const { timeout, stall } = clockTexts(timeline, targets, markdown)
   const parts = [
     context === '' ? '' : `context ${markdown(context)}`,
     serverVersion === '' ? '' : `Kubernetes ${markdown(serverVersion)}`,
     namespaces.length === 1 ? `namespace ${markdown(namespaces[0] ?? '')}` : '',
-    `timeout ${setting(timeoutMs)}`,
-    `stall timeout ${setting(stallTimeoutMs)}`,
+    `timeout ${timeout}`,
+    `stall timeout ${stall}`,
   ]
   return [`<sub>${parts.filter((part) => part !== '').join(' · ')}</sub>`]
 }

@@ -1,8 +1,8 @@
 import { duration } from '../duration.ts'
-import type { Evidence, MilestoneRecord, ProblemRecord, TargetRecord } from '../gate/timeline.ts'
+import type { Evidence, ProblemRecord, TargetRecord, Timeline } from '../gate/timeline.ts'
 import type { Source } from '../plan/target.ts'
 import { code, fence, html, markdown, plainLines, prose, shortenWords } from './escape.ts'
-import { stepsOf } from './milestone-steps.ts'
+import { openMilestone, openMs, slowestStep, stepsOf } from './milestone-steps.ts'
 import {
   capitalised,
   clock,
@@ -106,23 +106,10 @@ function inCell(text: string): string {
 }
 
 /** `ready 17 s`: the milestone that took or takes longest; empty if none took time. */
-export function longestWait(record: TargetRecord, startedAt: number, finishedAt: number): string {
-  const open = record.outcome === 'ready' ? undefined : openMilestone(record)
-  const steps = stepsOf(record.milestones, startedAt)
-  const end = record.endedAt ?? finishedAt
-  const all = [
-    ...steps,
-    ...(open === undefined ? [] : [{ name: open.name, tookMs: Math.max(0, end - (steps.at(-1)?.at ?? startedAt)) }]),
-  ]
-  const [longest] = all.toSorted((one, other) => other.tookMs - one.tookMs)
+export function longestWait(record: TargetRecord, times: Pick<Timeline, 'startedAt' | 'finishedAt'>): string {
+  const longest = slowestStep(record, times)
   if (longest === undefined || longest.tookMs < shortestWaitMs) return ''
   return `${markdown(longest.name)} ${duration(longest.tookMs)}`
-}
-
-/** The current or failed milestone. A target whose change never arrived has none. */
-export function openMilestone({ milestones, reason }: TargetRecord): MilestoneRecord | undefined {
-  if (reason === 'change-not-seen') return undefined
-  return milestones.find(({ state }) => state === 'failed') ?? milestones.find(({ state }) => state === 'current')
 }
 
 interface MilestoneRow {
@@ -133,7 +120,8 @@ interface MilestoneRow {
 }
 
 /** Milestones of the same second share a row; the longest wait of a ready target is bold. */
-function milestoneTable(record: TargetRecord, { startedAt, finishedAt }: DetailOptions): string[] {
+function milestoneTable(record: TargetRecord, times: DetailOptions): string[] {
+  const { startedAt, finishedAt } = times
   const steps = stepsOf(record.milestones, startedAt)
   const open = openMilestone(record)
   const end = record.endedAt ?? finishedAt
@@ -142,7 +130,7 @@ function milestoneTable(record: TargetRecord, { startedAt, finishedAt }: DetailO
     const step = steps.find((each) => each.name === name)
     if (step === undefined && name !== open?.name) continue
     const elapsed = clock((step?.at ?? end) - startedAt)
-    const tookMs = step?.tookMs ?? Math.max(0, end - (steps.at(-1)?.at ?? startedAt))
+    const tookMs = step?.tookMs ?? openMs(record, times)
     // A long message that is shown above is not repeated.
     const isAbove = message.length > 60 && record.message.includes(message)
     // An object that existed before the gate was not created by it.

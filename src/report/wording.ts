@@ -1,5 +1,6 @@
 import { formatDuration } from '../duration.ts'
-import type { Evidence, ProblemRecord, TargetOutcome, TargetRecord } from '../gate/timeline.ts'
+import type { Evidence, ProblemRecord, TargetOutcome, TargetRecord, Timeline } from '../gate/timeline.ts'
+import { fullName, nameTargets, type Target } from '../plan/target.ts'
 import { headlineOf, placeOfProblem, reasons } from '../reasons/reasons.ts'
 import { joinSubject } from '../reasons/spec.ts'
 import { shorten } from './escape.ts'
@@ -51,6 +52,42 @@ export function clock(ms: number): string {
 /** Milliseconds as in the inputs: `1m30s`, `10m`; `off` for 0. */
 export function setting(ms: number): string {
   return ms === 0 ? 'off' : formatDuration(ms)
+}
+
+const namedTargets = 2
+const namedClocks = 2
+
+/**
+ * The clocks that hold, as in the inputs: `timeout 10m · stall 5m`. Where a reference has its own clock, that one is shown:
+ * `timeout 1m` if it holds for all targets, else `timeout 10m (1m for job/migrate)`.
+ * @param safe makes the names of targets safe to print
+ */
+export function clockTexts(
+  { timeoutMs, stallTimeoutMs }: Pick<Timeline, 'timeoutMs' | 'stallTimeoutMs'>,
+  targets: readonly Target[],
+  safe: (text: string) => string,
+): { readonly timeout: string; readonly stall: string } {
+  const names = nameTargets(targets).map(fullName)
+  const describe = (gateMs: number, heldMs: (target: Target) => number) => {
+    const held = targets.map((target, index) => ({ ms: heldMs(target), name: names[index] ?? '' }))
+    const [first] = held
+    if (first !== undefined && held.every(({ ms }) => ms === first.ms)) return setting(first.ms)
+    const own = held.filter(({ ms }) => ms !== gateMs)
+    const groups = [...Map.groupBy(own, ({ ms }) => ms)].map(([ms, each]) => {
+      const named = each.map(({ name }) => safe(name)).join(' and ')
+      return `${setting(ms)} for ${each.length > namedTargets ? count(each.length, 'target') : named}`
+    })
+    const different = groups.length > namedClocks ? `others for ${count(own.length, 'target')}` : groups.join(', ')
+    return `${setting(gateMs)}${different === '' ? '' : ` (${different})`}`
+  }
+  return {
+    // A timeout of 0 leaves the target to the gate's timeout, which holds for all targets.
+    timeout: describe(timeoutMs, ({ clocks }) => {
+      const clocksOn = [clocks.timeoutMs ?? 0, timeoutMs].filter((ms) => ms > 0)
+      return clocksOn.length === 0 ? 0 : Math.min(...clocksOn)
+    }),
+    stall: describe(stallTimeoutMs, ({ clocks }) => clocks.stallTimeoutMs ?? stallTimeoutMs),
+  }
 }
 
 /** Why a target is not ready, in a few words with the names of its problem. Raw text: renderers escape it. */

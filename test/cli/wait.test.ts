@@ -30,6 +30,12 @@ function wait(line: string, options: CommandOptions = {}) {
 }
 
 describe('a rollout that is ready', () => {
+  test('prints the clocks that hold: a flag behind the reference is that of the reference', async () => {
+    server.apply(rolledOut())
+    const { stdout } = await wait('deployment/web --timeout=3m --stall-timeout=90s')
+    expect(stdout).toMatch(/ · timeout 3m · stall 1m30s\n/)
+  })
+
   test('ends with 0 and prints its log on stdout, without colours and runner commands', async () => {
     server.apply(rolledOut())
     const { code, stdout, stderr } = await wait('deployment/web')

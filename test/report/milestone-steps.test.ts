@@ -1,5 +1,6 @@
+import type { TargetRecord } from '../../src/gate/timeline.ts'
 import { slowestStep, stepsOf } from '../../src/report/milestone-steps.ts'
-import { at, createTargetRecord, reached, start } from './builders.ts'
+import { at, createMilestone, createTargetRecord, reached, start } from './builders.ts'
 
 it('each milestone took the time since the previous one', () => {
   expect(stepsOf(reached({ scheduled: 2, pulled: 9, ready: 10 }), start)).toEqual([
@@ -11,7 +12,18 @@ it('each milestone took the time since the previous one', () => {
 
 it('the slowest is the one that took longest, of equals the first', () => {
   const record = (moments: Record<string, number>) => createTargetRecord({ milestones: reached(moments) })
-  expect(slowestStep(record({ scheduled: 2, pulled: 9, ready: 10 }), start)?.name).toBe('pulled')
-  expect(slowestStep(record({ created: 0, ready: 0 }), start)?.name).toBe('created')
-  expect(slowestStep(record({}), start)).toBeUndefined()
+  const times = { startedAt: start, finishedAt: at(60) }
+  expect(slowestStep(record({ scheduled: 2, pulled: 9, ready: 10 }), times)?.name).toBe('pulled')
+  expect(slowestStep(record({ created: 0, ready: 0 }), times)?.name).toBe('created')
+  expect(slowestStep(record({}), times)).toBeUndefined()
+})
+
+it.each<[string, Partial<TargetRecord>, { name: string; tookMs: number }]>([
+  ['counts until its target ended', { endedAt: at(30) }, { name: 'ready', tookMs: 21_000 }],
+  ['of an open target counts until the end of the gate', { outcome: 'progressing' }, { name: 'ready', tookMs: 51_000 }],
+  ['of a target without its change is not counted', { reason: 'change-not-seen' }, { name: 'pulled', tookMs: 9_000 }],
+])('a milestone that was not reached %s', (_, overrides, expected) => {
+  const milestones = [...reached({ pulled: 9 }), createMilestone({ name: 'ready', state: 'failed' })]
+  const record = createTargetRecord({ outcome: 'stalled', endedAt: undefined, milestones, ...overrides })
+  expect(slowestStep(record, { startedAt: start, finishedAt: at(60) })).toMatchObject(expected)
 })

@@ -122,6 +122,14 @@ describe('the outputs', () => {
     )
   })
 
+  it('name the milestone that was not reached, when it took longest', () => {
+    const milestones = [...reached({ scheduled: 1 }), createMilestone({ name: 'ready', state: 'failed' })]
+    const stuck = createTargetRecord({ outcome: 'failed', endedAt: at(60.5), milestones })
+    expect(buildOutputs(createTimeline({ targets: [createTargetRecord(), stuck] }), files)['slowest-milestone']).toBe(
+      'deployment.apps/web ready 59.5s',
+    )
+  })
+
   it('name no slowest milestone when none was reached', () => {
     const none = createTargetRecord({ milestones: [createMilestone({ name: 'created', state: 'current' })] })
     expect(buildOutputs(createTimeline({ targets: [none] }), files)['slowest-milestone']).toBe('')
