@@ -13,6 +13,15 @@ interface KindName {
  */
 const files: Readonly<Record<string, () => Promise<Readonly<Record<string, CatalogueGroup>>>>> = {
   'cert-manager.io': () => import('./cert-manager.ts'),
+  'acme.cert-manager.io': () => import('./cert-manager.ts'),
+  'external-secrets.io': () => import('./secrets.ts'),
+  'generators.external-secrets.io': () => import('./secrets.ts'),
+  'bitnami.com': () => import('./secrets.ts'),
+  '*.upbound.io': () => import('./crossplane.ts'),
+  '*.crossplane.io': () => import('./crossplane.ts'),
+  'pkg.crossplane.io': () => import('./crossplane.ts'),
+  'apiextensions.crossplane.io': () => import('./crossplane.ts'),
+  'ops.crossplane.io': () => import('./crossplane.ts'),
 }
 
 /** All groups of the catalogue, for the documentation and the tests. */

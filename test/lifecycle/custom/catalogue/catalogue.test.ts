@@ -39,17 +39,19 @@ describe.each(
     expect(group.entries.filter(({ kind }) => kind === entry.kind)).toHaveLength(1)
   })
 
+  it('does not find an object ready whose status is of an older generation', async () => {
+    const status = { ...readyStatus, observedGeneration: 1 }
+    expect((await judgeSample(group, { ...sampleOf(group, entry), status })).verdict).toBe('progressing')
+  })
+
+  // The operator never writes a status of a kind that is only configuration.
+  if (entry.current === 'true') return
   it.each([
     ['without a status', {}],
     ['with an empty status', { status: {} }],
     ['with a status that only names its generation', { status: { observedGeneration: 2 } }],
   ])('does not find an object ready %s', async (_, rest) => {
     expect((await judgeSample(group, { ...sampleOf(group, entry), ...rest })).verdict).toBe('progressing')
-  })
-
-  it('does not find an object ready whose status is of an older generation', async () => {
-    const status = { ...readyStatus, observedGeneration: 1 }
-    expect((await judgeSample(group, { ...sampleOf(group, entry), status })).verdict).toBe('progressing')
   })
 })
 

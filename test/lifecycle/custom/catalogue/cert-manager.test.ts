@@ -1,4 +1,4 @@
-import { certManager } from '../../../../src/lifecycle/custom/catalogue/cert-manager.ts'
+import { certManager, certManagerAcme } from '../../../../src/lifecycle/custom/catalogue/cert-manager.ts'
 import { iso } from '../../builders.ts'
 import { testEntries } from './cases.ts'
 
@@ -18,6 +18,22 @@ const refused = {
   reason: 'Failed',
   message: 'The certificate request has failed to complete and will be retried: acme: order is invalid',
 }
+
+const request = (...conditions: readonly object[]) => ({
+  apiVersion: 'cert-manager.io/v1',
+  kind: 'CertificateRequest',
+  spec: {},
+  status: { conditions },
+})
+const approved = { type: 'Approved', status: 'True', reason: 'cert-manager.io' }
+const pending = { type: 'Ready', status: 'False', reason: 'Pending' }
+
+const issuer = (kind: string, status: string, reason: string, message = '') => ({
+  apiVersion: 'cert-manager.io/v1',
+  kind,
+  spec: {},
+  status: { conditions: [{ type: 'Ready', status, reason, message, observedGeneration: 1 }] },
+})
 
 testEntries(certManager, [
   [
@@ -50,4 +66,70 @@ testEntries(certManager, [
     certificate({ type: 'Ready', status: 'True', observedGeneration: 1 }),
     { verdict: 'progressing' },
   ],
+  [
+    'an Issuing condition that is False after a success is no failure',
+    certificate(notReady, { type: 'Issuing', status: 'False', reason: 'Issued', message: 'successfully issued' }),
+    { verdict: 'progressing', mentions: missing },
+  ],
+  [
+    'an issued CertificateRequest is ready',
+    request({ type: 'Ready', status: 'True', reason: 'Issued' }),
+    { verdict: 'ready' },
+  ],
+  [
+    'a CertificateRequest whose issuer does not exist progresses, since it may be created',
+    request(approved, { ...pending, message: 'Referenced "Issuer" not found: issuer.cert-manager.io "ca" not found' }),
+    { verdict: 'progressing', mentions: 'Referenced "Issuer" not found' },
+  ],
+  [
+    'a denied CertificateRequest has failed',
+    request(
+      { type: 'Denied', status: 'True', reason: 'policy' },
+      { ...pending, reason: 'Denied', message: 'was denied' },
+    ),
+    { verdict: 'failed', mentions: 'was denied' },
+  ],
+  [
+    'an invalid CertificateRequest has failed',
+    request(approved, { type: 'InvalidRequest', status: 'True', reason: 'BadDNSName', message: 'no such zone' }),
+    { verdict: 'failed', mentions: 'no such zone' },
+  ],
+  [
+    'an Issuer whose account is registered is ready',
+    issuer('Issuer', 'True', 'ACMEAccountRegistered'),
+    { verdict: 'ready' },
+  ],
+  [
+    'an Issuer without its Secret progresses, since the Secret may be created',
+    issuer('Issuer', 'False', 'ErrGetKeyPair', 'secret "ca" not found'),
+    { verdict: 'progressing', mentions: 'secret "ca" not found' },
+  ],
+  [
+    'a ClusterIssuer with an invalid configuration has failed',
+    issuer('ClusterIssuer', 'False', 'InvalidConfig', 'the private key is missing'),
+    { verdict: 'failed', mentions: 'the private key is missing' },
+  ],
+])
+
+const acme = (kind: string, state: string, reason?: string) => ({
+  apiVersion: 'acme.cert-manager.io/v1',
+  kind,
+  spec: {},
+  status: { state, reason },
+})
+
+testEntries(certManagerAcme, [
+  ['a valid Order is ready', acme('Order', 'valid'), { verdict: 'ready' }],
+  ['an Order that is ready to be finalized progresses', acme('Order', 'ready'), { verdict: 'progressing' }],
+  [
+    'an invalid Order has failed',
+    acme('Order', 'invalid', 'Failed to finalize Order'),
+    { verdict: 'failed', mentions: 'Failed to finalize Order' },
+  ],
+  [
+    'a Challenge that waits for its DNS record progresses, and names the reason',
+    acme('Challenge', 'pending', 'Waiting for DNS-01 challenge propagation'),
+    { verdict: 'progressing', mentions: 'Waiting for DNS-01 challenge propagation' },
+  ],
+  ['an expired Challenge has failed', acme('Challenge', 'expired'), { verdict: 'failed' }],
 ])
