@@ -104,6 +104,8 @@ const milestoneNames = [
   'provisioned',
   'bound',
   'backends',
+  'revision',
+  'route',
 ] as const
 
 export type MilestoneName = (typeof milestoneNames)[number]

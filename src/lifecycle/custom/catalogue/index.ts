@@ -22,6 +22,16 @@ const files: Readonly<Record<string, () => Promise<Readonly<Record<string, Catal
   'pkg.crossplane.io': () => import('./crossplane.ts'),
   'apiextensions.crossplane.io': () => import('./crossplane.ts'),
   'ops.crossplane.io': () => import('./crossplane.ts'),
+  'serving.knative.dev': () => import('./knative.ts'),
+  'eventing.knative.dev': () => import('./knative.ts'),
+  'messaging.knative.dev': () => import('./knative.ts'),
+  'flows.knative.dev': () => import('./knative.ts'),
+  'sources.knative.dev': () => import('./knative.ts'),
+  '*.services.k8s.aws': () => import('./cloud-resources.ts'),
+  'services.k8s.aws': () => import('./cloud-resources.ts'),
+  '*.cnrm.cloud.google.com': () => import('./cloud-resources.ts'),
+  'core.cnrm.cloud.google.com': () => import('./cloud-resources.ts'),
+  '*.azure.com': () => import('./cloud-resources.ts'),
 }
 
 /** All groups of the catalogue, for the documentation and the tests. */

@@ -1,0 +1,147 @@
+import {
+  knativeEventing,
+  knativeMessaging,
+  knativeServing,
+  knativeSources,
+} from '../../../../src/lifecycle/custom/catalogue/knative.ts'
+import { testEntries } from './cases.ts'
+
+const isTrue = (type: string) => ({ type, status: 'True' })
+const isNot = (type: string, status: string, reason: string, message = '') => ({ type, status, reason, message })
+
+const serving = (kind: string, conditions: readonly object[], observedGeneration = 2) => ({
+  apiVersion: 'serving.knative.dev/v1',
+  kind,
+  metadata: { generation: 2 },
+  spec: {},
+  status: { observedGeneration, latestCreatedRevisionName: 'web-00002', conditions },
+})
+const ready = ['ConfigurationsReady', 'Ready', 'RoutesReady'].map(isTrue)
+const failing = (message: string, reason = 'RevisionFailed') =>
+  serving('Service', [
+    isNot('ConfigurationsReady', 'False', reason, message),
+    isNot('Ready', 'False', reason, message),
+    isTrue('RoutesReady'),
+  ])
+
+testEntries(knativeServing, [
+  ['a Service whose route has the latest revision is ready', serving('Service', ready), { verdict: 'ready' }],
+  ['a Service whose older generation is ready progresses', serving('Service', ready, 1), { verdict: 'progressing' }],
+  [
+    'a Service whose revision is being deployed progresses',
+    serving('Service', [
+      isNot('ConfigurationsReady', 'Unknown', '', ''),
+      isNot('Ready', 'Unknown', '', ''),
+      isTrue('RoutesReady'),
+    ]),
+    { verdict: 'progressing', reached: ['observed', 'route'] },
+  ],
+  [
+    'a Service whose traffic moves gradually stops the stall clock',
+    serving('Service', [
+      isTrue('ConfigurationsReady'),
+      isNot('Ready', 'Unknown', 'RolloutInProgress', 'A gradual rollout of the latest revision(s) is in progress.'),
+      isNot(
+        'RoutesReady',
+        'Unknown',
+        'RolloutInProgress',
+        'A gradual rollout of the latest revision(s) is in progress.',
+      ),
+    ]),
+    { verdict: 'progressing', isHeld: true, reached: ['observed', 'revision'], mentions: 'A gradual rollout' },
+  ],
+  [
+    'a Service whose container crashes progresses, since the container may recover',
+    failing('Revision "web-00002" failed with message: Container failed with: panic.'),
+    { verdict: 'progressing', isHeld: false, mentions: 'Container failed with: panic' },
+  ],
+  [
+    'a Service whose pod finds no node progresses, since a node may join',
+    failing('Revision "web-00002" failed with message: 0/3 nodes are available: 3 Insufficient cpu..'),
+    { verdict: 'progressing', mentions: '3 Insufficient cpu' },
+  ],
+  [
+    'a Service whose image does not exist has failed',
+    failing(
+      'Revision "web-00002" failed with message: Unable to fetch image "registry.test/web:v2": failed to resolve image to digest: MANIFEST_UNKNOWN: manifest unknown.',
+    ),
+    { verdict: 'failed', mentions: 'registry.test/web:v2' },
+  ],
+  [
+    'a Service whose Route has another owner has failed',
+    serving('Service', [
+      isNot('Ready', 'False', 'NotOwned', 'There is an existing Route "web" that we do not own.'),
+      isNot('RoutesReady', 'False', 'NotOwned', 'There is an existing Route "web" that we do not own.'),
+    ]),
+    { verdict: 'failed', mentions: 'existing Route "web"' },
+  ],
+  [
+    'a Configuration whose latest revision is ready is ready',
+    serving('Configuration', [isTrue('Ready')]),
+    { verdict: 'ready' },
+  ],
+  [
+    'a Revision that is scaled to zero is ready',
+    serving('Revision', [
+      isNot('Active', 'False', 'NoTraffic', 'The target is not receiving traffic.'),
+      ...['ContainerHealthy', 'Ready', 'ResourcesAvailable'].map(isTrue),
+    ]),
+    { verdict: 'ready' },
+  ],
+  [
+    'a Revision that exceeded its progress deadline has failed',
+    serving('Revision', [
+      isNot('Ready', 'False', 'ProgressDeadlineExceeded', 'Initial scale was never achieved'),
+      isNot('ResourcesAvailable', 'False', 'ProgressDeadlineExceeded', 'Initial scale was never achieved'),
+    ]),
+    { verdict: 'failed', mentions: 'Initial scale was never achieved' },
+  ],
+  [
+    'a Route to a missing revision progresses, since it may be created',
+    serving('Route', [
+      isNot('AllTrafficAssigned', 'False', 'RevisionMissing', 'Revision "web-7" referenced in traffic not found.'),
+      isNot('Ready', 'False', 'RevisionMissing', 'Revision "web-7" referenced in traffic not found.'),
+    ]),
+    { verdict: 'progressing', mentions: 'Revision "web-7" referenced in traffic not found' },
+  ],
+  ['a DomainMapping that is Ready is ready', serving('DomainMapping', [isTrue('Ready')]), { verdict: 'ready' }],
+])
+
+const eventing = (group: string, kind: string, conditions: readonly object[], observedGeneration = 2) => ({
+  ...serving(kind, conditions, observedGeneration),
+  apiVersion: `${group}/v1`,
+})
+
+testEntries(knativeEventing, [
+  [
+    'a Broker that is Ready is ready',
+    eventing('eventing.knative.dev', 'Broker', [isTrue('Ready')]),
+    { verdict: 'ready' },
+  ],
+  [
+    'a Trigger whose Broker does not exist progresses, since it may be created',
+    eventing('eventing.knative.dev', 'Trigger', [
+      isNot('BrokerReady', 'False', 'BrokerDoesNotExist', 'Broker "default" does not exist'),
+      isNot('Ready', 'False', 'BrokerDoesNotExist', 'Broker "default" does not exist'),
+    ]),
+    { verdict: 'progressing', mentions: 'Broker "default" does not exist' },
+  ],
+])
+
+testEntries(knativeMessaging, [
+  [
+    'a Subscription whose older generation is ready progresses',
+    eventing('messaging.knative.dev', 'Subscription', [isTrue('Ready')], 1),
+    { verdict: 'progressing' },
+  ],
+])
+
+testEntries(knativeSources, [
+  [
+    'a PingSource without its sink progresses, and names the sink',
+    eventing('sources.knative.dev', 'PingSource', [
+      isNot('Ready', 'False', 'NotFound', 'failed to get object test/display'),
+    ]),
+    { verdict: 'progressing', mentions: 'failed to get object test/display' },
+  ],
+])
