@@ -7,6 +7,7 @@ import { buildReport } from '../../src/report/json-report.ts'
 import { reportSchema } from '../../src/report/report-schema.ts'
 import { contractViolations } from '../cluster/contract.ts'
 import { type ApiServer, type ApiServerOptions, startApiServer } from '../support/api-server.ts'
+import { startInProcess } from '../support/in-process-action.ts'
 import { openRecording, playRecording } from '../support/play-recording.ts'
 import { programPath } from '../support/program.ts'
 import { recordingPath, replayRecording } from '../support/recordings.ts'
@@ -41,14 +42,21 @@ async function namespaceOf(name: string): Promise<string> {
   return String((await readHeader(recordingPath(name))).inputs['namespace'])
 }
 
+/** Starts the action in this process. */
 function start(inputs: Record<string, string>, env: NodeJS.ProcessEnv = {}): StartedAction {
   const defaults = { kubeconfig: server.kubeconfig({ token }), resources: 'deployment/web' }
-  return startAction(programPath('index.js'), folder, { ...defaults, ...inputs }, { env: { NO_COLOR: '1', ...env } })
+  return startInProcess(folder, { ...defaults, ...inputs }, { env: { NO_COLOR: '1', ...env } })
+}
+
+/** Starts the action as the runner does. */
+function startProcess(inputs: Record<string, string>): StartedAction {
+  const defaults = { kubeconfig: server.kubeconfig({ token }), resources: 'deployment/web' }
+  return startAction(programPath('index.js'), folder, { ...defaults, ...inputs }, { env: { NO_COLOR: '1' } })
 }
 
 /** Runs the action to its end; what holds for every run must hold for this one. */
-async function run(inputs: Record<string, string>): Promise<ActionRun> {
-  return checked(await start(inputs).ended)
+async function run(inputs: Record<string, string>, startIt = start): Promise<ActionRun> {
+  return checked(await startIt(inputs).ended)
 }
 
 function checked(ended: ActionRun): ActionRun {
@@ -95,7 +103,7 @@ describe('a rollout that becomes ready', () => {
     const player = await openRecording(server, recordingPath('update'), { shiftTimes: true })
     await player.stepUntil(({ type }) => type === 'SYNCED')
     for (let rest = 3; rest > 0; rest--) await player.stepUntil(({ type }) => type === 'SYNCED')
-    const action = start({ namespace })
+    const action = startProcess({ namespace })
     await action.watching
     await player.play({ speed: Number.POSITIVE_INFINITY })
     const ended = checked(await action.ended)
@@ -170,7 +178,7 @@ describe('a rollout that becomes ready', () => {
     const player = await openRecording(server, recordingPath('pod-killed'), { shiftTimes: true })
     for (let rest = 4; rest > 0; rest--) await player.stepUntil(({ type }) => type === 'SYNCED')
     const record = join(folder, 'recording.ndjson.gz')
-    const action = start({ namespace, record })
+    const action = startProcess({ namespace, record })
     await action.watching
     for (let moment = 0; (await player.step()) !== undefined; moment++) if (moment % 20 === 0) server.cutWatches()
     const ended = checked(await action.ended)
@@ -184,7 +192,7 @@ describe('a rollout that becomes ready', () => {
 describe('a rollout that fails', () => {
   test('fails the job with the reason and the evidence', async () => {
     const namespace = await playAll('image-not-found')
-    const ended = await run({ namespace })
+    const ended = await run({ namespace }, startProcess)
     expect(ended.exitCode).toBe(1)
     expect(ended.outputs).toMatchObject({ outcome: 'failed', reason: 'image-not-found' })
     expect(JSON.parse(ended.outputs['failed-resources'] ?? '')).toMatchObject([
@@ -244,13 +252,16 @@ describe('a rollout that fails', () => {
 
 describe('invalid input', () => {
   test('is reported all at once, before any request to the cluster', async () => {
-    const ended = await run({
-      timeout: 'soon',
-      'max-restarts': '-1',
-      resources: 'deployment/web\ndeployment/web/x y',
-      kubeconfig: '/no/such/kubeconfig',
-      'health-checks': 'no-checks.yaml',
-    })
+    const ended = await run(
+      {
+        timeout: 'soon',
+        'max-restarts': '-1',
+        resources: 'deployment/web\ndeployment/web/x y',
+        kubeconfig: '/no/such/kubeconfig',
+        'health-checks': 'no-checks.yaml',
+      },
+      startProcess,
+    )
     expect(ended.exitCode).toBe(1)
     expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'input-invalid' })
     const mistakes = errorsOf(ended)
@@ -308,10 +319,10 @@ describe('invalid input', () => {
 describe('a job that is cancelled', () => {
   test.each(['SIGINT', 'SIGTERM'] as const)('by %s ends within 5 s, with outputs and summary', async (signal) => {
     const namespace = await playAll('cancelled')
-    const action = start({ namespace })
+    const action = startProcess({ namespace })
     await action.watching
     const sentAt = Date.now()
-    action.process.kill(signal)
+    action.kill(signal)
     const ended = checked(await action.ended)
     expect(ended.endedAt - sentAt).toBeLessThan(5_000)
     expect(ended.outputs).toMatchObject({ outcome: 'cancelled', reason: 'cancelled' })
@@ -323,9 +334,9 @@ describe('a job that is cancelled', () => {
   test('before it has seen anything ends as well', async () => {
     const namespace = await playAll('cancelled')
     server.hang(true)
-    const action = start({ namespace })
+    const action = startProcess({ namespace })
     await server.until(({ requests }) => requests.length > 0)
-    action.process.kill('SIGINT')
+    action.kill('SIGINT')
     expect(checked(await action.ended).outputs).toMatchObject({ outcome: 'cancelled' })
   })
 })

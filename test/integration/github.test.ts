@@ -91,7 +91,7 @@ test('a rollout is shown while it runs, and its end in the same places', async (
   expect(check?.body).toMatchObject({ status: 'in_progress' })
   expect(status?.body).toMatchObject({ state: 'in_progress' })
   expect(comment?.body['body']).toContain('⏳ Rollout in progress')
-  action.process.kill('SIGINT')
+  action.kill('SIGINT')
   const ended = await action.ended
   expect(ended.outputs).toMatchObject({ outcome: 'cancelled' })
   expect(operations()).toEqual([
@@ -129,7 +129,7 @@ test('GitHub that never answers does not keep a cancelled job from ending before
   const action = start({ ...allExtras, namespace })
   await asked
   const sentAt = Date.now()
-  action.process.kill('SIGINT')
+  action.kill('SIGINT')
   const ended = await action.ended
   expect(ended.endedAt - sentAt).toBeLessThan(7_500)
   expect(ended.outputs).toMatchObject({ outcome: 'cancelled' })

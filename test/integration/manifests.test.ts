@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { readHeader } from '../../src/recording/reader.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
+import { startInProcess } from '../support/in-process-action.ts'
 import { playRecording } from '../support/play-recording.ts'
-import { programPath } from '../support/program.ts'
 import { recordingPath } from '../support/recordings.ts'
-import { type ActionRun, startAction } from '../support/runner.ts'
+import type { ActionRun } from '../support/runner.ts'
 
 let folder: string
 let server: ApiServer
@@ -32,7 +32,7 @@ async function run(recording: string, files: Record<string, string>, manifests: 
   await playRecording(server, path, { speed: Number.POSITIVE_INFINITY, shiftTimes: true })
   const namespace = String((await readHeader(path)).inputs['namespace'])
   const inputs = { kubeconfig: server.kubeconfig(), namespace, manifests }
-  return startAction(programPath('index.js'), folder, inputs, { env: { NO_COLOR: '1' } }).ended
+  return startInProcess(folder, inputs, { env: { NO_COLOR: '1' } }).ended
 }
 
 const web = `# The shop's front.

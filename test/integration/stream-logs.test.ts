@@ -5,6 +5,7 @@ import { buildReport } from '../../src/report/json-report.ts'
 import { runCli, startCli } from '../cli/process.ts'
 import { contractViolations } from '../cluster/contract.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
+import { startInProcess } from '../support/in-process-action.ts'
 import { programPath } from '../support/program.ts'
 import { replayRecording } from '../support/recordings.ts'
 import { type StartedAction, startAction } from '../support/runner.ts'
@@ -85,7 +86,7 @@ interface Running extends StartedAction {
   readonly until: (text: string) => Promise<void>
 }
 
-function start(inputs: Record<string, string> = {}): Running {
+function start(inputs: Record<string, string> = {}, startIt = startInProcess): Running {
   let printed = ''
   const waiting = new Set<() => void>()
   const onText = (text: string) => {
@@ -93,15 +94,7 @@ function start(inputs: Record<string, string> = {}): Running {
     for (const look of waiting) look()
   }
   const all = { kubeconfig: server.kubeconfig({ token, namespace: 'shop' }), resources: 'job/migrate', ...inputs }
-  const action = startAction(
-    programPath('index.js'),
-    folder,
-    { 'stream-logs': 'job/migrate', ...all },
-    {
-      env: { NO_COLOR: '1' },
-      onText,
-    },
-  )
+  const action = startIt(folder, { 'stream-logs': 'job/migrate', ...all }, { env: { NO_COLOR: '1' }, onText })
   const until = (text: string) =>
     new Promise<void>((resolve, reject) => {
       const look = () => {
@@ -210,10 +203,10 @@ describe('the lines of a migration', () => {
   test('of a Job that never ends do not keep a cancelled job from ending', async () => {
     applyJob()
     server.setLog(log, 'one\n')
-    const action = start()
+    const action = start({}, (...job) => startAction(programPath('index.js'), ...job))
     await action.until('app │ one')
     const sentAt = Date.now()
-    action.process.kill('SIGINT')
+    action.kill('SIGINT')
     const ended = await action.ended
     expect(ended.outputs['outcome']).toBe('cancelled')
     expect(ended.endedAt - sentAt).toBeLessThan(5_000)

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { createWriteStream, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createWriteStream, existsSync, mkdirSync, readFileSync, type WriteStream, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parse } from 'yaml'
 
@@ -19,79 +19,108 @@ export interface ActionRun {
 
 /** A running action. */
 export interface StartedAction {
-  process: ChildProcess
   /** Resolves with the first log line of a target, or at the end. */
   watching: Promise<void>
   ended: Promise<ActionRun>
+  /** Sends a signal, as the runner does to a cancelled job. */
+  kill(signal: 'SIGINT' | 'SIGTERM'): void
+}
+
+export interface ActionOptions {
+  /** Overrides the variables of the runner; undefined: not set. */
+  readonly env?: NodeJS.ProcessEnv
+  readonly onText?: (text: string) => void
 }
 
 /** A log line that starts with the elapsed time, possibly coloured. */
 const targetLine = /^\S{0,5} *\d+:\d\d/m
 
+/** The folders, variables and output of one run of the action. */
+export class RunnerJob {
+  readonly workspace: string
+  readonly env: NodeJS.ProcessEnv
+  readonly watching = Promise.withResolvers<void>()
+  readonly #files: { readonly output: string; readonly summary: string }
+  readonly #file: WriteStream
+  readonly #onText: (text: string) => void
+  readonly #startedAt = Date.now()
+  #log = ''
+
+  constructor(
+    folder: string,
+    inputs: Readonly<Record<string, string>>,
+    { env = {}, onText = () => {} }: ActionOptions = {},
+  ) {
+    this.#files = { output: join(folder, 'outputs.txt'), summary: join(folder, 'summary.md') }
+    this.workspace = join(folder, 'workspace')
+    const temp = join(folder, 'temp')
+    for (const path of [this.workspace, temp]) mkdirSync(path, { recursive: true })
+    for (const path of Object.values(this.#files)) writeFileSync(path, '')
+    this.#file = createWriteStream(join(folder, 'log.txt'))
+    this.#onText = onText
+    const variables: NodeJS.ProcessEnv = {
+      PATH: process.env['PATH'],
+      HOME: this.workspace,
+      CI: 'true',
+      GITHUB_ACTIONS: 'true',
+      GITHUB_WORKSPACE: this.workspace,
+      GITHUB_OUTPUT: this.#files.output,
+      GITHUB_STEP_SUMMARY: this.#files.summary,
+      RUNNER_TEMP: temp,
+      ...environmentOf(inputs),
+      ...env,
+    }
+    this.env = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== undefined))
+  }
+
+  readonly write = (text: string): void => {
+    this.#log += text
+    this.#file.write(text)
+    this.#onText(text)
+    if (targetLine.test(this.#log)) this.watching.resolve()
+  }
+
+  end(exitCode: number | null, endedAt = Date.now()): ActionRun {
+    this.#file.end()
+    this.watching.resolve()
+    return {
+      exitCode,
+      log: this.#log,
+      outputs: parseOutputs(readFileSync(this.#files.output, 'utf8')),
+      summary: readFileSync(this.#files.summary, 'utf8'),
+      startedAt: this.#startedAt,
+      endedAt,
+    }
+  }
+}
+
 /**
- * Starts the action like GitHub's runner, in a folder for its log and files.
+ * Starts the action as a process like GitHub's runner, in a folder for its log and files.
  * @param entry the program, relative to the repository: `dist/index.js`, `src/index.ts`
  * @param inputs by name; the others have the defaults of `action.yml`
- * @param env overrides the variables of the runner; undefined: not set
  */
 export function startAction(
   entry: string,
   folder: string,
   inputs: Readonly<Record<string, string>>,
-  { env = {}, onText = () => {} }: { env?: NodeJS.ProcessEnv; onText?: (text: string) => void } = {},
-): StartedAction {
-  const files = {
-    output: join(folder, 'outputs.txt'),
-    summary: join(folder, 'summary.md'),
-    log: join(folder, 'log.txt'),
-  }
-  const workspace = join(folder, 'workspace')
-  const temp = join(folder, 'temp')
-  for (const path of [workspace, temp]) mkdirSync(path, { recursive: true })
-  for (const path of [files.output, files.summary]) writeFileSync(path, '')
-
-  const startedAt = Date.now()
+  options: ActionOptions = {},
+): StartedAction & { readonly process: ChildProcess } {
+  const job = new RunnerJob(folder, inputs, options)
   const child = spawn(join(root, 'node_modules/.bin/node'), [resolve(root, entry)], {
-    cwd: workspace,
-    env: {
-      PATH: process.env['PATH'],
-      HOME: workspace,
-      CI: 'true',
-      GITHUB_ACTIONS: 'true',
-      GITHUB_WORKSPACE: workspace,
-      GITHUB_OUTPUT: files.output,
-      GITHUB_STEP_SUMMARY: files.summary,
-      RUNNER_TEMP: temp,
-      ...environmentOf(inputs),
-      ...env,
-    },
+    cwd: job.workspace,
+    env: job.env,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  const file = createWriteStream(files.log)
-  const watching = Promise.withResolvers<void>()
-  let log = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      log += text
-      file.write(text)
-      onText(text)
-      if (targetLine.test(log)) watching.resolve()
-    })
-  }
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', job.write)
   let endedAt = 0
   child.once('exit', () => {
     endedAt = Date.now()
   })
   const ended = new Promise<ActionRun>((resolve, reject) => {
     child.once('error', reject)
-    child.once('close', (exitCode) => {
-      file.end()
-      watching.resolve()
-      const outputs = parseOutputs(readFileSync(files.output, 'utf8'))
-      resolve({ exitCode, log, outputs, summary: readFileSync(files.summary, 'utf8'), startedAt, endedAt })
-    })
+    child.once('close', (exitCode) => resolve(job.end(exitCode, endedAt)))
   })
-  return { process: child, watching: watching.promise, ended }
+  return { watching: job.watching.promise, ended, process: child, kill: (signal) => child.kill(signal) }
 }
 
 /** The runner sets a variable for every input of action.yml, empty if the input has no default. */
