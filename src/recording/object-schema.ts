@@ -43,8 +43,9 @@ const object =
 const text = anyOf('string')
 const scalar = anyOf('string', 'number')
 const objects = list(object())
-/** Containers are compared by name. */
-const container: Check = (value) => object()(value) ?? ((value as { name?: unknown }).name ? undefined : ['name'])
+/** Accepts a list of objects that all have this text. */
+const objectsWith = (name: string): Check =>
+  list((value) => object()(value) ?? ((value as Record<string, unknown>)[name] ? undefined : [name]))
 /** Labels, and a selector that is a bare map of labels: their keys are no field names. */
 const labels: Check = (value) => (isObjectValue(value) ? list(scalar)(Object.values(value)) : [])
 const selector: Check = (value) => (labels(value) === undefined ? undefined : object()(value))
@@ -70,7 +71,7 @@ const types: readonly (readonly [Check, string])[] = [
   ],
   [
     objects,
-    `containerStatuses env envFrom ingress initContainerStatuses managedFields matchExpressions ownerReferences paths ports
+    `containerStatuses env envFrom ingress initContainerStatuses managedFields matchExpressions paths ports
      readinessGates rules schedulingGates taints volumeMounts`,
   ],
   [list(text), 'args command finalizers values'],
@@ -79,7 +80,8 @@ const types: readonly (readonly [Check, string])[] = [
   [list(object({ status: text })), 'conditions'],
   [list(object({ conditions: object(), addresses: list(text) })), 'endpoints'],
   [list(object({ image: object() })), 'volumes'],
-  [list(container), 'containers initContainers'],
+  [objectsWith('name'), 'containers initContainers'],
+  [objectsWith('apiVersion'), 'ownerReferences'],
 ]
 
 /** The types of the fields that rules read, by name. */

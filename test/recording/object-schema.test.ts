@@ -34,6 +34,12 @@ describe('an object that no API server wrote', () => {
     ],
     ['metadata.finalizers', having(custom, { metadata: { name: 'w', finalizers: 1 } })],
     ['metadata.ownerReferences.0', having(custom, { metadata: { name: 'w', ownerReferences: [null] } })],
+    [
+      'metadata.ownerReferences.0.apiVersion',
+      having(custom, {
+        metadata: { name: 'w', ownerReferences: [{ apiVersion: null, kind: 'Set', name: 'a', uid: 'u' }] },
+      }),
+    ],
     ['metadata.labels', having(custom, { metadata: { name: 'w', labels: 'app=web' } })],
     ['involvedObject', having(createEvent(pod, { reason: 'Failed' }), { involvedObject: null })],
     ['involvedObject.fieldPath', having(createEvent(pod, { reason: 'Failed' }), { involvedObject: { fieldPath: 7 } })],
