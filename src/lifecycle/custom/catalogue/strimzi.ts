@@ -1,0 +1,95 @@
+import type { CatalogueGroup } from './entry.ts'
+import { anyOf, isAnnotated, isFalse, isTrue, messageOf } from './expressions.ts'
+import { deployments, pods } from './kinds.ts'
+
+const source = 'https://github.com/strimzi/strimzi-kafka-operator/blob/main'
+const podSets = { apiVersion: 'core.strimzi.io/v1beta2', kind: 'StrimziPodSet' }
+const paused = anyOf(isAnnotated('strimzi.io/pause-reconciliation', 'true'), isTrue('ReconciliationPaused'))
+const resume = (resource: string) =>
+  `kubectl annotate ${resource} {name} --namespace {namespace} strimzi.io/pause-reconciliation-`
+
+/** The cause is the message of NotReady, which is True, or of Ready, which is False. */
+const cause = [`status.conditions.filter(c, c.type == 'NotReady').map(c, c.message)`, messageOf('Ready')]
+
+/**
+ * The operator writes the generation and Ready at the end of a reconciliation. It repeats a failed one every two minutes;
+ * that does not help if the resource itself is invalid.
+ */
+const reconciled = { current: isTrue('Ready'), suspended: paused, cause }
+const component = {
+  ...reconciled,
+  documentation: `${source}/operator-common/src/main/java/io/strimzi/operator/common/model/StatusUtils.java`,
+  failed: isTrue('NotReady', 'InvalidResourceException'),
+  owns: [podSets, deployments, pods],
+  isWorkload: true,
+} as const
+
+/** Strimzi. */
+export const strimzi: CatalogueGroup = {
+  group: 'kafka.strimzi.io',
+  entries: [
+    { kind: 'Kafka', ...component, resume: resume('kafka') },
+    { kind: 'KafkaConnect', ...component, resume: resume('kafkaconnect') },
+    { kind: 'KafkaMirrorMaker2', ...component, resume: resume('kafkamirrormaker2') },
+    { kind: 'KafkaBridge', ...component, resume: resume('kafkabridge') },
+    {
+      // Reconciled with its Kafka, which is Ready once the pods of the pool are. The pool has no condition of its own.
+      kind: 'KafkaNodePool',
+      documentation: `${source}/cluster-operator/src/main/java/io/strimzi/operator/cluster/operator/assembly/KafkaReconciler.java`,
+      current: `status.observedGeneration == metadata.generation && status.nodeIds.size() == spec.replicas`,
+      owns: [podSets, pods],
+      isWorkload: true,
+    },
+    {
+      kind: 'KafkaConnector',
+      documentation: `${source}/cluster-operator/src/main/java/io/strimzi/operator/cluster/operator/assembly/KafkaConnectAssemblyOperator.java`,
+      ...reconciled,
+      failed: isTrue('NotReady', 'InvalidResourceException'),
+      resume: resume('kafkaconnector'),
+    },
+    {
+      kind: 'KafkaTopic',
+      documentation: `${source}/topic-operator/src/main/java/io/strimzi/operator/topic/BatchingTopicController.java`,
+      ...reconciled,
+      // The annotation strimzi.io/managed=false makes a topic Unmanaged.
+      current: anyOf(isTrue('Ready'), isTrue('Unmanaged')),
+      failed: isFalse('Ready', 'NotSupported', 'ResourceConflict'),
+      resume: resume('kafkatopic'),
+    },
+    {
+      kind: 'KafkaUser',
+      documentation: `${source}/user-operator/src/main/java/io/strimzi/operator/user/UserControllerLoop.java`,
+      ...reconciled,
+      resume: resume('kafkauser'),
+    },
+    {
+      kind: 'KafkaRebalance',
+      documentation: `${source}/api/src/main/java/io/strimzi/api/kafka/model/rebalance/KafkaRebalanceState.java`,
+      // The operator does not process a template.
+      current: anyOf(isTrue('Ready'), isAnnotated('strimzi.io/rebalance-template', 'true')),
+      failed: isTrue('NotReady'),
+      suspended: anyOf(
+        paused,
+        isTrue('Stopped'),
+        `${isTrue('ProposalReady')}
+          && metadata.?annotations[?'strimzi.io/rebalance-auto-approval'].orValue('') != 'true'`,
+      ),
+      resume: 'kubectl annotate kafkarebalance {name} --namespace {namespace} strimzi.io/rebalance=approve',
+      cause,
+    },
+  ],
+}
+
+/** The sets of pods that Strimzi runs. */
+export const strimziCore: CatalogueGroup = {
+  group: 'core.strimzi.io',
+  entries: [
+    {
+      kind: 'StrimziPodSet',
+      documentation: `${source}/cluster-operator/src/main/java/io/strimzi/operator/cluster/operator/assembly/StrimziPodSetController.java`,
+      current: `status.readyPods == status.pods && status.currentPods == status.pods`,
+      owns: [pods],
+      isWorkload: true,
+    },
+  ],
+}

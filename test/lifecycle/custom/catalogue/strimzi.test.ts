@@ -1,0 +1,125 @@
+import { strimzi, strimziCore } from '../../../../src/lifecycle/custom/catalogue/strimzi.ts'
+import { type SampleObject, testEntries } from './cases.ts'
+
+const resource = (
+  kind: string,
+  status: object,
+  metadata: SampleObject['metadata'] = {},
+  spec: object = {},
+): SampleObject => ({
+  apiVersion: 'kafka.strimzi.io/v1beta2',
+  kind,
+  metadata: { generation: 2, ...metadata },
+  spec,
+  status: { observedGeneration: 2, ...status },
+})
+const is = (type: string, rest: object = {}) => ({ conditions: [{ type, status: 'True', ...rest }] })
+const paused = { annotations: { 'strimzi.io/pause-reconciliation': 'true' } }
+
+testEntries(strimzi, [
+  ['a Kafka that is Ready is ready', resource('Kafka', is('Ready')), { verdict: 'ready' }],
+  [
+    'a new Kafka progresses',
+    resource('Kafka', {
+      observedGeneration: undefined,
+      ...is('NotReady', { reason: 'Creating', message: 'Kafka cluster is being deployed' }),
+    }),
+    { verdict: 'progressing', mentions: 'Kafka cluster is being deployed' },
+  ],
+  [
+    'a Kafka whose rolling update timed out is reconciled again',
+    resource('Kafka', is('NotReady', { reason: 'FatalProblem', message: 'Pod is unschedulable or is not starting' })),
+    { verdict: 'progressing', mentions: 'Pod is unschedulable' },
+  ],
+  [
+    'an invalid Kafka has failed',
+    resource(
+      'Kafka',
+      is('NotReady', { reason: 'InvalidResourceException', message: 'Kafka version 9.9.9 is not supported.' }),
+    ),
+    { verdict: 'failed', mentions: 'Kafka version 9.9.9 is not supported.' },
+  ],
+  [
+    'a Kafka that was Ready before its change progresses',
+    resource('Kafka', { observedGeneration: 1, ...is('Ready') }),
+    { verdict: 'progressing' },
+  ],
+  [
+    'a Kafka whose reconciliation is paused is paused, and the hint resumes it',
+    resource('Kafka', { observedGeneration: 1, ...is('ReconciliationPaused') }, paused),
+    { verdict: 'suspended', hint: 'kubectl annotate kafka sample --namespace shop strimzi.io/pause-reconciliation-' },
+  ],
+  ['a KafkaConnect that is Ready is ready', resource('KafkaConnect', is('Ready')), { verdict: 'ready' }],
+  [
+    'a KafkaNodePool with all node ids is ready',
+    resource('KafkaNodePool', { nodeIds: [0, 1, 2], replicas: 3 }, {}, { replicas: 3 }),
+    { verdict: 'ready' },
+  ],
+  [
+    'a KafkaNodePool that scales progresses',
+    resource('KafkaNodePool', { nodeIds: [0], replicas: 1 }, {}, { replicas: 3 }),
+    { verdict: 'progressing' },
+  ],
+  [
+    'a KafkaConnector with a failed task progresses: the task may be restarted',
+    resource('KafkaConnector', is('NotReady', { reason: 'Throwable', message: 'The following tasks have failed: 0' })),
+    { verdict: 'progressing', mentions: 'tasks have failed: 0' },
+  ],
+  ['a KafkaTopic that is Ready is ready', resource('KafkaTopic', is('Ready')), { verdict: 'ready' }],
+  ['an unmanaged KafkaTopic is ready', resource('KafkaTopic', is('Unmanaged')), { verdict: 'ready' }],
+  [
+    'a KafkaTopic with fewer partitions than before has failed',
+    resource('KafkaTopic', {
+      conditions: [
+        { type: 'Ready', status: 'False', reason: 'NotSupported', message: 'Decreasing partitions not supported' },
+      ],
+    }),
+    { verdict: 'failed', mentions: 'Decreasing partitions not supported' },
+  ],
+  [
+    'a KafkaTopic whose brokers do not answer progresses',
+    resource('KafkaTopic', {
+      conditions: [{ type: 'Ready', status: 'False', reason: 'KafkaError', message: 'timed out' }],
+    }),
+    { verdict: 'progressing', mentions: 'timed out' },
+  ],
+  [
+    'a KafkaUser without the Secret of its password progresses',
+    resource(
+      'KafkaUser',
+      is('NotReady', { reason: 'InvalidResourceException', message: 'Secret app does not exist.' }),
+    ),
+    { verdict: 'progressing', mentions: 'Secret app does not exist.' },
+  ],
+  [
+    'a KafkaRebalance whose proposal needs an approval is paused',
+    resource('KafkaRebalance', is('ProposalReady')),
+    { verdict: 'suspended', hint: 'strimzi.io/rebalance=approve' },
+  ],
+  [
+    'a KafkaRebalance that is approved automatically progresses',
+    resource('KafkaRebalance', is('ProposalReady'), { annotations: { 'strimzi.io/rebalance-auto-approval': 'true' } }),
+    { verdict: 'progressing' },
+  ],
+  [
+    'a KafkaRebalance that Cruise Control refuses has failed',
+    resource('KafkaRebalance', is('NotReady', { reason: 'IllegalArgumentException', message: 'unknown goal' })),
+    { verdict: 'failed', mentions: 'unknown goal' },
+  ],
+])
+
+const podSet = (status: object): SampleObject => ({
+  apiVersion: 'core.strimzi.io/v1beta2',
+  kind: 'StrimziPodSet',
+  spec: { pods: [{}, {}, {}] },
+  status: { observedGeneration: 1, pods: 3, readyPods: 3, currentPods: 3, ...status },
+})
+
+testEntries(strimziCore, [
+  ['a StrimziPodSet with ready, current pods is ready', podSet({}), { verdict: 'ready' }],
+  [
+    'a StrimziPodSet with pods of the older revision progresses',
+    podSet({ currentPods: 1 }),
+    { verdict: 'progressing' },
+  ],
+])
