@@ -15,7 +15,7 @@ interface ValueType<T> {
 /** An input as the documentation, `action.yml` and the command line show it. */
 export interface InputDefinition {
   readonly name: string
-  /** Empty if there is no constant default; `details` then says what applies. */
+  /** Empty if there is no constant default; `details` then describes the default. */
   readonly default: string
   /** One sentence, also for the command line's help. */
   readonly description: string

@@ -101,7 +101,7 @@ export class Client {
 
   /**
    * Opens a stream. The time limit covers only the opening. Reading rejects when the stream breaks or the signal is aborted.
-   * The server must not compress it: a proxy that does would hold events back.
+   * Asks for an uncompressed answer, because a proxy that compresses a stream delays its events.
    */
   async stream(path: string, options: RequestOptions & { readonly signal: AbortSignal }): Promise<Readable> {
     const signals = [options.signal, this.#closing.signal]

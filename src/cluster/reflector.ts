@@ -88,8 +88,8 @@ export class Reflector {
   #pollsLeft = 0
   /** Callbacks of the refreshes that wait for a list. */
   #refreshes: (() => void)[] = []
-  /** Callbacks of the refreshes whose list was read or failed. */
-  #answered: (() => void)[] = []
+  /** Callbacks of the refreshes whose list is complete or failed. They are called after the pending reads. */
+  #listed: (() => void)[] = []
   /** Pending reads of objects that no longer match the selector. */
   readonly #unmatched = new Set<Promise<void>>()
   /** Aborted to end the present watch or pause, so that a list starts immediately. */
@@ -125,7 +125,7 @@ export class Reflector {
   close(): void {
     this.#closing.abort()
     this.#interrupt.abort()
-    for (const settle of [...this.#refreshes, ...this.#answered]) settle()
+    for (const settle of [...this.#refreshes, ...this.#listed]) settle()
   }
 
   /** Interrupts the watch and lists again. Resolves once the sink received the differences, or the failure. */
@@ -165,18 +165,18 @@ export class Reflector {
     } finally {
       // If the list was interrupted, its refreshes wait for the next one.
       if (signal.aborted && !this.#closing.signal.aborted) this.#refreshes.push(...refreshes)
-      else this.#answered.push(...refreshes)
+      else this.#listed.push(...refreshes)
     }
-    await this.#resolveAnswered()
+    await this.#resolveListed()
   }
 
-  /** Resolves the refreshes whose list was read or whose failure was reported. */
-  async #resolveAnswered(): Promise<void> {
-    const answered = this.#answered
-    this.#answered = []
-    if (answered.length === 0) return
+  /** Resolves the refreshes whose list is complete or failed. */
+  async #resolveListed(): Promise<void> {
+    const listed = this.#listed
+    this.#listed = []
+    if (listed.length === 0) return
     await Promise.all(this.#unmatched)
-    for (const settle of answered) settle()
+    for (const settle of listed) settle()
   }
 
   /** Replaces a forbidden watch: wait, then list again. */
@@ -308,7 +308,7 @@ export class Reflector {
     // The present objects are unknown until access is granted again.
     if (isForbidden(error)) this.#isSynced = false
     this.#report(error)
-    await this.#resolveAnswered()
+    await this.#resolveListed()
     const retryAfterMs = Math.min(retryAfterOf(error), maxRetryAfterMs)
     await this.#pause(Math.max(this.#pauseAfter(error), retryAfterMs))
   }

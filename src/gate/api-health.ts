@@ -17,7 +17,7 @@ export const outageAtTimeoutMs = 30_000
 interface Unavailable {
   /** Its last failure, which names the request. */
   readonly failure: Failure
-  /** The moment that the watch reports. Some recordings do not contain it: then the moment of the first failure. */
+  /** The last success, as the watch reports it. In recordings without it: the first failure. */
   readonly lastSuccessAt: number
   /** Whether the watch itself reports its last success and its recovery. */
   readonly isExact: boolean

@@ -290,7 +290,7 @@ export class Gate {
     return verdictOf('unknown', 'api-unreachable', { outage })
   }
 
-  /** Handles a refused kind: that of a target ends the gate, other kinds are optional. */
+  /** Handles denied access to a kind: for the kind of a target it ends the gate, for other kinds it is logged. */
   #handleRefusal(event: FeedEvent & { type: 'REFUSED' }): void {
     if (isConsolidated(event, this.requests, this.#targets.all.flatMap(requestsOf))) {
       this.#refusedWide.add(requestKey(event))

@@ -237,7 +237,7 @@ export class GatedTargets {
 
   /**
    * Judges a deleted object by its last state, if that is known.
-   * @param object its last version; undefined if the gate never saw the object, and knows it only from events after the
+   * @param object its last version; undefined if the gate never saw the object, and there are only events about it after the
    * gate's start
    */
   #assessLastState(gated: GatedTarget, object: KubeObject | undefined): void {

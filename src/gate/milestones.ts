@@ -85,7 +85,7 @@ export function finishMilestones(before: MilestoneProgress, message: string, at:
   return { ...before, reachedAt: [...reachedAt, ...left.map(() => at)], present: [...others, ...left] }
 }
 
-/** The milestones for the report; `end` says whether the target is open, failed or ready. */
+/** The milestones for the report. `end`: whether the target is open, failed or ready. */
 export function milestoneRecords(
   { names, reachedAt, present }: MilestoneProgress,
   end: 'open' | 'failed' | 'ready',

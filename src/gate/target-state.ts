@@ -139,7 +139,7 @@ interface Seen {
   /** The watches that it needs. */
   readonly requests: readonly WatchRequest[]
   readonly loggedProblems: LoggedProblems
-  /** Whether the log says already that its ready pods settle. */
+  /** Whether the log already has an entry that its ready pods settle. */
   readonly isSettlingLogged: boolean
 }
 

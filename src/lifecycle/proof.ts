@@ -1,7 +1,7 @@
 import type { GateTime } from './gate-time.ts'
 
-/** Timestamps of the API are whole seconds, rounded down. */
-const roundedMs = 1_000
+/** Timestamps of the API are rounded down to this unit. */
+const timestampUnitMs = 1_000
 
 /** The observations of a problem, and the requirements of its proof. Moments and durations are milliseconds. */
 export interface Observations {
@@ -37,7 +37,7 @@ export function provePersisted(since: number, atLeastMs: number, now: number): P
 
 /** Whether a moment on the runner's clock may be after the gate's start; false for an unknown moment. */
 export function isSinceStart(moment: number | undefined, { startedAt }: Pick<GateTime, 'startedAt'>): boolean {
-  return moment !== undefined && moment > startedAt - roundedMs
+  return moment !== undefined && moment > startedAt - timestampUnitMs
 }
 
 /** The earliest known moment. */

@@ -16,7 +16,7 @@ export interface Compiler {
 /** The maximum length of a text from an object, in characters. */
 const maxTextLength = 1_000
 
-/** Loads the CEL library, which costs start-up time. */
+/** Loads the CEL library: only when it is needed, because loading it delays the start. */
 export async function loadCompiler(): Promise<Compiler> {
   const { Environment } = await import('@marcbachmann/cel-js')
   const environment = new Environment({ unlistedVariablesAreDyn: true, enableOptionalTypes: true })

@@ -196,7 +196,7 @@ function pullFailedHint(facts: HintFacts<PullDetail>): string {
   return `The events of the pod contain the node's error about ${imageOf(facts)}: ${describePod(facts)}.`
 }
 
-/** An invalid image name, mostly one with capital letters. */
+/** An invalid image name, usually one with capital letters. */
 function invalidNameHint(facts: HintFacts<ImageDetail>): string {
   const image = imageOf(facts)
   const at = image.lastIndexOf('/') + 1

@@ -141,7 +141,7 @@ export function nameOf({ target: { kind, name } }: { readonly target: HintTarget
 }
 
 /**
- * The last log line of the container, which mostly shows the cause, and the command for the whole log.
+ * The last log line of the container, which usually shows the cause, and the command for the whole log.
  * @param shape.isPrevious the container was restarted, so its log is that of the previous run
  * @param shape.isNamed the sentence before already names the container
  */

@@ -95,7 +95,7 @@ export function fence(lines: readonly string[]): string {
   return [mark, ...lines, mark].join('\n')
 }
 
-/** Text in an HTML element such as `<summary>`, also if Markdown is read within it. */
+/** Escapes text for an HTML element such as `<summary>`, in which GitHub also interprets Markdown. */
 export function html(text: string, limit = maxLineLength): string {
   return breakMentions(plain(text, limit).trim())
     .replaceAll('&', '&amp;')

@@ -281,14 +281,14 @@ function details(timeline: Timeline, named: readonly NamedRecord[], shape: Shape
   const hidden = Math.max(0, notReady.length - shape.details)
   const shown = [...notReady.slice(0, shape.details), ...(shape.detailsOfReady ? onTheWay.slice(0, shape.details) : [])]
   const sections = shown.flatMap(({ record, name }) => {
-    const decided = record === deciding && failing.length === 1
+    const isShownAbove = record === deciding && failing.length === 1
     const single = failing.length === 1 && record === failing[0]?.record
     const detail: DetailOptions = {
       startedAt: timeline.startedAt,
       finishedAt: timeline.finishedAt,
       open: single,
-      decided,
-      hintAbove: decided || record.hint === timeline.hint || record.hint === deciding?.hint,
+      isShownAbove,
+      isHintShownAbove: isShownAbove || record.hint === timeline.hint || record.hint === deciding?.hint,
       evidenceLines: shape.evidenceLines,
       sourceBaseUrl: options.sourceBaseUrl,
     }

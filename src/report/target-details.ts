@@ -22,10 +22,10 @@ export interface DetailOptions {
   readonly startedAt: number
   readonly finishedAt: number
   readonly open: boolean
-  /** The summary shows the message, hint and source above the table already. */
-  readonly decided: boolean
-  /** The summary shows the hint above the table already. */
-  readonly hintAbove: boolean
+  /** The summary already shows the target's message, hint and source above the table. */
+  readonly isShownAbove: boolean
+  /** The summary already shows the hint above the table. */
+  readonly isHintShownAbove: boolean
   /** Maximum number of lines of one piece of evidence; 0 shows none. */
   readonly evidenceLines: number
   /** Base URL of the files of the workspace, with a slash at the end. */
@@ -49,10 +49,10 @@ export function renderDetails(record: TargetRecord, name: string, shape: DetailO
   const title = record.outcome === 'ready' ? 'ready, with problems on the way' : reasonHeadline(record)
   const problems = record.problems.slice(0, problemLimit)
   const rest = record.problems.length - problems.length
-  const message = shape.decided || record.outcome === 'ready' ? '' : prose(messageBelowName(name, record))
+  const message = shape.isShownAbove || record.outcome === 'ready' ? '' : prose(messageBelowName(name, record))
   const blocks = [
     ...(message === '' ? [] : [message]),
-    ...(record.hint === undefined || shape.hintAbove ? [] : [`**What to do:** ${prose(record.hint)}`]),
+    ...(record.hint === undefined || shape.isHintShownAbove ? [] : [`**What to do:** ${prose(record.hint)}`]),
     ...sourceLine(record, shape),
     ...problems.flatMap((problem) => [
       renderProblem(problem, record, shape),
@@ -176,8 +176,8 @@ function changeList({ changes = [], outcome }: TargetRecord): string[] {
   ]
 }
 
-function sourceLine({ target }: TargetRecord, { decided, sourceBaseUrl }: DetailOptions): string[] {
-  const source = decided ? '' : renderSource(target.source, sourceBaseUrl)
+function sourceLine({ target }: TargetRecord, { isShownAbove, sourceBaseUrl }: DetailOptions): string[] {
+  const source = isShownAbove ? '' : renderSource(target.source, sourceBaseUrl)
   return source === '' ? [] : [`**Written in** ${source}`]
 }
 

@@ -58,8 +58,8 @@ const namedTargets = 2
 const namedClocks = 2
 
 /**
- * The clocks that hold, as in the inputs: `timeout 10m · stall 5m`. Where a reference has its own clock, that one is shown:
- * `timeout 1m` if it holds for all targets, else `timeout 10m (1m for job/migrate)`.
+ * The timeouts that apply, written as in the inputs: `timeout 10m · stall 5m`. Includes the timeouts of references:
+ * `timeout 1m` if it applies to all targets, else `timeout 10m (1m for job/migrate)`.
  * @param safe makes the names of targets safe to print
  */
 export function clockTexts(

@@ -58,7 +58,7 @@ interface ChangeListener {
   readonly onChange: (change: ObjectChange) => void
   /** The first list of a request is complete, and empty. */
   readonly onWaiting: (request: WatchRequest) => void
-  /** The server does not answer (`error` says why), or answers again (undefined). */
+  /** Called with the error when the server stops answering, and with undefined when it answers again. */
   readonly onConnection: (error: string | undefined) => void
 }
 

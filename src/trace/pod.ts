@@ -48,7 +48,7 @@ export function summarizeRestarts(pod: Pod): string {
   return `${restarts} ${restarts === 1 ? 'restart' : 'restarts'}${exit}`
 }
 
-/** The runtime's reason, if it says more than the exit code: ` (OOMKilled)`. */
+/** The runtime's reason, if it adds something to the exit code: ` (OOMKilled)`. */
 function exitReason(reason: string | undefined): string {
   return reason === undefined || reason === 'Error' || reason === 'Completed' ? '' : ` (${reason})`
 }

@@ -146,7 +146,7 @@ function isValue(values: readonly unknown[], wanted: string | undefined): boolea
   return values.length === 1 && (typeof value !== 'object' || value === null) && String(value) === wanted
 }
 
-/** The object, whose conditions of an older generation are reduced to their types. */
+/** A copy of the object in which conditions of an older generation have only their type. */
 function withoutStale(object: KubeObject): KubeObject {
   const { conditions } = (object.status ?? {}) as Fields
   if (!Array.isArray(conditions)) return object

@@ -55,7 +55,7 @@ export function clockWarnings(
   return warnings
 }
 
-/** The shortest possible rollout: the initial delays of probes and minReadySeconds take at least this time. */
+/** The minimum duration of a rollout: the initial delays of its probes, and minReadySeconds. */
 function minSeconds(kind: string, spec: Spec): number {
   const delays = containers(spec).map(({ startupProbe, readinessProbe }) => delay(startupProbe) + delay(readinessProbe))
   // An ordered StatefulSet waits for each pod before it creates the next.

@@ -86,7 +86,7 @@ function mentions(message: string, container: string): boolean {
 }
 
 /**
- * The error in the message of a runtime, without its wrapping: `failed to create containerd task: … runc create failed: unable
+ * The error in the message of a container runtime, without the steps that failed because of it: `failed to create containerd task: … runc create failed: unable
  * to start container process: exec: "/app": …: unknown`.
  */
 export function runtimeError(message: string): string {
