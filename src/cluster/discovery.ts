@@ -25,7 +25,7 @@ const accept = [
  */
 export async function discover(client: Client): Promise<Discovery> {
   const [core, groups] = await Promise.all(
-    ['/api', '/apis'].map(async (path) => read(client, path, (await client.json(path, { accept })) as Answer)),
+    ['/api', '/apis'].map(async (path) => read(client, path, (await client.json(path, { accept })) as DiscoveryAnswer)),
   )
   return {
     resources: [...(core?.resources ?? []), ...(groups?.resources ?? [])],
@@ -45,7 +45,7 @@ export async function serverVersion(client: Client): Promise<string | undefined>
 }
 
 /** An APIGroupDiscoveryList, APIVersions or APIGroupList. */
-interface Answer {
+interface DiscoveryAnswer {
   readonly items?: readonly AggregatedGroup[]
   readonly versions?: readonly string[]
   readonly groups?: readonly LegacyGroup[]
@@ -86,7 +86,7 @@ interface LegacyResource {
   readonly categories?: readonly string[]
 }
 
-function read(client: Client, path: string, answer: Answer): Discovery | Promise<Discovery> {
+function read(client: Client, path: string, answer: DiscoveryAnswer): Discovery | Promise<Discovery> {
   if (Array.isArray(answer?.items)) return fromAggregated(answer.items)
   const groupVersions =
     answer?.versions ??

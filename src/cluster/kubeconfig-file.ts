@@ -18,7 +18,7 @@ export interface KubeconfigDocument {
   readonly clusters: readonly Entry[]
   readonly users: readonly Entry[]
   readonly contexts: readonly Entry[]
-  /** The texts that were read, as plain text and as given in base64. Secrets are searched in them. */
+  /** The content of the files, decoded and as given in base64; it is searched for secrets. */
   readonly texts: readonly string[]
 }
 

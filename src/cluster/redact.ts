@@ -153,7 +153,7 @@ export function createRedactor(key: Buffer = randomBytes(32), known: KnownSecret
     )
   }
 
-  /** Nothing compares the metadata of the object itself, so secrets are replaced that became known later. */
+  /** The annotations of the object itself are compared with nothing, so secrets that become known later are replaced too. */
   function redactMetadata(value: unknown, name: string): unknown {
     if (name !== 'annotations' || !isObject(value)) return walkField(value, name)
     return mapObject(withoutCopies(value), (text) => walk(typeof text === 'string' ? known.redactText(text) : text))

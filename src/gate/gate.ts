@@ -324,7 +324,7 @@ export class Gate {
     const isDone = this.#targets.all.every(({ state }) => !isUndecided(state))
     this.#failMissingContainers()
     if (unknown !== undefined) this.#finish(unknown)
-    else if (isDone || this.#now >= this.#failFastAt) this.#finishBy(decide(this.#targets.all))
+    else if (isDone || this.#now >= this.#failFastAt) this.#finishIfHealthy(decide(this.#targets.all))
   }
 
   /** If all targets are ready and no gated pod has an expected container, the first target fails. */
@@ -340,8 +340,8 @@ export class Gate {
     this.#targets.apply(first, { type: 'end', verdict, problem })
   }
 
-  /** A ready target may have failed during an outage: ready needs healthy watches. */
-  #finishBy(verdict: Verdict): void {
+  /** Ends the gate; as ready only if every needed watch is healthy, because a target may have failed during an outage. */
+  #finishIfHealthy(verdict: Verdict): void {
     const isReady = verdict.outcome === 'ready'
     if (!isReady || this.#health.isGood || !this.#health.isUnavailable(this.#targets.neededRequests))
       this.#finish(verdict)

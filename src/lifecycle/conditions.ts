@@ -23,7 +23,7 @@ export function isEmpty(value: unknown): boolean {
 /** The conditions of the present generation; malformed ones are skipped. */
 export function presentConditions(object: KubeObject): readonly Condition[] {
   const { conditions } = (object.status ?? {}) as { conditions?: unknown }
-  return conditionsIn(conditions).filter((each) => isPresent(each, object))
+  return conditionsIn(conditions).filter((each) => isOfPresentGeneration(each, object))
 }
 
 /** The conditions in a list: each item with a type and a status. Some custom resources write a status as `true` instead of `'True'`. */
@@ -40,7 +40,7 @@ function isCondition(value: unknown): value is Condition {
 }
 
 /** Whether a condition is about the present generation, or names no generation. */
-export function isPresent({ observedGeneration }: Condition, { metadata }: KubeObject): boolean {
+export function isOfPresentGeneration({ observedGeneration }: Condition, { metadata }: KubeObject): boolean {
   return !isStale(observedGeneration, metadata.generation)
 }
 

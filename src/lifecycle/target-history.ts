@@ -9,10 +9,10 @@ export interface TargetHistory {
   /** Its present spec, and when that was first seen. */
   readonly spec: object | undefined
   readonly specSeenAt: number
-  /** The names of the fields in its status, and when they last changed. */
+  /** The names of the fields in its status, as one text, and when they last changed. */
   readonly fields: string
   readonly fieldsMovedAt: number
-  /** The numbers in its status, and when one of them last changed. */
+  /** The numbers in its status, as one text, and when one of them last changed. */
   readonly counters: string
   readonly countersMovedAt: number
   /** The present failures in its status, by its rule, and since when each was seen. */

@@ -4,7 +4,7 @@ import { command, counted, describeTarget, nameOf } from './wording.ts'
 /** The number of pods that a Service selects, without those that have ended. */
 interface PodCounts {
   readonly pods: number
-  /** Pods of the gated revision; all pods if no gated workload owns them. */
+  /** The number of pods of the gated revision; of all pods if no gated workload owns them. */
   readonly newPods: number
 }
 

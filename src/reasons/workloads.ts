@@ -72,7 +72,7 @@ export interface WorkloadDetails {
     readonly conditionReason?: string
   }
   readonly 'job-deadline-exceeded': { readonly activeDeadlineSeconds?: number }
-  /** Both are absent for a Job. */
+  /** Without fields for a Job. */
   readonly suspended: Suspension
 }
 

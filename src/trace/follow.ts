@@ -56,7 +56,7 @@ export function followTrace(
 /** Callbacks of `followChanges`. */
 interface ChangeListener {
   readonly onChange: (change: ObjectChange) => void
-  /** The first list of a request is complete, and empty. */
+  /** Called when the first list of a request is complete and empty. */
   readonly onWaiting: (request: WatchRequest) => void
   /** Called with the error when the server stops answering, and with undefined when it answers again. */
   readonly onConnection: (error: string | undefined) => void

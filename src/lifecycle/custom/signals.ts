@@ -5,7 +5,7 @@ import {
   conditionsIn,
   fieldsOf,
   isEmpty,
-  isPresent,
+  isOfPresentGeneration,
   isStale,
   listOf,
 } from '../conditions.ts'
@@ -97,10 +97,10 @@ export function summarizeSignals(signals: readonly Signal[]): SignalSummary {
 export function isUnobserved(object: KubeObject): boolean {
   if (isRequestOpen(object) || isReferenceStale(object)) return true
   const conditions = conditionSignals(object).flatMap(({ condition }) => condition ?? [])
-  const ready = conditions.find((each) => each.type === 'Ready' && isPresent(each, object))
+  const ready = conditions.find((each) => each.type === 'Ready' && isOfPresentGeneration(each, object))
   // The generation of a condition overrides that of the status.
   if (isGenerationStale(object)) return ready?.observedGeneration === undefined
-  const stale = conditions.filter((each) => !isPresent(each, object) && readCondition(each) !== undefined)
+  const stale = conditions.filter((each) => !isOfPresentGeneration(each, object) && readCondition(each) !== undefined)
   return stale.length > 0 && ready === undefined
 }
 
@@ -196,7 +196,9 @@ function conditionSignals(object: KubeObject): readonly ConditionSignal[] {
 }
 
 function presentSignals(object: KubeObject): readonly ConditionSignal[] {
-  return conditionSignals(object).filter(({ condition }) => condition !== undefined && isPresent(condition, object))
+  return conditionSignals(object).filter(
+    ({ condition }) => condition !== undefined && isOfPresentGeneration(condition, object),
+  )
 }
 
 /** Conditions as a list; some kinds have a map by type: `{Ready: {status: 'True'}}`, `{Ready: 'True'}`. */

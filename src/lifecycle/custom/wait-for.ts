@@ -1,7 +1,7 @@
 import type { Condition, Fields, KubeObject } from '../../cluster/objects.ts'
 import type { WaitFor } from '../../plan/target.ts'
 import type { Assessment } from '../assessment.ts'
-import { conditionsIn, isPresent as isOfGeneration, isStale } from '../conditions.ts'
+import { conditionsIn, isOfPresentGeneration, isStale } from '../conditions.ts'
 import { commonMilestones, conclude, type Rule, statusMilestones } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { isStatusStale } from './signals.ts'
@@ -152,7 +152,7 @@ function withoutStale(object: KubeObject): KubeObject {
   if (!Array.isArray(conditions)) return object
   const present = conditions.map((each: unknown) => {
     const [condition] = conditionsIn([each])
-    return condition === undefined || isOfGeneration(condition, object) ? each : { type: condition.type }
+    return condition === undefined || isOfPresentGeneration(condition, object) ? each : { type: condition.type }
   })
   return { ...object, status: { ...object.status, conditions: present } }
 }

@@ -7,7 +7,7 @@ import {
   conditionSignal,
   conditionsIn,
   fieldsOf,
-  isPresent,
+  isOfPresentGeneration,
   notReconciled,
   reportedProblem,
   signalKey,
@@ -208,7 +208,7 @@ function parentName({ kind = 'Gateway', namespace, name, sectionName }: ParentRe
  */
 function reportedSignals(object: KubeObject, conditions: unknown, part?: string): readonly ConditionSignal[] {
   return conditionsIn(conditions)
-    .filter((each) => isPresent(each, object) && Date.parse(each.lastTransitionTime ?? '') !== 0)
+    .filter((each) => isOfPresentGeneration(each, object) && Date.parse(each.lastTransitionTime ?? '') !== 0)
     .map((each) => conditionSignal(each, part))
 }
 
