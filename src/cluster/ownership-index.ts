@@ -19,7 +19,7 @@ export class OwnershipIndex<Target> {
     const targets = this.#targets.get(uid) ?? new Set()
     if (targets.has(target)) return
     this.#targets.set(uid, targets.add(target))
-    for (const owned of this.#store.allOwnedBy(uid)) this.assign(owned.metadata.uid, target)
+    for (const owned of this.#store.ownedBy(uid)) this.assign(owned.metadata.uid, target)
   }
 
   /** Adds an object if one of its owners belongs to a target. */

@@ -97,6 +97,21 @@ export class Store {
     return this.#objects.get(objectKey(reference))
   }
 
+  /**
+   * The object with this name whose kind is this word in lower case: `pod`. In the namespace, else cluster-scoped; without
+   * a namespace, in any.
+   */
+  find(word: string, name: string, namespace: string | undefined): KubeObject | undefined {
+    const isWithin = ({ metadata }: KubeObject) =>
+      namespace === undefined || metadata.namespace === undefined || metadata.namespace === namespace
+    for (const objects of this.#byKind.values()) {
+      const [first] = objects.values()
+      if (first?.kind.toLowerCase() !== word || !isWithin(first)) continue
+      for (const object of objects.values()) if (object.metadata.name === name) return object
+    }
+    return undefined
+  }
+
   /** The object with that uid, while it exists. */
   withUid(uid: string): KubeObject | undefined {
     return this.#byUid.get(uid)
@@ -107,15 +122,10 @@ export class Store {
     return [...(this.#byKind.get(kindKey(kind, namespace))?.values() ?? [])]
   }
 
-  /** All objects of a kind whose owner references name this uid, in the order of arrival. */
-  ownedBy(uid: string | undefined, kind: string): readonly KubeObject[] {
+  /** All objects of a kind, or of every kind, whose owner references name this uid, in the order of arrival. */
+  ownedBy(uid: string | undefined, kind?: string): readonly KubeObject[] {
     const owned = uid === undefined ? undefined : this.#owned.get(uid)
-    return owned === undefined ? [] : [...owned.values()].filter((object) => object.kind === kind)
-  }
-
-  /** All objects whose owner references name this uid. */
-  allOwnedBy(uid: string): readonly KubeObject[] {
-    return [...(this.#owned.get(uid)?.values() ?? [])]
+    return owned === undefined ? [] : [...owned.values()].filter((object) => kind === undefined || object.kind === kind)
   }
 
   /**

@@ -26,6 +26,14 @@ export class TargetFacts {
     return captured ?? this.#store.get(reference)
   }
 
+  /** The object with this name whose kind is this word in lower case, preferably as it was at the verdict. */
+  find(...[word, name, namespace]: Parameters<Store['find']>): KubeObject | undefined {
+    const captured = this.#record.snapshot?.find(
+      (object) => object.kind.toLowerCase() === word && object.metadata.name === name,
+    )
+    return captured ?? this.#store.find(word, name, namespace)
+  }
+
   /** The revisions of an object: its ReplicaSets or ControllerRevisions. */
   ownedBy(uid: string | undefined, kind: string): readonly KubeObject[] {
     const { snapshot } = this.#record

@@ -17,7 +17,15 @@ import {
 import { eventKind, GatedTargets } from './gated-targets.ts'
 import { decide, failFastMs, firstFailureAt } from './outcome.ts'
 import { type GateSettings, gateTimeoutMs } from './settings.ts'
-import { describeState, type GatedTarget, isUndecided, objectOf, requestsOf, targetRecord } from './target-state.ts'
+import {
+  describeState,
+  explainingRequestsOf,
+  type GatedTarget,
+  isUndecided,
+  objectOf,
+  requestsOf,
+  targetRecord,
+} from './target-state.ts'
 import { deniedVerdict, type Entry, type TargetRecord, type Timeline, type Verdict, verdictOf } from './timeline.ts'
 import { heartbeatMs, heartbeatText } from './timeline-entries.ts'
 import { consolidate, isConsolidated } from './watch-requests.ts'
@@ -142,8 +150,9 @@ export class Gate {
   /** The watches that must answer or fail before the gate handles the deadlines of this moment. */
   requestsToConfirm(at: number): readonly WatchRequest[] {
     const needed = this.#due(at).flatMap((deadline) => {
-      if (deadline.ends === 'all-targets') return this.#targets.neededRequests
-      return deadline.ends === 'target' ? requestsOf(deadline.gated) : []
+      const targets = deadline.ends === 'all-targets' ? this.#targets.unended : []
+      const concerned = deadline.ends === 'target' ? [deadline.gated] : targets
+      return concerned.flatMap((gated) => [...requestsOf(gated), ...explainingRequestsOf(gated)])
     })
     return this.requests.filter((asked) => needed.some((request) => covers(asked, request)))
   }
@@ -292,7 +301,7 @@ export class Gate {
 
   /** Handles denied access to a kind: for the kind of a target it ends the gate, for other kinds it is logged. */
   #handleRefusal(event: FeedEvent & { type: 'REFUSED' }): void {
-    if (isConsolidated(event, this.requests, this.#targets.all.flatMap(requestsOf))) {
+    if (isConsolidated(event, this.requests, this.#targets.requests)) {
       this.#refusedWide.add(requestKey(event))
       this.#requests = undefined
       return

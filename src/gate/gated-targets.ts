@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { lastOccurrence } from '../cluster/event-order.ts'
 import type { WatchRequest } from '../cluster/feed.ts'
 import type { EventObject, KubeObject, Pod } from '../cluster/objects.ts'
@@ -19,6 +20,7 @@ import type { ApiHealth } from './api-health.ts'
 import { OtherTargets } from './other-targets.ts'
 import type { GateSettings } from './settings.ts'
 import {
+  explainingRequestsOf,
   firstState,
   type GatedTarget,
   isUndecided,
@@ -109,15 +111,21 @@ export class GatedTargets {
     return this.#byName.get(nameKey(reference)) ?? []
   }
 
-  /** The watches that all targets need. The same array while nothing changes. */
+  /** The watches that all targets need, and those that explain them. The same array while nothing changes. */
   get requests(): readonly WatchRequest[] {
-    this.#requests ??= this.all.filter(({ target }) => target.selector === undefined).flatMap(requestsOf)
+    this.#requests ??= this.all
+      .filter(({ target }) => target.selector === undefined)
+      .flatMap((gated) => [...requestsOf(gated), ...explainingRequestsOf(gated)])
     return this.#requests
   }
 
-  /** The watches of the targets that have not ended. */
+  /** The watches that the targets need which have not ended. */
   get neededRequests(): readonly WatchRequest[] {
-    return this.all.flatMap((gated) => (gated.state.type === 'ended' ? [] : requestsOf(gated)))
+    return this.unended.flatMap(requestsOf)
+  }
+
+  get unended(): readonly GatedTarget[] {
+    return this.all.filter(({ state }) => state.type !== 'ended')
   }
 
   /** A number that changes whenever `othersProgress` of a target may change. */
@@ -224,7 +232,7 @@ export class GatedTargets {
     const object = objectOf(state)
     if (object === undefined || state.type === 'ended') return
     const assessment = rule.assess(object, this.#context(gated))
-    const isUnavailable = this.#health.isUnavailable(requestsOf(gated))
+    const isUnavailable = this.#health.isUnavailable([...requestsOf(gated), ...(assessment.explainedBy ?? [])])
     const awaitsOther = rule.quietWhileAwaiting !== undefined && this.awaitsOther(gated, assessment)
     this.apply(gated, { type: 'assessed', assessment, isUnavailable, awaitsOther })
   }
@@ -336,12 +344,13 @@ export class GatedTargets {
   /** Applies an event to a target. No other code changes the target's state. */
   apply(gated: GatedTarget, event: TargetEvent): void {
     const { state: before } = gated
-    const requests = requestsOf(gated)
+    const [requests, explaining] = [requestsOf(gated), explainingRequestsOf(gated)]
     const { state, entries } = step(before, event, this.#now(), gated)
     if (state === before) return
     gated.state = state
     this.#others.update(gated)
-    if (requestsOf(gated) !== requests) this.#requests = undefined
+    const isExplainedAsBefore = isDeepStrictEqual(explainingRequestsOf(gated), explaining)
+    if (requestsOf(gated) !== requests || !isExplainedAsBefore) this.#requests = undefined
     this.#changed.add(gated)
     if ((before.type === 'ready') !== (state.type === 'ready') || state.type === 'ended')
       for (const other of this.all) if (other.state.assessment?.awaits !== undefined) this.#changed.add(other)

@@ -487,6 +487,11 @@ export function requestsOf({ state, target }: GatedTarget): readonly WatchReques
   return state.seen?.requests ?? [targetWatch(target)]
 }
 
+/** The watches of objects that may explain the state of the target. No verdict waits for them. */
+export function explainingRequestsOf({ state }: Pick<GatedTarget, 'state'>): readonly WatchRequest[] {
+  return state.assessment?.explainedBy ?? []
+}
+
 /** Neither ready nor ended. */
 export function isUndecided(state: TargetState): state is Exclude<TargetState, Ready | Ended> {
   return state.type !== 'ready' && state.type !== 'ended'

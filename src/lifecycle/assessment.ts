@@ -1,3 +1,4 @@
+import type { WatchRequest } from '../cluster/feed.ts'
 import type { Problem } from '../reasons/reasons.ts'
 
 /** The state of one milestone. */
@@ -48,6 +49,10 @@ export interface Assessment {
   readonly pods?: ReadonlySet<string>
   /** The uids of older pods that stay: below a StatefulSet's partition. */
   readonly keptPods?: ReadonlySet<string>
+  /**
+   * The watches of objects that may explain why it is not ready. No verdict waits for them, and they may be forbidden.
+   */
+  readonly explainedBy?: readonly WatchRequest[]
   /** Facts that do not affect the status: `2 old pods still draining`. */
   readonly notes: readonly string[]
 }

@@ -10,12 +10,6 @@ import type { Problem } from '../reasons/reasons.ts'
  */
 export type EvidenceSnapshot = readonly KubeObject[]
 
-/** The kinds of objects that a target depends on and that may have problems. */
-const kinds: Readonly<Record<string, { apiVersion: string; kind: string }>> = {
-  pod: { apiVersion: 'v1', kind: 'Pod' },
-  replicaset: { apiVersion: 'apps/v1', kind: 'ReplicaSet' },
-}
-
 /**
  * Takes the evidence snapshot of a target and the subjects of its problems.
  * @param object the target itself, if it exists
@@ -54,12 +48,14 @@ export function containsEvidence(event: FeedEvent): boolean {
 }
 
 /** The object that has a problem: the target, or an object that it depends on, such as a pod. */
-export function findSubject(subject: string, target: Target, store: Pick<Store, 'get'>): KubeObject | undefined {
+export function findSubject(
+  subject: string,
+  target: Target,
+  store: Pick<Store, 'get' | 'find'>,
+): KubeObject | undefined {
   const [word = '', name = ''] = subject.split('/')
-  const { namespace = 'default' } = target
   const isTarget = word === target.kind.toLowerCase() && name === target.name
-  const kind = isTarget ? target : kinds[word]
-  return kind === undefined ? undefined : store.get({ apiVersion: kind.apiVersion, kind: kind.kind, namespace, name })
+  return isTarget ? store.get(target) : store.find(word, name, target.namespace)
 }
 
 /** A problem and its cause. */

@@ -23,8 +23,8 @@ export interface RuleContext {
   readonly othersReadyAt?: number
   /** A timestamp of the server on the runner's clock; undefined when absent or unreadable. */
   time(timestamp: string | null | undefined): number | undefined
-  /** The objects of a kind owned by this uid. */
-  owned(uid: string | undefined, kind: string): readonly KubeObject[]
+  /** The objects of a kind, or of every kind, that this uid owns. */
+  owned(uid: string | undefined, kind?: string): readonly KubeObject[]
   /**
    * The failed pods of this controller, also those deleted later. Pods that failed during their deletion do not count.
    */

@@ -1,4 +1,4 @@
-import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
+import type { ApiResource } from '../cluster/feed.ts'
 import { groupOf } from '../cluster/store.ts'
 import type { ExpectedImages } from '../inputs.ts'
 import type { HealthCheck } from '../plan/health-checks.ts'
@@ -6,8 +6,10 @@ import { apiVersionOf } from '../plan/kinds.ts'
 import type { Target } from '../plan/target.ts'
 import type { OperatorCheck } from './custom/catalogue/entry.ts'
 import { findEntries } from './custom/catalogue/index.ts'
-import { genericRule, helmRepositoryRule } from './custom/generic.ts'
+import { type Behind, withCause } from './custom/cause.ts'
+import { genericRule, helmRepositoryRule, isBuiltIn } from './custom/generic.ts'
 import { healthCheckRule, withStages } from './custom/health-check.ts'
+import type { KindName, KindsBehind } from './custom/owned-objects.ts'
 import { waitForRule } from './custom/wait-for.ts'
 import { gatewayRule, routeRule } from './network/gateway.ts'
 import { ingressRule } from './network/ingress.ts'
@@ -34,8 +36,6 @@ export interface KnownKind {
   /** The kinds of the objects that this kind owns or selects; `trace` shows them too. */
   readonly behind?: readonly KindName[]
 }
-
-type KindName = Pick<WatchRequest, 'apiVersion' | 'kind'>
 
 const pods: KindName = { apiVersion: 'v1', kind: 'Pod' }
 const replicaSets: KindName = { apiVersion: 'apps/v1', kind: 'ReplicaSet' }
@@ -252,39 +252,61 @@ const groupsOwningNothing: ReadonlySet<string> = new Set([
   'rbac.authorization.k8s.io',
 ])
 
-/** The kinds behind an object that `trace` shows. `isKnown` is false for kinds that it may own. */
-export function kindsBehind(kind: KindName): { readonly kinds: readonly KindName[]; readonly isKnown: boolean } {
-  const { behind } = byKey.get(keyOf(kind)) ?? {}
-  if (behind !== undefined) return { kinds: behind, isKnown: true }
-  return { kinds: groupsOwningNothing.has(groupOf(kind.apiVersion)) ? [] : workloads, isKnown: false }
-}
-
 /** What decides about a target besides the rule of its kind. */
 export interface TargetChecks {
   /** The user's health checks. */
   readonly healthChecks?: readonly HealthCheck[]
-  /** The catalogue's entries for the kinds of the targets. */
+  /** The catalogue's entries for the kinds of the targets and for those that they own. */
   readonly catalogue?: readonly OperatorCheck[]
   readonly expectImages?: ExpectedImages
 }
 
-/**
- * The rule of a target: its `--for`, else the user's health check of its kind, else the catalogue's entry, else the rule of
- * the kind.
- */
-export function targetRule(
-  target: Target,
-  { healthChecks = [], catalogue = [], expectImages = {} }: TargetChecks = {},
-): Rule {
-  const key = keyOf(target)
-  const check = [...healthChecks, ...catalogue].find((each) => keyOf(each) === key)
-  const rule = check === undefined ? ruleOf(target) : healthCheckRule(check)
-  return withExpectedImages(
-    target.waitFor === undefined ? rule : waitForRule(target.waitFor, ruleOf(target)),
-    expectImages,
-  )
+/** The kinds behind an object: those of its rule, else of its entry in the catalogue, else those of most operators. */
+export function kindsBehind(kind: KindName, { catalogue = [] }: TargetChecks = {}): KindsBehind {
+  const { behind = findCheck(kind, catalogue)?.owns } = byKey.get(keyOf(kind)) ?? {}
+  if (behind !== undefined) return { kinds: behind, isKnown: true }
+  return { kinds: groupsOwningNothing.has(groupOf(kind.apiVersion)) ? [] : workloads, isKnown: false }
 }
 
-function keyOf({ apiVersion, kind }: { apiVersion: string; kind: string }): string {
+/**
+ * The rule of a target: its `--for`, else the user's health check of its kind, else the catalogue's entry, else the rule of
+ * the kind. The objects behind a custom resource explain why it is not ready.
+ */
+export function targetRule(target: Target, checks: TargetChecks = {}): Rule {
+  const { waitFor } = target
+  const rule = waitFor === undefined ? kindRule(target, checks) : waitForRule(waitFor, ruleOf(target))
+  const isExplained = isCustom(target, checks) && rule.readyWhenAbsent === undefined
+  return withExpectedImages(isExplained ? withCause(rule, behindOf(target, checks)) : rule, checks.expectImages ?? {})
+}
+
+/** The rule of a kind: the user's health check, else the catalogue's entry, else its own rule. */
+export function kindRule(kind: KindName, { healthChecks = [], catalogue = [] }: TargetChecks = {}): Rule {
+  const check = findCheck(kind, healthChecks) ?? findCheck(kind, catalogue)
+  return check === undefined ? ruleOf(kind) : healthCheckRule(check)
+}
+
+/** Whether a kind has no rule of its own, and is not built in. */
+function isCustom(kind: KindName, { healthChecks = [], catalogue = [] }: TargetChecks): boolean {
+  const hasCheck = [...healthChecks, ...catalogue].some((each) => keyOf(each) === keyOf(kind))
+  return (hasCheck || ruleOf(kind) === genericRule) && !isBuiltIn(kind.apiVersion)
+}
+
+function behindOf(target: Target, checks: TargetChecks): Behind {
+  const entry = findCheck(target, checks.catalogue ?? [])
+  // A health check or `--for` of the user decides alone what fails the target.
+  const isOverridden = target.waitFor !== undefined || findCheck(target, checks.healthChecks ?? []) !== undefined
+  return {
+    ...kindsBehind(target, checks),
+    isWorkload: entry?.isWorkload === true && !isOverridden,
+    revisionOf: (object) => entry?.revision?.(object),
+    ruleOf: (object) => ({ rule: kindRule(object, checks), isCustom: isCustom(object, checks) }),
+  }
+}
+
+function findCheck<Check extends KindName>(kind: KindName, checks: readonly Check[]): Check | undefined {
+  return checks.find((each) => keyOf(each) === keyOf(kind))
+}
+
+function keyOf({ apiVersion, kind }: KindName): string {
   return `${groupOf(apiVersion)}/${kind}`
 }

@@ -200,7 +200,7 @@ export class Trace {
       context,
       assessment: this.#rule.assess(object, context),
       departed: this.#departed.filter(({ at }) => now - at < departedMs),
-      owned: (uid) => (uid === undefined ? [] : this.#store.allOwnedBy(uid)),
+      owned: (uid) => this.#store.ownedBy(uid),
       events: (about) => this.#store.eventsOf(about),
     }
   }

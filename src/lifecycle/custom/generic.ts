@@ -114,7 +114,7 @@ function awaitsSignalUntil(object: KubeObject, { now, time, history, settings }:
  * Whether an API group is built in: its name has no dot, or is a name below with the suffix `.k8s.io`. Some custom
  * resources also have an approved group under k8s.io: gateway.networking.k8s.io, snapshot.storage.k8s.io.
  */
-function isBuiltIn(apiVersion: string): boolean {
+export function isBuiltIn(apiVersion: string): boolean {
   const group = groupOf(apiVersion)
   return !group.includes('.') || builtInGroups.has(group.replace(/\.k8s\.io$/, ''))
 }

@@ -43,6 +43,11 @@ export interface CatalogueEntry {
   readonly owns?: readonly { readonly apiVersion: string; readonly kind: string }[]
   /** It runs pods as a workload does: a proven problem of its own pods fails it. */
   readonly isWorkload?: true
+  /**
+   * A text: the value of a label that only the objects of its present revision have, such as a hash of its template. Without
+   * it, the objects that were created since the last write of its spec are those of the present revision.
+   */
+  readonly revision?: string
 }
 
 /** An entry for one kind, with compiled expressions. */
@@ -50,12 +55,13 @@ export interface OperatorCheck
   extends HealthCheck,
     Omit<
       CatalogueEntry,
-      'kind' | 'current' | 'failed' | 'inProgress' | 'suspended' | 'stallHold' | 'cause' | 'milestones'
+      'kind' | 'current' | 'failed' | 'inProgress' | 'suspended' | 'stallHold' | 'cause' | 'milestones' | 'revision'
     > {
   readonly suspended?: Expression
   readonly stallHold?: Expression
   readonly cause: readonly TextExpression[]
   readonly milestones: readonly { readonly name: MilestoneName; readonly done: Expression }[]
+  readonly revision?: TextExpression
 }
 
 /**
@@ -67,7 +73,7 @@ export function compileEntry(
   { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string },
   { condition, text }: Compiler,
 ): OperatorCheck {
-  const { current, failed, inProgress, suspended, stallHold, cause = [], milestones = [] } = entry
+  const { current, failed, inProgress, suspended, stallHold, cause = [], milestones = [], revision } = entry
   const optional = (source: string | undefined) => (source === undefined ? undefined : condition(source))
   return {
     ...entry,
@@ -80,5 +86,6 @@ export function compileEntry(
     stallHold: optional(stallHold),
     cause: cause.map(text),
     milestones: milestones.map(({ name, done }) => ({ name, done: condition(done) })),
+    revision: revision === undefined ? undefined : text(revision),
   }
 }

@@ -73,9 +73,13 @@ export async function findEntries<Kind extends KindName>(
   return found.flat()
 }
 
-/** The entries of these kinds with compiled expressions. The CEL library is loaded only if there is an entry. */
+/**
+ * The entries of these kinds and of those that they own, with compiled expressions. The CEL library is loaded only if there
+ * is an entry.
+ */
 export async function loadCatalogue(kinds: readonly KindName[]): Promise<readonly OperatorCheck[]> {
-  const found = await findEntries(kinds)
+  const owned = (await findEntries(kinds)).flatMap(({ entry }) => entry.owns ?? [])
+  const found = await findEntries([...kinds, ...owned])
   if (found.length === 0) return []
   const compiler = await loadCompiler()
   return found.map(({ kind, entry }) => compileEntry(entry, kind, compiler))

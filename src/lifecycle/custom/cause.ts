@@ -1,0 +1,187 @@
+import type { WatchRequest } from '../../cluster/feed.ts'
+import type { KubeObject, Pod } from '../../cluster/objects.ts'
+import { messageOf, type Problem, type ReasonCode } from '../../reasons/reasons.ts'
+import type { Assessment } from '../assessment.ts'
+import { earliest } from '../proof.ts'
+import type { Rule } from '../rule.ts'
+import type { RuleContext } from '../rule-context.ts'
+import { observeTarget } from '../target-history.ts'
+import { byImportance, examinePods } from '../workloads/pods.ts'
+import { isOfPresentSpec, isSelectedByStatus, type KindsBehind, objectsBehind, ownedRequests } from './owned-objects.ts'
+
+/** How the objects behind a custom resource are found and judged. */
+export interface Behind extends KindsBehind {
+  /** It runs pods as a Deployment does: a proven problem of its pods fails it. */
+  readonly isWorkload: boolean
+  /** The value of a label that only the objects of its present revision have; undefined if unknown. */
+  revisionOf?(object: KubeObject): string | undefined
+  /** The rule of an owned object, and whether its kind is a custom one, whose own objects are searched too. */
+  ruleOf(object: KubeObject): { readonly rule: Rule; readonly isCustom: boolean }
+}
+
+/**
+ * How long a custom resource that reports no failure may take before the objects behind it are watched: one that
+ * becomes ready within this time costs no further watch and needs no further permission.
+ */
+const searchAfterMs = 10_000
+
+/** How long a failure that stands at first sight waits for the first lists of the objects that explain it. */
+const listsMs = 5_000
+
+/** Each of them is one line of the log and one section of the summary. */
+const maxCauses = 5
+
+/** Owner references may form a cycle. The deepest usual chain: Service → Configuration → Revision → Deployment. */
+const maxDepth = 5
+
+/** What the objects behind a custom resource contribute to its assessment. */
+interface Findings extends Pick<Assessment, 'stallHold' | 'recheckAt'> {
+  readonly problems: readonly Problem[]
+  /** Those of the problems that would fail their own workload, and that are of the present spec. */
+  readonly failures: readonly Problem[]
+  /** The watches that the owned workloads need. */
+  readonly requests: readonly WatchRequest[]
+}
+
+/**
+ * Adds to the rule of a custom resource: while it is not ready, the problems of the objects behind it.
+ *
+ * Of a workload, a proven problem of a pod of the present spec fails it, as it fails a Deployment. Of another kind, the
+ * problems explain: they are the reason when a deadline ends the target, and the cause of a failure that it reports
+ * itself. A custom resource that is ready stays ready whatever the objects behind it are.
+ */
+export function withCause(rule: Rule, behind: Behind): Rule {
+  return {
+    ...rule,
+    concernedBy: ['Pod'],
+    isConcernedBy: isSelectedByStatus,
+    assess: (object, context) => {
+      const own = rule.assess(object, context)
+      if (own.status === 'ready' || object.metadata.deletionTimestamp !== undefined) return own
+      const { firstSeenAt, specSeenAt } = context.history
+      const seenAt = Math.max(firstSeenAt, specSeenAt)
+      const isUrgent = behind.isWorkload || own.problems.some(isReported)
+      const searchAt = isUrgent ? seenAt : seenAt + searchAfterMs
+      if (context.now < searchAt) return { ...own, recheckAt: earliest([own.recheckAt, searchAt]) }
+      const found = search(object, { custom: object, behind, context })
+      const explainedBy = [...ownedRequests(object, behind), ...found.requests]
+      const explained: Assessment = {
+        ...explain(own, found, behind),
+        stallHold: own.stallHold ?? found.stallHold,
+        recheckAt: earliest([own.recheckAt, found.recheckAt]),
+        explainedBy,
+      }
+      const isListing = explainedBy.some((request) => context.listState(request) === 'pending')
+      const isHeld = explained.failure !== undefined && isListing && context.now < seenAt + listsMs
+      return isHeld ? withoutFailure(explained, seenAt + listsMs) : explained
+    },
+  }
+}
+
+function isReported({ reason }: Problem): boolean {
+  return reason === 'reported-failed'
+}
+
+/** A failed assessment that waits for the objects that explain it. */
+function withoutFailure({ failure: _, ...assessment }: Assessment, recheckAt: number): Assessment {
+  return { ...assessment, status: 'progressing', recheckAt: earliest([assessment.recheckAt, recheckAt]) }
+}
+
+/** Problems that a person has to end: no object behind explains them. */
+const awaitsPerson: ReadonlySet<ReasonCode> = new Set(['paused', 'suspended'])
+
+/** Adds the problems of the objects behind a custom resource to its own assessment. */
+function explain(own: Assessment, { problems, failures }: Findings, { isWorkload }: Behind): Assessment {
+  const causes = problems
+    .map((problem) => (isWorkload && failures.includes(problem) ? problem : withoutProof(problem)))
+    .toSorted(byImportance)
+    .slice(0, maxCauses)
+  const [cause] = causes
+  const [first, ...others] = own.problems
+  if (cause === undefined || (first !== undefined && awaitsPerson.has(first.reason))) return own
+  const failure = causes.find(({ proven }) => proven)
+  if (failure !== undefined)
+    return { ...own, status: 'failed', message: messageOf(failure), failure, problems: [...causes, ...own.problems] }
+  if (first === undefined || !isReported(first)) return { ...own, problems: [...causes, ...own.problems] }
+  const reported = { ...first, cause }
+  const explained = { ...own, problems: [reported, ...others] }
+  return own.failure === first ? { ...explained, failure: reported, message: messageOf(reported) } : explained
+}
+
+/** A problem that explains, and fails nothing. */
+function withoutProof({ recheckAt: _, ...problem }: Problem): Problem {
+  return { ...problem, neverFails: true, proven: false }
+}
+
+/** The custom resource whose objects are searched. */
+interface Search {
+  readonly custom: KubeObject
+  readonly behind: Behind
+  readonly context: RuleContext
+}
+
+/** Examines the objects that `owner` owns: the custom resource itself, or a custom resource that it owns. */
+function search(owner: KubeObject, searched: Search, depth = maxDepth): Findings {
+  const { custom, behind, context } = searched
+  const objects = depth === 0 ? [] : objectsBehind(owner, custom, context, behind.revisionOf?.(custom))
+  const [pods, others] = [objects.filter(isPod), objects.filter((object) => !isPod(object))]
+  const found = [podFindings(owner, pods, searched), ...others.map((object) => findingsOf(object, searched, depth))]
+  return {
+    problems: found.flatMap(({ problems }) => problems),
+    failures: found.flatMap(({ failures }) => failures),
+    requests: found.flatMap(({ requests }) => requests),
+    stallHold: found.find(({ stallHold }) => stallHold !== undefined)?.stallHold,
+    recheckAt: earliest(found.map(({ recheckAt }) => recheckAt)),
+  }
+}
+
+function isPod(object: KubeObject): object is Pod {
+  return object.kind === 'Pod'
+}
+
+/** The pods that a custom resource owns without a workload in between. */
+function podFindings(owner: KubeObject, pods: readonly Pod[], searched: Search): Findings {
+  const { problems, failure, ...rest } = examinePods(
+    pods,
+    searched.context,
+    searched.context.lostPods(owner.metadata.uid),
+  )
+  return { ...rest, problems, failures: provenFailures(failure, owner, searched), requests: [] }
+}
+
+/** An owned object with its rule. The objects behind a custom one explain it better than its own status. */
+function findingsOf(object: KubeObject, searched: Search, depth: number): Findings {
+  const { rule, isCustom } = searched.behind.ruleOf(object)
+  const { status, problems, failure, stallHold, recheckAt } = assessOwned(object, rule, searched.context)
+  if (status === 'ready') return { problems: [], failures: [], requests: [] }
+  if (!isCustom) {
+    const failures = provenFailures(failure, object, searched)
+    return { problems, failures, requests: rule.relatives(object), stallHold, recheckAt }
+  }
+  const deeper = search(object, searched, depth - 1)
+  return deeper.problems.length > 0 ? deeper : { ...deeper, problems }
+}
+
+/**
+ * Assesses an object that the gate does not gate, by its rule. Its history is unknown, so it counts as unchanged since
+ * its creation.
+ */
+export function assessOwned(object: KubeObject, rule: Rule, context: RuleContext): Assessment {
+  const since = context.time(object.metadata.creationTimestamp) ?? context.startedAt
+  return rule.assess(object, { ...context, history: observeTarget(undefined, object, since, rule.failures?.(object)) })
+}
+
+/** The owners of Jobs decide themselves whether a failed Job is a failure. */
+const decidedByOwner: ReadonlySet<ReasonCode> = new Set(['job-failed', 'job-deadline-exceeded'])
+
+/** The failure of an owned workload, if it is about an object of the present spec of the custom resource. */
+function provenFailures(
+  failure: Problem | undefined,
+  owner: KubeObject,
+  { custom, context }: Search,
+): readonly Problem[] {
+  if (failure === undefined || decidedByOwner.has(failure.reason)) return []
+  const pods = context.list('Pod', owner.metadata.namespace)
+  const subject = pods.find(({ metadata }) => failure.subject === `pod/${metadata.name}`) ?? owner
+  return isOfPresentSpec(subject, custom, context) ? [failure] : []
+}

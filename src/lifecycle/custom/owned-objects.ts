@@ -1,0 +1,119 @@
+import type { WatchRequest } from '../../cluster/feed.ts'
+import type { Fields, KubeObject, LabelSelector } from '../../cluster/objects.ts'
+import { formatSelector } from '../network/selector.ts'
+import type { RuleContext } from '../rule-context.ts'
+
+export type KindName = Pick<WatchRequest, 'apiVersion' | 'kind'>
+
+/** The kinds behind an object: of objects that it owns or selects. */
+export interface KindsBehind {
+  readonly kinds: readonly KindName[]
+  /** False for kinds that it may own: those that the custom resources of most operators own. */
+  readonly isKnown: boolean
+}
+
+/**
+ * The watches that find the objects behind a custom resource, without those that its owned workloads need.
+ *
+ * Pods are watched by the selector in its status. Without one, they are watched in the whole namespace only if they are
+ * known to be behind it: of other kinds, the pods are found by the selectors of the workloads that they own.
+ */
+export function ownedRequests(object: KubeObject, { kinds, isKnown }: KindsBehind): readonly WatchRequest[] {
+  const { namespace } = object.metadata
+  const labelSelector = statusSelector(object)
+  return kinds.flatMap((kind) => {
+    if (kind.kind !== 'Pod') return [{ ...kind, namespace }]
+    return isKnown || labelSelector !== undefined ? [{ ...kind, namespace, labelSelector }] : []
+  })
+}
+
+/** A label selector of sane length and characters: it is sent to the server. */
+const selectorPattern = /^[\w./=!, ()-]{1,500}$/
+
+/**
+ * The label selector of its pods in the status: `status.selector` or `status.labelSelector` of the subresource `scale`
+ * (https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#scale-subresource).
+ */
+function statusSelector({ status }: KubeObject): string | undefined {
+  const { selector, labelSelector } = (status ?? {}) as Fields
+  const found = [selector, labelSelector].find((each) => each !== undefined && each !== null && each !== '')
+  const text = isLabelSelector(found) ? formatSelector(found) : found
+  return typeof text === 'string' && selectorPattern.test(text) ? text : undefined
+}
+
+function isLabelSelector(value: unknown): value is LabelSelector {
+  const { matchLabels } = (typeof value === 'object' ? (value ?? {}) : {}) as Fields
+  return typeof matchLabels === 'object' && matchLabels !== null
+}
+
+/** Whether the selector in the status of a custom resource selects a pod. Selectors with other operators than `=` are not read. */
+export function isSelectedByStatus(object: KubeObject, { metadata }: KubeObject): boolean {
+  const terms = statusSelector(object)?.split(',') ?? []
+  return (
+    terms.length > 0 &&
+    metadata.namespace === object.metadata.namespace &&
+    terms.every((term) => {
+      const [, key = '', value] = /^\s*([^=!() ]+)\s*==?\s*([^=!() ]+)\s*$/.exec(term) ?? []
+      return value !== undefined && metadata.labels?.[key] === value
+    })
+  )
+}
+
+/** Kinds whose objects belong to one revision of their owner. */
+const revisionedKinds: ReadonlySet<string> = new Set(['Pod', 'ReplicaSet'])
+
+/**
+ * The objects directly behind an object that may explain its state: those that it owns, and the pods that its status
+ * selects. Left out are objects that are being deleted, and objects of an older revision: without the label of the
+ * present one, or replaced by an object of the same kind that was created since the spec changed.
+ * @param object the custom resource, or an object that it owns
+ * @param revision the value of a label that only the objects of its present revision have
+ */
+export function objectsBehind(
+  object: KubeObject,
+  custom: KubeObject,
+  context: RuleContext,
+  revision: string | undefined,
+): readonly KubeObject[] {
+  const owned = context.owned(object.metadata.uid)
+  const pods = statusSelector(object) === undefined ? [] : context.list('Pod', object.metadata.namespace)
+  const selected = pods.filter((pod) => isSelectedByStatus(object, pod) && !hasKnownOwner(pod, context))
+  const present = [...new Set([...owned, ...selected])].filter(
+    ({ metadata }) => metadata.deletionTimestamp === undefined,
+  )
+  const kindsOf = (objects: readonly KubeObject[]) => new Set(objects.map(({ kind }) => kind))
+  const labelled = present.filter((each) => hasLabelValue(each, revision))
+  const labelledKinds = revision === undefined ? new Set() : new Set([...revisionedKinds, ...kindsOf(labelled)])
+  const created = present.filter((each) => isOfPresentSpec(each, custom, context))
+  const createdKinds = kindsOf(created)
+  return present.filter((each) => {
+    if (labelledKinds.has(each.kind)) return labelled.includes(each)
+    return created.includes(each) || !createdKinds.has(each.kind)
+  })
+}
+
+function hasLabelValue({ metadata: { labels = {} } }: KubeObject, value: string | undefined): boolean {
+  return value !== undefined && Object.values(labels).includes(value)
+}
+
+/** Whether the controller of a pod is known: the pod is then examined with it, or belongs to something else. */
+function hasKnownOwner({ metadata: { namespace, ownerReferences = [] } }: KubeObject, context: RuleContext): boolean {
+  return ownerReferences.some(({ kind, uid }) =>
+    context.list(kind, namespace).some(({ metadata }) => metadata.uid === uid),
+  )
+}
+
+/** Timestamps of the API are whole seconds, rounded down. */
+const roundedMs = 1_000
+
+/**
+ * Whether an object was created since the spec of a custom resource was last written: then it is of the present spec.
+ * The API server dates the last write of each manager; see `staleUntil`.
+ */
+export function isOfPresentSpec({ metadata }: KubeObject, custom: KubeObject, { time, history }: RuleContext): boolean {
+  const { generation, creationTimestamp, managedFields = [] } = custom.metadata
+  const writes = managedFields.flatMap((entry) => (entry.subresource === undefined ? (time(entry.time) ?? []) : []))
+  const writtenAt = generation === 1 ? time(creationTimestamp) : writes.length === 0 ? undefined : Math.max(...writes)
+  const changedAt = Math.min(writtenAt ?? Infinity, history.specSeenAt)
+  return (time(metadata.creationTimestamp) ?? -Infinity) + roundedMs > changedAt
+}
