@@ -44,13 +44,20 @@ function reasonHint(target: Target, reason: ReasonCode, { cause, endedBy: _, ...
   const { hint } = reasons[reason] as ReasonSpec<unknown>
   return hint({
     ...facts,
-    target,
+    target: subjectOf(target, facts.problem),
     cause: behind && {
       reason: behind.reason,
       subject: behind.subject,
       hint: reasonHint(target, behind.reason, cause),
     },
   })
+}
+
+/** The object that a hint is about, if the target owns it: neither a pod nor a ReplicaSet of the target. */
+function subjectOf(target: Target, problem: Problem | undefined): Target {
+  const [word = '', name = ''] = problem?.subject.split('/') ?? []
+  const isOwn = word === target.kind.toLowerCase() || ['', 'pod', 'replicaset'].includes(word)
+  return isOwn ? target : { ...target, kind: word, name, selector: undefined }
 }
 
 /** The namespace of the target does not exist. */

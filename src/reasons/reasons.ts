@@ -96,7 +96,8 @@ export function problemOf<Reason extends ReasonCode>(fields: ProblemWith<Reason>
 export function headlineOf(problem: Problem, shorten: (name: string, limit: number) => string): string {
   if (problem.oldRevision !== undefined) return 'an old pod blocks the update'
   const { headline, title } = specOf(problem.reason)
-  return headline?.(problem, shorten, problem.cause) ?? title
+  const cause = problem.cause && { ...problem.cause, headline: headlineOf(problem.cause, shorten) }
+  return headline?.(problem, shorten, cause) ?? title
 }
 
 /** The sentence of a reason without a problem. Raw text: renderers escape it. */

@@ -115,7 +115,7 @@ export interface ReasonSpec<Detail> {
   headline?(
     problem: ProblemFields<Detail>,
     shorten: (name: string, limit: number) => string,
-    cause?: { readonly reason: string; readonly subject: string },
+    cause?: { readonly reason: string; readonly subject: string; readonly headline: string },
   ): string | undefined
   /**
    * What is wrong, in one sentence. Raw text: renderers escape it.

@@ -87,12 +87,15 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
     class: 'strike',
     when: 'the object has reported a failure of the observed generation for 10 s',
     title: 'it reports a failure',
-    sentence: ({ detail: { signals, cause, healthCheck } }) => {
-      const text = cause ?? signalsText(signals)
+    headline: (_problem, _shorten, cause) => cause?.headline,
+    sentence: ({ detail: { signals, cause, healthCheck } }, behind) => {
+      const text = [cause ?? signalsText(signals), behind === undefined ? '' : `cause: ${behind}`]
+        .filter((part) => part !== '')
+        .join('; ')
       if (healthCheck === undefined) return text === '' ? predicate('has failed by its status') : clause(text)
       return predicate(`has failed by its health check${text === '' ? '' : `: ${text}`}`)
     },
-    hint: (s) => `Its status contains what failed: ${describeTarget(s)}.`,
+    hint: (s) => s.cause?.hint ?? `Its status contains what failed: ${describeTarget(s)}.`,
   },
   'not-reconciled': {
     class: 'slow',

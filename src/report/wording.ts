@@ -1,7 +1,7 @@
 import { formatDuration } from '../duration.ts'
 import type { Evidence, ProblemRecord, TargetOutcome, TargetRecord, Timeline } from '../gate/timeline.ts'
 import { fullName, nameTargets, type Target } from '../plan/target.ts'
-import { headlineOf, placeOfProblem, reasons } from '../reasons/reasons.ts'
+import { headlineOf, type Problem, placeOfProblem, type ReasonCode, reasons } from '../reasons/reasons.ts'
 import { joinSubject } from '../reasons/spec.ts'
 import { shorten } from './escape.ts'
 
@@ -95,7 +95,19 @@ export function reasonHeadline(record: TargetRecord): string {
   const { outcome, reason } = record
   if (reason === '') return outcomeLabels[outcome].verb
   const problem = record.problems.find((each) => each.reason === reason)
-  return problem === undefined ? reasons[reason].title : headlineOf(problem, shorten)
+  return problem === undefined
+    ? reasons[reason].title
+    : `${subjectBefore(problem, record)}${headlineOf(problem, shorten)}`
+}
+
+/** Reasons whose headline is about "it": the object with the problem, which the target may own. */
+const anonymousReasons: ReadonlySet<ReasonCode> = new Set(['condition-false', 'reported-failed', 'not-reconciled'])
+
+/** The object that such a headline is about, unless it is the target: `certificaterequest/tls-1: `. */
+function subjectBefore(problem: Problem, { target }: TargetRecord): string {
+  const { reason, subject } = problem.cause ?? problem
+  const isTarget = subject === `${target.kind.toLowerCase()}/${target.name}`
+  return anonymousReasons.has(reason) && !isTarget ? `${shorten(subject, 60)}: ` : ''
 }
 
 /** The message of a target, and how it joins the target's name. */

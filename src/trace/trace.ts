@@ -3,11 +3,12 @@ import type { EventObject, KubeObject, Service } from '../cluster/objects.ts'
 import { OwnershipIndex } from '../cluster/ownership-index.ts'
 import { type Change, covers, Store } from '../cluster/store.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
+import { assessOwned } from '../lifecycle/custom/cause.ts'
 import { createGateTime, type GateTime } from '../lifecycle/gate-time.ts'
 import { isSelectedBy } from '../lifecycle/network/service-explanation.ts'
 import type { Rule } from '../lifecycle/rule.ts'
 import { type LifecycleSettings, type RuleContext, sharedContext } from '../lifecycle/rule-context.ts'
-import { kindsBehind, type TargetChecks, targetRule } from '../lifecycle/rules.ts'
+import { kindRule, kindsBehind, type TargetChecks, targetRule } from '../lifecycle/rules.ts'
 import { observeTarget, type TargetHistory } from '../lifecycle/target-history.ts'
 import { PodHistories } from '../lifecycle/workloads/pod-history.ts'
 import { pluralOf } from '../plan/kinds.ts'
@@ -44,6 +45,7 @@ export interface TracedObject {
   /** All objects that the owner with this uid owns, in the order in which they were seen. */
   owned(uid: string | undefined): readonly KubeObject[]
   events(object: KubeObject): readonly EventObject[]
+  assessOwned(object: KubeObject): Assessment
 }
 
 /** An object that no longer belongs to the resource. */
@@ -98,7 +100,7 @@ export class Trace {
   /** The watches that the view needs at present. */
   get requests(): readonly WatchRequest[] {
     const { namespace } = this.#target
-    const wide = requestsBehind(this.#target)
+    const wide = requestsBehind(this.#target, this.#settings)
     const relatives = this.#object === undefined ? [] : this.#rule.relatives(this.#object)
     return [
       targetWatch(this.#target),
@@ -201,6 +203,7 @@ export class Trace {
       assessment: this.#rule.assess(object, context),
       departed: this.#departed.filter(({ at }) => now - at < departedMs),
       owned: (uid) => this.#store.ownedBy(uid),
+      assessOwned: (owned) => assessOwned(owned, kindRule(owned, this.#settings), context),
       events: (about) => this.#store.eventsOf(about),
     }
   }
@@ -214,10 +217,10 @@ export class Trace {
  * The watches of the kinds behind a resource. They cover the whole namespace without selectors, to show pods whose labels
  * change, and pods that a selector nearly matches.
  */
-function requestsBehind(target: Target): readonly WatchRequest[] {
+function requestsBehind(target: Target, settings: TraceSettings): readonly WatchRequest[] {
   const { namespace, name } = target
   if (namespace === undefined) return []
-  return kindsBehind(target).kinds.map((kind) => {
+  return kindsBehind(target, settings).kinds.map((kind) => {
     const labelSelector = kind.kind === 'EndpointSlice' ? `kubernetes.io/service-name=${name}` : undefined
     return { ...kind, namespace, labelSelector }
   })

@@ -1,6 +1,5 @@
 import type { Deployment, KubeObject, Pod, ReplicaSet } from '../cluster/objects.ts'
-import { kindsBehind, ruleOf } from '../lifecycle/rules.ts'
-import { observeTarget } from '../lifecycle/target-history.ts'
+import { kindsBehind } from '../lifecycle/rules.ts'
 import { newReplicaSet } from '../lifecycle/workloads/deployment.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { age, colored, dim, emptyLine, heading, type Line, line, type Mark, mark, volatile } from './line.ts'
@@ -112,11 +111,8 @@ function podLine(pod: Pod, indent: number, width: number, { context }: TracedObj
 }
 
 /** An object of any other kind, with the result of its lifecycle rule. */
-function otherLine(object: KubeObject, indent: number, { context }: TracedObject): Line {
-  const { status, message } = ruleOf(object).assess(object, {
-    ...context,
-    history: observeTarget(undefined, object, context.now),
-  })
+function otherLine(object: KubeObject, indent: number, traced: TracedObject): Line {
+  const { status, message } = traced.assessOwned(object)
   const as: Mark = status === 'ready' ? '✓' : status === 'failed' ? '✗' : '…'
   return line(
     indent,
