@@ -1,6 +1,6 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
 import type { KubeObject, Pod } from '../../cluster/objects.ts'
-import { messageOf, type Problem, type ReasonCode } from '../../reasons/reasons.ts'
+import { classOf, messageOf, type Problem, type ReasonCode } from '../../reasons/reasons.ts'
 import type { Assessment } from '../assessment.ts'
 import { earliest } from '../proof.ts'
 import type { Rule } from '../rule.ts'
@@ -35,10 +35,9 @@ const maxCauses = 5
 const maxDepth = 5
 
 /** What the objects behind a custom resource contribute to its assessment. */
-interface Findings extends Pick<Assessment, 'stallHold' | 'recheckAt'> {
+interface Findings extends Pick<Assessment, 'failure' | 'stallHold' | 'recheckAt'> {
+  /** Those that are not of the present spec explain, and fail nothing. */
   readonly problems: readonly Problem[]
-  /** Those of the problems that would fail their own workload, and that are of the present spec. */
-  readonly failures: readonly Problem[]
   /** The watches that the owned workloads need. */
   readonly requests: readonly WatchRequest[]
 }
@@ -91,15 +90,15 @@ function withoutFailure({ failure: _, ...assessment }: Assessment, recheckAt: nu
 const awaitsPerson: ReadonlySet<ReasonCode> = new Set(['paused', 'suspended'])
 
 /** Adds the problems of the objects behind a custom resource to its own assessment. */
-function explain(own: Assessment, { problems, failures }: Findings, { isWorkload }: Behind): Assessment {
-  const causes = problems
-    .map((problem) => (isWorkload && failures.includes(problem) ? problem : withoutProof(problem)))
-    .toSorted(byImportance)
-    .slice(0, maxCauses)
+function explain(own: Assessment, found: Findings, { isWorkload }: Behind): Assessment {
+  const problems = isWorkload ? found.problems : found.problems.map(withoutProof)
+  const causes = problems.toSorted(byImportance).slice(0, maxCauses)
   const [cause] = causes
   const [first, ...others] = own.problems
   if (cause === undefined || (first !== undefined && awaitsPerson.has(first.reason))) return own
-  const failure = causes.find(({ proven }) => proven)
+  // As for a Deployment, the problem of a pod is the reason for a failure that the object itself reports.
+  const decisive = own.failure && causes.find((problem) => classOf(problem) !== 'slow')
+  const failure = isWorkload ? (found.failure ?? decisive) : undefined
   if (failure !== undefined)
     return { ...own, status: 'failed', message: messageOf(failure), failure, problems: [...causes, ...own.problems] }
   if (first === undefined || !isReported(first)) return { ...own, problems: [...causes, ...own.problems] }
@@ -128,7 +127,7 @@ function search(owner: KubeObject, searched: Search, depth = maxDepth): Findings
   const found = [podFindings(owner, pods, searched), ...others.map((object) => findingsOf(object, searched, depth))]
   return {
     problems: found.flatMap(({ problems }) => problems),
-    failures: found.flatMap(({ failures }) => failures),
+    failure: found.find(({ failure }) => failure !== undefined)?.failure,
     requests: found.flatMap(({ requests }) => requests),
     stallHold: found.find(({ stallHold }) => stallHold !== undefined)?.stallHold,
     recheckAt: earliest(found.map(({ recheckAt }) => recheckAt)),
@@ -141,22 +140,19 @@ function isPod(object: KubeObject): object is Pod {
 
 /** The pods that a custom resource owns without a workload in between. */
 function podFindings(owner: KubeObject, pods: readonly Pod[], searched: Search): Findings {
-  const { problems, failure, ...rest } = examinePods(
-    pods,
-    searched.context,
-    searched.context.lostPods(owner.metadata.uid),
-  )
-  return { ...rest, problems, failures: provenFailures(failure, owner, searched), requests: [] }
+  const { context } = searched
+  const { stallHold, recheckAt, ...state } = examinePods(pods, context, context.lostPods(owner.metadata.uid))
+  return { ...ofPresentSpec(state, owner, searched), stallHold, recheckAt, requests: [] }
 }
 
 /** An owned object with its rule. The objects behind a custom one explain it better than its own status. */
 function findingsOf(object: KubeObject, searched: Search, depth: number): Findings {
   const { rule, isCustom } = searched.behind.ruleOf(object)
   const { status, problems, failure, stallHold, recheckAt } = assessOwned(object, rule, searched.context)
-  if (status === 'ready') return { problems: [], failures: [], requests: [] }
+  if (status === 'ready') return { problems: [], requests: [] }
   if (!isCustom) {
-    const failures = provenFailures(failure, object, searched)
-    return { problems, failures, requests: rule.relatives(object), stallHold, recheckAt }
+    const found = ofPresentSpec({ problems, failure }, object, searched)
+    return { ...found, stallHold, recheckAt, requests: rule.relatives(object) }
   }
   const deeper = search(object, searched, depth - 1)
   return deeper.problems.length > 0 ? deeper : { ...deeper, problems }
@@ -174,14 +170,19 @@ export function assessOwned(object: KubeObject, rule: Rule, context: RuleContext
 /** The owners of Jobs decide themselves whether a failed Job is a failure. */
 const decidedByOwner: ReadonlySet<ReasonCode> = new Set(['job-failed', 'job-deadline-exceeded'])
 
-/** The failure of an owned workload, if it is about an object of the present spec of the custom resource. */
-function provenFailures(
-  failure: Problem | undefined,
+/** The problems of an owned workload, of which only those of the present spec of the custom resource may fail it. */
+function ofPresentSpec(
+  { problems, failure }: Pick<Findings, 'problems' | 'failure'>,
   owner: KubeObject,
   { custom, context }: Search,
-): readonly Problem[] {
-  if (failure === undefined || decidedByOwner.has(failure.reason)) return []
+): Pick<Findings, 'problems' | 'failure'> {
   const pods = context.list('Pod', owner.metadata.namespace)
-  const subject = pods.find(({ metadata }) => failure.subject === `pod/${metadata.name}`) ?? owner
-  return isOfPresentSpec(subject, custom, context) ? [failure] : []
+  const mayFail = ({ reason, subject }: Problem) => {
+    const found = pods.find(({ metadata }) => subject === `pod/${metadata.name}`) ?? owner
+    return !decidedByOwner.has(reason) && isOfPresentSpec(found, custom, context)
+  }
+  return {
+    problems: problems.map((problem) => (mayFail(problem) ? problem : withoutProof(problem))),
+    failure: failure && mayFail(failure) ? failure : undefined,
+  }
 }

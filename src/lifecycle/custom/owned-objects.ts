@@ -12,18 +12,22 @@ export interface KindsBehind {
   readonly isKnown: boolean
 }
 
+/** Kinds whose objects belong to one revision of their owner. */
+const revisionedKinds: ReadonlySet<string> = new Set(['Pod', 'ReplicaSet'])
+
 /**
  * The watches that find the objects behind a custom resource, without those that its owned workloads need.
  *
- * Pods are watched by the selector in its status. Without one, they are watched in the whole namespace only if they are
- * known to be behind it: of other kinds, the pods are found by the selectors of the workloads that they own.
+ * Pods are watched by the selector in its status. A namespace may have thousands of pods and ReplicaSets: all of them are
+ * watched only for a kind that is known to own them. Those of other kinds are found by the selectors of the workloads that
+ * they own.
  */
 export function ownedRequests(object: KubeObject, { kinds, isKnown }: KindsBehind): readonly WatchRequest[] {
   const { namespace } = object.metadata
   const labelSelector = statusSelector(object)
   return kinds.flatMap((kind) => {
-    if (kind.kind !== 'Pod') return [{ ...kind, namespace }]
-    return isKnown || labelSelector !== undefined ? [{ ...kind, namespace, labelSelector }] : []
+    if (kind.kind === 'Pod' && labelSelector !== undefined) return [{ ...kind, namespace, labelSelector }]
+    return isKnown || !revisionedKinds.has(kind.kind) ? [{ ...kind, namespace }] : []
   })
 }
 
@@ -58,9 +62,6 @@ export function isSelectedByStatus(object: KubeObject, { metadata }: KubeObject)
     })
   )
 }
-
-/** Kinds whose objects belong to one revision of their owner. */
-const revisionedKinds: ReadonlySet<string> = new Set(['Pod', 'ReplicaSet'])
 
 /**
  * The objects directly behind an object that may explain its state: those that it owns, and the pods that its status

@@ -1,0 +1,418 @@
+import type { FeedEvent, Observation, WatchRequest } from '../../src/cluster/feed.ts'
+import type { KubeObject, ObjectMeta, PodStatus } from '../../src/cluster/objects.ts'
+import { type CatalogueEntry, compileEntry, type OperatorCheck } from '../../src/lifecycle/custom/catalogue/entry.ts'
+import { loadCompiler } from '../../src/plan/expressions.ts'
+import type { Target } from '../../src/plan/target.ts'
+import {
+  condition,
+  createDeployment,
+  createPod,
+  createReplicaSet,
+  createStatus,
+  iso,
+  moment,
+  ownedBy,
+  podStatus,
+  readyStatus,
+  waiting,
+} from '../lifecycle/builders.ts'
+import { added, at, createGate, createTarget, failed, modified, progressing, type RunOptions, run } from './builders.ts'
+
+const group = 'acme.example/v1'
+const target: Target = createTarget({ apiVersion: group, kind: 'Shop', name: 'web' })
+
+/** A custom resource of `acme.example`; its spec was written at the start of the gate. */
+function createCustom(kind: string, name: string, status: object, metadata: Partial<ObjectMeta> = {}): KubeObject {
+  return {
+    apiVersion: group,
+    kind,
+    metadata: {
+      name,
+      namespace: 'shop',
+      uid: `${kind}-${name}`,
+      generation: 1,
+      creationTimestamp: iso(0),
+      ...metadata,
+    },
+    spec: {},
+    status,
+  }
+}
+
+const notReady = { conditions: [condition('Ready', 'False', { reason: 'Working', message: 'not yet' })] }
+const shop = createCustom('Shop', 'web', notReady)
+const ready = createCustom('Shop', 'web', { conditions: [condition('Ready', 'True')] }, { resourceVersion: '9' })
+
+const listed = ({ apiVersion, kind, labelSelector }: Partial<WatchRequest> & { kind: string }): Observation => ({
+  type: 'SYNCED',
+  apiVersion: apiVersion ?? (kind === 'Pod' || kind === 'Event' ? 'v1' : 'apps/v1'),
+  kind,
+  namespace: 'shop',
+  ...(labelSelector === undefined ? {} : { labelSelector }),
+})
+const own: readonly Observation[] = [listed({ apiVersion: group, kind: 'Shop' }), listed({ kind: 'Event' })]
+const workloads = ['Deployment', 'StatefulSet', 'DaemonSet', 'ReplicaSet', 'Pod'].map((kind) => listed({ kind }))
+const all: readonly Observation[] = [...own, ...workloads, listed({ apiVersion: 'batch/v1', kind: 'Job' })]
+
+const missing = (attempt: 'ErrImagePull' | 'ImagePullBackOff'): PodStatus => ({
+  phase: 'Pending',
+  containerStatuses: [
+    createStatus({
+      state: waiting(attempt, 'failed to resolve reference "docker.io/acme/web:v1": docker.io/acme/web:v1: not found'),
+    }),
+  ],
+})
+
+/** An owned Deployment with one pod. */
+function createOwned(owner: KubeObject, { createdAt = 1, name = 'front' } = {}) {
+  const deployment = createDeployment({
+    metadata: { name, uid: `${name}-uid`, ownerReferences: ownedBy(owner), creationTimestamp: iso(createdAt) },
+    status: progressing,
+  })
+  const replicaSet = createReplicaSet(
+    { metadata: { name: `${name}-1`, creationTimestamp: iso(createdAt) } },
+    deployment,
+  )
+  const pod = (status: PodStatus, metadata: Partial<ObjectMeta> = {}) =>
+    createPod(
+      { metadata: { name: `${name}-1-a`, uid: `${name}-1-a`, creationTimestamp: iso(createdAt), ...metadata }, status },
+      replicaSet,
+    )
+  return { deployment, replicaSet, pod }
+}
+
+let workload: readonly OperatorCheck[]
+let operator: readonly OperatorCheck[]
+
+beforeAll(async () => {
+  const compiler = await loadCompiler()
+  const entry: CatalogueEntry = {
+    kind: 'Shop',
+    documentation: 'https://acme.example',
+    current: "status.conditions.exists(c, c.type == 'Ready' && c.status == 'True')",
+    failed: "status.phase == 'Failed'",
+    owns: ['Deployment', 'ReplicaSet', 'StatefulSet']
+      .map((kind) => ({ apiVersion: 'apps/v1', kind }))
+      .concat([
+        { apiVersion: 'v1', kind: 'Pod' },
+        { apiVersion: 'batch/v1', kind: 'Job' },
+        { apiVersion: group, kind: 'Order' },
+      ]),
+    revision: 'status.hash',
+  }
+  const compile = (each: CatalogueEntry) => [compileEntry(each, { apiVersion: group, kind: 'Shop' }, compiler)]
+  operator = compile(entry)
+  workload = compile({ ...entry, isWorkload: true })
+})
+
+/** The pod is created at second 1, and the registry refuses its image at seconds 2, 16 and 43. */
+function refusedPulls(pod: (status: PodStatus, metadata?: Partial<ObjectMeta>) => KubeObject) {
+  return [
+    at(2, modified(pod(missing('ErrImagePull'), { resourceVersion: '2' }))),
+    at(3, modified(pod(missing('ImagePullBackOff'), { resourceVersion: '3' }))),
+    at(16, modified(pod(missing('ErrImagePull'), { resourceVersion: '4' }))),
+    at(17, modified(pod(missing('ImagePullBackOff'), { resourceVersion: '5' }))),
+    at(43, modified(pod(missing('ErrImagePull'), { resourceVersion: '6' }))),
+  ]
+}
+
+/** What a run shows of its target. */
+function summary(
+  steps: readonly (readonly FeedEvent[])[],
+  catalogue: readonly OperatorCheck[],
+  options: RunOptions = {},
+) {
+  const { outcome, reason, seconds, timeline } = run(steps, {
+    targets: [target],
+    ...options,
+    settings: { catalogue, ...options.settings },
+  })
+  const [record] = timeline.targets
+  return {
+    verdict: `${outcome} ${reason} after ${seconds} s`,
+    problems: record?.problems.map(
+      ({ subject, reason, cause }) =>
+        `${subject} ${reason}${cause === undefined ? '' : ` by ${cause.subject} ${cause.reason}`}`,
+    ),
+  }
+}
+
+const changed = (status: object, metadata: Partial<ObjectMeta> = {}) =>
+  createCustom('Shop', 'web', status, { resourceVersion: '9', ...metadata })
+
+describe('a workload of the catalogue', () => {
+  it('fails as early as a Deployment by a proven problem of its pods', () => {
+    const { deployment, replicaSet, pod } = createOwned(shop)
+    const steps = [
+      at(0, added(shop), all),
+      at(1, added(deployment, replicaSet, pod(podStatus({})))),
+      ...refusedPulls(pod),
+    ]
+    expect(summary(steps, workload)).toEqual({
+      verdict: 'failed image-not-found after 16 s',
+      problems: ['pod/front-1-a image-not-found', 'shop/web condition-false'],
+    })
+  })
+
+  it('fails by the problem of a pod, not by its own failure that follows from it', () => {
+    const { deployment, replicaSet, pod } = createOwned(shop)
+    const failed = changed({ ...notReady, phase: 'Failed' })
+    const steps = [
+      at(0, added(shop), all),
+      at(1, added(deployment, replicaSet, pod(podStatus({})))),
+      at(2, modified(pod(missing('ErrImagePull'), { resourceVersion: '2' }), failed)),
+    ]
+    expect(summary(steps, workload)).toEqual({
+      verdict: 'failed image-not-found after 12 s',
+      problems: ['pod/front-1-a image-not-found', 'shop/web reported-failed'],
+    })
+  })
+
+  it('does not fail by pods that existed before its spec changed', () => {
+    const written = createCustom('Shop', 'web', notReady, {
+      generation: 2,
+      creationTimestamp: iso(-600),
+      managedFields: [{ manager: 'kubectl', time: iso(0) }],
+    })
+    const { deployment, replicaSet, pod } = createOwned(written, { createdAt: -1 })
+    const steps = [at(0, added(written, deployment, replicaSet, pod(podStatus({}))), all), ...refusedPulls(pod)]
+    expect(summary(steps, workload)).toEqual({
+      verdict: 'stalled image-not-found after 300 s',
+      problems: ['pod/front-1-a image-not-found', 'shop/web condition-false'],
+    })
+  })
+
+  it('does not look at ReplicaSets without the label of its present revision', () => {
+    const rollout = createCustom('Shop', 'web', { ...notReady, hash: 'new' })
+    const old = createReplicaSet({ metadata: { name: 'old', labels: { hash: 'old' } } }, rollout)
+    const pod = (status: PodStatus, metadata: Partial<ObjectMeta> = {}) =>
+      createPod({ metadata: { name: 'old-a', uid: 'old-a', creationTimestamp: iso(1), ...metadata }, status }, old)
+    const steps = [at(0, added(rollout), all), at(1, added(old, pod(podStatus({})))), ...refusedPulls(pod)]
+    expect(summary(steps, workload)).toEqual({
+      verdict: 'stalled condition-false after 300 s',
+      problems: ['shop/web condition-false'],
+    })
+    const labelled = { ...old, metadata: { ...old.metadata, labels: { hash: 'new' } } }
+    expect(
+      summary([...steps.slice(0, 1), at(1, added(labelled, pod(podStatus({})))), ...steps.slice(2)], workload).verdict,
+    ).toBe('failed image-not-found after 16 s')
+  })
+
+  it('does not fail while another of its pods is better', () => {
+    const pods = ['a', 'b'].map(
+      (name) =>
+        (status: PodStatus, metadata: Partial<ObjectMeta> = {}) =>
+          createPod({
+            metadata: { name, uid: name, creationTimestamp: iso(1), ownerReferences: ownedBy(shop), ...metadata },
+            status,
+          }),
+    )
+    const [broken, good] = pods as [(typeof pods)[number], (typeof pods)[number]]
+    const steps = (...better: KubeObject[]) => [
+      at(0, added(shop), all),
+      at(1, added(broken(podStatus({})), ...better)),
+      ...refusedPulls(broken),
+    ]
+    expect(summary(steps(good(readyStatus(1))), workload).verdict).toBe('stalled image-not-found after 300 s')
+    expect(summary(steps(), workload).verdict).toBe('failed image-not-found after 16 s')
+  })
+
+  it('is ready when it reports so, whatever its pods do', () => {
+    const { deployment, replicaSet, pod } = createOwned(shop)
+    const steps = [
+      at(0, added(shop), all),
+      at(1, added(deployment, replicaSet, pod(missing('ErrImagePull')))),
+      at(3, modified(ready)),
+    ]
+    expect(summary(steps, workload).verdict).toBe('ready  after 3 s')
+  })
+
+  it('does not fail by a failed Job that it owns: it decides itself about another attempt', () => {
+    const job: KubeObject = {
+      apiVersion: 'batch/v1',
+      kind: 'Job',
+      metadata: {
+        name: 'try',
+        namespace: 'shop',
+        uid: 'try',
+        creationTimestamp: iso(1),
+        ownerReferences: ownedBy(shop),
+      },
+      spec: {},
+      status: { conditions: [condition('Failed', 'True', { reason: 'BackoffLimitExceeded' })] },
+    }
+    expect(summary([at(0, added(shop), all), at(1, added(job))], workload)).toEqual({
+      verdict: 'stalled job-failed after 300 s',
+      problems: ['job/try job-failed', 'shop/web condition-false'],
+    })
+  })
+
+  it('does not fail by a health check of the user that replaces its entry', () => {
+    const { deployment, replicaSet, pod } = createOwned(shop)
+    const steps = [
+      at(0, added(shop), all),
+      at(1, added(deployment, replicaSet, pod(podStatus({})))),
+      ...refusedPulls(pod),
+    ]
+    const check = { apiVersion: group, kind: 'Shop', current: () => ({ holds: false }) }
+    expect(summary(steps, workload, { settings: { healthChecks: [check] } })).toEqual({
+      verdict: 'stalled image-not-found after 300 s',
+      problems: ['pod/front-1-a image-not-found'],
+    })
+  })
+})
+
+describe('any other custom resource', () => {
+  it.each([
+    ['with an entry', () => operator],
+    ['of an unknown kind', () => []],
+  ])('%s is ended by a deadline with the problem of what it owns as the reason', (_, catalogue) => {
+    const { deployment, replicaSet, pod } = createOwned(shop)
+    const steps = [
+      at(0, added(shop), all),
+      at(1, added(deployment, replicaSet, pod(podStatus({})))),
+      ...refusedPulls(pod),
+    ]
+    expect(summary(steps, catalogue())).toEqual({
+      verdict: 'stalled image-not-found after 300 s',
+      problems: ['pod/front-1-a image-not-found', 'shop/web condition-false'],
+    })
+  })
+
+  it('fails by its own report, with the problem of what it owns as the cause', () => {
+    const { deployment, replicaSet, pod } = createOwned(shop)
+    const failed = createCustom('Shop', 'web', { ...notReady, phase: 'Failed' })
+    const steps = [at(0, added(failed), all), at(1, added(deployment, replicaSet, pod(missing('ErrImagePull'))))]
+    const { outcome, reason, message, seconds } = run(steps, { targets: [target], settings: { catalogue: operator } })
+    expect({ outcome, reason, seconds }).toEqual({ outcome: 'failed', reason: 'reported-failed', seconds: 10 })
+    expect(message).toContain('; cause: container app of pod/front-1-a')
+  })
+
+  it('names the deepest custom resource that is not ready', () => {
+    const order = createCustom('Order', 'web-1', notReady, { ownerReferences: ownedBy(shop) })
+    const challenge = createCustom(
+      'Order',
+      'web-1-1',
+      { conditions: [condition('Ready', 'False', { reason: 'NoIssuer', message: 'the issuer is missing' })] },
+      { ownerReferences: ownedBy(order) },
+    )
+    const other = createCustom('Order', 'other', ready.status ?? {}, { ownerReferences: ownedBy(shop) })
+    const steps = [at(0, added(shop, order, challenge, other), all, listed({ apiVersion: group, kind: 'Order' }))]
+    expect(summary(steps, operator)).toEqual({
+      verdict: 'stalled condition-false after 300 s',
+      problems: ['order/web-1-1 condition-false', 'shop/web condition-false'],
+    })
+  })
+
+  it('does not name an earlier attempt of the same kind', () => {
+    const written = {
+      generation: 2,
+      creationTimestamp: iso(-600),
+      managedFields: [{ manager: 'kubectl', time: iso(0) }],
+    }
+    const attempt = (name: string, createdAt: number) =>
+      createCustom('Order', name, notReady, { ownerReferences: ownedBy(shop), creationTimestamp: iso(createdAt) })
+    const steps = (...orders: KubeObject[]) => [
+      at(
+        0,
+        added(createCustom('Shop', 'web', notReady, written), ...orders),
+        all,
+        listed({ apiVersion: group, kind: 'Order' }),
+      ),
+    ]
+    const problems = (...orders: KubeObject[]) => summary(steps(...orders), operator).problems
+    expect(problems(attempt('first', -300), attempt('second', 1))).toEqual([
+      'order/second condition-false',
+      'shop/web condition-false',
+    ])
+    expect(problems(attempt('first', -300))).toEqual(['order/first condition-false', 'shop/web condition-false'])
+  })
+
+  it('is not explained while it is suspended', () => {
+    const { deployment, replicaSet, pod } = createOwned(shop)
+    const suspended = { ...shop, spec: { suspend: true } }
+    const steps = [at(0, added(suspended), all), at(1, added(deployment, replicaSet, pod(missing('ErrImagePull'))))]
+    expect(summary(steps, [])).toEqual({ verdict: 'stalled suspended after 300 s', problems: ['shop/web suspended'] })
+  })
+
+  it('is explained by the pods that the selector in its status selects', () => {
+    const selecting = createCustom('Shop', 'web', { ...notReady, labelSelector: 'app=web' })
+    const owner = { ...createDeployment(), kind: 'PodSet', apiVersion: 'other.example/v1' }
+    const pod = (labels: Record<string, string>) =>
+      createPod({
+        metadata: { name: 'a', uid: 'a', labels, creationTimestamp: iso(1), ownerReferences: ownedBy(owner) },
+        status: missing('ErrImagePull'),
+      })
+    const steps = (labels: Record<string, string>) => [
+      at(0, added(selecting), own, listed({ kind: 'Pod', labelSelector: 'app=web' })),
+      at(20, added(pod(labels))),
+    ]
+    expect(summary(steps({ app: 'web' }), []).problems).toEqual(['pod/a image-not-found', 'shop/web condition-false'])
+    expect(summary(steps({ app: 'other' }), []).problems).toEqual(['shop/web condition-false'])
+  })
+})
+
+describe('the watches', () => {
+  const watched = (
+    seconds: number,
+    object: KubeObject,
+    catalogue: readonly OperatorCheck[],
+    options: RunOptions = {},
+  ) => {
+    const steps = [at(0, added(object), own)]
+    const gate = createGate(steps, { targets: [target], live: true, ...options, settings: { catalogue } })
+    for (const event of steps.flat()) gate.handle(event)
+    gate.advance(moment(seconds))
+    return gate.requests
+      .map(({ kind, labelSelector }) => (labelSelector === undefined ? kind : `${kind} ${labelSelector}`))
+      .filter((kind) => kind !== 'Shop' && kind !== 'Event')
+  }
+
+  it('of what it owns begin when it has not become ready for 10 s', () => {
+    expect(watched(9, shop, [])).toEqual([])
+    expect(watched(10, shop, [])).toEqual(['Deployment', 'StatefulSet', 'DaemonSet', 'Job'])
+    expect(watched(10, ready, [])).toEqual([])
+    expect(watched(10, shop, operator)).toEqual(['Deployment', 'ReplicaSet', 'StatefulSet', 'Pod', 'Job', 'Order'])
+  })
+
+  it('of what it owns begin at once for a workload, and when it reports a failure', () => {
+    expect(watched(0, shop, workload)).toEqual(['Deployment', 'ReplicaSet', 'StatefulSet', 'Pod', 'Job', 'Order'])
+    expect(watched(0, createCustom('Shop', 'web', { phase: 'Failed' }), [])).not.toEqual([])
+  })
+
+  it('of pods are narrowed by the selector in its status', () => {
+    const selecting = createCustom('Shop', 'web', { ...notReady, selector: 'app=web' })
+    expect(watched(10, selecting, [])).toContain('Pod app=web')
+    expect(watched(10, createCustom('Shop', 'web', { ...notReady, selector: 'app=web&x=`' }), [])).not.toContain('Pod')
+  })
+
+  it('of what it owns are not needed: their refusal is logged, and it goes on with what its controller reports', () => {
+    const steps = [at(0, added(shop), own), at(11, failed(403, 'Pod', 'pods is forbidden')), at(12, modified(ready))]
+    const { outcome, seconds, entries } = run(steps, {
+      targets: [target],
+      live: true,
+      settings: { catalogue: operator },
+    })
+    expect({ outcome, seconds }).toEqual({ outcome: 'ready', seconds: 12 })
+    expect(entries).toContainEqual(expect.stringContaining('Pods may not be read: continuing'))
+  })
+
+  it('of what it owns hold a failure that stands at first sight, for 5 s at most', () => {
+    const longAgo = { creationTimestamp: iso(-600) }
+    const condition = {
+      type: 'Stalled',
+      status: 'True',
+      observedGeneration: 1,
+      lastTransitionTime: iso(-60),
+      reason: 'Gone',
+    }
+    const stalled = createCustom('Shop', 'web', { observedGeneration: 1, conditions: [condition] }, longAgo)
+    const { deployment, replicaSet, pod } = createOwned(stalled)
+    const found = added(deployment, replicaSet, pod(missing('ErrImagePull')))
+    const options = { targets: [target], live: true }
+    expect(run([at(0, added(stalled), own)], options)).toMatchObject({ outcome: 'failed', seconds: 5 })
+    const answered = run([at(0, added(stalled), own), at(1, found, all)], options)
+    expect(answered).toMatchObject({ outcome: 'failed', seconds: 1 })
+    expect(answered.message).toContain('cause: container app of pod/front-1-a')
+  })
+})
