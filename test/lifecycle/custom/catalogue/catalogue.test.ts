@@ -80,7 +80,13 @@ it('an entry applies to its kind in any version, and to no other kind', async ()
   ]
   const found = await Promise.all(kinds.map(async (kind) => (await findEntries([kind])).length))
   expect(found).toEqual([1, 1, 0, 0, 0])
-  expect(await loadCatalogue(kinds.slice(0, 2))).toHaveLength(1)
+  const loaded = await loadCatalogue(kinds.slice(0, 2))
+  expect(loaded.filter(({ kind }) => kind === 'Certificate')).toHaveLength(1)
+})
+
+it('the kinds that a kind owns are loaded with it', async () => {
+  const loaded = await loadCatalogue([{ apiVersion: 'cert-manager.io/v1', kind: 'Certificate' }])
+  expect(loaded.map(({ kind }) => kind)).toEqual(['Certificate', 'CertificateRequest', 'Order', 'Challenge'])
 })
 
 /** A group that uses every field of an entry. */
