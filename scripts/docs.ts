@@ -1,14 +1,17 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { hintFor } from '../src/diagnosis/hints.ts'
+import { loadAllGroups } from '../src/lifecycle/custom/catalogue/index.ts'
 import { kindsReadyOnceCreated, knownKinds } from '../src/lifecycle/rules.ts'
 import { reasonCodes, reasons } from '../src/reasons/reasons.ts'
 import { reportJsonSchema } from '../src/report/report-schema.ts'
 import { actionMetadata } from './action-metadata.ts'
+import { table } from './markdown.ts'
+import { operatorDocs } from './operator-docs.ts'
 
 /**
  * Generates the inputs and outputs of `action.yml`; `docs/reference.md`: every kind with its milestones and rule, every
- * reason with its class, proof and fix; and `schemas/report.schema.json`.
+ * reason with its class, proof and fix; `docs/operators.md`: the catalogue of operators; and `schemas/report.schema.json`.
  *
  *     node scripts/docs.ts           write the files
  *     node scripts/docs.ts --check   fail if a file is out of date
@@ -19,6 +22,7 @@ const actionFile = readFileSync(join(root, 'action.yml'), 'utf8')
 
 for (const [name, text] of [
   ['docs/reference.md', reference()],
+  ['docs/operators.md', operatorDocs(await loadAllGroups(), join(root, 'test/operators/results.json'))],
   ['action.yml', actionMetadata(actionFile)],
   ['schemas/report.schema.json', `${JSON.stringify(reportJsonSchema(), null, 2)}\n`],
 ] as const) {
@@ -56,6 +60,8 @@ function reference(): string {
     '',
     `Ready once they exist: ${[...kindsReadyOnceCreated].map((key) => key.replace(/^.*\//, '')).join(', ')}.`,
     '',
+    'The kinds of popular operators have entries in a catalogue: [Operators](operators.md).',
+    '',
     'Every other kind is judged by its own status: the observed generation, positive or negative conditions, and its phase,',
     'state or health. An object without any of them is ready once it exists, and the report states that nothing more is known.',
     'Milestones: `created` `observed` `ready`.',
@@ -70,9 +76,4 @@ function reference(): string {
     ...table(['reason', 'class', 'what proves it', 'what to do'], codes),
     '',
   ].join('\n')
-}
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
-  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)]
 }

@@ -1,4 +1,10 @@
-import { milestonesOf } from '../../src/lifecycle/rules.ts'
+import type { KubeObject } from '../../src/cluster/objects.ts'
+import { type CatalogueEntry, compileEntry } from '../../src/lifecycle/custom/catalogue/entry.ts'
+import { milestonesOf, targetRule } from '../../src/lifecycle/rules.ts'
+import { loadCompiler } from '../../src/plan/expressions.ts'
+import { parseHealthChecks } from '../../src/plan/health-checks.ts'
+import type { Target } from '../../src/plan/target.ts'
+import { context, seenTarget } from './builders.ts'
 
 describe('the milestones of a kind', () => {
   it.each([
@@ -24,5 +30,53 @@ describe('the milestones of a kind', () => {
       'observed',
       'ready',
     ])
+  })
+})
+
+describe('the rule of a target', () => {
+  const kind = { apiVersion: 'example.com/v1', kind: 'Widget' }
+  const target: Target = { ...kind, name: 'w', namespace: 'shop', clocks: {} }
+  /** The general conventions find it in progress. */
+  const widget: KubeObject = {
+    ...kind,
+    metadata: { name: 'w', namespace: 'shop', uid: 'w', generation: 1 },
+    spec: {},
+    status: { phase: 'Pending', byUser: true, byCatalogue: true, byFor: 'yes' },
+  }
+  const entry: CatalogueEntry = {
+    kind: 'Widget',
+    documentation: 'https://example.com',
+    current: 'status.byCatalogue',
+    milestones: [{ name: 'provisioned', done: 'status.byCatalogue' }],
+  }
+  const waitFor = { type: 'jsonpath', path: '{.status.byFor}', value: 'yes' } as const
+
+  const checks = async () => ({
+    catalogue: [compileEntry(entry, kind, await loadCompiler())],
+    healthChecks: await parseHealthChecks(
+      '- {apiVersion: example.com/v1alpha1, kind: Widget, current: status.byUser}',
+      'checks.yaml',
+    ),
+  })
+
+  it.each([
+    ['its `--for`', { byFor: 'no' }, { waitFor }],
+    ["the user's health check of its kind", { byUser: false }, {}],
+  ])('is %s, before what else applies', async (_, missing, more) => {
+    const rule = targetRule({ ...target, ...more }, await checks())
+    const statusOf = (status: object) => {
+      const object = { ...widget, status: { ...widget.status, ...status } }
+      return rule.assess(object, context({ now: 60, history: seenTarget([0, object]) })).status
+    }
+    expect(statusOf({})).toBe('ready')
+    expect(statusOf(missing)).toBe('progressing')
+  })
+
+  it("is the catalogue's entry without a health check of the user, in any version", async () => {
+    const { catalogue } = await checks()
+    const rule = targetRule({ ...target, apiVersion: 'example.com/v2' }, { catalogue })
+    expect(rule.milestones).toEqual(['created', 'observed', 'provisioned', 'ready'])
+    expect(rule.assess(widget, context({ now: 60, history: seenTarget([0, widget]) })).status).toBe('ready')
+    expect(targetRule({ ...target, kind: 'Gadget' }, { catalogue })).toBe(targetRule({ ...target, kind: 'Gadget' }))
   })
 })

@@ -1,0 +1,148 @@
+import { existsSync, readFileSync } from 'node:fs'
+import type { CatalogueEntry, CatalogueGroup } from '../src/lifecycle/custom/catalogue/entry.ts'
+import { withStages } from '../src/lifecycle/custom/health-check.ts'
+import type { ResultRow } from '../test/operators/results.ts'
+import { table } from './markdown.ts'
+
+/**
+ * `docs/operators.md`: when the kinds of popular operators are ready, from the catalogue.
+ * @param resultsFile the results of `npm run test:operators`; without it the document has no table of them
+ */
+export function operatorDocs(groups: readonly CatalogueGroup[], resultsFile: string): string {
+  const sorted = groups.toSorted((one, other) => one.group.localeCompare(other.group))
+  const kinds = sorted.flatMap(({ entries }) => entries)
+  return [
+    '# Operators',
+    '',
+    'Made from `src/lifecycle/custom/catalogue/` by `npm run docs`.',
+    '',
+    `The kinds of these operators (${kinds.length} kinds of ${sorted.length} API groups) are judged by what their operators write, in any version. An input`,
+    '`health-checks` for the kind goes before its entry, and `--for` before both. Kinds without an entry are judged by the general',
+    'conventions for a status ([Kinds and reasons](reference.md)).',
+    '',
+    'The expressions are [CEL](https://cel.dev) over the object, as in `health-checks`. An expression that reads a missing field is',
+    'false. They are evaluated in this order: in progress, suspended, failed, ready; if none is true, the object is in progress. So',
+    'is an object whose status is about an older generation; conditions of an older generation are left out. A failure must last',
+    '10 s. A suspended object waits until its clocks end it (reasons `paused` and `suspended`). The stall clock stands still while',
+    '"stall clock stops" is true. The messages of a kind quote the first of its causes that is not empty.',
+    '',
+    ...table(
+      ['API group', 'kinds'],
+      sorted.map(({ group, entries }) => [
+        `\`${group}\``,
+        entries.map(({ kind }) => `[${nameOf(kind)}](#${anchorOf(group, kind)})`).join(', '),
+      ]),
+    ),
+    '',
+    ...resultsTable(resultsFile),
+    ...sorted.flatMap((group) => [`## ${group.group}`, '', ...group.entries.flatMap((entry) => section(group, entry))]),
+    ...adding,
+  ].join('\n')
+}
+
+function section({ group }: CatalogueGroup, entry: CatalogueEntry): readonly string[] {
+  const {
+    kind,
+    documentation,
+    current,
+    failed,
+    inProgress,
+    suspended,
+    resume,
+    stallHold,
+    cause = [],
+    owns = [],
+  } = entry
+  const rows = [
+    ['ready', current],
+    ['failed', failed],
+    ['in progress', inProgress],
+    ['suspended', suspended],
+    ['resumed by', resume],
+    ['stall clock stops', stallHold],
+    ...cause.map((each, index) => [index === 0 ? 'cause' : 'else', each]),
+    ...(entry.milestones ?? []).map(({ name, done }) => [`milestone \`${name}\``, done]),
+  ]
+  const facts = [
+    `[Documentation](${documentation})`,
+    `milestones: ${withStages(entry.milestones).join(' ')}`,
+    ...(owns.length === 0 ? [] : [`owns: ${[...new Set(owns.map((each) => each.kind))].join(', ')}`]),
+    ...(entry.isWorkload ? ['it runs pods: a proven problem of its pods fails it'] : []),
+  ]
+  return [
+    `<a id="${anchorOf(group, kind)}"></a>`,
+    '',
+    `### ${nameOf(kind)}`,
+    '',
+    `${facts.join(' · ')}.`,
+    '',
+    ...table(
+      ['', 'expression'],
+      rows.flatMap(([name = '', source]) =>
+        source === undefined ? [] : [[name, `\`${source.replace(/\s+/g, ' ').trim()}\``]],
+      ),
+    ),
+    '',
+  ]
+}
+
+function nameOf(kind: string): string {
+  return kind === '*' ? 'all other kinds' : kind
+}
+
+function anchorOf(group: string, kind: string): string {
+  return `${group}-${kind}`.toLowerCase().replaceAll('.', '-').replaceAll('*', 'any')
+}
+
+function resultsTable(file: string): readonly string[] {
+  if (!existsSync(file)) return []
+  const rows = Object.values(JSON.parse(readFileSync(file, 'utf8')) as Readonly<Record<string, ResultRow>>)
+  return [
+    '## Measured with real operators',
+    '',
+    'The latest run of `npm run test:operators` ([how](../test/operators/README.md)): real controllers on a real cluster.',
+    '',
+    ...table(
+      ['operator', 'state', 'what happens', 'right', 'outcome', 'after', 'names the cause'],
+      rows.map(({ operator, version, state, note, truth, outcome, reason, seconds, causeNamed }) => [
+        `${operator} ${version}`.trim(),
+        state,
+        note,
+        truth.join(' or '),
+        `${truth.includes(outcome) ? '✓' : '✗'} ${outcome}${reason === '' ? '' : ` (\`${reason}\`)`}`,
+        `${seconds} s`,
+        causeNamed === undefined ? '' : causeNamed ? 'yes' : 'no',
+      ]),
+    ),
+    '',
+  ]
+}
+
+const adding = [
+  '## Adding a kind',
+  '',
+  'An entry is data: some twenty lines in `src/lifecycle/custom/catalogue/<project>.ts`. `entry.ts` beside it describes every field.',
+  '',
+  '```ts',
+  'export const widgets: CatalogueGroup = {',
+  "  group: 'widgets.example.com',",
+  '  entries: [',
+  '    {',
+  "      kind: 'Widget',",
+  "      documentation: 'https://example.com/widgets/status',",
+  "      current: `status.conditions.exists(c, c.type == 'Ready' && c.status == 'True')`,",
+  "      failed: `status.conditions.exists(c, c.type == 'Stalled' && c.status == 'True')`,",
+  "      cause: [`status.conditions.filter(c, c.status == 'False').map(c, c.message)`],",
+  '    },',
+  '  ],',
+  '}',
+  '```',
+  '',
+  '1. Read in the source of the operator which fields its controller writes, and when: `documentation` links it. Ask of each',
+  '   expression which state of the controller makes it true too early.',
+  '2. Add a line to `files` in `index.ts` if the API group is new, and to `milestoneNames` in `src/inputs.ts` if a milestone is.',
+  '3. Test it in `test/lifecycle/custom/catalogue/<project>.test.ts` with objects as the operator writes them: healthy, progressing,',
+  '   failed, of an older generation, suspended. `cert-manager.test.ts` is an example; `catalogue.test.ts` checks every entry.',
+  '4. `npm run docs` writes this document.',
+  '',
+]

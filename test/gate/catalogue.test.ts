@@ -1,0 +1,89 @@
+import type { Observation } from '../../src/cluster/feed.ts'
+import type { KubeObject } from '../../src/cluster/objects.ts'
+import { type CatalogueEntry, compileEntry } from '../../src/lifecycle/custom/catalogue/entry.ts'
+import { loadCompiler } from '../../src/plan/expressions.ts'
+import { added, at, createTarget, modified, run } from './builders.ts'
+
+const kind = { apiVersion: 'example.com/v1', kind: 'Widget' }
+const entry: CatalogueEntry = {
+  kind: 'Widget',
+  documentation: 'https://example.com/widgets',
+  current: `status.phase == 'Up'`,
+  failed: `status.phase == 'Broken'`,
+  suspended: `status.phase == 'Waiting'`,
+  stallHold: `status.phase == 'Cooling'`,
+  cause: ['status.message'],
+  milestones: [
+    { name: 'provisioned', done: 'has(status.id)' },
+    { name: 'bound', done: 'has(status.node)' },
+  ],
+}
+const catalogue = [compileEntry(entry, kind, await loadCompiler())]
+const target = createTarget({ ...kind, name: 'w' })
+const listed: Observation = { type: 'SYNCED', ...kind, namespace: 'shop' }
+
+const widget = (status: object): KubeObject => ({
+  ...kind,
+  metadata: { name: 'w', namespace: 'shop', uid: 'w-uid', generation: 1 },
+  spec: {},
+  status: { observedGeneration: 1, ...status },
+})
+
+const gate = (steps: Parameters<typeof run>[0], settings = {}) =>
+  run(steps, { targets: [target], settings: { catalogue, ...settings } })
+
+describe("an operator's kind in the catalogue", () => {
+  it('is logged stage by stage, and its record has all stages', () => {
+    const { outcome, entries, timeline } = gate([
+      at(0, added(widget({ phase: 'New' })), listed),
+      at(5, modified(widget({ phase: 'New', id: 'w-1' }))),
+      at(9, modified(widget({ phase: 'Up', id: 'w-1' }))),
+    ])
+    expect(outcome).toBe('ready')
+    expect(entries.join('\n')).toContain('5 progress provisioned')
+    expect(timeline.targets[0]?.milestones.map(({ name, state }) => `${name} ${state}`)).toEqual([
+      'created done',
+      'observed done',
+      'provisioned done',
+      'bound skipped',
+      'ready done',
+    ])
+  })
+
+  it('has a timeout for each stage', () => {
+    const steps = [at(0, added(widget({ phase: 'New', id: 'w-1', message: 'no node is free' })), listed)]
+    expect(gate(steps, { milestoneTimeoutsMs: { bound: 60_000 } })).toMatchObject({
+      outcome: 'timed-out',
+      reason: 'condition-false',
+      message: expect.stringContaining('no node is free'),
+      seconds: 60,
+    })
+  })
+
+  it('fails when it has reported a failure for 10 s, with the cause', () => {
+    const steps = [
+      at(0, added(widget({ phase: 'New' })), listed),
+      at(20, modified(widget({ phase: 'Broken', message: 'no disk' }))),
+    ]
+    expect(gate(steps)).toMatchObject({
+      outcome: 'failed',
+      reason: 'reported-failed',
+      message: expect.stringContaining('no disk'),
+      seconds: 30,
+    })
+  })
+
+  it('ends by the stall clock while it waits for a person, with the reason', () => {
+    const steps = [at(0, added(widget({ phase: 'Waiting', message: 'step 2 waits' })), listed)]
+    expect(gate(steps)).toMatchObject({ outcome: 'stalled', reason: 'paused', seconds: 300 })
+  })
+
+  it('does not stall while it states how long it takes', () => {
+    const steps = [at(0, added(widget({ phase: 'Cooling' })), listed)]
+    expect(gate(steps)).toMatchObject({ outcome: 'timed-out', seconds: 600 })
+    expect(gate([...steps, at(400, modified(widget({ phase: 'Up' })))])).toMatchObject({
+      outcome: 'ready',
+      seconds: 400,
+    })
+  })
+})
