@@ -50,6 +50,20 @@ const files: Readonly<Record<string, () => Promise<Readonly<Record<string, Catal
   'agent.k8s.elastic.co': () => import('./elastic.ts'),
   'logstash.k8s.elastic.co': () => import('./elastic.ts'),
   'stackconfigpolicy.k8s.elastic.co': () => import('./elastic.ts'),
+  'networking.istio.io': () => import('./traffic.ts'),
+  'security.istio.io': () => import('./traffic.ts'),
+  'telemetry.istio.io': () => import('./traffic.ts'),
+  'extensions.istio.io': () => import('./traffic.ts'),
+  'install.istio.io': () => import('./traffic.ts'),
+  'sailoperator.io': () => import('./traffic.ts'),
+  'gateway.networking.k8s.io': () => import('./traffic.ts'),
+  'gateway.networking.x-k8s.io': () => import('./traffic.ts'),
+  'gateway.envoyproxy.io': () => import('./traffic.ts'),
+  'projectcontour.io': () => import('./traffic.ts'),
+  'cilium.io': () => import('./traffic.ts'),
+  'metallb.io': () => import('./traffic.ts'),
+  'traefik.io': () => import('./traffic.ts'),
+  'traefik.containo.us': () => import('./traffic.ts'),
 }
 
 /** All groups of the catalogue, for the documentation and the tests. */
