@@ -106,6 +106,9 @@ const milestoneNames = [
   'backends',
   'revision',
   'route',
+  'infrastructure',
+  'controlplane',
+  'node',
 ] as const
 
 export type MilestoneName = (typeof milestoneNames)[number]
