@@ -1,5 +1,6 @@
 import type { CatalogueEntry, CatalogueGroup } from './entry.ts'
 import { allOf, anyOf, isFalse, isTrue, messageOf } from './expressions.ts'
+import { pods } from './kinds.ts'
 
 const source = 'https://github.com/cert-manager/cert-manager/blob/master/pkg'
 
@@ -7,8 +8,8 @@ const source = 'https://github.com/cert-manager/cert-manager/blob/master/pkg'
 const orders = [
   { apiVersion: 'acme.cert-manager.io/v1', kind: 'Order' },
   { apiVersion: 'acme.cert-manager.io/v1', kind: 'Challenge' },
-  { apiVersion: 'v1', kind: 'Pod' },
-] as const
+  pods,
+]
 
 const isFailedIssuance = "c.type == 'Issuing' && c.status == 'False' && c.reason != 'Issued'"
 

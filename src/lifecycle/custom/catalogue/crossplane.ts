@@ -1,10 +1,9 @@
 import type { CatalogueEntry, CatalogueGroup } from './entry.ts'
 import { allOf, anyOf, hasCondition, isAnnotated, isFalse, isTrue, messageOf } from './expressions.ts'
+import { deployments, pods } from './kinds.ts'
 
 const source = 'https://github.com/crossplane/crossplane/blob/main'
 const runtime = 'https://github.com/crossplane/crossplane-runtime/blob/main'
-
-const pods = { apiVersion: 'v1', kind: 'Pod' } as const
 
 /** Every reconciler stops at this annotation, and reports Synced=False with the reason ReconcilePaused. */
 const isPaused = anyOf(isAnnotated('crossplane.io/paused', 'true'), isFalse('Synced', 'ReconcilePaused'))
@@ -77,17 +76,15 @@ function revisionEntry(kind: string): CatalogueEntry {
       ),
     ),
     cause: [messageOf('RevisionHealthy'), messageOf('RuntimeHealthy'), messageOf('Healthy')],
-    owns: kind === 'ConfigurationRevision' ? [] : [{ apiVersion: 'apps/v1', kind: 'Deployment' }, pods],
+    owns: kind === 'ConfigurationRevision' ? [] : [deployments, pods],
   }
 }
-
-const runtimeOwned = [{ apiVersion: 'apps/v1', kind: 'Deployment' }, pods] as const
 
 export const crossplanePackages: CatalogueGroup = {
   group: 'pkg.crossplane.io',
   entries: [
-    packageEntry('Provider', 'ProviderRevision', runtimeOwned),
-    packageEntry('Function', 'FunctionRevision', runtimeOwned),
+    packageEntry('Provider', 'ProviderRevision', [deployments, pods]),
+    packageEntry('Function', 'FunctionRevision', [deployments, pods]),
     packageEntry('Configuration', 'ConfigurationRevision'),
     ...['ProviderRevision', 'FunctionRevision', 'ConfigurationRevision'].map(revisionEntry),
   ],

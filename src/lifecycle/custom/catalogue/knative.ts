@@ -1,12 +1,11 @@
 import type { CatalogueEntry, CatalogueGroup } from './entry.ts'
 import { anyOf, hasCondition, isFalse, isTrue, messageOf } from './expressions.ts'
+import { deployments, pods } from './kinds.ts'
 
 const serving = 'https://github.com/knative/serving/blob/main/pkg/apis/serving/v1'
 const eventing = 'https://github.com/knative/eventing/blob/main/pkg/apis'
 
 const revisions = { apiVersion: 'serving.knative.dev/v1', kind: 'Revision' } as const
-const deployments = { apiVersion: 'apps/v1', kind: 'Deployment' } as const
-const pods = { apiVersion: 'v1', kind: 'Pod' } as const
 
 /**
  * Ready is recomputed for each generation: Unknown while a change is rolled out, False for any error. Most errors may

@@ -1,5 +1,6 @@
 import type { CatalogueEntry, CatalogueGroup } from './entry.ts'
 import { allOf, isFalse, isTrue, messageOf } from './expressions.ts'
+import { daemonSets, deployments, pods } from './kinds.ts'
 
 /**
  * A kind that is only configuration: its definition declares a status, which the operator writes rarely or never.
@@ -37,12 +38,10 @@ export const istioInstallation: CatalogueGroup = {
       documentation: 'https://istio.io/latest/docs/reference/config/istio.operator.v1alpha1/#InstallStatus-Status',
       current: "status.status == 'HEALTHY'",
       cause: ['status.message'],
-      owns: [{ apiVersion: 'v1', kind: 'Pod' }],
+      owns: [deployments, pods],
     },
   ],
 }
-
-const sailOwns = ['Deployment', 'DaemonSet'].map((kind) => ({ apiVersion: 'apps/v1', kind }))
 
 /** The Sail operator. Reconciled: the objects of the active revision are written, with retries. Ready: its pods are ready. */
 function sailEntry(kind: string, file: string): CatalogueEntry {
@@ -51,7 +50,7 @@ function sailEntry(kind: string, file: string): CatalogueEntry {
     documentation: `https://github.com/istio-ecosystem/sail-operator/blob/main/api/v1/${file}`,
     current: allOf(isTrue('Reconciled'), isTrue('Ready')),
     cause: [messageOf('Reconciled'), messageOf('Ready'), messageOf('DependenciesHealthy')],
-    owns: [{ apiVersion: 'sailoperator.io/v1', kind: 'IstioRevision' }, ...sailOwns, { apiVersion: 'v1', kind: 'Pod' }],
+    owns: [{ apiVersion: 'sailoperator.io/v1', kind: 'IstioRevision' }, deployments, daemonSets, pods],
   }
 }
 
