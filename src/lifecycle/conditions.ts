@@ -26,11 +26,18 @@ export function presentConditions(object: KubeObject): readonly Condition[] {
   return conditionsIn(conditions).filter((each) => isOfPresentGeneration(each, object))
 }
 
-/** The conditions in a list: each item with a type and a status. Some custom resources write a status as `true` instead of `'True'`. */
+const optionalTexts = ['reason', 'message', 'lastTransitionTime'] as const
+
+/**
+ * The conditions in a list: each item with a type and a status. Some custom resources write a status as `true` instead of
+ * `'True'`, or a reason that is null.
+ */
 export function conditionsIn(list: unknown): readonly Condition[] {
   return fieldsOf(list).flatMap(({ status, ...rest }) => {
     const condition = { ...rest, status: typeof status === 'boolean' ? (status ? 'True' : 'False') : status }
-    return isCondition(condition) ? [condition] : []
+    if (!isCondition(condition)) return []
+    for (const name of optionalTexts) if (typeof condition[name] !== 'string') delete condition[name]
+    return [condition]
   })
 }
 

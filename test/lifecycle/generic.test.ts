@@ -52,6 +52,16 @@ describe('a kind without a rule of its own', () => {
       resource({ conditions: [condition('NoErrors', 'True', { lastTransitionTime: iso(1) })] }),
       'ready',
     ],
+    [
+      'is ready when Ready is True with a reason and a message that are null',
+      resource({ conditions: { Ready: { status: 'True', reason: null, message: null } } }),
+      'ready',
+    ],
+    [
+      'is not ready when it is suspended, without a spec',
+      { ...resource({ suspend: true }), spec: null as unknown as object },
+      'progressing',
+    ],
     ['is ready after a failover', resource({ phase: 'FailedOver' }), 'ready'],
     ['is not ready during a failover', resource({ phase: 'FailingOver' }), 'progressing'],
     ['is not ready by a flag that is negated', resource({ notReady: true }), 'progressing'],

@@ -160,9 +160,9 @@ function matchesDesiredState({ meaning, value = '' }: Signal, { spec }: KubeObje
   return desiredStates(spec).some((state) => tokensOf(state).join('') === tokensOf(value).join(''))
 }
 
-function desiredStates(spec: object = {}): readonly string[] {
+function desiredStates(spec: object | null | undefined): readonly string[] {
   const isState = (key: string, value: unknown): value is string => typeof value === 'string' && /state$/i.test(key)
-  return Object.entries(spec).flatMap(([key, value]) => {
+  return Object.entries(spec ?? {}).flatMap(([key, value]) => {
     if (isState(key, value)) return [value]
     if (typeof value !== 'object' || value === null) return []
     return Object.entries(value as Fields).flatMap(([inner, word]) => (isState(inner, word) ? [word] : []))
