@@ -95,6 +95,8 @@ const milestoneNames = [
   'available',
   'drained',
   'updated',
+  'promoted',
+  'released',
   'initialized',
   'running',
   'succeeded',

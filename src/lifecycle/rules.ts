@@ -7,7 +7,7 @@ import type { Target } from '../plan/target.ts'
 import type { OperatorCheck } from './custom/catalogue/entry.ts'
 import { findEntries } from './custom/catalogue/index.ts'
 import { type Behind, withCause } from './custom/cause.ts'
-import { genericRule, helmRepositoryRule, isBuiltIn } from './custom/generic.ts'
+import { genericRule, isBuiltIn } from './custom/generic.ts'
 import { healthCheckRule, withStages } from './custom/health-check.ts'
 import type { KindName, KindsBehind } from './custom/owned-objects.ts'
 import { waitForRule } from './custom/wait-for.ts'
@@ -176,12 +176,6 @@ export const knownKinds: readonly KnownKind[] = [
     kind: 'Namespace',
     rule: namespaceRule,
     readyWhen: 'it is Active',
-  },
-  {
-    apiVersion: 'source.toolkit.fluxcd.io/v1',
-    kind: 'HelmRepository',
-    rule: helmRepositoryRule,
-    readyWhen: 'Ready is True; of type oci, once it exists',
   },
 ]
 

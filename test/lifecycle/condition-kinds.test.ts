@@ -1,5 +1,4 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { helmRepositoryRule } from '../../src/lifecycle/custom/generic.ts'
 import {
   apiServiceRule,
   crdRule,
@@ -282,20 +281,5 @@ describe('a PodDisruptionBudget that its controller cannot observe', () => {
         },
       ],
     })
-  })
-})
-
-describe('a HelmRepository', () => {
-  const status = { observedGeneration: -1 }
-
-  it('of type oci is static, and ready once it exists', () => {
-    expect(judgeObject(helmRepositoryRule, { spec: { type: 'oci' }, status }, { generation: 1 }).status).toBe('ready')
-  })
-
-  it('of another type is ready when Ready is True', () => {
-    const spec = { type: 'default' }
-    expect(judgeObject(helmRepositoryRule, { spec, status }, { generation: 1 }).status).toBe('progressing')
-    const done = { observedGeneration: 1, conditions: [{ type: 'Ready', status: 'True' }] }
-    expect(judgeObject(helmRepositoryRule, { spec, status: done }, { generation: 1 }).status).toBe('ready')
   })
 })

@@ -12,7 +12,6 @@ import {
   reportedProblem,
   signalKey,
 } from '../conditions.ts'
-import { existsRule } from '../platform/condition-kinds.ts'
 import { provePersisted } from '../proof.ts'
 import { commonMilestones, conclude, observedMilestone, type Rule, statusMilestones } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
@@ -44,18 +43,6 @@ export const genericRule: Rule = {
   relatives: () => [],
   failures: (object) => readSignals(object).flatMap((each) => (each.meaning === 'failed' ? [signalKey(each)] : [])),
   assess: assessGeneric,
-}
-
-/**
- * Flux's HelmRepository: one of type `oci` is static, and its controller never writes a status
- * (https://fluxcd.io/flux/components/source/helmrepositories/#helm-oci-repository).
- */
-export const helmRepositoryRule: Rule = {
-  ...genericRule,
-  assess: (object, context) => {
-    const isStatic = (object.spec as { type?: string } | undefined)?.type === 'oci'
-    return (isStatic ? existsRule : genericRule).assess(object, context)
-  },
 }
 
 function assessGeneric(object: KubeObject, context: RuleContext): Assessment {

@@ -129,17 +129,22 @@ function assessOperator(object: KubeObject, check: OperatorCheck, context: RuleC
     : problemsOf(object, verdict, explanation, check, context)
   const isHeld = isObserved && check.stallHold?.(present).holds === true
   const readyText = summary?.meaning === 'ready' ? signalsText(summary.signals) : ''
+  const isStatic = ready && needsNoStatus(present, check)
   const message = ready
-    ? readyText || 'its status is that of a ready object'
+    ? readyText || (isStatic ? 'exists; no status is needed' : 'its status is that of a ready object')
     : textOf(explanation) || 'waiting for its controller to report that it is ready'
   const [created, observed, last] = statusMilestones(
-    observedMilestone(object, isObserved && !isAwaited),
+    observedMilestone(object, isStatic || (isObserved && !isAwaited)),
     ready,
     message,
   )
   return conclude(object, context, {
     ready,
-    signals: summary?.meaning === 'ready' ? summary.signals.map(({ condition }) => condition) : [undefined],
+    signals: isStatic
+      ? undefined
+      : summary?.meaning === 'ready'
+        ? summary.signals.map(({ condition }) => condition)
+        : [undefined],
     readyMessage: message,
     milestones: [created, observed, ...stagesOf(present, check, { isObserved, ready, message }), last].flatMap(
       (each) => each ?? [],
@@ -148,7 +153,7 @@ function assessOperator(object: KubeObject, check: OperatorCheck, context: RuleC
     failure: problems.find(({ proven }) => proven),
     stallHold: isHeld
       ? 'its status states how long this takes'
-      : summary?.isReconciling
+      : check.stallHold === undefined && summary?.isReconciling
         ? 'its controller is reconciling it'
         : undefined,
   })
@@ -160,13 +165,22 @@ function verdictOf(object: KubeObject, check: OperatorCheck, isObserved: boolean
   const holds = (name: 'inProgress' | 'suspended' | 'failed' | 'current') => check[name]?.(object).holds === true
   if (!isObserved) {
     // A controller does not observe a spec that suspends it.
-    const { status: _, ...withoutStatus } = object
-    return check.suspended?.(withoutStatus).holds === true ? 'suspended' : 'progressing'
+    if (check.suspended?.(withoutStatus(object)).holds === true) return 'suspended'
+    return needsNoStatus(object, check) ? 'current' : 'progressing'
   }
   if (holds('inProgress')) return 'progressing'
   if (holds('suspended')) return 'suspended'
   if (holds('failed')) return 'failed'
   return holds('current') ? 'current' : 'progressing'
+}
+
+/** Whether the spec alone makes the object ready, as that of a kind whose status no controller writes. */
+function needsNoStatus(object: KubeObject, check: OperatorCheck): boolean {
+  return check.current(withoutStatus(object)).holds
+}
+
+function withoutStatus({ status: _, ...rest }: KubeObject): KubeObject {
+  return rest
 }
 
 /** The stages of an entry, between `observed` and `ready`. A ready object has skipped those that were not reached. */

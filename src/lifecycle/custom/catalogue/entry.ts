@@ -11,16 +11,16 @@ export interface CatalogueGroup {
 
 /**
  * How the status of a custom resource is read. The expressions are CEL over the object, as in the input `health-checks`:
- * one that reads a missing field is false, and conditions of an older generation are left out. A status of an older generation is in progress, whatever they return;
- * otherwise `inProgress`, `suspended`, `failed` and `current` decide, in this order. Exception: a suspension that the spec
- * alone requests counts with any status.
+ * one that reads a missing field is false, and conditions of an older generation are left out. A status of an older
+ * generation is in progress, whatever they return; otherwise `inProgress`, `suspended`, `failed` and `current` decide, in
+ * this order. Exception: `suspended` and `current` count with any status when they hold without one.
  */
 export interface CatalogueEntry {
   /** Of any version of the group. `*` stands for every kind of the group that has no entry. */
   readonly kind: string
   /** The address of the source or documentation that the expressions rest on. */
   readonly documentation: string
-  /** True when the object is ready. */
+  /** True when the object is ready; `true` for a kind whose status no controller writes, or writes only for some. */
   readonly current: string
   /** True when the operator has given up, or reports a failure that it does not repair by itself. */
   readonly failed?: string
@@ -30,7 +30,10 @@ export interface CatalogueEntry {
   readonly suspended?: string
   /** The command that resumes a suspended object; `{name}` and `{namespace}` are replaced. */
   readonly resume?: string
-  /** True while the object itself states how long it takes, such as a timed pause: the stall clock stands still. */
+  /**
+   * True while the object itself states how long it takes, such as a timed pause: the stall clock stands still. Default:
+   * while the condition Reconciling is True.
+   */
   readonly stallHold?: string
   /**
    * Texts, or lists of texts: the operator's own sentence about why the object is not ready. The first that is not empty is

@@ -12,6 +12,7 @@ interface KindName {
  * for every group with the suffix that follows.
  */
 const files: Readonly<Record<string, () => Promise<Readonly<Record<string, CatalogueGroup>>>>> = {
+  'argoproj.io': () => import('./argo.ts'),
   'cert-manager.io': () => import('./cert-manager.ts'),
   'acme.cert-manager.io': () => import('./cert-manager.ts'),
   'external-secrets.io': () => import('./secrets.ts'),
@@ -67,6 +68,12 @@ const files: Readonly<Record<string, () => Promise<Readonly<Record<string, Catal
   'metallb.io': () => import('./traffic.ts'),
   'traefik.io': () => import('./traffic.ts'),
   'traefik.containo.us': () => import('./traffic.ts'),
+  'helm.toolkit.fluxcd.io': () => import('./flux.ts'),
+  'image.toolkit.fluxcd.io': () => import('./flux.ts'),
+  'keda.sh': () => import('./keda.ts'),
+  'kustomize.toolkit.fluxcd.io': () => import('./flux.ts'),
+  'notification.toolkit.fluxcd.io': () => import('./flux.ts'),
+  'source.toolkit.fluxcd.io': () => import('./flux.ts'),
 }
 
 /** All groups of the catalogue, for the documentation and the tests. */

@@ -1,0 +1,37 @@
+import type { CatalogueGroup } from './entry.ts'
+import { allOf, anyOf, isTrue, messageOf } from './expressions.ts'
+
+/** KEDA writes no generation. It tries again after each failure, since the scaled object or a source of metrics may appear. */
+export const keda: CatalogueGroup = {
+  group: 'keda.sh',
+  entries: [
+    {
+      kind: 'ScaledObject',
+      documentation: 'https://github.com/kedacore/keda/blob/main/controllers/keda/scaledobject_controller.go',
+      current: allOf(isTrue('Ready'), `!status.conditions.exists(c, c.type == 'Fallback' && c.status == 'True')`),
+      // A pause of one direction leaves the scaling active.
+      suspended: anyOf(
+        `metadata.annotations['autoscaling.keda.sh/paused'].lowerAscii() in ['false', 'f', '0'] == false`,
+        `'autoscaling.keda.sh/paused-replicas' in metadata.annotations`,
+      ),
+      resume:
+        'kubectl annotate scaledobject {name} -n {namespace} autoscaling.keda.sh/paused- autoscaling.keda.sh/paused-replicas-',
+      cause: [messageOf('Ready'), `status.conditions.filter(c, c.type == 'Fallback' && c.status == 'True')[0].message`],
+      owns: [{ apiVersion: 'autoscaling/v2', kind: 'HorizontalPodAutoscaler' }],
+    },
+    {
+      kind: 'ScaledJob',
+      documentation: 'https://github.com/kedacore/keda/blob/main/controllers/keda/scaledjob_controller.go',
+      current: isTrue('Ready'),
+      suspended: `metadata.annotations['autoscaling.keda.sh/paused'].lowerAscii() in ['false', 'f', '0'] == false`,
+      resume: 'kubectl annotate scaledjob {name} -n {namespace} autoscaling.keda.sh/paused-',
+      cause: [messageOf('Ready')],
+    },
+    ...['TriggerAuthentication', 'ClusterTriggerAuthentication'].map((kind) => ({
+      kind,
+      documentation: 'https://github.com/kedacore/keda/blob/main/apis/keda/v1alpha1/triggerauthentication_types.go',
+      // Its status lists the objects that use it, and is not written before there is one.
+      current: 'true',
+    })),
+  ],
+}
