@@ -53,8 +53,8 @@ describe('a kind without a rule of its own', () => {
       'ready',
     ],
     [
-      'is ready when Ready is True with a reason and a message that are null',
-      resource({ conditions: { Ready: { status: 'True', reason: null, message: null } } }),
+      'is ready when Ready is True, whatever condition has a reason that is null',
+      resource({ conditions: { Ready: { status: 'True' }, Linked: { status: 'False', reason: null, message: null } } }),
       'ready',
     ],
     [
