@@ -47,7 +47,7 @@ export interface RolloutHead {
 /** Prints a rollout while it runs. Texts are raw: renderers escape them. */
 export interface Reporter {
   readonly onHead: (head: RolloutHead) => void
-  /** The gate starts; `present` returns its state at any time. */
+  /** Called when the gate starts; `present` returns its state at any time. */
   readonly onStart?: (present: (now: number) => Timeline) => void
   readonly onEntry: (entry: Entry) => void
   /** A container's log line, for `stream-logs`. */

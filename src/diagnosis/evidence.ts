@@ -119,7 +119,7 @@ const redundantTaints: readonly string[] = [
   'node.kubernetes.io/unschedulable',
 ]
 
-/** Taints of unhealthy or leaving nodes, by Kubernetes, clouds and autoscalers. */
+/** Taints that Kubernetes, clouds and autoscalers add to nodes that are unhealthy or being removed. */
 const abnormalTaints =
   /^(node\.kubernetes\.io\/|node\.cloudprovider\.kubernetes\.io\/|ToBeDeletedByClusterAutoscaler$|DeletionCandidateOfClusterAutoscaler$|karpenter\.sh\/disrupt)/
 

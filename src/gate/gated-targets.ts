@@ -39,7 +39,7 @@ export const eventKind = { apiVersion: 'v1', kind: 'Event' } as const
 type PublishedPods = Pick<Assessment, 'pods' | 'keptPods'>
 
 /** The parts of the gate that all targets share. */
-interface Shared {
+interface GateParts {
   readonly settings: GateSettings
   readonly store: Store
   readonly health: ApiHealth
@@ -67,7 +67,7 @@ export class GatedTargets {
   #requests: readonly WatchRequest[] | undefined
   #changed = new Set<GatedTarget>()
 
-  constructor(targets: readonly Target[], { settings, store, health, now, log }: Shared) {
+  constructor(targets: readonly Target[], { settings, store, health, now, log }: GateParts) {
     this.#settings = settings
     this.#store = store
     this.#health = health

@@ -22,7 +22,7 @@ export function firstFailureAt(targets: readonly GatedTarget[], { onSuperseded }
 }
 
 /**
- * The gate's verdict: that of the target with the gravest outcome. Among equals, the target that ended first decides,
+ * The gate's verdict: that of the target with the worst outcome. Among equals, the target that ended first decides,
  * then the input order.
  */
 export function decide(targets: readonly GatedTarget[]): Verdict {

@@ -76,7 +76,7 @@ export function signalKey({ part, name, value }: StatusSignal): string {
 }
 
 /** How long a reported failure must persist. */
-export const reportedMs = 10_000
+export const reportedFailureMs = 10_000
 
 /**
  * A slow problem: a condition is False. That alone is not a failure, because many controllers set it while they work.
@@ -100,7 +100,7 @@ export function reportedProblem(
   object: KubeObject,
   signals: readonly [ConditionSignal, ...ConditionSignal[]],
   context: RuleContext,
-  atLeastMs = reportedMs,
+  atLeastMs = reportedFailureMs,
 ): Problem<'reported-failed'> {
   const since = failingSince(object, signals[0], context)
   return {

@@ -31,7 +31,7 @@ interface StartDetail extends Exit {
   /** The runtime's error; empty if it gave none. */
   readonly message: string
   /** The program exists, but is not executable. */
-  readonly isForbidden?: boolean
+  readonly isNotExecutable?: boolean
 }
 
 export interface CreateDetail extends StartDetail {
@@ -277,7 +277,7 @@ function commandHint(facts: HintFacts<StartDetail>): string {
   const { spec, problem } = facts
   const written = [...(spec?.command ?? []), ...(spec?.args ?? [])]
   const runs = written.length === 0 ? '' : ` It runs \`${JSON.stringify(written).replaceAll('`', '')}\`.`
-  const why = problem?.detail.isForbidden
+  const why = problem?.detail.isNotExecutable
     ? `the program may not be run: make it executable in ${imageOf(facts)} (\`chmod +x\`)`
     : `the program does not exist in ${imageOf(facts)}, or is not on its PATH`
   const lastLine = facts.lastLine === undefined ? '' : ` The last line that was logged is "${facts.lastLine}".`

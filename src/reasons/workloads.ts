@@ -61,7 +61,7 @@ export interface WorkloadDetails {
     /** The API server finds the pods invalid. */
     readonly isInvalid?: boolean
   }
-  /** Both are absent for a Deployment. */
+  /** Without fields for a Deployment. */
   readonly paused: Suspension
   readonly 'job-failed': {
     /** The exit code of the container that failed last. */

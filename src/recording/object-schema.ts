@@ -108,8 +108,9 @@ const checkObject = object()
  *
  * A file can contain anything, and rules rely on the types that the API server guarantees. Field names have the same type in
  * all checked kinds, apart from a few exceptions, so one list of names is enough; fields that are not in it are not read. The
- * types are checked here, not where a rule fails: a wrong type need not fail (`replicas: "three"` compares as NaN), or fails
- * later and elsewhere than at its line, and a defect of a rule must not look like a damaged recording.
+ * types are checked here, not where a rule fails: a wrong type may give a wrong verdict without an error
+ * (`replicas: "three"` compares as NaN), or an error at a later line, and a defect of a rule must not look like a damaged
+ * recording.
  */
 export function objectMistake(object: KubeObject): string | undefined {
   const isChecked = checkedKinds.has(`${groupOf(object.apiVersion)}/${object.kind}`)

@@ -21,7 +21,7 @@ const tickMs = 1_000
 interface View {
   readonly requests: readonly WatchRequest[]
   handle(event: FeedEvent, request: WatchRequest): void
-  /** Returns whether the view is over. */
+  /** Shows the state at `now`. Returns whether the view is over. */
   draw(now: number): boolean
 }
 

@@ -44,9 +44,9 @@ describe('a container that crashes', () => {
 it.each([
   [false, /does not exist in acme\/web:v2, or is not on its PATH\. It runs `\["serve","--fast"\]`\.$/],
   [true, /may not be run: make it executable in acme\/web:v2/],
-])('the hint for a command that cannot be run (forbidden: %s) shows the command', (isForbidden, words) => {
+])('the hint for a command that cannot be run (forbidden: %s) shows the command', (isNotExecutable, words) => {
   const spec = { ...container, command: ['serve'], args: ['--fast'] }
-  expect(hint('bad-command', { message: 'no', isForbidden }, { spec })).toMatch(words)
+  expect(hint('bad-command', { message: 'no', isNotExecutable }, { spec })).toMatch(words)
 })
 
 describe('a container that cannot be created', () => {

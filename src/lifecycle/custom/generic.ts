@@ -8,7 +8,7 @@ import {
   isEmpty,
   notReconciled,
   ownProblem,
-  reportedMs,
+  reportedFailureMs,
   reportedProblem,
   signalKey,
 } from '../conditions.ts'
@@ -120,7 +120,9 @@ function problemsOf(object: KubeObject, { meaning, signals }: SignalSummary, con
   const [first, ...others] = signals
   if (first === undefined) return []
   if (meaning === 'failed')
-    return [reportedProblem(object, [first, ...others], context, first.weight === 'error' ? errorMs : reportedMs)]
+    return [
+      reportedProblem(object, [first, ...others], context, first.weight === 'error' ? errorMs : reportedFailureMs),
+    ]
   if (meaning !== 'suspended') return [conditionProblem(object, signals, context)]
   return [
     problemOf({

@@ -10,7 +10,7 @@ import {
   isStale,
   notReconciled,
   ownProblem,
-  reportedMs,
+  reportedFailureMs,
   withoutCondition,
 } from '../conditions.ts'
 import { provePersisted } from '../proof.ts'
@@ -230,7 +230,7 @@ function failedProblem(
     ...ownProblem(object, since),
     reason: 'reported-failed',
     detail: { signals: signals.map(withoutCondition), cause, healthCheck },
-    ...provePersisted(since, reportedMs, now),
+    ...provePersisted(since, reportedFailureMs, now),
   }
 }
 

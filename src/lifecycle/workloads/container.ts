@@ -207,7 +207,7 @@ function runningProblem(facts: ContainerFacts): Problem | undefined {
   const { pod, status, container, isInit, history, context } = facts
   if (status === undefined || isInit) return undefined
   const lost = history.running?.readinessLost
-  const comesAndGoes = (lost?.count ?? 0) > 1 && isReadinessOpen(facts)
+  const comesAndGoes = (lost?.count ?? 0) > 1 && isAwaitingReadiness(facts)
   const due = probesDueAt(facts, context)
   if (due === undefined && !comesAndGoes) return undefined
   if (due !== undefined && context.now < due && !comesAndGoes) {
@@ -228,7 +228,7 @@ function runningProblem(facts: ContainerFacts): Problem | undefined {
 }
 
 /** Whether a container is not ready, or has been ready for less than minReadySeconds. */
-function isReadinessOpen({ pod, history, context }: ContainerFacts): boolean {
+function isAwaitingReadiness({ pod, history, context }: ContainerFacts): boolean {
   const { readySince } = history.running ?? {}
   const neededMs = Math.max(context.podHistory(pod).minReadyMs, context.settings.settleTimeMs)
   return readySince === undefined || context.now < readySince + neededMs

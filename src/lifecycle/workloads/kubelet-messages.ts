@@ -36,8 +36,8 @@ export function explainDeath(
   if (death.reason === 'OOMKilled' || /container init was OOM-killed/i.test(message))
     return { reason: 'out-of-memory', detail: { limit: container.resources?.limits?.['memory'] } }
   if (/exec format error/i.test(message)) return { reason: 'exec-format', detail: { image, message } }
-  const isForbidden = exitCode === 126 || /permission denied/i.test(message)
-  const start = { exitCode, signal, image, message, isForbidden }
+  const isNotExecutable = exitCode === 126 || /permission denied/i.test(message)
+  const start = { exitCode, signal, image, message, isNotExecutable }
   // Docker reports ContainerCannotRun, containerd and CRI-O report StartError with exit code 128.
   if (death.reason === 'StartError' || death.reason === 'ContainerCannotRun') {
     const mount = failedMount(message, container)
