@@ -1,16 +1,30 @@
 import { argoRollouts, argoRolloutsScenarios } from './argo-rollouts.ts'
 import { certManager, certManagerScenarios } from './cert-manager.ts'
+import { externalSecrets, externalSecretsScenarios } from './external-secrets.ts'
 import { fluxScenarios, kustomizeController, sourceController } from './flux.ts'
+import { keda, kedaScenarios } from './keda.ts'
 import type { Operator, OperatorScenario } from './operator.ts'
+import { prometheusOperator, prometheusScenarios } from './prometheus.ts'
 
 /** Every operator, those that others need first. */
-export const operators: readonly Operator[] = [argoRollouts, certManager, sourceController, kustomizeController]
+export const operators: readonly Operator[] = [
+  argoRollouts,
+  certManager,
+  sourceController,
+  kustomizeController,
+  keda,
+  externalSecrets,
+  prometheusOperator,
+]
 
 /** Every scenario, in the order of the table. */
 export const operatorScenarios: readonly OperatorScenario[] = [
   ...argoRolloutsScenarios,
   ...certManagerScenarios,
   ...fluxScenarios,
+  ...kedaScenarios,
+  ...externalSecretsScenarios,
+  ...prometheusScenarios,
 ]
 
 /** The operators of these names, or all of them. */

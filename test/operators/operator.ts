@@ -17,6 +17,8 @@ export interface Operator {
   readonly kinds: readonly string[]
   /** Objects that it needs before it starts, by API path. */
   readonly objects?: Readonly<Record<string, KubeObject>>
+  /** Writes files into the folder of its process before it starts. */
+  readonly prepare?: (folder: string) => Promise<void>
   readonly args: (place: Place) => readonly string[]
   readonly env?: Readonly<Record<string, string>>
   /** Its log contains this once it reconciles. */

@@ -43,10 +43,11 @@ export function signalOperator(name: string, signal: NodeJS.Signals): boolean {
   return own.length > 0
 }
 
-async function startProcess({ name, args, env, started }: Operator, program: string): Promise<void> {
+async function startProcess({ name, prepare, args, env, started }: Operator, program: string): Promise<void> {
   const component = operatorPrefix + name
   const folder = state('operators', name)
   mkdirSync(folder, { recursive: true })
+  await prepare?.(folder)
   // The link has the state folder in its path, by which the cluster's processes are found.
   const link = state('operators', component)
   rmSync(link, { force: true })
