@@ -5,6 +5,7 @@ import (
 	"context"
 	"flag"
 	"log"
+	"time"
 
 	"github.com/cert-manager/cert-manager/pkg/controller"
 	_ "github.com/cert-manager/cert-manager/pkg/controller/certificaterequests/approver"
@@ -31,6 +32,11 @@ func main() {
 		KubernetesAPIQPS:   50,
 		KubernetesAPIBurst: 100,
 		IssuerOptions:      controller.IssuerOptions{ClusterResourceNamespace: "cert-manager"},
+		// The defaults of the published program.
+		CertificateOptions: controller.CertificateOptions{
+			CertificateRequestMinimumBackoffDuration: time.Hour,
+			CertificateRequestMaximumBackoffDuration: 32 * time.Hour,
+		},
 	}
 	factory, err := controller.NewContextFactory(ctx, options)
 	if err != nil {
@@ -54,5 +60,6 @@ func main() {
 	shared.SharedInformerFactory.Start(ctx.Done())
 	shared.KubeSharedInformerFactory.Start(ctx.Done())
 	shared.HTTP01ResourceMetadataInformersFactory.Start(ctx.Done())
+	log.Print("controllers started")
 	select {}
 }

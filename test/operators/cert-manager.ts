@@ -17,7 +17,7 @@ export const certManager: Operator = {
   definitions: ['deploy/crds'],
   kinds: ['Issuer', 'Certificate', 'CertificateRequest'],
   args: ({ kubeconfig }) => [`--kubeconfig=${kubeconfig}`],
-  started: /Starting controller|Caches populated/,
+  started: /controllers started/,
 }
 
 function issuer(name: string, spec: object): KubeObject {

@@ -1,7 +1,7 @@
 import { argoRollouts, argoRolloutsScenarios } from './argo-rollouts.ts'
 import { certManager, certManagerScenarios } from './cert-manager.ts'
 import { externalSecrets, externalSecretsScenarios } from './external-secrets.ts'
-import { fluxScenarios, kustomizeController, sourceController } from './flux.ts'
+import { fluxScenarios, kustomizeController } from './flux.ts'
 import { keda, kedaScenarios } from './keda.ts'
 import type { Operator, OperatorScenario } from './operator.ts'
 import { prometheusOperator, prometheusScenarios } from './prometheus.ts'
@@ -10,7 +10,6 @@ import { prometheusOperator, prometheusScenarios } from './prometheus.ts'
 export const operators: readonly Operator[] = [
   argoRollouts,
   certManager,
-  sourceController,
   kustomizeController,
   keda,
   externalSecrets,

@@ -11,7 +11,7 @@ export interface Operator {
   readonly program: string
   /** Files that are added to the module or replaced in it before the build: content by path. */
   readonly files?: Readonly<Record<string, string>>
-  /** Files of the module with its CustomResourceDefinitions, or folders of such files. */
+  /** Files with CustomResourceDefinitions, or folders of such files: in the module, or `path@version/path` of another. */
   readonly definitions: readonly string[]
   /** Those of their kinds that scenarios create. */
   readonly kinds: readonly string[]
@@ -40,8 +40,6 @@ export const states = ['healthy', 'failing', 'slow', 'stale', 'suspended', 'chan
 /** A custom resource in one state, under its operator. The name of the scenario begins with the operator's. */
 export interface OperatorScenario extends Scenario {
   readonly operator: string
-  /** Other operators that must run. */
-  readonly needs?: readonly string[]
   readonly state: (typeof states)[number]
   /** What happens, in a few words of the table. */
   readonly note: string

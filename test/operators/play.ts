@@ -24,7 +24,7 @@ export async function playOperators<T extends OperatorScenario>(
   scenarios: readonly T[],
   cluster: TestCluster,
 ): Promise<OperatorResult[]> {
-  const names = new Set(scenarios.flatMap(({ operator, needs = [] }) => [operator, ...needs]))
+  const names = new Set(scenarios.map(({ operator }) => operator))
   const customResources = await startOperators(
     operators.filter(({ name }) => names.has(name)),
     cluster.api,

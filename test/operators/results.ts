@@ -18,6 +18,8 @@ export interface ResultRow {
   reason: string
   /** Duration of the gate. */
   seconds: number
+  /** It was "ready" before the state of the cluster that decides it. */
+  isEarly?: true
   /** Absent if the state has no cause. */
   causeNamed?: boolean
 }
@@ -35,7 +37,7 @@ export function writeResults(results: readonly OperatorResult[]): void {
 
 function rowOf(result: OperatorResult): ResultRow {
   const { operator, state, note, expect } = result.scenario
-  const { outcome, reason, gateSeconds, namesCause } = result
+  const { outcome, reason, gateSeconds, namesCause, decisionDelaySeconds = -Infinity } = result
   return {
     operator,
     version: operators.find(({ name }) => name === operator)?.module.split('@')[1] ?? '',
@@ -45,6 +47,7 @@ function rowOf(result: OperatorResult): ResultRow {
     outcome,
     reason,
     seconds: Math.round(gateSeconds * 10) / 10,
+    ...(outcome === 'ready' && decisionDelaySeconds < -2 && { isEarly: true }),
     ...(namesCause !== undefined && { causeNamed: namesCause }),
   }
 }

@@ -76,10 +76,11 @@ async function freePort(): Promise<number> {
 
 /** The CustomResourceDefinitions of an operator, without conversion webhooks: those are not started. */
 async function definitionsOf({ module, definitions }: Operator): Promise<KubeObject[]> {
-  const folder = await moduleFolder(module)
-  const files = definitions
-    .map((path) => join(folder, path))
-    .flatMap((path) => (statSync(path).isDirectory() ? readdirSync(path).map((name) => join(path, name)) : [path]))
+  const places = definitions.map((path) => /^(?<other>.+@[^/]+)\/(?<within>.+)$/.exec(path)?.groups ?? { within: path })
+  const paths = places.map(async ({ other = module, within = '' }) => join(await moduleFolder(other), within))
+  const files = (await Promise.all(paths)).flatMap((path) =>
+    statSync(path).isDirectory() ? readdirSync(path).map((name) => join(path, name)) : [path],
+  )
   return files
     .filter((path) => path.endsWith('.yaml'))
     .flatMap((path) => parseAllDocuments(readFileSync(path, 'utf8')).map((document) => document.toJS() as KubeObject))
