@@ -74,6 +74,19 @@ const files: Readonly<Record<string, () => Promise<Readonly<Record<string, Catal
   'kustomize.toolkit.fluxcd.io': () => import('./flux.ts'),
   'notification.toolkit.fluxcd.io': () => import('./flux.ts'),
   'source.toolkit.fluxcd.io': () => import('./flux.ts'),
+  'rabbitmq.com': () => import('./rabbitmq.ts'),
+  'mongodbcommunity.mongodb.com': () => import('./mongodb.ts'),
+  'mongodb.com': () => import('./mongodb.ts'),
+  'redis.redis.opstreelabs.in': () => import('./redis.ts'),
+  'databases.spotahome.com': () => import('./redis.ts'),
+  'app.redislabs.com': () => import('./redis.ts'),
+  'k8s.mariadb.com': () => import('./mysql.ts'),
+  'mysql.oracle.com': () => import('./mysql.ts'),
+  'mysql.presslabs.org': () => import('./mysql.ts'),
+  'cassandra.datastax.com': () => import('./cassandra.ts'),
+  'control.k8ssandra.io': () => import('./cassandra.ts'),
+  'k8ssandra.io': () => import('./cassandra.ts'),
+  'scylla.scylladb.com': () => import('./cassandra.ts'),
 }
 
 /** All groups of the catalogue, for the documentation and the tests. */
