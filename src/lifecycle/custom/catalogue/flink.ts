@@ -1,0 +1,43 @@
+import type { CatalogueGroup } from './entry.ts'
+import { anyOf } from './expressions.ts'
+import { deployments, pods } from './kinds.ts'
+
+const source =
+  'https://github.com/apache/flink-kubernetes-operator/blob/main/flink-kubernetes-operator-api/src/main/java/org/apache/flink/kubernetes/operator/api'
+
+/**
+ * DEPLOYED is not the end: the job may still be rolled back, and then the spec is not the one that runs. A job that is to be
+ * suspended is ready when it is.
+ */
+const application = {
+  documentation: `${source}/lifecycle/ResourceLifecycleState.java`,
+  current: anyOf(
+    `status.lifecycleState == 'STABLE'`,
+    `status.jobStatus.state == 'FINISHED'`,
+    `status.lifecycleState == 'SUSPENDED' && spec.job.state == 'suspended'`,
+  ),
+  failed: `status.lifecycleState in ['FAILED', 'ROLLED_BACK']`,
+  inProgress: `status.lifecycleState in ['CREATED', 'UPGRADING', 'ROLLING_BACK']`,
+  cause: [`status.error`],
+}
+
+/** Apache Flink. */
+export const flink: CatalogueGroup = {
+  group: 'flink.apache.org',
+  entries: [
+    {
+      kind: 'FlinkDeployment',
+      ...application,
+      owns: [deployments, pods],
+      isWorkload: true,
+    },
+    { kind: 'FlinkSessionJob', ...application },
+    {
+      kind: 'FlinkStateSnapshot',
+      documentation: `${source}/status/FlinkStateSnapshotStatus.java`,
+      current: `status.state == 'COMPLETED'`,
+      failed: `status.state in ['FAILED', 'ABANDONED']`,
+      cause: [`status.error`],
+    },
+  ],
+}

@@ -1,0 +1,141 @@
+import type { CatalogueGroup } from './entry.ts'
+import { allOf, anyOf, isFalse, isTrue, messageOf } from './expressions.ts'
+import { daemonSets, deployments, jobs, pods, statefulSets } from './kinds.ts'
+
+const grafanaSource = 'https://github.com/grafana/grafana-operator/blob/master'
+const telemetrySource = 'https://github.com/open-telemetry/opentelemetry-operator/blob/main'
+
+/** Kinds whose objects the operator writes into Grafana; each has a condition named after its kind. */
+const grafanaContent = [
+  'AlertRuleGroup',
+  'ContactPoint',
+  'Dashboard',
+  'Datasource',
+  'Folder',
+  'LibraryPanel',
+  'Manifest',
+  'MuteTiming',
+  'NotificationPolicy',
+  'NotificationTemplate',
+  'ServiceAccount',
+]
+
+/** Conditions that are True when the spec has to be changed. A Grafana or a folder that does not exist may still come. */
+const grafanaMistakes = ['InvalidSpec', 'NotificationPolicyLoopDetected']
+
+/** Grafana operator. */
+export const grafana: CatalogueGroup = {
+  group: 'grafana.integreatly.org',
+  entries: [
+    {
+      kind: 'Grafana',
+      documentation: `${grafanaSource}/controllers/grafana_controller.go`,
+      // GrafanaReady names its generation; operators before 5.17 write only the stage.
+      current: allOf(`status.stage == 'complete'`, `status.stageStatus == 'success'`),
+      inProgress: `status.conditions.exists(c, c.type == 'GrafanaReady' && c.status != 'True')`,
+      suspended: `spec.suspend`,
+      cause: [`status.lastMessage`],
+      owns: [deployments, pods],
+      isWorkload: true,
+    },
+    {
+      // Part of a GrafanaNotificationPolicy, whose status is about it.
+      kind: 'GrafanaNotificationPolicyRoute',
+      documentation: `${grafanaSource}/controllers/notificationpolicy_controller.go`,
+      current: 'true',
+      failed: isTrue('NotificationPolicyLoopDetected'),
+      cause: [messageOf('NotificationPolicyLoopDetected', 'False')],
+    },
+    ...grafanaContent.map((name) => ({
+      kind: `Grafana${name}`,
+      documentation: `${grafanaSource}/controllers/controller_shared.go`,
+      current: isTrue(name === 'AlertRuleGroup' ? 'AlertGroupSynchronized' : `${name}Synchronized`),
+      failed: anyOf(...grafanaMistakes.map((type) => isTrue(type))),
+      suspended: `spec.suspend`,
+      cause: [
+        `status.conditions.filter(c, c.type.startsWith('NoMatching') && c.status == 'True').map(c, c.message)`,
+        ...grafanaMistakes.map((type) => messageOf(type, 'False')),
+        `status.conditions.filter(c, c.type.endsWith('Synchronized') && c.status == 'False').map(c, c.message)`,
+      ],
+    })),
+  ],
+}
+
+/** OpenTelemetry Operator. */
+export const openTelemetry: CatalogueGroup = {
+  group: 'opentelemetry.io',
+  entries: [
+    {
+      kind: 'OpenTelemetryCollector',
+      documentation: `${telemetrySource}/internal/status/collector/collector.go`,
+      // Ready is about the reconciliation; `statusReplicas`, such as 2/3, has the pods that are ready.
+      current: allOf(
+        `!${isFalse('Ready')}`,
+        anyOf(
+          `spec.mode == 'sidecar'`,
+          `spec.replicas == 0`,
+          `status.scale.replicas > 0 && status.scale.statusReplicas.startsWith(string(status.scale.replicas) + '/')`,
+        ),
+      ),
+      inProgress: `!has(status.version)`,
+      suspended: `spec.managementState == 'unmanaged'`,
+      cause: [messageOf('Ready')],
+      owns: [deployments, statefulSets, daemonSets, pods],
+      isWorkload: true,
+    },
+    {
+      // Its status is never written.
+      kind: 'Instrumentation',
+      documentation: `${telemetrySource}/apis/v1alpha1/instrumentation_types.go`,
+      current: 'true',
+    },
+  ],
+}
+
+/** The components of Loki and Tempo: one condition is True, and the status names no generation. */
+const stack = {
+  current: isTrue('Ready'),
+  suspended: `spec.managementState == 'Unmanaged'`,
+  cause: [
+    `status.conditions.filter(c, c.status == 'True' && c.type != 'Ready' && c.type != 'Warning').map(c, c.message)`,
+  ],
+  owns: [deployments, statefulSets, pods],
+  isWorkload: true,
+} as const
+
+/** Tempo Operator. */
+export const tempo: CatalogueGroup = {
+  group: 'tempo.grafana.com',
+  entries: ['TempoStack', 'TempoMonolithic'].map((kind) => ({
+    kind,
+    documentation: 'https://github.com/grafana/tempo-operator/blob/main/api/tempo/v1alpha1/tempostack_types.go',
+    ...stack,
+  })),
+}
+
+/** Loki Operator. */
+export const loki: CatalogueGroup = {
+  group: 'loki.grafana.com',
+  entries: [
+    {
+      kind: 'LokiStack',
+      documentation: 'https://github.com/grafana/loki/blob/main/operator/internal/status/lokistack.go',
+      ...stack,
+    },
+  ],
+}
+
+/** Jaeger Operator. */
+export const jaeger: CatalogueGroup = {
+  group: 'jaegertracing.io',
+  entries: [
+    {
+      kind: 'Jaeger',
+      documentation: 'https://github.com/jaegertracing/jaeger-operator/blob/main/apis/v1/jaeger_types.go',
+      current: `status.phase == 'Running'`,
+      failed: `status.phase == 'Failed'`,
+      owns: [deployments, daemonSets, jobs, pods],
+      isWorkload: true,
+    },
+  ],
+}

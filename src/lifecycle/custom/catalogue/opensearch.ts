@@ -1,0 +1,51 @@
+import type { CatalogueEntry, CatalogueGroup } from './entry.ts'
+import { allOf } from './expressions.ts'
+import { deployments, jobs, pods, statefulSets } from './kinds.ts'
+
+const source = 'https://github.com/opensearch-project/opensearch-k8s-operator/blob/main/opensearch-operator'
+
+/** An object inside a cluster. The operator repeats a request that failed. */
+const contentKinds = [
+  'OpensearchActionGroup',
+  'OpensearchComponentTemplate',
+  'OpensearchIndexTemplate',
+  'OpenSearchISMPolicy',
+  'OpensearchRole',
+  'OpensearchSnapshotPolicy',
+  'OpensearchTenant',
+  'OpensearchUser',
+  'OpensearchUserRoleBinding',
+]
+
+const entries: readonly CatalogueEntry[] = [
+  {
+    kind: 'OpenSearchCluster',
+    documentation: `${source}/controllers/opensearchController.go`,
+    // The phase is RUNNING from the start, and the status names no generation: version and nodes show whether it is old.
+    current: allOf(
+      `status.phase == 'RUNNING'`,
+      `status.initialized`,
+      `status.health in ['green', 'yellow']`,
+      `status.version == spec.general.version`,
+      `spec.nodePools.all(p, status.availableNodes >= p.replicas)`,
+    ),
+    inProgress: `status.componentsStatus.exists(c, c.?status.orValue('') in ['Pending', 'InProgress', 'Upgrading', 'Running', 'Drained'])`,
+    cause: [`status.componentsStatus.map(c, c.?description.orValue(''))`],
+    owns: [statefulSets, deployments, jobs, pods],
+    isWorkload: true,
+  },
+  ...contentKinds.map((kind) => ({
+    kind,
+    documentation: `${source}/pkg/reconcilers`,
+    // An object that exists already, and that the operator does not manage, is ignored.
+    current: `status.state == 'CREATED'`,
+    suspended: `status.state == 'IGNORED'`,
+    cause: [`status.reason`],
+  })),
+]
+
+/** The OpenSearch operator. */
+export const openSearch: CatalogueGroup = { group: 'opensearch.org', entries }
+
+/** The OpenSearch operator, before version 3. */
+export const opster: CatalogueGroup = { group: 'opensearch.opster.io', entries }

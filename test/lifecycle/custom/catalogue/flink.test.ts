@@ -1,0 +1,45 @@
+import { flink } from '../../../../src/lifecycle/custom/catalogue/flink.ts'
+import { type SampleObject, testEntries } from './cases.ts'
+
+const deployment = (lifecycleState: string, status: object = {}, spec: object = {}): SampleObject => ({
+  apiVersion: 'flink.apache.org/v1beta1',
+  kind: 'FlinkDeployment',
+  metadata: { generation: 2 },
+  spec: { job: { state: 'running', ...spec } },
+  status: { observedGeneration: 2, lifecycleState, jobStatus: { state: 'RUNNING' }, ...status },
+})
+const snapshot = (state: string, error = ''): SampleObject => ({
+  apiVersion: 'flink.apache.org/v1beta1',
+  kind: 'FlinkStateSnapshot',
+  spec: {},
+  status: { state, error },
+})
+
+testEntries(flink, [
+  ['a stable job is ready', deployment('STABLE'), { verdict: 'ready' }],
+  ['a job that is deployed may still be rolled back', deployment('DEPLOYED'), { verdict: 'progressing' }],
+  [
+    'a job that is upgraded progresses',
+    deployment('UPGRADING', { jobStatus: { state: 'FINISHED' } }),
+    { verdict: 'progressing' },
+  ],
+  ['a job that finished is ready', deployment('DEPLOYED', { jobStatus: { state: 'FINISHED' } }), { verdict: 'ready' }],
+  [
+    'a failed job has failed, with its error',
+    deployment('FAILED', { jobStatus: { state: 'FAILED' }, error: '{"message":"no such savepoint"}' }),
+    { verdict: 'failed', mentions: 'no such savepoint' },
+  ],
+  ['a job that was rolled back has failed', deployment('ROLLED_BACK'), { verdict: 'failed' }],
+  [
+    'a job that is to be suspended is ready once it is',
+    deployment('SUSPENDED', {}, { state: 'suspended' }),
+    { verdict: 'ready' },
+  ],
+  [
+    'a job that was stable before its change progresses',
+    deployment('STABLE', { observedGeneration: 1 }),
+    { verdict: 'progressing' },
+  ],
+  ['a completed snapshot is ready', snapshot('COMPLETED'), { verdict: 'ready' }],
+  ['a failed snapshot has failed', snapshot('FAILED', 'no storage'), { verdict: 'failed', mentions: 'no storage' }],
+])

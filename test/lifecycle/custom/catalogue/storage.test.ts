@@ -1,0 +1,73 @@
+import { minio, volumeGroupSnapshots, volumeSnapshots } from '../../../../src/lifecycle/custom/catalogue/storage.ts'
+import { type SampleObject, testEntries } from './cases.ts'
+
+const snapshot = (status: object): SampleObject => ({
+  apiVersion: 'snapshot.storage.k8s.io/v1',
+  kind: 'VolumeSnapshot',
+  spec: { source: { persistentVolumeClaimName: 'data' } },
+  status,
+})
+
+testEntries(volumeSnapshots, [
+  [
+    'a snapshot that can be used is ready',
+    snapshot({ readyToUse: true, boundVolumeSnapshotContentName: 'snapcontent-1' }),
+    { verdict: 'ready' },
+  ],
+  ['a snapshot that is taken progresses', snapshot({ readyToUse: false }), { verdict: 'progressing' }],
+  [
+    'a snapshot with an error is taken again, and the error is quoted',
+    snapshot({ readyToUse: false, error: { message: 'failed to get snapshot class', time: '2026-01-01T00:00:00Z' } }),
+    { verdict: 'progressing', mentions: 'failed to get snapshot class' },
+  ],
+])
+
+testEntries(volumeGroupSnapshots, [
+  [
+    'a group snapshot that can be used is ready',
+    {
+      apiVersion: 'groupsnapshot.storage.k8s.io/v1',
+      kind: 'VolumeGroupSnapshot',
+      spec: {},
+      status: { readyToUse: true },
+    },
+    { verdict: 'ready' },
+  ],
+])
+
+const tenant = (status: object): SampleObject => ({
+  apiVersion: 'minio.min.io/v2',
+  kind: 'Tenant',
+  spec: { pools: [{ servers: 4 }] },
+  status: {
+    currentState: 'Initialized',
+    healthStatus: 'green',
+    pools: [{ ssName: 'tenant-pool-0', state: 'PoolInitialized' }],
+    ...status,
+  },
+})
+
+testEntries(minio, [
+  ['a green Tenant is ready', tenant({}), { verdict: 'ready' }],
+  [
+    'a Tenant that is provisioned progresses, with the present step',
+    tenant({ currentState: 'Provisioning MinIO Statefulset', healthStatus: 'red', pools: [] }),
+    { verdict: 'progressing', mentions: 'Provisioning MinIO Statefulset' },
+  ],
+  [
+    'a Tenant that is updated progresses',
+    tenant({ currentState: 'Updating MinIO Version' }),
+    { verdict: 'progressing' },
+  ],
+  [
+    'a Tenant with drives that are gone is not ready',
+    tenant({ healthStatus: 'yellow', healthMessage: 'Some drives are offline' }),
+    { verdict: 'progressing', mentions: 'Some drives are offline' },
+  ],
+  ['a Tenant without its new pool has a stale status', tenant({ pools: [] }), { verdict: 'progressing' }],
+  [
+    'a second Tenant of a namespace has failed',
+    tenant({ currentState: 'Another MinIO Tenant already exists in the namespace', pools: [] }),
+    { verdict: 'failed', mentions: 'Another MinIO Tenant already exists' },
+  ],
+])
