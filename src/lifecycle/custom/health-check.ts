@@ -166,7 +166,7 @@ function verdictOf(object: KubeObject, check: OperatorCheck, isObserved: boolean
   if (!isObserved) {
     // A controller does not observe a spec that suspends it.
     if (check.suspended?.(withoutStatus(object)).holds === true) return 'suspended'
-    return needsNoStatus(object, check) ? 'current' : 'progressing'
+    return isInitialStatus(object) && needsNoStatus(object, check) ? 'current' : 'progressing'
   }
   if (holds('inProgress')) return 'progressing'
   if (holds('suspended')) return 'suspended'
@@ -177,6 +177,12 @@ function verdictOf(object: KubeObject, check: OperatorCheck, isObserved: boolean
 /** Whether the spec alone makes the object ready, as that of a kind whose status no controller writes. */
 function needsNoStatus(object: KubeObject, check: OperatorCheck): boolean {
   return check.current(withoutStatus(object)).holds
+}
+
+/** Whether no controller has written the status: the definitions of Flux create objects with the generation -1. */
+function isInitialStatus({ status }: KubeObject): boolean {
+  const { observedGeneration, ...rest } = (status ?? {}) as { observedGeneration?: unknown }
+  return observedGeneration === -1 && isEmpty(rest)
 }
 
 function withoutStatus({ status: _, ...rest }: KubeObject): KubeObject {

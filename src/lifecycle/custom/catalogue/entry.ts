@@ -13,7 +13,7 @@ export interface CatalogueGroup {
  * How the status of a custom resource is read. The expressions are CEL over the object, as in the input `health-checks`:
  * one that reads a missing field is false, and conditions of an older generation are left out. A status of an older
  * generation is in progress, whatever they return; otherwise `inProgress`, `suspended`, `failed` and `current` decide, in
- * this order. Exception: `suspended` and `current` count with any status when they hold without one.
+ * this order. Exception: a suspension that the spec alone requests counts with any status.
  */
 export interface CatalogueEntry {
   /** Of any version of the group. `*` stands for every kind of the group that has no entry. */

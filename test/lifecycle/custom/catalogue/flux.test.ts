@@ -316,10 +316,7 @@ testEntries(fluxNotification, [
     (kind) =>
       [
         `a ${kind} is configuration, and is ready although a status of an older version remains`,
-        flux(
-          'notification',
-          kind,
-        )({ observedGeneration: 1, conditions: conditions({ type: 'Ready', status: 'False' }) }),
+        flux('notification', kind)({ conditions: conditions({ type: 'Ready', status: 'False' }) }),
         { verdict: 'ready' },
       ] as const,
   ),
