@@ -34,7 +34,7 @@ export function parseDuration(text: string, addMistake: AddMistake): number | un
 
   let milliseconds = 0
   let position = 0
-  const part = /(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/y
+  const part = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/y
   while (position < written.length) {
     part.lastIndex = position
     const match = part.exec(written)

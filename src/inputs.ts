@@ -161,7 +161,7 @@ export type ExpectedImages = Readonly<Record<string, string>>
 export function parseExpectedImages(text: string, addMistake: AddMistake): ExpectedImages {
   const expected = new Map<string, string>()
   for (const line of text.split(/\r?\n/)) {
-    const written = line.replace(/(^|\s)#.*$/, '').trim()
+    const written = line.replace(/(^|\s)#.*$/s, '').trim()
     if (written === '') continue
     const [, container, digest] = /^([^\s=]+)\s*=\s*(?:\S+@)?(sha256:[0-9a-f]{64})$/.exec(written) ?? []
     if (container === undefined || digest === undefined) {

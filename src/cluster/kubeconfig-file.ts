@@ -158,7 +158,7 @@ function parse(text: string, encoded: readonly string[] = []): KubeconfigDocumen
   } catch (error) {
     if (!(error instanceof YAMLException)) throw error
     // The reason may quote the text (`*secret` is read as an alias); the snippet always does.
-    const reason = error.reason.replace(/"[^"]*"|<[^>]*>/g, '"…"')
+    const reason = error.reason.slice(0, 500).replace(/"[^"]*"|<[^>]*>/g, '"…"')
     const flattened = text.includes('\n')
       ? ''
       : ' Its line breaks are gone: quote it in the shell, or give it in base64.'

@@ -63,7 +63,7 @@ export function loadKubeconfig(input: KubeconfigInput, places: KubeconfigPlaces 
     kubeConfig: toKubeConfig(context, cluster, user, proxy),
     context: context.name,
     namespace: String(namespace),
-    server: server.replace(/\/+$/, ''),
+    server: server.replace(/(?<!\/)\/+$/, ''),
     user: user.name,
     proxied: Boolean(proxy),
     exec: isSection(exec) && !token && !tokenFile ? (exec as unknown as ExecPlugin) : undefined,

@@ -160,7 +160,7 @@ function cut(text: string, cutBytes: number): Omit<LogLine, 'at'> {
 
 /** Removes a partial character at the end. */
 function wholeCharacters(bytes: Buffer): string {
-  return bytes.toString('utf8').replace(/\uFFFD+$/, '')
+  return bytes.toString('utf8').replace(/(?<!\uFFFD)\uFFFD+$/, '')
 }
 
 /**

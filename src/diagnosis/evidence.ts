@@ -70,7 +70,7 @@ export function elapsedClock(ms: number): string {
 function withoutNoise(message: string): string {
   return message
     .replace(/^\(combined from similar events\):\s*/, '')
-    .replace(/ in pod (\S+?)_\S+?\([0-9a-f-]{36}\)$/, ' in pod $1')
+    .replace(/ in pod ([^\s_]+)_[^\s(]+\([0-9a-f-]{36}\)$/, ' in pod $1')
     .replace(/^(\w+ probe failed):\s*$/, '$1') // the probe returned no message
     .replace(/(\bnodes are available: .*?\.) (?:no new claims to deallocate, )?preemption: .*$/s, '$1')
     .trim()

@@ -123,7 +123,7 @@ export function addLoggedProblem(logged: LoggedProblems, problem: Problem): Logg
 /** A message without the parts that differ between repetitions: numbers, identifiers, singular and plural. */
 function wordingOf(message: string): string {
   return message
-    .replace(/[0-9a-f]*\d[0-9a-f]*/gi, '#')
+    .replace(/(?<![0-9a-f])[0-9a-f]*\d[0-9a-f]*/gi, '#')
     .replace(/, # times now$| \(# pods now\)/, '')
     .replace(/\b(?:is|are|has|have|does|do)\b/g, '~')
     .replace(/(?<=\w)s\b/g, '')

@@ -31,20 +31,62 @@ export function checkName(text: string, group: string, addMistake: AddMistake): 
   return false
 }
 
-const key = '(?:[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9](?:[-\\w.]*[A-Za-z0-9])?'
-const value = '(?:[A-Za-z0-9](?:[-\\w.]*[A-Za-z0-9])?)?'
-const requirement = new RegExp(
-  `^(?:!\\s*${key}|${key}|${key}\\s*(?:==?|!=)\\s*${value}|${key}\\s+(?:in|notin)\\s*\\(\\s*${value}\\s*(?:,\\s*${value}\\s*)*\\))$`,
-)
+const selectorKey = /^(?:[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?\/)?[A-Za-z0-9](?:[-\w.]*[A-Za-z0-9])?$/
+const selectorValue = /^(?:[A-Za-z0-9](?:[-\w.]*[A-Za-z0-9])?)?$/
+
+/** One requirement of a label selector. */
+interface Requirement {
+  readonly key: string
+  readonly operator: 'exists' | 'absent' | 'in' | 'not-in'
+  readonly values: readonly string[]
+}
 
 /** Whether `text` is a label selector as for `kubectl -l`: `app=shop,tier!=db,env in (prod, stage),!canary`. */
 export function checkSelector(text: string, addMistake: AddMistake): boolean {
-  // Commas within parentheses do not separate requirements.
-  const parts = text.length > 2_000 ? [text] : text.split(/,(?![^(]*\))/).map((part) => part.trim())
-  const invalid = parts.find((part) => !requirement.test(part))
+  const invalid = splitSelector(text).find((part) => parseRequirement(part) === undefined)
   if (invalid === undefined) return true
   addMistake(
     `${quote(invalid)} is not a label selector. Write -l app=shop, -l 'app!=shop', -l 'app in (shop, cart)' or --all for every object.`,
   )
   return false
+}
+
+/**
+ * Whether a valid label selector matches these labels (k8s.io/apimachinery pkg/labels: an absent label matches `!=` and
+ * `notin`). An empty one matches everything.
+ */
+export function matchesSelector(selector: string, labels: Readonly<Record<string, string>>): boolean {
+  return splitSelector(selector).every((part) => {
+    const { key = '', operator, values = [] } = parseRequirement(part) ?? {}
+    const value = Object.hasOwn(labels, key) ? labels[key] : undefined
+    if (operator === undefined) return part === ''
+    if (operator === 'exists' || operator === 'absent') return (value === undefined) === (operator === 'absent')
+    return (value !== undefined && values.includes(value)) === (operator === 'in')
+  })
+}
+
+/** The requirements of a selector: commas within parentheses do not separate them. */
+function splitSelector(text: string): readonly string[] {
+  const parts: string[][] = []
+  let isOpen = false
+  for (const piece of text.split(',')) {
+    if (isOpen) parts.at(-1)?.push(piece)
+    else parts.push([piece])
+    const [opened, closed] = [piece.lastIndexOf('('), piece.lastIndexOf(')')]
+    if (opened !== closed) isOpen = opened > closed
+  }
+  return parts.map((pieces) => pieces.join(',').trim())
+}
+
+function parseRequirement(text: string): Requirement | undefined {
+  const [, not, key = '', rest = ''] = /^(!?)\s*([^\s!=(),]*)(.*)$/s.exec(text) ?? []
+  if (!selectorKey.test(key)) return undefined
+  const condition = rest.trim()
+  if (condition === '') return { key, operator: not === '!' ? 'absent' : 'exists', values: [] }
+  const [, sign, single] = /^(==?|!=)(.*)$/s.exec(condition) ?? []
+  const [, word, list] = /^(in|notin)\s*\((.*)\)$/s.exec(rest.startsWith(condition) ? '' : condition) ?? []
+  const values = (single === undefined ? (list ?? '').split(',') : [single]).map((value) => value.trim())
+  const operator = sign ?? word
+  if (not === '!' || operator === undefined || !values.every((value) => selectorValue.test(value))) return undefined
+  return { key, operator: operator === '!=' || operator === 'notin' ? 'not-in' : 'in', values }
 }

@@ -87,7 +87,9 @@ export function parseReferences(
     }
     const words = printed?.words ?? splitWords(written, addMistake)?.map((word) => word.text)
     const mistakesBefore = mistakes.length
-    const parsed = words === undefined ? [] : parseWords(words, line, addMistake)
+    const isTooLong = words !== undefined && words.length > maxReferences
+    if (isTooLong) addMistake(tooManyReferences)
+    const parsed = words === undefined || isTooLong ? [] : parseWords(words, line, addMistake)
     const list = mistakes.length === mistakesBefore ? references : invalid
     list.push(...parsed)
     if (references.length > maxReferences) {

@@ -147,5 +147,5 @@ function isLogLine(line: string): boolean {
 
 /** Whether a text contains manifests, not kubectl's output: manifests contain an `apiVersion`. */
 export function looksLikeManifests(text: string): boolean {
-  return /^\s*[{[]/.test(text) || /^(?:- |\s)*["']?apiVersion["']?\s*:/m.test(text)
+  return /^\s*[{[]/.test(text) || /^[ \t-]*["']?apiVersion["']?[ \t]*:/m.test(text)
 }

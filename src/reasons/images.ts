@@ -200,7 +200,7 @@ function pullFailedHint(facts: HintFacts<PullDetail>): string {
 function invalidNameHint(facts: HintFacts<ImageDetail>): string {
   const image = imageOf(facts)
   const at = image.lastIndexOf('/') + 1
-  const tag = /[:@].*$/.exec(image.slice(at))?.[0] ?? ''
+  const tag = /[:@].*$/s.exec(image.slice(at))?.[0] ?? ''
   const lower = `${image.slice(0, image.length - tag.length).toLowerCase()}${tag}`
   if (lower !== image) return `Correct the image's name: it has to be in lower case, \`${lower.replaceAll('`', '')}\`.`
   return `Correct the image's name "${image}": it has the form registry/repository:tag, in lower case.`

@@ -1,6 +1,6 @@
 import type { FeedEvent } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
-import { type OnInvalidLine, readText } from './lines.ts'
+import { maxLineLength, type OnInvalidLine, parseJson, readText } from './lines.ts'
 import { isObject, objectMistake } from './object-schema.ts'
 
 /** Whether a file with this first line contains bare objects. */
@@ -8,7 +8,7 @@ export function containsObjects(firstLine: string): boolean {
   const line = firstLine.trim()
   if (line.startsWith('[') || line === '{') return true
   try {
-    return isObject(JSON.parse(line))
+    return isObject(parseJson(line))
   } catch {
     return false
   }
@@ -36,7 +36,7 @@ export async function* readObjects(
   try {
     for await (const text of splitObjects(path)) {
       line = text.line
-      const object = JSON.parse(text.json) as KubeObject
+      const object = parseJson(text.json) as KubeObject
       if (!isObject(object)) throw new Error('it is not a Kubernetes object')
       const why = objectMistake(object)
       if (why !== undefined) {
@@ -129,6 +129,8 @@ async function* splitObjects(path: string): AsyncGenerator<ObjectText> {
     }
     if (depth > 0) begun += chunk.slice(start)
     else checkBetween(chunk.slice(start), '{', line)
+    if (begun.length > maxLineLength)
+      throw new DamageError(`an object is longer than ${maxLineLength >> 20} MiB`, startLine)
   }
   if (depth > 0) throw new DamageError('the file ends within an object', startLine)
 }

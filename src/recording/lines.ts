@@ -14,15 +14,61 @@ export async function* readText(path: string): AsyncGenerator<string> {
   yield decoder.end()
 }
 
-/** The lines of a file, without their line breaks. A last line that an error cuts off is omitted. */
+/** An object has at most 1.5 MiB in etcd. A short compressed file may contain an endless line. */
+export const maxLineLength = 16 << 20
+
+/**
+ * The lines of a file, without their line breaks. A last line that an error cuts off is omitted.
+ * @throws Error after the lines before one that is longer than 16 Mi characters
+ */
 export async function* readLines(path: string): AsyncGenerator<string> {
-  let rest = ''
+  let parts: string[] = []
+  let length = 0
   for await (const text of readText(path)) {
-    const lines = (rest + text).split('\n')
-    rest = lines.pop() ?? ''
-    yield* lines
+    const [end = '', ...others] = text.split('\n')
+    parts.push(end)
+    length += end.length
+    if (length > maxLineLength) throw new Error(`the line is longer than ${maxLineLength >> 20} MiB`)
+    const rest = others.pop()
+    if (rest === undefined) continue
+    yield parts.join('')
+    yield* others
+    parts = [rest]
+    length = rest.length
   }
-  if (rest !== '') yield rest
+  const last = parts.join('')
+  if (last !== '') yield last
+}
+
+/** Above the limits of a redacted object, so that a recording is replayed as it was written. */
+const maxTextLength = 16_384
+const maxDepth = 1_000
+
+/**
+ * Parses JSON. Cuts texts that are longer than 16,384 characters, and what is nested deeper than 1,000 levels: a file may
+ * contain anything.
+ * @throws SyntaxError
+ */
+export function parseJson(text: string): unknown {
+  // `trim` also removes a byte order mark, which `JSON.parse` rejects.
+  const value: unknown = JSON.parse(text.trim())
+  return isWithinLimits(value, 0) ? value : cutToLimits(value, 0)
+}
+
+function isWithinLimits(value: unknown, depth: number): boolean {
+  if (typeof value === 'string') return value.length <= maxTextLength
+  if (typeof value !== 'object' || value === null) return true
+  if (depth >= maxDepth) return false
+  for (const name in value) if (!isWithinLimits(value[name as keyof typeof value], depth + 1)) return false
+  return true
+}
+
+function cutToLimits(value: unknown, depth: number): unknown {
+  if (typeof value === 'string') return value.slice(0, maxTextLength)
+  if (typeof value !== 'object' || value === null) return value
+  if (depth >= maxDepth) return '…'
+  if (Array.isArray(value)) return value.map((item) => cutToLimits(item, depth + 1))
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, cutToLimits(item, depth + 1)]))
 }
 
 /** The file is decompressed in chunks of this size, about one line. A damaged byte loses no more than its chunk. */

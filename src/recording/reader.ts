@@ -4,7 +4,7 @@ import type { KubeObject } from '../cluster/objects.ts'
 import { UserError } from '../errors.ts'
 import type { Target } from '../plan/target.ts'
 import { containsObjects, readObjects } from './bare-objects.ts'
-import { type OnInvalidLine, readLines } from './lines.ts'
+import { type OnInvalidLine, parseJson, readLines } from './lines.ts'
 import { isObject, objectMistake } from './object-schema.ts'
 import { type RecordingHeader, recordingVersion } from './writer.ts'
 
@@ -152,8 +152,7 @@ function isResources(resources: unknown): boolean {
 
 function parse(line: string): unknown {
   try {
-    // `trim` also removes a byte order mark, which `JSON.parse` rejects.
-    return JSON.parse(line.trim())
+    return parseJson(line)
   } catch {
     return undefined
   }

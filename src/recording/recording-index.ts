@@ -1,6 +1,7 @@
 import { type ApiResource, type FeedEvent, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
 import { groupOf } from '../cluster/store.ts'
 import { apiVersionOf, pluralOf } from '../plan/kinds.ts'
+import { matchesSelector } from '../plan/names.ts'
 import { readEvents } from './reader.ts'
 
 /**
@@ -69,7 +70,7 @@ export class RecordingIndex {
       .filter((known) => known.kind === kind && groupOf(known.apiVersion) === groupOf(apiVersion))
       .flatMap(({ objects }) => [...objects.values()])
       .filter((object) => namespace === undefined || (object.namespace ?? namespace) === namespace)
-      .filter(({ labels }) => selects(labelSelector, labels ?? {}))
+      .filter(({ labels }) => matchesSelector(labelSelector, labels ?? {}))
       .map(({ name }) => name)
   }
 
@@ -169,28 +170,4 @@ const commonKinds: readonly ApiResource[] = [
 function guessKind(apiVersion: string, kind: string, namespaced: boolean): ApiResource {
   const names = namesOf(apiVersion, kind)
   return { ...names, plural: pluralOf(names.singular), namespaced, status: true }
-}
-
-/**
- * Whether a valid label selector (`kubectl -l`) matches these labels (k8s.io/apimachinery pkg/labels: an absent label
- * matches `!=` and `notin`).
- */
-function selects(selector: string, labels: Readonly<Record<string, string>>): boolean {
-  return selector
-    .split(/,(?![^(]*\))/)
-    .map((part) => part.trim())
-    .every((part) => part === '' || meets(part, labels))
-}
-
-function meets(requirement: string, labels: Readonly<Record<string, string>>): boolean {
-  const [, not = '', key = '', operator = '', operand = ''] =
-    /^(!?)\s*([^\s!=(),]+)\s*(==?|!=|in|notin|)\s*(.*)$/.exec(requirement) ?? []
-  const value = Object.hasOwn(labels, key) ? labels[key] : undefined
-  if (operator === '') return (value === undefined) === (not === '!')
-  const values = operand
-    .replace(/^\(|\)$/g, '')
-    .split(',')
-    .map((each) => each.trim())
-  const isAmong = value !== undefined && values.includes(value)
-  return operator === '!=' || operator === 'notin' ? !isAmong : isAmong
 }

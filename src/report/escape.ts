@@ -10,7 +10,7 @@ const textLimit = 262_144
 
 /** ANSI escapes: operating system and device strings up to their end, control sequences, two-character escapes. */
 const ansiEscapes =
-  /(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n\r]*(?:\x07|\x1b\\|\x9c)|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-Z\\^-~]/g
+  /(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x90\x98\x9c-\x9f\n\r]*(?:\x07|\x1b\\|\x9c)|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-Z\\^-~]/g
 const lineBreak = /\r\n|[\n\r\v\f\x85\u2028\u2029]/g
 const zeroWidthSpace = '\u200b'
 
@@ -128,8 +128,9 @@ export function mermaidTask(name: string, limit = 40): string {
 }
 
 function markdownPart(text: string): string {
-  const [, before = '', content = '', after = ''] = /^(\s*)(.*?)(\s*)$/s.exec(text) ?? []
-  return `${before}${markdown(content)}${after}`
+  const content = text.trim()
+  const at = text.indexOf(content)
+  return `${text.slice(0, at)}${markdown(content)}${text.slice(at + content.length)}`
 }
 
 /** Prevents mentions, issue references, links and emoji: GitHub looks for them in the rendered text. */

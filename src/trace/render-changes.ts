@@ -161,5 +161,5 @@ function keyOf(line = ''): string {
   return line
     .trim()
     .replace(/^(?:- )+/, '')
-    .replace(/:(?: .*)?$/, '')
+    .replace(/:(?: .*)?$/s, '')
 }

@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import { UserError } from '../../src/errors.ts'
 import { readEvents, readHeader } from '../../src/recording/reader.ts'
@@ -145,6 +146,29 @@ describe('a damaged recording', () => {
       expect(damage).toEqual([read.length + 2])
     }
   })
+
+  test('with an endless line, small when compressed, replays the lines before it', async () => {
+    const lines = linesOf(name).slice(0, 20)
+    const endless = gzipSync(`${lines.join('\n')}\n${' '.repeat(40 << 20)}`)
+    expect(endless.length).toBeLessThan(64 << 10)
+    const { damage } = await replayRecording(written(endless, 'endless.ndjson.gz'))
+    expect(damage).toEqual([{ line: 21, why: 'the line is longer than 16 MiB' }])
+    const alone = written(gzipSync('['.repeat(40 << 20)), 'alone.ndjson.gz')
+    await expect(readHeader(alone)).rejects.toThrow('the line is longer than 16 MiB')
+  })
+
+  test.each([1_500, 100_000])(
+    'with an object that is nested %i levels deep is replayed without what is deeper',
+    async (depth) => {
+      const lines = linesOf(name)
+      const nested = '{"a":'.repeat(depth) + '1' + '}'.repeat(depth)
+      const object = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"deep","namespace":"x"},"spec":{},"status":${nested}}`
+      const line = `{"at":"${JSON.parse(lines[5] ?? '').at}","type":"ADDED","object":${object}}`
+      const replayed = await replayRecording(written([...lines.slice(0, 6), line, ...lines.slice(6)].join('\n')))
+      expect(replayed.damage).toEqual([])
+      expect(replayed.timeline.verdict).toMatchObject({ outcome: 'failed', reason: name })
+    },
+  )
 
   test('whose header cannot be read is refused, with the reason', async () => {
     for (const path of [written(''), written('{"kind":"List"}\n', 'list'), written('not packed', 'broken.ndjson.gz')]) {

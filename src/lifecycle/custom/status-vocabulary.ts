@@ -82,7 +82,7 @@ const maxTokens = 5
 export function tokensOf(name: string): readonly string[] {
   return name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
-    .replace(/([A-Z]+)([A-Z][a-z])/g, '$1 $2')
+    .replace(/([A-Z])([A-Z][a-z])/g, '$1 $2')
     .replace(/[^A-Za-z0-9]+/g, ' ')
     .replace(compound, '$1$2')
     .split(' ')

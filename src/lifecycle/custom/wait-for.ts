@@ -172,7 +172,7 @@ export function compileJsonPath(expression: string): ((object: unknown) => reado
   const path = expression
     .trim()
     .replace(/^\{\s*/, '')
-    .replace(/\s*\}$/, '')
+    .replace(/(?<!\s)\s*\}$/, '')
     .replace(/^\$/, '')
   const steps: Step[] = []
   step.lastIndex = 0

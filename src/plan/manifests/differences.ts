@@ -224,7 +224,7 @@ const fraction: Readonly<Record<string, number>> = { m: 1e3, u: 1e6, n: 1e9 }
 
 /** The number of a quantity (k8s.io/apimachinery pkg/api/resource, `Quantity`). */
 function quantity(text: string): number | undefined {
-  const match = /^([+-]?(?:\d+\.?\d*|\.\d+))(?:([kMGTPE]i|[kMGTPEmun])|([eE][+-]?\d{1,3}))?$/.exec(text)
+  const match = /^([+-]?(?:\d+(?:\.\d*)?|\.\d+))(?:([kMGTPE]i|[kMGTPEmun])|([eE][+-]?\d{1,3}))?$/.exec(text)
   if (match === null) return undefined
   const [, digits = '', suffix = '', exponent = ''] = match
   const number = Number(`${digits}${exponent}`)

@@ -1,0 +1,163 @@
+import type { FeedEvent } from '../src/cluster/feed.ts'
+import type { KubeObject } from '../src/cluster/objects.ts'
+import { createRedactor } from '../src/cluster/redact.ts'
+import { explain } from '../src/diagnosis/explain.ts'
+import { parseDuration } from '../src/duration.ts'
+import { Gate } from '../src/gate/gate.ts'
+import { readInputs } from '../src/inputs.ts'
+import { compileJsonPath } from '../src/lifecycle/custom/wait-for.ts'
+import { checkName, checkNamespace, checkSelector, matchesSelector } from '../src/plan/names.ts'
+import { parseWaitFor } from '../src/plan/reference-flags.ts'
+import { parseReferences } from '../src/plan/references.ts'
+import { readEvents, readHeader } from '../src/recording/reader.ts'
+import { settingsOf } from '../src/recording/replay-plan.ts'
+import { buildAnnotations } from '../src/report/annotations.ts'
+import { code, html, markdown, mermaidName, plain, plainLines, prose, shortenWords } from '../src/report/escape.ts'
+import { renderReport } from '../src/report/json-report.ts'
+import { renderSummary } from '../src/report/summary.ts'
+import { renderLog } from './report/whole-log.ts'
+import { cpuMs } from './support/cpu.ts'
+import { recordingPath } from './support/recordings.ts'
+import { isThorough } from './support/thorough.ts'
+
+/** Parts that regular expressions repeat. A text of many of them makes a super-linear one slow. */
+const parts = [
+  ...[
+    'a',
+    'A',
+    'Aa',
+    '1',
+    '1a',
+    'f',
+    ' ',
+    '  x',
+    '\t',
+    '\n',
+    '\u2028',
+    '.',
+    '-',
+    '_',
+    '/',
+    ':',
+    ': ',
+    ';',
+    ',',
+    ', 1 ',
+  ],
+  ...[
+    '=',
+    '!',
+    '"',
+    "'",
+    '`',
+    '(',
+    ')',
+    '[',
+    '{',
+    '}',
+    '<',
+    '@',
+    '#',
+    '\\',
+    '|',
+    '*',
+    '\x1b[',
+    '\x1b]',
+    '\x9d',
+    '\uFFFD',
+  ],
+  ...[' in (', 'a in (a,', ' in pod ', 'a_', ': unknown', 'not found ', '"a" ', 'denied', 'failed to ', 'http://a'],
+]
+
+/**
+ * Fails if `work` grows faster than its input: it takes long, and twice the length takes more than three times as long.
+ * @param length of the longer text; linear work on it takes some milliseconds
+ */
+function expectLinear(work: (text: string) => unknown, part: string, length = 200_000): void {
+  const timeOf = (size: number) => cpuMs(() => void work(`${part.repeat(size / part.length)}~`))
+  const slow = () => timeOf(length) > 400 && timeOf(length) > 3 * timeOf(length / 2)
+  // A pause of the garbage collector is not repeated.
+  expect(slow() && slow()).toBe(false)
+}
+
+const noMistake = () => {}
+
+describe.each<[string, (text: string) => unknown]>([
+  ['a duration', (text) => parseDuration(text, noMistake)],
+  ['a duration after a number', (text) => parseDuration(`1h${text}`, noMistake)],
+  ['a name', (text) => checkName(text, 'apps', noMistake)],
+  ['a namespace', (text) => checkNamespace(text, noMistake)],
+  ['a label selector', (text) => checkSelector(text, noMistake)],
+  ['a label selector with values', (text) => checkSelector(`a in (${text}`, noMistake)],
+  ['labels that a selector matches', (text) => matchesSelector(text, {})],
+  ['a --for', (text) => parseWaitFor(text, noMistake)],
+  ['a --for with a path', (text) => parseWaitFor(`jsonpath={.${text}`, noMistake)],
+  ['a JSON path', (text) => compileJsonPath(`{.a${text}}`)],
+  ['lines of kubectl apply', (text) => parseReferences(text)],
+  ['a reference', (text) => parseReferences(`deployment/web ${text}`)],
+  ['milestone timeouts', (text) => readInputs({ 'milestone-timeouts': text })],
+  ['expected images', (text) => readInputs({ 'expect-images': text })],
+  ['an expected image', (text) => readInputs({ 'expect-images': `a=${text}` })],
+  ['a switch', (text) => readInputs({ summary: text })],
+  ['a number', (text) => readInputs({ 'max-restarts': text })],
+  ['plain text', plain],
+  ['plain lines', plainLines],
+  ['Markdown', markdown],
+  ['prose', prose],
+  ['code', code],
+  ['HTML', html],
+  ['a name in a diagram', mermaidName],
+  ['long words', (text) => shortenWords(text, 40)],
+])('the time for %s', (_, work) => {
+  test.each(parts)('grows with the length of %j at most in proportion', (part) => {
+    expectLinear(work, part)
+  })
+})
+
+/** Recordings whose messages the rules interpret. */
+const names = [
+  'image-not-found',
+  'crash-loop',
+  'unschedulable-taint',
+  'quota',
+  'configmap-volume-missing',
+  'claim-pending',
+]
+const textFields = /^(?:message|note|phase|image|imageID|containerID|controlledBy|storageClassName)$/
+const hostileParts = isThorough ? parts : parts.filter((_, index) => index % 4 === 0)
+
+/** A copy in which every free text contains the hostile one. */
+function withText(value: unknown, text: string, name = ''): unknown {
+  if (typeof value === 'string') return textFields.test(name) ? `${value}${text}${value}` : value
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map((item) => withText(item, text))
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withText(item, text, key)]))
+}
+
+describe.each(names)('the time for the objects of %s', (name) => {
+  test.each(hostileParts)('grows with the length of %j at most in proportion', async (part) => {
+    const path = recordingPath(name)
+    const header = await readHeader(path)
+    const events: FeedEvent[] = []
+    for await (const event of readEvents(path, noMistake)) events.push(event)
+    expectLinear(
+      (text) => {
+        const redact = createRedactor()
+        const gate = new Gate(header.targets ?? [], settingsOf(header), () => true)
+        for (const event of events) {
+          if (gate.verdict !== undefined) break
+          gate.handle(
+            'object' in event ? { ...event, object: redact(withText(event.object, text) as KubeObject) } : event,
+          )
+        }
+        for (let next = gate.nextDeadline(); next !== undefined; next = gate.nextDeadline()) gate.advance(next.at)
+        const { verdict, ...rest } = explain(gate.timeline(), gate.store, 0)
+        if (verdict === undefined) throw new Error('The gate has no verdict.')
+        const timeline = { ...rest, verdict }
+        return [renderLog(timeline), renderSummary(timeline), renderReport(timeline), buildAnnotations(timeline)]
+      },
+      part,
+      16_000,
+    )
+  })
+})
