@@ -77,6 +77,22 @@ describe("the user's own health check", () => {
     expect(await judge(seen, 110)).toMatchObject({ status: 'failed', failure: { reason: 'reported-failed' } })
   })
 
+  it.each([
+    [{ state: 'Broken' }, 'has failed by its health check: state is Broken'],
+    [
+      {
+        state: 'Broken',
+        conditions: [{ type: 'Ready', status: 'False', reason: 'NoDisk', message: 'no disk is left' }],
+      },
+      'has failed by its health check: state is Broken, Ready is False (NoDisk): no disk is left',
+    ],
+    // A status that is ready by the general conventions explains no failure.
+    [{ state: 'Broken', conditions: [{ type: 'Ready', status: 'True' }] }, 'has failed by its health check'],
+  ])('quotes the status %j', async (status, message) => {
+    const { failure } = await judge([[0, status]], 60)
+    expect(failure?.message).toBe(message)
+  })
+
   it('starts those 10 s again when it was false in between', async () => {
     const seen = [
       [0, { state: 'Broken' }],

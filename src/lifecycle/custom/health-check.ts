@@ -101,15 +101,15 @@ interface Explanation {
   readonly cause?: string
 }
 
-/** @param summary a summary that is ready explains nothing */
-function explain(
-  object: KubeObject,
-  check?: OperatorCheck,
-  summary = summarizeSignals(readSignals(object)),
-): Explanation {
+/** The signals that decided by the general conventions, and one with a message if they have none. */
+function explain(object: KubeObject, check?: OperatorCheck, signals = readSignals(object)): Explanation {
   let cause: string | undefined
   for (const each of check?.cause ?? []) cause ??= each(object)
-  return { signals: summary.meaning === 'ready' ? [] : summary.signals, cause }
+  const summary = summarizeSignals(signals)
+  const decisive = summary.meaning === 'ready' ? [] : summary.signals
+  const detailed = signals.find((each) => each.meaning !== 'ready' && each.message)
+  const isDetailed = detailed === undefined || decisive.some(({ message }) => message)
+  return { signals: isDetailed ? decisive : [...decisive, detailed], cause }
 }
 
 function textOf({ signals, cause }: Explanation): string {
@@ -118,12 +118,13 @@ function textOf({ signals, cause }: Explanation): string {
 
 function assessOperator(object: KubeObject, check: OperatorCheck, context: RuleContext): Assessment {
   const isObserved = isCurrent(object, check)
-  const summary = isObserved ? summarizeSignals(readSignals(object)) : undefined
+  const signals = isObserved ? readSignals(object) : []
+  const summary = isObserved ? summarizeSignals(signals) : undefined
   const present = presentVersion(object, check)
   const verdict = verdictOf(present, check, isObserved)
   const ready = verdict === 'current'
   const isAwaited = isObserved && isEmpty(object.status) && (verdict === 'progressing' || verdict === 'failed')
-  const explanation = isObserved ? explain(present, check, summary) : { signals: [] }
+  const explanation = isObserved ? explain(present, check, signals) : { signals: [] }
   const problems = isAwaited
     ? [notReconciled(object, context)]
     : problemsOf(object, verdict, explanation, check, context)
