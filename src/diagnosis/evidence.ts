@@ -4,6 +4,7 @@ import type { KubeObject, Node } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import type { Evidence } from '../gate/timeline.ts'
 import { concernsContainer, eventCount } from '../lifecycle/workloads/pod-object.ts'
+import type { Problem } from '../reasons/reasons.ts'
 import type { TargetFacts } from './target-facts.ts'
 
 /** More events would hide the cause. */
@@ -87,8 +88,9 @@ function withoutNames(message: string): string {
 }
 
 /** The last log lines of the present and the previous run of a container, or why a log could not be read. */
-export function logEvidence(pod: string, container: string, facts: TargetFacts): readonly Evidence[] {
-  const logs = [false, true].flatMap((previous) => facts.log(pod, container, previous) ?? [])
+export function logEvidence(problem: Problem, facts: TargetFacts): readonly Evidence[] {
+  const { container } = problem
+  const logs = [false, true].flatMap((previous) => facts.log(problem, previous) ?? [])
   const tails = logs
     .filter(({ text }) => text.trim() !== '')
     .map(({ text, previous }): Evidence => {

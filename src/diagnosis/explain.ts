@@ -9,7 +9,7 @@ import { type Check, messageOf, type Problem, type ReasonCode } from '../reasons
 import { elapsedClock, eventLines, logEvidence, nodeEvidence } from './evidence.ts'
 import { gateHint, type HintDetails, hintFor, isCutShort } from './hints.ts'
 import { placeOf } from './manifest-field.ts'
-import { nodeBehind, podName, TargetFacts } from './target-facts.ts'
+import { nodeBehind, TargetFacts } from './target-facts.ts'
 import { changesSincePreviousRevision } from './template-changes.ts'
 
 const longestLastLine = 200
@@ -121,7 +121,8 @@ function chainOf(problem: Problem, target: Target, facts: TargetFacts): readonly
     chain.unshift(`${object.kind.toLowerCase()}/${object.metadata.name}`)
     const owner = object.metadata.ownerReferences?.find(({ controller }) => controller !== false)
     if (chain[0] === top || owner === undefined) break
-    object = facts.get({ ...owner, ...(target.namespace === undefined ? {} : { namespace: target.namespace }) })
+    const { namespace } = object.metadata
+    object = facts.get({ ...owner, ...(namespace === undefined ? {} : { namespace }) }) ?? facts.get(owner)
     // The reference contains the name of an owner that is not watched.
     if (object === undefined) chain.unshift(`${owner.kind.toLowerCase()}/${owner.name}`)
   }
@@ -145,8 +146,7 @@ function reasonFor({ outcome, reason }: TargetRecord, verdict: Verdict | undefin
 }
 
 function detailsOf(problem: Problem, facts: TargetFacts): HintDetails {
-  const { subject, container = '' } = problem
-  const log = (previous: boolean) => facts.log(podName(subject), container, previous)
+  const log = (previous: boolean) => facts.log(problem, previous)
   const lines = (log(false)?.text || log(true)?.text || '').trimEnd().split('\n')
   const lastLine = lines.at(-1)?.trim().slice(0, longestLastLine) || undefined
   const object = facts.subject(problem)
@@ -184,7 +184,7 @@ function evidenceFor(problem: Problem, facts: TargetFacts, context: Context): re
       ? []
       : nodeEvidence(node, facts.node(node), facts.refusal('Node', node), (timestamp) => since(timestamp, context))),
     ...(events.length === 0 ? [] : [{ type: 'event' as const, title: 'Events', text: events.join('\n') }]),
-    ...(container === undefined ? [] : logEvidence(podName(problem.subject), container, facts)),
+    ...(container === undefined ? [] : logEvidence(problem, facts)),
     // A target that reports the cause itself shows the evidence of the cause.
     ...(cause === undefined || context.own.has(placeKey(cause)) ? [] : evidenceFor(cause, facts, context)),
   ]

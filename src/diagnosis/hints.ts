@@ -53,11 +53,11 @@ function reasonHint(target: Target, reason: ReasonCode, { cause, endedBy: _, ...
   })
 }
 
-/** The object that a hint is about, if the target owns it: neither a pod nor a ReplicaSet of the target. */
-function subjectOf(target: Target, problem: Problem | undefined): Target {
-  const [word = '', name = ''] = problem?.subject.split('/') ?? []
+/** The object that a hint is about: the target, unless the problem is that of another controller behind it. */
+function subjectOf(target: Target, { subject = '', namespace = target.namespace }: Partial<Problem> = {}): Target {
+  const [word = '', name = ''] = subject.split('/')
   const isOwn = word === target.kind.toLowerCase() || ['', 'pod', 'replicaset'].includes(word)
-  return isOwn ? target : { ...target, kind: word, name, selector: undefined }
+  return isOwn ? { ...target, namespace } : { ...target, namespace, kind: word, name, selector: undefined }
 }
 
 /** The namespace of the target does not exist. */

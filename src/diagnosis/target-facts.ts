@@ -29,7 +29,10 @@ export class TargetFacts {
   /** The object with this name whose kind is this word in lower case, preferably as it was at the verdict. */
   find(...[word, name, namespace]: Parameters<Store['find']>): KubeObject | undefined {
     const captured = this.#record.snapshot?.find(
-      (object) => object.kind.toLowerCase() === word && object.metadata.name === name,
+      (object) =>
+        object.kind.toLowerCase() === word &&
+        object.metadata.name === name &&
+        (object.metadata.namespace ?? namespace) === namespace,
     )
     return captured ?? this.#store.find(word, name, namespace)
   }
@@ -44,16 +47,18 @@ export class TargetFacts {
   }
 
   /** The object that a problem is about. */
-  subject({ subject }: Problem): KubeObject | undefined {
-    return findSubject(subject, this.#record.target, this)
+  subject(problem: Problem): KubeObject | undefined {
+    return findSubject(problem, this.#record.target, this)
   }
 
   eventsOf(object: KubeObject): readonly EventObject[] {
     return this.#store.eventsOf(object)
   }
 
-  log(pod: string, container: string, previous: boolean): LogText | undefined {
-    return this.#store.log(this.#record.target.namespace ?? 'default', pod, container, previous)
+  /** The log of the container that has a problem. */
+  log({ subject, namespace, container = '' }: Problem, previous: boolean): LogText | undefined {
+    const within = namespace ?? this.#record.target.namespace ?? 'default'
+    return this.#store.log(within, podName(subject), container, previous)
   }
 
   node(name: string): KubeObject | undefined {
@@ -92,10 +97,8 @@ const maxContainers = 3
 export function loggedContainers({ target, problems }: TargetRecord): readonly ContainerRef[] {
   const containers = problems
     .flatMap(withCauses)
-    .flatMap(({ reason, subject, container }) =>
-      container !== undefined && reasons[reason].readsLogs
-        ? [{ namespace: target.namespace ?? 'default', pod: podName(subject), container }]
-        : [],
+    .flatMap(({ reason, subject, namespace = target.namespace ?? 'default', container }) =>
+      container !== undefined && reasons[reason].readsLogs ? [{ namespace, pod: podName(subject), container }] : [],
     )
   const isFirst = ({ pod, container }: ContainerRef, index: number) =>
     containers.findIndex((other) => other.pod === pod && other.container === container) === index
@@ -112,7 +115,7 @@ export function nodeBehind(problem: Problem, facts: TargetFacts): string | undef
 }
 
 /** `web-x` of `pod/web-x`. */
-export function podName(subject: string): string {
+function podName(subject: string): string {
   return subject.slice(subject.indexOf('/') + 1)
 }
 

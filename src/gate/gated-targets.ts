@@ -31,6 +31,7 @@ import {
   wasDeleted,
 } from './target-state.ts'
 import type { Entry } from './timeline.ts'
+import { isOwnProblem } from './timeline-entries.ts'
 
 /** The gate watches Events for targets of every kind: Events contain facts that no status contains. */
 export const eventKind = { apiVersion: 'v1', kind: 'Event' } as const
@@ -232,7 +233,11 @@ export class GatedTargets {
     const object = objectOf(state)
     if (object === undefined || state.type === 'ended') return
     const assessment = rule.assess(object, this.#context(gated))
-    const isUnavailable = this.#health.isUnavailable([...requestsOf(gated), ...(assessment.explainedBy ?? [])])
+    for (const { metadata } of assessment.related ?? []) this.#ownership.assign(metadata.uid, gated)
+    const { failure, explainedBy = [] } = assessment
+    // What the target itself reports does not depend on the objects that explain it.
+    const explaining = failure === undefined || isOwnProblem(failure, gated.target) ? [] : explainedBy
+    const isUnavailable = this.#health.isUnavailable([...requestsOf(gated), ...explaining])
     const awaitsOther = rule.quietWhileAwaiting !== undefined && this.awaitsOther(gated, assessment)
     this.apply(gated, { type: 'assessed', assessment, isUnavailable, awaitsOther })
   }

@@ -77,8 +77,12 @@ export function scaleText(before: KubeObject | undefined, after: KubeObject): st
 
 /** A problem in one line. The text names its subject, unless the subject is the target itself. */
 export function problemStatement(problem: Problem, target: Target): Sentence {
-  const isOwn = problem.subject === `${target.kind.toLowerCase()}/${target.name}` && problem.container === undefined
-  return isOwn ? sentenceOf(problem) : { text: problemSentence(problem), form: 'complete' }
+  return isOwnProblem(problem, target) ? sentenceOf(problem) : { text: problemSentence(problem), form: 'complete' }
+}
+
+/** Whether the target itself has the problem. */
+export function isOwnProblem({ subject, container }: Problem, { kind, name }: Target): boolean {
+  return subject === `${kind.toLowerCase()}/${name}` && container === undefined
 }
 
 /** The part of a verdict's log line that follows the outcome. A reason that repeats the outcome is left out. */

@@ -1,4 +1,5 @@
 import type { WatchRequest } from '../cluster/feed.ts'
+import type { KubeObject } from '../cluster/objects.ts'
 import type { Problem } from '../reasons/reasons.ts'
 
 /** The state of one milestone. */
@@ -53,6 +54,8 @@ export interface Assessment {
    * The watches of objects that may explain why it is not ready. No verdict waits for them, and they may be forbidden.
    */
   readonly explainedBy?: readonly WatchRequest[]
+  /** The objects that explain it although it does not own them: a change of one of them affects it. */
+  readonly related?: readonly KubeObject[]
   /** Facts that do not affect the status: `2 old pods still draining`. */
   readonly notes: readonly string[]
 }

@@ -21,7 +21,7 @@ export function takeSnapshot(
   store: Store,
 ): EvidenceSnapshot {
   const revisions = ['ReplicaSet', 'ControllerRevision'].flatMap((kind) => store.ownedBy(object?.metadata.uid, kind))
-  const subjects = problems.flatMap(withCauses).flatMap(({ subject }) => findSubject(subject, target, store) ?? [])
+  const subjects = problems.flatMap(withCauses).flatMap((problem) => findSubject(problem, target, store) ?? [])
   return [...new Set([...(object === undefined ? [] : [object]), ...revisions, ...subjects])]
 }
 
@@ -49,13 +49,13 @@ export function containsEvidence(event: FeedEvent): boolean {
 
 /** The object that has a problem: the target, or an object that it depends on, such as a pod. */
 export function findSubject(
-  subject: string,
+  { subject, namespace }: Pick<Problem, 'subject' | 'namespace'>,
   target: Target,
   store: Pick<Store, 'get' | 'find'>,
 ): KubeObject | undefined {
   const [word = '', name = ''] = subject.split('/')
   const isTarget = word === target.kind.toLowerCase() && name === target.name
-  return isTarget ? store.get(target) : store.find(word, name, target.namespace)
+  return isTarget ? store.get(target) : store.find(word, name, namespace ?? target.namespace)
 }
 
 /** A problem and its cause. */

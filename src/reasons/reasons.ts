@@ -115,9 +115,10 @@ function containerWord({ isInit }: Pick<Problem, 'isInit'>): 'container' | 'init
 }
 
 /** Where a problem is: `container app of pod/web-fc8b-8xkbh`. Raw text: renderers escape it. */
-export function placeOfProblem(problem: Pick<Problem, 'subject' | 'container' | 'isInit'>): string {
-  const { subject, container } = problem
-  return container === undefined ? subject : `${containerWord(problem)} ${container} of ${subject}`
+export function placeOfProblem(problem: Pick<Problem, 'subject' | 'namespace' | 'container' | 'isInit'>): string {
+  const { subject, namespace, container } = problem
+  const object = namespace === undefined ? subject : `${subject} in namespace ${namespace}`
+  return container === undefined ? object : `${containerWord(problem)} ${container} of ${object}`
 }
 
 /**

@@ -43,6 +43,8 @@ export function clause(text: string): Sentence {
 export interface ProblemFields<Detail> {
   /** The object that has the problem: `pod/web-fc8b-8xkbh`, `deployment/web`. */
   readonly subject: string
+  /** Its namespace, if it is not that of the target. */
+  readonly namespace?: string
   readonly container?: string
   /** The container is an init container. */
   readonly isInit?: boolean

@@ -1,5 +1,6 @@
 import { formatDuration } from '../duration.ts'
 import type { Evidence, ProblemRecord, TargetOutcome, TargetRecord, Timeline } from '../gate/timeline.ts'
+import { isOwnProblem } from '../gate/timeline-entries.ts'
 import { fullName, nameTargets, type Target } from '../plan/target.ts'
 import { headlineOf, type Problem, placeOfProblem, type ReasonCode, reasons } from '../reasons/reasons.ts'
 import { joinSubject } from '../reasons/spec.ts'
@@ -105,9 +106,9 @@ const anonymousReasons: ReadonlySet<ReasonCode> = new Set(['condition-false', 'r
 
 /** The object that such a headline is about, unless it is the target: `certificaterequest/tls-1: `. */
 function subjectBefore(problem: Problem, { target }: TargetRecord): string {
-  const { reason, subject } = problem.cause ?? problem
-  const isTarget = subject === `${target.kind.toLowerCase()}/${target.name}`
-  return anonymousReasons.has(reason) && !isTarget ? `${shorten(subject, 60)}: ` : ''
+  const deepest = problem.cause ?? problem
+  const isNamed = isOwnProblem(deepest, target) || !anonymousReasons.has(deepest.reason)
+  return isNamed ? '' : `${shorten(deepest.subject, 60)}: `
 }
 
 /** The message of a target, and how it joins the target's name. */

@@ -1,4 +1,4 @@
-import { type Failure, type FeedEvent, isFailure, type WatchRequest } from '../cluster/feed.ts'
+import { type Failure, type FeedEvent, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
 import type { EventObject, KubeObject, Service } from '../cluster/objects.ts'
 import { OwnershipIndex } from '../cluster/ownership-index.ts'
 import { type Change, covers, Store } from '../cluster/store.ts'
@@ -220,8 +220,12 @@ export class Trace {
 function requestsBehind(target: Target, settings: TraceSettings): readonly WatchRequest[] {
   const { namespace, name } = target
   if (namespace === undefined) return []
-  return kindsBehind(target, settings).kinds.map((kind) => {
+  const { kinds } = kindsBehind(target, settings)
+  // What a workload owns, its owner shows too.
+  const all = [...kinds, ...kinds.flatMap((kind) => (kindsBehind(kind).isKnown ? kindsBehind(kind).kinds : []))]
+  const requests = all.map((kind) => {
     const labelSelector = kind.kind === 'EndpointSlice' ? `kubernetes.io/service-name=${name}` : undefined
     return { ...kind, namespace, labelSelector }
   })
+  return [...new Map(requests.map((request) => [requestKey(request), request])).values()]
 }

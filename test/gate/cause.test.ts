@@ -1,5 +1,6 @@
 import type { FeedEvent, Observation, WatchRequest } from '../../src/cluster/feed.ts'
 import type { KubeObject, ObjectMeta, PodStatus } from '../../src/cluster/objects.ts'
+import { explain } from '../../src/diagnosis/explain.ts'
 import { type CatalogueEntry, compileEntry, type OperatorCheck } from '../../src/lifecycle/custom/catalogue/entry.ts'
 import { loadCompiler } from '../../src/plan/expressions.ts'
 import type { Target } from '../../src/plan/target.ts'
@@ -16,7 +17,18 @@ import {
   readyStatus,
   waiting,
 } from '../lifecycle/builders.ts'
-import { added, at, createGate, createTarget, failed, modified, progressing, type RunOptions, run } from './builders.ts'
+import {
+  added,
+  at,
+  createGate,
+  createTarget,
+  failed,
+  modified,
+  progressing,
+  type RunOptions,
+  run,
+  runUntil,
+} from './builders.ts'
 
 const group = 'acme.example/v1'
 const target: Target = createTarget({ apiVersion: group, kind: 'Shop', name: 'web' })
@@ -352,6 +364,94 @@ describe('any other custom resource', () => {
   })
 })
 
+describe('the inventory of a GitOps controller', () => {
+  const entries = [
+    { id: 'apps_front_apps_Deployment', v: 'v1' },
+    { id: 'apps_settings__ConfigMap', v: 'v1' },
+    { id: '_shop:read__rbac.authorization.k8s.io_ClusterRole', v: 'v1' },
+    { id: 'broken', v: 1 },
+  ]
+  const applied = createCustom('Shop', 'web', { ...notReady, inventory: { entries } })
+  const listedInApps = (kind: string, name?: string): Observation => {
+    const { labelSelector: _, ...request } = { ...listed({ kind }), labelSelector: '' } as WatchRequest & Observation
+    return { ...request, namespace: 'apps', ...(name === undefined ? {} : { name }) } as Observation
+  }
+  const { deployment, replicaSet, pod } = createOwned(applied)
+  const inApps = <Each extends KubeObject>(object: Each): Each => {
+    const { ownerReferences = [], ...metadata } = object.metadata
+    const isFront = object.kind === 'Deployment'
+    return { ...object, metadata: { ...metadata, ...(isFront ? {} : { ownerReferences }), namespace: 'apps' } }
+  }
+  const steps = [
+    at(0, added(applied), own),
+    at(11, added(inApps(deployment)), listedInApps('Deployment', 'front')),
+    at(
+      12,
+      added(inApps(replicaSet), inApps(pod(missing('ErrImagePull')))),
+      listedInApps('ReplicaSet'),
+      listedInApps('Pod'),
+    ),
+    at(12, listedInApps('Event')),
+  ]
+
+  it('explains it, also from another namespace', () => {
+    const { timeline, message } = run(steps, { targets: [target] })
+    expect(message).toBe(
+      'shop/web: container app of pod/front-1-a in namespace apps cannot pull image "acme/web:v1": not found',
+    )
+    expect(timeline.targets[0]?.problems.map(({ subject, namespace }) => [subject, namespace])).toEqual([
+      ['pod/front-1-a', 'apps'],
+      ['shop/web', undefined],
+    ])
+    const [explained] = explain(timeline, createGateWith(steps).store, 0).targets
+    expect(explained?.problems[0]?.chain).toEqual([
+      'shop/web',
+      'deployment/front',
+      'replicaset/front-1',
+      'pod/front-1-a',
+      'container app',
+    ])
+    expect(explained?.hint).toContain('acme/web:v1')
+  })
+
+  it('is watched by name, without kinds that are ready once they exist', () => {
+    const gate = createGateWith(steps.slice(0, 1))
+    gate.advance(moment(10))
+    const named = gate.requests.filter(({ namespace }) => namespace === 'apps')
+    expect(named).toEqual([{ apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'apps', name: 'front' }])
+  })
+
+  it('concerns the target after each change of its objects', () => {
+    const mended = pod(readyStatus(20), { resourceVersion: '7' })
+    const { timeline, entries: logged } = runUntil(60, [...steps, at(30, modified(inApps(mended)))], {
+      targets: [target],
+    })
+    expect(timeline.targets[0]?.problems.map(({ reason }) => reason)).toEqual(['condition-false'])
+    expect(logged.filter((text) => text.includes('cannot pull'))).toHaveLength(1)
+  })
+})
+
+it('an object without a namespace is explained by kinds that its entry names, but for pods', () => {
+  const cluster = { ...target, namespace: undefined as unknown as string }
+  const { namespace: _, ...metadata } = shop.metadata
+  const gate = createGateWith(
+    [at(0, added({ ...shop, metadata }), { type: 'SYNCED', apiVersion: group, kind: 'Shop' })],
+    {
+      targets: [cluster],
+      live: true,
+      settings: { catalogue: operator },
+    },
+  )
+  gate.advance(moment(10))
+  expect(gate.requests.map(({ kind }) => kind)).toEqual(['Shop', 'Deployment', 'StatefulSet', 'Job', 'Order', 'Event'])
+})
+
+function createGateWith(steps: readonly (readonly FeedEvent[])[], options: RunOptions = {}) {
+  const gate = createGate(steps, { targets: [target], ...options })
+  for (const event of steps.flat()) gate.handle(event)
+  return gate
+}
+
 describe('the watches', () => {
   const watched = (
     seconds: number,
@@ -359,9 +459,7 @@ describe('the watches', () => {
     catalogue: readonly OperatorCheck[],
     options: RunOptions = {},
   ) => {
-    const steps = [at(0, added(object), own)]
-    const gate = createGate(steps, { targets: [target], live: true, ...options, settings: { catalogue } })
-    for (const event of steps.flat()) gate.handle(event)
+    const gate = createGateWith([at(0, added(object), own)], { live: true, ...options, settings: { catalogue } })
     gate.advance(moment(seconds))
     return gate.requests
       .map(({ kind, labelSelector }) => (labelSelector === undefined ? kind : `${kind} ${labelSelector}`))
@@ -414,5 +512,7 @@ describe('the watches', () => {
     const answered = run([at(0, added(stalled), own), at(1, found, all)], options)
     expect(answered).toMatchObject({ outcome: 'failed', seconds: 1 })
     expect(answered.message).toContain('cause: container app of pod/front-1-a')
+    const replayed = run([at(0, added(stalled), own), at(1, found, all)], { targets: [target] })
+    expect([replayed.message, replayed.seconds]).toEqual([answered.message, answered.seconds])
   })
 })

@@ -2,12 +2,20 @@ import type { WatchRequest } from '../../cluster/feed.ts'
 import type { KubeObject, Pod } from '../../cluster/objects.ts'
 import { classOf, messageOf, type Problem, type ReasonCode } from '../../reasons/reasons.ts'
 import type { Assessment } from '../assessment.ts'
+import { existsRule } from '../platform/condition-kinds.ts'
 import { earliest } from '../proof.ts'
 import type { Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { observeTarget } from '../target-history.ts'
 import { byImportance, examinePods } from '../workloads/pods.ts'
-import { isOfPresentSpec, isSelectedByStatus, type KindsBehind, objectsBehind, ownedRequests } from './owned-objects.ts'
+import {
+  isOfPresentSpec,
+  isSelectedByStatus,
+  type KindName,
+  type KindsBehind,
+  objectsBehind,
+  ownedRequests,
+} from './owned-objects.ts'
 
 /** How the objects behind a custom resource are found and judged. */
 export interface Behind extends KindsBehind {
@@ -16,7 +24,7 @@ export interface Behind extends KindsBehind {
   /** The value of a label that only the objects of its present revision have; undefined if unknown. */
   revisionOf?(object: KubeObject): string | undefined
   /** The rule of an owned object, and whether its kind is a custom one, whose own objects are searched too. */
-  ruleOf(object: KubeObject): { readonly rule: Rule; readonly isCustom: boolean }
+  ruleOf(kind: KindName): { readonly rule: Rule; readonly isCustom: boolean }
 }
 
 /**
@@ -35,7 +43,7 @@ const maxCauses = 5
 const maxDepth = 5
 
 /** What the objects behind a custom resource contribute to its assessment. */
-interface Findings extends Pick<Assessment, 'failure' | 'stallHold' | 'recheckAt'> {
+interface Findings extends Pick<Assessment, 'failure' | 'stallHold' | 'recheckAt' | 'related'> {
   /** Those that are not of the present spec explain, and fail nothing. */
   readonly problems: readonly Problem[]
   /** The watches that the owned workloads need. */
@@ -63,9 +71,11 @@ export function withCause(rule: Rule, behind: Behind): Rule {
       const searchAt = isUrgent ? seenAt : seenAt + searchAfterMs
       if (context.now < searchAt) return { ...own, recheckAt: earliest([own.recheckAt, searchAt]) }
       const found = search(object, { custom: object, behind, context })
-      const explainedBy = [...ownedRequests(object, behind), ...found.requests]
+      const owned = ownedRequests(object, behind).filter((request) => behind.ruleOf(request).rule !== existsRule)
+      const explainedBy = [...owned, ...found.requests]
       const explained: Assessment = {
         ...explain(own, found, behind),
+        related: found.related,
         stallHold: own.stallHold ?? found.stallHold,
         recheckAt: earliest([own.recheckAt, found.recheckAt]),
         explainedBy,
@@ -129,9 +139,14 @@ function search(owner: KubeObject, searched: Search, depth = maxDepth): Findings
     problems: found.flatMap(({ problems }) => problems),
     failure: found.find(({ failure }) => failure !== undefined)?.failure,
     requests: found.flatMap(({ requests }) => requests),
+    related: objects.filter((object) => !isOwnedBy(object, owner)),
     stallHold: found.find(({ stallHold }) => stallHold !== undefined)?.stallHold,
     recheckAt: earliest(found.map(({ recheckAt }) => recheckAt)),
   }
+}
+
+function isOwnedBy({ metadata: { ownerReferences = [] } }: KubeObject, { metadata: { uid } }: KubeObject): boolean {
+  return ownerReferences.some((each) => each.uid === uid)
 }
 
 function isPod(object: KubeObject): object is Pod {
@@ -152,10 +167,15 @@ function findingsOf(object: KubeObject, searched: Search, depth: number): Findin
   if (status === 'ready') return { problems: [], requests: [] }
   if (!isCustom) {
     const found = ofPresentSpec({ problems, failure }, object, searched)
-    return { ...found, stallHold, recheckAt, requests: rule.relatives(object) }
+    return { ...found, stallHold, recheckAt, requests: [...rule.relatives(object), ...eventRequests(object, searched)] }
   }
   const deeper = search(object, searched, depth - 1)
-  return deeper.problems.length > 0 ? deeper : { ...deeper, problems }
+  return deeper.problems.length > 0 ? deeper : { ...deeper, ...ofPresentSpec({ problems }, object, searched) }
+}
+
+/** The watch of the events about an object in another namespace. */
+function eventRequests({ metadata: { namespace } }: KubeObject, { custom }: Search): readonly WatchRequest[] {
+  return namespace === custom.metadata.namespace ? [] : [{ apiVersion: 'v1', kind: 'Event', namespace }]
 }
 
 /**
@@ -181,8 +201,10 @@ function ofPresentSpec(
     const found = pods.find(({ metadata }) => subject === `pod/${metadata.name}`) ?? owner
     return !decidedByOwner.has(reason) && isOfPresentSpec(found, custom, context)
   }
+  const namespace = owner.metadata.namespace === custom.metadata.namespace ? undefined : owner.metadata.namespace
+  const withNamespace = (problem: Problem): Problem => (namespace === undefined ? problem : { ...problem, namespace })
   return {
-    problems: problems.map((problem) => (mayFail(problem) ? problem : withoutProof(problem))),
-    failure: failure && mayFail(failure) ? failure : undefined,
+    problems: problems.map((problem) => withNamespace(mayFail(problem) ? problem : withoutProof(problem))),
+    failure: failure && mayFail(failure) ? withNamespace(failure) : undefined,
   }
 }

@@ -1,7 +1,10 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
 import type { Fields, KubeObject, LabelSelector } from '../../cluster/objects.ts'
+import { groupOf } from '../../cluster/store.ts'
+import { fieldsOf } from '../conditions.ts'
 import { formatSelector } from '../network/selector.ts'
 import type { RuleContext } from '../rule-context.ts'
+import { isBuiltIn } from './generic.ts'
 
 export type KindName = Pick<WatchRequest, 'apiVersion' | 'kind'>
 
@@ -12,7 +15,7 @@ export interface KindsBehind {
   readonly isKnown: boolean
 }
 
-/** Kinds whose objects belong to one revision of their owner. */
+/** Kinds with many objects in a namespace, each of one revision of its owner. */
 const revisionedKinds: ReadonlySet<string> = new Set(['Pod', 'ReplicaSet'])
 
 /**
@@ -20,15 +23,37 @@ const revisionedKinds: ReadonlySet<string> = new Set(['Pod', 'ReplicaSet'])
  *
  * Pods are watched by the selector in its status. A namespace may have thousands of pods and ReplicaSets: all of them are
  * watched only for a kind that is known to own them. Those of other kinds are found by the selectors of the workloads that
- * they own.
+ * they own. An object without a namespace owns objects anywhere: only kinds that are known and rare are watched for it.
  */
 export function ownedRequests(object: KubeObject, { kinds, isKnown }: KindsBehind): readonly WatchRequest[] {
   const { namespace } = object.metadata
   const labelSelector = statusSelector(object)
-  return kinds.flatMap((kind) => {
+  const owned = kinds.flatMap((kind) => {
     if (kind.kind === 'Pod' && labelSelector !== undefined) return [{ ...kind, namespace, labelSelector }]
-    return isKnown || !revisionedKinds.has(kind.kind) ? [{ ...kind, namespace }] : []
+    const isWatched = revisionedKinds.has(kind.kind) ? isKnown && namespace !== undefined : isKnown || namespace
+    return isWatched ? [{ ...kind, namespace }] : []
   })
+  return [...owned, ...inventoryOf(object)]
+}
+
+const maxInventory = 50
+
+/**
+ * The objects that a GitOps controller has applied, by the inventory in its status: `shop_web_apps_Deployment`
+ * (https://fluxcd.io/flux/components/kustomize/kustomizations/#inventory). They have no owner references.
+ */
+function inventoryOf({ status }: KubeObject): readonly (WatchRequest & { readonly name: string })[] {
+  const { inventory } = (status ?? {}) as { inventory?: { entries?: unknown } | null }
+  return fieldsOf(inventory?.entries)
+    .slice(0, maxInventory)
+    .flatMap(({ id, v }) => {
+      const [namespace, ...rest] = typeof id === 'string' ? id.split('_') : []
+      const [group, kind] = rest.splice(-2)
+      const name = rest.join('_')
+      if (!kind || name === '' || typeof v !== 'string') return []
+      const apiVersion = group ? `${group}/${v}` : v
+      return [{ apiVersion, kind, name, ...(namespace ? { namespace } : {}) }]
+    })
 }
 
 /** A label selector of sane length and characters: it is sent to the server. */
@@ -64,9 +89,9 @@ export function isSelectedByStatus(object: KubeObject, { metadata }: KubeObject)
 }
 
 /**
- * The objects directly behind an object that may explain its state: those that it owns, and the pods that its status
- * selects. Left out are objects that are being deleted, and objects of an older revision: without the label of the
- * present one, or replaced by an object of the same kind that was created since the spec changed.
+ * The objects directly behind an object that may explain its state: those that it owns or has applied, and the pods that
+ * its status selects. Left out are objects that are being deleted, and objects of an older revision: without the label of
+ * the present one, or replaced by an object of the same kind that was created since the spec changed.
  * @param object the custom resource, or an object that it owns
  * @param revision the value of a label that only the objects of its present revision have
  */
@@ -79,7 +104,12 @@ export function objectsBehind(
   const owned = context.owned(object.metadata.uid)
   const pods = statusSelector(object) === undefined ? [] : context.list('Pod', object.metadata.namespace)
   const selected = pods.filter((pod) => isSelectedByStatus(object, pod) && !hasKnownOwner(pod, context))
-  const present = [...new Set([...owned, ...selected])].filter(
+  const applied = inventoryOf(object).flatMap(({ apiVersion, kind, namespace, name }) =>
+    context
+      .list(kind, namespace)
+      .filter((each) => each.metadata.name === name && groupOf(each.apiVersion) === groupOf(apiVersion)),
+  )
+  const present = [...new Set([...owned, ...selected, ...applied])].filter(
     ({ metadata }) => metadata.deletionTimestamp === undefined,
   )
   const kindsOf = (objects: readonly KubeObject[]) => new Set(objects.map(({ kind }) => kind))
@@ -89,8 +119,13 @@ export function objectsBehind(
   const createdKinds = kindsOf(created)
   return present.filter((each) => {
     if (labelledKinds.has(each.kind)) return labelled.includes(each)
-    return created.includes(each) || !createdKinds.has(each.kind)
+    return created.includes(each) || !createdKinds.has(each.kind) || isUpdatedInPlace(each)
   })
+}
+
+/** Built-in kinds that controllers change in place; of other kinds, many create a new object instead. */
+function isUpdatedInPlace({ apiVersion, kind }: KubeObject): boolean {
+  return isBuiltIn(apiVersion) && !revisionedKinds.has(kind) && kind !== 'Job'
 }
 
 function hasLabelValue({ metadata: { labels = {} } }: KubeObject, value: string | undefined): boolean {
