@@ -16,13 +16,37 @@ export interface Compiler {
 /** The maximum length of a text from an object, in characters. */
 const maxTextLength = 1_000
 
+/** An object of 1.5 MiB has fewer values. */
+const maxValues = 200_000
+/** Nested macros over a list of some hundred entries visit millions of pairs. */
+const largeObject = 2_000
+/** Time limit of an expression that may be slow: over a large object, or with a pattern. */
+const maxMs = 1_000
+
 /** Loads the CEL library: only when it is needed, because loading it delays the start. */
 export async function loadCompiler(): Promise<Compiler> {
-  const { Environment } = await import('@marcbachmann/cel-js')
+  const [{ Environment }, { createContext, Script }] = await Promise.all([
+    import('@marcbachmann/cel-js'),
+    import('node:vm'),
+  ])
   const environment = new Environment({ unlistedVariablesAreDyn: true, enableOptionalTypes: true })
+  const script = new Script('work()')
+  // A script with a time limit ends every function that it calls.
+  const limited = (work: () => unknown): unknown => {
+    try {
+      return script.runInContext(createContext({ work }), { timeout: maxMs })
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error
+      throw new Error(`the expression takes longer than ${maxMs / 1_000} s`)
+    }
+  }
   const parse = (source: string) => {
     const evaluate = environment.parse(source)
-    return (object: KubeObject): unknown => evaluate(fieldsInCel(object))
+    const hasPattern = source.includes('matches')
+    return (object: KubeObject): unknown => {
+      const { fields, values } = fieldsInCel(object)
+      return hasPattern || values > largeObject ? limited(() => evaluate(fields)) : evaluate(fields)
+    }
   }
   return {
     condition: (source) => {
@@ -58,22 +82,32 @@ function firstText(value: unknown): string | undefined {
   return texts.map((each) => each.trim().slice(0, maxTextLength)).find((each) => each !== '')
 }
 
-/** Several expressions read one object, so each object is converted once. */
-const converted = new WeakMap<KubeObject, Record<string, unknown>>()
-
-function fieldsInCel(object: KubeObject): Record<string, unknown> {
-  let fields = converted.get(object)
-  if (fields === undefined) {
-    fields = toCel(object) as Record<string, unknown>
-    converted.set(object, fields)
-  }
-  return fields
+interface CelObject {
+  readonly fields: Record<string, unknown>
+  /** The number of values in all fields. */
+  readonly values: number
 }
 
-/** Whole numbers of JSON are integers in CEL, as for the API server. */
-function toCel(value: unknown): unknown {
-  if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value
-  if (Array.isArray(value)) return value.map(toCel)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toCel(item)]))
+/** Several expressions read one object, so each object is converted once. */
+const converted = new WeakMap<KubeObject, CelObject>()
+
+/** @throws Error for an object with too many values */
+function fieldsInCel(object: KubeObject): CelObject {
+  let known = converted.get(object)
+  if (known === undefined) {
+    let values = 0
+    /** Whole numbers of JSON are integers in CEL, as for the API server. */
+    const toCel = (value: unknown): unknown => {
+      values += 1
+      if (values > maxValues) throw new Error(`the object has more than ${maxValues} values`)
+      if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value
+      if (Array.isArray(value)) return value.map(toCel)
+      if (typeof value !== 'object' || value === null) return value
+      return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toCel(item)]))
+    }
+    const fields = toCel(object) as Record<string, unknown>
+    known = { fields, values }
+    converted.set(object, known)
+  }
+  return known
 }

@@ -161,7 +161,7 @@ describe('a damaged recording', () => {
     'with an object that is nested %i levels deep is replayed without what is deeper',
     async (depth) => {
       const lines = linesOf(name)
-      const nested = '{"a":'.repeat(depth) + '1' + '}'.repeat(depth)
+      const nested = `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`
       const object = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"deep","namespace":"x"},"spec":{},"status":${nested}}`
       const line = `{"at":"${JSON.parse(lines[5] ?? '').at}","type":"ADDED","object":${object}}`
       const replayed = await replayRecording(written([...lines.slice(0, 6), line, ...lines.slice(6)].join('\n')))
