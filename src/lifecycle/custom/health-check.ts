@@ -59,7 +59,8 @@ type StageOf = OperatorCheck['milestones'][number]
 
 /** Whether the status is about the present generation. For the catalogue, the generations of conditions count too. */
 function isCurrent(object: KubeObject, check: HealthCheck | OperatorCheck): boolean {
-  return 'documentation' in check ? !isUnobserved(object) : !isStatusStale(object)
+  if (!('documentation' in check)) return !isStatusStale(object)
+  return check.ignoresGeneration === true || !isUnobserved(object)
 }
 
 /** For the catalogue, the object without conditions of older generations. */
