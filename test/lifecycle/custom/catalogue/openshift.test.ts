@@ -1,0 +1,246 @@
+import {
+  openshiftApps,
+  openshiftBuilds,
+  openshiftConfig,
+  openshiftMachines,
+  openshiftRoutes,
+  operatorLifecycle,
+} from '../../../../src/lifecycle/custom/catalogue/openshift.ts'
+import { testEntries } from './cases.ts'
+
+const object = (apiVersion: string, kind: string, status: object, spec: object = {}) => ({
+  apiVersion,
+  kind,
+  metadata: { generation: 2 },
+  spec,
+  status,
+})
+const condition = (type: string, status = 'True', reason = '', message = '') => ({ type, status, reason, message })
+
+const subscription = (status: object, spec: object = {}) =>
+  object('operators.coreos.com/v1alpha1', 'Subscription', status, { channel: 'stable', ...spec })
+const waitsForApproval = [condition('InstallPlanPending', 'True', 'RequiresApproval', 'install-7x needs approval')]
+const lifecycle = (kind: string, status: object) => object('operators.coreos.com/v1alpha1', kind, status)
+
+testEntries(operatorLifecycle, [
+  [
+    'a Subscription at the latest version is ready',
+    subscription({ state: 'AtLatestKnown', installedCSV: 'web.v2', currentCSV: 'web.v2' }),
+    { verdict: 'ready' },
+  ],
+  [
+    'a Subscription that installs progresses',
+    subscription({
+      state: 'UpgradePending',
+      currentCSV: 'web.v2',
+      conditions: [condition('InstallPlanPending', 'True', 'Installing')],
+    }),
+    { verdict: 'progressing' },
+  ],
+  [
+    'a Subscription whose InstallPlan needs approval waits for a person',
+    subscription({ state: 'UpgradePending', currentCSV: 'web.v2', conditions: waitsForApproval }),
+    { verdict: 'suspended', mentions: 'install-7x needs approval' },
+  ],
+  [
+    'a Subscription with the version that it names is ready, while a later one needs approval',
+    subscription(
+      { state: 'UpgradePending', installedCSV: 'web.v1', currentCSV: 'web.v2', conditions: waitsForApproval },
+      { startingCSV: 'web.v1', installPlanApproval: 'Manual' },
+    ),
+    { verdict: 'ready' },
+  ],
+  [
+    'a Subscription whose InstallPlan failed has failed',
+    subscription({
+      state: 'UpgradePending',
+      conditions: [condition('InstallPlanFailed', 'True', 'InstallComponentFailed', 'error creating the CRD widgets')],
+    }),
+    { verdict: 'failed', mentions: 'error creating the CRD widgets' },
+  ],
+  [
+    'a Subscription that cannot be resolved progresses, since a catalogue may change',
+    subscription({
+      conditions: [
+        condition('ResolutionFailed', 'True', 'ConstraintsNotSatisfiable', 'no operators found in channel stable'),
+      ],
+    }),
+    { verdict: 'progressing', mentions: 'no operators found in channel stable' },
+  ],
+  [
+    'a ClusterServiceVersion that succeeded is ready',
+    lifecycle('ClusterServiceVersion', { phase: 'Succeeded' }),
+    { verdict: 'ready' },
+  ],
+  [
+    'a ClusterServiceVersion without a requirement names it',
+    lifecycle('ClusterServiceVersion', {
+      phase: 'Pending',
+      message: 'one or more requirements couldn’t be found',
+      requirementStatus: [
+        { kind: 'ServiceAccount', name: 'web', status: 'Present', message: '' },
+        { kind: 'CustomResourceDefinition', name: 'widgets.test', status: 'NotPresent', message: 'CRD is not present' },
+      ],
+    }),
+    { verdict: 'progressing', mentions: 'CustomResourceDefinition widgets.test: CRD is not present' },
+  ],
+  [
+    'an InstallPlan that needs approval waits for a person, and the hint has the command',
+    lifecycle('InstallPlan', { phase: 'RequiresApproval' }),
+    { verdict: 'suspended', hint: 'kubectl patch installplan.operators.coreos.com sample -n shop' },
+  ],
+  [
+    'a failed InstallPlan has failed',
+    lifecycle('InstallPlan', {
+      phase: 'Failed',
+      conditions: [condition('Installed', 'False', 'InstallComponentFailed', 'no permission')],
+    }),
+    { verdict: 'failed', mentions: 'no permission' },
+  ],
+  [
+    'a CatalogSource whose registry does not answer progresses',
+    lifecycle('CatalogSource', { connectionState: { lastObservedState: 'TRANSIENT_FAILURE' } }),
+    { verdict: 'progressing' },
+  ],
+])
+
+const route = (...ingress: readonly object[]) =>
+  object('route.openshift.io/v1', 'Route', {
+    ingress: ingress.map((each) => ({ routerName: 'default', conditions: [each] })),
+  })
+
+testEntries(openshiftRoutes, [
+  ['an admitted Route is ready', route(condition('Admitted')), { verdict: 'ready' }],
+  [
+    'a Route that one of two routers does not admit progresses, and names the reason',
+    route(
+      condition('Admitted'),
+      condition('Admitted', 'False', 'HostAlreadyClaimed', 'route web already exposes shop.test'),
+    ),
+    { verdict: 'progressing', mentions: 'route web already exposes shop.test' },
+  ],
+  ['a Route that no router has read progresses', route(), { verdict: 'progressing' }],
+])
+
+const counts = { replicas: 2, updatedReplicas: 2, availableReplicas: 2, unavailableReplicas: 0 }
+const deploymentConfig = (status: object, spec: object = {}) =>
+  object(
+    'apps.openshift.io/v1',
+    'DeploymentConfig',
+    { observedGeneration: 2, ...counts, ...status },
+    { replicas: 2, ...spec },
+  )
+const done = [condition('Available'), condition('Progressing', 'True', 'NewReplicationControllerAvailable')]
+
+testEntries(openshiftApps, [
+  [
+    'a DeploymentConfig whose deployment is complete is ready',
+    deploymentConfig({ conditions: done }),
+    { verdict: 'ready' },
+  ],
+  [
+    'an available DeploymentConfig in the middle of a deployment progresses',
+    deploymentConfig({
+      updatedReplicas: 1,
+      conditions: [condition('Available'), condition('Progressing', 'True', 'ReplicationControllerUpdated')],
+    }),
+    { verdict: 'progressing' },
+  ],
+  [
+    'a DeploymentConfig whose deployment failed has failed',
+    deploymentConfig({
+      conditions: [
+        condition('Available'),
+        condition(
+          'Progressing',
+          'False',
+          'ProgressDeadlineExceeded',
+          'replication controller "web-2" has failed progressing',
+        ),
+      ],
+    }),
+    { verdict: 'failed', mentions: '"web-2" has failed progressing' },
+  ],
+  [
+    'a DeploymentConfig whose older generation is complete progresses',
+    deploymentConfig({ observedGeneration: 1, conditions: done }),
+    { verdict: 'progressing' },
+  ],
+  [
+    'a paused DeploymentConfig is paused',
+    deploymentConfig({ conditions: done }, { paused: true }),
+    { verdict: 'suspended', hint: 'oc rollout resume deploymentconfig/sample -n shop' },
+  ],
+])
+
+const build = (kind: string, status: object) => object('build.openshift.io/v1', kind, status)
+
+testEntries(openshiftBuilds, [
+  ['a BuildConfig is ready when it exists', build('BuildConfig', { lastVersion: 0 }), { verdict: 'ready' }],
+  [
+    'a Build that runs progresses',
+    build('Build', { phase: 'Running', startTimestamp: '2026-01-01T00:00:00Z' }),
+    { verdict: 'progressing', reached: ['observed', 'started'] },
+  ],
+  ['a complete Build is ready', build('Build', { phase: 'Complete' }), { verdict: 'ready' }],
+  [
+    'a failed Build has failed',
+    build('Build', { phase: 'Failed', reason: 'FetchSourceFailed', message: 'Failed to fetch the input source.' }),
+    { verdict: 'failed', mentions: 'Failed to fetch the input source' },
+  ],
+])
+
+testEntries(openshiftConfig, [
+  [
+    'an available ClusterOperator that is updated progresses',
+    object('config.openshift.io/v1', 'ClusterOperator', {
+      conditions: [
+        condition('Available'),
+        condition('Progressing', 'True', 'Updating', 'working towards 4.20'),
+        condition('Degraded', 'False'),
+      ],
+    }),
+    { verdict: 'progressing', mentions: 'working towards 4.20' },
+  ],
+  [
+    'an available ClusterVersion whose update fails progresses',
+    object('config.openshift.io/v1', 'ClusterVersion', {
+      observedGeneration: 2,
+      conditions: [
+        condition('Available'),
+        condition('Failing', 'True', 'ClusterOperatorDegraded', 'operator dns is degraded'),
+      ],
+    }),
+    { verdict: 'progressing', mentions: 'operator dns is degraded' },
+  ],
+  [
+    'an available ClusterOperator that is upgradeable or not is ready',
+    object('config.openshift.io/v1', 'ClusterOperator', {
+      conditions: [
+        condition('Available'),
+        condition('Progressing', 'False'),
+        condition('Degraded', 'False'),
+        condition('Upgradeable', 'False'),
+      ],
+    }),
+    { verdict: 'ready' },
+  ],
+])
+
+const pool = (updatedMachineCount: number, conditions: readonly object[], spec: object = {}) =>
+  object(
+    'machineconfiguration.openshift.io/v1',
+    'MachineConfigPool',
+    { observedGeneration: 2, machineCount: 3, updatedMachineCount, conditions },
+    spec,
+  )
+
+testEntries(openshiftMachines, [
+  ['a pool with all machines updated is ready', pool(3, [condition('Updated')]), { verdict: 'ready' }],
+  [
+    'a pool that is updated progresses',
+    pool(1, [condition('Updated', 'False'), condition('Updating')]),
+    { verdict: 'progressing' },
+  ],
+  ['a paused pool is paused', pool(1, [], { paused: true }), { verdict: 'suspended' }],
+])

@@ -1,0 +1,101 @@
+import {
+  gatekeeperConstraints,
+  gatekeeperMutations,
+  gatekeeperTemplates,
+  kyverno,
+  kyvernoPolicies,
+} from '../../../../src/lifecycle/custom/catalogue/policies.ts'
+import { testEntries } from './cases.ts'
+
+const metadata = { generation: 2, namespace: undefined }
+const object = (apiVersion: string, kind: string, status?: object) => ({
+  apiVersion,
+  kind,
+  metadata,
+  spec: {},
+  ...(status === undefined ? {} : { status }),
+})
+
+const clusterPolicy = (status: string, message: string) =>
+  object('kyverno.io/v1', 'ClusterPolicy', { conditions: [{ type: 'Ready', status, reason: 'Succeeded', message }] })
+
+testEntries(kyverno, [
+  ['a ClusterPolicy that is Ready is ready', clusterPolicy('True', 'Ready'), { verdict: 'ready' }],
+  [
+    'a ClusterPolicy that is not in the webhook progresses',
+    clusterPolicy('False', 'Not ready yet'),
+    { verdict: 'progressing', mentions: 'Not ready yet' },
+  ],
+  ['a CleanupPolicy is ready before its first run', object('kyverno.io/v2', 'CleanupPolicy'), { verdict: 'ready' }],
+])
+
+const validatingPolicy = (ready: boolean, conditions: readonly object[]) =>
+  object('policies.kyverno.io/v1', 'ValidatingPolicy', { conditionStatus: { ready, conditions, message: '' } })
+
+testEntries(kyvernoPolicies, [
+  [
+    'a ValidatingPolicy in the webhook is ready',
+    validatingPolicy(true, [{ type: 'WebhookConfigured', status: 'True', message: 'Webhook configured.' }]),
+    { verdict: 'ready' },
+  ],
+  [
+    'a ValidatingPolicy without permissions progresses, and names them',
+    validatingPolicy(false, [
+      { type: 'WebhookConfigured', status: 'True', message: 'Webhook configured.' },
+      { type: 'RBACPermissionsGranted', status: 'False', message: 'missing permissions: list widgets' },
+    ]),
+    { verdict: 'progressing', mentions: 'missing permissions: list widgets' },
+  ],
+])
+
+const pod = (observedGeneration: number, rest: object = {}) => ({
+  id: `gatekeeper-${observedGeneration}`,
+  observedGeneration,
+  ...rest,
+})
+const template = (...byPod: readonly object[]) =>
+  object('templates.gatekeeper.sh/v1', 'ConstraintTemplate', { created: true, byPod })
+
+testEntries(gatekeeperTemplates, [
+  ['a ConstraintTemplate that all pods have read is ready', template(pod(2), pod(2)), { verdict: 'ready' }],
+  ['a ConstraintTemplate that one pod has not read progresses', template(pod(2), pod(1)), { verdict: 'progressing' }],
+  [
+    'a ConstraintTemplate with invalid Rego has failed',
+    template(pod(2, { errors: [{ code: 'ingest_error', message: 'rego_parse_error: unexpected token' }] })),
+    { verdict: 'failed', mentions: 'rego_parse_error: unexpected token' },
+  ],
+  [
+    'an error of the older template does not count',
+    template(pod(1, { errors: [{ code: 'ingest_error', message: 'rego_parse_error: unexpected token' }] })),
+    { verdict: 'progressing' },
+  ],
+  [
+    'a ConstraintTemplate whose definition cannot be written progresses, since it is retried',
+    template(pod(2, { errors: [{ code: 'create_error', message: 'Could not create CRD: conflict' }] })),
+    { verdict: 'progressing', mentions: 'Could not create CRD: conflict' },
+  ],
+])
+
+const constraint = (...byPod: readonly object[]) =>
+  object('constraints.gatekeeper.sh/v1beta1', 'RequiredLabels', { byPod, totalViolations: 4 })
+
+testEntries(gatekeeperConstraints, [
+  [
+    'a constraint that all pods enforce is ready, whatever it finds',
+    constraint(pod(2, { enforced: true }), pod(2, { enforced: true })),
+    { verdict: 'ready' },
+  ],
+  [
+    'a constraint that one pod does not enforce yet progresses',
+    constraint(pod(2, { enforced: true }), pod(2, { errors: [{ message: 'the template is not ready' }] })),
+    { verdict: 'progressing', mentions: 'the template is not ready' },
+  ],
+])
+
+testEntries(gatekeeperMutations, [
+  [
+    'a mutation whose older generation is enforced progresses',
+    object('mutations.gatekeeper.sh/v1', 'Assign', { byPod: [pod(1, { enforced: true })] }),
+    { verdict: 'progressing' },
+  ],
+])
