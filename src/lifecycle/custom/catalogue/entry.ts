@@ -20,10 +20,9 @@ export interface CatalogueEntry {
   readonly kind: string
   /** The address of the source or documentation that the expressions rest on. */
   readonly documentation: string
-  /** True when the object is ready; `true` for a kind whose status no controller writes, or writes only for some. */
   /** Its `status.observedGeneration` is not the generation that its status is about. The expressions show what is old. */
   readonly ignoresGeneration?: true
-  /** True when the object is ready. */
+  /** True when the object is ready; `true` for a kind whose status no controller writes, or writes only for some. */
   readonly current: string
   /** True when the operator has given up, or reports a failure that it does not repair by itself. */
   readonly failed?: string
