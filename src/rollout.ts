@@ -50,9 +50,9 @@ export interface Reporter {
   /** Called when the gate starts; `present` returns its state at any time. */
   readonly onStart?: (present: (now: number) => Timeline) => void
   readonly onEntry: (entry: Entry) => void
-  /** A container's log line, for `stream-logs`. */
+  /** Called with a log line of a container, for `stream-logs`. */
   readonly onLog: (output: LogOutput) => void
-  /** A warning, which never affects the verdict. `source`: the line of the manifest. */
+  /** Called with a warning, which never affects the verdict. `source`: the line of the manifest. */
   readonly onWarning: (text: string, source?: Source) => void
 }
 

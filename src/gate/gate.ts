@@ -171,7 +171,7 @@ export class Gate {
     }
     this.#now = Math.max(this.#now, event.at)
     const { isGood } = this.#health
-    const { progressing } = this.#targets
+    const { progressKey } = this.#targets
     // A failure affects the targets that need its watch.
     if (isFailure(event)) this.#watched.add(this.requests)
     for (const text of this.#health.observe(event)) this.#log({ kind: 'note', text })
@@ -182,7 +182,7 @@ export class Gate {
       for (const gated of this.#targets.handleChange(change)) concerned.add(gated)
     const concernsAll = event.type === 'SYNCED' || isFailure(event) || event.type === 'ALIVE'
     const assessed = concernsAll || isGood !== this.#health.isGood ? this.#targets.all : [...concerned]
-    if (this.#end === undefined) this.#targets.assess(assessed, progressing)
+    if (this.#end === undefined) this.#targets.assess(assessed, progressKey)
     this.#conclude()
     this.#updateDeadlines()
   }
@@ -218,7 +218,7 @@ export class Gate {
   #handleDeadlines(at: number): void {
     this.#now = at
     const rechecked = this.#due(at).flatMap((each) => (each.ends === 'nothing' ? (each.gated ?? []) : []))
-    this.#targets.assess(rechecked, this.#targets.progressing)
+    this.#targets.assess(rechecked, this.#targets.progressKey)
     this.#updateDeadlines()
     const due = this.#due(at)
     const isTimeout = due.some(({ ends }) => ends === 'all-targets')

@@ -129,9 +129,9 @@ export class GatedTargets {
     return this.all.filter(({ state }) => state.type !== 'ended')
   }
 
-  /** A number that changes whenever `othersProgress` of a target may change. */
-  get progressing(): number {
-    return this.#others.progressing
+  /** Changes whenever `othersProgress` of a target may change: then all targets are assessed again. */
+  get progressKey(): number {
+    return this.#others.progressKey
   }
 
   /** The targets whose deadlines may have changed since the last call. */
@@ -195,12 +195,12 @@ export class GatedTargets {
   }
 
   /**
-   * Assesses these targets. If that changes `progressing`, assesses all targets again.
-   * @param before `progressing` before the event
+   * Assesses these targets. If that changes `progressKey`, assesses all targets again.
+   * @param before `progressKey` before the event
    */
   assess(targets: readonly GatedTarget[], before: number): void {
     this.#assessInOrder(targets)
-    if (this.progressing !== before) this.#assessInOrder(this.all)
+    if (this.progressKey !== before) this.#assessInOrder(this.all)
   }
 
   /** Assesses workloads first, then the targets that read their gated pods (`readsGatedPods`). */

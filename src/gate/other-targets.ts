@@ -28,7 +28,7 @@ export class OtherTargets {
    * A number that changes whenever `othersProgress` of a target may change: -1 if no target progresses, its index if
    * one does, Infinity if several do.
    */
-  get progressing(): number {
+  get progressKey(): number {
     const [first = -1] = this.#progressing
     return this.#progressing.size > 1 ? Infinity : first
   }

@@ -17,13 +17,13 @@ export interface ContainerRun {
 
 interface ContainerLogListener {
   readonly onLine: (line: LogLine) => void
-  /** Lines are missing, because the container wrote too many at the end. */
+  /** Called when lines are missing, because the container wrote too many at the end. */
   readonly onGap: () => void
-  /** The next lines belong to a later run. */
+  /** Called before the lines of a later run. */
   readonly onRestart: () => void
-  /** All lines of a run were read. */
+  /** Called when all lines of a run were read. */
   readonly onRunEnd: () => void
-  /** The log cannot be read, even after retries. */
+  /** Called when the log cannot be read, even after retries. */
   readonly onFailure: (error: unknown) => void
 }
 

@@ -203,10 +203,9 @@ function renderGroup(
 ): string[] {
   const { startedAt, isDeciding, hintAbove } = shape
   const { mark } = outcomeLabels[record.outcome]
-  // The headline above is that of the deciding target.
+  // The headline above already shows the reason and the message of the deciding target.
   const why = isDeciding ? ': evidence' : record.reason === '' ? '' : `: ${plain(reasonHeadline(record))}`
   const lines = [
-    // So are its message and its hint.
     ...(isDeciding ? [] : [plain(messageBelowName(name, record))]),
     ...(hintAbove || record.hint === undefined ? [] : [`What to do: ${plain(record.hint)}`]),
     ...record.problems.flatMap((problem) => [
