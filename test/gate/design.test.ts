@@ -217,7 +217,11 @@ const sections: Readonly<Record<string, readonly Case[]>> = {
       ]),
       'stalled no-progress 300',
     ],
-    ['by a generation that is a string, read as a number', custom(widget({ observedGeneration: '10' }, 9)), 'ready 0'],
+    [
+      'by a generation that is a string, read as a number',
+      custom(widget({ observedGeneration: '10', phase: 'Ready' }, 9)),
+      'ready 0',
+    ],
     ['not by a generation that is behind', custom(widget({ observedGeneration: '9' }, 10)), 'stalled no-progress 300'],
     [
       'although its Job is gone by then, which had completed',

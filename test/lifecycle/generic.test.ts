@@ -401,7 +401,8 @@ describe('an object without a status', () => {
   it('waits, without discovery, if it is a custom object with a spec', () => {
     expect(judge(resource()).status).toBe('progressing')
     const { spec: _, ...bare } = resource()
-    expect(judge(bare).status).toBe('ready')
+    expect(judge(bare).status).toBe('progressing')
+    expect(judge({ ...bare, provisioner: 'example.com/disk' } as KubeObject).status).toBe('ready')
   })
 
   it('waits if its status is empty', () => {
@@ -451,8 +452,10 @@ describe('an object whose status contains no signal', () => {
     expect(judge(0, [0, writtenAt(-4)])).toMatchObject({ status: 'progressing', recheckAt: moment(6) })
   })
 
-  it('is ready at once if its status names its generation', () => {
-    expect(judge(0, [0, resource({ observedGeneration: 2 })]).status).toBe('ready')
+  it('is not ready at once if its status names its generation, which many controllers write first', () => {
+    const object = resource({ observedGeneration: 2 })
+    expect(judge(9, [0, object]).status).toBe('progressing')
+    expect(judge(10, [0, object]).status).toBe('ready')
   })
 
   it('is ready at once if its kind is built in', () => {

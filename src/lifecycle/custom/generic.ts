@@ -15,15 +15,9 @@ import {
 import { provePersisted } from '../proof.ts'
 import { commonMilestones, conclude, observedMilestone, type Rule, statusMilestones } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
-import {
-  isSchedule,
-  isUnobserved,
-  namesGeneration,
-  readSignals,
-  type SignalSummary,
-  specSuspension,
-  summarizeSignals,
-} from './signals.ts'
+import { type SignalSummary, summarizeSignals } from './signal-summary.ts'
+import { isSchedule, readSignals, specSuspension } from './signals.ts'
+import { isUnobserved } from './status-conditions.ts'
 import { words } from './status-vocabulary.ts'
 
 /** How long an error text must persist: controllers retry, and a missing object may be created meanwhile. */
@@ -80,7 +74,10 @@ function unobservedSummary(object: KubeObject): SignalSummary {
  */
 function isStatusAwaited(object: KubeObject, context: RuleContext): boolean {
   if (!isEmpty(object.status) || isSchedule(object) || isBuiltIn(object.apiVersion)) return false
-  return context.declaresStatus(object) ?? (object.spec !== undefined || object.status !== undefined)
+  const { apiVersion: _, kind: __, metadata: ___, ...content } = object
+  // Without any content, the spec has only defaults.
+  const isBare = Object.keys(content).length === 0
+  return context.declaresStatus(object) ?? (isBare || object.spec !== undefined || object.status !== undefined)
 }
 
 /**
@@ -90,7 +87,7 @@ function isStatusAwaited(object: KubeObject, context: RuleContext): boolean {
  * @returns milliseconds since the epoch on the runner's clock; undefined when the status is complete
  */
 function awaitsSignalUntil(object: KubeObject, { now, time, history, settings }: RuleContext): number | undefined {
-  if (isEmpty(object.status) || namesGeneration(object) || isBuiltIn(object.apiVersion)) return undefined
+  if (isEmpty(object.status) || isBuiltIn(object.apiVersion)) return undefined
   const writes = (object.metadata.managedFields ?? []).map((entry) => time(entry.time) ?? Infinity)
   const lastWrite = writes.length === 0 ? Infinity : Math.max(...writes)
   const since = Math.min(lastWrite, Math.max(history.fieldsMovedAt, history.specSeenAt))

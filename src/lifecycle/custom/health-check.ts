@@ -17,15 +17,9 @@ import { provePersisted } from '../proof.ts'
 import { commonMilestones, conclude, observedMilestone, type Rule, statusMilestones } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import type { OperatorCheck } from './catalogue/entry.ts'
-import {
-  isStatusStale,
-  isUnobserved,
-  namesGeneration,
-  readSignals,
-  type SignalSummary,
-  specSuspension,
-  summarizeSignals,
-} from './signals.ts'
+import { type SignalSummary, summarizeSignals } from './signal-summary.ts'
+import { readSignals, specSuspension } from './signals.ts'
+import { isStatusStale, isUnobserved, namesGeneration } from './status-conditions.ts'
 
 /** The key in a rule's `failures`. */
 const failedKey = 'failed'

@@ -1,7 +1,11 @@
-import type { Fields, KubeObject } from '../../cluster/objects.ts'
+import type { Fields } from '../../cluster/objects.ts'
 import { conditionsIn, isEmpty } from '../conditions.ts'
+import { summarizeSignals } from './signal-summary.ts'
+import { conditionHolders } from './status-conditions.ts'
+import { readCounts } from './status-counts.ts'
 import {
   fieldSignal,
+  isEnd,
   type Meaning,
   meaningOf,
   negationOf,
@@ -11,6 +15,8 @@ import {
   words,
 } from './status-vocabulary.ts'
 
+/** How deep parts may be nested: `regions.eu.zones[a].phase`. */
+const maxDepth = 4
 /** Status fields that contain the object's state as a word. */
 const stateKeys = words(`
   phase state status health healthstatus currentstate currentphase lastobservedstate
@@ -21,69 +27,153 @@ const sometimesStateKeys = words('stage result outcome verdict')
 const goodKeys = words(`
   ready isready readytouse pass passed healthy available succeeded synced established compliant reconciled
 `)
+/** Flags of a step that must be done; being done, they are no readiness. */
+const stepKeys = words(`
+  installed provisioned deployed initialized configured created registered joined completed finished running valid
+`)
+/** Flags of a change in progress: `isRollingUpdate`. */
+const changeFlags = words(
+  'updating upgrading rolling provisioning processing reconciling migrating restoring initializing',
+)
 /** Fields whose nested state is about the whole object: `health.status`, `jobStatus.state`. Others are about a part. */
 const stateHolders = /(?:state|status|health|phase|result|sync|operation)$/i
 /** Fields about another time, or about what was requested. `lastOperation` is about the present. */
-const notCurrent = /^(?:last(?!operation)|previous|prior|old|former|desired|target|expected|requested|initial)/i
+const notCurrent =
+  /^(?:last(?!operation|observedstate)|previous|prior|old|former|desired|target|expected|requested|initial)/i
 /** Fields about the change in progress, not the object's previous state. */
 const changeKeys =
   /^(?:last)?(?:operation|update|upgrade|rollout|deploy|deployment|reconcile|reconciliation|reconcilation|sync|install|installation|apply|config|configuration|provisioning)(?=Status|State|Phase|$)/i
-/** Lists and maps that contain past events or steps instead of parts. */
-const notParts =
-  /histor|revision|event|log|record|attempt|retr(?:y|ies)|backup|snapshot|restore|operation|run|task|step|stage|job|result|violation|message/i
-const errorKeys = words('error errors err errmsg errormessage failuremessage failurereason')
+/** Words in the names of fields about the past. */
+const past = words(`
+  history histories revision revisions event events log logs record records attempt attempts retry retries backup backups
+  snapshot snapshots restore restores violation violations message messages
+`)
+/** Words in the names of lists and maps that contain steps instead of parts. */
+const steps = words('operation operations run runs task tasks step steps stage stages job jobs result results')
+/** States of a part that the object may not need: it was replaced, or not requested. */
+const neutralStates = words(
+  'disabled inactive unknown terminated deleted removed detached skipped stopped suspended paused',
+)
+const errorKeys = words('error errors err errmsg errormessage failuremessage failurereason problems')
+
+interface Scope {
+  readonly isWork: boolean
+  readonly spec?: Fields
+  /** The path of the fields, with a dot at its end: `nodes[a].`; empty for the status itself. */
+  readonly path?: string
+  readonly depth?: number
+}
 
 /**
- * The signals of one status field: a word, a flag, a ratio, an error or a part. Words and ratios count one level deeper
- * too.
- * @param status the object that contains the field: its `message` explains a failure
+ * The signals of the fields of a status, or of an object in it: words, flags, ratios, counts and errors. An object or
+ * list is read in the same way, and is one signal about a part, unless its name shows that it is the state of the whole.
  */
-export function readField(key: string, value: unknown, isWork: boolean, status: Fields): readonly Signal[] {
+export function readFields(fields: Fields, scope: Scope): readonly Signal[] {
+  const { path = '', spec = {} } = scope
+  const signals = Object.entries(fields).flatMap(([key, value]) => readField(key, value, fields, scope))
+  return [...signals, ...readPairs(fields, path), ...readCounts(fields, spec, path)]
+}
+
+/** A value that differs from the desired one: `currentVersion` and `desiredVersion`. */
+function readPairs(fields: Fields, path: string): readonly Signal[] {
+  return Object.entries(fields).flatMap(([key, desired]) => {
+    const [, noun] = /^(?:desired|target|expected)([A-Z]\w*)$/.exec(key) ?? []
+    const found = [`current${noun}`, `actual${noun}`].find((each) => !isEmpty(fields[each]))
+    const current = found === undefined ? undefined : fields[found]
+    const isText = typeof desired === 'string' && desired !== '' && typeof current === 'string'
+    return isText && current.toLowerCase().replace(/^v/, '') !== desired.toLowerCase().replace(/^v/, '')
+      ? fieldSignal(`${path}${found}`, current, 'progressing', 'change')
+      : []
+  })
+}
+
+function readField(key: string, value: unknown, fields: Fields, scope: Scope): readonly Signal[] {
+  const { path = '', depth = 0, isWork } = scope
   const name = key.toLowerCase()
+  const isState = stateKeys.has(name)
+  // A phase that is empty is not known yet.
+  if (isState && value === '' && depth === 0) return fieldSignal(key, '', 'progressing', 'unknown')
   if (name === 'conditions' || isEmpty(value)) return []
-  if (errorKeys.has(name)) return readError(key, value)
+  if (errorKeys.has(name) || /Errors?$/.test(key)) return readError(`${path}${key}`, value, name.startsWith('last'))
   if (notCurrent.test(key)) return []
-  if (typeof value === 'boolean') return readFlag(key, value)
-  if (typeof value === 'string') return withMessage(readWord(key, value, isWork), status)
-  if (typeof value !== 'object') return []
-  return [...(Array.isArray(value) ? [] : readNested(key, value as Fields, isWork)), ...readParts(key, value as Fields)]
+  if (typeof value === 'boolean') return readFlag(key, value, path)
+  if (typeof value === 'string') {
+    if (isState && value === fields['desiredState']) return fieldSignal(`${path}${key}`, value, 'ready', 'whole')
+    return withMessage(depth === 0 ? readWord(key, value, isWork) : readInnerWord(key, value, scope), fields)
+  }
+  if (typeof value !== 'object' || depth >= maxDepth) return []
+  return readInner(key, value as Fields, scope)
 }
 
-function readNested(key: string, value: Fields, isWork: boolean): readonly Signal[] {
-  return Object.entries(value).flatMap(([inner, word]) => {
-    const path = `${key}.${inner}`
-    if (typeof word !== 'string') return []
-    if (isRatio(inner, word)) return fieldSignal(path, word, readGood(word), 'change')
-    if (!stateKeys.has(inner.toLowerCase())) return []
-    const weight = !stateHolders.test(key) ? 'part' : changeKeys.test(key) ? 'change' : 'whole'
-    return withMessage(fieldSignal(path, word, meaningOf(word, isWork), weight), value)
+/** The signals of an object or list within a status. */
+function readInner(key: string, value: Fields, { path = '', depth = 0, isWork }: Scope): readonly Signal[] {
+  const tokens = tokensOf(key)
+  const isPast = tokens.some((token) => past.has(token))
+  if (conditionHolders.some((holder) => holder === key) || key === 'conditionedStatus') return []
+  const inner = { isWork, depth: depth + 1 }
+  // `failedNamespaces`: the parts that have failed.
+  if (Array.isArray(value) && tokens.length === 2 && !isPast && meaningOf(tokens[0] ?? '') === 'failed')
+    return fieldSignal(`${path}${key}`, `${value.length}`, 'progressing', 'part')
+  if (Array.isArray(value) || isMap(value)) {
+    // Only what is about the whole object may be a step: `lastOperation.state`.
+    if (isPast || tokens.some((token) => steps.has(token))) return []
+    return Object.entries(value)
+      .flatMap(([index, part]) => {
+        if (typeof part !== 'object' || part === null || Array.isArray(part)) return []
+        const { name } = part as Fields
+        const partPath = `${path}${key}[${typeof name === 'string' ? name : index}].`
+        return readPart(part as Fields, { ...inner, path: partPath }, index)
+      })
+      .filter(({ meaning }) => meaning !== 'ready')
+      .slice(0, 1)
+  }
+  const scope = { ...inner, path: `${path}${key}.` }
+  if (!stateHolders.test(key)) return isPast ? [] : readPart(value, scope, key)
+  return readFields(value, scope).map((each) =>
+    each.weight === 'whole' && changeKeys.test(key) ? { ...each, weight: 'change' } : each,
+  )
+}
+
+/** One signal about a part, as its own signals come to. A part does not fail the object, which may not need it. */
+function readPart(part: Fields, scope: Scope, type: string): readonly Signal[] {
+  const { path = '' } = scope
+  const { conditions } = part
+  const ownConditions = [
+    ...conditionsIn([{ type, ...part }]).filter(({ status }) => isStatus(status)),
+    ...conditionsIn(conditions),
+  ]
+  const signals = ownConditions.flatMap((condition): Signal[] => {
+    const reading = readCondition(condition)
+    const name = `${path}${condition.type}`
+    return reading === undefined ? [] : [{ ...reading, name, value: condition.status, message: condition.message }]
   })
+  const { meaning, signals: decisive } = summarizeSignals([...signals, ...readFields(part, scope)])
+  if (meaning === undefined || meaning === 'suspended') return []
+  return decisive.slice(0, 1).map((each) => ({
+    ...each,
+    meaning: meaning === 'ready' ? 'ready' : 'progressing',
+    weight: 'part',
+  }))
 }
 
-/**
- * The first bad part in a list or map: `components[db].phase is Failed`. It never makes the object fail: only the
- * object's own summary shows whether the object needs the part.
- */
-function readParts(key: string, parts: Fields): readonly Signal[] {
-  if (notParts.test(key)) return []
-  const bad = Object.entries(parts).flatMap(([index, part]) => {
-    if (typeof part !== 'object' || part === null || Array.isArray(part)) return []
-    const { name, conditions, ...rest } = part as Fields
-    const path = `${key}[${typeof name === 'string' ? name : index}]`
-    return [
-      ...Object.entries(rest).flatMap(([inner, word]) => readPart(`${path}.${inner}`, inner.toLowerCase(), word)),
-      ...conditionsIn(conditions).flatMap((each) =>
-        fieldSignal(`${path}.${each.type}`, each.status, readCondition(each)?.meaning, 'part'),
-      ),
-    ].filter(({ meaning }) => meaning === 'failed' || meaning === 'progressing')
-  })
-  return bad.slice(0, 1).map((each) => ({ ...each, meaning: 'progressing' }))
+function isStatus(value: string): boolean {
+  return /^(?:true|false|unknown)$/i.test(value)
 }
 
-function readPart(path: string, key: string, value: unknown): readonly Signal[] {
-  if (typeof value === 'boolean' && goodKeys.has(key))
-    return fieldSignal(path, `${value}`, value ? 'ready' : 'progressing', 'part')
-  return typeof value === 'string' && stateKeys.has(key) ? fieldSignal(path, value, meaningOf(value), 'part') : []
+/** A map of parts by name: all its values are objects. */
+function isMap(value: Fields): boolean {
+  return Object.values(value).every((each) => typeof each === 'object' && each !== null && !Array.isArray(each))
+}
+
+/** A word in an object within the status. */
+function readInnerWord(key: string, value: string, { path = '', isWork }: Scope): readonly Signal[] {
+  const name = `${path}${key}`
+  if (isRatio(key, value)) return fieldSignal(name, value, readGood(value), 'change')
+  if (goodKeys.has(key.toLowerCase()) && isStatus(value)) return fieldSignal(name, value, readGood(value), 'whole')
+  if (!stateKeys.has(key.toLowerCase()) || neutralStates.has(value.toLowerCase())) return []
+  const meaning = meaningOf(value, isWork)
+  // What work uses may be ready before it ends.
+  return meaning === 'ready' && isWork && !isEnd(value) ? [] : fieldSignal(name, value, meaning, 'whole')
 }
 
 /** Adds the message beside a failed state, as in Argo's Workflows and Applications. */
@@ -103,85 +193,54 @@ function readWord(key: string, value: string, isWork: boolean): readonly Signal[
   if (sometimesStateKeys.has(name)) return fieldSignal(key, value, meaningOf(value, isWork), 'whole')
   if (goodKeys.has(name)) return fieldSignal(key, value, readGood(value), 'whole')
   if (isRatio(key, value)) return fieldSignal(key, value, readGood(value), 'change')
-  if (!/(?:Status|State|Phase|Health)$/.test(key)) return []
-  return fieldSignal(key, value, meaningOf(value, isWork), changeKeys.test(key) ? 'change' : 'part')
+  // A failure without a state.
+  if (name === 'reason') return meaningOf(value) === 'failed' ? fieldSignal(key, value, 'progressing', 'error') : []
+  if (!/(?:Status|State|Phase|Health)$/.test(key) || (!isWork && tokensOf(key).some((token) => past.has(token))))
+    return []
+  const isWhole = isWork && isEnd(value)
+  return fieldSignal(key, value, meaningOf(value, isWork), isWhole ? 'whole' : changeKeys.test(key) ? 'change' : 'part')
 }
 
-/** Whether a field contains a ratio, as kubectl prints it: `readyReplicas: 1/3`. */
+/** Whether a field contains a ratio: `readyReplicas: 1/3` as kubectl prints it, or `progress: 40%`. */
 function isRatio(key: string, value: string): boolean {
+  if (/progress/i.test(key)) return /^\d+\/\d+$|^\d+(?:\.\d+)?%$/.test(value)
   return /ready|available|replicas|nodes|members|instances/i.test(key) && /^\d+\/\d+$/.test(value)
 }
 
-/** The meaning of a value of `goodKeys`: `True`, `1/2`, `NonCompliant`. */
+/** The meaning of a value of `goodKeys`, and of a ratio: `True`, `1/2`, `40%`, `NonCompliant`. */
 function readGood(value: string): Meaning | undefined {
   if (/^(?:true|false)$/i.test(value)) return /^true$/i.test(value) ? 'ready' : 'progressing'
-  const [, done, total] = /^(\d+)\/(\d+)$/.exec(value) ?? []
-  return done === undefined ? meaningOf(value) : Number(done) >= Number(total) ? 'ready' : 'progressing'
+  const [, done, total] = /^(\d+)\/(\d+)$/.exec(value) ?? /^(\d+)(?:\.\d+)?(%)$/.exec(value) ?? []
+  if (done === undefined) return meaningOf(value)
+  return Number(done) >= (total === '%' ? 100 : Number(total)) ? 'ready' : 'progressing'
 }
 
-function readFlag(key: string, value: boolean): readonly Signal[] {
-  if (goodKeys.has(key.toLowerCase())) return fieldSignal(key, `${value}`, value ? 'ready' : 'progressing', 'whole')
+function readFlag(key: string, value: boolean, path: string): readonly Signal[] {
+  const signal = (meaning: Meaning, weight: Signal['weight']) =>
+    fieldSignal(`${path}${key}`, `${value}`, meaning, weight)
+  const name = key.toLowerCase()
+  if (goodKeys.has(name) || name === 'health') return signal(value ? 'ready' : 'progressing', 'whole')
+  if (path === '' && stepKeys.has(name)) return value ? [] : signal('progressing', 'part')
   const tokens = tokensOf(key)
   const last = tokens.at(-1) ?? ''
   const meaning = meaningOf(last)
   if (negationOf(tokens, tokens.length - 1) !== undefined)
-    return last === 'ready' && value ? fieldSignal(key, 'true', 'progressing', 'part') : []
-  if (last === 'pause' || meaning === 'suspended') return value ? fieldSignal(key, 'true', 'suspended', 'whole') : []
-  if (tokens.length === 1 && meaning === 'failed') return value ? fieldSignal(key, 'true', 'failed', 'whole') : []
-  return last === 'ready' ? fieldSignal(key, `${value}`, value ? 'ready' : 'progressing', 'part') : []
+    return last === 'ready' && value ? signal('progressing', 'part') : []
+  if (last === 'pause' || meaning === 'suspended') return value && path === '' ? signal('suspended', 'whole') : []
+  // `failed`, `failedProvisioning`; but `failOpen` is an option.
+  if (meaningOf(tokens[0] ?? '') === 'failed' && (tokens.length === 1 || tokens[0] === 'failed'))
+    return value ? signal('failed', 'whole') : []
+  if (path === '' && tokens.some((token) => changeFlags.has(token))) return value ? signal('progressing', 'change') : []
+  return last === 'ready' ? signal(value ? 'ready' : 'progressing', 'part') : []
 }
 
-function readError(key: string, value: unknown): readonly Signal[] {
+/** Texts for the absence of an error. */
+const noError = /^(?:none|null|nil|ok|no[- ]?errors?)\.?$/i
+
+/** The text of an error. One that is called the last may be over. */
+function readError(key: string, value: unknown, isLast: boolean): readonly Signal[] {
+  if (value === false || typeof value === 'number' || noError.test(String(value))) return []
   const { message } = (typeof value === 'object' && value !== null ? value : {}) as Fields
   const text = typeof value === 'string' ? value : typeof message === 'string' ? message : JSON.stringify(value)
-  if (value === false) return []
-  return [{ meaning: 'failed', weight: 'error', name: key, message: text }]
-}
-
-/**
- * Counts below the desired number: those of Deployments and DaemonSets, and pairs such as `expectedNodes`,
- * `availableNodes`.
- */
-export function readCounts({ spec, status }: KubeObject): readonly Signal[] {
-  const counts = (status ?? {}) as Fields
-  const { replicas: desired } = (spec ?? {}) as Fields
-  const wanted = typeof desired === 'number' ? desired : counts['replicas']
-  const replicas = isNumber(wanted) ? wanted : undefined
-  const short = ['updatedReplicas', 'readyReplicas', 'availableReplicas'].find(
-    (key) => replicas !== undefined && isNumber(counts[key]) && counts[key] < replicas,
-  )
-  // Zero is often omitted, but not beside `updatedReplicas`.
-  const isZeroOmitted =
-    isNumber(counts['updatedReplicas']) && !('readyReplicas' in counts) && !('availableReplicas' in counts)
-  const none = short === undefined && (replicas ?? 0) > 0 && isZeroOmitted
-  const { unavailableReplicas: missing } = counts
-  const pair = Object.entries(counts).find(([key, total]) => {
-    const noun = /^(?:expected|desired)([A-Z]\w*)$/.exec(key)?.[1]
-    if (noun === undefined || noun === 'Replicas' || noun === 'NumberScheduled' || typeof total !== 'number')
-      return false
-    const there = ['available', 'ready', 'current'].map((word) => counts[`${word}${noun}`]).find(isNumber)
-    // Zero is often omitted; if other counts exist, one of them may belong to this pair.
-    return there === undefined
-      ? total > 0 && !Object.keys(counts).some((each) => existingCountKeys.test(each))
-      : there < total
-  })
-  const nodes = counts['desiredNumberScheduled']
-  const fewer = ['updatedNumberScheduled', 'numberAvailable', 'numberReady'].find(
-    (key) => isNumber(nodes) && isNumber(counts[key]) && counts[key] < nodes,
-  )
-  return [
-    ...(fewer === undefined ? [] : fieldSignal(fewer, `${counts[fewer]} of ${nodes}`, 'progressing', 'change')),
-    ...(short === undefined ? [] : fieldSignal(short, `${counts[short]} of ${replicas}`, 'progressing', 'change')),
-    ...(none ? fieldSignal('readyReplicas', `0 of ${replicas}`, 'progressing', 'change') : []),
-    ...(isNumber(missing) && missing > 0
-      ? fieldSignal('unavailableReplicas', `${missing}`, 'progressing', 'change')
-      : []),
-    ...(pair === undefined ? [] : fieldSignal(pair[0], `${pair[1]}, and fewer exist`, 'progressing', 'change')),
-  ]
-}
-
-const existingCountKeys = /^(?:available|ready|current|healthy)[A-Z]/
-
-function isNumber(value: unknown): value is number {
-  return typeof value === 'number'
+  return [{ meaning: isLast ? 'progressing' : 'failed', weight: 'error', name: key, message: text }]
 }

@@ -34,13 +34,13 @@ export function fieldSignal(
 /** The meaning and weight of a condition. */
 export interface Reading {
   readonly meaning: Meaning
-  readonly weight: Weight
+  readonly weight: Weight | 'unknown'
 }
 
 const failed = words(`
   failed failure failures fail failing error errors err errored degraded unhealthy crashed crash crashing crashloop lost
   aborted abort cancelled canceled rejected denied invalid broken fatal faulted faulty critical red stalled timeout
-  timedout exceeded expired misconfigured
+  timedout exceeded expired misconfigured unsatisfiable corrupted exhausted
 `)
 const suspended = words(`
   suspended suspend suspending paused pause pausing hibernated hibernating stopped halted frozen
@@ -49,15 +49,16 @@ const progressing = words(`
   pending waiting queued unknown partial partially yellow submitted requested start init initialize progress wait
   unavailable unreachable unready unscheduled uninitialized undetermined unsynced outofsync incomplete inconclusive
   inactive missing absent conflict conflicted terminated deleted detached disconnected warn warning unsupported disabled
-  offline down blocked failingover failingback
+  offline down blocked failingover failingback abnormal unbalanced
 `)
 const ready = words(`
-  ready available active healthy bound succeeded successful success successfully completed complete done finished online
+  ready available active healthy bound succeeded succeed successful success successfully completed complete done finished online
   operational operating ok okay green serving listening working established deployed installed provisioned created
   configured applied synced synchronized synchronised reconciled released published registered joined attached mounted
-  connected reachable accepted admitted approved issued valid validated verified passed pass compliant protected promoted
+  connected reachable responding succeeding passing functioning accepted admitted approved issued valid validated verified passed pass compliant protected promoted
   stable steady normal idle exists existing found enabled initialized initialised loaded latest updated upgraded restored
   imported exported resolved programmed uptodate running adopted advertised generated elected failedover failedback
+  provided satisfied formed balanced injected delivered hydrated realized collected processed downloaded claimed
 `)
 /** Words that have a meaning only as a whole name, not in compounds. */
 const standaloneWords: ReadonlyMap<string, Meaning> = new Map([
@@ -67,14 +68,20 @@ const standaloneWords: ReadonlyMap<string, Meaning> = new Map([
 ])
 /** For work that ends (a Job, a backup), these words mean that it has started, not that it is done. */
 const startedWords: ReadonlySet<string> = words('running active started accepted created working scheduled enabled')
+/** The words with which such work ends; `Ready` and `Available` may be about what it has prepared. */
+const endWords: ReadonlySet<string> = words(`
+  succeeded succeed success successful successfully completed complete done finished passed pass ended
+`)
+/** In a phase of several words they name a step: `ResourcesCreated`. Alone, `Created` names the goal. */
+const stepWords = words('created scheduled submitted')
 /** Words that negate the next word: `NotReady`, `NonCompliant`. */
 const adverbs = words('not non un never')
 /** Words that negate the noun at the end of a name: `NoErrors`, `NoClusterDataConflict`. */
 const determiners = words('no without')
 /** Words between a negation and its word: `NotYetSynced`. */
 const fillers = words('yet currently fully any all')
-/** Compounds in which `fail` means no failure: `FailedOver`, `FailSafe`. */
-const compound = /\b(fail|failed|failing) (over|back|safe|fast|open|closed)\b/gi
+/** Compounds in which `fail` means no failure, as `FailedOver` and `FailSafe`, and `TimedOut`. */
+const compound = /\b(fail|failed|failing|timed) (over|back|safe|fast|open|closed|out)\b/gi
 /** A longer value is a sentence, not a state. */
 const maxTokens = 5
 
@@ -110,8 +117,16 @@ export function meaningOf(word: string, isWork = false): Meaning | undefined {
   if (has(progressing) || (isWork && has(startedWords))) return 'progressing'
   if (tokens.some(isInProgress)) return 'progressing'
   if (isNegated) return 'progressing'
-  if (has(ready) || joined === 'insync') return 'ready'
+  if (has(ready) || joined === 'insync') {
+    const isStep = tokens.length > 1 && !isEnd(word) && (isWork || stepWords.has(tokens.at(-1) ?? ''))
+    return isStep ? 'progressing' : 'ready'
+  }
   return tokens.length === 1 ? standaloneWords.get(joined) : undefined
+}
+
+/** Whether a state is one in which work ends successfully: `Succeeded`, `Sync completed`. */
+export function isEnd(word: string): boolean {
+  return tokensOf(word).some((token) => endWords.has(token))
 }
 
 /**
@@ -136,6 +151,15 @@ function isOpposite(token: string): boolean {
   return token.startsWith('un') && ready.has(token.slice(2))
 }
 
+/** `Updating`, `ScalingUp`, `UpdateInProgress`, `In-progress`. */
+function namesProgress(tokens: readonly string[]): boolean {
+  const [before = '', last = ''] = tokens.slice(-2)
+  if (tokens.join('').endsWith('inprogress')) return true
+  return particles.has(last) ? isInProgress(before) : isInProgress(tokens.at(-1) ?? '')
+}
+
+const particles = words('up down in out over back off')
+
 /** `creating`, `scaling`: a word with `-ing` that is not a ready word. */
 function isInProgress(token: string): boolean {
   return token.length > 5 && token.endsWith('ing') && !ready.has(token)
@@ -157,10 +181,17 @@ const options = words('enabled supported existing failedover failedback')
 const abilities = words('reachable discoverable schedulable resolvable accessible usable addressable')
 /** `ErrorOccurred`, `FailureDetected`: the noun before these words counts. */
 const happened = words('occurred occured detected encountered present seen')
+/** Types that are True after one of the first steps, and alone are no readiness. */
+const stepTypes = words('initialized created started launched scheduled submitted requested queued prepared')
+/** Types that begin with these words name a failure, whatever follows: `FailedToFetch`. */
+const failedStarts = words('failed failing unable cannot invalid')
 /** Reasons of a False part that was never requested. */
-const notRequested = /^(?:not|un)?(?:disabled|required|applicable|needed|requested|used|enabled|configured|skipped)$/i
+const notRequested =
+  /disabled|skipped|optional|^(?:required|requested)$|(?:not|un)[-_ ]?(?:required|applicable|needed|requested|used|enabled|configured)/i
+/** Types of what happens to a part only sometimes: False is normal. */
+const events = words('upgraded restored imported exported promoted released elected migrated')
 /** Reasons that mean the end: of Progressing=True (a Deployment's NewReplicaSetAvailable), or of Running=False. */
-const doneReasons = words('available completed complete succeeded finished done healthy expected')
+const doneReasons = words('available completed complete succeeded successful finished done healthy expected')
 
 /**
  * The meaning of a condition of either polarity: `Ready=False`, `Degraded=True` and `Progressing=True` all mean "not ready".
@@ -169,9 +200,27 @@ const doneReasons = words('available completed complete succeeded finished done 
  * Based on the API conventions (conditions of either polarity, "Typical status properties"), kstatus (Ready, Reconciling,
  * Stalled; https://github.com/kubernetes-sigs/cli-utils/tree/master/pkg/kstatus), the Gateway API (Accepted, Programmed,
  * ResolvedRefs), Crossplane (Synced) and Knative (Succeeded=False is final).
+ * A good condition with a reason or message of a failure contradicts itself: work has failed, the rest progresses.
  * @param isWork the object is a piece of work that ends, so that `Running=True` is not its goal
  */
 export function readCondition(condition: Condition, isWork = false): Reading | undefined {
+  const { status, reason = '', message = '' } = condition
+  const reading = readTypeAndStatus(condition, isWork)
+  const isContradiction =
+    reading?.meaning === 'ready' &&
+    status.toLowerCase() === 'true' &&
+    (meaningOf(reason) === 'failed' || /^(?:error|failed|failure|unable to|cannot)\b/i.test(String(message)))
+  return isContradiction ? { ...reading, meaning: isWork ? 'failed' : 'progressing' } : reading
+}
+
+/** Whether a type has a meaning, if only with another status: Degraded=False has none. */
+export function isKnownType(condition: Condition): boolean {
+  return ['True', 'False'].some(
+    (status) => readTypeAndStatus({ ...condition, status, reason: '' }, false) !== undefined,
+  )
+}
+
+function readTypeAndStatus(condition: Condition, isWork: boolean): Reading | undefined {
   const { type, reason = '' } = condition
   const tokens = tokensOf(type)
   const name = tokens.join('')
@@ -203,23 +252,30 @@ function readByWord(
   const name = tokens.join('')
   const last = tokens.at(-1) ?? ''
   const isCurrent = name.endsWith('uptodate') || name.endsWith('insync')
+  // A warning does not affect readiness.
+  if (last.startsWith('warning')) return undefined
   const weight = tokens.length === 1 || name === 'uptodate' || name === 'insync' ? 'whole' : 'part'
   const bad = happened.has(last) ? tokens.findLastIndex(isBad) : isBad(last) ? tokens.length - 1 : -1
   const negation = negationOf(tokens, bad < 0 ? tokens.length - 1 : bad)
   if (negation !== undefined) return readNegated(negation, last, bad >= 0, is, reason)
-  if (meaningOf(last) === 'suspended') return whenTrue(is, 'suspended', weight)
-  if (bad >= 0 || tokens[0] === 'invalid') {
+  // Something that stopped because it is complete.
+  if (meaningOf(last) === 'suspended') return isDone(reason) ? undefined : whenTrue(is, 'suspended', weight)
+  const startsFailed = failedStarts.has(tokens[0] ?? '')
+  if (bad >= 0 || startsFailed) {
     const isWhole = tokens[0] === 'invalid' || tokens.some((token) => token.startsWith('error'))
     return whenTrue(is, 'failed', isWhole ? 'whole' : weight)
   }
-  if (isInProgress(last) || unreadyTypes.has(last) || isOpposite(last)) return whenTrue(is, 'progressing', weight)
+  if (namesProgress(tokens) || unreadyTypes.has(last) || isOpposite(last)) return whenTrue(is, 'progressing', weight)
   const isGood = isCurrent || abilities.has(last) || (meaningOf(last) === 'ready' && !options.has(last))
   // An unknown type that is not True, with a reason that means failure.
   if (!isGood) return is !== 'true' && meaningOf(reason) === 'failed' ? { meaning: 'progressing', weight } : undefined
-  if (is === 'false' && (isDone(reason) || (weight === 'part' && notRequested.test(reason)))) return undefined
-  if (isWork && startedWords.has(last)) return { meaning: 'progressing', weight: 'part' }
+  if (is === 'false' && (isDone(reason) || (weight === 'part' && (notRequested.test(reason) || events.has(last)))))
+    return undefined
+  if (isWork && startedWords.has(last)) return whenTrue(is, 'progressing', 'part')
+  if (stepTypes.has(name)) return is === 'true' ? undefined : { meaning: 'progressing', weight: 'unknown' }
   // `Running` of an operator whose message is its present step: "Creating the database".
-  if (last === 'running' && is === 'true' && /^\w+ing\b/.test(message)) return { meaning: 'progressing', weight }
+  if (last === 'running' && is === 'true' && /^\w+ing\b/.test(message) && !isDone(reason))
+    return { meaning: 'progressing', weight }
   // Succeeded=False is final; while the work is in progress, it is Unknown.
   const isOver = name === 'succeeded' && is === 'false' && meaningOf(reason, true) !== 'progressing'
   return isOver ? { meaning: 'failed', weight } : positive(is, reason, weight)
@@ -247,7 +303,8 @@ function readNegated(
 
 function positive(status: string, reason: string, weight: Weight): Reading {
   if (status === 'true') return { meaning: 'ready', weight }
-  return { meaning: meaningOf(reason) === 'suspended' ? 'suspended' : 'progressing', weight }
+  const isSuspended = weight !== 'part' && meaningOf(reason) === 'suspended'
+  return { meaning: isSuspended ? 'suspended' : 'progressing', weight }
 }
 
 function whenTrue(status: string, meaning: Meaning, weight: Weight): Reading | undefined {

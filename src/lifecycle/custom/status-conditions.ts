@@ -1,0 +1,147 @@
+import type { Fields, KubeObject } from '../../cluster/objects.ts'
+import {
+  type ConditionSignal,
+  conditionSignal,
+  conditionsIn,
+  fieldsOf,
+  isOfPresentGeneration,
+  isStale,
+  listOf,
+} from '../conditions.ts'
+import { isRequestOpen } from './reconcile-request.ts'
+import { isKnownType, readCondition, type Signal } from './status-vocabulary.ts'
+
+/** Status fields that contain the generation that the status describes. */
+const generationKeys =
+  /^(?:observed|reconciled|last(?:Observed|Evaluated|Reconciled|Processed|Handled|Applied)?)Generation$/
+/** Status fields of the Gateway API that contain the conditions of parts (GEP-713, Route and Gateway). */
+export const conditionHolders = ['parents', 'ancestors', 'listeners'] as const
+/** Fields of a part that is an object of its own: the generation in this part is not that of the target. */
+const identities = ['name', 'uid', 'kind', 'type', 'resource'] as const
+
+/** The signals of the conditions of the present generation. */
+export function readConditions(object: KubeObject, isWork: boolean): readonly Signal[] {
+  const present = presentSignals(object)
+  const signals = present.flatMap((each) => readConditionSignal(each, isWork))
+  return [...signals, ...missingAcceptance(object), ...(signals.length === 0 ? unknownConditions(present) : [])]
+}
+
+/** Whether a condition of the present generation matches. */
+export function hasPresentCondition(object: KubeObject, matches: (signal: ConditionSignal) => boolean): boolean {
+  return presentSignals(object).some(matches)
+}
+
+/** The conditions of an object and its parts, of any generation. */
+function conditionSignals(object: KubeObject): readonly ConditionSignal[] {
+  const status = (object.status ?? {}) as Fields
+  const { conditions, condition, conditionedStatus } = status as Record<string, Fields | undefined>
+  const own = [conditions, conditionedStatus?.['conditions'], condition === undefined ? [] : [condition]]
+    .flatMap((list) => conditionsIn(asList(list)))
+    .map((each) => conditionSignal(each))
+  const ofParts = conditionHolders.flatMap((holder) =>
+    fieldsOf(status[holder]).flatMap(({ conditions: list, name }) => {
+      const part = `${holder.slice(0, -1)}${typeof name === 'string' ? ` ${name}` : ''}`
+      return conditionsIn(list).map((each) => conditionSignal(each, part))
+    }),
+  )
+  return [...own, ...ofParts]
+}
+
+/** The conditions of the present generation. In an older status, only those that name the present one. */
+function presentSignals(object: KubeObject): readonly ConditionSignal[] {
+  const isOld = isGenerationStale(object)
+  return conditionSignals(object).filter(
+    ({ condition }) =>
+      condition !== undefined &&
+      isOfPresentGeneration(condition, object) &&
+      !(isOld && condition.observedGeneration === undefined),
+  )
+}
+
+/** Conditions as a list; some kinds have a map by type: `{Ready: {status: 'True'}}`, `{Ready: 'True'}`. */
+function asList(conditions: unknown): unknown {
+  if (typeof conditions !== 'object' || conditions === null || Array.isArray(conditions)) return conditions
+  return Object.entries(conditions).map(([type, value]) =>
+    typeof value === 'object' && value !== null ? { ...value, type } : { type, status: value },
+  )
+}
+
+function readConditionSignal(signal: ConditionSignal, isWork: boolean): readonly Signal[] {
+  const reading = signal.condition && readCondition(signal.condition, isWork)
+  if (reading === undefined) return []
+  const weight = signal.part !== undefined && reading.weight !== 'accepted' ? 'part' : reading.weight
+  return [{ ...signal, ...reading, weight }]
+}
+
+/** Each parent and ancestor of the Gateway API must report whether it accepts the object. */
+function missingAcceptance({ status }: KubeObject): readonly Signal[] {
+  return (['parents', 'ancestors'] as const).flatMap((holder): readonly Signal[] => {
+    const isMissing = listOf(((status ?? {}) as Fields)[holder]).some(
+      (each) => !conditionsIn(((each ?? {}) as Fields)['conditions']).some(({ type }) => type === 'Accepted'),
+    )
+    const message = 'one of them has not accepted it yet'
+    return isMissing ? [{ meaning: 'progressing', weight: 'accepted', name: holder, message }] : []
+  })
+}
+
+/**
+ * A controller that names the generation of its conditions follows the API conventions, which ask for a condition that
+ * summarizes the object. While the status contains only conditions of other types, that condition is still missing
+ * (https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties).
+ */
+function unknownConditions(present: readonly ConditionSignal[]): readonly Signal[] {
+  const [first] = present
+  const isDated = present.some(({ condition }) => condition?.observedGeneration !== undefined)
+  const isUnknown = present.every(({ condition }) => condition !== undefined && !isKnownType(condition))
+  return first === undefined || !isDated || !isUnknown ? [] : [{ ...first, meaning: 'progressing', weight: 'unknown' }]
+}
+
+/**
+ * Whether the status is about an older generation. Where neither the status nor Ready names the present generation, one
+ * condition of an older generation shows that the controller has not reconciled the present one.
+ */
+export function isUnobserved(object: KubeObject): boolean {
+  if (isRequestOpen(object) || isReferenceStale(object) || isReporterStale(object)) return true
+  const conditions = conditionSignals(object).flatMap(({ condition }) => condition ?? [])
+  const isSummary = ({ type }: { readonly type: string }) => /^(?:Ready|Stalled|Reconciling)$/.test(type)
+  const summaries = conditions.filter((each) => isSummary(each) && isOfPresentGeneration(each, object))
+  // The generation of a condition overrides that of the status.
+  if (isGenerationStale(object)) return summaries.every(({ observedGeneration }) => observedGeneration === undefined)
+  const stale = conditions.filter((each) => !isOfPresentGeneration(each, object) && readCondition(each) !== undefined)
+  return stale.length > 0 && !summaries.some(({ type }) => type === 'Ready')
+}
+
+/**
+ * Whether the status names an older generation, of the object or of an object that it references, or is older than the last
+ * request to reconcile.
+ */
+export function isStatusStale(object: KubeObject): boolean {
+  return isGenerationStale(object) || isReferenceStale(object) || isRequestOpen(object)
+}
+
+/** Whether the generation that the status names is older than the object's. */
+export function isGenerationStale({ status, metadata: { generation } }: KubeObject): boolean {
+  return Object.entries((status ?? {}) as Fields).some(
+    ([key, value]) => generationKeys.test(key) && isStale(value, generation),
+  )
+}
+
+/** Whether one of several reporters has not observed the generation: the pods of a webhook (`byPod`). */
+function isReporterStale({ status, metadata: { generation } }: KubeObject): boolean {
+  return Object.values((status ?? {}) as Fields)
+    .flatMap(fieldsOf)
+    .some(
+      (each) => isStale(each['observedGeneration'], generation) && identities.every((key) => each[key] === undefined),
+    )
+}
+
+/** Argo Rollouts write the generation of the Deployment that a Rollout references (`workloadRef`) in an annotation. */
+function isReferenceStale({ status, metadata: { annotations } }: KubeObject): boolean {
+  const { workloadObservedGeneration } = (status ?? {}) as Fields
+  return isStale(workloadObservedGeneration, Number(annotations?.['rollout.argoproj.io/workload-generation'] ?? 0))
+}
+
+/** Whether the status names the generation that it is about. */
+export function namesGeneration({ status }: KubeObject): boolean {
+  return Object.keys((status ?? {}) as Fields).some((key) => generationKeys.test(key))
+}

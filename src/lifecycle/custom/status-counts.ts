@@ -1,0 +1,127 @@
+import type { Fields } from '../../cluster/objects.ts'
+import { fieldSignal, type Signal, tokensOf, words } from './status-vocabulary.ts'
+
+/** The parts that counts are about, in the singular. `availableIPs` and `completedJobs` count no parts. */
+const partNouns = words(`
+  replica node member instance pod machine broker shard cluster server worker partition host rack component peer bundle
+`)
+/** How many parts are requested: `desiredReplicas`, `expectedNodes`, `size`. */
+const requestedWords = words('desired expected wanted size')
+/** How many parts exist: `totalReplicas`, `matchedPods`; also a noun alone, as `replicas`. */
+const existingWords = words('total matched')
+/** How many of the requested or existing parts are as they should be: `readyReplicas`, `updatedReadyReplicas`. */
+const goodWords = words('ready available updated healthy uptodate')
+/** In some kinds, `current` parts are those before the change; compared with a requested number they are the existing. */
+const currentWords = words('current actual')
+/** How many parts are not: `unavailableReplicas`, `degradedMachineCount`. */
+const badWords = words('unavailable unready notready nonready degraded failed unhealthy missing outdated')
+/** Words without a meaning of their own: `machineCount`, `numberReady`, `desiredNumberScheduled`. */
+const fillers = words('count number num of scheduled')
+/** The fields of a spec that request a number of parts. */
+const specKeys = ['replicas', 'size', 'instances', 'nodes', 'members', 'nodeCount', 'count'] as const
+
+interface Count {
+  readonly key: string
+  readonly value: number
+  /** The parts, in the singular: `replica`, `core node replica`; empty without a noun: `desired` and `ready`. */
+  readonly noun: string
+  readonly states: readonly string[]
+}
+
+/**
+ * A count which shows that parts are missing: fewer are ready, available or updated than requested or than exist, or
+ * some are not. Zero is often omitted. In `replicas: 3` alone, another object scales by the number.
+ * @param spec the spec, for the counts of the whole object
+ * @param path the path of the object, with a dot at its end: `racks[a].`
+ */
+export function readCounts(fields: Fields, spec: Fields = {}, path = ''): readonly Signal[] {
+  const counts = countsOf(fields).filter(({ states }) => !(states.includes('updated') && hasPartition(spec)))
+  const found = shortCount(counts, spec) ?? badCount(counts) ?? omittedCount(counts)
+  return found === undefined ? [] : fieldSignal(`${path}${found[0]}`, found[1], 'progressing', 'change')
+}
+
+type Found = readonly [key: string, text: string]
+
+function shortCount(counts: readonly Count[], spec: Fields): Found | undefined {
+  for (const count of counts.filter(({ states }) => states.length > 0 && !has(states, requestedWords))) {
+    const { key, value, noun, states } = count
+    if (has(states, badWords) || !(has(states, goodWords) || has(states, currentWords))) continue
+    const others = counts.filter((each) => each.noun === noun && each !== count)
+    // `total` and `available` of the same parts, or `size` and `available` of a volume: the rest is in use.
+    const isCapacity = !['ready', 'updated', 'healthy', 'uptodate'].some((state) => states.includes(state))
+    const requested =
+      (isCapacity && noun === '' ? undefined : specCount(spec, noun)) ??
+      largest(others.filter((each) => has(each.states, requestedWords)))
+    const existing = others.filter(
+      (each) => (each.states.length === 0 && noun !== '') || (has(each.states, existingWords) && !isCapacity),
+    )
+    const total = requested ?? (has(states, goodWords) ? largest(existing) : undefined)
+    if (total !== undefined && value < total) return [key, `${value} of ${total}`]
+  }
+  return undefined
+}
+
+function badCount(counts: readonly Count[]): Found | undefined {
+  // Without a noun, failures are counted over time: `failed: 2`.
+  const bad = counts.find(
+    ({ value, noun, states }) =>
+      value > 0 && has(states, badWords) && (noun !== '' || /^(?:un|not)/.test(states.join(''))),
+  )
+  return bad && [bad.key, `${bad.value}`]
+}
+
+/** A requested number, or `updatedReplicas`, without any count of ready parts. */
+function omittedCount(counts: readonly Count[]): Found | undefined {
+  if (counts.some(({ states }) => has(states, goodWords) && !states.includes('updated'))) return undefined
+  const updated = counts.find(({ key, value }) => key === 'updatedReplicas' && value > 0)
+  if (updated !== undefined) return ['readyReplicas', `0 of ${updated.value}`]
+  const requested = counts.find(
+    ({ value, noun, states }) =>
+      value > 0 &&
+      noun !== '' &&
+      has(states, requestedWords) &&
+      !states.includes('size') &&
+      counts.every((each) => each.noun !== noun || each.value < value || has(each.states, requestedWords)),
+  )
+  return requested && [requested.key, `${requested.value}, and fewer exist`]
+}
+
+/** How many parts the spec requests: `spec.nodes` belongs to `readyNodes`, `spec.size` to `ready`. */
+function specCount(spec: Fields, noun: string): number | undefined {
+  const requested = specKeys.flatMap((key) => toCount(key, spec[key])).filter((each) => each.noun === noun)
+  return largest(requested)
+}
+
+/** Whether the spec keeps parts at their revision: `updateStrategy.partition`, `rollingUpdate.partition`. */
+function hasPartition({ updateStrategy, strategy }: Fields): boolean {
+  return [updateStrategy, strategy].some((each) => {
+    const { partition, rollingUpdate } = (each ?? {}) as Fields
+    return Boolean(partition ?? ((rollingUpdate ?? {}) as Fields)['partition'])
+  })
+}
+
+function countsOf(fields: Fields): readonly Count[] {
+  return Object.entries(fields).flatMap(([key, value]) => toCount(key, value))
+}
+
+function toCount(key: string, value: unknown): readonly Count[] {
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0) return []
+  const tokens = tokensOf(key.replace(/up-?to-?date/i, 'Uptodate').replace(/no[nt]-?ready/i, 'Notready'))
+  const isState = (token: string) =>
+    [requestedWords, existingWords, goodWords, currentWords, badWords].some((some) => some.has(token))
+  const nouns = tokens.filter((token) => !isState(token) && !fillers.has(token)).map((token) => token.replace(/s$/, ''))
+  // `hostsUpdated` is how many the last change updated.
+  const states = tokens.filter(
+    (token, index) => isState(token) && !(token === 'updated' && index === tokens.length - 1 && index > 0),
+  )
+  const isOfParts = nouns.length === 0 ? tokens.length > 0 : partNouns.has(nouns.at(-1) ?? '')
+  return isOfParts ? [{ key, value, noun: nouns.join(' '), states }] : []
+}
+
+function has(states: readonly string[], some: ReadonlySet<string>): boolean {
+  return states.some((state) => some.has(state))
+}
+
+function largest(counts: readonly Count[]): number | undefined {
+  return counts.length === 0 ? undefined : Math.max(...counts.map(({ value }) => value))
+}

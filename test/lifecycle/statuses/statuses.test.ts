@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { KubeObject } from '../../../src/cluster/objects.ts'
+import { genericRule } from '../../../src/lifecycle/custom/generic.ts'
+import { context, iso, reported, seenTarget } from '../builders.ts'
+
+/**
+ * Statuses as controllers write them, one a line, and how the generic rule judges them after two minutes without a
+ * change. Conditions are written as `Ready=False@2 Reason: message; Synced=True`, where 2 is the observed generation.
+ */
+interface Sample {
+  readonly name: string
+  readonly kind: string
+  readonly expected: 'ready' | 'progressing' | 'failed' | 'suspended'
+  readonly metadata?: object
+  readonly spec?: object
+  readonly status: object
+}
+
+const samples = readFileSync(join(import.meta.dirname, 'statuses.jsonl'), 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => JSON.parse(line, withConditions) as Sample)
+
+function withConditions(_key: string, value: unknown): unknown {
+  const texts = typeof value === 'string' ? value.split('; ') : []
+  const conditions = texts.flatMap((text) => {
+    const found = /^([\w./-]+)=(\w+)(?:@(\d+))?(?: ([^:]+))?(?:: (.*))?$/.exec(text)
+    if (found === null) return []
+    const [, type, status, generation, reason, message] = found
+    const observedGeneration = generation === undefined ? undefined : Number(generation)
+    return [{ type, status, observedGeneration, reason, message, lastTransitionTime: iso(-600) }]
+  })
+  return conditions.length > 0 && conditions.length === texts.length ? conditions : value
+}
+
+function judge({ kind, metadata, spec = {}, status }: Sample): string {
+  const object: KubeObject = {
+    apiVersion: 'example.com/v1',
+    kind,
+    metadata: { name: 'w', namespace: 'shop', uid: 'w-uid', generation: 1, ...metadata },
+    spec,
+    status,
+  }
+  const assessment = reported(genericRule.assess(object, context({ now: 120, history: seenTarget([0, object]) })))
+  const [problem] = assessment.problems
+  return problem?.reason === 'suspended' || problem?.reason === 'paused' ? 'suspended' : assessment.status
+}
+
+describe.each(['ready', 'progressing', 'failed', 'suspended'])('a status is %s', (expected) => {
+  it.each(samples.filter((sample) => sample.expected === expected))('of a $kind: $name', (sample) => {
+    expect(judge(sample)).toBe(expected)
+  })
+})
