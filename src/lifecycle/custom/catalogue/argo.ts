@@ -91,6 +91,8 @@ export const argo: CatalogueGroup = {
         ...pods,
       ],
       isWorkload: true,
+      // The label rollouts-pod-template-hash of its ReplicaSets, pods and AnalysisRuns.
+      revision: 'status.currentPodHash',
     },
     {
       kind: 'AnalysisRun',
