@@ -81,6 +81,16 @@ test('a rollout that becomes ready is shown as a check, a deployment and a comme
   expect({ ...last('issues/create-comment'), ...last('issues/update-comment') }['body']).toContain('✅ Rollout ready')
 })
 
+test('the check is completed although neither summary nor outputs can be written', async () => {
+  const namespace = await playAll('already-finished')
+  const absent = join(folder, 'no', 'such', 'folder', 'file')
+  const env = { GITHUB_STEP_SUMMARY: absent, RUNNER_TEMP: join(folder, 'outputs.txt') }
+  const ended = await start({ 'github-token': token, 'check-run': 'true', namespace }, env).ended
+  expect(ended).toMatchObject({ exitCode: 0, outputs: { outcome: 'ready' } })
+  const checks = github.requests.filter(({ operation }) => operation.startsWith('checks/'))
+  expect(checks.at(-1)?.body).toMatchObject({ status: 'completed', conclusion: 'success' })
+})
+
 test('a rollout is shown while it runs, and its end in the same places', async () => {
   const namespace = await playAll('cancelled')
   const shown = Promise.all(

@@ -77,6 +77,10 @@ describe('the rule of a target', () => {
     const rule = targetRule({ ...target, apiVersion: 'example.com/v2' }, { catalogue })
     expect(rule.milestones).toEqual(['created', 'observed', 'provisioned', 'ready'])
     expect(rule.assess(widget, context({ now: 60, history: seenTarget([0, widget]) })).status).toBe('ready')
-    expect(targetRule({ ...target, kind: 'Gadget' }, { catalogue }).milestones).toEqual(['created', 'observed', 'ready'])
+    expect(targetRule({ ...target, kind: 'Gadget' }, { catalogue }).milestones).toEqual([
+      'created',
+      'observed',
+      'ready',
+    ])
   })
 })

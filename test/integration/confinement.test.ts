@@ -1,0 +1,95 @@
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { readHeader } from '../../src/recording/reader.ts'
+import { pullRequestEnvironment } from '../github/action-contexts.ts'
+import { startGitHub } from '../github/github-server.ts'
+import { type ApiServer, startApiServer } from '../support/api-server.ts'
+import { playRecording } from '../support/play-recording.ts'
+import { programPath } from '../support/program.ts'
+import { recordingPath } from '../support/recordings.ts'
+import { type ActionRun, startAction } from '../support/runner.ts'
+
+/**
+ * The action as a process that Node confines: it may read its own folder and the job's, write the job's, and start no
+ * program (https://nodejs.org/api/permissions.html). A module that is loaded first writes down each connection.
+ */
+let folder: string
+let server: ApiServer
+
+beforeEach(async () => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'confined-')))
+  server = await startApiServer({ tls: true })
+})
+
+afterEach(async () => {
+  await server.close()
+  rmSync(folder, { recursive: true })
+})
+
+const recorder = `
+import { appendFileSync } from 'node:fs'
+import net from 'node:net'
+const connect = net.Socket.prototype.connect
+net.Socket.prototype.connect = function (...args) {
+  const [options] = Array.isArray(args[0]) ? args[0] : args
+  appendFileSync(process.env.CONNECTIONS, (options.host ?? options.path ?? options) + ':' + (options.port ?? '') + '\\n')
+  return connect.apply(this, args)
+}
+`
+
+interface Confined extends ActionRun {
+  /** The addresses to which it opened connections, without duplicates. */
+  readonly connections: readonly string[]
+}
+
+async function runConfined(
+  name: string,
+  inputs: Record<string, string> = {},
+  env: NodeJS.ProcessEnv = {},
+): Promise<Confined> {
+  const path = recordingPath(name)
+  await playRecording(server, path, { speed: Number.POSITIVE_INFINITY, shiftTimes: true })
+  const namespace = String((await readHeader(path)).inputs['namespace'])
+  const program = realpathSync(programPath('index.js'))
+  const [preload, connections] = [join(folder, 'recorder.mjs'), join(folder, 'connections.txt')]
+  writeFileSync(preload, recorder)
+  writeFileSync(connections, '')
+  const permissions = [
+    `--permission --allow-fs-read=${dirname(program)} --allow-fs-read=${folder} --allow-fs-write=${folder}`,
+    // Node searches the module type of a file in the folders above it.
+    `--allow-fs-read=${join(import.meta.dirname, '../../package.json')}`,
+  ]
+  const all = { kubeconfig: server.kubeconfig(), resources: 'deployment/web', namespace, ...inputs }
+  const ended = await startAction(program, folder, all, {
+    env: { ...env, CONNECTIONS: connections, NODE_OPTIONS: `${permissions.join(' ')} --import=${preload}` },
+  }).ended
+  return { ...ended, connections: [...new Set(readFileSync(connections, 'utf8').split('\n').filter(Boolean))] }
+}
+
+const addressOf = (url: string) => `${new URL(url).hostname}:${new URL(url).port}`
+
+test('it reads its own files and the job’s, and connects to the API server alone', async () => {
+  const record = join(folder, 'recording.ndjson.gz')
+  const ended = await runConfined('already-finished', { record })
+  expect(ended).toMatchObject({ exitCode: 0, outputs: { outcome: 'ready' } })
+  expect(ended.connections).toEqual([addressOf(server.url)])
+})
+
+test('it explains a failure with no more than that', async () => {
+  const ended = await runConfined('image-name-invalid')
+  expect(ended).toMatchObject({ exitCode: 1, outputs: { outcome: 'failed', reason: 'image-name-invalid' } })
+  expect(ended.connections).toEqual([addressOf(server.url)])
+})
+
+test('with an extra, it also connects to the GitHub server of the job', async () => {
+  const github = await startGitHub()
+  try {
+    const inputs = { 'github-token': 'ghs_sesame0123456789', 'check-run': 'true' }
+    const ended = await runConfined('already-finished', inputs, pullRequestEnvironment(folder, github.url))
+    expect(ended).toMatchObject({ exitCode: 0, outputs: { outcome: 'ready' } })
+    expect(ended.connections.toSorted()).toEqual([addressOf(server.url), addressOf(github.url)].toSorted())
+  } finally {
+    await github.close()
+  }
+})

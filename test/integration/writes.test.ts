@@ -1,0 +1,93 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { readHeader } from '../../src/recording/reader.ts'
+import { type ApiServer, startApiServer } from '../support/api-server.ts'
+import { startInProcess } from '../support/in-process-action.ts'
+import { playRecording } from '../support/play-recording.ts'
+import { recordingPath } from '../support/recordings.ts'
+import type { ActionRun } from '../support/runner.ts'
+
+let folder: string
+let server: ApiServer
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'writes-'))
+  server = await startApiServer()
+})
+
+afterEach(async () => {
+  await server.close()
+  rmSync(folder, { recursive: true })
+})
+
+/** Gates a recorded rollout that has ended. */
+async function gate(name: string, inputs: Record<string, string>, env: NodeJS.ProcessEnv = {}): Promise<ActionRun> {
+  const path = recordingPath(name)
+  await playRecording(server, path, { speed: Number.POSITIVE_INFINITY, shiftTimes: true })
+  const namespace = String((await readHeader(path)).inputs['namespace'])
+  const all = { kubeconfig: server.kubeconfig(), resources: 'deployment/web', namespace, ...inputs }
+  return startInProcess(folder, all, { env: { NO_COLOR: '1', ...env } }).ended
+}
+
+const full = '/dev/full'
+const hasFullDevice = existsSync(full)
+/** A disk that is full, or a folder that does not exist. */
+const absent = () => join(folder, 'file', 'absent')
+
+describe.each([
+  ['the job summary', () => ({ env: { GITHUB_STEP_SUMMARY: hasFullDevice ? full : absent() } })],
+  ['the folder of the report', () => ({ env: { RUNNER_TEMP: absent() } })],
+  ['the recording on a full disk', () => ({ inputs: { record: hasFullDevice ? full : absent() } })],
+  ['the recording in a folder that cannot be made', () => ({ inputs: { record: absent() } })],
+] satisfies [string, () => { env?: NodeJS.ProcessEnv; inputs?: Record<string, string> }][])(
+  'where %s cannot be written',
+  (_, where) => {
+    test.each([
+      ['already-finished', 0, { outcome: 'ready', reason: '' }],
+      ['image-name-invalid', 1, { outcome: 'failed', reason: 'image-name-invalid' }],
+    ])('%s keeps its outcome, with a warning', async (name, exitCode, outputs) => {
+      writeFileSync(join(folder, 'file'), '')
+      const { env, inputs = {} } = where() as { env?: NodeJS.ProcessEnv; inputs?: Record<string, string> }
+      const ended = await gate(name, inputs, env)
+      expect(ended).toMatchObject({ exitCode, outputs })
+      expect(ended.log).toMatch(/^::warning::.*could not be written: /m)
+      expect(ended.log).not.toContain('Rollout Gate itself failed')
+    })
+  },
+)
+
+const onLinux = hasFullDevice ? test : test.skip
+
+onLinux('where the outputs cannot be written, the job still passes or fails by the outcome', async () => {
+  const ready = await gate('already-finished', {}, { GITHUB_OUTPUT: full })
+  expect(ready).toMatchObject({ exitCode: 0 })
+  expect(ready.log).toMatch(/^::warning::The outputs could not be written: /m)
+})
+
+test('recording, report and summary are readable for their owner alone', async () => {
+  const record = join(folder, 'recording.ndjson')
+  const { outputs } = await gate('already-finished', { record })
+  for (const path of [record, outputs['report'] ?? '', outputs['summary-file'] ?? ''])
+    expect(statSync(path).mode & 0o777).toBe(0o600)
+})
+
+test('a path that leads out of the workspace by a link is a mistake, and nothing is read or written there', async () => {
+  const workspace = join(folder, 'workspace')
+  const outside = join(folder, 'outside')
+  mkdirSync(workspace, { recursive: true })
+  mkdirSync(outside)
+  writeFileSync(join(outside, 'checks.yaml'), 'sesame: [')
+  symlinkSync(outside, join(workspace, 'link'))
+  const inputs = {
+    record: join(workspace, 'link', 'recording.ndjson'),
+    'health-checks': join(workspace, 'link', 'checks.yaml'),
+  }
+  const ended = await gate('already-finished', inputs)
+  expect(ended).toMatchObject({ exitCode: 1, outputs: { outcome: 'misconfigured' } })
+  expect(ended.log).toMatch(/::error::health-checks: .* leads out of the workspace by a symbolic link/)
+  expect(ended.log).toMatch(/::error::record: .* leads out of the workspace by a symbolic link/)
+  expect(ended.log).not.toContain('sesame')
+  expect(existsSync(join(outside, 'recording.ndjson'))).toBe(false)
+  expect(readFileSync(join(outside, 'checks.yaml'), 'utf8')).toBe('sesame: [')
+})
