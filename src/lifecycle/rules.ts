@@ -10,6 +10,7 @@ import { type Behind, withCause } from './custom/cause.ts'
 import { genericRule, isBuiltIn } from './custom/generic.ts'
 import { healthCheckRule, withStages } from './custom/health-check.ts'
 import type { KindName, KindsBehind } from './custom/owned-objects.ts'
+import { withOwnedWorkloads } from './custom/owned-workloads.ts'
 import { waitForRule } from './custom/wait-for.ts'
 import { gatewayRule, routeRule } from './network/gateway.ts'
 import { ingressRule } from './network/ingress.ts'
@@ -270,7 +271,9 @@ export function targetRule(target: Target, checks: TargetChecks = {}): Rule {
   const { waitFor } = target
   const rule = waitFor === undefined ? kindRule(target, checks) : waitForRule(waitFor, ruleOf(target))
   const isExplained = isCustom(target, checks) && rule.readyWhenAbsent === undefined
-  return withExpectedImages(isExplained ? withCause(rule, behindOf(target, checks)) : rule, checks.expectImages ?? {})
+  const behind = behindOf(target, checks)
+  const explained = isExplained ? withCause(withOwnedWorkloads(rule, behind), behind) : rule
+  return withExpectedImages(explained, checks.expectImages ?? {})
 }
 
 /** The rule of a kind: the user's health check, else the catalogue's entry, else its own rule. */
@@ -292,6 +295,7 @@ function behindOf(target: Target, checks: TargetChecks): Behind {
   return {
     ...kindsBehind(target, checks),
     isWorkload: entry?.isWorkload === true && !isOverridden,
+    awaitsWorkloads: entry?.awaitsWorkloads === true && !isOverridden,
     revisionOf: (object) => entry?.revision?.(object),
     ruleOf: (object) => ({ rule: kindRule(object, checks), isCustom: isCustom(object, checks) }),
   }

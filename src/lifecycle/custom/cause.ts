@@ -21,6 +21,8 @@ import {
 export interface Behind extends KindsBehind {
   /** It runs pods as a Deployment does: a proven problem of its pods fails it. */
   readonly isWorkload: boolean
+  /** It is not ready before the workloads that it owns are; see `withOwnedWorkloads`. */
+  readonly awaitsWorkloads: boolean
   /** The value of a label that only the objects of its present revision have; undefined if unknown. */
   revisionOf?(object: KubeObject): string | undefined
   /** The rule of an owned object, and whether its kind is a custom one, whose own objects are searched too. */

@@ -143,13 +143,28 @@ function hasKnownOwner({ metadata: { namespace, ownerReferences = [] } }: KubeOb
 const roundedMs = 1_000
 
 /**
- * Whether an object was created since the spec of a custom resource was last written: then it is of the present spec.
- * The API server dates the last write of each manager; see `staleUntil`.
+ * When the spec of a custom resource was last written, in milliseconds since the epoch on the runner's clock; at the latest,
+ * when it was first seen. The API server dates the last write of each manager; see `staleUntil`.
  */
-export function isOfPresentSpec({ metadata }: KubeObject, custom: KubeObject, { time, history }: RuleContext): boolean {
-  const { generation, creationTimestamp, managedFields = [] } = custom.metadata
+export function specChangedAt(custom: KubeObject, { time, history }: RuleContext): number {
+  const { generation, creationTimestamp } = custom.metadata
+  const writtenAt = generation === 1 ? time(creationTimestamp) : lastWriteOf(custom, time)
+  return Math.min(writtenAt ?? Infinity, history.specSeenAt)
+}
+
+/** The last write that was not to the status. */
+function lastWriteOf({ metadata: { managedFields = [] } }: KubeObject, time: RuleContext['time']): number | undefined {
   const writes = managedFields.flatMap((entry) => (entry.subresource === undefined ? (time(entry.time) ?? []) : []))
-  const writtenAt = generation === 1 ? time(creationTimestamp) : writes.length === 0 ? undefined : Math.max(...writes)
-  const changedAt = Math.min(writtenAt ?? Infinity, history.specSeenAt)
-  return (time(metadata.creationTimestamp) ?? -Infinity) + roundedMs > changedAt
+  return writes.length === 0 ? undefined : Math.max(...writes)
+}
+
+/** Whether an object was created since the spec of a custom resource was last written: then it is of the present spec. */
+export function isOfPresentSpec({ metadata }: KubeObject, custom: KubeObject, context: RuleContext): boolean {
+  return (context.time(metadata.creationTimestamp) ?? -Infinity) + roundedMs > specChangedAt(custom, context)
+}
+
+/** Whether an object, apart from its status, was written since a moment. */
+export function wasWrittenSince(object: KubeObject, since: number, { time }: RuleContext): boolean {
+  const writtenAt = lastWriteOf(object, time) ?? time(object.metadata.creationTimestamp) ?? -Infinity
+  return writtenAt + roundedMs > since
 }

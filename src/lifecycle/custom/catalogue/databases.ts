@@ -41,6 +41,7 @@ export const tidb: CatalogueGroup = {
       cause: [messageOf('Ready')],
       owns: [statefulSets, pods],
       isWorkload: true,
+      awaitsWorkloads: true,
     },
   ],
 }
@@ -57,6 +58,7 @@ export const cockroachDb: CatalogueGroup = {
       cause: [`status.operatorActions.filter(a, a.status == 'Failed').map(a, a.?message.orValue(''))`],
       owns: [statefulSets, jobs, pods],
       isWorkload: true,
+      awaitsWorkloads: true,
     },
   ],
 }

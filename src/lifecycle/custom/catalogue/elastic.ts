@@ -30,6 +30,7 @@ const deployment = {
   suspended: paused,
   owns: [deployments, pods],
   isWorkload: true,
+  awaitsWorkloads: true,
 } as const
 
 /** A Deployment, DaemonSet or StatefulSet with its number of expected pods. */
@@ -44,6 +45,7 @@ const nodes = (documentation: string) =>
     suspended: paused,
     owns: [daemonSets, deployments, statefulSets, pods],
     isWorkload: true,
+    awaitsWorkloads: true,
   }) as const
 
 /** Elastic Cloud on Kubernetes: Elasticsearch. */

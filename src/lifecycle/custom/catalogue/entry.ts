@@ -48,6 +48,8 @@ export interface CatalogueEntry {
   readonly owns?: readonly { readonly apiVersion: string; readonly kind: string }[]
   /** It runs pods as a workload does: a proven problem of its own pods fails it. */
   readonly isWorkload?: true
+  /** Its status does not show that its workloads are updated: the Deployments, StatefulSets and DaemonSets of `owns`. */
+  readonly awaitsWorkloads?: true
   /**
    * A text: the value of a label that only the objects of its present revision have, such as a hash of its template. Without
    * it, the objects that were created since the last write of its spec are those of the present revision.

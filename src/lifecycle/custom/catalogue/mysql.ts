@@ -34,6 +34,7 @@ export const mariaDb: CatalogueGroup = {
       cause: [messageOf('Ready'), messageOf('GaleraReady'), messageOf('Updated')],
       owns: [statefulSets, jobs, pods],
       isWorkload: true,
+      awaitsWorkloads: true,
     },
     {
       kind: 'MaxScale',
@@ -43,6 +44,7 @@ export const mariaDb: CatalogueGroup = {
       cause: [messageOf('Ready')],
       owns: [statefulSets, pods],
       isWorkload: true,
+      awaitsWorkloads: true,
     },
     { kind: 'Database', ...sqlObject },
     { kind: 'User', ...sqlObject },
@@ -68,6 +70,7 @@ export const oracleMySql: CatalogueGroup = {
       cause: [`'cluster.status is ' + status.cluster.status`],
       owns: [statefulSets, deployments, pods],
       isWorkload: true,
+      awaitsWorkloads: true,
     },
     {
       kind: 'MySQLBackup',
@@ -92,6 +95,7 @@ export const bitpokeMySql: CatalogueGroup = {
       cause: [messageOf('Ready')],
       owns: [statefulSets, pods],
       isWorkload: true,
+      awaitsWorkloads: true,
     },
     {
       kind: 'MysqlBackup',

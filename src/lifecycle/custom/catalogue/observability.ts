@@ -37,6 +37,7 @@ export const grafana: CatalogueGroup = {
       cause: [`status.lastMessage`],
       owns: [deployments, pods],
       isWorkload: true,
+      awaitsWorkloads: true,
     },
     {
       // Part of a GrafanaNotificationPolicy, whose status is about it.
@@ -82,6 +83,7 @@ export const openTelemetry: CatalogueGroup = {
       cause: [messageOf('Ready')],
       owns: [deployments, statefulSets, daemonSets, pods],
       isWorkload: true,
+      awaitsWorkloads: true,
     },
     {
       // Its status is never written.
@@ -101,6 +103,7 @@ const stack = {
   ],
   owns: [deployments, statefulSets, pods],
   isWorkload: true,
+  awaitsWorkloads: true,
 } as const
 
 /** Tempo Operator. */
@@ -136,6 +139,7 @@ export const jaeger: CatalogueGroup = {
       failed: `status.phase == 'Failed'`,
       owns: [deployments, daemonSets, jobs, pods],
       isWorkload: true,
+      awaitsWorkloads: true,
     },
   ],
 }

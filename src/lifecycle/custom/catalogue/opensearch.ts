@@ -33,6 +33,7 @@ const entries: readonly CatalogueEntry[] = [
     cause: [`status.componentsStatus.map(c, c.?description.orValue(''))`],
     owns: [statefulSets, deployments, jobs, pods],
     isWorkload: true,
+    awaitsWorkloads: true,
   },
   ...contentKinds.map((kind) => ({
     kind,

@@ -85,6 +85,8 @@ export const perconaPostgres: CatalogueGroup = {
       documentation:
         'https://github.com/percona/percona-postgresql-operator/blob/main/percona/controller/pgcluster/status.go',
       ...cluster,
+      // Written from the status of the PostgresCluster, which may be older.
+      awaitsWorkloads: true,
       cause: [`status.conditions.filter(c, c.status == 'False' && c.message != '').map(c, c.message)`],
       owns: [
         { apiVersion: 'postgres-operator.crunchydata.com/v1beta1', kind: 'PostgresCluster' },
@@ -117,6 +119,7 @@ export const perconaMySql: CatalogueGroup = {
       kind: 'PerconaServerMySQL',
       documentation: 'https://github.com/percona/percona-server-mysql-operator/blob/main/pkg/controller/ps/status.go',
       ...cluster,
+      awaitsWorkloads: true,
       // The status names no generation. A new size shows that it is old.
       current: `status.state == 'ready' && status.mysql.ready >= spec.mysql.size`,
       failed: `status.conditions.exists(c, c.type == 'error' && c.reason == 'FullClusterCrashDetected')`,

@@ -50,6 +50,7 @@ export const cloudNativePg: CatalogueGroup = {
       cause: [`status.phaseReason`, `status.error`],
       owns: [deployments],
       isWorkload: true,
+      awaitsWorkloads: true,
     },
     {
       kind: 'Backup',
@@ -77,6 +78,7 @@ export const zalandoPostgres: CatalogueGroup = {
       failed: `status.PostgresClusterStatus in ['CreateFailed', 'UpdateFailed', 'Invalid']`,
       owns: [statefulSets, pods],
       isWorkload: true,
+      awaitsWorkloads: true,
     },
   ],
 }
@@ -103,6 +105,7 @@ export const crunchyPostgres: CatalogueGroup = {
       cause: [messageOf('Progressing'), messageOf('PGBackRestRepoHostReady'), messageOf('ProxyAvailable')],
       owns: [statefulSets, deployments, jobs, pods],
       isWorkload: true,
+      awaitsWorkloads: true,
     },
     {
       kind: 'PGUpgrade',

@@ -6,7 +6,12 @@ const opstreeSource = 'https://github.com/OT-CONTAINER-KIT/redis-operator/blob/m
 const enterpriseDocumentation = 'https://redis.io/docs/latest/operate/kubernetes/reference'
 
 /** Kinds whose status the operator never writes. */
-const unreported = { current: 'true', owns: [statefulSets, deployments, pods], isWorkload: true } as const
+const unreported = {
+  current: 'true',
+  owns: [statefulSets, deployments, pods],
+  isWorkload: true,
+  awaitsWorkloads: true,
+} as const
 
 /** The operator of Opstree. */
 export const opstreeRedis: CatalogueGroup = {
@@ -33,6 +38,7 @@ export const opstreeRedis: CatalogueGroup = {
       suspended: isAnnotated('redisreplication.opstreelabs.in/skip-reconcile', 'true'),
       owns: [statefulSets, pods],
       isWorkload: true,
+      awaitsWorkloads: true,
     },
     {
       kind: 'Redis',

@@ -48,6 +48,7 @@ export const rookCeph: CatalogueGroup = {
       ...reconciled,
       owns: [deployments, pods],
       isWorkload: true,
+      awaitsWorkloads: true,
     },
     {
       kind: 'CephObjectStore',
@@ -55,6 +56,7 @@ export const rookCeph: CatalogueGroup = {
       ...reconciled,
       owns: [deployments, pods],
       isWorkload: true,
+      awaitsWorkloads: true,
     },
     ...phasedKinds.map((kind) => ({ kind, documentation: types, ...reconciled })),
   ],

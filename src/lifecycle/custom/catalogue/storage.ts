@@ -48,6 +48,7 @@ export const minio: CatalogueGroup = {
       cause: [`status.currentState == 'Initialized' ? '' : status.currentState`, `status.healthMessage`],
       owns: [statefulSets, pods],
       isWorkload: true,
+      awaitsWorkloads: true,
     },
   ],
 }

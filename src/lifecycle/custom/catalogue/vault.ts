@@ -65,6 +65,7 @@ export const bankVaults: CatalogueGroup = {
       cause: [`status.conditions.filter(c, c.status != 'True').map(c, c.?error.orValue(''))`],
       owns: [statefulSets, deployments, pods],
       isWorkload: true,
+      awaitsWorkloads: true,
     },
   ],
 }

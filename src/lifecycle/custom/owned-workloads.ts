@@ -1,0 +1,103 @@
+import type { WatchRequest } from '../../cluster/feed.ts'
+import type { KubeObject } from '../../cluster/objects.ts'
+import { groupOf } from '../../cluster/store.ts'
+import type { Assessment } from '../assessment.ts'
+import { earliest, provePersisted } from '../proof.ts'
+import type { Rule } from '../rule.ts'
+import type { RuleContext } from '../rule-context.ts'
+import { assessOwned, type Behind } from './cause.ts'
+import { isBuiltIn } from './generic.ts'
+import { type KindName, ownedRequests, specChangedAt, wasWrittenSince } from './owned-objects.ts'
+
+/** How long the first lists of the owned workloads are awaited; without the permission, they never come. */
+const listsMs = 5_000
+
+/** Custom resources between an object and the workloads that it owns. */
+const maxDepth = 3
+
+/**
+ * Adds to the rule of a custom resource whose status does not show that its workloads are updated: it is not ready before
+ * the Deployments, StatefulSets and DaemonSets that it owns are.
+ *
+ * Such operators write the generation when they start, with the state that their workloads had until then, or write no
+ * status at all. So a changed spec also needs a workload that was written since, or the settle time: not every change
+ * affects a workload.
+ */
+export function withOwnedWorkloads(rule: Rule, behind: Behind): Rule {
+  if (!behind.awaitsWorkloads) return rule
+  const kinds = behind.kinds.filter((kind) => isWorkloadKind(kind) || !isBuiltIn(kind.apiVersion))
+  return {
+    ...rule,
+    assess: (object, context) => {
+      const own = rule.assess(object, context)
+      if (own.status !== 'ready') return own
+      const workloads = workloadsOf(object, context).map((each) => ({ object: each, rule: behind.ruleOf(each).rule }))
+      const explainedBy = [
+        ...ownedRequests(object, { kinds, isKnown: true }),
+        ...workloads.flatMap((each) => each.rule.relatives(each.object)),
+      ]
+      const awaited =
+        awaitLists(explainedBy, context) ??
+        awaitWorkloads(workloads, context) ??
+        awaitChange(object, workloads, context)
+      return { ...(awaited === undefined ? own : notReady(own, awaited)), explainedBy }
+    },
+  }
+}
+
+interface Workload {
+  readonly object: KubeObject
+  readonly rule: Rule
+}
+
+/** What an object waits for. */
+interface Awaited {
+  readonly message: string
+  readonly recheckAt: number | undefined
+}
+
+function awaitLists(requests: readonly WatchRequest[], context: RuleContext): Awaited | undefined {
+  const { now, history } = context
+  const { proven, recheckAt } = provePersisted(Math.max(history.firstSeenAt, history.specSeenAt), listsMs, now)
+  if (proven || requests.every((request) => context.listState(request) === 'complete')) return undefined
+  return { message: 'waiting for the list of its workloads', recheckAt }
+}
+
+function awaitWorkloads(workloads: readonly Workload[], context: RuleContext): Awaited | undefined {
+  for (const { object, rule } of workloads) {
+    const { status, message, recheckAt } = assessOwned(object, rule, context)
+    const name = `${object.kind.toLowerCase()}/${object.metadata.name}`
+    if (status !== 'ready') return { message: `${name}: ${message}`, recheckAt }
+  }
+  return undefined
+}
+
+function awaitChange(object: KubeObject, workloads: readonly Workload[], context: RuleContext): Awaited | undefined {
+  const changedAt = specChangedAt(object, context)
+  const { proven, recheckAt } = provePersisted(changedAt, context.settings.settleTimeMs, context.now)
+  if (proven || workloads.some((each) => wasWrittenSince(each.object, changedAt, context))) return undefined
+  return { message: 'its workloads have not changed since its spec did', recheckAt }
+}
+
+function isWorkloadKind({ apiVersion, kind }: KindName): boolean {
+  return groupOf(apiVersion) === 'apps' && kind !== 'ReplicaSet'
+}
+
+/** The Deployments, StatefulSets and DaemonSets that an object owns, directly or by other custom resources. */
+function workloadsOf({ metadata: { uid } }: KubeObject, context: RuleContext, depth = maxDepth): readonly KubeObject[] {
+  return context.owned(uid).flatMap((each) => {
+    if (each.metadata.deletionTimestamp !== undefined) return []
+    if (isWorkloadKind(each)) return [each]
+    return depth === 0 ? [] : workloadsOf(each, context, depth - 1)
+  })
+}
+
+function notReady(own: Assessment, { message, recheckAt }: Awaited): Assessment {
+  return {
+    ...own,
+    status: 'progressing',
+    message,
+    milestones: own.milestones.map((each) => (each.name === 'ready' ? { ...each, state: 'open', message } : each)),
+    recheckAt: earliest([own.recheckAt, recheckAt]),
+  }
+}

@@ -1,0 +1,132 @@
+import type { Observation } from '../../src/cluster/feed.ts'
+import type { KubeObject, ObjectMeta } from '../../src/cluster/objects.ts'
+import { compileEntry, type OperatorCheck } from '../../src/lifecycle/custom/catalogue/entry.ts'
+import { loadCompiler } from '../../src/plan/expressions.ts'
+import { complete, createDeployment, iso, ownedBy } from '../lifecycle/builders.ts'
+import { added, at, createTarget, failed, modified, progressing, type RunOptions, run } from './builders.ts'
+
+const group = 'acme.example/v1'
+const target = createTarget({ apiVersion: group, kind: 'Shop', name: 'web' })
+let catalogue: readonly OperatorCheck[]
+
+beforeAll(async () => {
+  const kinds = [{ apiVersion: 'apps/v1', kind: 'Deployment' }]
+  const entry = {
+    kind: 'Shop',
+    documentation: 'https://acme.example',
+    current: "status.phase == 'Running'",
+    owns: kinds,
+  }
+  const check = compileEntry(
+    { ...entry, awaitsWorkloads: true },
+    { apiVersion: group, kind: 'Shop' },
+    await loadCompiler(),
+  )
+  catalogue = [check]
+})
+
+/** A custom resource whose spec was changed at this second; its operator reports that it runs, as before. */
+function createShop(changedAt: number, generation = 2): KubeObject {
+  return {
+    apiVersion: group,
+    kind: 'Shop',
+    metadata: {
+      name: 'web',
+      namespace: 'shop',
+      uid: 'web-uid',
+      generation,
+      creationTimestamp: iso(generation === 1 ? changedAt : -600),
+      managedFields: [
+        { manager: 'kubectl', time: iso(changedAt) },
+        { manager: 'operator', subresource: 'status', time: iso(changedAt) },
+      ],
+    },
+    spec: {},
+    status: { observedGeneration: generation, phase: 'Running' },
+  }
+}
+
+/** Its Deployment, which the operator wrote at this second. */
+function createOwned(
+  writtenAt: number,
+  overrides: Parameters<typeof createDeployment>[0] = {},
+  metadata: Partial<ObjectMeta> = {},
+) {
+  return createDeployment({
+    status: complete(1),
+    ...overrides,
+    metadata: {
+      name: 'front',
+      uid: 'front-uid',
+      creationTimestamp: iso(-600),
+      ownerReferences: ownedBy(createShop(0)),
+      managedFields: [{ manager: 'operator', time: iso(writtenAt) }],
+      ...metadata,
+    },
+  })
+}
+
+const listed = (kind: string, apiVersion = 'apps/v1'): Observation => ({
+  type: 'SYNCED',
+  apiVersion,
+  kind,
+  namespace: 'shop',
+})
+const own = [listed('Shop', group), listed('Event', 'v1')]
+const all = [...own, listed('Deployment'), listed('ReplicaSet'), listed('Pod', 'v1')]
+
+function verdict(steps: Parameters<typeof run>[0], options: RunOptions = {}): string {
+  const { outcome, seconds } = run(steps, {
+    targets: [target],
+    ...options,
+    settings: { catalogue, ...options.settings },
+  })
+  return `${outcome} after ${seconds} s`
+}
+
+describe('a custom resource whose status does not show that its workloads are updated', () => {
+  it('is ready at once when its rollout is over', () => {
+    expect(verdict([at(0, added(createShop(-60), createOwned(-60)), all)])).toBe('ready after 0 s')
+  })
+
+  it('is not ready before its Deployment is', () => {
+    const changed = createOwned(1, { status: progressing }, { generation: 2, resourceVersion: '2' })
+    const steps = [
+      at(0, added(createShop(0), createOwned(-60)), all),
+      at(1, modified(changed)),
+      at(25, modified(createOwned(1, {}, { resourceVersion: '3' }))),
+    ]
+    expect(verdict(steps)).toBe('ready after 25 s')
+  })
+
+  it('is ready once its operator has changed the Deployment', () => {
+    const steps = [
+      at(0, added(createShop(0), createOwned(-60)), all),
+      at(3, modified(createOwned(3, {}, { resourceVersion: '2' }))),
+    ]
+    expect(verdict(steps)).toBe('ready after 3 s')
+  })
+
+  it('is ready after the settle time when the change of its spec affects no workload', () => {
+    expect(verdict([at(0, added(createShop(0), createOwned(-60)), all)])).toBe('ready after 10 s')
+  })
+
+  it('waits the settle time for the first workload of a new object', () => {
+    expect(verdict([at(0, added(createShop(0, 1)), all)])).toBe('ready after 10 s')
+    const steps = [
+      at(0, added(createShop(0, 1)), all),
+      at(2, added(createOwned(2, { status: progressing }, { creationTimestamp: iso(2) }))),
+      at(20, modified(createOwned(2, {}, { creationTimestamp: iso(2), resourceVersion: '2' }))),
+    ]
+    expect(verdict(steps)).toBe('ready after 20 s')
+  })
+
+  it('waits five seconds for a list that is refused', () => {
+    expect(verdict([at(0, added(createShop(-60)), own, failed(403, 'Deployment'))])).toBe('ready after 5 s')
+  })
+
+  it('does not wait when a health check of the user replaces its entry', () => {
+    const check = { apiVersion: group, kind: 'Shop', current: () => ({ holds: true }) }
+    expect(verdict([at(0, added(createShop(0)), own)], { settings: { healthChecks: [check] } })).toBe('ready after 0 s')
+  })
+})
