@@ -53,8 +53,6 @@ const allReplicas = (updated: string) =>
     'status.?readyReplicas.orValue(0) == spec.replicas',
   )
 const upToDate = 'status.?upToDateReplicas.orValue(status.?updatedReplicas.orValue(0))'
-/** A status with nothing but its generation has not counted its machines. */
-const hasConditions = 'size(status.conditions) > 0'
 
 const machineDeployment: CatalogueEntry = {
   kind: 'MachineDeployment',
@@ -62,7 +60,7 @@ const machineDeployment: CatalogueEntry = {
   inProgress: isTrue('RollingOut'),
   suspended: anyOf('spec.paused', isPaused),
   failed: "status.phase == 'Failed'",
-  current: allOf(hasConditions, allReplicas(upToDate), 'status.?availableReplicas.orValue(0) == spec.replicas'),
+  current: allOf('has(status.phase)', allReplicas(upToDate), 'status.?availableReplicas.orValue(0) == spec.replicas'),
   cause: [changeMessages, messageOf('MachinesReady'), messageOf('Available'), messageOf('Ready')],
   owns: [machineSets, machines],
 }
@@ -73,7 +71,7 @@ const machineSet: CatalogueEntry = {
   documentation: `${source}/api/core/v1beta2/machineset_types.go`,
   suspended: isPaused,
   failed: hasFailed,
-  current: allOf(hasConditions, allReplicas('status.?availableReplicas.orValue(0)')),
+  current: allOf('has(status.replicas)', allReplicas('status.?availableReplicas.orValue(0)')),
   cause: [...failureMessages, changeMessages, messageOf('MachinesReady'), messageOf('Ready')],
   owns: [machines],
 }

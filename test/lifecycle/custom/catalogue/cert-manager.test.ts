@@ -1,6 +1,6 @@
 import { certManager, certManagerAcme } from '../../../../src/lifecycle/custom/catalogue/cert-manager.ts'
 import { iso } from '../../builders.ts'
-import { testEntries } from './cases.ts'
+import { type EntryCase, testEntries } from './cases.ts'
 
 const certificate = (...conditions: readonly object[]) => ({
   apiVersion: 'cert-manager.io/v1',
@@ -94,21 +94,28 @@ testEntries(certManager, [
     request(approved, { type: 'InvalidRequest', status: 'True', reason: 'BadDNSName', message: 'no such zone' }),
     { verdict: 'failed', mentions: 'no such zone' },
   ],
-  [
-    'an Issuer whose account is registered is ready',
-    issuer('Issuer', 'True', 'ACMEAccountRegistered'),
-    { verdict: 'ready' },
-  ],
-  [
-    'an Issuer without its Secret progresses, since the Secret may be created',
-    issuer('Issuer', 'False', 'ErrGetKeyPair', 'secret "ca" not found'),
-    { verdict: 'progressing', mentions: 'secret "ca" not found' },
-  ],
-  [
-    'a ClusterIssuer with an invalid configuration has failed',
-    issuer('ClusterIssuer', 'False', 'InvalidConfig', 'the private key is missing'),
-    { verdict: 'failed', mentions: 'the private key is missing' },
-  ],
+  ...['Issuer', 'ClusterIssuer'].flatMap((kind): readonly EntryCase[] => [
+    [
+      `a ${kind} whose account is registered is ready`,
+      issuer(kind, 'True', 'ACMEAccountRegistered'),
+      { verdict: 'ready' },
+    ],
+    [
+      `a ${kind} without its Secret progresses, since the Secret may be created`,
+      issuer(kind, 'False', 'ErrGetKeyPair', 'secret "ca" not found'),
+      { verdict: 'progressing', mentions: 'secret "ca" not found' },
+    ],
+    [
+      `a ${kind} with an invalid configuration has failed`,
+      issuer(kind, 'False', 'InvalidConfig', 'the private key is missing'),
+      { verdict: 'failed', mentions: 'the private key is missing' },
+    ],
+    [
+      `a ${kind} whose older spec was invalid progresses`,
+      { ...issuer(kind, 'False', 'InvalidConfig', 'the private key is missing'), metadata: { generation: 2 } },
+      { verdict: 'progressing' },
+    ],
+  ]),
 ])
 
 const acme = (kind: string, state: string, reason?: string) => ({
@@ -131,5 +138,6 @@ testEntries(certManagerAcme, [
     acme('Challenge', 'pending', 'Waiting for DNS-01 challenge propagation'),
     { verdict: 'progressing', mentions: 'Waiting for DNS-01 challenge propagation' },
   ],
+  ['a valid Challenge is ready', acme('Challenge', 'valid'), { verdict: 'ready' }],
   ['an expired Challenge has failed', acme('Challenge', 'expired'), { verdict: 'failed' }],
 ])

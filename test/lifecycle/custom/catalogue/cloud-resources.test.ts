@@ -5,7 +5,7 @@ import {
   configConnector,
   configConnectorCore,
 } from '../../../../src/lifecycle/custom/catalogue/cloud-resources.ts'
-import { testEntries } from './cases.ts'
+import { type EntryCase, testEntries } from './cases.ts'
 
 const metadata = { generation: 2 }
 const object = (apiVersion: string, kind: string, status: object) => ({ apiVersion, kind, metadata, spec: {}, status })
@@ -41,6 +41,14 @@ testEntries(awsControllersCore, [
     core('AdoptedResource', [{ type: 'ACK.Adopted', status: 'True' }]),
     { verdict: 'ready' },
   ],
+  ...['AdoptedResource', 'FieldExport'].map(
+    (kind): EntryCase => [
+      `a ${kind} that cannot work has failed`,
+      core(kind, [{ type: 'ACK.Terminal', status: 'True', message: 'the kind is not known' }]),
+      { verdict: 'failed', mentions: 'the kind is not known' },
+    ],
+  ),
+  ['an IAMRoleSelector is ready without a status', core('IAMRoleSelector'), { verdict: 'ready' }],
   ['a FieldExport without an error is ready', core('FieldExport'), { verdict: 'ready' }],
   [
     'a FieldExport that is retried progresses',
@@ -74,17 +82,20 @@ testEntries(configConnector, [
   ],
 ])
 
-const connector = (healthy: boolean, errors: readonly string[] = []) =>
-  object('core.cnrm.cloud.google.com/v1beta1', 'ConfigConnectorContext', { healthy, errors })
+const connector = (kind: string, healthy: boolean, errors: readonly string[] = []) =>
+  object('core.cnrm.cloud.google.com/v1beta1', kind, { healthy, errors })
 
-testEntries(configConnectorCore, [
-  ['a healthy ConfigConnectorContext is ready', connector(true), { verdict: 'ready' }],
-  [
-    'a ConfigConnectorContext that is not healthy names its error',
-    connector(false, ['the controller has no replica']),
-    { verdict: 'progressing', mentions: 'the controller has no replica' },
-  ],
-])
+testEntries(
+  configConnectorCore,
+  ['ConfigConnector', 'ConfigConnectorContext'].flatMap((kind): readonly EntryCase[] => [
+    [`a healthy ${kind} is ready`, connector(kind, true), { verdict: 'ready' }],
+    [
+      `a ${kind} that is not healthy names its error`,
+      connector(kind, false, ['the controller has no replica']),
+      { verdict: 'progressing', mentions: 'the controller has no replica' },
+    ],
+  ]),
+)
 
 const account = (status: string, severity?: string, message = '', observedGeneration = 2) =>
   object('storage.azure.com/v1api20230101', 'StorageAccount', {

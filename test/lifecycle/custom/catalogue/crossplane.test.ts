@@ -5,7 +5,7 @@ import {
   crossplaneProviders,
   upboundProviders,
 } from '../../../../src/lifecycle/custom/catalogue/crossplane.ts'
-import { testEntries } from './cases.ts'
+import { type EntryCase, testEntries } from './cases.ts'
 
 const metadata = { generation: 2, namespace: undefined }
 const paused = { ...metadata, annotations: { 'crossplane.io/paused': 'true' } }
@@ -23,7 +23,7 @@ const bucket = (conditions: readonly object[], rest: object = {}) => ({
   ...rest,
 })
 
-testEntries(upboundProviders, [
+const managedResources: readonly EntryCase[] = [
   ['a managed resource that is Ready and Synced is ready', bucket([available, synced]), { verdict: 'ready' }],
   ['a managed resource that is being created progresses', bucket([creating, synced]), { verdict: 'progressing' }],
   [
@@ -50,6 +50,11 @@ testEntries(upboundProviders, [
     { verdict: 'progressing' },
   ],
   [
+    'a managed resource without the condition Synced is ready when it is Ready',
+    bucket([available]),
+    { verdict: 'ready' },
+  ],
+  [
     'a managed resource with an interrupted creation has failed: the provider waits for a person',
     bucket([
       creating,
@@ -69,27 +74,26 @@ testEntries(upboundProviders, [
     bucket([available, { type: 'Synced', status: 'False', reason: 'ReconcilePaused' }]),
     { verdict: 'suspended' },
   ],
-])
+]
 
-testEntries(crossplaneProviders, [
-  [
-    'a ProviderConfig is ready before a resource uses it',
-    { apiVersion: 'helm.crossplane.io/v1beta1', kind: 'ProviderConfig', metadata, spec: {} },
+/** Configurations of providers, in both groups. */
+const configurations = ['ProviderConfig', 'ClusterProviderConfig', 'ProviderConfigUsage', 'StoreConfig'].map(
+  (kind): EntryCase => [
+    `a ${kind} is ready before a resource uses it`,
+    { apiVersion: 'aws.upbound.io/v1beta1', kind, metadata, spec: {} },
     { verdict: 'ready' },
   ],
-  [
-    'a managed resource without the condition Synced is ready when it is Ready',
-    bucket([available], { apiVersion: 'helm.crossplane.io/v1beta1', kind: 'Release' }),
-    { verdict: 'ready' },
-  ],
-])
+)
+
+testEntries(upboundProviders, [...managedResources, ...configurations])
+testEntries(crossplaneProviders, [...managedResources, ...configurations])
 
 const source = 'xpkg.example.com/providers/aws:v2'
 const installed = { type: 'Installed', status: 'True', reason: 'ActivePackageRevision' }
 const healthy = { type: 'Healthy', status: 'True', reason: 'HealthyPackageRevision' }
-const provider = (currentIdentifier: string, conditions: readonly object[], spec: object = {}) => ({
+const packageOf = (kind: string, currentIdentifier: string, conditions: readonly object[], spec: object = {}) => ({
   apiVersion: 'pkg.crossplane.io/v1',
-  kind: 'Provider',
+  kind,
   metadata,
   spec: { package: source, ...spec },
   status: { currentIdentifier, currentRevision: 'aws-1', conditions },
@@ -103,59 +107,67 @@ const revision = (kind: string, desiredState: string, conditions: readonly objec
 })
 
 testEntries(crossplanePackages, [
-  ['an installed and healthy Provider is ready', provider(source, [installed, healthy]), { verdict: 'ready' }],
-  [
-    'a Provider whose older package is healthy progresses',
-    provider('xpkg.example.com/providers/aws:v1', [installed, healthy]),
-    { verdict: 'progressing' },
-  ],
-  [
-    'a Provider whose package cannot be fetched progresses',
-    provider(source, [
-      { type: 'Installed', status: 'False', reason: 'UnpackingPackage', message: 'cannot unpack package: not found' },
-    ]),
-    { verdict: 'progressing', mentions: 'cannot unpack package: not found' },
-  ],
-  [
-    'a Provider whose pod does not run names the reason',
-    provider(source, [
-      installed,
-      { type: 'Healthy', status: 'False', reason: 'UnhealthyPackageRevision', message: 'runtime is not available' },
-    ]),
-    { verdict: 'progressing', mentions: 'runtime is not available' },
-  ],
-  [
-    'a Provider with manual activation waits for a person',
-    provider(
-      source,
-      [
-        { type: 'Installed', status: 'False', reason: 'InactivePackageRevision', message: 'Package is inactive' },
-        healthy,
-      ],
-      {
-        revisionActivationPolicy: 'Manual',
-      },
-    ),
-    { verdict: 'suspended', mentions: 'Package is inactive' },
-  ],
-  [
-    'a healthy revision is ready, with a runtime or without',
-    revision('ConfigurationRevision', 'Active', [{ type: 'RevisionHealthy', status: 'True' }]),
-    { verdict: 'ready' },
-  ],
-  [
-    'a revision whose runtime is not healthy progresses',
-    revision('ProviderRevision', 'Active', [
-      { type: 'RevisionHealthy', status: 'True' },
-      { type: 'RuntimeHealthy', status: 'False', message: 'deployment is not available' },
-    ]),
-    { verdict: 'progressing', mentions: 'deployment is not available' },
-  ],
-  [
-    'an inactive revision is ready',
-    revision('FunctionRevision', 'Inactive', [{ type: 'Healthy', status: 'Unknown' }]),
-    { verdict: 'ready' },
-  ],
+  ...['Provider', 'Function', 'Configuration'].flatMap((kind): readonly EntryCase[] => [
+    [`an installed and healthy ${kind} is ready`, packageOf(kind, source, [installed, healthy]), { verdict: 'ready' }],
+    [
+      `a ${kind} whose older package is healthy progresses`,
+      packageOf(kind, 'xpkg.example.com/providers/aws:v1', [installed, healthy]),
+      { verdict: 'progressing' },
+    ],
+    [
+      `a ${kind} whose package cannot be fetched progresses`,
+      packageOf(kind, source, [
+        { type: 'Installed', status: 'False', reason: 'UnpackingPackage', message: 'cannot unpack package: not found' },
+      ]),
+      { verdict: 'progressing', mentions: 'cannot unpack package: not found' },
+    ],
+    [
+      `a ${kind} whose revision is not healthy names the reason`,
+      packageOf(kind, source, [
+        installed,
+        { type: 'Healthy', status: 'False', reason: 'UnhealthyPackageRevision', message: 'runtime is not available' },
+      ]),
+      { verdict: 'progressing', mentions: 'runtime is not available' },
+    ],
+    [
+      `a ${kind} with manual activation waits for a person`,
+      packageOf(
+        kind,
+        source,
+        [
+          { type: 'Installed', status: 'False', reason: 'InactivePackageRevision', message: 'Package is inactive' },
+          healthy,
+        ],
+        { revisionActivationPolicy: 'Manual' },
+      ),
+      { verdict: 'suspended', mentions: 'Package is inactive' },
+    ],
+  ]),
+  ...['ProviderRevision', 'FunctionRevision', 'ConfigurationRevision'].flatMap((kind): readonly EntryCase[] => [
+    [
+      `a healthy ${kind} is ready`,
+      revision(kind, 'Active', [{ type: 'RevisionHealthy', status: 'True' }]),
+      { verdict: 'ready' },
+    ],
+    [
+      `a ${kind} whose runtime is not healthy progresses`,
+      revision(kind, 'Active', [
+        { type: 'RevisionHealthy', status: 'True' },
+        { type: 'RuntimeHealthy', status: 'False', message: 'deployment is not available' },
+      ]),
+      { verdict: 'progressing', mentions: 'deployment is not available' },
+    ],
+    [
+      `an inactive ${kind} is ready`,
+      revision(kind, 'Inactive', [{ type: 'Healthy', status: 'Unknown' }]),
+      { verdict: 'ready' },
+    ],
+    [
+      `a paused ${kind} is paused, and the hint has the command that resumes it`,
+      { ...revision(kind, 'Active', []), metadata: paused },
+      { verdict: 'suspended', hint: `kubectl annotate ${kind.toLowerCase()} sample crossplane.io/paused-` },
+    ],
+  ]),
 ])
 
 const definition = (spec: object, conditions: readonly object[], annotations = {}) => ({
@@ -204,6 +216,11 @@ testEntries(crossplaneOperations, [
     'an Operation that repeats a step progresses',
     operation({ type: 'Succeeded', status: 'Unknown', reason: 'PipelineRunning' }, failing('cannot run step backup')),
     { verdict: 'progressing', mentions: 'cannot run step backup' },
+  ],
+  [
+    'a paused Operation is paused, and the hint has the command that resumes it',
+    operation({ type: 'Synced', status: 'False', reason: 'ReconcilePaused' }),
+    { verdict: 'suspended', hint: 'kubectl annotate operation.ops.crossplane.io sample crossplane.io/paused-' },
   ],
   [
     'an Operation at its failure limit has failed',

@@ -1,10 +1,11 @@
 import {
   knativeEventing,
+  knativeFlows,
   knativeMessaging,
   knativeServing,
   knativeSources,
 } from '../../../../src/lifecycle/custom/catalogue/knative.ts'
-import { testEntries } from './cases.ts'
+import { type EntryCase, testEntries } from './cases.ts'
 
 const isTrue = (type: string) => ({ type, status: 'True' })
 const isNot = (type: string, status: string, reason: string, message = '') => ({ type, status, reason, message })
@@ -81,6 +82,11 @@ testEntries(knativeServing, [
     { verdict: 'ready' },
   ],
   [
+    'a Configuration whose image does not exist has failed',
+    serving('Configuration', [isNot('Ready', 'False', 'RevisionFailed', 'Unable to fetch image: MANIFEST_UNKNOWN')]),
+    { verdict: 'failed', mentions: 'MANIFEST_UNKNOWN' },
+  ],
+  [
     'a Revision that is scaled to zero is ready',
     serving('Revision', [
       isNot('Active', 'False', 'NoTraffic', 'The target is not receiving traffic.'),
@@ -104,6 +110,20 @@ testEntries(knativeServing, [
     ]),
     { verdict: 'progressing', mentions: 'Revision "web-7" referenced in traffic not found' },
   ],
+  ['a Route that is Ready is ready', serving('Route', [isTrue('Ready')]), { verdict: 'ready' }],
+  [
+    'a Route whose placeholder Service has another owner has failed',
+    serving('Route', [isNot('Ready', 'False', 'NotOwned', 'There is an existing placeholder Service "web"')]),
+    { verdict: 'failed', mentions: 'existing placeholder Service "web"' },
+  ],
+  [
+    'a Route whose traffic moves gradually stops the stall clock',
+    serving('Route', [
+      isNot('IngressReady', 'Unknown', 'RolloutInProgress'),
+      isNot('Ready', 'Unknown', 'RolloutInProgress'),
+    ]),
+    { verdict: 'progressing', isHeld: true },
+  ],
   ['a DomainMapping that is Ready is ready', serving('DomainMapping', [isTrue('Ready')]), { verdict: 'ready' }],
 ])
 
@@ -112,36 +132,26 @@ const eventing = (group: string, kind: string, conditions: readonly object[], ob
   apiVersion: `${group}/v1`,
 })
 
-testEntries(knativeEventing, [
-  [
-    'a Broker that is Ready is ready',
-    eventing('eventing.knative.dev', 'Broker', [isTrue('Ready')]),
-    { verdict: 'ready' },
-  ],
-  [
-    'a Trigger whose Broker does not exist progresses, since it may be created',
-    eventing('eventing.knative.dev', 'Trigger', [
-      isNot('BrokerReady', 'False', 'BrokerDoesNotExist', 'Broker "default" does not exist'),
-      isNot('Ready', 'False', 'BrokerDoesNotExist', 'Broker "default" does not exist'),
-    ]),
-    { verdict: 'progressing', mentions: 'Broker "default" does not exist' },
-  ],
-])
+/** Kinds whose condition Ready is all that counts. */
+const cases = (group: string, kinds: readonly string[]) =>
+  kinds.flatMap((kind): readonly EntryCase[] => [
+    [`a ${kind} that is Ready is ready`, eventing(group, kind, [isTrue('Ready')]), { verdict: 'ready' }],
+    [
+      `a ${kind} whose older generation is Ready progresses`,
+      eventing(group, kind, [isTrue('Ready')], 1),
+      { verdict: 'progressing' },
+    ],
+    [
+      `a ${kind} that names something missing progresses, since it may be created`,
+      eventing(group, kind, [isNot('Ready', 'False', 'NotFound', 'failed to get object shop/display')]),
+      { verdict: 'progressing', mentions: 'failed to get object shop/display' },
+    ],
+  ])
 
-testEntries(knativeMessaging, [
-  [
-    'a Subscription whose older generation is ready progresses',
-    eventing('messaging.knative.dev', 'Subscription', [isTrue('Ready')], 1),
-    { verdict: 'progressing' },
-  ],
-])
-
-testEntries(knativeSources, [
-  [
-    'a PingSource without its sink progresses, and names the sink',
-    eventing('sources.knative.dev', 'PingSource', [
-      isNot('Ready', 'False', 'NotFound', 'failed to get object test/display'),
-    ]),
-    { verdict: 'progressing', mentions: 'failed to get object test/display' },
-  ],
-])
+testEntries(knativeEventing, cases('eventing.knative.dev', ['Broker', 'Trigger']))
+testEntries(knativeMessaging, cases('messaging.knative.dev', ['Channel', 'InMemoryChannel', 'Subscription']))
+testEntries(knativeFlows, cases('flows.knative.dev', ['Sequence', 'Parallel']))
+testEntries(
+  knativeSources,
+  cases('sources.knative.dev', ['PingSource', 'ApiServerSource', 'ContainerSource', 'SinkBinding']),
+)

@@ -3,7 +3,7 @@ import {
   externalSecretsGenerators,
   sealedSecrets,
 } from '../../../../src/lifecycle/custom/catalogue/secrets.ts'
-import { testEntries } from './cases.ts'
+import { type EntryCase, testEntries } from './cases.ts'
 
 const apiVersion = 'external-secrets.io/v1'
 const metadata = { generation: 2 }
@@ -77,20 +77,22 @@ testEntries(externalSecrets, [
     }),
     { verdict: 'progressing', mentions: 'billing: external secret already exists in namespace' },
   ],
-  [
-    'a validated SecretStore is ready',
-    ready('SecretStore', { conditions: [{ type: 'Ready', status: 'True', reason: 'Valid' }] }),
-    { verdict: 'ready' },
-  ],
-  [
-    'a ClusterSecretStore whose credentials are refused progresses',
-    ready('ClusterSecretStore', {
-      conditions: [
-        { type: 'Ready', status: 'False', reason: 'InvalidProviderConfig', message: 'unable to validate store' },
-      ],
-    }),
-    { verdict: 'progressing', mentions: 'unable to validate store' },
-  ],
+  ...['SecretStore', 'ClusterSecretStore'].flatMap((kind): readonly EntryCase[] => [
+    [
+      `a validated ${kind} is ready`,
+      ready(kind, { conditions: [{ type: 'Ready', status: 'True', reason: 'Valid' }] }),
+      { verdict: 'ready' },
+    ],
+    [
+      `a ${kind} whose credentials are refused progresses`,
+      ready(kind, {
+        conditions: [
+          { type: 'Ready', status: 'False', reason: 'InvalidProviderConfig', message: 'unable to validate store' },
+        ],
+      }),
+      { verdict: 'progressing', mentions: 'unable to validate store' },
+    ],
+  ]),
   [
     'a PushSecret is ready when its present spec is pushed',
     ready('PushSecret', {
