@@ -94,7 +94,7 @@ export const argoRolloutsScenarios: readonly OperatorScenario[] = [
       await fixture.apply(rollout({ script: 'echo no database; exit 3' }, { progressDeadlineSeconds: 60 }))
     },
     expect: { outcome: 'failed' },
-    cause: 'exited with 3',
+    cause: 'exited with code 3',
     decidedBy: containerDied(3),
     takesSeconds: 50,
   },
@@ -134,7 +134,7 @@ export const argoRolloutsScenarios: readonly OperatorScenario[] = [
       await fixture.apply(rollout({ image: 'v2' }, steps({ setWeight: 50 }, { pause: {} })))
     },
     expect: { outcome: 'stalled', reason: 'paused' },
-    cause: 'paused',
+    cause: 'CanaryPauseStep',
     decidedBy: secondsAfterStart(10),
     takesSeconds: 16,
   },
@@ -145,7 +145,7 @@ export const argoRolloutsScenarios: readonly OperatorScenario[] = [
     note: 'a third revision is applied during the update',
     setup: async (fixture) => {
       await complete(fixture)
-      await fixture.apply(rollout({ image: 'v2', script: slowStart(8) }))
+      await fixture.apply(rollout({ image: 'v2', script: slowStart(20) }))
     },
     during: async (fixture) => {
       await fixture.wait(4)

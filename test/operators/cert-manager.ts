@@ -74,7 +74,6 @@ export const certManagerScenarios: readonly OperatorScenario[] = [
     expect: { outcome: ['stalled', 'failed'] },
     cause: 'self-signed',
     decidedBy: secondsAfterStart(2),
-    withinSeconds: 25,
     takesSeconds: 20,
   },
   {
@@ -91,7 +90,6 @@ export const certManagerScenarios: readonly OperatorScenario[] = [
     expect: { outcome: 'failed' },
     cause: 'policy of the tests',
     decidedBy: secondsAfterStart(0),
-    withinSeconds: 25,
     takesSeconds: 20,
   },
   {
@@ -104,7 +102,6 @@ export const certManagerScenarios: readonly OperatorScenario[] = [
     expect: { outcome: ['stalled', 'failed'] },
     cause: 'absent',
     decidedBy: secondsAfterStart(2),
-    withinSeconds: 25,
     takesSeconds: 20,
   },
   {

@@ -52,8 +52,8 @@ export async function playOperators<T extends OperatorScenario>(
 function withCause(scenario: OperatorScenario, reports: Map<string, string>): OperatorScenario {
   const { name, cause = '' } = scenario
   return {
-    // The action starts slowly from its sources.
-    withinSeconds: 30,
+    // Most that do not become ready end by a stall timeout, and the action starts slowly from its sources.
+    withinSeconds: 60,
     ...scenario,
     check: async (run, fixture) => {
       const report = readFileSync(run.outputs['report'] ?? '', 'utf8')

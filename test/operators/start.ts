@@ -1,11 +1,11 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { parseAllDocuments } from 'yaml'
 import type { Api, KubeObject } from '../cluster/api.ts'
 import { until } from '../cluster/command.ts'
 import { kubeconfigPath, state } from '../cluster/layout.ts'
-import { logPath, operatorPrefix, ownProcesses, start } from '../cluster/processes.ts'
+import { kill, logPath, operatorPrefix, ownProcesses, start } from '../cluster/processes.ts'
 import { buildOperator, moduleFolder } from './build.ts'
 import type { Operator } from './operator.ts'
 
@@ -27,7 +27,7 @@ export async function startOperators(
     const definitions = await definitionsOf(operator)
     for (const definition of definitions) await applyDefinition(api, definition)
     for (const [kind, path] of definitions.map(pathOf)) if (operator.kinds.includes(kind)) paths[kind] = path
-    if (signalOperator(operator.name, 'SIGCONT')) continue
+    if (await continueProcess(operator.name, program)) continue
 
     for (const [path, object] of Object.entries(operator.objects ?? {})) await api.apply(path, object)
     await startProcess(operator, program)
@@ -36,11 +36,22 @@ export async function startOperators(
   return paths
 }
 
-/** Sends a signal to the process of an operator, such as SIGSTOP and SIGCONT. Returns whether it runs. */
-export function signalOperator(name: string, signal: NodeJS.Signals): boolean {
-  const own = ownProcesses().filter(({ component }) => component === operatorPrefix + name)
-  for (const { pid } of own) process.kill(pid, signal)
-  return own.length > 0
+/** Sends a signal to the process of an operator, such as SIGSTOP and SIGCONT. */
+export function signalOperator(name: string, signal: NodeJS.Signals): void {
+  for (const pid of processesOf(name)) process.kill(pid, signal)
+}
+
+function processesOf(name: string): number[] {
+  return ownProcesses().flatMap(({ component, pid }) => (component === operatorPrefix + name ? [pid] : []))
+}
+
+/** Continues an operator that a killed run stopped; ends one of another build. Returns whether it runs. */
+async function continueProcess(name: string, program: string): Promise<boolean> {
+  const pids = processesOf(name)
+  const isCurrent = pids.length > 0 && pids.every((pid) => readlinkSync(`/proc/${pid}/exe`) === program)
+  if (isCurrent) signalOperator(name, 'SIGCONT')
+  else await kill(pids)
+  return isCurrent
 }
 
 async function startProcess({ name, prepare, args, env, started }: Operator, program: string): Promise<void> {
