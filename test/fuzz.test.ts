@@ -1,0 +1,227 @@
+import fc from 'fast-check'
+import { loadKubeconfig } from '../src/cluster/kubeconfig.ts'
+import type { Container, EventObject } from '../src/cluster/objects.ts'
+import { createRedactor } from '../src/cluster/redact.ts'
+import { parseDuration } from '../src/duration.ts'
+import { UserError } from '../src/errors.ts'
+import { readInputs } from '../src/inputs.ts'
+import { compileJsonPath } from '../src/lifecycle/custom/wait-for.ts'
+import { pullDetail, pullReason, registryAnswer } from '../src/lifecycle/workloads/image-pull.ts'
+import { missingObject, probeFailure, runtimeError } from '../src/lifecycle/workloads/kubelet-messages.ts'
+import { schedulingCauses } from '../src/lifecycle/workloads/pod-setup.ts'
+import { loadCompiler } from '../src/plan/expressions.ts'
+import { parseHealthChecks } from '../src/plan/health-checks.ts'
+import { parseManifests } from '../src/plan/manifests/read.ts'
+import { checkName, checkSelector, matchesSelector } from '../src/plan/names.ts'
+import { parseWaitFor } from '../src/plan/reference-flags.ts'
+import { parseReferences } from '../src/plan/references.ts'
+import { parseStreamLogs } from '../src/plan/stream-logs.ts'
+import { parseJson } from '../src/recording/lines.ts'
+import { numRuns } from './support/thorough.ts'
+
+const compiler = await loadCompiler()
+const ignore = () => {}
+const object = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'x' },
+  status: { phase: 'Running', list: [{ a: 1 }] },
+}
+const event = (message: string) => ({ reason: 'Unhealthy', message, type: 'Warning' }) as EventObject
+
+/** Reads a text; what it may throw is an error for the user. */
+type Parser = (text: string) => unknown
+
+const parsers: readonly (readonly [string, readonly string[], Parser])[] = [
+  ['references', ['deployment/web', ' -l ', 'app=x', '--for=', 'jsonpath=', '-n', '!', '#', '\n'], parseReferences],
+  [
+    'output of kubectl apply',
+    ['deployment.apps/web', ' configured', ' created (dry run)', 'Warning: ', 'error: ', '\n'],
+    parseReferences,
+  ],
+  ['live logs', ['job/migrate', ' -c ', 'app', '\n', ' --all'], parseStreamLogs],
+  ['durations', ['1', 'h', 'm', 's', '.', '-', 'ms', 'µs', '99999999999'], (text) => parseDuration(text, ignore)],
+  [
+    'inputs',
+    ['ready=', '5m', ',', 'app=sha256:', 'a'.repeat(64), 'true', '\n'],
+    (text) =>
+      ['milestone-timeouts', 'expect-images', 'max-restarts', 'summary', 'timeout', 'on-superseded'].map((name) =>
+        readInputs({ [name]: text }),
+      ),
+  ],
+  ['names', ['a', '.', '-', 'A', '/', '%'], (text) => checkName(text, 'apps', ignore)],
+  [
+    'label selectors',
+    ['app', '=', '!=', ' in ', '(', ')', ',', '!'],
+    (text) => [checkSelector(text, ignore), matchesSelector(text, { app: 'x' })],
+  ],
+  [
+    '--for',
+    ['condition=', 'jsonpath=', '{.status', '.phase}', '=', 'delete', "'", '[', ']'],
+    (text) => parseWaitFor(text, ignore),
+  ],
+  [
+    'JSON paths',
+    ['{', '}', '.status', '[0]', '[*]', '..', '[?(@.a==1)]', "['a']", '(', '@'],
+    (text) => compileJsonPath(text)?.(object),
+  ],
+  [
+    'manifests',
+    [
+      'apiVersion: v1\n',
+      'kind: Pod\n',
+      'metadata:\n',
+      '  name: x\n',
+      '---\n',
+      '&a ',
+      '*a',
+      '{',
+      '}',
+      '[',
+      '{{ x }}',
+      '- ',
+    ],
+    parseManifests,
+  ],
+  [
+    'kubeconfigs',
+    [
+      'apiVersion: v1\n',
+      'clusters:\n',
+      '- name: a\n',
+      '  cluster: {server: "https://x"}\n',
+      'users: ',
+      '[',
+      '{}',
+      'current-context: a\n',
+    ],
+    (text) => loadKubeconfig({ kubeconfig: text }, { env: {}, home: '/nowhere', serviceAccount: '/nowhere' }),
+  ],
+  [
+    'messages of the scheduler',
+    [
+      '0/3 nodes are available: ',
+      '1 Insufficient cpu',
+      ', ',
+      '2 node(s) had untolerated taint {a: b}',
+      '. preemption: ',
+      '.',
+    ],
+    schedulingCauses,
+  ],
+  [
+    'messages of registries',
+    ['failed to resolve reference "', '"', ': not found', '401 Unauthorized', 'toomanyrequests', 'dial tcp ', ': '],
+    (text) => [pullReason(text), registryAnswer(text), pullDetail('acme/web:1', text)],
+  ],
+  [
+    'messages of the kubelet',
+    [
+      'error mounting "',
+      '" to rootfs at "',
+      'secret "',
+      '" not found',
+      "couldn't find key ",
+      ' in ConfigMap ',
+      'statuscode: 503',
+      ': unknown',
+    ],
+    (text) => [
+      runtimeError(text),
+      missingObject(text),
+      probeFailure('readiness', { name: 'app' } as Container, [event(text)]),
+    ],
+  ],
+]
+
+describe.each(parsers)('any text of %s', (_, parts, parse) => {
+  test('is read, or refused with an error for the user', () => {
+    const text = fc
+      .array(
+        fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...parts) }, fc.string({ unit: 'binary', maxLength: 5 })),
+        { maxLength: 15 },
+      )
+      .map((pieces) => pieces.join(''))
+    fc.assert(
+      fc.property(text, (written) => isReadOrRefused(() => parse(written))),
+      { numRuns },
+    )
+  })
+})
+
+function isReadOrRefused(read: () => unknown): boolean {
+  try {
+    read()
+    return true
+  } catch (error) {
+    if (error instanceof UserError) return true
+    throw error
+  }
+}
+
+describe('any expression in CEL', () => {
+  const part = fc.constantFrom(
+    'status',
+    '.phase',
+    '==',
+    "'x'",
+    ' && ',
+    'has(',
+    ')',
+    '.exists(c, ',
+    'c.a',
+    '[0]',
+    '.?',
+    '!',
+    '1',
+    ' in ',
+  )
+
+  test('is compiled and evaluated, or refused as a mistake', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(part, { maxLength: 12 }), async (parts) => {
+        const current = JSON.stringify(parts.join('') || 'true')
+        try {
+          const [check] = await parseHealthChecks(`- {apiVersion: a/v1, kind: B, current: ${current}}`, 'checks.yaml')
+          expect(typeof check?.current(object).holds).toBe('boolean')
+        } catch (error) {
+          expect(error).toBeInstanceOf(UserError)
+        }
+      }),
+      { numRuns },
+    )
+  })
+
+  test('is evaluated over any object', () => {
+    const holds = compiler.condition(`status.list.exists(c, c.a == 'x') || status.phase == 'Ready'`)
+    fc.assert(
+      fc.property(fc.jsonValue(), (status) => {
+        expect(typeof holds({ ...object, status } as never).holds).toBe('boolean')
+      }),
+      { numRuns },
+    )
+  })
+})
+
+describe('any JSON', () => {
+  test('is redacted to JSON again', () => {
+    const redact = createRedactor()
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.jsonValue(), (fields, metadata) => {
+        const redacted = redact({ ...fields, apiVersion: 'v1', kind: 'Pod', metadata } as never)
+        expect(JSON.parse(JSON.stringify(redacted))).toMatchObject({ apiVersion: 'v1', kind: 'Pod' })
+      }),
+      { numRuns },
+    )
+  })
+
+  test('is read from a line of a recording as it is', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const text = JSON.stringify(value)
+        expect(parseJson(text)).toEqual(JSON.parse(text))
+      }),
+      { numRuns },
+    )
+  })
+})
