@@ -61,7 +61,6 @@ const hasNoErrors = 'status.byPod.all(p, size(p.?errors.orValue([])) == 0)'
 const constraintTemplate: CatalogueEntry = {
   kind: 'ConstraintTemplate',
   documentation: `${gatekeeperSource}/pkg/controller/constrainttemplatestatus/constrainttemplatestatus_controller.go`,
-  inProgress: 'status.byPod.exists(p, p.observedGeneration < metadata.generation)',
   failed: "status.byPod.exists(p, p.errors.exists(e, e.code in ['ingest_error', 'parse_error', 'conversion_error']))",
   current: allOf('status.created', isReadByPods, hasNoErrors),
   cause: [podErrors],

@@ -3,7 +3,7 @@ import {
   clusterApiBootstrap,
   clusterApiControlPlanes,
 } from '../../../../src/lifecycle/custom/catalogue/cluster-api.ts'
-import { testEntries } from './cases.ts'
+import { type EntryCase, testEntries } from './cases.ts'
 
 const metadata = { generation: 2 }
 const condition = (type: string, status = 'True', reason = type, message = '') => ({ type, status, reason, message })
@@ -37,7 +37,62 @@ const counts = (count: number) => ({
 const deployment = (status: object, options = {}) =>
   object(v1beta2, 'MachineDeployment', { phase: 'Running', ...status }, { spec: { replicas: 3 }, ...options })
 
+/** Cases of the kinds that the annotation pauses, and that keep a failure for good. */
+const sharedCases = (apiVersion: string, kinds: readonly string[], withFailure: readonly string[] = kinds) => [
+  ...kinds.map(
+    (kind): EntryCase => [
+      `a ${kind} with the annotation is paused`,
+      object(apiVersion, kind, {}, { annotations: { 'cluster.x-k8s.io/paused': '' } }),
+      { verdict: 'suspended' },
+    ],
+  ),
+  ...kinds.map(
+    (kind): EntryCase => [
+      `a ${kind} of a paused cluster is paused`,
+      object(apiVersion, kind, { conditions: [condition('Paused', 'True', 'Paused', 'Cluster spec.paused is set')] }),
+      { verdict: 'suspended' },
+    ],
+  ),
+  ...withFailure.map(
+    (kind): EntryCase => [
+      `a ${kind} that has failed for good has failed`,
+      object(apiVersion, kind, { deprecated: { v1beta1: { failureReason: 'X', failureMessage: 'quota exceeded' } } }),
+      { verdict: 'failed', mentions: 'quota exceeded' },
+    ],
+  ),
+]
+
 testEntries(clusterApi, [
+  ...sharedCases(
+    v1beta2,
+    ['MachineSet', 'MachinePool', 'Machine', 'MachineHealthCheck', 'ClusterClass'],
+    ['MachineSet', 'MachinePool', 'Machine'],
+  ),
+  [
+    'a MachineDeployment with all machines is not ready while one of them is updated in place',
+    deployment({ ...counts(3), conditions: [condition('Available'), condition('RollingOut')] }),
+    { verdict: 'progressing' },
+  ],
+  [
+    'a MachineDeployment in the phase Failed has failed',
+    deployment({ ...counts(3), phase: 'Failed', conditions: [old('Ready', 'False', 'cannot create the machines')] }),
+    { verdict: 'failed', mentions: 'cannot create the machines' },
+  ],
+  [
+    'a MachineSet with all machines is ready',
+    object(
+      v1beta2,
+      'MachineSet',
+      { ...counts(2), conditions: [condition('MachinesReady')] },
+      { spec: { replicas: 2 } },
+    ),
+    { verdict: 'ready' },
+  ],
+  [
+    'a ClusterClass with resolved variables and references is ready',
+    object(v1beta1, 'ClusterClass', { conditions: [old('RefVersionsUpToDate'), old('VariablesReconciled')] }),
+    { verdict: 'ready' },
+  ],
   ['an available Cluster is ready', cluster(steady), { verdict: 'ready' }],
   [
     'an available Cluster that is rolled out to a new version progresses',
@@ -201,6 +256,15 @@ const controlPlane = (conditions: readonly object[], status: object) =>
   )
 
 testEntries(clusterApiControlPlanes, [
+  ...sharedCases('controlplane.cluster.x-k8s.io/v1beta2', ['KubeadmControlPlane']),
+  [
+    'a control plane with all machines is not ready while it is scaled down',
+    controlPlane(
+      [condition('Available'), condition('ScalingDown', 'True', 'ScalingDown', 'Scaling down from 4')],
+      counts(3),
+    ),
+    { verdict: 'progressing', mentions: 'Scaling down from 4' },
+  ],
   [
     'a control plane with all machines is ready',
     controlPlane([condition('Available')], counts(3)),
@@ -225,6 +289,12 @@ testEntries(clusterApiControlPlanes, [
 ])
 
 testEntries(clusterApiBootstrap, [
+  ...sharedCases('bootstrap.cluster.x-k8s.io/v1beta2', ['KubeadmConfig']),
+  [
+    'a KubeadmConfig whose Secret exists is ready',
+    object('bootstrap.cluster.x-k8s.io/v1beta1', 'KubeadmConfig', { conditions: [old('Ready')] }),
+    { verdict: 'ready' },
+  ],
   [
     'a KubeadmConfig without its Secret progresses',
     object('bootstrap.cluster.x-k8s.io/v1beta1', 'KubeadmConfig', {

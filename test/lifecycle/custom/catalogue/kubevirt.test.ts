@@ -1,5 +1,5 @@
 import { dataImporter, kubeVirt, kubeVirtPools } from '../../../../src/lifecycle/custom/catalogue/kubevirt.ts'
-import { testEntries } from './cases.ts'
+import { type EntryCase, testEntries } from './cases.ts'
 
 const metadata = { generation: 3 }
 const object = (apiVersion: string, kind: string, spec: object, status: object) => ({
@@ -15,6 +15,50 @@ const always = { runStrategy: 'Always' }
 const started = { created: true, ready: true, observedGeneration: 3, desiredGeneration: 3, runStrategy: 'Always' }
 const machine = (spec: object, printableStatus: string, status: object) =>
   object('kubevirt.io/v1', 'VirtualMachine', spec, { printableStatus, ...status })
+
+const replicaCases = (apiVersion: string, kind: string): readonly EntryCase[] => [
+  [
+    `a ${kind} with all replicas is ready`,
+    object(apiVersion, kind, { replicas: 2 }, { replicas: 2, readyReplicas: 2, labelSelector: 'app=web' }),
+    { verdict: 'ready' },
+  ],
+  [
+    `a ${kind} with one unready replica progresses`,
+    object(apiVersion, kind, { replicas: 2 }, { replicas: 2, readyReplicas: 1, labelSelector: 'app=web' }),
+    { verdict: 'progressing' },
+  ],
+  [
+    `a paused ${kind} is paused`,
+    object(apiVersion, kind, { replicas: 2, paused: true }, { replicas: 2, labelSelector: 'app=web' }),
+    { verdict: 'suspended' },
+  ],
+]
+
+/** @param version the end of the names of the two fields with a version */
+const installationCases = (apiVersion: string, kind: string, version: string): readonly EntryCase[] => {
+  const deployed = (observed: string, ...conditions: readonly object[]) =>
+    object(
+      apiVersion,
+      kind,
+      {},
+      {
+        phase: 'Deployed',
+        observedGeneration: 3,
+        [`observed${version}`]: observed,
+        [`target${version}`]: 'v1.7.0',
+        conditions: [condition('Available'), ...conditions],
+      },
+    )
+  return [
+    [`a deployed ${kind} is ready`, deployed('v1.7.0'), { verdict: 'ready' }],
+    [
+      `an available ${kind} that is updated progresses`,
+      deployed('v1.7.0', condition('Progressing', 'True', 'Transitioning to version v1.7.0')),
+      { verdict: 'progressing', mentions: 'Transitioning to version v1.7.0' },
+    ],
+    [`an available ${kind} of the older version progresses`, deployed('v1.6.0'), { verdict: 'progressing' }],
+  ]
+}
 
 testEntries(kubeVirt, [
   ['a VirtualMachine that runs is ready', machine(always, 'Running', started), { verdict: 'ready' }],
@@ -104,14 +148,15 @@ testEntries(kubeVirt, [
     { verdict: 'suspended', hint: 'virtctl unpause vmi sample -n shop' },
   ],
   [
-    'a set of instances with one unready instance progresses',
-    object(
-      'kubevirt.io/v1',
-      'VirtualMachineInstanceReplicaSet',
-      { replicas: 2 },
-      { replicas: 2, readyReplicas: 1, labelSelector: 'app=web' },
-    ),
-    { verdict: 'progressing' },
+    'an instance whose guest is ready is ready',
+    object('kubevirt.io/v1', 'VirtualMachineInstance', {}, { phase: 'Running', conditions: [condition('Ready')] }),
+    { verdict: 'ready' },
+  ],
+  ...replicaCases('kubevirt.io/v1', 'VirtualMachineInstanceReplicaSet'),
+  [
+    'a migration that succeeded is ready',
+    object('kubevirt.io/v1', 'VirtualMachineInstanceMigration', {}, { phase: 'Succeeded' }),
+    { verdict: 'ready' },
   ],
   [
     'a migration that failed has failed',
@@ -123,39 +168,10 @@ testEntries(kubeVirt, [
     ),
     { verdict: 'failed', mentions: 'the target pod is unschedulable' },
   ],
-  [
-    'an installation that is updated progresses, although it is available',
-    object(
-      'kubevirt.io/v1',
-      'KubeVirt',
-      {},
-      {
-        phase: 'Deployed',
-        observedGeneration: 3,
-        observedKubeVirtVersion: 'v1.6.0',
-        targetKubeVirtVersion: 'v1.7.0',
-        conditions: [
-          condition('Available'),
-          condition('Progressing', 'True', 'Transitioning from version v1.6.0 to v1.7.0'),
-        ],
-      },
-    ),
-    { verdict: 'progressing', mentions: 'Transitioning from version v1.6.0' },
-  ],
+  ...installationCases('kubevirt.io/v1', 'KubeVirt', 'KubeVirtVersion'),
 ])
 
-testEntries(kubeVirtPools, [
-  [
-    'a pool with all machines is ready',
-    object(
-      'pool.kubevirt.io/v1beta1',
-      'VirtualMachinePool',
-      { replicas: 2 },
-      { replicas: 2, readyReplicas: 2, labelSelector: 'app=web' },
-    ),
-    { verdict: 'ready' },
-  ],
-])
+testEntries(kubeVirtPools, replicaCases('pool.kubevirt.io/v1beta1', 'VirtualMachinePool'))
 
 const volume = (phase: string, conditions: readonly object[] = []) =>
   object('cdi.kubevirt.io/v1beta1', 'DataVolume', {}, { phase, progress: '40.0%', conditions })
@@ -177,14 +193,22 @@ testEntries(dataImporter, [
   ],
   ['a DataVolume that waits for an upload waits for a person', volume('UploadReady'), { verdict: 'suspended' }],
   ['a failed DataVolume has failed', volume('Failed'), { verdict: 'failed' }],
-  [
-    'a DataImportCron whose first import runs progresses',
-    object(
-      'cdi.kubevirt.io/v1beta1',
-      'DataImportCron',
-      {},
-      { conditions: [condition('UpToDate', 'False', 'Import is progressing')] },
-    ),
-    { verdict: 'progressing', mentions: 'Import is progressing' },
-  ],
+  ...(
+    [
+      ['DataSource', 'Ready'],
+      ['DataImportCron', 'UpToDate'],
+    ] as const
+  ).flatMap(([kind, type]): readonly EntryCase[] => [
+    [
+      `a ${kind} with its data is ready`,
+      object('cdi.kubevirt.io/v1beta1', kind, {}, { conditions: [condition(type)] }),
+      { verdict: 'ready' },
+    ],
+    [
+      `a ${kind} whose import runs progresses`,
+      object('cdi.kubevirt.io/v1beta1', kind, {}, { conditions: [condition(type, 'False', 'Import is progressing')] }),
+      { verdict: 'progressing', mentions: 'Import is progressing' },
+    ],
+  ]),
+  ...installationCases('cdi.kubevirt.io/v1beta1', 'CDI', 'Version'),
 ])

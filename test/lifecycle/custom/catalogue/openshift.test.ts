@@ -6,7 +6,7 @@ import {
   openshiftRoutes,
   operatorLifecycle,
 } from '../../../../src/lifecycle/custom/catalogue/openshift.ts'
-import { testEntries } from './cases.ts'
+import { type EntryCase, testEntries } from './cases.ts'
 
 const object = (apiVersion: string, kind: string, status: object, spec: object = {}) => ({
   apiVersion,
@@ -88,6 +88,12 @@ testEntries(operatorLifecycle, [
     'an InstallPlan that needs approval waits for a person, and the hint has the command',
     lifecycle('InstallPlan', { phase: 'RequiresApproval' }),
     { verdict: 'suspended', hint: 'kubectl patch installplan.operators.coreos.com sample -n shop' },
+  ],
+  ['a complete InstallPlan is ready', lifecycle('InstallPlan', { phase: 'Complete' }), { verdict: 'ready' }],
+  [
+    'a CatalogSource whose registry answers is ready',
+    lifecycle('CatalogSource', { connectionState: { lastObservedState: 'READY' } }),
+    { verdict: 'ready' },
   ],
   [
     'a failed InstallPlan has failed',
@@ -190,42 +196,35 @@ testEntries(openshiftBuilds, [
   ],
 ])
 
-testEntries(openshiftConfig, [
-  [
-    'an available ClusterOperator that is updated progresses',
-    object('config.openshift.io/v1', 'ClusterOperator', {
-      conditions: [
-        condition('Available'),
-        condition('Progressing', 'True', 'Updating', 'working towards 4.20'),
-        condition('Degraded', 'False'),
+testEntries(
+  openshiftConfig,
+  (
+    [
+      ['ClusterOperator', 'Degraded'],
+      ['ClusterVersion', 'Failing'],
+    ] as const
+  ).flatMap(([kind, bad]): readonly EntryCase[] => {
+    const part = (...conditions: readonly object[]) =>
+      object('config.openshift.io/v1', kind, { conditions: [condition('Available'), ...conditions] })
+    return [
+      [
+        `an available ${kind} is ready, also when it is not upgradeable`,
+        part(condition('Progressing', 'False'), condition(bad, 'False'), condition('Upgradeable', 'False')),
+        { verdict: 'ready' },
       ],
-    }),
-    { verdict: 'progressing', mentions: 'working towards 4.20' },
-  ],
-  [
-    'an available ClusterVersion whose update fails progresses',
-    object('config.openshift.io/v1', 'ClusterVersion', {
-      observedGeneration: 2,
-      conditions: [
-        condition('Available'),
-        condition('Failing', 'True', 'ClusterOperatorDegraded', 'operator dns is degraded'),
+      [
+        `an available ${kind} that is updated progresses`,
+        part(condition('Progressing', 'True', 'Updating', 'working towards 4.20'), condition(bad, 'False')),
+        { verdict: 'progressing', mentions: 'working towards 4.20' },
       ],
-    }),
-    { verdict: 'progressing', mentions: 'operator dns is degraded' },
-  ],
-  [
-    'an available ClusterOperator that is upgradeable or not is ready',
-    object('config.openshift.io/v1', 'ClusterOperator', {
-      conditions: [
-        condition('Available'),
-        condition('Progressing', 'False'),
-        condition('Degraded', 'False'),
-        condition('Upgradeable', 'False'),
+      [
+        `an available ${kind} with a failing part progresses`,
+        part(condition(bad, 'True', 'OperatorDegraded', 'the operator dns is degraded')),
+        { verdict: 'progressing', mentions: 'the operator dns is degraded' },
       ],
-    }),
-    { verdict: 'ready' },
-  ],
-])
+    ]
+  }),
+)
 
 const pool = (updatedMachineCount: number, conditions: readonly object[], spec: object = {}) =>
   object(
@@ -242,5 +241,18 @@ testEntries(openshiftMachines, [
     pool(1, [condition('Updated', 'False'), condition('Updating')]),
     { verdict: 'progressing' },
   ],
-  ['a paused pool is paused', pool(1, [], { paused: true }), { verdict: 'suspended' }],
+  [
+    'a pool with all machines updated is not ready while a machine is degraded',
+    pool(3, [
+      condition('Updated'),
+      condition('Degraded'),
+      condition('NodeDegraded', 'True', 'Failed', 'node a cannot reboot'),
+    ]),
+    { verdict: 'progressing', mentions: 'node a cannot reboot' },
+  ],
+  [
+    'a paused pool is paused, and the hint has the command that resumes it',
+    pool(1, [], { paused: true }),
+    { verdict: 'suspended', hint: 'kubectl patch machineconfigpool sample' },
+  ],
 ])

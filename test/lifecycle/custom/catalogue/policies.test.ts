@@ -5,7 +5,7 @@ import {
   kyverno,
   kyvernoPolicies,
 } from '../../../../src/lifecycle/custom/catalogue/policies.ts'
-import { testEntries } from './cases.ts'
+import { type EntryCase, testEntries } from './cases.ts'
 
 const metadata = { generation: 2, namespace: undefined }
 const object = (apiVersion: string, kind: string, status?: object) => ({
@@ -16,23 +16,35 @@ const object = (apiVersion: string, kind: string, status?: object) => ({
   ...(status === undefined ? {} : { status }),
 })
 
-const clusterPolicy = (status: string, message: string) =>
-  object('kyverno.io/v1', 'ClusterPolicy', { conditions: [{ type: 'Ready', status, reason: 'Succeeded', message }] })
-
 testEntries(kyverno, [
-  ['a ClusterPolicy that is Ready is ready', clusterPolicy('True', 'Ready'), { verdict: 'ready' }],
-  [
-    'a ClusterPolicy that is not in the webhook progresses',
-    clusterPolicy('False', 'Not ready yet'),
-    { verdict: 'progressing', mentions: 'Not ready yet' },
-  ],
-  ['a CleanupPolicy is ready before its first run', object('kyverno.io/v2', 'CleanupPolicy'), { verdict: 'ready' }],
+  ...['ClusterPolicy', 'Policy', 'GlobalContextEntry'].flatMap((kind): readonly EntryCase[] => [
+    [
+      `a ${kind} that is Ready is ready`,
+      object('kyverno.io/v1', kind, { conditions: [{ type: 'Ready', status: 'True', reason: 'Succeeded' }] }),
+      { verdict: 'ready' },
+    ],
+    [
+      `a ${kind} that is not in use yet progresses`,
+      object('kyverno.io/v1', kind, {
+        conditions: [{ type: 'Ready', status: 'False', reason: 'Failed', message: 'Not ready yet' }],
+      }),
+      { verdict: 'progressing', mentions: 'Not ready yet' },
+    ],
+  ]),
+  ...['CleanupPolicy', 'ClusterCleanupPolicy', 'PolicyException'].map(
+    (kind): EntryCase => [`a ${kind} is ready without a status`, object('kyverno.io/v2', kind), { verdict: 'ready' }],
+  ),
 ])
 
 const validatingPolicy = (ready: boolean, conditions: readonly object[]) =>
   object('policies.kyverno.io/v1', 'ValidatingPolicy', { conditionStatus: { ready, conditions, message: '' } })
 
 testEntries(kyvernoPolicies, [
+  [
+    'a PolicyException is ready without a status',
+    object('policies.kyverno.io/v1', 'PolicyException'),
+    { verdict: 'ready' },
+  ],
   [
     'a ValidatingPolicy in the webhook is ready',
     validatingPolicy(true, [{ type: 'WebhookConfigured', status: 'True', message: 'Webhook configured.' }]),
@@ -93,6 +105,11 @@ testEntries(gatekeeperConstraints, [
 ])
 
 testEntries(gatekeeperMutations, [
+  [
+    'a mutation that all pods enforce is ready',
+    object('mutations.gatekeeper.sh/v1', 'Assign', { byPod: [pod(2, { enforced: true })] }),
+    { verdict: 'ready' },
+  ],
   [
     'a mutation whose older generation is enforced progresses',
     object('mutations.gatekeeper.sh/v1', 'Assign', { byPod: [pod(1, { enforced: true })] }),

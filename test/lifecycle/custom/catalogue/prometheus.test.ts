@@ -1,5 +1,5 @@
 import { prometheusOperator } from '../../../../src/lifecycle/custom/catalogue/prometheus.ts'
-import { testEntries } from './cases.ts'
+import { type EntryCase, testEntries } from './cases.ts'
 
 const counts = { replicas: 2, updatedReplicas: 2, availableReplicas: 2, unavailableReplicas: 0 }
 const condition = (type: string, status = 'True', reason = '', message = '', observedGeneration = 2) => ({
@@ -18,33 +18,29 @@ const object = (kind: string, status?: object, spec: object = {}) => ({
   ...(status === undefined ? {} : { status }),
 })
 
-testEntries(prometheusOperator, [
-  ['a Prometheus with all pods is ready', object('Prometheus', { ...counts, conditions: ready }), { verdict: 'ready' }],
+/** Cases of a kind that runs pods. */
+const workload = (kind: string): readonly EntryCase[] => [
+  [`a ${kind} with all pods is ready`, object(kind, { ...counts, conditions: ready }), { verdict: 'ready' }],
   [
-    'an available Prometheus with an old pod progresses',
-    object('Prometheus', { ...counts, updatedReplicas: 1, conditions: ready }),
+    `an available ${kind} with an old pod progresses`,
+    object(kind, { ...counts, updatedReplicas: 1, conditions: ready }),
     { verdict: 'progressing' },
   ],
   [
-    'a degraded Prometheus names the pod',
-    object('Prometheus', {
+    `a degraded ${kind} names the pod`,
+    object(kind, {
       ...counts,
       unavailableReplicas: 1,
       conditions: [
-        condition(
-          'Available',
-          'Degraded',
-          'SomePodsNotReady',
-          'shard 0: pod prometheus-web-1: 0/3 nodes are available',
-        ),
+        condition('Available', 'Degraded', 'SomePodsNotReady', 'shard 0: pod web-1: 0/3 nodes are available'),
         condition('Reconciled'),
       ],
     }),
-    { verdict: 'progressing', mentions: 'pod prometheus-web-1: 0/3 nodes are available' },
+    { verdict: 'progressing', mentions: 'pod web-1: 0/3 nodes are available' },
   ],
   [
-    'a Prometheus that names a missing Secret progresses, since the Secret may be created',
-    object('Prometheus', {
+    `a ${kind} that names a missing Secret progresses, since the Secret may be created`,
+    object(kind, {
       ...counts,
       conditions: [
         condition('Available'),
@@ -54,31 +50,31 @@ testEntries(prometheusOperator, [
     { verdict: 'progressing', mentions: 'secret "tls" not found' },
   ],
   [
-    'an Alertmanager whose older generation is available progresses',
-    object('Alertmanager', {
+    `a ${kind} whose older generation is available progresses`,
+    object(kind, {
       ...counts,
       conditions: [condition('Available', 'True', '', '', 1), condition('Reconciled', 'True', '', '', 1)],
     }),
     { verdict: 'progressing' },
   ],
   [
-    'a paused ThanosRuler is paused, and the hint has the command that resumes it',
-    object('ThanosRuler', { ...counts, paused: true, conditions: ready }, { paused: true }),
-    { verdict: 'suspended', hint: 'kubectl patch thanosruler.monitoring.coreos.com sample -n shop' },
+    `a paused ${kind} is paused, and the hint has the command that resumes it`,
+    object(kind, { ...counts, paused: true, conditions: ready }, { paused: true }),
+    { verdict: 'suspended', hint: `kubectl patch ${kind.toLowerCase()}.monitoring.coreos.com sample -n shop` },
   ],
+]
+
+/** Cases of a kind that workloads use. */
+const configuration = (kind: string): readonly EntryCase[] => [
+  [`a ${kind} is ready without a status, which is off by default`, object(kind), { verdict: 'ready' }],
   [
-    'a ServiceMonitor is ready without a status, which is off by default',
-    object('ServiceMonitor'),
+    `a ${kind} that a workload accepts is ready`,
+    object(kind, { bindings: [{ name: 'web', conditions: [condition('Accepted')] }] }),
     { verdict: 'ready' },
   ],
   [
-    'a PrometheusRule that a Prometheus accepts is ready',
-    object('PrometheusRule', { bindings: [{ name: 'web', conditions: [condition('Accepted')] }] }),
-    { verdict: 'ready' },
-  ],
-  [
-    'a PrometheusRule that one of two rejects progresses, and names the reason',
-    object('PrometheusRule', {
+    `a ${kind} that one of two workloads rejects progresses, and names the reason`,
+    object(kind, {
       bindings: [
         { name: 'web', conditions: [condition('Accepted')] },
         {
@@ -89,4 +85,11 @@ testEntries(prometheusOperator, [
     }),
     { verdict: 'progressing', mentions: 'could not parse expression' },
   ],
+]
+
+testEntries(prometheusOperator, [
+  ...['Prometheus', 'PrometheusAgent', 'Alertmanager', 'ThanosRuler'].flatMap(workload),
+  ...['ServiceMonitor', 'PodMonitor', 'Probe', 'ScrapeConfig', 'PrometheusRule', 'AlertmanagerConfig'].flatMap(
+    configuration,
+  ),
 ])

@@ -4,13 +4,17 @@ import {
   envoyGateway,
   gatewayApiExperimental,
   gatewayApiPolicies,
+  istioExtensions,
   istioInstallation,
   istioNetworking,
+  istioSecurity,
+  istioTelemetry,
   metallb,
   sailOperator,
   traefik,
+  traefikContainous,
 } from '../../../../src/lifecycle/custom/catalogue/traffic.ts'
-import { testEntries } from './cases.ts'
+import { type EntryCase, testEntries } from './cases.ts'
 
 const metadata = { generation: 2 }
 const object = (apiVersion: string, kind: string, status?: object) => ({
@@ -30,7 +34,7 @@ const condition = (type: string, status: string, reason = type, message = '', ob
 
 const virtualService = (status?: object) => object('networking.istio.io/v1', 'VirtualService', status)
 
-testEntries(istioNetworking, [
+const istioCases: readonly EntryCase[] = [
   [
     'a VirtualService without a status is ready, since Istio writes none by default',
     virtualService(),
@@ -54,7 +58,9 @@ testEntries(istioNetworking, [
     virtualService({ validationMessages: [{ type: { code: 'IST0101' }, level: 'ERROR' }] }),
     { verdict: 'ready' },
   ],
-])
+]
+
+for (const group of [istioNetworking, istioSecurity, istioTelemetry, istioExtensions]) testEntries(group, istioCases)
 
 testEntries(istioInstallation, [
   [
@@ -69,30 +75,29 @@ testEntries(istioInstallation, [
   ],
 ])
 
-const istio = (observedGeneration: number, ...conditions: readonly object[]) =>
-  object('sailoperator.io/v1', 'Istio', { observedGeneration, state: 'Healthy', conditions })
+const sail = (kind: string, observedGeneration: number, ...conditions: readonly object[]) =>
+  object('sailoperator.io/v1', kind, { observedGeneration, state: 'Healthy', conditions })
 
-testEntries(sailOperator, [
-  [
-    'an Istio that is reconciled and ready is ready',
-    istio(2, condition('Reconciled', 'True'), condition('Ready', 'True')),
-    { verdict: 'ready' },
-  ],
-  [
-    'an Istio whose istiod is not ready progresses',
-    istio(
-      2,
-      condition('Reconciled', 'True'),
-      condition('Ready', 'False', 'IstiodNotReady', 'not all istiod pods are ready'),
-    ),
-    { verdict: 'progressing', mentions: 'not all istiod pods are ready' },
-  ],
-  [
-    'an Istio whose older generation is ready progresses',
-    istio(1, { type: 'Reconciled', status: 'True' }, { type: 'Ready', status: 'True' }),
-    { verdict: 'progressing' },
-  ],
-])
+testEntries(
+  sailOperator,
+  ['Istio', 'IstioRevision', 'IstioCNI', 'ZTunnel'].flatMap((kind): readonly EntryCase[] => [
+    [
+      `a ${kind} that is reconciled and ready is ready`,
+      sail(kind, 2, condition('Reconciled', 'True'), condition('Ready', 'True')),
+      { verdict: 'ready' },
+    ],
+    [
+      `a ${kind} whose pods are not ready progresses`,
+      sail(kind, 2, condition('Reconciled', 'True'), condition('Ready', 'False', 'NotReady', 'not all pods are ready')),
+      { verdict: 'progressing', mentions: 'not all pods are ready' },
+    ],
+    [
+      `a ${kind} whose older generation is ready progresses`,
+      sail(kind, 1, { type: 'Reconciled', status: 'True' }, { type: 'Ready', status: 'True' }),
+      { verdict: 'progressing' },
+    ],
+  ]),
+)
 
 const policy = (kind: string, ...ancestors: readonly (readonly object[])[]) =>
   object('gateway.envoyproxy.io/v1alpha1', kind, {
@@ -100,27 +105,45 @@ const policy = (kind: string, ...ancestors: readonly (readonly object[])[]) =>
   })
 const accepted = condition('Accepted', 'True')
 
+/** Cases of a policy that its ancestors accept. */
+const policyCases = (kinds: readonly string[]) =>
+  kinds.flatMap((kind): readonly EntryCase[] => [
+    [
+      `a ${kind} that all ancestors accept is ready, also when another one overrides it`,
+      policy(kind, [accepted], [accepted, condition('Overridden', 'True')]),
+      { verdict: 'ready' },
+    ],
+    [
+      `a ${kind} that one ancestor does not accept progresses, and names the reason`,
+      policy(kind, [accepted], [condition('Accepted', 'False', 'Invalid', 'secret shop/oidc does not exist')]),
+      { verdict: 'progressing', mentions: 'secret shop/oidc does not exist' },
+    ],
+    [
+      `a ${kind} that is accepted and whose references are not resolved progresses`,
+      policy(kind, [accepted, condition('ResolvedRefs', 'False', 'InvalidCACertificateRef', 'no ConfigMap ca')]),
+      { verdict: 'progressing', mentions: 'no ConfigMap ca' },
+    ],
+    [
+      `a ${kind} whose older generation was accepted progresses`,
+      policy(kind, [condition('Accepted', 'True', 'Accepted', '', 1)]),
+      { verdict: 'progressing' },
+    ],
+    [`a ${kind} without an ancestor progresses`, policy(kind), { verdict: 'progressing' }],
+  ])
+
+const backend = (status: string, message = '') =>
+  object('gateway.envoyproxy.io/v1alpha1', 'Backend', {
+    conditions: [condition('Accepted', status, 'Invalid', message)],
+  })
+
 testEntries(envoyGateway, [
-  [
-    'a policy that all ancestors accept is ready, also when another one overrides it',
-    policy('SecurityPolicy', [accepted], [accepted, condition('Overridden', 'True')]),
-    { verdict: 'ready' },
-  ],
-  [
-    'a policy that one ancestor does not accept progresses, and names the reason',
-    policy(
-      'SecurityPolicy',
-      [accepted],
-      [condition('Accepted', 'False', 'Invalid', 'secret shop/oidc does not exist')],
-    ),
-    { verdict: 'progressing', mentions: 'secret shop/oidc does not exist' },
-  ],
-  [
-    'a policy whose older generation was accepted progresses',
-    policy('BackendTrafficPolicy', [condition('Accepted', 'True', 'Accepted', '', 1)]),
-    { verdict: 'progressing' },
-  ],
-  ['a policy without an ancestor progresses', policy('ClientTrafficPolicy'), { verdict: 'progressing' }],
+  ...policyCases([
+    'BackendTrafficPolicy',
+    'ClientTrafficPolicy',
+    'SecurityPolicy',
+    'EnvoyExtensionPolicy',
+    'EnvoyPatchPolicy',
+  ]),
   [
     'a patch that is accepted and not programmed progresses',
     policy('EnvoyPatchPolicy', [
@@ -129,19 +152,36 @@ testEntries(envoyGateway, [
     ]),
     { verdict: 'progressing', mentions: 'unable to find the xds resource' },
   ],
+  ['an accepted Backend is ready', backend('True'), { verdict: 'ready' }],
   [
     'an invalid Backend progresses, and names the reason',
-    object('gateway.envoyproxy.io/v1alpha1', 'Backend', {
-      conditions: [condition('Accepted', 'False', 'Invalid', 'hostname is invalid')],
-    }),
+    backend('False', 'hostname is invalid'),
     { verdict: 'progressing', mentions: 'hostname is invalid' },
   ],
+  ...['EnvoyProxy', 'HTTPRouteFilter'].map(
+    (kind): EntryCase => [
+      `a ${kind} is ready without a status`,
+      object('gateway.envoyproxy.io/v1alpha1', kind),
+      { verdict: 'ready' },
+    ],
+  ),
+])
+
+/** Cases of a set of listeners. */
+const listenerCases = (kind: string): readonly EntryCase[] => [
   [
-    'an EnvoyProxy is ready without a status',
-    object('gateway.envoyproxy.io/v1alpha1', 'EnvoyProxy'),
+    `a ${kind} that is programmed is ready`,
+    object('gateway.networking.k8s.io/v1', kind, { conditions: [accepted, condition('Programmed', 'True')] }),
     { verdict: 'ready' },
   ],
-])
+  [
+    `a ${kind} that is not programmed progresses`,
+    object('gateway.networking.k8s.io/v1', kind, {
+      conditions: [accepted, condition('Programmed', 'False', 'Invalid', 'a listener has no certificate')],
+    }),
+    { verdict: 'progressing', mentions: 'a listener has no certificate' },
+  ],
+]
 
 const gatewayClass = (status: string, reason: string, message = '') =>
   object('gateway.networking.k8s.io/v1', 'GatewayClass', {
@@ -155,33 +195,28 @@ testEntries(gatewayApiPolicies, [
     gatewayClass('Unknown', 'Pending', 'Waiting for controller'),
     { verdict: 'progressing', mentions: 'Waiting for controller' },
   ],
-  [
-    'a BackendTLSPolicy with unresolved references progresses',
-    {
-      ...policy('BackendTLSPolicy', [
-        accepted,
-        condition('ResolvedRefs', 'False', 'InvalidCACertificateRef', 'no ConfigMap ca'),
-      ]),
-      apiVersion: 'gateway.networking.k8s.io/v1',
-    },
-    { verdict: 'progressing', mentions: 'no ConfigMap ca' },
-  ],
+  ...policyCases(['BackendTLSPolicy']),
+  ...listenerCases('ListenerSet'),
 ])
 
-testEntries(gatewayApiExperimental, [
-  [
-    'a set of listeners that is not programmed progresses',
-    object('gateway.networking.x-k8s.io/v1alpha1', 'XListenerSet', {
-      conditions: [accepted, condition('Programmed', 'False', 'Invalid', 'a listener has no certificate')],
-    }),
-    { verdict: 'progressing', mentions: 'a listener has no certificate' },
-  ],
-])
+testEntries(gatewayApiExperimental, [...policyCases(['XBackendTrafficPolicy']), ...listenerCases('XListenerSet')])
 
 const proxy = (currentStatus: string, description: string, conditions: readonly object[] = []) =>
   object('projectcontour.io/v1', 'HTTPProxy', { currentStatus, description, conditions })
 
 testEntries(contour, [
+  [
+    'a valid ExtensionService is ready',
+    object('projectcontour.io/v1alpha1', 'ExtensionService', { conditions: [condition('Valid', 'True')] }),
+    { verdict: 'ready' },
+  ],
+  [
+    'an invalid ExtensionService progresses, since its Service may be created',
+    object('projectcontour.io/v1alpha1', 'ExtensionService', {
+      conditions: [condition('Valid', 'False', 'ErrorPresent', 'service "shop/auth" not found')],
+    }),
+    { verdict: 'progressing', mentions: 'service "shop/auth" not found' },
+  ],
   ['a valid HTTPProxy is ready', proxy('valid', 'Valid HTTPProxy', [condition('Valid', 'True')]), { verdict: 'ready' }],
   [
     'an HTTPProxy that Contour has not read progresses',
@@ -205,17 +240,20 @@ testEntries(contour, [
   ],
 ])
 
-const networkPolicy = (status: string, message: string) =>
-  object('cilium.io/v2', 'CiliumNetworkPolicy', { conditions: [{ type: 'Valid', status, message }] })
+const networkPolicy = (kind: string, status: string, message: string) =>
+  object('cilium.io/v2', kind, { conditions: [{ type: 'Valid', status, message }] })
 
-testEntries(cilium, [
-  ['a valid CiliumNetworkPolicy is ready', networkPolicy('True', 'Policy validation succeeded'), { verdict: 'ready' }],
-  [
-    'an invalid CiliumNetworkPolicy has failed',
-    networkPolicy('False', 'rule cannot have NodeSelector'),
-    { verdict: 'failed', mentions: 'rule cannot have NodeSelector' },
-  ],
-])
+testEntries(
+  cilium,
+  ['CiliumNetworkPolicy', 'CiliumClusterwideNetworkPolicy'].flatMap((kind): readonly EntryCase[] => [
+    [`a valid ${kind} is ready`, networkPolicy(kind, 'True', 'Policy validation succeeded'), { verdict: 'ready' }],
+    [
+      `an invalid ${kind} has failed`,
+      networkPolicy(kind, 'False', 'the port is not a number'),
+      { verdict: 'failed', mentions: 'the port is not a number' },
+    ],
+  ]),
+)
 
 testEntries(metallb, [
   [
@@ -230,6 +268,8 @@ testEntries(metallb, [
   ],
 ])
 
-testEntries(traefik, [
+const ingressRoute: readonly EntryCase[] = [
   ['an IngressRoute is ready when it exists', object('traefik.io/v1alpha1', 'IngressRoute'), { verdict: 'ready' }],
-])
+]
+
+for (const group of [traefik, traefikContainous]) testEntries(group, ingressRoute)
