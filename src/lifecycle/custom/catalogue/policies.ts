@@ -34,19 +34,31 @@ export const kyverno: CatalogueGroup = {
 }
 
 /** The policies in CEL have their conditions one level deeper, and a summary beside them. */
-const kyvernoCelPolicy: CatalogueEntry = {
-  kind: '*',
-  documentation: `${kyvernoSource}/pkg/controllers/policystatus/controller.go`,
-  current: 'status.conditionStatus.ready',
-  cause: [
-    "status.conditionStatus.conditions.filter(c, c.status == 'False').map(c, c.message)",
-    'status.conditionStatus.message',
-  ],
+function celPolicy(kind: string): CatalogueEntry {
+  return {
+    kind,
+    documentation: `${kyvernoSource}/pkg/controllers/policystatus/controller.go`,
+    current: 'status.conditionStatus.ready',
+    cause: [
+      "status.conditionStatus.conditions.filter(c, c.status == 'False').map(c, c.message)",
+      'status.conditionStatus.message',
+    ],
+  }
+}
+
+/** A deleting policy has a status only after its first run. */
+function celConfiguration(kind: string): CatalogueEntry {
+  return { kind, documentation: 'https://kyverno.io/docs/policy-types/deleting-policy/', current: 'true' }
 }
 
 export const kyvernoPolicies: CatalogueGroup = {
   group: 'policies.kyverno.io',
-  entries: [kyvernoConfiguration('PolicyException', 'policy_exception_types.go'), kyvernoCelPolicy],
+  entries: ['', 'Namespaced'].flatMap((scope) => [
+    ...['ValidatingPolicy', 'ImageValidatingPolicy', 'MutatingPolicy', 'GeneratingPolicy'].map((kind) =>
+      celPolicy(`${scope}${kind}`),
+    ),
+    celConfiguration(`${scope}DeletingPolicy`),
+  ]),
 }
 
 const gatekeeperSource = 'https://github.com/open-policy-agent/gatekeeper/blob/master'

@@ -36,29 +36,38 @@ testEntries(kyverno, [
   ),
 ])
 
-const validatingPolicy = (ready: boolean, conditions: readonly object[]) =>
-  object('policies.kyverno.io/v1', 'ValidatingPolicy', { conditionStatus: { ready, conditions, message: '' } })
+const celPolicy = (kind: string, ready: boolean, ...conditions: readonly object[]) =>
+  object('policies.kyverno.io/v1', kind, { conditionStatus: { ready, conditions, message: '' } })
+const configured = { type: 'WebhookConfigured', status: 'True', message: 'Webhook configured.' }
 
-testEntries(kyvernoPolicies, [
-  [
-    'a PolicyException is ready without a status',
-    object('policies.kyverno.io/v1', 'PolicyException'),
-    { verdict: 'ready' },
-  ],
-  [
-    'a ValidatingPolicy in the webhook is ready',
-    validatingPolicy(true, [{ type: 'WebhookConfigured', status: 'True', message: 'Webhook configured.' }]),
-    { verdict: 'ready' },
-  ],
-  [
-    'a ValidatingPolicy without permissions progresses, and names them',
-    validatingPolicy(false, [
-      { type: 'WebhookConfigured', status: 'True', message: 'Webhook configured.' },
-      { type: 'RBACPermissionsGranted', status: 'False', message: 'missing permissions: list widgets' },
-    ]),
-    { verdict: 'progressing', mentions: 'missing permissions: list widgets' },
-  ],
-])
+testEntries(
+  kyvernoPolicies,
+  ['', 'Namespaced'].flatMap((scope): readonly EntryCase[] => [
+    ...['ValidatingPolicy', 'ImageValidatingPolicy', 'MutatingPolicy', 'GeneratingPolicy'].flatMap(
+      (kind): readonly EntryCase[] => [
+        [
+          `a ${scope}${kind} in the webhook is ready`,
+          celPolicy(`${scope}${kind}`, true, configured),
+          { verdict: 'ready' },
+        ],
+        [
+          `a ${scope}${kind} without permissions progresses, and names them`,
+          celPolicy(`${scope}${kind}`, false, configured, {
+            type: 'RBACPermissionsGranted',
+            status: 'False',
+            message: 'missing permissions: list widgets',
+          }),
+          { verdict: 'progressing', mentions: 'missing permissions: list widgets' },
+        ],
+      ],
+    ),
+    [
+      `a ${scope}DeletingPolicy is ready before its first run`,
+      object('policies.kyverno.io/v1', `${scope}DeletingPolicy`),
+      { verdict: 'ready' },
+    ],
+  ]),
+)
 
 const pod = (observedGeneration: number, rest: object = {}) => ({
   id: `gatekeeper-${observedGeneration}`,
