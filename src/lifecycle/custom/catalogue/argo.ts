@@ -1,5 +1,6 @@
 import type { CatalogueGroup } from './entry.ts'
 import { allOf, anyOf, isFalse, isTrue } from './expressions.ts'
+import { deployments, jobs, pods, replicaSets, statefulSets } from './kinds.ts'
 
 const isPaused = `status.?pauseConditions.orValue([]).size() > 0`
 
@@ -61,8 +62,6 @@ const isSuspendNode = `status.nodes[id].type == 'Suspend' && status.nodes[id].ph
 const isTimedNode = `(spec.?templates.orValue([]) + status.?storedWorkflowTemplateSpec.?templates.orValue([])).exists(template,
   template.name == status.nodes[id].?templateName.orValue('') && template.?suspend.?duration.hasValue())`
 
-const pods = [{ apiVersion: 'v1', kind: 'Pod' }] as const
-
 /** Argo Rollouts, Argo CD, Argo Workflows and Argo Events share this API group. */
 export const argo: CatalogueGroup = {
   group: 'argoproj.io',
@@ -84,11 +83,11 @@ export const argo: CatalogueGroup = {
         { name: 'promoted', done: `status.stableRS == status.currentPodHash` },
       ],
       owns: [
-        { apiVersion: 'apps/v1', kind: 'ReplicaSet' },
+        replicaSets,
         { apiVersion: 'argoproj.io/v1alpha1', kind: 'AnalysisRun' },
         { apiVersion: 'argoproj.io/v1alpha1', kind: 'Experiment' },
-        { apiVersion: 'batch/v1', kind: 'Job' },
-        ...pods,
+        jobs,
+        pods,
       ],
       isWorkload: true,
       // The label rollouts-pod-template-hash of its ReplicaSets, pods and AnalysisRuns.
@@ -105,7 +104,7 @@ export const argo: CatalogueGroup = {
         `status.message`,
         `status.metricResults.filter(each, each.phase in ['Failed', 'Error', 'Inconclusive'] && has(each.message)).map(each, each.message)`,
       ],
-      owns: [{ apiVersion: 'batch/v1', kind: 'Job' }, ...pods],
+      owns: [jobs, pods],
     },
     {
       kind: 'Experiment',
@@ -123,11 +122,7 @@ export const argo: CatalogueGroup = {
       failed: `status.phase in ['Failed', 'Error', 'Inconclusive']`,
       stallHold: `status.phase == 'Running'`,
       cause: [`status.message`, `status.templateStatuses.filter(each, has(each.message)).map(each, each.message)`],
-      owns: [
-        { apiVersion: 'apps/v1', kind: 'ReplicaSet' },
-        { apiVersion: 'argoproj.io/v1alpha1', kind: 'AnalysisRun' },
-        ...pods,
-      ],
+      owns: [replicaSets, { apiVersion: 'argoproj.io/v1alpha1', kind: 'AnalysisRun' }, pods],
     },
     {
       kind: 'Application',
@@ -193,7 +188,7 @@ export const argo: CatalogueGroup = {
           && status.nodes[id].?message.hasValue()).map(id, status.nodes[id].displayName + ': ' + status.nodes[id].message)`,
         `status.message`,
       ],
-      owns: [...pods],
+      owns: [pods],
     },
     {
       // Its status has no subresource, and is empty until it is scheduled.
@@ -210,7 +205,7 @@ export const argo: CatalogueGroup = {
       current: allOf(isTrue('Configured'), isTrue('Deployed')),
       failed: isFalse('Configured', 'InvalidSpec'),
       cause: [`status.conditions.filter(c, c.status == 'False' && has(c.message)).map(c, c.message)`],
-      owns: [{ apiVersion: 'apps/v1', kind: 'StatefulSet' }, ...pods],
+      owns: [statefulSets, pods],
     },
     {
       kind: 'EventSource',
@@ -219,7 +214,7 @@ export const argo: CatalogueGroup = {
       current: allOf(isTrue('SourcesProvided'), isTrue('Deployed')),
       failed: isFalse('SourcesProvided'),
       cause: [`status.conditions.filter(c, c.status == 'False' && has(c.message)).map(c, c.message)`],
-      owns: [{ apiVersion: 'apps/v1', kind: 'Deployment' }, { apiVersion: 'apps/v1', kind: 'ReplicaSet' }, ...pods],
+      owns: [deployments, replicaSets, pods],
     },
     {
       kind: 'Sensor',
@@ -227,7 +222,7 @@ export const argo: CatalogueGroup = {
       current: allOf(isTrue('DependenciesProvided'), isTrue('TriggersProvided'), isTrue('Deployed')),
       failed: anyOf(isFalse('DependenciesProvided'), isFalse('TriggersProvided')),
       cause: [`status.conditions.filter(c, c.status == 'False' && has(c.message)).map(c, c.message)`],
-      owns: [{ apiVersion: 'apps/v1', kind: 'Deployment' }, { apiVersion: 'apps/v1', kind: 'ReplicaSet' }, ...pods],
+      owns: [deployments, replicaSets, pods],
     },
   ],
 }

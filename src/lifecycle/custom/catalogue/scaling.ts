@@ -1,5 +1,5 @@
 import type { CatalogueGroup } from './entry.ts'
-import { allOf, anyOf, isTrue, messageOf } from './expressions.ts'
+import { allOf, anyOf, isFalse, isTrue, messageOf } from './expressions.ts'
 
 /** KEDA writes no generation. It tries again after each failure, since the scaled object or a source of metrics may appear. */
 export const keda: CatalogueGroup = {
@@ -33,5 +33,50 @@ export const keda: CatalogueGroup = {
       // Its status lists the objects that use it, and is not written before there is one.
       current: 'true',
     })),
+  ],
+}
+
+/** The messages of the conditions that Ready summarizes. */
+const causes = (...types: readonly string[]) => [...types.map((type) => messageOf(type)), messageOf('Ready')]
+
+export const karpenter: CatalogueGroup = {
+  group: 'karpenter.sh',
+  entries: [
+    {
+      kind: 'NodePool',
+      documentation: 'https://github.com/kubernetes-sigs/karpenter/blob/main/pkg/apis/v1/nodepool_status.go',
+      current: isTrue('Ready'),
+      // A missing or unready node class may become ready.
+      failed: isFalse('ValidationSucceeded'),
+      cause: causes('ValidationSucceeded', 'NodeClassReady'),
+    },
+    {
+      // One that cannot be launched is replaced by another one.
+      kind: 'NodeClaim',
+      documentation: 'https://github.com/kubernetes-sigs/karpenter/blob/main/pkg/apis/v1/nodeclaim_status.go',
+      current: isTrue('Ready'),
+      cause: causes('Launched', 'Registered', 'Initialized'),
+    },
+  ],
+}
+
+export const karpenterAws: CatalogueGroup = {
+  group: 'karpenter.k8s.aws',
+  entries: [
+    {
+      // What it selects in the account is read again every few minutes.
+      kind: 'EC2NodeClass',
+      documentation: 'https://github.com/aws/karpenter-provider-aws/blob/main/pkg/apis/v1/ec2nodeclass_status.go',
+      current: isTrue('Ready'),
+      cause: causes(
+        'SubnetsReady',
+        'SecurityGroupsReady',
+        'AMIsReady',
+        'InstanceProfileReady',
+        'CapacityReservationsReady',
+        'PlacementGroupReady',
+        'ValidationSucceeded',
+      ),
+    },
   ],
 }

@@ -1,4 +1,4 @@
-import { keda } from '../../../../src/lifecycle/custom/catalogue/keda.ts'
+import { karpenter, karpenterAws, keda } from '../../../../src/lifecycle/custom/catalogue/scaling.ts'
 import { type SampleObject, testEntries } from './cases.ts'
 
 /** KEDA writes neither a generation nor times. */
@@ -76,4 +76,81 @@ testEntries(keda, [
         ],
       ] as const,
   ),
+])
+
+/** Karpenter writes the generation on each condition, and a summary of all as Ready. */
+const node = (
+  apiVersion: string,
+  kind: string,
+  conditions: readonly object[],
+  observedGeneration = 2,
+): SampleObject => ({
+  apiVersion,
+  kind,
+  metadata: { generation: 2 },
+  spec: {},
+  status: { conditions: conditions.map((each) => ({ observedGeneration, message: '', ...each })) },
+})
+
+const summary = (status: string) => ({
+  type: 'Ready',
+  status,
+  reason: status === 'True' ? 'Ready' : 'UnhealthyDependents',
+})
+const nodePool = (...conditions: readonly object[]) => node('karpenter.sh/v1', 'NodePool', conditions)
+const nodeClaim = (...conditions: readonly object[]) => node('karpenter.sh/v1', 'NodeClaim', conditions)
+const nodeClass = (...conditions: readonly object[]) => node('karpenter.k8s.aws/v1', 'EC2NodeClass', conditions)
+
+testEntries(karpenter, [
+  ['a NodePool with a ready node class is ready', nodePool(summary('True')), { verdict: 'ready' }],
+  [
+    'a NodePool without its node class progresses',
+    nodePool(summary('False'), {
+      type: 'NodeClassReady',
+      status: 'False',
+      reason: 'NodeClassNotFound',
+      message: 'NodeClass not found on cluster',
+    }),
+    { verdict: 'progressing', mentions: 'NodeClass not found on cluster' },
+  ],
+  [
+    'a NodePool with an invalid spec has failed',
+    nodePool(summary('False'), {
+      type: 'ValidationSucceeded',
+      status: 'False',
+      reason: 'NodePoolValidationFailed',
+      message: 'invalid value: karpenter.sh/nodepool in requirements, restricted',
+    }),
+    { verdict: 'failed', mentions: 'restricted' },
+  ],
+  [
+    'a NodePool that was ready with its older spec progresses',
+    node('karpenter.sh/v1', 'NodePool', [summary('True')], 1),
+    { verdict: 'progressing' },
+  ],
+  ['a NodeClaim whose node has joined is ready', nodeClaim(summary('True')), { verdict: 'ready' }],
+  [
+    'a NodeClaim that cannot be launched progresses: another one replaces it',
+    nodeClaim(summary('False'), {
+      type: 'Launched',
+      status: 'Unknown',
+      reason: 'LaunchFailed',
+      message: 'InsufficientInstanceCapacity',
+    }),
+    { verdict: 'progressing', mentions: 'InsufficientInstanceCapacity' },
+  ],
+])
+
+testEntries(karpenterAws, [
+  ['an EC2NodeClass with all of its dependencies is ready', nodeClass(summary('True')), { verdict: 'ready' }],
+  [
+    'an EC2NodeClass whose selector matches no subnet progresses, and names the dependency',
+    nodeClass(summary('False'), {
+      type: 'SubnetsReady',
+      status: 'False',
+      reason: 'SubnetsNotFound',
+      message: 'SubnetSelector did not match any Subnets',
+    }),
+    { verdict: 'progressing', mentions: 'SubnetSelector did not match any Subnets' },
+  ],
 ])
