@@ -139,6 +139,14 @@ export class Store {
     return events.sorted
   }
 
+  /** The events about the objects in a namespace that are not in the store. */
+  eventsOfUnread(namespace: string | undefined): readonly EventObject[] {
+    const events = [...this.#events].flatMap(([key, { byName }]) => (key.startsWith('|') ? [...byName.values()] : []))
+    return events.filter(({ involvedObject: { kind = '', name = '', namespace: within } = {} }) => {
+      return within === namespace && this.find(kind.toLowerCase(), name, namespace) === undefined
+    })
+  }
+
   /** The end of a container's log, if it was read. */
   log(namespace: string, pod: string, container: string, previous: boolean): LogText | undefined {
     return this.#logs.get(`${namespace}/${pod}/${container}/${previous}`)

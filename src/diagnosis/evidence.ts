@@ -1,9 +1,10 @@
-import { lastOccurrence } from '../cluster/event-order.ts'
+import { byLastOccurrence, lastOccurrence } from '../cluster/event-order.ts'
 import type { Failure } from '../cluster/feed.ts'
-import type { KubeObject, Node } from '../cluster/objects.ts'
+import type { EventObject, KubeObject, Node } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import type { Evidence } from '../gate/timeline.ts'
 import { concernsContainer, eventCount } from '../lifecycle/workloads/pod-object.ts'
+import type { Target } from '../plan/target.ts'
 import type { Problem } from '../reasons/reasons.ts'
 import type { TargetFacts } from './target-facts.ts'
 
@@ -25,13 +26,47 @@ export function eventLines(
   store: Store,
   container?: string,
 ): readonly string[] {
-  const found = store
+  const events = store
     .eventsOf(object)
     .filter((event) => container === undefined || concernsContainer(event, container))
     .filter((event) => event.type === 'Warning' || event.reason === 'Killing')
+  return linesOf(events, startedAt, serverOffsetMs)
+}
+
+/** The words of a reason that controllers also give to normal events. */
+const failureReason = /Fail|Error|NotFound|Missing|Invalid|Denied|Refused|Timeout|BackOff/
+
+/**
+ * One line for each event that reports a failure of an object which the gate has not read, and whose name begins with that
+ * of the target: the target may own it.
+ */
+export function namesakeEventLines(
+  { name, namespace }: Pick<Target, 'name' | 'namespace'>,
+  startedAt: number,
+  serverOffsetMs: number,
+  store: Store,
+): readonly string[] {
+  const events = store
+    .eventsOfUnread(namespace)
+    .filter(({ involvedObject }) => involvedObject?.name?.startsWith(`${name}-`))
+    .filter(({ type, reason = '' }) => type === 'Warning' || failureReason.test(reason))
+    .toSorted(byLastOccurrence)
+  return linesOf(events, startedAt, serverOffsetMs, ({ involvedObject: { kind = '', name = '' } = {} }) => {
+    return `${kind.toLowerCase()}/${name}: `
+  })
+}
+
+function linesOf(
+  events: readonly EventObject[],
+  startedAt: number,
+  serverOffsetMs: number,
+  subjectOf: (event: EventObject) => string = () => '',
+): readonly string[] {
+  const found = events
     .map((event) => ({
       at: Date.parse(lastOccurrence(event) ?? '') - serverOffsetMs,
       reason: event.reason ?? '',
+      subject: subjectOf(event),
       message: withoutNoise(event.message ?? ''),
       count: eventCount(event),
     }))
@@ -48,8 +83,9 @@ export function eventLines(
     })
     .toSorted((a, b) => a.at - b.at)
     .slice(-maxEvents)
-    .map(({ at, reason, message, count }) => {
-      return `${momentOf(at - startedAt).padStart(5)}  ${reason}${count > 1 ? ` ×${count}` : ''}  ${message}`.trimEnd()
+    .map(({ at, reason, subject, message, count }) => {
+      const times = count > 1 ? ` ×${count}` : ''
+      return `${momentOf(at - startedAt).padStart(5)}  ${reason}${times}  ${subject}${message}`.trimEnd()
     })
 }
 

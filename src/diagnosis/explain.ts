@@ -1,12 +1,14 @@
 import type { Container, Pod } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import type { Evidence, ProblemRecord, TargetOutcome, TargetRecord, Timeline, Verdict } from '../gate/timeline.ts'
+import { isOwnProblem } from '../gate/timeline-entries.ts'
 import { withCauses } from '../lifecycle/evidence-snapshot.ts'
+import { isCustomKind } from '../lifecycle/rules.ts'
 import { runtimeError } from '../lifecycle/workloads/kubelet-messages.ts'
 import { describePath, type Manifest } from '../plan/manifests/manifest.ts'
 import { displayName, fullName, nameTargets, type Target } from '../plan/target.ts'
 import { type Check, messageOf, type Problem, type ReasonCode } from '../reasons/reasons.ts'
-import { elapsedClock, eventLines, logEvidence, nodeEvidence } from './evidence.ts'
+import { elapsedClock, eventLines, logEvidence, namesakeEventLines, nodeEvidence } from './evidence.ts'
 import { gateHint, type HintDetails, hintFor, isCutShort } from './hints.ts'
 import { placeOf } from './manifest-field.ts'
 import { nodeBehind, TargetFacts } from './target-facts.ts'
@@ -79,7 +81,11 @@ function explainTarget(whole: TargetRecord, verdict: Verdict | undefined, contex
   const problems = record.problems.map((problem) => ({
     ...problem,
     chain: chainOf(problem, target, facts),
-    evidence: [...manifestEvidence(problem, manifest), ...evidenceFor(problem, facts, context)],
+    evidence: [
+      ...manifestEvidence(problem, manifest),
+      ...evidenceFor(problem, facts, context),
+      ...namesakeEvidence(problem, record, context),
+    ],
   }))
   const deciding = problems.find((problem) => problem.reason === reason) ?? problems[0]
   const place = deciding === undefined || manifest === undefined ? undefined : placeOf(deciding, manifest)
@@ -164,6 +170,18 @@ function manifestEvidence(problem: ProblemRecord, manifest: Manifest | undefined
   const place = manifest === undefined ? undefined : placeOf(problem, manifest)
   if (manifest === undefined || place === undefined) return []
   return [{ type: 'manifest', title: `${manifest.file}, line ${place.line}`, text: describePath(place.path) }]
+}
+
+/** For a custom resource that nothing it owns explains: the failures of objects named after it, by their events. */
+function namesakeEvidence(
+  problem: Problem,
+  { target, problems }: TargetRecord,
+  { startedAt, serverOffsetMs, store }: Context,
+): readonly Evidence[] {
+  const isExplained = problems.some((each) => each.cause !== undefined || !isOwnProblem(each, target))
+  if (problem !== problems[0] || isExplained || !isCustomKind(target)) return []
+  const lines = namesakeEventLines(target, startedAt, serverOffsetMs, store)
+  return lines.length === 0 ? [] : [{ type: 'event', title: `Events of ${target.name}-…`, text: lines.join('\n') }]
 }
 
 function evidenceFor(problem: Problem, facts: TargetFacts, context: Context): readonly Evidence[] {

@@ -283,9 +283,13 @@ export function kindRule(kind: KindName, { healthChecks = [], catalogue = [] }: 
 }
 
 /** Whether a kind has no rule of its own, and is not built in. */
+export function isCustomKind(kind: KindName): boolean {
+  return ruleOf(kind) === genericRule && !isBuiltIn(kind.apiVersion)
+}
+
 function isCustom(kind: KindName, { healthChecks = [], catalogue = [] }: TargetChecks): boolean {
   const hasCheck = [...healthChecks, ...catalogue].some((each) => keyOf(each) === keyOf(kind))
-  return (hasCheck || ruleOf(kind) === genericRule) && !isBuiltIn(kind.apiVersion)
+  return isCustomKind(kind) || (hasCheck && !isBuiltIn(kind.apiVersion))
 }
 
 function behindOf(target: Target, checks: TargetChecks): Behind {

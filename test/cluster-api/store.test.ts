@@ -20,6 +20,28 @@ function storeAfter(observations: readonly Observation[]): Store {
   return store
 }
 
+describe('an object found by a word for its kind', () => {
+  const named = (kind: string, name: string, namespace?: string): Observation => ({
+    type: 'ADDED',
+    object: {
+      apiVersion: 'v1',
+      kind,
+      metadata: { name, uid: `${kind}-${name}-${namespace}`, ...(namespace && { namespace }) },
+    },
+  })
+  const store = storeAfter([named('Pod', 'a', 'shop'), named('Pod', 'a', 'other'), named('Node', 'a')])
+
+  it.each<[string, string, string | undefined, string | undefined]>([
+    ['pod', 'a', 'other', 'Pod-a-other'],
+    ['pod', 'a', 'nowhere', undefined],
+    ['pod', 'a', undefined, 'Pod-a-shop'],
+    ['node', 'a', 'shop', 'Node-a-undefined'],
+    ['pod', 'b', 'shop', undefined],
+  ])('%s/%s in %s is %s', (word, name, namespace, uid) => {
+    expect(store.find(word, name, namespace)?.metadata.uid).toBe(uid)
+  })
+})
+
 describe('the list state of the pods of a namespace', () => {
   it.each<[string, ListState, readonly Observation[]]>([
     ['is pending until they are listed', 'pending', []],

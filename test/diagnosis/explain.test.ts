@@ -9,7 +9,7 @@ import { createEvent, iso, moment, start } from '../lifecycle/builders.ts'
 
 const target = createTarget({ apiVersion: 'batch/v1', kind: 'Job', name: 'migrate' })
 
-type Own = Pick<ProblemWith<ReasonCode>, 'reason' | 'subject' | 'container' | 'cause'>
+type Own = Pick<ProblemWith<ReasonCode>, 'reason' | 'subject' | 'container' | 'cause' | 'detail'>
 
 function timeline(problem: Partial<Own> & Pick<Own, 'reason' | 'subject'>): Timeline {
   const whole = {
@@ -42,6 +42,54 @@ function timeline(problem: Partial<Own> & Pick<Own, 'reason' | 'subject'>): Time
     entries: [],
   }
 }
+
+describe('the events of objects that are named after a custom resource', () => {
+  const tls = createTarget({ apiVersion: 'cert-manager.io/v1', kind: 'Certificate', name: 'tls' })
+  const named = (name: string, kind = 'CertificateRequest'): KubeObject => ({
+    apiVersion: 'cert-manager.io/v1',
+    kind,
+    metadata: { name, namespace: 'shop', uid: name },
+  })
+  const failing = (about: KubeObject, reason: string, type: string) =>
+    createEvent(about, { reason, type, message: `${reason} of ${about.metadata.name}`, lastTimestamp: iso(3) })
+  const evidenceOf = (apiVersion: string, objects: readonly KubeObject[], subject = 'certificate/tls') => {
+    const store = new Store(() => false)
+    for (const object of objects) store.apply({ at: moment(3), type: 'ADDED', object })
+    const whole = timeline({ reason: 'condition-false', subject, detail: { signals: [] } })
+    const targets = whole.targets.map((record) => ({ ...record, target: { ...tls, apiVersion } }))
+    return explain({ ...whole, targets }, store, 0).targets[0]?.problems[0]?.evidence ?? []
+  }
+  const events = [
+    failing(named('tls-1'), 'IssuerNotFound', 'Normal'),
+    failing(named('tls-1'), 'Approved', 'Normal'),
+    failing(named('tls-1-a', 'Pod'), 'Unhealthy', 'Warning'),
+    failing(named('other-1'), 'IssuerNotFound', 'Normal'),
+  ]
+
+  it('are its evidence when the gate has not read them', () => {
+    const title = 'Events of tls-…'
+    const text = [
+      ' 0:03  IssuerNotFound  certificaterequest/tls-1: IssuerNotFound of tls-1',
+      ' 0:03  Unhealthy  pod/tls-1-a: Unhealthy of tls-1-a',
+    ].join('\n')
+    expect(evidenceOf('cert-manager.io/v1', events)).toEqual([{ type: 'event', title, text }])
+  })
+
+  it.each<[string, string, readonly KubeObject[], string]>([
+    [
+      'the gate has read the objects',
+      'cert-manager.io/v1',
+      [named('tls-1'), named('tls-1-a', 'Pod')],
+      'certificate/tls',
+    ],
+    ['its kind is built in', 'policy/v1', [], 'certificate/tls'],
+    ['an object that it owns explains it', 'cert-manager.io/v1', [], 'certificaterequest/tls-1'],
+  ])('are no evidence when %s', (_, apiVersion, objects, subject) => {
+    expect(evidenceOf(apiVersion, [...objects, ...events], subject)).not.toContainEqual(
+      expect.objectContaining({ title: 'Events of tls-…' }),
+    )
+  })
+})
 
 describe('the evidence for a problem', () => {
   it('contains the log of the container that failed a Job', () => {

@@ -1,4 +1,4 @@
-import { problemSentence } from '../../src/reasons/reasons.ts'
+import { headlineOf, problemSentence } from '../../src/reasons/reasons.ts'
 import type { StatusDetails, StatusSignal } from '../../src/reasons/status.ts'
 import { createProblem, headline, hint } from './builders.ts'
 
@@ -71,6 +71,20 @@ it.each<[StatusDetails['reported-failed'], string]>([
 ])('a failure that the object reports: %j', (detail, text) => {
   const problem = createProblem('reported-failed', detail, { subject: 'widget/w', container: undefined })
   expect(problemSentence(problem)).toBe(text)
+})
+
+it('a failure that the object reports, with a cause behind it', () => {
+  const about = { subject: 'pod/w-1', container: 'app' }
+  const cause = createProblem('image-not-found', { image: 'acme/w:v1', answer: 'not found' }, about)
+  const problem = createProblem(
+    'reported-failed',
+    { signals: [{ name: 'Stalled', value: 'True' }] },
+    { subject: 'widget/w', container: undefined },
+  )
+  expect(problemSentence({ ...problem, cause })).toBe(
+    'widget/w: Stalled is True; cause: container app of pod/w-1 cannot pull image "acme/w:v1": not found',
+  )
+  expect(headlineOf({ ...problem, cause }, (name) => name)).toBe('image acme/w:v1 not found')
 })
 
 it.each<[StatusDetails['not-reconciled'], string]>([
