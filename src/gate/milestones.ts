@@ -39,22 +39,20 @@ export function waitingSince({ reachedAt, restartedAt }: MilestoneProgress): num
  */
 export function updateMilestones(
   before: MilestoneProgress,
-  { milestones }: Assessment,
+  { milestones, counters = new Map() }: Assessment,
   at: number,
 ): { progress: MilestoneProgress; reached: readonly Milestone[]; moved: boolean } {
   const waiting = before.names.slice(before.reachedAt.length)
   const open = waiting.findIndex((name) => (findMilestone(milestones, name)?.state ?? 'open') === 'open')
   const passed = open < 0 ? waiting : waiting.slice(0, open)
-  const higher = milestones.filter(({ name, count }) => (count?.done ?? 0) > (before.highest.get(name) ?? 0))
+  const counts = [...milestones.map(({ name, count }) => [name, count?.done ?? 0] as const), ...counters]
+  const higher = counts.filter(([name, count]) => count > (before.highest.get(name) ?? 0))
   return {
     progress: {
       ...before,
       reachedAt: [...before.reachedAt, ...passed.map(() => at)],
       present: milestones,
-      highest:
-        higher.length === 0
-          ? before.highest
-          : new Map([...before.highest, ...higher.map(({ name, count }) => [name, count?.done ?? 0] as const)]),
+      highest: higher.length === 0 ? before.highest : new Map([...before.highest, ...higher]),
     },
     reached: passed.flatMap((name) => findMilestone(milestones, name) ?? []).filter(({ state }) => state === 'done'),
     moved: passed.length > 0 || higher.length > 0,

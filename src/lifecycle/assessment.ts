@@ -31,6 +31,8 @@ export interface Assessment {
   /** One line: `2 of 3 new pods ready`. */
   readonly message: string
   readonly milestones: readonly Milestone[]
+  /** Other counts of finished parts or steps, by name: a growing one is progress for the stall clock. */
+  readonly counters?: ReadonlyMap<string, number>
   /** The most important problem first, as `byImportance` sorts them. */
   readonly problems: readonly Problem[]
   /** Present exactly when `status` is `failed`. */

@@ -99,6 +99,17 @@ describe('milestones', () => {
     expect(moves).toEqual([true, false, false, false, true])
   })
 
+  it('progress with any other counter of the assessment that exceeds its highest count', () => {
+    let progress = createMilestones(names)
+    const moves = [1, 2, 2, 0, 2, 3].map((step) => {
+      const counters = new Map([['status.currentStepIndex', step]])
+      const update = updateMilestones(progress, { ...assessed(['created', 'open']), counters }, 5)
+      progress = update.progress
+      return update.moved
+    })
+    expect(moves).toEqual([true, true, false, false, false, true])
+  })
+
   it('are lost from the first that is open when their target falls back', () => {
     const ready = progressAfter(assessed(['created', 'done'], ['scheduled', 'done'], ['ready', 'done', 3]))
     const fallen = assessed(['created', 'done'], ['scheduled', 'done'], ['ready', 'open', 2])

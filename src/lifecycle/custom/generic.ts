@@ -18,6 +18,7 @@ import type { RuleContext } from '../rule-context.ts'
 import { type SignalSummary, summarizeSignals } from './signal-summary.ts'
 import { isSchedule, readSignals, specSuspension } from './signals.ts'
 import { isUnobserved } from './status-conditions.ts'
+import { progressCounters } from './status-counts.ts'
 import { words } from './status-vocabulary.ts'
 
 /** How long an error text must persist: controllers retry, and a missing object may be created meanwhile. */
@@ -54,6 +55,7 @@ function assessGeneric(object: KubeObject, context: RuleContext): Assessment {
     signals: summary.meaning === 'ready' ? summary.signals.map(({ condition }) => condition) : undefined,
     readyMessage: text === '' ? 'exists; it gives no readiness signal, so nothing more can be known' : text,
     milestones: statusMilestones(observedMilestone(object, isObserved && !isAwaited), ready, text || waiting),
+    counters: isObserved ? progressCounters(object.status) : undefined,
     problems,
     failure: problems.find(({ proven }) => proven),
     stallHold: summary.isReconciling ? 'its controller is reconciling it' : undefined,

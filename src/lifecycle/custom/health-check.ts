@@ -20,6 +20,7 @@ import type { OperatorCheck } from './catalogue/entry.ts'
 import { type SignalSummary, summarizeSignals } from './signal-summary.ts'
 import { readSignals, specSuspension } from './signals.ts'
 import { isStatusStale, isUnobserved, namesGeneration } from './status-conditions.ts'
+import { progressCounters } from './status-counts.ts'
 
 /** The key in a rule's `failures`. */
 const failedKey = 'failed'
@@ -145,6 +146,7 @@ function assessOperator(object: KubeObject, check: OperatorCheck, context: RuleC
     milestones: [created, observed, ...stagesOf(present, check, { isObserved, ready, message }), last].flatMap(
       (each) => each ?? [],
     ),
+    counters: isObserved ? progressCounters(object.status) : undefined,
     problems,
     failure: problems.find(({ proven }) => proven),
     stallHold: isHeld

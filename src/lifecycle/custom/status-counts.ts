@@ -20,6 +20,20 @@ const fillers = words('count number num of scheduled')
 /** The fields of a spec that request a number of parts. */
 const specKeys = ['replicas', 'size', 'instances', 'nodes', 'members', 'nodeCount', 'count'] as const
 
+/** Progress without parts: `currentStepIndex`, `succeeded`, `progress: 40%`. Any other number may move for ever. */
+const progressWords = words(`
+  step stage iteration iterations weight succeeded successful completed complete finished done processed progress percent
+  percentage
+`)
+/** Numbers that grow without progress: attempts, failures, generations, times and load. */
+const otherWords = words(`
+  fail failed failure failures error errors restart restarts retry retries attempt attempts backoff generation revision
+  at time timestamp seconds duration elapsed since utilization usage used cpu memory disk
+`)
+const maxCounters = 100
+/** Of lists and maps in the status. */
+const maxCounterDepth = 8
+
 interface Count {
   readonly key: string
   readonly value: number
@@ -38,6 +52,28 @@ export function readCounts(fields: Fields, spec: Fields = {}, path = ''): readon
   const counts = countsOf(fields).filter(({ states }) => !(states.includes('updated') && hasPartition(spec)))
   const found = shortCount(counts, spec) ?? badCount(counts) ?? omittedCount(counts)
   return found === undefined ? [] : fieldSignal(`${path}${found[0]}`, found[1], 'progressing', 'change')
+}
+
+/**
+ * The numbers of a status that show progress when they grow, by path: parts that are as they should be, and steps. Those
+ * in lists and maps count too.
+ */
+export function progressCounters(status: unknown): ReadonlyMap<string, number> {
+  const counters = new Map<string, number>()
+  const read = (key: string, value: unknown, path: string, depth: number) => {
+    if (counters.size >= maxCounters || depth > maxCounterDepth) return
+    if (typeof value === 'object' && value !== null) {
+      for (const [name, each] of Object.entries(value)) read(name, each, `${path}.${name}`, depth + 1)
+      return
+    }
+    const number = typeof value === 'string' ? /^(\d+)(?:\.\d+)?%$|^(\d+)\/\d+$/.exec(value) : undefined
+    const count = typeof value === 'number' ? value : Number(number?.[1] ?? number?.[2])
+    const tokens = countTokens(key)
+    const isProgress = tokens.some((token) => goodWords.has(token) || progressWords.has(token))
+    if (count >= 0 && isProgress && !has(tokens, otherWords) && !has(tokens, badWords)) counters.set(path, count)
+  }
+  read('', status, 'status', 0)
+  return counters
 }
 
 type Found = readonly [key: string, text: string]
@@ -106,7 +142,7 @@ function countsOf(fields: Fields): readonly Count[] {
 
 function toCount(key: string, value: unknown): readonly Count[] {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 0) return []
-  const tokens = tokensOf(key.replace(/up-?to-?date/i, 'Uptodate').replace(/no[nt]-?ready/i, 'Notready'))
+  const tokens = countTokens(key)
   const isState = (token: string) =>
     [requestedWords, existingWords, goodWords, currentWords, badWords].some((some) => some.has(token))
   const nouns = tokens.filter((token) => !isState(token) && !fillers.has(token)).map((token) => token.replace(/s$/, ''))
@@ -116,6 +152,11 @@ function toCount(key: string, value: unknown): readonly Count[] {
   )
   const isOfParts = nouns.length === 0 ? tokens.length > 0 : partNouns.has(nouns.at(-1) ?? '')
   return isOfParts ? [{ key, value, noun: nouns.join(' '), states }] : []
+}
+
+/** The words of a name, with `up to date` and `not ready` as one word each. */
+function countTokens(key: string): readonly string[] {
+  return tokensOf(key.replace(/up-?to-?date/i, 'Uptodate').replace(/no[nt]-?ready/i, 'Notready'))
 }
 
 function has(states: readonly string[], some: ReadonlySet<string>): boolean {
