@@ -73,6 +73,13 @@ describe("an operator's kind in the catalogue", () => {
     })
   })
 
+  it('is not judged by the general conventions while the fields that its entry reads may still be written', () => {
+    const other = { conditions: [{ type: 'Ready', status: 'True' }] }
+    const steps = [at(0, added(widget(other)), listed)]
+    expect(gate(steps)).toMatchObject({ outcome: 'ready', seconds: 10 })
+    expect(gate([...steps, at(5, modified(widget({ ...other, phase: 'New' })))])).toMatchObject({ outcome: 'stalled' })
+  })
+
   it('ends by the stall clock while it waits for a person, with the reason', () => {
     const steps = [at(0, added(widget({ phase: 'Waiting', message: 'step 2 waits' })), listed)]
     expect(gate(steps)).toMatchObject({ outcome: 'stalled', reason: 'paused', seconds: 300 })

@@ -17,6 +17,7 @@ import { provePersisted } from '../proof.ts'
 import { commonMilestones, conclude, observedMilestone, type Rule, statusMilestones } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import type { OperatorCheck } from './catalogue/entry.ts'
+import { genericRule } from './generic.ts'
 import { type SignalSummary, summarizeSignals } from './signal-summary.ts'
 import { readSignals, specSuspension } from './signals.ts'
 import { isStatusStale, isUnobserved, namesGeneration } from './status-conditions.ts'
@@ -37,8 +38,10 @@ export function healthCheckRule(check: HealthCheck | OperatorCheck): Rule {
   return {
     milestones: withStages('milestones' in check ? check.milestones : []),
     relatives: () => [],
-    failures: (object) =>
-      isCurrent(object, check) && check.failed?.(presentVersion(object, check)).holds === true ? [failedKey] : [],
+    failures: (object) => [
+      ...(isCurrent(object, check) && check.failed?.(presentVersion(object, check)).holds === true ? [failedKey] : []),
+      ...('documentation' in check ? (genericRule.failures?.(object) ?? []) : []),
+    ],
     assess: (object, context) =>
       'documentation' in check ? assessOperator(object, check, context) : assessHealthCheck(object, check, context),
   }
@@ -119,7 +122,10 @@ function assessOperator(object: KubeObject, check: OperatorCheck, context: RuleC
   const present = presentVersion(object, check)
   const verdict = verdictOf(present, check, isObserved)
   const ready = verdict === 'current'
-  const isAwaited = isObserved && isEmpty(object.status) && (verdict === 'progressing' || verdict === 'failed')
+  const isOtherVersion = verdict === 'undescribed' && summary?.meaning !== undefined
+  const settled = provePersisted(fieldsSettledSince(context), context.settings.settleTimeMs, context.now)
+  if (isOtherVersion && settled.proven) return assessByConventions(object, check, context)
+  const isAwaited = isObserved && isEmpty(object.status) && verdict !== 'current' && verdict !== 'suspended'
   const explanation = isObserved ? explain(present, check, signals) : { signals: [] }
   const problems = isAwaited
     ? [notReconciled(object, context)]
@@ -154,10 +160,28 @@ function assessOperator(object: KubeObject, check: OperatorCheck, context: RuleC
       : check.stallHold === undefined && summary?.isReconciling
         ? 'its controller is reconciling it'
         : undefined,
+    recheckAt: isOtherVersion ? settled.recheckAt : undefined,
   })
 }
 
-type Verdict = 'progressing' | 'suspended' | 'failed' | 'current'
+/** Since when the status has all of its fields, and the spec is the present one. */
+function fieldsSettledSince({ history }: RuleContext): number {
+  return Math.max(history.fieldsMovedAt, history.specSeenAt)
+}
+
+/**
+ * The general conventions decide about a status that the entry does not describe. While it gets new fields, the operator may
+ * still write those that the entry reads.
+ */
+function assessByConventions(object: KubeObject, check: OperatorCheck, context: RuleContext): Assessment {
+  const assessment = genericRule.assess(object, context)
+  const { status, message, milestones } = assessment
+  const stages = stagesOf(object, check, { isObserved: true, ready: status === 'ready', message })
+  return { ...assessment, milestones: [...milestones.slice(0, -1), ...stages, ...milestones.slice(-1)] }
+}
+
+/** `undescribed`: the status has no field that the entry reads, as that of another version of the operator. */
+type Verdict = 'progressing' | 'suspended' | 'failed' | 'current' | 'undescribed'
 
 function verdictOf(object: KubeObject, check: OperatorCheck, isObserved: boolean): Verdict {
   const holds = (name: 'inProgress' | 'suspended' | 'failed' | 'current') => check[name]?.(object).holds === true
@@ -169,7 +193,12 @@ function verdictOf(object: KubeObject, check: OperatorCheck, isObserved: boolean
   if (holds('inProgress')) return 'progressing'
   if (holds('suspended')) return 'suspended'
   if (holds('failed')) return 'failed'
-  return holds('current') ? 'current' : 'progressing'
+  if (holds('current')) return 'current'
+  return isDescribed(object, check) ? 'progressing' : 'undescribed'
+}
+
+function isDescribed({ status }: KubeObject, { statusFields }: OperatorCheck): boolean {
+  return statusFields.length === 0 || statusFields.some((name) => Object.hasOwn(status ?? {}, name))
 }
 
 /** Whether the spec alone makes the object ready, as that of a kind whose status no controller writes. */
@@ -216,6 +245,7 @@ function problemsOf(
     case 'suspended':
       return [suspendedProblem(object, explanation, check, context)]
     case 'progressing':
+    case 'undescribed':
       return textOf(explanation) === '' ? [] : [conditionProblem(object, signals, context, cause)]
   }
 }

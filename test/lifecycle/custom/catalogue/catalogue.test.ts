@@ -163,6 +163,17 @@ testEntries(example, [
     widget({ phase: 'Waiting', observedGeneration: 1 }, { metadata: { generation: 2 } }),
     { verdict: 'progressing' },
   ],
+  [
+    'a status without any field that `current` reads is judged by the general conventions',
+    widget({ id: 'w-1', conditions: [{ type: 'Ready', status: 'True' }] }),
+    { verdict: 'ready', reached: ['observed', 'provisioned', 'ready'] },
+  ],
+  [
+    'by the general conventions, such a status may be that of a failure',
+    widget({ conditions: [{ type: 'Stalled', status: 'True', message: 'no disk' }] }),
+    { verdict: 'failed', mentions: 'no disk' },
+  ],
+  ['a Widget whose status has no signal either progresses', widget({ owner: 'me' }), { verdict: 'progressing' }],
   ['`stallHold` stops the stall clock', widget({ phase: 'Cooling' }), { verdict: 'progressing', isHeld: true }],
   [
     'stages are reached between `observed` and `ready`',
