@@ -23,7 +23,7 @@ export function operatorDocs(groups: readonly CatalogueGroup[], resultsFile: str
     'The expressions are [CEL](https://cel.dev) over the object, as in `health-checks`. An expression that reads a missing field is',
     'false. They are evaluated in this order: in progress, suspended, failed, ready; if none is true, the object is in progress. So',
     'is an object whose status is about an older generation; conditions of an older generation are left out. A status without any',
-    'field that the expression for ready reads, as that of another version of the operator, is judged by the general conventions. A failure must last',
+    'field that the expressions for ready and failed read, as that of another version of the operator, is judged by the general conventions. A failure must last',
     '10 s. A suspended object waits until its clocks end it (reasons `paused` and `suspended`). The stall clock stands still while',
     '"stall clock stops" is true. The messages of a kind quote the first of its causes that is not empty.',
     '',

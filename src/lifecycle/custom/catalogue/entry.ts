@@ -14,7 +14,7 @@ export interface CatalogueGroup {
  * one that reads a missing field is false, and conditions of an older generation are left out. A status of an older
  * generation is in progress, whatever they return; otherwise `inProgress`, `suspended`, `failed` and `current` decide, in
  * this order. Exceptions: a suspension that the spec alone requests counts with any status; a status without any field that
- * `current` reads, as that of another version of the operator, is judged by the general conventions.
+ * `current` and `failed` read, as that of another version of the operator, is judged by the general conventions.
  */
 export interface CatalogueEntry {
   /** Of any version of the group. `*` stands for every kind of the group that has no entry. */
@@ -70,7 +70,7 @@ export interface OperatorCheck
   readonly cause: readonly TextExpression[]
   readonly milestones: readonly { readonly name: MilestoneName; readonly done: Expression }[]
   readonly revision?: TextExpression
-  /** The fields of the status that `current` reads. */
+  /** The fields of the status that `current` and `failed` read. */
   readonly statusFields: readonly string[]
 }
 
@@ -97,6 +97,10 @@ export function compileEntry(
     cause: cause.map(text),
     milestones: milestones.map(({ name, done }) => ({ name, done: condition(done) })),
     revision: revision === undefined ? undefined : text(revision),
-    statusFields: [...new Set([...current.matchAll(/\bstatus\.\??(\w+)/g)].flatMap(([, name]) => name ?? []))],
+    statusFields: statusFieldsOf(`${current} ${failed}`),
   }
+}
+
+function statusFieldsOf(source: string): readonly string[] {
+  return [...new Set([...source.matchAll(/\bstatus\.\??(\w+)/g)].flatMap(([, name]) => name ?? []))]
 }

@@ -164,7 +164,7 @@ testEntries(example, [
     { verdict: 'progressing' },
   ],
   [
-    'a status without any field that `current` reads is judged by the general conventions',
+    'a status without any field that `current` or `failed` reads is judged by the general conventions',
     widget({ id: 'w-1', conditions: [{ type: 'Ready', status: 'True' }] }),
     { verdict: 'ready', reached: ['observed', 'provisioned', 'ready'] },
   ],
