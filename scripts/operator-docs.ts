@@ -55,7 +55,7 @@ function section({ group }: CatalogueGroup, entry: CatalogueEntry): readonly str
     owns = [],
   } = entry
   const rows = [
-    ['ready', current],
+    ['ready', current === 'true' ? undefined : current],
     ['failed', failed],
     ['in progress', inProgress],
     ['suspended', suspended],
@@ -63,11 +63,15 @@ function section({ group }: CatalogueGroup, entry: CatalogueEntry): readonly str
     ['stall clock stops', stallHold],
     ...cause.map((each, index) => [index === 0 ? 'cause' : 'else', each]),
     ...(entry.milestones ?? []).map(({ name, done }) => [`milestone \`${name}\``, done]),
-  ]
+  ].flatMap(([name = '', source]) =>
+    source === undefined ? [] : [[name, `\`${source.replace(/\s+/g, ' ').trim()}\``]],
+  )
   const facts = [
     `[Documentation](${documentation})`,
     `milestones: ${withStages(entry.milestones).join(' ')}`,
+    ...(current === 'true' ? [`ready once it exists${rows.length === 0 ? '' : ', if nothing below is true'}`] : []),
     ...(owns.length === 0 ? [] : [`owns: ${[...new Set(owns.map((each) => each.kind))].join(', ')}`]),
+    ...(entry.ignoresGeneration ? ['its `observedGeneration` is not compared'] : []),
     ...(entry.isWorkload ? ['it runs pods: a proven problem of its pods fails it'] : []),
   ]
   return [
@@ -77,13 +81,7 @@ function section({ group }: CatalogueGroup, entry: CatalogueEntry): readonly str
     '',
     `${facts.join(' · ')}.`,
     '',
-    ...table(
-      ['', 'expression'],
-      rows.flatMap(([name = '', source]) =>
-        source === undefined ? [] : [[name, `\`${source.replace(/\s+/g, ' ').trim()}\``]],
-      ),
-    ),
-    '',
+    ...(rows.length === 0 ? [] : [...table(['', 'expression'], rows), '']),
   ]
 }
 

@@ -26,12 +26,12 @@ export function messageOf(type: string, good: 'True' | 'False' = 'True'): string
 
 /** All of the expressions are true. */
 export function allOf(...expressions: readonly string[]): string {
-  return expressions.map((each) => `(${each})`).join(' && ')
+  return expressions.map((each) => (/ \|\| | \? /.test(each) ? `(${each})` : each)).join(' && ')
 }
 
 /** One of the expressions is true. If none is, and one reads a missing field, the result is an error, which counts as false. */
 export function anyOf(...expressions: readonly string[]): string {
-  return expressions.map((each) => `(${each})`).join(' || ')
+  return expressions.map((each) => (/ \? /.test(each) ? `(${each})` : each)).join(' || ')
 }
 
 /** The annotation exists; with a value, it has this value. */
