@@ -95,19 +95,23 @@ export function conditionProblem(
   return { ...ownProblem(object, firstSeenAt), reason: 'condition-false', detail }
 }
 
-/** A strike problem: a reported failure of the present generation that has persisted for `atLeastMs`. */
+/**
+ * A strike problem: a reported failure of the present generation that has persisted.
+ * @param retriedMs how long an error must persist that the controller retries, from its first sight under this spec
+ */
 export function reportedProblem(
   object: KubeObject,
   signals: readonly [ConditionSignal, ...ConditionSignal[]],
   context: RuleContext,
-  atLeastMs = reportedFailureMs,
+  retriedMs?: number,
 ): Problem<'reported-failed'> {
-  const since = failingSince(object, signals[0], context)
+  const seenAt = context.history.failures.get(signalKey(signals[0])) ?? context.now
+  const since = retriedMs === undefined ? failingSince(object, signals[0], context) : seenAt
   return {
     ...ownProblem(object, since),
     reason: 'reported-failed',
     detail: { signals: signals.map(withoutCondition) },
-    ...provePersisted(since, atLeastMs, context.now),
+    ...provePersisted(since, retriedMs ?? reportedFailureMs, context.now),
   }
 }
 

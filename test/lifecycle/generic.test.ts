@@ -279,6 +279,68 @@ describe('a kind without a rule of its own is judged by', () => {
     expect(assess(resource({ observedGeneration: 2, conditions }), 10).status).toBe('failed')
   })
 
+  describe('a condition that is False with an error as its reason', () => {
+    const error = {
+      reason: 'SyncError',
+      message: 'no such bucket',
+      observedGeneration: 2,
+      lastTransitionTime: iso(-500),
+    }
+    const judge = (now: number, conditions: object[], othersProgress = false) => {
+      const object = resource({ observedGeneration: 2, conditions })
+      const history = seenTarget([0, object], [5, object])
+      return reported(genericRule.assess(object, context({ now, history, othersProgress })))
+    }
+    const refused = [condition('Ready', 'False', error)]
+
+    it('is a failure when the controller has retried for a minute under this spec', () => {
+      expect(judge(59, refused)).toMatchObject({ status: 'progressing', recheckAt: moment(60) })
+      expect(judge(60, refused).failure).toMatchObject({
+        reason: 'reported-failed',
+        message: 'Ready is False (SyncError): no such bucket',
+      })
+    })
+
+    it('has three minutes while another target progresses, whose object may be missing', () => {
+      expect(judge(179, refused, true).status).toBe('progressing')
+      expect(judge(180, refused, true).status).toBe('failed')
+    })
+
+    it.each([
+      ['is reconciling', condition('Reconciling', 'True')],
+      ['is progressing', condition('Progressing', 'True')],
+      ['reports another part as unknown', condition('DatabaseReady', 'Unknown')],
+    ])('is no failure while its controller %s', (_, other) => {
+      expect(judge(600, [...refused, other]).status).toBe('progressing')
+    })
+
+    it('is no failure with a reason that names none', () => {
+      expect(judge(600, [condition('Ready', 'False', { ...error, reason: 'Waiting' })]).status).toBe('progressing')
+    })
+  })
+
+  it.each([
+    [
+      'the cause of a stall once',
+      [
+        condition('Ready', 'False', { reason: 'InstallFailed', message: 'timed out: 0 of 1 pod' }),
+        condition('Released', 'False', { reason: 'InstallFailed', message: 'timed out: 0 of 1 pod' }),
+        condition('Stalled', 'True', { reason: 'RetriesExceeded', message: 'gave up after 1 attempt' }),
+      ],
+      'Stalled is True (RetriesExceeded): gave up after 1 attempt, Ready is False (InstallFailed): timed out: 0 of 1 pod, Released is False (InstallFailed)',
+    ],
+    [
+      'the error before the step of a retry',
+      [
+        condition('Reconciling', 'True', { reason: 'Retrying', message: 'fetching the sources' }),
+        condition('Ready', 'False', { reason: 'FetchFailed', message: 'no such branch' }),
+      ],
+      'Ready is False (FetchFailed): no such branch, Reconciling is True (Retrying): fetching the sources',
+    ],
+  ])('%s', (_, conditions, message) => {
+    expect(assess(resource({ conditions })).problems).toMatchObject([{ message }])
+  })
+
   it('a failure from its first sight, however often it is repeated', () => {
     const object = resource({ phase: 'Failed' })
     const other = resource({ phase: 'Pending' })

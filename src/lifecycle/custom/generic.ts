@@ -3,26 +3,22 @@ import { groupOf } from '../../cluster/store.ts'
 import { type Problem, problemOf } from '../../reasons/reasons.ts'
 import { signalsText, signalText } from '../../reasons/status.ts'
 import type { Assessment } from '../assessment.ts'
-import {
-  conditionProblem,
-  isEmpty,
-  notReconciled,
-  ownProblem,
-  reportedFailureMs,
-  reportedProblem,
-  signalKey,
-} from '../conditions.ts'
+import { conditionProblem, isEmpty, notReconciled, ownProblem, reportedProblem, signalKey } from '../conditions.ts'
 import { provePersisted } from '../proof.ts'
 import { commonMilestones, conclude, observedMilestone, type Rule, statusMilestones } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { type SignalSummary, summarizeSignals } from './signal-summary.ts'
+import { isError, type SignalSummary, summarizeSignals } from './signal-summary.ts'
 import { isSchedule, readSignals, specSuspension } from './signals.ts'
 import { isUnobserved } from './status-conditions.ts'
 import { progressCounters } from './status-counts.ts'
 import { words } from './status-vocabulary.ts'
 
-/** How long an error text must persist: controllers retry, and a missing object may be created meanwhile. */
+/**
+ * How long an error must persist, a text or the reason of a condition that is False: controllers retry, and a missing
+ * object may be created meanwhile. The second is for a gate in which another target still progresses: it may be missing.
+ */
 const errorMs = 60_000
+const errorBesideOthersMs = 180_000
 
 /**
  * The rule for every kind without a rule of its own. It reads the object's status: the observed generation, conditions,
@@ -36,7 +32,8 @@ const errorMs = 60_000
 export const genericRule: Rule = {
   milestones: commonMilestones,
   relatives: () => [],
-  failures: (object) => readSignals(object).flatMap((each) => (each.meaning === 'failed' ? [signalKey(each)] : [])),
+  failures: (object) =>
+    readSignals(object).flatMap((each) => (each.meaning === 'failed' || isError(each) ? [signalKey(each)] : [])),
   assess: assessGeneric,
 }
 
@@ -118,10 +115,11 @@ const builtInGroups = words(`
 function problemsOf(object: KubeObject, { meaning, signals }: SignalSummary, context: RuleContext): readonly Problem[] {
   const [first, ...others] = signals
   if (first === undefined) return []
-  if (meaning === 'failed')
-    return [
-      reportedProblem(object, [first, ...others], context, first.weight === 'error' ? errorMs : reportedFailureMs),
-    ]
+  if (meaning === 'failed') {
+    if (first.weight !== 'error') return [reportedProblem(object, [first, ...others], context)]
+    const atLeastMs = context.othersProgress ? errorBesideOthersMs : errorMs
+    return [reportedProblem(object, [first, ...others], context, atLeastMs)]
+  }
   if (meaning !== 'suspended') return [conditionProblem(object, signals, context)]
   return [
     problemOf({

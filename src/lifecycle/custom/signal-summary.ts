@@ -1,4 +1,4 @@
-import type { Meaning, Signal } from './status-vocabulary.ts'
+import { type Meaning, meaningOf, type Signal } from './status-vocabulary.ts'
 
 /** The combined result of all signals of an object. */
 export interface SignalSummary {
@@ -45,12 +45,51 @@ export function summarizeSignals(signals: readonly Signal[]): SignalSummary {
     ],
     ['ready', find('ready', 'summary')],
     ['progressing', [...find('progressing', 'whole', 'change'), ...failedParts]],
-    ['progressing', isGood ? find('progressing', 'part') : []],
+    // Many controllers never set the conditions of parts that are not used.
+    ['progressing', isGood ? find('progressing', 'part').filter(({ value }) => value !== 'Unknown') : []],
     ['ready', find('ready', 'whole')],
     ['progressing', find('progressing', 'unknown')],
     ['progressing', find('progressing', 'part', 'error')],
     ['ready', find('ready', 'accepted', 'change', 'part')],
   ]
   const [meaning, decisive] = candidates.find(([, found]) => found.length > 0) ?? [undefined, []]
-  return { meaning, signals: decisive, isReconciling }
+  if (meaning === undefined || meaning === 'ready') return { meaning, signals: decisive, isReconciling }
+  const errors = meaning === 'progressing' && !isReconciling && !isWorking(signals) ? decisive.filter(isError) : []
+  if (errors.length > 0)
+    return { meaning: 'failed', signals: quoteOnce(errors.map((each) => ({ ...each, weight: 'error' }))) }
+  const quoted =
+    meaning === 'progressing'
+      ? decisive.toSorted((a, b) => Number(isError(b)) - Number(isError(a)))
+      : [...decisive, ...causesOf(decisive, signals)]
+  return { meaning, signals: quoteOnce(quoted), isReconciling }
+}
+
+/** Whether a condition is not good, and its reason is a failure: Ready=False with the reason `SyncError`. */
+export function isError({ meaning, value, reason, condition }: Signal): boolean {
+  return (
+    condition !== undefined && meaning === 'progressing' && value !== 'Unknown' && meaningOf(reason ?? '') === 'failed'
+  )
+}
+
+/** Whether a signal shows that the controller goes on: a condition that is True or Unknown, a state, a count. */
+function isWorking(signals: readonly Signal[]): boolean {
+  return signals.some((each) => each.meaning === 'progressing' && !isError(each) && each.value !== 'False')
+}
+
+/** Stalled=True contains that the controller has given up; a condition beside it that is False contains why. */
+function causesOf([first]: readonly Signal[], signals: readonly Signal[]): readonly Signal[] {
+  if (first?.meaning !== 'failed' || first.weight !== 'summary') return []
+  return signals.filter(({ condition, value, message }) => condition !== undefined && value === 'False' && message)
+}
+
+/** The signals with each message only once. */
+function quoteOnce(signals: readonly Signal[]): readonly Signal[] {
+  const quoted: string[] = []
+  return signals.map((each) => {
+    const message = String(each.message ?? '')
+    if (message === '') return each
+    if (quoted.some((text) => text.includes(message) || message.includes(text))) return { ...each, message: undefined }
+    quoted.push(message)
+    return each
+  })
 }

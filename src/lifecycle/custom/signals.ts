@@ -1,7 +1,7 @@
 import type { Fields, KubeObject } from '../../cluster/objects.ts'
 import { fieldsOf, isEmpty } from '../conditions.ts'
-import { hasPresentCondition, isGenerationStale, readConditions } from './status-conditions.ts'
-import { readFields } from './status-fields.ts'
+import { hasPresentCondition, isGenerationStale, readConditions, readUnknownConditions } from './status-conditions.ts'
+import { readEmptyState, readFields } from './status-fields.ts'
 import { type Signal, tokensOf } from './status-vocabulary.ts'
 
 /** Kinds whose objects do work that ends, such as Jobs. */
@@ -26,9 +26,14 @@ export function readSignals(object: KubeObject): readonly Signal[] {
     ...readConditions(object, isWork),
     ...fields.map((each) => (matchesDesiredState(each, object) ? { ...each, meaning: 'ready' as const } : each)),
   ]
-  // A schedule that is scheduled waits for its time.
-  if (isSchedule(object)) return signals.filter(({ value = '' }) => tokensOf(value).join() !== 'scheduled')
-  return isJobLike(object, status) && !isEmpty(object.status) ? untilEnd(signals, status) : signals
+  const isJob = !isSchedule(object) && isJobLike(object, status) && !isEmpty(object.status)
+  const found = isJob ? untilEnd(signals, status) : signals.filter((each) => !isScheduled(each, object))
+  return found.length > 0 ? found : [...readEmptyState(status), ...readUnknownConditions(object)]
+}
+
+/** A schedule that is scheduled waits for its time. */
+function isScheduled({ value = '' }: Signal, object: KubeObject): boolean {
+  return isSchedule(object) && tokensOf(value).join() === 'scheduled'
 }
 
 /**

@@ -21,9 +21,8 @@ const identities = ['name', 'uid', 'kind', 'type', 'resource'] as const
 
 /** The signals of the conditions of the present generation. */
 export function readConditions(object: KubeObject, isWork: boolean): readonly Signal[] {
-  const present = presentSignals(object)
-  const signals = present.flatMap((each) => readConditionSignal(each, isWork))
-  return [...signals, ...missingAcceptance(object), ...(signals.length === 0 ? unknownConditions(present) : [])]
+  const signals = presentSignals(object).flatMap((each) => readConditionSignal(each, isWork))
+  return [...signals, ...missingAcceptance(object)]
 }
 
 /** Whether a condition of the present generation matches. */
@@ -89,7 +88,8 @@ function missingAcceptance({ status }: KubeObject): readonly Signal[] {
  * summarizes the object. While the status contains only conditions of other types, that condition is still missing
  * (https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties).
  */
-function unknownConditions(present: readonly ConditionSignal[]): readonly Signal[] {
+export function readUnknownConditions(object: KubeObject): readonly Signal[] {
+  const present = presentSignals(object)
   const [first] = present
   const isDated = present.some(({ condition }) => condition?.observedGeneration !== undefined)
   const isUnknown = present.every(({ condition }) => condition !== undefined && !isKnownType(condition))

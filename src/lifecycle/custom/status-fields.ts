@@ -74,10 +74,16 @@ export function readFields(fields: Fields, scope: Scope): readonly Signal[] {
   return [...signals, ...readPairs(fields, path), ...readCounts(fields, spec, path)]
 }
 
+/** A phase that is empty, which shows that its controller has not written it yet. */
+export function readEmptyState(status: Fields): readonly Signal[] {
+  const key = Object.keys(status).find((each) => stateKeys.has(each.toLowerCase()) && status[each] === '')
+  return key === undefined ? [] : [{ meaning: 'progressing', weight: 'unknown', name: key, message: 'it is empty' }]
+}
+
 /** A value that differs from the desired one: `currentVersion` and `desiredVersion`. */
 function readPairs(fields: Fields, path: string): readonly Signal[] {
   return Object.entries(fields).flatMap(([key, desired]) => {
-    const [, noun] = /^(?:desired|target|expected)([A-Z]\w*)$/.exec(key) ?? []
+    const [, noun] = /^(?:desired|expected)([A-Z]\w*)$/.exec(key) ?? []
     const found = [`current${noun}`, `actual${noun}`].find((each) => !isEmpty(fields[each]))
     const current = found === undefined ? undefined : fields[found]
     const isText = typeof desired === 'string' && desired !== '' && typeof current === 'string'
@@ -91,8 +97,6 @@ function readField(key: string, value: unknown, fields: Fields, scope: Scope): r
   const { path = '', depth = 0, isWork } = scope
   const name = key.toLowerCase()
   const isState = stateKeys.has(name)
-  // A phase that is empty is not known yet.
-  if (isState && value === '' && depth === 0) return fieldSignal(key, '', 'progressing', 'unknown')
   if (name === 'conditions' || isEmpty(value)) return []
   if (errorKeys.has(name) || /Errors?$/.test(key)) return readError(`${path}${key}`, value, name.startsWith('last'))
   if (notCurrent.test(key)) return []
@@ -220,7 +224,7 @@ function readFlag(key: string, value: boolean, path: string): readonly Signal[] 
     fieldSignal(`${path}${key}`, `${value}`, meaning, weight)
   const name = key.toLowerCase()
   if (goodKeys.has(name) || name === 'health') return signal(value ? 'ready' : 'progressing', 'whole')
-  if (path === '' && stepKeys.has(name)) return value ? [] : signal('progressing', 'part')
+  if (path === '' && stepKeys.has(name)) return value ? [] : signal('progressing', 'unknown')
   const tokens = tokensOf(key)
   const last = tokens.at(-1) ?? ''
   const meaning = meaningOf(last)
