@@ -79,7 +79,7 @@ export function specSuspension(object: KubeObject): readonly Signal[] {
     ([key, value]) => pauseAnnotation.test(key) && value !== 'false',
   )
   const found = path === undefined ? annotation : ([`spec.${path}`, 'true'] as const)
-  return found === undefined ? [] : [{ meaning: 'suspended', weight: 'spec', name: found[0], value: found[1] }]
+  return found === undefined ? [] : [{ meaning: 'suspended', weight: 'spec', name: found[0], value: String(found[1]) }]
 }
 
 /** Whether a suspended state is the requested one, and so reached: `spec.job.state: suspended`. */
