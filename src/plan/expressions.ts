@@ -30,6 +30,8 @@ export async function loadCompiler(): Promise<Compiler> {
     import('node:vm'),
   ])
   const environment = new Environment({ unlistedVariablesAreDyn: true, enableOptionalTypes: true })
+  // Of the list library of Kubernetes (https://kubernetes.io/docs/reference/using-api/cel/#kubernetes-list-library).
+  environment.registerFunction('list.sum(): dyn', sum)
   const script = new Script('work()')
   // A script with a time limit ends every function that it calls.
   const limited = (work: () => unknown): unknown => {
@@ -70,6 +72,10 @@ export async function loadCompiler(): Promise<Compiler> {
       }
     },
   }
+}
+
+function sum(numbers: readonly bigint[]): bigint {
+  return numbers.reduce((total, each) => total + each, 0n)
 }
 
 /** The first line of an error's message. */

@@ -24,7 +24,6 @@ const deployment = {
     `status.health == 'green'`,
     `status.?availableNodes.orValue(0) == spec.?count.orValue(0)`,
     `status.?count.orValue(spec.?count.orValue(0)) == spec.?count.orValue(0)`,
-    `spec.?count.orValue(0) == 0 || status.version == spec.version`,
     isAssociated,
   ),
   suspended: paused,
@@ -37,11 +36,7 @@ const deployment = {
 const nodes = (documentation: string) =>
   ({
     documentation: `${source}/${documentation}`,
-    current: allOf(
-      `status.health == 'green'`,
-      `status.availableNodes == status.expectedNodes`,
-      `status.version == spec.version`,
-    ),
+    current: `status.health == 'green' && status.?availableNodes.orValue(0) == status.?expectedNodes.orValue(0)`,
     suspended: paused,
     owns: [daemonSets, deployments, statefulSets, pods],
     isWorkload: true,
@@ -56,8 +51,13 @@ export const elasticsearch: CatalogueGroup = {
       kind: 'Elasticsearch',
       documentation: `${source}/apis/elasticsearch/v1/status.go`,
       // A single node stays yellow: the replicas of its shards have no other node.
-      current: `status.phase == 'Ready' && status.health in ['green', 'yellow']`,
-      failed: `status.phase == 'Invalid'`,
+      current: allOf(
+        `status.phase == 'Ready'`,
+        `status.health == 'green' || (status.health == 'yellow' && status.availableNodes == 1)`,
+        `status.?availableNodes.orValue(0) == spec.nodeSets.map(n, n.?count.orValue(0)).sum()`,
+      ),
+      // Red in the phase Ready: a primary shard is lost. While nodes start, the phase is another.
+      failed: `status.phase == 'Invalid' || (status.phase == 'Ready' && status.health == 'red')`,
       suspended: paused,
       cause: [messageOf('ReconciliationComplete'), messageOf('ElasticsearchIsReachable')],
       owns: [statefulSets, pods],

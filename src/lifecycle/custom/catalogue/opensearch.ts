@@ -25,9 +25,10 @@ const entries: readonly CatalogueEntry[] = [
     current: allOf(
       `status.phase == 'RUNNING'`,
       `status.initialized`,
-      `status.health in ['green', 'yellow']`,
+      // A single node stays yellow: the replicas of its shards have no other node.
+      `status.health == 'green' || (status.health == 'yellow' && status.availableNodes == 1)`,
       `status.version == spec.general.version`,
-      `spec.nodePools.all(p, status.availableNodes >= p.replicas)`,
+      `status.availableNodes >= spec.nodePools.map(p, p.replicas).sum()`,
     ),
     inProgress: `status.componentsStatus.exists(c, c.?status.orValue('') in ['Pending', 'InProgress', 'Upgrading', 'Running', 'Drained'])`,
     cause: [`status.componentsStatus.map(c, c.?description.orValue(''))`],

@@ -74,8 +74,8 @@ export const zalandoPostgres: CatalogueGroup = {
       kind: 'postgresql',
       documentation: `${zalandoSource}/pkg/cluster/cluster.go`,
       current: `status.PostgresClusterStatus == 'Running'`,
-      // The operator repairs a failed synchronization every five minutes.
-      failed: `status.PostgresClusterStatus in ['CreateFailed', 'UpdateFailed', 'Invalid']`,
+      // The operator repairs what failed five minutes later.
+      failed: `status.PostgresClusterStatus in ['CreateFailed', 'UpdateFailed', 'SyncFailed', 'Invalid']`,
       owns: [statefulSets, pods],
       isWorkload: true,
       awaitsWorkloads: true,

@@ -15,6 +15,7 @@ export const rabbitMq: CatalogueGroup = {
         isTrue('ReconcileSuccess'),
         anyOf(isTrue('AllReplicasReady'), isFalse('AllReplicasReady', 'ScaledToZero')),
       ),
+      failed: isFalse('ReconcileSuccess', 'UnsupportedOperation', 'InvalidConfiguration'),
       suspended: `metadata.labels['rabbitmq.com/pauseReconciliation'] == 'true'`,
       resume: 'kubectl label rabbitmqcluster {name} --namespace {namespace} rabbitmq.com/pauseReconciliation-',
       cause: [messageOf('ReconcileSuccess'), messageOf('AllReplicasReady'), messageOf('ClusterAvailable')],

@@ -4,10 +4,14 @@ import { pods, statefulSets } from './kinds.ts'
 
 const snapshotSource = 'https://github.com/kubernetes-csi/external-snapshotter/blob/master/client/apis'
 
-/** The controller repeats a snapshot that failed, and removes the error when one has succeeded. */
+/**
+ * The controller tries a snapshot that failed again, and removes the error when one has succeeded. Errors of these codes are
+ * expected while a driver works (https://github.com/container-storage-interface/spec/blob/master/spec.md#error-scheme).
+ */
 const snapshot = (documentation: string) => ({
   documentation: `${snapshotSource}/${documentation}`,
   current: `status.readyToUse`,
+  failed: `!status.error.message.matches('DeadlineExceeded|Unavailable|Aborted|has been modified')`,
   cause: [`status.error.message`],
 })
 

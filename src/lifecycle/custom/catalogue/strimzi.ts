@@ -1,5 +1,5 @@
 import type { CatalogueGroup } from './entry.ts'
-import { anyOf, isAnnotated, isFalse, isTrue, messageOf } from './expressions.ts'
+import { anyOf, hasCondition, isAnnotated, isFalse, isTrue, messageOf } from './expressions.ts'
 import { deployments, pods } from './kinds.ts'
 
 const source = 'https://github.com/strimzi/strimzi-kafka-operator/blob/main'
@@ -28,7 +28,13 @@ const component = {
 export const strimzi: CatalogueGroup = {
   group: 'kafka.strimzi.io',
   entries: [
-    { kind: 'Kafka', ...component, resume: resume('kafka') },
+    {
+      kind: 'Kafka',
+      ...component,
+      // A rolling update of large brokers takes several reconciliations, of which some time out.
+      failed: isTrue('NotReady', 'InvalidResourceException', 'InvalidConfigurationException'),
+      resume: resume('kafka'),
+    },
     { kind: 'KafkaConnect', ...component, resume: resume('kafkaconnect') },
     { kind: 'KafkaMirrorMaker2', ...component, resume: resume('kafkamirrormaker2') },
     { kind: 'KafkaBridge', ...component, resume: resume('kafkabridge') },
@@ -44,7 +50,11 @@ export const strimzi: CatalogueGroup = {
       kind: 'KafkaConnector',
       documentation: `${source}/cluster-operator/src/main/java/io/strimzi/operator/cluster/operator/assembly/KafkaConnectAssemblyOperator.java`,
       ...reconciled,
-      failed: isTrue('NotReady', 'InvalidResourceException'),
+      // Kafka Connect does not restart a task that failed.
+      failed: anyOf(
+        isTrue('NotReady', 'InvalidResourceException', 'NoSuchResourceException'),
+        `${isTrue('NotReady', 'Throwable')} && !spec.?autoRestart.?enabled.orValue(false)`,
+      ),
       resume: resume('kafkaconnector'),
     },
     {
@@ -53,13 +63,23 @@ export const strimzi: CatalogueGroup = {
       ...reconciled,
       // The annotation strimzi.io/managed=false makes a topic Unmanaged.
       current: anyOf(isTrue('Ready'), isTrue('Unmanaged')),
-      failed: isFalse('Ready', 'NotSupported', 'ResourceConflict'),
+      failed: anyOf(
+        isFalse('Ready', 'NotSupported', 'ResourceConflict'),
+        hasCondition('Ready', `c.reason == 'KafkaError'`, `c.message.matches('errors[.](Invalid|PolicyViolation)')`),
+        isTrue('NotReady', 'InvalidConfigurationException', 'InvalidResourceException'),
+      ),
       resume: resume('kafkatopic'),
     },
     {
       kind: 'KafkaUser',
       documentation: `${source}/user-operator/src/main/java/io/strimzi/operator/user/UserControllerLoop.java`,
       ...reconciled,
+      // A Secret that does not exist may be applied later.
+      failed: hasCondition(
+        'NotReady',
+        `c.reason == 'InvalidResourceException'`,
+        `!c.message.contains('does not exist')`,
+      ),
       resume: resume('kafkauser'),
     },
     {

@@ -22,44 +22,46 @@ const incomplete = (message: string) => ({
   ],
 })
 
+const cluster = (status: object, metadata: SampleObject['metadata'] = {}, nodeSets: readonly object[] = threeNodes) =>
+  resource('Elasticsearch', { phase: 'Ready', health: 'green', availableNodes: 3, ...status }, metadata, { nodeSets })
+const threeNodes = [
+  { name: 'masters', count: 1 },
+  { name: 'data', count: 2 },
+]
+
 testEntries(elasticsearch, [
-  ['a green cluster is ready', resource('Elasticsearch', { phase: 'Ready', health: 'green' }), { verdict: 'ready' }],
+  ['a green cluster with all nodes is ready', cluster({}), { verdict: 'ready' }],
+  ['a green cluster without its new nodes progresses', cluster({ availableNodes: 2 }), { verdict: 'progressing' }],
   [
-    'a yellow cluster is ready: a single node has no place for replicas',
-    resource('Elasticsearch', { phase: 'Ready', health: 'yellow' }),
-    { verdict: 'ready' },
+    'a yellow cluster progresses: replicas of shards are recovered',
+    cluster({ health: 'yellow' }),
+    { verdict: 'progressing' },
   ],
   [
-    'a red cluster is not ready',
-    resource('Elasticsearch', { phase: 'Ready', health: 'red' }),
+    'a yellow cluster of one node is ready: its replicas have no other node',
+    cluster({ health: 'yellow', availableNodes: 1 }, {}, [{ name: 'all', count: 1 }]),
+    { verdict: 'ready' },
+  ],
+  ['a red cluster whose nodes are all reconciled has failed', cluster({ health: 'red' }), { verdict: 'failed' }],
+  [
+    'a new cluster is red while its nodes start',
+    cluster({ phase: 'ApplyingChanges', health: 'red', availableNodes: 0 }),
     { verdict: 'progressing' },
   ],
   [
     'a green cluster during a rolling upgrade progresses',
-    resource('Elasticsearch', {
-      phase: 'ApplyingChanges',
-      health: 'green',
-      ...incomplete('Nodes upgrade in progress'),
-    }),
+    cluster({ phase: 'ApplyingChanges', ...incomplete('Nodes upgrade in progress') }),
     { verdict: 'progressing', mentions: 'Nodes upgrade in progress' },
   ],
-  [
-    'an invalid cluster has failed',
-    resource('Elasticsearch', { phase: 'Invalid', health: 'unknown' }),
-    { verdict: 'failed' },
-  ],
+  ['an invalid cluster has failed', cluster({ phase: 'Invalid', health: 'unknown' }), { verdict: 'failed' }],
   [
     'a cluster with a status of the older generation progresses',
-    resource('Elasticsearch', { observedGeneration: 1, phase: 'Ready', health: 'green' }),
+    cluster({ observedGeneration: 1 }),
     { verdict: 'progressing' },
   ],
   [
     'a cluster that the operator does not manage is suspended',
-    resource(
-      'Elasticsearch',
-      { observedGeneration: 1, phase: 'Ready' },
-      { annotations: { 'eck.k8s.elastic.co/managed': 'false' } },
-    ),
+    cluster({ observedGeneration: 1 }, { annotations: { 'eck.k8s.elastic.co/managed': 'false' } }),
     { verdict: 'suspended' },
   ],
 ])
@@ -70,7 +72,6 @@ const kibanaOf = (status: object) =>
 testEntries(kibana, [
   ['a green Kibana with all instances is ready', kibanaOf({ associationStatus: 'Established' }), { verdict: 'ready' }],
   ['a green Kibana during a rolling update progresses', kibanaOf({ count: 3 }), { verdict: 'progressing' }],
-  ['a green Kibana of the older version progresses', kibanaOf({ version: '9.0.4' }), { verdict: 'progressing' }],
   [
     'a Kibana whose Elasticsearch is missing progresses',
     kibanaOf({ elasticsearchAssociationStatus: 'Pending' }),

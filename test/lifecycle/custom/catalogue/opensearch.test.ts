@@ -24,7 +24,7 @@ const user = (state: string, reason = ''): SampleObject => ({
 
 testEntries(openSearch, [
   ['a green cluster with all nodes is ready', cluster({}), { verdict: 'ready' }],
-  ['a yellow cluster is ready', cluster({ health: 'yellow' }), { verdict: 'ready' }],
+  ['a yellow cluster of several nodes progresses', cluster({ health: 'yellow' }), { verdict: 'progressing' }],
   [
     'a new cluster progresses, although its phase is RUNNING',
     cluster({ initialized: false, health: 'unknown', availableNodes: 0 }),

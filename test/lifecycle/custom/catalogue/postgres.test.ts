@@ -127,7 +127,7 @@ testEntries(zalandoPostgres, [
   ['a running postgresql is ready', zalando('Running'), { verdict: 'ready' }],
   ['a postgresql that is created progresses', zalando('Creating'), { verdict: 'progressing' }],
   ['a postgresql that is updated progresses', zalando('Updating'), { verdict: 'progressing' }],
-  ['a postgresql whose synchronization failed is repaired', zalando('SyncFailed'), { verdict: 'progressing' }],
+  ['a postgresql that could not be synchronized has failed', zalando('SyncFailed'), { verdict: 'failed' }],
   ['a postgresql that could not be created has failed', zalando('CreateFailed'), { verdict: 'failed' }],
   ['an invalid postgresql has failed', zalando('Invalid'), { verdict: 'failed' }],
 ])

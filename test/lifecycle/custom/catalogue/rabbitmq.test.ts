@@ -51,6 +51,14 @@ testEntries(rabbitMq, [
     { verdict: 'progressing', mentions: 'Failed to get CA certificate secret' },
   ],
   [
+    'a new cluster with an invalid configuration has failed',
+    resource('RabbitmqCluster', {
+      observedGeneration: undefined,
+      conditions: [condition('ReconcileSuccess', false, { reason: 'InvalidConfiguration', message: 'bad envConfig' })],
+    }),
+    { verdict: 'failed', mentions: 'bad envConfig' },
+  ],
+  [
     'a cluster during a rolling update keeps its old generation, and progresses',
     resource('RabbitmqCluster', { observedGeneration: 1, conditions: [replicas, reconciled] }),
     { verdict: 'progressing' },

@@ -16,9 +16,14 @@ testEntries(volumeSnapshots, [
   ],
   ['a snapshot that is taken progresses', snapshot({ readyToUse: false }), { verdict: 'progressing' }],
   [
-    'a snapshot with an error is taken again, and the error is quoted',
+    'a snapshot with an error has failed',
     snapshot({ readyToUse: false, error: { message: 'failed to get snapshot class', time: '2026-01-01T00:00:00Z' } }),
-    { verdict: 'progressing', mentions: 'failed to get snapshot class' },
+    { verdict: 'failed', mentions: 'failed to get snapshot class' },
+  ],
+  [
+    'a snapshot that takes longer than a call to the driver progresses, and the error is quoted',
+    snapshot({ readyToUse: false, error: { message: 'rpc error: code = DeadlineExceeded' } }),
+    { verdict: 'progressing', mentions: 'DeadlineExceeded' },
   ],
 ])
 

@@ -61,11 +61,45 @@ testEntries(strimzi, [
     { verdict: 'progressing' },
   ],
   [
-    'a KafkaConnector with a failed task progresses: the task may be restarted',
+    'a KafkaConnector with a failed task has failed: the task is not restarted',
     resource('KafkaConnector', is('NotReady', { reason: 'Throwable', message: 'The following tasks have failed: 0' })),
+    { verdict: 'failed', mentions: 'tasks have failed: 0' },
+  ],
+  [
+    'a failed task of a KafkaConnector that restarts its tasks progresses',
+    resource(
+      'KafkaConnector',
+      is('NotReady', { reason: 'Throwable', message: 'The following tasks have failed: 0' }),
+      {},
+      {
+        autoRestart: { enabled: true },
+      },
+    ),
     { verdict: 'progressing', mentions: 'tasks have failed: 0' },
   ],
+  [
+    'a KafkaConnector whose cluster does not answer yet progresses',
+    resource(
+      'KafkaConnector',
+      is('NotReady', { reason: 'ConnectRestException', message: 'GET /connectors returned 404' }),
+    ),
+    { verdict: 'progressing', mentions: 'returned 404' },
+  ],
   ['a KafkaTopic that is Ready is ready', resource('KafkaTopic', is('Ready')), { verdict: 'ready' }],
+  [
+    'a KafkaTopic with an invalid configuration has failed',
+    resource('KafkaTopic', {
+      conditions: [
+        {
+          type: 'Ready',
+          status: 'False',
+          reason: 'KafkaError',
+          message: 'org.apache.kafka.common.errors.InvalidConfigurationException: Invalid value abc for retention.ms',
+        },
+      ],
+    }),
+    { verdict: 'failed', mentions: 'Invalid value abc' },
+  ],
   ['an unmanaged KafkaTopic is ready', resource('KafkaTopic', is('Unmanaged')), { verdict: 'ready' }],
   [
     'a KafkaTopic with fewer partitions than before has failed',
@@ -90,6 +124,14 @@ testEntries(strimzi, [
       is('NotReady', { reason: 'InvalidResourceException', message: 'Secret app does not exist.' }),
     ),
     { verdict: 'progressing', mentions: 'Secret app does not exist.' },
+  ],
+  [
+    'an invalid KafkaUser has failed',
+    resource(
+      'KafkaUser',
+      is('NotReady', { reason: 'InvalidResourceException', message: 'ACL rules are not supported.' }),
+    ),
+    { verdict: 'failed', mentions: 'ACL rules are not supported.' },
   ],
   [
     'a KafkaRebalance whose proposal needs an approval is paused',
