@@ -88,7 +88,7 @@ export const externalSecretsScenarios: readonly OperatorScenario[] = [
     inputs: stalling,
     setup: (fixture) => fixture.apply(store, externalSecret('three')),
     expect: { outcome: ['stalled', 'failed'] },
-    cause: 'could not get secret data from provider',
+    cause: 'key: three',
     decidedBy: secondsAfterStart(0),
     takesSeconds: 20,
   },

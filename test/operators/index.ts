@@ -2,16 +2,14 @@ import { argoRollouts, argoRolloutsScenarios } from './argo-rollouts.ts'
 import { certManager, certManagerScenarios } from './cert-manager.ts'
 import { externalSecrets, externalSecretsScenarios } from './external-secrets.ts'
 import { fluxScenarios, kustomizeController } from './flux.ts'
-import { keda, kedaScenarios } from './keda.ts'
 import type { Operator, OperatorScenario } from './operator.ts'
 import { prometheusOperator, prometheusScenarios } from './prometheus.ts'
 
-/** Every operator, those that others need first. */
+/** Every operator. */
 export const operators: readonly Operator[] = [
   argoRollouts,
   certManager,
   kustomizeController,
-  keda,
   externalSecrets,
   prometheusOperator,
 ]
@@ -21,7 +19,6 @@ export const operatorScenarios: readonly OperatorScenario[] = [
   ...argoRolloutsScenarios,
   ...certManagerScenarios,
   ...fluxScenarios,
-  ...kedaScenarios,
   ...externalSecretsScenarios,
   ...prometheusScenarios,
 ]
