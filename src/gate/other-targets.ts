@@ -1,9 +1,6 @@
+import { isUndisturbed } from '../lifecycle/assessment.ts'
 import type { RuleContext } from '../lifecycle/rule-context.ts'
-import type { ReasonCode } from '../reasons/reasons.ts'
 import { type GatedTarget, isUndecided, type TargetState } from './target-state.ts'
-
-/** Problems of a running container that perhaps only needs more time to become ready. */
-const slowStart: ReadonlySet<ReasonCode> = new Set(['readiness-failing', 'readiness-gate-pending'])
 
 /**
  * Which targets progress or are ready, by index. While one target progresses, the others have more time. When a target
@@ -46,5 +43,5 @@ export class OtherTargets {
 /** Whether a target progresses without a problem. A target that awaits its change counts too. */
 function isProgressing(state: TargetState): boolean {
   if (state.type === 'awaiting-change') return true
-  return isUndecided(state) && (state.assessment?.problems.every(({ reason }) => slowStart.has(reason)) ?? false)
+  return isUndecided(state) && state.assessment !== undefined && isUndisturbed(state.assessment)
 }

@@ -1,6 +1,6 @@
 import type { WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
-import type { Problem } from '../reasons/reasons.ts'
+import type { Problem, ReasonCode } from '../reasons/reasons.ts'
 
 /** The state of one milestone. */
 export interface Milestone {
@@ -60,4 +60,12 @@ export interface Assessment {
   readonly related?: readonly KubeObject[]
   /** Facts that do not affect the status: `2 old pods still draining`. */
   readonly notes: readonly string[]
+}
+
+/** Problems of a running container that perhaps only needs more time to become ready. */
+const slowStart: ReadonlySet<ReasonCode> = new Set(['readiness-failing', 'readiness-gate-pending'])
+
+/** Whether an object has no problem, or only needs more time. Containers that crash may wait for it. */
+export function isUndisturbed({ problems }: Pick<Assessment, 'problems'>): boolean {
+  return problems.every(({ reason }) => slowStart.has(reason))
 }

@@ -6,6 +6,7 @@ import { loadCompiler } from '../../src/plan/expressions.ts'
 import type { Target } from '../../src/plan/target.ts'
 import {
   condition,
+  crashLoopStatus,
   createDeployment,
   createPod,
   createReplicaSet,
@@ -227,6 +228,21 @@ describe('a workload of the catalogue', () => {
     ]
     expect(summary(steps(good(readyStatus(1))), workload).verdict).toBe('stalled image-not-found after 300 s')
     expect(summary(steps(), workload).verdict).toBe('failed image-not-found after 16 s')
+  })
+
+  it('gives a container that crashes more time while another object that it owns still progresses', () => {
+    const [front, back] = [createOwned(shop), createOwned(shop, { name: 'back' })]
+    const crashes = [1, 2, 3, 4].map((nth) =>
+      at(nth * 25, modified(front.pod(crashLoopStatus(nth, nth * 25 - 1), { resourceVersion: `${nth + 1}` }))),
+    )
+    const steps = (...progressing: KubeObject[]) => [
+      at(0, added(shop), all),
+      at(1, added(front.deployment, front.replicaSet, front.pod(podStatus({})), ...progressing)),
+      ...crashes,
+    ]
+    expect(summary(steps(), workload).verdict).toBe('failed crash-loop after 75 s')
+    const others = [back.deployment, back.replicaSet, back.pod(podStatus({}))]
+    expect(summary(steps(...others), workload).verdict).toBe('failed crash-loop after 114 s')
   })
 
   it('is ready when it reports so, whatever its pods do', () => {

@@ -1,7 +1,7 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
 import type { KubeObject, Pod } from '../../cluster/objects.ts'
 import { classOf, messageOf, type Problem, type ReasonCode } from '../../reasons/reasons.ts'
-import type { Assessment } from '../assessment.ts'
+import { type Assessment, isUndisturbed } from '../assessment.ts'
 import { existsRule } from '../platform/condition-kinds.ts'
 import { earliest } from '../proof.ts'
 import type { Rule } from '../rule.ts'
@@ -136,7 +136,14 @@ function search(owner: KubeObject, searched: Search, depth = maxDepth): Findings
   const { custom, behind, context } = searched
   const objects = depth === 0 ? [] : objectsBehind(owner, custom, context, behind.revisionOf?.(custom))
   const [pods, others] = [objects.filter(isPod), objects.filter((object) => !isPod(object))]
-  const found = [podFindings(owner, pods, searched), ...others.map((object) => findingsOf(object, searched, depth))]
+  const isProgressing = (object: KubeObject) => {
+    const assessment = assessOwned(object, behind.ruleOf(object).rule, context)
+    return assessment.status === 'progressing' && isUndisturbed(assessment)
+  }
+  // As of another target: a container that crashes may wait for another object of the same custom resource.
+  const othersProgress = context.othersProgress || others.some(isProgressing)
+  const within = { ...searched, context: { ...context, othersProgress } }
+  const found = [podFindings(owner, pods, within), ...others.map((object) => findingsOf(object, within, depth))]
   return {
     problems: found.flatMap(({ problems }) => problems),
     failure: found.find(({ failure }) => failure !== undefined)?.failure,
