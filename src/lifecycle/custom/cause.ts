@@ -136,14 +136,23 @@ function search(owner: KubeObject, searched: Search, depth = maxDepth): Findings
   const { custom, behind, context } = searched
   const objects = depth === 0 ? [] : objectsBehind(owner, custom, context, behind.revisionOf?.(custom))
   const [pods, others] = [objects.filter(isPod), objects.filter((object) => !isPod(object))]
-  const isProgressing = (object: KubeObject) => {
-    const assessment = assessOwned(object, behind.ruleOf(object).rule, context)
-    return assessment.status === 'progressing' && isUndisturbed(assessment)
+  const assess = (object: KubeObject, within: RuleContext): Judged => {
+    const { rule, isCustom } = behind.ruleOf(object)
+    return { object, rule, isCustom, assessment: assessOwned(object, rule, within) }
   }
+  const judged = others
+    .map((object) => assess(object, context))
+    .filter(({ assessment }) => assessment.status !== 'ready')
   // As of another target: a container that crashes may wait for another object of the same custom resource.
-  const othersProgress = context.othersProgress || others.some(isProgressing)
-  const within = { ...searched, context: { ...context, othersProgress } }
-  const found = [podFindings(owner, pods, within), ...others.map((object) => findingsOf(object, within, depth))]
+  const within = { ...context, othersProgress: true }
+  const isPatient = !context.othersProgress && judged.some(({ assessment }) => isUndisturbed(assessment))
+  const found = [
+    podFindings(owner, pods, isPatient ? { ...searched, context: within } : searched),
+    ...judged.map((each) => {
+      const isReassessed = isPatient && each.assessment.failure !== undefined
+      return findingsOf(isReassessed ? assess(each.object, within) : each, searched, depth)
+    }),
+  ]
   return {
     problems: found.flatMap(({ problems }) => problems),
     failure: found.find(({ failure }) => failure !== undefined)?.failure,
@@ -169,11 +178,17 @@ function podFindings(owner: KubeObject, pods: readonly Pod[], searched: Search):
   return { ...ofPresentSpec(state, owner, searched), stallHold, recheckAt, requests: [] }
 }
 
-/** An owned object with its rule. The objects behind a custom one explain it better than its own status. */
-function findingsOf(object: KubeObject, searched: Search, depth: number): Findings {
-  const { rule, isCustom } = searched.behind.ruleOf(object)
-  const { status, problems, failure, stallHold, recheckAt } = assessOwned(object, rule, searched.context)
-  if (status === 'ready') return { problems: [], requests: [] }
+/** An owned object that is not ready. */
+interface Judged {
+  readonly object: KubeObject
+  readonly rule: Rule
+  readonly isCustom: boolean
+  readonly assessment: Assessment
+}
+
+/** The objects behind a custom object explain it better than its own status. */
+function findingsOf({ object, rule, isCustom, assessment }: Judged, searched: Search, depth: number): Findings {
+  const { problems, failure, stallHold, recheckAt } = assessment
   if (!isCustom) {
     const found = ofPresentSpec({ problems, failure }, object, searched)
     return { ...found, stallHold, recheckAt, requests: [...rule.relatives(object), ...eventRequests(object, searched)] }
@@ -205,8 +220,8 @@ function ofPresentSpec(
   owner: KubeObject,
   { custom, context }: Search,
 ): Pick<Findings, 'problems' | 'failure'> {
-  const pods = context.list('Pod', owner.metadata.namespace)
   const mayFail = ({ reason, subject }: Problem) => {
+    const pods = subject.startsWith('pod/') ? context.list('Pod', owner.metadata.namespace) : []
     const found = pods.find(({ metadata }) => subject === `pod/${metadata.name}`) ?? owner
     return !decidedByOwner.has(reason) && isOfPresentSpec(found, custom, context)
   }
