@@ -29,6 +29,23 @@ const isLongStep = anyOf(
 /** A rollout that is applied before its Service, analysis template or workload is invalid until they exist. */
 const isReferenceMissing = allOf(`status.message.startsWith('InvalidSpec')`, `status.message.contains('not found')`)
 
+/** Controllers before version 1.0 write no phase, which clients calculate. */
+const hasNoPhase = `!has(status.phase)`
+const isHealthyWithoutPhase = allOf(
+  hasNoPhase,
+  `status.?updatedReplicas.orValue(0) >= spec.replicas`,
+  `status.?availableReplicas.orValue(0) >= status.?updatedReplicas.orValue(0)`,
+  `status.?stableRS.orValue(status.?canary.?stableRS.orValue(status.currentPodHash)) == status.currentPodHash`,
+  anyOf(
+    `status.blueGreen.activeSelector == status.currentPodHash`,
+    `has(spec.strategy.canary) && status.replicas <= status.updatedReplicas`,
+  ),
+)
+const isDegradedWithoutPhase = allOf(
+  hasNoPhase,
+  `status.conditions.exists(c, c.type == 'InvalidSpec' || c.?reason.orValue('') in ['RolloutAborted', 'ProgressDeadlineExceeded'])`,
+)
+
 /** The parts of a source that a deployment changes, as one text. */
 const sourceText = (source: string) =>
   [
@@ -69,10 +86,13 @@ export const argo: CatalogueGroup = {
     {
       kind: 'Rollout',
       documentation: 'https://github.com/argoproj/argo-rollouts/blob/master/utils/rollout/rolloututil.go',
-      current: `status.phase == 'Healthy'`,
-      suspended: anyOf(`spec.paused == true`, allOf(`status.phase == 'Paused'`, isPaused, `!(${isTimedPause})`)),
+      current: anyOf(`status.phase == 'Healthy'`, isHealthyWithoutPhase),
+      suspended: anyOf(
+        `spec.paused == true`,
+        allOf(`status.?phase.orValue('Paused') == 'Paused'`, isPaused, `!(${isTimedPause})`),
+      ),
       resume: 'kubectl argo rollouts promote {name} -n {namespace}',
-      failed: allOf(`status.phase == 'Degraded'`, `!(${isReferenceMissing})`),
+      failed: anyOf(allOf(`status.phase == 'Degraded'`, `!(${isReferenceMissing})`), isDegradedWithoutPhase),
       stallHold: anyOf(allOf(isPaused, isTimedPause), isLongStep),
       cause: [
         `status.conditions.filter(c, c.type == 'ReplicaFailure' && c.status == 'True')[0].message`,

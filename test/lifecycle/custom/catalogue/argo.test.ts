@@ -139,6 +139,35 @@ testEntries(argo, [
     rollout({ phase: 'Degraded', message: 'InvalidSpec: The Rollout "web" is invalid: service "web" not found' }),
     { verdict: 'progressing', mentions: 'service "web" not found' },
   ],
+  // Versions before 1.0 wrote neither a phase nor, until 0.10, the generation.
+  [
+    'a promoted Rollout of an old version is ready',
+    rollout({ ...promoted, availableReplicas: 4, observedGeneration: '7bcdbf7bd9' }),
+    { verdict: 'ready' },
+  ],
+  [
+    'a Rollout of an old version with pods of the older revision progresses',
+    rollout({ ...promoted, availableReplicas: 5, replicas: 5, observedGeneration: '7bcdbf7bd9' }),
+    { verdict: 'progressing' },
+  ],
+  [
+    'a Rollout of an old version that is not promoted progresses',
+    rollout({ ...promoted, availableReplicas: 4, stableRS: 'old' }),
+    { verdict: 'progressing' },
+  ],
+  [
+    'an aborted Rollout of an old version has failed',
+    rollout({
+      ...canaryPods,
+      conditions: [{ type: 'Progressing', status: 'False', reason: 'RolloutAborted', message: 'Rollout is aborted' }],
+    }),
+    { verdict: 'failed', mentions: 'Rollout is aborted' },
+  ],
+  [
+    'a Rollout of an old version at a pause step without a duration waits for a person',
+    rollout({ ...pause('CanaryPauseStep'), phase: undefined, ...canaryPods, currentStepIndex: 2 }),
+    { verdict: 'suspended' },
+  ],
 ])
 
 const analysis = (kind: string, status: object, spec: object = {}): SampleObject => ({
