@@ -50,9 +50,12 @@ const managedResources: readonly EntryCase[] = [
     { verdict: 'progressing' },
   ],
   [
-    'a managed resource without the condition Synced is ready when it is Ready',
-    bucket([available]),
-    { verdict: 'ready' },
+    'a managed resource is not ready while Synced is of its older spec, although Ready names no generation',
+    bucket([
+      { ...available, observedGeneration: undefined },
+      { ...synced, observedGeneration: 1 },
+    ]),
+    { verdict: 'progressing' },
   ],
   [
     'a managed resource with an interrupted creation has failed: the provider waits for a person',
