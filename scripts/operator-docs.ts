@@ -103,12 +103,12 @@ function resultsTable(file: string): readonly string[] {
     '',
     ...table(
       ['operator', 'state', 'what happens', 'right', 'outcome', 'after', 'names the cause'],
-      rows.map(({ operator, version, state, note, truth, outcome, reason, seconds, causeNamed }) => [
+      rows.map(({ operator, version, state, note, truth, outcome, reason, seconds, isEarly, causeNamed }) => [
         `${operator} ${version}`.trim(),
         state,
         note,
         truth.join(' or '),
-        `${truth.includes(outcome) ? '✓' : '✗'} ${outcome}${reason === '' ? '' : ` (\`${reason}\`)`}`,
+        `${truth.includes(outcome) && !isEarly ? '✓' : '✗'} ${isEarly ? 'too early ' : ''}${outcome}${reason === '' ? '' : ` (\`${reason}\`)`}`,
         `${seconds} s`,
         causeNamed === undefined ? '' : causeNamed ? 'yes' : 'no',
       ]),
