@@ -256,9 +256,13 @@ export interface TargetChecks {
   readonly expectImages?: ExpectedImages
 }
 
-/** The kinds behind an object: those of its rule, else of its entry in the catalogue, else those of most operators. */
+/**
+ * The kinds behind an object: those of its rule, else of its entry in the catalogue (none if the entry names none), else
+ * those of most operators.
+ */
 export function kindsBehind(kind: KindName, { catalogue = [] }: TargetChecks = {}): KindsBehind {
-  const { behind = findCheck(kind, catalogue)?.owns } = byKey.get(keyOf(kind)) ?? {}
+  const entry = findCheck(kind, catalogue)
+  const { behind = entry && (entry.owns ?? []) } = byKey.get(keyOf(kind)) ?? {}
   if (behind !== undefined) return { kinds: behind, isKnown: true }
   return { kinds: groupsOwningNothing.has(groupOf(kind.apiVersion)) ? [] : workloads, isKnown: false }
 }

@@ -447,6 +447,30 @@ describe('the inventory of a GitOps controller', () => {
   })
 })
 
+it('a claim is explained by what its composite resource composes, in any scope', () => {
+  const reference = (kind: string, name: string) => ({ apiVersion: group, kind, name })
+  const claim = { ...shop, spec: { resourceRef: reference('Composite', 'web-x') } }
+  const clusterScoped = (kind: string, name: string, spec: object, status: object): KubeObject => {
+    const { namespace: _, ...metadata } = createCustom(kind, name, status).metadata
+    return { apiVersion: group, kind, metadata, spec, status }
+  }
+  const composed = { crossplane: { resourceRefs: [reference('Bucket', 'web-y')] } }
+  const composite = clusterScoped('Composite', 'web-x', composed, notReady)
+  const denied = { conditions: [condition('Synced', 'False', { reason: 'ReconcileError', message: 'access denied' })] }
+  const bucket = clusterScoped('Bucket', 'web-y', {}, denied)
+  const steps = [
+    at(0, added(claim), own),
+    at(11, added(composite), listed({ apiVersion: group, kind: 'Composite' })),
+    at(12, added(bucket), { type: 'SYNCED', apiVersion: group, kind: 'Bucket' }),
+  ]
+  const problems = ['bucket/web-y reported-failed', 'shop/web condition-false']
+  expect(summary(steps, [])).toEqual({ verdict: 'stalled reported-failed after 300 s', problems })
+  const named = createGateWith(steps.slice(0, 2)).requests.flatMap(({ kind, name = '' }) =>
+    name === '' ? [] : [`${kind} ${name}`],
+  )
+  expect(named).toEqual(['Shop web', 'Composite web-x', 'Bucket web-y'])
+})
+
 it('an object without a namespace is explained by kinds that its entry names, but for pods', () => {
   const cluster = { ...target, namespace: undefined as unknown as string }
   const { namespace: _, ...metadata } = shop.metadata
@@ -487,6 +511,8 @@ describe('the watches', () => {
     expect(watched(10, shop, [])).toEqual(['Deployment', 'StatefulSet', 'DaemonSet', 'Job'])
     expect(watched(10, ready, [])).toEqual([])
     expect(watched(10, shop, operator)).toEqual(['Deployment', 'ReplicaSet', 'StatefulSet', 'Pod', 'Job', 'Order'])
+    const owningNothing = operator.map(({ owns: _, ...entry }) => entry)
+    expect(watched(10, shop, owningNothing)).toEqual([])
   })
 
   it('of what it owns begin at once for a workload, and when it reports a failure', () => {

@@ -9,6 +9,7 @@ import type { RuleContext } from '../rule-context.ts'
 import { observeTarget } from '../target-history.ts'
 import { byImportance, examinePods } from '../workloads/pods.ts'
 import {
+  appliedRequests,
   isOfPresentSpec,
   isSelectedByStatus,
   type KindName,
@@ -73,8 +74,9 @@ export function withCause(rule: Rule, behind: Behind): Rule {
       const searchAt = isUrgent ? seenAt : seenAt + searchAfterMs
       if (context.now < searchAt) return { ...own, recheckAt: earliest([own.recheckAt, searchAt]) }
       const found = search(object, { custom: object, behind, context })
-      const owned = ownedRequests(object, behind).filter((request) => behind.ruleOf(request).rule !== existsRule)
-      const explainedBy = [...owned, ...found.requests]
+      const requests = [...ownedRequests(object, behind), ...found.requests]
+      const explaining = requests.filter((request) => behind.ruleOf(request).rule !== existsRule)
+      const explainedBy = [...(own.explainedBy ?? []), ...explaining]
       const explained: Assessment = {
         ...explain(own, found, behind),
         related: found.related,
@@ -194,7 +196,9 @@ function findingsOf({ object, rule, isCustom, assessment }: Judged, searched: Se
     return { ...found, stallHold, recheckAt, requests: [...rule.relatives(object), ...eventRequests(object, searched)] }
   }
   const deeper = search(object, searched, depth - 1)
-  return deeper.problems.length > 0 ? deeper : { ...deeper, ...ofPresentSpec({ problems }, object, searched) }
+  const requests = [...appliedRequests(object), ...deeper.requests]
+  const found = deeper.problems.length > 0 ? deeper : ofPresentSpec({ problems }, object, searched)
+  return { ...deeper, ...found, requests }
 }
 
 /** The watch of the events about an object in another namespace. */

@@ -33,27 +33,50 @@ export function ownedRequests(object: KubeObject, { kinds, isKnown }: KindsBehin
     const isWatched = revisionedKinds.has(kind.kind) ? isKnown && namespace !== undefined : isKnown || namespace
     return isWatched ? [{ ...kind, namespace }] : []
   })
-  return [...owned, ...inventoryOf(object)]
+  return [...owned, ...appliedRequests(object)]
 }
 
-const maxInventory = 50
+/** The maximum number of objects that are watched by name for one object. */
+const maxApplied = 50
+
+type NamedRequest = WatchRequest & { readonly name: string }
+
+/** The watches of the objects that an object has applied, by the lists in its status and spec. */
+export function appliedRequests(object: KubeObject): readonly NamedRequest[] {
+  return [...inventoryOf(object), ...composedBy(object)].slice(0, maxApplied)
+}
 
 /**
  * The objects that a GitOps controller has applied, by the inventory in its status: `shop_web_apps_Deployment`
  * (https://fluxcd.io/flux/components/kustomize/kustomizations/#inventory). They have no owner references.
  */
-function inventoryOf({ status }: KubeObject): readonly (WatchRequest & { readonly name: string })[] {
+function inventoryOf({ status }: KubeObject): readonly NamedRequest[] {
   const { inventory } = (status ?? {}) as { inventory?: { entries?: unknown } | null }
-  return fieldsOf(inventory?.entries)
-    .slice(0, maxInventory)
-    .flatMap(({ id, v }) => {
-      const [namespace, ...rest] = typeof id === 'string' ? id.split('_') : []
-      const [group, kind] = rest.splice(-2)
-      const name = rest.join('_')
-      if (!kind || name === '' || typeof v !== 'string') return []
-      const apiVersion = group ? `${group}/${v}` : v
-      return [{ apiVersion, kind, name, ...(namespace ? { namespace } : {}) }]
-    })
+  return fieldsOf(inventory?.entries).flatMap(({ id, v }) => {
+    const [namespace, ...rest] = typeof id === 'string' ? id.split('_') : []
+    const [group, kind] = rest.splice(-2)
+    const name = rest.join('_')
+    if (!kind || name === '' || typeof v !== 'string') return []
+    const apiVersion = group ? `${group}/${v}` : v
+    return [{ apiVersion, kind, name, ...(namespace ? { namespace } : {}) }]
+  })
+}
+
+/**
+ * The objects that a composite resource or a claim of Crossplane refers to, whose kinds a composition chooses:
+ * `spec.crossplane.resourceRefs`, before version 2 `spec.resourceRefs`, of a claim `spec.resourceRef`
+ * (https://docs.crossplane.io/latest/composition/composite-resources/).
+ */
+function composedBy({ spec, metadata }: KubeObject): readonly NamedRequest[] {
+  const { crossplane, resourceRefs, resourceRef } = (spec ?? {}) as Fields
+  const nested = fieldsOf([crossplane]).flatMap((each) => fieldsOf(each['resourceRefs']))
+  return [...nested, ...fieldsOf(resourceRefs), ...fieldsOf([resourceRef])].flatMap(
+    ({ apiVersion, kind, name, ...rest }) => {
+      const { namespace = metadata.namespace } = rest
+      if (typeof apiVersion !== 'string' || typeof kind !== 'string' || typeof name !== 'string') return []
+      return [{ apiVersion, kind, name, ...(typeof namespace === 'string' ? { namespace } : {}) }]
+    },
+  )
 }
 
 /** A label selector of sane length and characters: it is sent to the server. */
@@ -104,10 +127,11 @@ export function objectsBehind(
   const owned = context.owned(object.metadata.uid)
   const pods = statusSelector(object) === undefined ? [] : context.list('Pod', object.metadata.namespace)
   const selected = pods.filter((pod) => isSelectedByStatus(object, pod) && !hasKnownOwner(pod, context))
-  const applied = inventoryOf(object).flatMap(({ apiVersion, kind, namespace, name }) =>
-    context
-      .list(kind, namespace)
-      .filter((each) => each.metadata.name === name && groupOf(each.apiVersion) === groupOf(apiVersion)),
+  const applied = appliedRequests(object).flatMap(({ apiVersion, kind, namespace, name }) =>
+    // A reference does not show whether its kind has namespaces.
+    [...context.list(kind, namespace), ...(namespace === undefined ? [] : context.list(kind, undefined))].filter(
+      (each) => each.metadata.name === name && groupOf(each.apiVersion) === groupOf(apiVersion),
+    ),
   )
   const present = [...new Set([...owned, ...selected, ...applied])].filter(
     ({ metadata }) => metadata.deletionTimestamp === undefined,
