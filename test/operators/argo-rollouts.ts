@@ -100,6 +100,42 @@ export const argoRolloutsScenarios: readonly OperatorScenario[] = [
   },
   {
     ...common,
+    name: `${name}-aborted`,
+    state: 'failing',
+    note: 'the update is aborted while the gate waits; the pods of before serve',
+    setup: async (fixture) => {
+      await complete(fixture)
+      await fixture.apply(rollout({ image: 'v2' }, steps({ setWeight: 50 }, { pause: { duration: '1h' } })))
+    },
+    during: async (fixture) => {
+      await fixture.wait(4)
+      await fixture.api.patch(`${fixture.path('Rollout', 'web')}/status`, { status: { abort: true } })
+      fixture.markDecided()
+    },
+    expect: { outcome: 'failed' },
+    cause: 'aborted',
+    takesSeconds: 26,
+  },
+  {
+    ...common,
+    name: `${name}-corrected`,
+    state: 'slow',
+    note: 'the update before has exceeded its deadline; its image is corrected',
+    setup: async (fixture) => {
+      await complete(fixture)
+      await fixture.apply(rollout({ image: `${registryAddress}/missing:v1` }, { progressDeadlineSeconds: 5 }))
+      await fixture.until(
+        'the Rollout is degraded',
+        (informer) => informer.get('Rollout', 'web')?.['status'].phase === 'Degraded',
+      )
+      await fixture.apply(rollout({ image: 'v2', script: slowStart(4) }))
+    },
+    expect: { outcome: 'ready' },
+    decidedBy: completeWith('v2'),
+    takesSeconds: 30,
+  },
+  {
+    ...common,
     name: `${name}-slow`,
     state: 'slow',
     note: 'steps with timed pauses, longer than the stall timeout in all',
