@@ -14,12 +14,7 @@ export const argoRollouts: Operator = {
   program: 'cmd/rollouts-controller',
   definitions: ['manifests/crds'],
   kinds: ['Rollout', 'AnalysisTemplate', 'AnalysisRun', 'Experiment'],
-  args: ({ kubeconfig }) => [
-    `--kubeconfig=${kubeconfig}`,
-    '--metricsPort=0',
-    '--healthzPort=0',
-    '--leader-elect=false',
-  ],
+  args: (kubeconfig) => [`--kubeconfig=${kubeconfig}`, '--metricsPort=0', '--healthzPort=0', '--leader-elect=false'],
   started: /Started controller/,
 }
 

@@ -16,7 +16,7 @@ export const certManager: Operator = {
   files: { 'cmd/main.go': readFileSync(join(import.meta.dirname, 'cert-manager.go'), 'utf8') },
   definitions: ['deploy/crds'],
   kinds: ['Issuer', 'Certificate', 'CertificateRequest'],
-  args: ({ kubeconfig }) => [`--kubeconfig=${kubeconfig}`],
+  args: (kubeconfig) => [`--kubeconfig=${kubeconfig}`],
   started: /controllers started/,
 }
 

@@ -27,7 +27,7 @@ export async function playOperators<T extends OperatorScenario>(
   const names = new Set(scenarios.map(({ operator }) => operator))
   const customResources = await startOperators(
     operators.filter(({ name }) => names.has(name)),
-    cluster.api,
+    cluster.kubeconfigPath,
     (name, seconds) => console.log(`${name}: ${seconds.toFixed(1)} s`),
   )
   const reports = new Map<string, string>()

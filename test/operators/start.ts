@@ -1,10 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, symlinkSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { parseAllDocuments } from 'yaml'
-import type { Api, KubeObject } from '../cluster/api.ts'
+import { Api, type KubeObject } from '../cluster/api.ts'
 import { until } from '../cluster/command.ts'
-import { kubeconfigPath, state } from '../cluster/layout.ts'
+import { state } from '../cluster/layout.ts'
 import { kill, logPath, operatorPrefix, ownProcesses, start } from '../cluster/processes.ts'
 import { buildOperator, moduleFolder } from './build.ts'
 import type { Operator } from './operator.ts'
@@ -17,9 +16,10 @@ import type { Operator } from './operator.ts'
  */
 export async function startOperators(
   operators: readonly Operator[],
-  api: Api,
+  kubeconfigPath: string,
   onStart: (name: string, seconds: number) => void,
 ): Promise<Record<string, string>> {
+  const api = Api.fromFile(kubeconfigPath)
   const paths: Record<string, string> = {}
   for (const operator of operators) {
     const started = performance.now()
@@ -29,8 +29,7 @@ export async function startOperators(
     for (const [kind, path] of definitions.map(pathOf)) if (operator.kinds.includes(kind)) paths[kind] = path
     if (await continueProcess(operator.name, program)) continue
 
-    for (const [path, object] of Object.entries(operator.objects ?? {})) await api.apply(path, object)
-    await startProcess(operator, program)
+    await startProcess(operator, program, kubeconfigPath)
     onStart(operator.name, (performance.now() - started) / 1000)
   }
   return paths
@@ -54,17 +53,20 @@ async function continueProcess(name: string, program: string): Promise<boolean> 
   return isCurrent
 }
 
-async function startProcess({ name, prepare, args, env, started }: Operator, program: string): Promise<void> {
+async function startProcess(
+  { name, args, env, started }: Operator,
+  program: string,
+  kubeconfigPath: string,
+): Promise<void> {
   const component = operatorPrefix + name
   const folder = state('operators', name)
   mkdirSync(folder, { recursive: true })
-  await prepare?.(folder)
   // The link has the state folder in its path, by which the cluster's processes are found.
   const link = state('operators', component)
   rmSync(link, { force: true })
   symlinkSync(program, link)
-  const place = { kubeconfig: kubeconfigPath, folder, port: await freePort() }
-  start(component, link, args(place), {
+  rmSync(logPath(component), { force: true })
+  start(component, link, args(kubeconfigPath), {
     PATH: process.env['PATH'],
     HOME: folder,
     TMPDIR: folder,
@@ -75,14 +77,6 @@ async function startProcess({ name, prepare, args, env, started }: Operator, pro
   await until(`${name} runs`, 60, () => started.test(log())).catch((error: Error) => {
     throw new Error(`${error.message}\n${log().split('\n').slice(-8).join('\n')}`)
   })
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
 /** The CustomResourceDefinitions of an operator, without conversion webhooks: those are not started. */

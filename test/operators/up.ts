@@ -1,4 +1,3 @@
-import { Api } from '../cluster/api.ts'
 import { up } from '../cluster/cluster.ts'
 import { runScript } from '../cluster/command.ts'
 import { kubeconfigPath } from '../cluster/layout.ts'
@@ -9,6 +8,6 @@ await runScript(async () => {
   const print = (name: string, seconds: number) => console.log(`${name.padEnd(22)}${seconds.toFixed(1).padStart(6)} s`)
   const operators = chooseOperators(process.argv.slice(2))
   await up(print)
-  await startOperators(operators, Api.fromFile(kubeconfigPath), print)
+  await startOperators(operators, kubeconfigPath, print)
   console.log(`export KUBECONFIG=${kubeconfigPath}`)
 })
