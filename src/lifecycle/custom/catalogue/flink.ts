@@ -13,6 +13,8 @@ const application = {
   documentation: `${source}/lifecycle/ResourceLifecycleState.java`,
   current: anyOf(
     `status.lifecycleState == 'STABLE'`,
+    // Old operators write no lifecycle state.
+    `!has(status.lifecycleState) && status.jobManagerDeploymentStatus == 'READY' && status.jobStatus.state == 'RUNNING'`,
     `status.jobStatus.state == 'FINISHED'`,
     `status.lifecycleState == 'SUSPENDED' && spec.job.state == 'suspended'`,
   ),

@@ -1,5 +1,5 @@
 import type { CatalogueGroup } from './entry.ts'
-import { allOf, anyOf, isFalse, isTrue, messageOf } from './expressions.ts'
+import { allOf, anyOf, isTrue, messageOf } from './expressions.ts'
 import { daemonSets, deployments, jobs, pods, statefulSets } from './kinds.ts'
 
 const grafanaSource = 'https://github.com/grafana/grafana-operator/blob/master'
@@ -50,7 +50,11 @@ export const grafana: CatalogueGroup = {
     ...grafanaContent.map((name) => ({
       kind: `Grafana${name}`,
       documentation: `${grafanaSource}/controllers/controller_shared.go`,
-      current: isTrue(name === 'AlertRuleGroup' ? 'AlertGroupSynchronized' : `${name}Synchronized`),
+      // Operators before 5.10 write no condition, but the hash of what they applied.
+      current: anyOf(
+        isTrue(name === 'AlertRuleGroup' ? 'AlertGroupSynchronized' : `${name}Synchronized`),
+        `!has(status.conditions) && status.hash != '' && !status.?NoMatchingInstances.orValue(false)`,
+      ),
       failed: anyOf(...grafanaMistakes.map((type) => isTrue(type))),
       suspended: `spec.suspend`,
       cause: [
@@ -71,10 +75,11 @@ export const openTelemetry: CatalogueGroup = {
       documentation: `${telemetrySource}/internal/status/collector/collector.go`,
       // Ready is about the reconciliation; `statusReplicas`, such as 2/3, has the pods that are ready.
       current: allOf(
-        `!${isFalse('Ready')}`,
+        `!status.?conditions.orValue([]).exists(c, c.type == 'Ready' && c.status != 'True')`,
         anyOf(
           `spec.mode == 'sidecar'`,
           `spec.replicas == 0`,
+          `spec.mode == 'daemonset' && status.scale.statusReplicas == '0/0'`,
           `status.scale.replicas > 0 && status.scale.statusReplicas.startsWith(string(status.scale.replicas) + '/')`,
         ),
       ),

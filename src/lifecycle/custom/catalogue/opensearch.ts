@@ -1,5 +1,5 @@
 import type { CatalogueEntry, CatalogueGroup } from './entry.ts'
-import { allOf } from './expressions.ts'
+import { allOf, anyOf } from './expressions.ts'
 import { deployments, jobs, pods, statefulSets } from './kinds.ts'
 
 const source = 'https://github.com/opensearch-project/opensearch-k8s-operator/blob/main/opensearch-operator'
@@ -25,12 +25,17 @@ const entries: readonly CatalogueEntry[] = [
     current: allOf(
       `status.phase == 'RUNNING'`,
       `status.initialized`,
-      // A single node stays yellow: the replicas of its shards have no other node.
-      `status.health == 'green' || (status.health == 'yellow' && status.availableNodes == 1)`,
       `status.version == spec.general.version`,
-      `status.availableNodes >= spec.nodePools.map(p, p.replicas).sum()`,
+      // Old operators write neither health nor nodes. A single node stays yellow: the replicas of its shards have no other.
+      anyOf(
+        `!has(status.health)`,
+        allOf(
+          `status.health == 'green' || (status.health == 'yellow' && status.availableNodes == 1)`,
+          `status.availableNodes >= spec.nodePools.map(p, p.replicas).sum()`,
+        ),
+      ),
     ),
-    inProgress: `status.componentsStatus.exists(c, c.?status.orValue('') in ['Pending', 'InProgress', 'Upgrading', 'Running', 'Drained'])`,
+    inProgress: `status.componentsStatus.exists(c, c.?status.orValue('') in ['Pending', 'InProgress', 'Upgrading'])`,
     cause: [`status.componentsStatus.map(c, c.?description.orValue(''))`],
     owns: [statefulSets, deployments, jobs, pods],
     isWorkload: true,

@@ -24,7 +24,7 @@ export const cloudNativePg: CatalogueGroup = {
       current: allOf(
         `status.phase == 'Cluster in healthy state'`,
         `status.readyInstances >= spec.instances`,
-        `status.?image.orValue('') == spec.?imageName.orValue(status.?image.orValue(''))`,
+        `!has(spec.imageName) || status.?image.orValue(spec.imageName) == spec.imageName`,
       ),
       // A failed Job that creates an instance; other causes of this phase are retried.
       failed: anyOf(

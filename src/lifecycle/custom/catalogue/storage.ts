@@ -11,7 +11,8 @@ const snapshotSource = 'https://github.com/kubernetes-csi/external-snapshotter/b
 const snapshot = (documentation: string) => ({
   documentation: `${snapshotSource}/${documentation}`,
   current: `status.readyToUse`,
-  failed: `!status.error.message.matches('DeadlineExceeded|Unavailable|Aborted|has been modified')`,
+  failed: `!status.?readyToUse.orValue(false)
+    && !status.error.message.matches('DeadlineExceeded|Unavailable|Aborted|has been modified')`,
   cause: [`status.error.message`],
 })
 

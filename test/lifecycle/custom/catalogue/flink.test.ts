@@ -17,6 +17,11 @@ const snapshot = (state: string, error = ''): SampleObject => ({
 
 testEntries(flink, [
   ['a stable job is ready', deployment('STABLE'), { verdict: 'ready' }],
+  [
+    'a job of an old operator has no lifecycle state',
+    deployment('STABLE', { lifecycleState: undefined, jobManagerDeploymentStatus: 'READY' }),
+    { verdict: 'ready' },
+  ],
   ['a job that is deployed may still be rolled back', deployment('DEPLOYED'), { verdict: 'progressing' }],
   [
     'a job that is upgraded progresses',

@@ -47,6 +47,16 @@ testEntries(grafana, [
     { verdict: 'ready' },
   ],
   [
+    'a dashboard of an old operator has no condition',
+    grafanaObject('GrafanaDashboard', { hash: 'f00' }),
+    { verdict: 'ready' },
+  ],
+  [
+    'a dashboard of an old operator without a Grafana progresses',
+    grafanaObject('GrafanaDashboard', { hash: 'f00', NoMatchingInstances: true }),
+    { verdict: 'progressing' },
+  ],
+  [
     'a dashboard without a Grafana progresses, with the message',
     grafanaObject('GrafanaDashboard', {
       conditions: [condition('NoMatchingInstance', 'True', 'no instances match', 2)],
@@ -87,6 +97,12 @@ testEntries(openTelemetry, [
     { verdict: 'progressing' },
   ],
   ['a collector without pods progresses', collector(scale(0, '0/0')), { verdict: 'progressing' }],
+  [
+    'a collector of an old operator has no condition',
+    collector({ ...scale(2, '2/2'), conditions: undefined }),
+    { verdict: 'ready' },
+  ],
+  ['a DaemonSet may have no node', collector(scale(0, '0/0'), { mode: 'daemonset' }), { verdict: 'ready' }],
   ['a sidecar has no pods of its own', collector({}, { mode: 'sidecar' }), { verdict: 'ready' }],
   [
     'a collector that cannot be reconciled progresses, with the error',

@@ -24,6 +24,11 @@ const user = (state: string, reason = ''): SampleObject => ({
 
 testEntries(openSearch, [
   ['a green cluster with all nodes is ready', cluster({}), { verdict: 'ready' }],
+  [
+    'a cluster of an old operator has no health',
+    cluster({ health: undefined, availableNodes: undefined }),
+    { verdict: 'ready' },
+  ],
   ['a yellow cluster of several nodes progresses', cluster({ health: 'yellow' }), { verdict: 'progressing' }],
   [
     'a new cluster progresses, although its phase is RUNNING',

@@ -41,6 +41,11 @@ testEntries(cloudNativePg, [
     { verdict: 'progressing' },
   ],
   [
+    'a Cluster of an old operator has no image in its status',
+    cnpgCluster({ ...healthy, image: undefined }),
+    { verdict: 'ready' },
+  ],
+  [
     'a Cluster whose bootstrap Job failed has failed',
     cnpgCluster({
       phase: 'Cluster is unrecoverable and needs manual intervention',

@@ -21,6 +21,11 @@ testEntries(volumeSnapshots, [
     { verdict: 'failed', mentions: 'failed to get snapshot class' },
   ],
   [
+    'a snapshot that can be used is ready, although an earlier error is still there',
+    snapshot({ readyToUse: true, error: { message: 'failed to get snapshot class' } }),
+    { verdict: 'ready' },
+  ],
+  [
     'a snapshot that takes longer than a call to the driver progresses, and the error is quoted',
     snapshot({ readyToUse: false, error: { message: 'rpc error: code = DeadlineExceeded' } }),
     { verdict: 'progressing', mentions: 'DeadlineExceeded' },
