@@ -293,7 +293,7 @@ function withObject(
     object,
     gated: before?.gated ?? object,
     existedBefore: before?.existedBefore ?? (!isOther && isFirstSight),
-    history: observeTarget(before?.history, object, now, rule.failures?.(object)),
+    history: observeTarget(before?.history, object, now, rule.failures?.(object), rule.states?.(object)),
     revisions: before?.revisions ?? new Map(),
     requests: isDeepStrictEqual(state.seen?.requests, requests) ? (state.seen?.requests ?? requests) : requests,
     loggedProblems: before?.loggedProblems ?? new Map(),
@@ -303,7 +303,9 @@ function withObject(
     const milestones = createMilestones(rule.milestones)
     return { type: 'listing', milestones, stall: restartStall(state.stall, now), seen }
   }
-  const { milestones, stall, assessment } = state
+  const { milestones, assessment } = state
+  const isProgress = before !== undefined && seen.history.statesMovedAt > before.history.statesMovedAt
+  const stall = isProgress ? restartStall(state.stall, now) : state.stall
   if (state.type === 'ready') return { type: 'ready', milestones, stall, at: state.at, seen, assessment }
   return assessment === undefined
     ? { type: 'listing', milestones, stall, seen }

@@ -24,6 +24,8 @@ export interface Rule {
   isConcernedBy?(object: KubeObject, other: KubeObject, last: Assessment | undefined): boolean
   /** The keys of the object's present failures; the target's history records since when each is reported. */
   failures?(object: KubeObject): readonly string[]
+  /** The states in the object's status. A state that it did not have before is progress for the stall clock. */
+  states?(object: KubeObject): readonly string[]
   /**
    * The last state of a deleted object, if the rule knows how it ended: from its last version, or from its events,
    * because the gate may miss the last status.

@@ -15,19 +15,27 @@ export interface TargetHistory {
   /** The numbers in its status, as one text, and when one of them last changed. */
   readonly counters: string
   readonly countersMovedAt: number
+  /** The states that its status has had under the present spec, by its rule, and when the last new one was seen. */
+  readonly states: ReadonlySet<string>
+  readonly statesMovedAt: number
   /** The present failures in its status, by its rule, and since when each was seen. */
   readonly failures: ReadonlyMap<string, number>
 }
 
+/** After so many states, a new one is no more progress: a text that only varies is called a state. */
+const maxStates = 1_000
+
 /**
  * Adds a version of a target, seen at `now`, to its history.
  * @param failures the present failures in its status
+ * @param states the present states in its status
  */
 export function observeTarget(
   before: TargetHistory | undefined,
   object: KubeObject,
   now: number,
   failures: readonly string[] = [],
+  states: readonly string[] = [],
 ): TargetHistory {
   const { spec } = object
   const status = object.status ?? {}
@@ -36,6 +44,8 @@ export function observeTarget(
     Object.entries(status).filter(([name, value]) => typeof value === 'number' && name !== 'observedGeneration'),
   )
   const isSameSpec = before !== undefined && isDeepStrictEqual(before.spec, spec)
+  const known = isSameSpec ? before.states : new Set<string>()
+  const isNew = known.size < maxStates && states.some((state) => !known.has(state))
   return {
     firstSeenAt: before?.firstSeenAt ?? now,
     first: before?.first ?? object,
@@ -45,6 +55,8 @@ export function observeTarget(
     fieldsMovedAt: before?.fields === fields ? before.fieldsMovedAt : now,
     counters,
     countersMovedAt: before?.counters === counters ? before.countersMovedAt : now,
+    states: isNew ? new Set([...known, ...states]) : known,
+    statesMovedAt: isNew || before === undefined ? now : before.statesMovedAt,
     // The change may fix a failure of the previous spec.
     failures: new Map(failures.map((each) => [each, (isSameSpec ? before.failures.get(each) : undefined) ?? now])),
   }

@@ -49,6 +49,28 @@ describe('progress', () => {
     expect(run(steps)).toMatchObject({ outcome: 'stalled', seconds: 500 })
   })
 
+  it.each<[string, object, object, seconds: number]>([
+    ['is a count of a custom resource that is new', { readyNodes: 1 }, { readyNodes: 2 }, 500],
+    ['is a phase of a custom resource that is new', { phase: 'Creating' }, { phase: 'Joining' }, 500],
+    ['is not a retry of a custom resource', { retryCount: 1 }, { retryCount: 2 }, 300],
+  ])('%s', (_, before, after, seconds) => {
+    const custom = { apiVersion: 'example.com/v1', kind: 'Widget' }
+    const widget = (status: object): KubeObject => ({
+      ...custom,
+      metadata: { name: 'w', namespace: 'shop', uid: 'w-uid', generation: 1 },
+      spec: { nodes: 3 },
+      status: { conditions: [condition('Ready', 'False')], ...status },
+    })
+    const steps = [
+      at(0, added(widget(before)), { type: 'SYNCED', ...custom, namespace: 'shop' }),
+      at(200, modified(widget(after))),
+    ]
+    expect(run(steps, { targets: [createTarget({ ...custom, name: 'w' })] })).toMatchObject({
+      outcome: 'stalled',
+      seconds,
+    })
+  })
+
   it.each([
     [
       'is not a restart',

@@ -11,6 +11,7 @@ import { isError, type SignalSummary, summarizeSignals } from './signal-summary.
 import { isSchedule, readSignals, specSuspension } from './signals.ts'
 import { isUnobserved } from './status-conditions.ts'
 import { progressCounters } from './status-counts.ts'
+import { isTimedPause, progressStates } from './status-progress.ts'
 import { words } from './status-vocabulary.ts'
 
 /**
@@ -34,6 +35,7 @@ export const genericRule: Rule = {
   relatives: () => [],
   failures: (object) =>
     readSignals(object).flatMap((each) => (each.meaning === 'failed' || isError(each) ? [signalKey(each)] : [])),
+  states: progressStates,
   assess: assessGeneric,
 }
 
@@ -55,9 +57,16 @@ function assessGeneric(object: KubeObject, context: RuleContext): Assessment {
     counters: isObserved ? progressCounters(object.status) : undefined,
     problems,
     failure: problems.find(({ proven }) => proven),
-    stallHold: summary.isReconciling ? 'its controller is reconciling it' : undefined,
+    stallHold: stallHoldOf(object, summary),
     recheckAt: signalUntil,
   })
+}
+
+/** Why the stall clock is stopped. A suspension that the spec requests has no end of its own. */
+function stallHoldOf(object: KubeObject, { meaning, signals, isReconciling }: SignalSummary): string | undefined {
+  if (isReconciling) return 'its controller is reconciling it'
+  const isPause = meaning === 'suspended' && signals[0]?.weight !== 'spec'
+  return isPause && isTimedPause(object) ? 'its rollout pauses for a fixed time' : undefined
 }
 
 /** Signals of an older generation do not count, except a suspension that the present spec requests. */
@@ -120,7 +129,8 @@ function problemsOf(object: KubeObject, { meaning, signals }: SignalSummary, con
     const atLeastMs = context.othersProgress ? errorBesideOthersMs : errorMs
     return [reportedProblem(object, [first, ...others], context, atLeastMs)]
   }
-  if (meaning !== 'suspended') return [conditionProblem(object, signals, context)]
+  if (meaning !== 'suspended' || (first.weight !== 'spec' && isTimedPause(object)))
+    return [conditionProblem(object, signals, context)]
   return [
     problemOf({
       ...ownProblem(object, context.history.firstSeenAt),

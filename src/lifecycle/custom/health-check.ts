@@ -22,6 +22,7 @@ import { type SignalSummary, summarizeSignals } from './signal-summary.ts'
 import { readSignals, specSuspension } from './signals.ts'
 import { isStatusStale, isUnobserved, namesGeneration } from './status-conditions.ts'
 import { progressCounters } from './status-counts.ts'
+import { progressStates } from './status-progress.ts'
 
 /** The key in a rule's `failures`. */
 const failedKey = 'failed'
@@ -42,6 +43,7 @@ export function healthCheckRule(check: HealthCheck | OperatorCheck): Rule {
       ...(isCurrent(object, check) && check.failed?.(presentVersion(object, check)).holds === true ? [failedKey] : []),
       ...('documentation' in check ? (genericRule.failures?.(object) ?? []) : []),
     ],
+    states: progressStates,
     assess: (object, context) =>
       'documentation' in check ? assessOperator(object, check, context) : assessHealthCheck(object, check, context),
   }
