@@ -76,7 +76,13 @@ export const fluxImage: CatalogueGroup = {
 }
 
 /** Configuration since v1beta3: the status of an older version is not written any more. */
-const staticObject = { current: 'true', suspended: undefined, stallHold: undefined, cause: [] } as const
+const staticObject = {
+  current: 'true',
+  failed: undefined,
+  suspended: undefined,
+  stallHold: undefined,
+  cause: [],
+} as const
 
 export const fluxNotification: CatalogueGroup = {
   group: 'notification.toolkit.fluxcd.io',

@@ -170,6 +170,8 @@ testEntries(argo, [
   ],
 ])
 
+const held = (isHeld: boolean) => ({ verdict: 'progressing', isHeld }) as const
+
 const analysis = (kind: string, status: object, spec: object = {}): SampleObject => ({
   apiVersion: 'argoproj.io/v1alpha1',
   kind,
@@ -179,6 +181,8 @@ const analysis = (kind: string, status: object, spec: object = {}): SampleObject
 
 testEntries(argo, [
   ['a successful AnalysisRun is ready', analysis('AnalysisRun', { phase: 'Successful' }), { verdict: 'ready' }],
+  ['an AnalysisRun that waits progresses', analysis('AnalysisRun', { phase: 'Pending' }), held(false)],
+  ['an Experiment whose pods start progresses', analysis('Experiment', { phase: 'Pending' }), held(false)],
   [
     'an AnalysisRun that measures progresses',
     analysis('AnalysisRun', { phase: 'Running', metricResults: [{ name: 'errors', phase: 'Running', count: 2 }] }),
@@ -481,6 +485,11 @@ testEntries(argo, [
     'a deployed EventBus is ready',
     withConditions('EventBus', condition('Configured', 'True'), condition('Deployed', 'True')),
     { verdict: 'ready' },
+  ],
+  [
+    'an EventBus whose resources cannot be created is tried again',
+    withConditions('EventBus', condition('Configured', 'True'), condition('Deployed', 'False', '', 'exceeded quota')),
+    { verdict: 'progressing', mentions: 'exceeded quota' },
   ],
   [
     'an EventBus with an invalid spec has failed',

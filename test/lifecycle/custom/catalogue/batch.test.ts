@@ -119,7 +119,7 @@ testEntries(kueue, [
         "couldn't assign flavors to pod set main: insufficient quota for cpu",
       ),
     ]),
-    { verdict: 'progressing', mentions: 'insufficient quota for cpu' },
+    { verdict: 'progressing', mentions: 'insufficient quota for cpu', isHeld: false },
   ],
   [
     'a Workload that waits for an admission check names it',
@@ -138,7 +138,11 @@ testEntries(kueue, [
     queued('Workload', [condition('Finished', 'True', 'Failed', 'Job has reached the specified backoff limit')]),
     { verdict: 'failed', mentions: 'backoff limit' },
   ],
-  ['a deactivated Workload waits for a person', queued('Workload', [], { active: false }), { verdict: 'suspended' }],
+  [
+    'a deactivated Workload waits for a person',
+    queued('Workload', [], { active: false }),
+    { verdict: 'suspended', hint: 'kubectl patch workload sample -n shop' },
+  ],
   ...(['ClusterQueue', 'LocalQueue', 'AdmissionCheck', 'MultiKueueCluster'] as const).flatMap(
     (kind) =>
       [
@@ -161,11 +165,18 @@ testEntries(kueue, [
     { verdict: 'suspended', hint: 'kubectl patch clusterqueue sample' },
   ],
   [
+    'a stopped LocalQueue waits for a person',
+    queued('LocalQueue', [condition('Active', 'False', 'Stopped')], { stopPolicy: 'Hold' }),
+    { verdict: 'suspended', hint: 'kubectl patch localqueue sample -n shop' },
+  ],
+  [
     'a Cohort needs no status',
     { apiVersion: 'kueue.x-k8s.io/v1beta1', kind: 'Cohort', spec: {} },
     { verdict: 'ready' },
   ],
 ])
+
+const held = (isHeld: boolean) => ({ verdict: 'progressing', isHeld }) as const
 
 const volcano = (group: string, kind: string, status: object): SampleObject => ({
   apiVersion: `${group}.volcano.sh/v1alpha1`,
@@ -185,6 +196,7 @@ testEntries(volcanoBatch, [
 ])
 
 testEntries(volcanoScheduling, [
+  ['a Queue without a state progresses', volcano('scheduling', 'Queue', { pending: 0 }), { verdict: 'progressing' }],
   ['an open Queue is ready', volcano('scheduling', 'Queue', { state: 'Open' }), { verdict: 'ready' }],
   [
     'a closed Queue waits for a person',
@@ -207,6 +219,12 @@ testEntries(volcanoFlow, [
     'a JobFlow that succeeded is ready',
     volcano('flow', 'JobFlow', { state: { phase: 'Succeed' } }),
     { verdict: 'ready' },
+  ],
+  ['a pending JobFlow progresses', volcano('flow', 'JobFlow', { state: { phase: 'Pending' } }), held(false)],
+  [
+    'a running JobFlow takes as long as its Jobs',
+    volcano('flow', 'JobFlow', { state: { phase: 'Running' } }),
+    held(true),
   ],
   [
     'a failed JobFlow names its Jobs',

@@ -177,6 +177,15 @@ const fetching = { type: 'Reconciling', status: 'True', reason: 'Progressing', m
 
 const sources = ['GitRepository', 'OCIRepository', 'Bucket', 'HelmChart', 'HelmRepository', 'ExternalArtifact'] as const
 
+const resumeCommands = {
+  GitRepository: 'flux resume source git sample -n shop',
+  OCIRepository: 'flux resume source oci sample -n shop',
+  Bucket: 'flux resume source bucket sample -n shop',
+  HelmChart: 'flux resume source chart sample -n shop',
+  HelmRepository: 'flux resume source helm sample -n shop',
+  ExternalArtifact: '',
+} as const
+
 testEntries(fluxSource, [
   ...sources.flatMap((kind) => {
     const source = flux('source', kind)
@@ -184,7 +193,7 @@ testEntries(fluxSource, [
       [
         `a ${kind} with a stored artifact is ready`,
         source({ observedGeneration: 2, conditions: conditions(stored) }),
-        { verdict: 'ready' },
+        { verdict: 'ready', isHeld: false },
       ],
       [
         `a ${kind} that is being fetched progresses`,
@@ -210,7 +219,7 @@ testEntries(fluxSource, [
       [
         `a suspended ${kind} is suspended`,
         source({ observedGeneration: -1 }, { suspend: true }),
-        { verdict: 'suspended', mentions: 'spec.suspend is true' },
+        { verdict: 'suspended', mentions: 'spec.suspend is true', hint: resumeCommands[kind] },
       ],
     ] as const
   }),
@@ -263,7 +272,7 @@ testEntries(
             { type: 'Reconciling', status: 'True', reason: 'ProgressingWithRetry', message: 'retrying' },
           ),
         }),
-        { verdict: 'progressing', mentions: 'UNAUTHORIZED: access denied' },
+        { verdict: 'progressing', mentions: 'UNAUTHORIZED: access denied', isHeld: false },
       ],
       [
         `a ${kind} that is not tried again has failed`,
@@ -311,6 +320,11 @@ testEntries(fluxNotification, [
       ),
     }),
     { verdict: 'progressing', mentions: 'Secret "webhook" not found' },
+  ],
+  [
+    'a suspended Receiver is suspended',
+    receiver({ observedGeneration: -1 }, { suspend: true }),
+    { verdict: 'suspended', hint: 'flux resume receiver sample -n shop' },
   ],
   ...(['Provider', 'Alert'] as const).map(
     (kind) =>

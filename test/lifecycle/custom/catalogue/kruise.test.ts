@@ -107,6 +107,24 @@ testEntries(kruise, [
   ],
 ])
 
+testEntries(kruise, [
+  [
+    'a DaemonSet that its spec pauses waits for a person',
+    daemonSet({ updatedNumberScheduled: 1, numberAvailable: 3 }, { paused: true }),
+    { verdict: 'suspended' },
+  ],
+  [
+    'a paused DaemonSet whose pods are updated is ready',
+    daemonSet({ updatedNumberScheduled: 3, numberAvailable: 3 }, { paused: true }),
+    { verdict: 'ready' },
+  ],
+  [
+    'a paused StatefulSet whose pods are updated is ready',
+    statefulSet(3, { rollingUpdate: { paused: true } }),
+    { verdict: 'ready' },
+  ],
+])
+
 const broadcastJob = (phase: string, counts: object, spec: object = {}) =>
   object('BroadcastJob', spec, { phase, desired: 3, active: 0, succeeded: 0, failed: 0, ...counts })
 const sidecarSet = (counts: object, updateStrategy: object = {}) =>
@@ -129,6 +147,16 @@ testEntries(kruise, [
     'a SidecarSet that updates no existing pod is ready',
     sidecarSet({ updatedPods: 0 }, { type: 'NotUpdate' }),
     { verdict: 'ready' },
+  ],
+  [
+    'a paused SidecarSet waits for a person',
+    sidecarSet({ updatedPods: 1 }, { paused: true }),
+    { verdict: 'suspended' },
+  ],
+  [
+    'a running ImagePullJob progresses',
+    object('ImagePullJob', {}, { desired: 2, active: 1, succeeded: 1, failed: 0 }),
+    { verdict: 'progressing' },
   ],
   [
     'an updated UnitedDeployment is ready',

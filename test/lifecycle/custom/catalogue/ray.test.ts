@@ -130,6 +130,11 @@ testEntries(ray, [
     { verdict: 'failed', mentions: 'within the configured timeout' },
   ],
   [
+    'a suspended RayService waits for a person',
+    object('RayService', { observedGeneration: 2, conditions: [] }, { suspend: true }),
+    { verdict: 'suspended', hint: 'kubectl patch rayservice sample -n shop' },
+  ],
+  [
     'a RayService that served its older spec progresses',
     service([serving, noUpgrade], { observedGeneration: 1 }),
     { verdict: 'progressing' },
@@ -164,7 +169,7 @@ testEntries(spark, [
   [
     'a SparkApplication whose submission failed is tried again',
     sparkApp('SUBMISSION_FAILED', { errorMessage: 'failed to run spark-submit' }),
-    { verdict: 'progressing', mentions: 'failed to run spark-submit' },
+    { verdict: 'progressing', mentions: 'failed to run spark-submit', isHeld: false },
   ],
   [
     'a failed SparkApplication has failed',
@@ -181,6 +186,7 @@ testEntries(spark, [
     schedule({ scheduleState: 'Scheduled' }),
     { verdict: 'ready' },
   ],
+  ['a new ScheduledSparkApplication progresses', schedule({ lastRun: null }), { verdict: 'progressing' }],
   ['a suspended ScheduledSparkApplication is ready', schedule({}, { suspend: true }), { verdict: 'ready' }],
   [
     'a ScheduledSparkApplication with an invalid schedule has failed',

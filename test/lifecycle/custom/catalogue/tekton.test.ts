@@ -22,6 +22,11 @@ testEntries(tekton, [
           { verdict: 'progressing', mentions: progress, isHeld: true },
         ],
         [
+          `a ${kind} that waits for what it refers to progresses`,
+          run(kind, 'Unknown', 'ResolvingTaskRef', 'Waiting for a remote resolution'),
+          { verdict: 'progressing', mentions: 'Waiting for a remote resolution', isHeld: false },
+        ],
+        [
           `a failed ${kind} quotes its result`,
           run(kind, 'False', 'Failed', 'exited with code 1'),
           { verdict: 'failed', mentions: 'exited with code 1' },
@@ -44,6 +49,11 @@ testEntries(tekton, [
     { verdict: 'suspended', hint: 'kubectl patch pipelinerun sample -n shop' },
   ],
   [
+    'a pending TaskRun waits for a person',
+    run('TaskRun', 'Unknown', 'TaskRunPending', '', { status: 'TaskRunPending' }),
+    { verdict: 'suspended', hint: 'kubectl patch taskrun sample -n shop' },
+  ],
+  [
     'a TaskRun that is repeated progresses',
     run('TaskRun', 'Unknown', 'ToBeRetried', '"step-test" exited with code 1'),
     { verdict: 'progressing', mentions: 'exited with code 1', isHeld: false },
@@ -53,7 +63,7 @@ testEntries(tekton, [
     run('TaskRun', 'False', 'TaskRunImagePullFailed', 'the step "test" failed to pull the image'),
     { verdict: 'failed', mentions: 'failed to pull the image' },
   ],
-  ...(['Pipeline', 'Task', 'StepAction'] as const).map(
+  ...(['Pipeline', 'Task', 'ClusterTask', 'StepAction'] as const).map(
     (kind) =>
       [
         `a ${kind} is configuration, and ready without a status`,
@@ -85,9 +95,12 @@ testEntries(tektonTriggers, [
     ),
     { verdict: 'progressing', mentions: 'Deployment does not have minimum availability.' },
   ],
-  [
-    'a TriggerTemplate is configuration, and ready without a status',
-    { apiVersion: 'triggers.tekton.dev/v1beta1', kind: 'TriggerTemplate', spec: {} },
-    { verdict: 'ready' },
-  ],
+  ...['Trigger', 'TriggerTemplate', 'TriggerBinding', 'ClusterTriggerBinding', 'Interceptor', 'ClusterInterceptor'].map(
+    (kind) =>
+      [
+        `a ${kind} is configuration, and ready without a status`,
+        { apiVersion: 'triggers.tekton.dev/v1beta1', kind, spec: {} },
+        { verdict: 'ready' },
+      ] as const,
+  ),
 ])

@@ -42,6 +42,7 @@ testEntries(velero, [
     object('Restore', 'FailedValidation', { validationErrors: ['backup "nightly" not found'] }),
     { verdict: 'failed', mentions: 'backup "nightly" not found' },
   ],
+  ['a new Schedule progresses', object('Schedule', 'New'), { verdict: 'progressing' }],
   ['an enabled Schedule is ready', object('Schedule', 'Enabled'), { verdict: 'ready' }],
   [
     'a Schedule with an invalid expression has failed',
