@@ -135,19 +135,40 @@ const kubeadmControlPlane: CatalogueEntry = {
   owns: [machines],
 }
 
+/**
+ * A kind of a provider, which follows a contract. `done` is the field of the contract: in v1beta1 it is `ready`. A provider
+ * may also report the condition Ready. A template is configuration.
+ */
+function providerKind(contract: string, done: string): CatalogueEntry {
+  return {
+    kind: '*',
+    documentation: `${source}/docs/book/src/developer/providers/contracts/${contract}.md`,
+    suspended: isPaused,
+    failed: hasFailed,
+    current: anyOf(
+      "kind.endsWith('Template')",
+      allOf(
+        anyOf('status.?ready.orValue(false)', `status.?initialization.?${done}.orValue(false)`),
+        "!status.?conditions.orValue([]).exists(c, c.type == 'Ready' && c.status != 'True')",
+      ),
+    ),
+    cause: [...failureMessages, messageOf('Ready')],
+  }
+}
+
 export const clusterApiControlPlanes: CatalogueGroup = {
   group: 'controlplane.cluster.x-k8s.io',
-  entries: [kubeadmControlPlane],
+  entries: [kubeadmControlPlane, providerKind('control-plane', 'controlPlaneInitialized')],
 }
 
-/** Ready when the Secret with the data for the machine exists. */
-const kubeadmConfig: CatalogueEntry = {
-  kind: 'KubeadmConfig',
-  documentation: `${source}/api/bootstrap/kubeadm/v1beta2/kubeadmconfig_types.go`,
-  suspended: isPaused,
-  failed: hasFailed,
-  current: anyOf(isTrue('Ready'), isTrue('DataSecretAvailable')),
-  cause: [...failureMessages, messageOf('DataSecretAvailable'), messageOf('Ready')],
+/** The Secret with the data for a machine exists. */
+export const clusterApiBootstrap: CatalogueGroup = {
+  group: 'bootstrap.cluster.x-k8s.io',
+  entries: [providerKind('bootstrap-config', 'dataSecretCreated')],
 }
 
-export const clusterApiBootstrap: CatalogueGroup = { group: 'bootstrap.cluster.x-k8s.io', entries: [kubeadmConfig] }
+/** The clusters, machines and pools of machines of cloud providers. */
+export const clusterApiInfrastructure: CatalogueGroup = {
+  group: 'infrastructure.cluster.x-k8s.io',
+  entries: [providerKind('infra-machine', 'provisioned')],
+}

@@ -54,6 +54,7 @@ const files: Readonly<Record<string, () => Promise<Readonly<Record<string, Catal
   'cluster.x-k8s.io': () => import('./cluster-api.ts'),
   'controlplane.cluster.x-k8s.io': () => import('./cluster-api.ts'),
   'bootstrap.cluster.x-k8s.io': () => import('./cluster-api.ts'),
+  'infrastructure.cluster.x-k8s.io': () => import('./cluster-api.ts'),
   'kubevirt.io': () => import('./kubevirt.ts'),
   'pool.kubevirt.io': () => import('./kubevirt.ts'),
   'cdi.kubevirt.io': () => import('./kubevirt.ts'),

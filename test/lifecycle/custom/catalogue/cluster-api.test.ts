@@ -2,6 +2,7 @@ import {
   clusterApi,
   clusterApiBootstrap,
   clusterApiControlPlanes,
+  clusterApiInfrastructure,
 } from '../../../../src/lifecycle/custom/catalogue/cluster-api.ts'
 import { type EntryCase, testEntries } from './cases.ts'
 
@@ -247,6 +248,17 @@ testEntries(clusterApi, [
   ],
 ])
 
+/** Another provider than kubeadm. */
+const controlPlaneCases: readonly EntryCase[] = [
+  [
+    'a control plane of a provider is ready when it is initialized',
+    object('controlplane.cluster.x-k8s.io/v1beta2', 'K0sControlPlane', {
+      initialization: { controlPlaneInitialized: true },
+    }),
+    { verdict: 'ready' },
+  ],
+]
+
 const controlPlane = (conditions: readonly object[], status: object) =>
   object(
     'controlplane.cluster.x-k8s.io/v1beta2',
@@ -256,6 +268,7 @@ const controlPlane = (conditions: readonly object[], status: object) =>
   )
 
 testEntries(clusterApiControlPlanes, [
+  ...controlPlaneCases,
   ...sharedCases('controlplane.cluster.x-k8s.io/v1beta2', ['KubeadmControlPlane']),
   [
     'a control plane with all machines is not ready while it is scaled down',
@@ -288,18 +301,45 @@ testEntries(clusterApiControlPlanes, [
   ],
 ])
 
-testEntries(clusterApiBootstrap, [
-  ...sharedCases('bootstrap.cluster.x-k8s.io/v1beta2', ['KubeadmConfig']),
+/** Cases of the contracts of providers. */
+const providerCases = (group: string, kind: string, done: string): readonly EntryCase[] => [
+  ...sharedCases(`${group}/v1beta2`, [kind]),
   [
-    'a KubeadmConfig whose Secret exists is ready',
-    object('bootstrap.cluster.x-k8s.io/v1beta1', 'KubeadmConfig', { conditions: [old('Ready')] }),
+    `a ${kind} of v1beta1 that is ready is ready`,
+    object(`${group}/v1beta1`, kind, { ready: true, conditions: [old('Ready')] }),
     { verdict: 'ready' },
   ],
   [
-    'a KubeadmConfig without its Secret progresses',
-    object('bootstrap.cluster.x-k8s.io/v1beta1', 'KubeadmConfig', {
-      conditions: [old('Ready', 'False', 'waiting for the control plane'), old('DataSecretAvailable', 'False')],
+    `a ${kind} of v1beta2 that is provisioned is ready without conditions`,
+    object(`${group}/v1beta2`, kind, { initialization: { [done]: true } }),
+    { verdict: 'ready' },
+  ],
+  [
+    `a ${kind} that is provisioned and not Ready progresses, and names the reason`,
+    object(`${group}/v1beta2`, kind, {
+      initialization: { [done]: true },
+      conditions: [condition('Ready', 'False', 'InstanceNotReady', 'waiting for the instance')],
     }),
-    { verdict: 'progressing', mentions: 'waiting for the control plane' },
+    { verdict: 'progressing', mentions: 'waiting for the instance' },
+  ],
+  [
+    `a ${kind} whose creation is retried progresses`,
+    object(`${group}/v1beta1`, kind, {
+      ready: false,
+      conditions: [
+        { ...old('Ready', 'False', 'quota exceeded'), severity: 'Error', reason: 'InstanceProvisionFailed' },
+      ],
+    }),
+    { verdict: 'progressing', mentions: 'quota exceeded' },
+  ],
+]
+
+testEntries(clusterApiBootstrap, providerCases('bootstrap.cluster.x-k8s.io', 'KubeadmConfig', 'dataSecretCreated'))
+testEntries(clusterApiInfrastructure, [
+  ...providerCases('infrastructure.cluster.x-k8s.io', 'DockerMachine', 'provisioned'),
+  [
+    'a template is ready once it exists',
+    { apiVersion: 'infrastructure.cluster.x-k8s.io/v1beta2', kind: 'DockerMachineTemplate', spec: {} },
+    { verdict: 'ready' },
   ],
 ])
