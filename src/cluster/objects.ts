@@ -315,3 +315,19 @@ export interface IngressBackend {
 
 /** A part of an object whose fields are only defined by the schema of its kind. */
 export type Fields = Readonly<Record<string, unknown>>
+
+/**
+ * A function of an object that keeps each result as long as its object. Objects do not change, and are assessed again after
+ * changes of others.
+ */
+export function oncePerObject<Result>(read: (object: KubeObject) => Result): (object: KubeObject) => Result {
+  const known = new WeakMap<KubeObject, { readonly result: Result }>()
+  return (object) => {
+    let found = known.get(object)
+    if (found === undefined) {
+      found = { result: read(object) }
+      known.set(object, found)
+    }
+    return found.result
+  }
+}

@@ -1,4 +1,4 @@
-import type { KubeObject } from '../cluster/objects.ts'
+import { type KubeObject, oncePerObject } from '../cluster/objects.ts'
 
 /** Whether an expression is true for an object, or why it could not be evaluated. */
 export type Expression = (object: KubeObject) => { readonly holds: boolean; readonly error?: string }
@@ -53,23 +53,23 @@ export async function loadCompiler(): Promise<Compiler> {
   return {
     condition: (source) => {
       const evaluate = parse(source)
-      return (object) => {
+      return oncePerObject((object) => {
         try {
           return { holds: evaluate(object) === true }
         } catch (error) {
           return { holds: false, error: firstLine(error) }
         }
-      }
+      })
     },
     text: (source) => {
       const evaluate = parse(source)
-      return (object) => {
+      return oncePerObject((object) => {
         try {
           return firstText(evaluate(object))
         } catch {
           return undefined
         }
-      }
+      })
     },
   }
 }
@@ -94,26 +94,18 @@ interface CelObject {
   readonly values: number
 }
 
-/** Several expressions read one object, so each object is converted once. */
-const converted = new WeakMap<KubeObject, CelObject>()
-
 /** @throws Error for an object with too many values */
-function fieldsInCel(object: KubeObject): CelObject {
-  let known = converted.get(object)
-  if (known === undefined) {
-    let values = 0
-    /** Whole numbers of JSON are integers in CEL, as for the API server. */
-    const toCel = (value: unknown): unknown => {
-      values += 1
-      if (values > maxValues) throw new Error(`the object has more than ${maxValues} values`)
-      if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value
-      if (Array.isArray(value)) return value.map(toCel)
-      if (typeof value !== 'object' || value === null) return value
-      return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toCel(item)]))
-    }
-    const fields = toCel(object) as Record<string, unknown>
-    known = { fields, values }
-    converted.set(object, known)
+const fieldsInCel = oncePerObject((object): CelObject => {
+  let values = 0
+  /** Whole numbers of JSON are integers in CEL, as for the API server. */
+  const toCel = (value: unknown): unknown => {
+    values += 1
+    if (values > maxValues) throw new Error(`the object has more than ${maxValues} values`)
+    if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value
+    if (Array.isArray(value)) return value.map(toCel)
+    if (typeof value !== 'object' || value === null) return value
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toCel(item)]))
   }
-  return known
-}
+  const fields = toCel(object) as Record<string, unknown>
+  return { fields, values }
+})

@@ -1,4 +1,4 @@
-import type { KubeObject } from '../../cluster/objects.ts'
+import { type KubeObject, oncePerObject } from '../../cluster/objects.ts'
 import type { HealthCheck } from '../../plan/health-checks.ts'
 import { type Problem, problemOf } from '../../reasons/reasons.ts'
 import { signalsText, signalText } from '../../reasons/status.ts'
@@ -65,13 +65,17 @@ function isCurrent(object: KubeObject, check: HealthCheck | OperatorCheck): bool
 
 /** For the catalogue, the object without conditions of older generations. */
 function presentVersion(object: KubeObject, check: HealthCheck | OperatorCheck): KubeObject {
+  return 'documentation' in check ? withoutStaleConditions(object) : object
+}
+
+const withoutStaleConditions = oncePerObject((object: KubeObject): KubeObject => {
   const { conditions } = (object.status ?? {}) as { conditions?: unknown }
-  if (!('documentation' in check) || !Array.isArray(conditions)) return object
+  if (!Array.isArray(conditions)) return object
   const { generation } = object.metadata
   const stale = fieldsOf(conditions).filter(({ observedGeneration }) => isStale(observedGeneration, generation))
   if (stale.length === 0) return object
   return { ...object, status: { ...object.status, conditions: conditions.filter((each) => !stale.includes(each)) } }
-}
+})
 
 function assessHealthCheck(object: KubeObject, check: HealthCheck, context: RuleContext): Assessment {
   const isObserved = isCurrent(object, check)
@@ -214,9 +218,7 @@ function isInitialStatus({ status }: KubeObject): boolean {
   return observedGeneration === -1 && isEmpty(rest)
 }
 
-function withoutStatus({ status: _, ...rest }: KubeObject): KubeObject {
-  return rest
-}
+const withoutStatus = oncePerObject(({ status: _, ...rest }: KubeObject): KubeObject => rest)
 
 /** The stages of an entry, between `observed` and `ready`. A ready object has skipped those that were not reached. */
 function stagesOf(

@@ -1,4 +1,4 @@
-import type { Fields, KubeObject } from '../../cluster/objects.ts'
+import { type Fields, type KubeObject, oncePerObject } from '../../cluster/objects.ts'
 import { fieldsOf, isEmpty } from '../conditions.ts'
 import { hasPresentCondition, isGenerationStale, readConditions, readUnknownConditions } from './status-conditions.ts'
 import { readEmptyState, readFields } from './status-fields.ts'
@@ -16,7 +16,7 @@ const workSpecKeys = ['backoffLimit', 'completions', 'jobTemplate', 'ttlSecondsA
 const endKeys = /^(?:completion|finish|finished|completed|termination)(?:Time|Timestamp|At)$/
 
 /** Every signal of an object about its present generation, in the order of its spec and status. */
-export function readSignals(object: KubeObject): readonly Signal[] {
+export const readSignals = oncePerObject((object: KubeObject): readonly Signal[] => {
   const status = typeof object.status === 'string' ? { status: object.status } : ((object.status ?? {}) as Fields)
   const isWork = isPieceOfWork(object, status)
   // Only conditions name a generation of their own.
@@ -29,7 +29,7 @@ export function readSignals(object: KubeObject): readonly Signal[] {
   const isJob = !isSchedule(object) && isJobLike(object, status) && !isEmpty(object.status)
   const found = isJob ? untilEnd(signals, status) : signals.filter((each) => !isScheduled(each, object))
   return found.length > 0 ? found : [...readEmptyState(status), ...readUnknownConditions(object)]
-}
+})
 
 /** A schedule that is scheduled waits for its time. */
 function isScheduled({ value = '' }: Signal, object: KubeObject): boolean {
