@@ -116,6 +116,36 @@ describe('recordings', () => {
     expect(verdicts.map(({ outcome, durationSeconds }) => [outcome, durationSeconds])).toEqual([expected, expected])
   })
 
+  test("accept the stages of an operator's kind in milestone-timeouts", async () => {
+    const rollout = {
+      apiVersion: 'argoproj.io/v1alpha1',
+      kind: 'Rollout',
+      metadata: { name: 'web', namespace: 'shop', uid: 'web', generation: 1 },
+      spec: { replicas: 2 },
+      status: {
+        observedGeneration: '1',
+        phase: 'Progressing',
+        replicas: 2,
+        updatedReplicas: 2,
+        message: 'more replicas',
+      },
+    }
+    const inputs = { ...header.inputs, resources: ['rollout/web'] }
+    const file = written('rollout', { ...header, inputs }, added(rollout), {
+      ...synced,
+      apiVersion: rollout.apiVersion,
+      kind: 'Rollout',
+    })
+    const [staged, common] = await Promise.all([
+      replay('--milestone-timeouts=promoted=40s', file),
+      replay('--milestone-timeouts=bound=40s', file),
+    ])
+    expect(staged.verdicts).toMatchObject([{ outcome: 'timed-out', durationSeconds: 40 }])
+    expect(common.stderr).toContain(
+      '"bound" is not a milestone of Rollout. There are created, observed, updated, promoted, ready.',
+    )
+  })
+
   test('keep the clock behind a reference of the replay itself', async () => {
     const file = written('silent', header, added(unobserved()), synced)
     const { verdicts } = await replay('--stall-timeout=2m', '--resources=deployment/web --stall-timeout=1m', file)

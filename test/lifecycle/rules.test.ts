@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { type CatalogueEntry, compileEntry } from '../../src/lifecycle/custom/catalogue/entry.ts'
-import { milestonesOf, targetRule } from '../../src/lifecycle/rules.ts'
+import { loadMilestones, milestonesOf, targetRule } from '../../src/lifecycle/rules.ts'
 import { loadCompiler } from '../../src/plan/expressions.ts'
 import { parseHealthChecks } from '../../src/plan/health-checks.ts'
 import type { Target } from '../../src/plan/target.ts'
@@ -30,6 +30,34 @@ describe('the milestones of a kind', () => {
       'observed',
       'ready',
     ])
+  })
+})
+
+describe('the milestones of a kind in the catalogue', () => {
+  const resource = (group: string, kind: string) => ({
+    group,
+    version: 'v1',
+    kind,
+    plural: '',
+    namespaced: true,
+    status: true,
+  })
+  const resources = [resource('argoproj.io', 'Rollout'), resource('cert-manager.io', 'Certificate')]
+
+  it('contain its stages, of any version', async () => {
+    const find = await loadMilestones(['created', 'promoted'], resources)
+    expect(find({ apiVersion: 'argoproj.io/v1alpha1', kind: 'Rollout' })).toEqual([
+      'created',
+      'observed',
+      'updated',
+      'promoted',
+      'ready',
+    ])
+    expect(find({ apiVersion: 'apps/v1', kind: 'ReplicaSet' })).toContain('scheduled')
+  })
+
+  it('are read only for names that are not common to all kinds', async () => {
+    expect(await loadMilestones(['created', 'ready'], resources)).toBe(milestonesOf)
   })
 })
 
