@@ -204,7 +204,8 @@ async function openFiles(
  */
 export function connectTo(inputs: Inputs, { mask, clock }: Connection): Cluster {
   const secrets = inputs.githubToken === undefined ? [] : [inputs.githubToken]
-  return connect(inputs, { mask, clock, secrets, userAgent: `rollout-gate/${version}` })
+  const isOnlyServer = !inputs.checkRun && !inputs.deploymentStatus && !inputs.comment
+  return connect(inputs, { mask, clock, secrets, isOnlyServer, userAgent: `rollout-gate/${version}` })
 }
 
 async function planTargets(

@@ -198,7 +198,7 @@ export class Client {
     if (credential.certificate !== undefined) request.cert = credential.certificate
     if (credential.key !== undefined) request.key = credential.key
     try {
-      await kubeconfig.kubeConfig.applyToHTTPSOptions(request)
+      await kubeconfig.applyTo(request)
       const token =
         kubeconfig.tokenFile === undefined ? credential.token : readFileSync(kubeconfig.tokenFile, 'utf8').trim()
       if (token !== undefined) request.headers = { ...request.headers, Authorization: `Bearer ${token}` }

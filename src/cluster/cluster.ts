@@ -1,3 +1,4 @@
+import tls from 'node:tls'
 import { Client } from './client.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { collectionPath, discover, findResource, serverVersion } from './discovery.ts'
@@ -22,6 +23,8 @@ interface ConnectOptions {
   /** `rollout-gate/1.2.3` */
   readonly userAgent: string
   readonly places?: KubeconfigPlaces
+  /** Whether this process opens TLS connections to the API server only. */
+  readonly isOnlyServer?: boolean
 }
 
 /** Minimum time between two discoveries. An unknown kind starts one, because its CRD may be newly installed. */
@@ -45,6 +48,8 @@ export function connect(input: KubeconfigInput, options: ConnectOptions): Cluste
     initial.add(secret)
     mask(secret)
   }
+  // Node parses its 150 bundled authorities before the first connection, also when none of them is used.
+  if (options.isOnlyServer && kubeconfig.hasOwnAuthority) tls.setDefaultCACertificates?.([])
   const clock = options.clock ?? systemClock
   const { userAgent } = options
   const client = new Client(kubeconfig, load, { clock, mask, userAgent, env: places.env })

@@ -1,6 +1,7 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
+import type { RequestOptions } from 'node:https'
 import { BlockList, isIP } from 'node:net'
-import { KubeConfig } from '@kubernetes/client-node/dist/config.js'
+import type { KubeConfig } from '@kubernetes/client-node/dist/config.js'
 import type { ExecPlugin } from './exec-plugin.ts'
 import {
   defaultPlaces,
@@ -24,14 +25,16 @@ export interface KubeconfigInput {
 
 /** A kubeconfig, checked without access to the cluster. */
 export interface Kubeconfig {
-  /** The object of the library client-node, which adds certificates, tokens, auth providers and proxies to requests. */
-  readonly kubeConfig: KubeConfig
+  /** Adds the certificates and credentials of the kubeconfig to a request, and the agent of a proxy; rereads files. */
+  readonly applyTo: (request: RequestOptions) => Promise<void>
   readonly context: string
   readonly namespace: string
   /** The API server's address. On Rancher it includes a path. */
   readonly server: string
   readonly user: string
   readonly proxied: boolean
+  /** Whether the cluster's own certificate authority is the only one that requests and credentials need. */
+  readonly hasOwnAuthority: boolean
   /** The plugin that returns the credentials, if the user has no token. */
   readonly exec?: ExecPlugin
   /** The cluster that an exec plugin receives for `provideClusterInfo`. */
@@ -59,13 +62,16 @@ export function loadKubeconfig(input: KubeconfigInput, places: KubeconfigPlaces 
   const proxy = cluster.body['proxy-url'] || proxyFromEnvironment(server, places.env)
   const namespace = input.namespace || context.body['namespace'] || 'default'
   const { exec, token, tokenFile } = user.body
+  const needsLibrary = Boolean(proxy || user.body['auth-provider'])
   return {
-    kubeConfig: toKubeConfig(context, cluster, user, proxy),
+    applyTo: needsLibrary ? throughLibrary(context, cluster, user, proxy) : directly(cluster, user),
     context: context.name,
     namespace: String(namespace),
     server: server.replace(/(?<!\/)\/+$/, ''),
     user: user.name,
     proxied: Boolean(proxy),
+    hasOwnAuthority:
+      !needsLibrary && Boolean(cluster.body['certificate-authority-data'] || cluster.body['certificate-authority']),
     exec: isSection(exec) && !token && !tokenFile ? (exec as unknown as ExecPlugin) : undefined,
     execCluster: { ...cluster.body, extensions: undefined, config: execConfig(cluster) },
     tokenFile: typeof tokenFile === 'string' && tokenFile !== '' ? tokenFile : undefined,
@@ -167,11 +173,48 @@ function withoutSecrets(owner: string): Error {
   )
 }
 
+/** Applies certificates, token or password. In kubectl, data takes precedence over a file. */
+function directly(cluster: Entry, user: Entry): Kubeconfig['applyTo'] {
+  const content = ({ body }: Entry, setting: string) => {
+    const [data, file] = [body[`${setting}-data`], body[setting]]
+    if (data) return Buffer.from(String(data), 'base64')
+    return file ? readFileSync(String(file)) : undefined
+  }
+  return async (request) => {
+    const { token, tokenFile, username, password } = user.body
+    const serverName = cluster.body['tls-server-name']
+    const ca = content(cluster, 'certificate-authority')
+    const cert = content(user, 'client-certificate')
+    const key = content(user, 'client-key')
+    Object.assign(request, {
+      ...(cluster.body['insecure-skip-tls-verify'] === true ? { rejectUnauthorized: false } : {}),
+      ...(serverName ? { servername: String(serverName) } : {}),
+      ...(ca ? { ca } : {}),
+      ...(cert ? { cert } : {}),
+      ...(key ? { key } : {}),
+      ...(username ? { auth: `${username}:${password}` } : {}),
+    })
+    if (token && !tokenFile) {
+      request.headers = { ...request.headers, Authorization: `Bearer ${String(token).trim()}` }
+    }
+  }
+}
+
+/** Applies all by the library client-node, which has auth providers and proxies. It takes long to load, so it is loaded when used. */
+function throughLibrary(context: Entry, cluster: Entry, user: Entry, proxy: unknown): Kubeconfig['applyTo'] {
+  let loaded: Promise<KubeConfig> | undefined
+  return async (request) => {
+    loaded ??= toKubeConfig(context, cluster, user, proxy)
+    await (await loaded).applyToHTTPSOptions(request)
+  }
+}
+
 /**
  * Omits the fields that client-node supports only in part: exec plugins (run without `KUBERNETES_EXEC_INFO`), `tokenFile`
  * and group impersonation. client-node refuses http:// unless verification is off.
  */
-function toKubeConfig(context: Entry, cluster: Entry, user: Entry, proxy: unknown): KubeConfig {
+async function toKubeConfig(context: Entry, cluster: Entry, user: Entry, proxy: unknown): Promise<KubeConfig> {
+  const { KubeConfig } = await import('@kubernetes/client-node/dist/config.js')
   const { exec: _exec, tokenFile, as: _as, ...body } = user.body
   const files = {
     ...(body['client-certificate-data'] ? { 'client-certificate': undefined } : {}),

@@ -1,7 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import type { RequestOptions } from 'node:https'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { type KubeconfigInput, loadKubeconfig } from '../../src/cluster/kubeconfig.ts'
+import { type Kubeconfig, type KubeconfigInput, loadKubeconfig } from '../../src/cluster/kubeconfig.ts'
 import { UserError } from '../../src/errors.ts'
 
 const pem = Buffer.from('-----BEGIN CERTIFICATE-----\nMIIBcertificateline\n-----END CERTIFICATE-----\n').toString(
@@ -38,6 +39,13 @@ afterEach(() => rmSync(home, { recursive: true }))
 
 const load = (input: KubeconfigInput = {}, env: NodeJS.ProcessEnv = {}) =>
   loadKubeconfig(input, { env, home, serviceAccount: join(home, 'serviceaccount') })
+
+/** What a kubeconfig adds to a request. */
+async function optionsOf(kubeconfig: Kubeconfig): Promise<RequestOptions & { agent?: object }> {
+  const request: RequestOptions & { agent?: object } = {}
+  await kubeconfig.applyTo(request)
+  return request
+}
 
 function write(path: string, content: string): string {
   const file = join(home, path)
@@ -198,7 +206,7 @@ describe('mistakes', () => {
 })
 
 describe('what is taken over', () => {
-  test('paths in a file are relative to it', () => {
+  test('paths in a file are relative to it', async () => {
     write('.kube/pki/ca.crt', 'ca')
     write('.kube/token', 'rotating')
     const file = write(
@@ -207,7 +215,7 @@ describe('what is taken over', () => {
     )
     const loaded = load({ kubeconfig: file })
     expect(loaded.tokenFile).toBe(join(home, '.kube/token'))
-    expect(loaded.kubeConfig.getCurrentCluster()?.caFile).toBe(join(home, '.kube/pki/ca.crt'))
+    expect(await optionsOf(loaded)).toEqual({ ca: Buffer.from('ca') })
   })
 
   test('a relative exec command is relative to the file, a bare name is looked for in the PATH', () => {
@@ -216,7 +224,7 @@ describe('what is taken over', () => {
     expect(load({ kubeconfig: write('b', text(user('aws'))) }).exec?.command).toBe('aws')
   })
 
-  test('data wins over a file, and a token over a plugin, as in kubectl', () => {
+  test('data wins over a file, and a token over a plugin, as in kubectl', async () => {
     const loaded = load({
       kubeconfig: text({
         cluster: { 'certificate-authority': '/nowhere', 'certificate-authority-data': pem },
@@ -224,7 +232,7 @@ describe('what is taken over', () => {
       }),
     })
     expect(loaded.exec).toBeUndefined()
-    expect(loaded.kubeConfig.getCurrentCluster()).toMatchObject({ caData: pem, caFile: undefined })
+    expect(await optionsOf(loaded)).toMatchObject({ ca: Buffer.from(pem, 'base64') })
   })
 
   test('groups to act for, which client-node does not know', () => {
@@ -237,12 +245,48 @@ describe('what is taken over', () => {
     })
   })
 
-  test('the proxy of the environment, unless the kubeconfig names its own', () => {
+  test('certificates, server name, password and whether the server is verified', async () => {
+    const cluster = { 'tls-server-name': 'api.example', 'insecure-skip-tls-verify': true }
+    const certificates = { 'client-certificate-data': pem, 'client-key-data': pem }
+    const user = { ...certificates, token: '', username: 'ci', password: 'secret-password' }
+    expect(await optionsOf(load({ kubeconfig: text({ cluster, user }) }))).toEqual({
+      rejectUnauthorized: false,
+      servername: 'api.example',
+      cert: Buffer.from(pem, 'base64'),
+      key: Buffer.from(pem, 'base64'),
+      auth: 'ci:secret-password',
+    })
+  })
+
+  test('the token, unless there is a token file', async () => {
+    expect(await optionsOf(load({ kubeconfig: text({ user: { token: ' abc\n' } }) }))).toEqual({
+      headers: { Authorization: 'Bearer abc' },
+    })
+    const user = { token: 'abc', tokenFile: write('token', 'rotating') }
+    expect(await optionsOf(load({ kubeconfig: text({ user }) }))).toEqual({})
+  })
+
+  test('the proxy of the environment, unless the kubeconfig names its own', async () => {
     const env = { HTTPS_PROXY: 'http://proxy.example:3128' }
-    expect(load({ kubeconfig: text() }, env).kubeConfig.getCurrentCluster()?.proxyUrl).toBe('http://proxy.example:3128')
-    const own = load({ kubeconfig: text({ cluster: { 'proxy-url': 'socks5://own' } }) }, env)
-    expect(own.kubeConfig.getCurrentCluster()?.proxyUrl).toBe('socks5://own')
+    const proxied = await optionsOf(load({ kubeconfig: text() }, env))
+    expect(proxied.agent).toMatchObject({ proxy: new URL('http://proxy.example:3128') })
+    const own = await optionsOf(load({ kubeconfig: text({ cluster: { 'proxy-url': 'socks5://own' } }) }, env))
+    expect(own.agent).toMatchObject({ proxy: { host: 'own', type: 5 } })
     expect(load({ kubeconfig: text() }).proxied).toBe(false)
+  })
+
+  test.each([
+    ['data', { 'certificate-authority-data': pem }, {}, true],
+    ['none', {}, {}, false],
+    ['data, but behind a proxy', { 'certificate-authority-data': pem, 'proxy-url': 'https://proxy' }, {}, false],
+    [
+      'data, but with an auth provider',
+      { 'certificate-authority-data': pem },
+      { 'auth-provider': { name: 'oidc' } },
+      false,
+    ],
+  ])('whether only the authority of the cluster is needed: %s', (_, cluster, user, expected) => {
+    expect(load({ kubeconfig: text({ cluster, user }) }).hasOwnAuthority).toBe(expected)
   })
 
   test('a server without TLS on this machine', () => {
