@@ -226,6 +226,7 @@ export const argo: CatalogueGroup = {
       failed: isFalse('Configured', 'InvalidSpec'),
       cause: [`status.conditions.filter(c, c.status == 'False' && has(c.message)).map(c, c.message)`],
       owns: [statefulSets, pods],
+      awaitsWorkloads: true,
     },
     {
       kind: 'EventSource',
@@ -235,6 +236,7 @@ export const argo: CatalogueGroup = {
       failed: isFalse('SourcesProvided'),
       cause: [`status.conditions.filter(c, c.status == 'False' && has(c.message)).map(c, c.message)`],
       owns: [deployments, replicaSets, pods],
+      awaitsWorkloads: true,
     },
     {
       kind: 'Sensor',
@@ -243,6 +245,7 @@ export const argo: CatalogueGroup = {
       failed: anyOf(isFalse('DependenciesProvided'), isFalse('TriggersProvided')),
       cause: [`status.conditions.filter(c, c.status == 'False' && has(c.message)).map(c, c.message)`],
       owns: [deployments, replicaSets, pods],
+      awaitsWorkloads: true,
     },
   ],
 }

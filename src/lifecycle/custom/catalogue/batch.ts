@@ -221,6 +221,7 @@ export const ray: CatalogueGroup = {
         messageOf('UpgradeInProgress', 'False'),
       ],
       owns: [{ apiVersion: 'ray.io/v1', kind: 'RayCluster' }, pods],
+      revision: `status.?pendingServiceStatus.?rayClusterName.orValue(status.?activeServiceStatus.?rayClusterName.orValue(''))`,
     },
   ],
 }

@@ -32,6 +32,7 @@ export const kruise: CatalogueGroup = {
       cause: [messageOf('FailedScale', 'False'), messageOf('FailedUpdate', 'False'), messageOf('Progressing')],
       owns: [pods],
       isWorkload: true,
+      revision: `status.updateRevision`,
     },
     {
       kind: 'StatefulSet',
@@ -49,6 +50,7 @@ export const kruise: CatalogueGroup = {
       cause: [messageOf('FailedCreatePod', 'False'), messageOf('FailedUpdatePod', 'False')],
       owns: [pods],
       isWorkload: true,
+      revision: `status.updateRevision`,
     },
     {
       kind: 'DaemonSet',
@@ -66,6 +68,7 @@ export const kruise: CatalogueGroup = {
       ),
       owns: [pods],
       isWorkload: true,
+      revision: `status.?updateRevision.orValue(status.?daemonSetHash.orValue(''))`,
     },
     {
       kind: 'BroadcastJob',

@@ -63,6 +63,7 @@ export const tektonTriggers: CatalogueGroup = {
         `status.conditions.filter(c, c.status == 'False' && c.?message.hasValue()).map(c, c.message)`,
       ],
       owns: [deployments, pods],
+      awaitsWorkloads: true,
     },
     ...['Trigger', 'TriggerBinding', 'TriggerTemplate', 'ClusterTriggerBinding', 'Interceptor'].map((kind) =>
       configuration(kind, `${triggers}/docs/README.md`),
