@@ -2,7 +2,7 @@ import type { KubeObject } from '../cluster/api.ts'
 import { type ClusterState, containerDied, pullRefused, secondsAfterStart } from '../cluster/cluster-states.ts'
 import type { Fixture } from '../cluster/fixture.ts'
 import { registryAddress } from '../cluster/images.ts'
-import { type ContainerOptions, slowStart, template } from '../cluster/objects.ts'
+import { type ContainerOptions, job, slowStart, template } from '../cluster/objects.ts'
 import type { Operator, OperatorScenario } from './operator.ts'
 import { whileStopped } from './states.ts'
 
@@ -31,6 +31,17 @@ function rollout(options: ContainerOptions = {}, spec: object = {}): KubeObject 
       ...template('web', options, {}),
       ...spec,
     },
+  }
+}
+
+/** An AnalysisRun of one Job that runs a script. */
+function analysisRun(script: string): KubeObject {
+  const { spec } = job('smoke', script, { backoffLimit: 0 })
+  return {
+    apiVersion: 'argoproj.io/v1alpha1',
+    kind: 'AnalysisRun',
+    metadata: { name: 'smoke' },
+    spec: { metrics: [{ name: 'answers', provider: { job: { spec } } }] },
   }
 }
 
@@ -185,5 +196,30 @@ export const argoRolloutsScenarios: readonly OperatorScenario[] = [
     },
     expect: { outcome: 'superseded' },
     takesSeconds: 8,
+  },
+  {
+    ...common,
+    name: `${name}-analysis-slow`,
+    state: 'slow',
+    note: 'an AnalysisRun whose Job takes 12 s',
+    inputs: { resources: 'analysisrun/smoke' },
+    setup: (fixture) => fixture.apply(analysisRun('sleep 12')),
+    expect: { outcome: 'ready' },
+    decidedBy: (informer) =>
+      informer.get('AnalysisRun', 'smoke')?.['status']?.phase === 'Successful' ? Date.now() : undefined,
+    takesSeconds: 20,
+  },
+  {
+    ...common,
+    name: `${name}-analysis-failing`,
+    state: 'failing',
+    note: 'an AnalysisRun whose Job fails',
+    inputs: { resources: 'analysisrun/smoke' },
+    setup: (fixture) => fixture.apply(analysisRun('sleep 3; echo no answer; exit 4')),
+    expect: { outcome: 'failed' },
+    cause: 'exited with code 4',
+    decidedBy: (informer) =>
+      informer.get('AnalysisRun', 'smoke')?.['status']?.phase === 'Failed' ? Date.now() : undefined,
+    takesSeconds: 24,
   },
 ]
