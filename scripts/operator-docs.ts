@@ -1,6 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
 import type { CatalogueEntry, CatalogueGroup } from '../src/lifecycle/custom/catalogue/entry.ts'
-import { withStages } from '../src/lifecycle/custom/health-check.ts'
 import type { ResultRow } from '../test/operators/results.ts'
 import { table } from './markdown.ts'
 
@@ -9,88 +8,78 @@ import { table } from './markdown.ts'
  * @param resultsFile the results of `npm run test:operators`; without it the document has no table of them
  */
 export function operatorDocs(groups: readonly CatalogueGroup[], resultsFile: string): string {
-  const sorted = groups.toSorted((one, other) => one.group.localeCompare(other.group))
+  const sorted = groups.toSorted((one, other) => sortKey(one).localeCompare(sortKey(other)))
   const kinds = sorted.flatMap(({ entries }) => entries)
   return [
     '# Operators',
     '',
     'Made from `src/lifecycle/custom/catalogue/` by `npm run docs`.',
     '',
-    `The kinds of these operators (${kinds.length} kinds of ${sorted.length} API groups) are judged by what their operators write, in any version. An input`,
+    `The ${kinds.length} kinds of these ${sorted.length} API groups are judged by what their operators write, in any version. An input`,
     '`health-checks` for the kind goes before its entry, and `--for` before both. Kinds without an entry are judged by the general',
     'conventions for a status ([Kinds and reasons](reference.md)).',
     '',
     'The expressions are [CEL](https://cel.dev) over the object, as in `health-checks`. An expression that reads a missing field is',
-    'false. They are evaluated in this order: in progress, suspended, failed, ready; if none is true, the object is in progress. So',
-    'is an object whose status is about an older generation; conditions of an older generation are left out. A status without any',
-    'field that the expressions for ready and failed read, as that of another version of the operator, is judged by the general conventions. A failure must last',
-    '10 s. A suspended object waits until its clocks end it (reasons `paused` and `suspended`). The stall clock stands still while',
-    '"stall clock stops" is true. The messages of a kind quote the first of its causes that is not empty.',
+    'false. They are evaluated in this order: in progress ("not while"), suspended, failed, ready; if none is true, the object is in',
+    'progress. So is an object whose status is about an older generation; conditions of an older generation are left out. A status',
+    'without any field that the expressions for ready and failed read, as that of another version of the operator, is judged by the',
+    'general conventions. A failure must last 10 s. A suspended object waits until its clocks end it (reasons `paused` and',
+    '`suspended`).',
     '',
-    ...table(
-      ['API group', 'kinds'],
-      sorted.map(({ group, entries }) => [
-        `\`${group}\``,
-        entries.map(({ kind }) => `[${nameOf(kind)}](#${anchorOf(group, kind)})`).join(', '),
-      ]),
-    ),
+    'Each kind links the source or documentation that its entry rests on. Milestones of its own, between `observed` and `ready`, are',
+    'below its name. The files of the catalogue contain more: what is quoted as the cause, what stops the stall clock, and which',
+    'objects behind the object explain it.',
+    '',
+    sorted.map(({ group }) => `[${group}](#${anchorOf(group)})`).join(' · '),
     '',
     ...resultsTable(resultsFile),
-    ...sorted.flatMap((group) => [`## ${group.group}`, '', ...group.entries.flatMap((entry) => section(group, entry))]),
+    ...sorted.flatMap(({ group, entries }) => [
+      `## ${group}`,
+      '',
+      ...table(['kind', 'ready', 'failed', 'suspended'], entries.map(cellsOf)),
+      '',
+    ]),
     ...adding,
   ].join('\n')
 }
 
-function section({ group }: CatalogueGroup, entry: CatalogueEntry): readonly string[] {
-  const {
-    kind,
-    documentation,
-    current,
-    failed,
-    inProgress,
-    suspended,
-    resume,
-    stallHold,
-    cause = [],
-    owns = [],
-  } = entry
-  const rows = [
-    ['ready', current === 'true' ? undefined : current],
-    ['failed', failed],
-    ['in progress', inProgress],
-    ['suspended', suspended],
-    ['resumed by', resume],
-    ['stall clock stops', stallHold],
-    ...cause.map((each, index) => [index === 0 ? 'cause' : 'else', each]),
-    ...(entry.milestones ?? []).map(({ name, done }) => [`milestone \`${name}\``, done]),
-  ].flatMap(([name = '', source]) =>
-    source === undefined ? [] : [[name, `\`${source.replace(/\s+/g, ' ').trim()}\``]],
-  )
-  const facts = [
-    `[Documentation](${documentation})`,
-    `milestones: ${withStages(entry.milestones).join(' ')}`,
-    ...(current === 'true' ? [`ready once it exists${rows.length === 0 ? '' : ', if nothing below is true'}`] : []),
-    ...(owns.length === 0 ? [] : [`owns: ${[...new Set(owns.map((each) => each.kind))].join(', ')}`]),
-    ...(entry.ignoresGeneration ? ['its `observedGeneration` is not compared'] : []),
-    ...(entry.isWorkload ? ['it runs pods: a proven problem of its pods fails it'] : []),
-  ]
+/** Sorts groups of one project together: `elastic.co k8s kibana`. */
+function sortKey({ group }: CatalogueGroup): string {
+  const parts = group.replace('*.', '').split('.')
+  return [parts.slice(-2).join('.'), ...parts.slice(0, -2).reverse()].join(' ')
+}
+
+/** The anchor that GitHub gives a heading. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\w -]/g, '')
+    .replaceAll(' ', '-')
+}
+
+function cellsOf({
+  kind,
+  documentation,
+  current,
+  failed,
+  inProgress,
+  suspended,
+  resume,
+  milestones = [],
+}: CatalogueEntry): readonly string[] {
+  const stages = milestones.map(({ name }) => `<br>\`${name}\``).join('')
+  const progress = inProgress === undefined ? '' : `<br>not while ${expression(inProgress)}`
+  const resumed = resume === undefined ? '' : `<br>resumed by ${expression(resume)}`
   return [
-    `<a id="${anchorOf(group, kind)}"></a>`,
-    '',
-    `### ${nameOf(kind)}`,
-    '',
-    `${facts.join(' · ')}.`,
-    '',
-    ...(rows.length === 0 ? [] : [...table(['', 'expression'], rows), '']),
+    `[${kind === '*' ? 'all other kinds' : kind}](${documentation})${stages}`,
+    `${current === 'true' ? 'once it exists' : expression(current)}${progress}`,
+    failed === undefined ? '' : expression(failed),
+    suspended === undefined ? '' : `${expression(suspended)}${resumed}`,
   ]
 }
 
-function nameOf(kind: string): string {
-  return kind === '*' ? 'all other kinds' : kind
-}
-
-function anchorOf(group: string, kind: string): string {
-  return `${group}-${kind}`.toLowerCase().replaceAll('.', '-').replaceAll('*', 'any')
+function expression(source: string): string {
+  return `\`${source.replace(/\s+/g, ' ').trim()}\``
 }
 
 function resultsTable(file: string): readonly string[] {
