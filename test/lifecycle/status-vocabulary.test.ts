@@ -83,6 +83,12 @@ describe('a word for a state', () => {
     expect(meaningOf('Healthy (3 of 3 members are there)')).toBe('ready')
   })
 
+  it('is the worse one of a good state and a remark', () => {
+    expect(meaningOf('Active (Degraded)')).toBe('failed')
+    expect(meaningOf('Ready: upgrading')).toBe('progressing')
+    expect(meaningOf('Running (3/3)')).toBe('ready')
+  })
+
   it('is not a sentence', () => {
     expect(meaningOf('the operator is now ready to take requests')).toBeUndefined()
   })

@@ -6,6 +6,7 @@ import { readCounts } from './status-counts.ts'
 import {
   fieldSignal,
   isEnd,
+  isNotRequested,
   type Meaning,
   meaningOf,
   negationOf,
@@ -46,7 +47,8 @@ const changeKeys =
 /** Words in the names of fields about the past. */
 const past = words(`
   history histories revision revisions event events log logs record records attempt attempts retry retries backup backups
-  snapshot snapshots restore restores violation violations message messages
+  snapshot snapshots restore restores violation violations message messages transition transitions timestamp timestamps
+  timeline phases deprecated tombstone
 `)
 /** Words in the names of lists and maps that contain steps instead of parts. */
 const steps = words('operation operations run runs task tasks step steps stage stages job jobs result results')
@@ -174,7 +176,7 @@ function readInnerWord(key: string, value: string, { path = '', isWork }: Scope)
   const name = `${path}${key}`
   if (isRatio(key, value)) return fieldSignal(name, value, readGood(value), 'change')
   if (goodKeys.has(key.toLowerCase()) && isStatus(value)) return fieldSignal(name, value, readGood(value), 'whole')
-  if (!stateKeys.has(key.toLowerCase()) || neutralStates.has(value.toLowerCase())) return []
+  if (!stateKeys.has(key.toLowerCase()) || neutralStates.has(value.toLowerCase()) || isNotRequested(value)) return []
   const meaning = meaningOf(value, isWork)
   // What work uses may be ready before it ends.
   return meaning === 'ready' && isWork && !isEnd(value) ? [] : fieldSignal(name, value, meaning, 'whole')

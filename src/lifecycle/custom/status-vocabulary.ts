@@ -84,6 +84,7 @@ const fillers = words('yet currently fully any all')
 const compound = /\b(fail|failed|failing|timed) (over|back|safe|fast|open|closed|out)\b/gi
 /** A longer value is a sentence, not a state. */
 const maxTokens = 5
+const maxLength = 200
 
 /** The words of a name in lower case: `RollingUpdate`, `rolling_update` and `Rolling update` are the same. */
 export function tokensOf(name: string): readonly string[] {
@@ -105,8 +106,16 @@ export function tokensOf(name: string): readonly string[] {
  * @param isWork whether the object does work that ends: then `Running` is not its goal
  */
 export function meaningOf(word: string, isWork = false): Meaning | undefined {
-  // `ERROR, the secret cannot be found`: only the first word counts.
-  const tokens = tokensOf(word.split(/[,:;(]/, 1)[0] ?? '')
+  // `ERROR, the secret cannot be found`: the first word counts, unless a good one is followed by a bad one:
+  // `Active (degraded)`.
+  const [first = '', ...rest] = word.slice(0, maxLength).split(/[,:;(]/)
+  const meaning = meaningOfName(first, isWork)
+  const remark = meaning === 'ready' && rest.length === 1 ? meaningOfName(rest[0] ?? '', isWork) : undefined
+  return remark === 'failed' || remark === 'progressing' ? remark : meaning
+}
+
+function meaningOfName(word: string, isWork: boolean): Meaning | undefined {
+  const tokens = tokensOf(word)
   if (tokens.length === 0 || tokens.length > maxTokens) return undefined
   const joined = tokens.join('')
   const has = (some: ReadonlySet<string>) => some.has(joined) || tokens.some((token) => some.has(token))
@@ -122,6 +131,11 @@ export function meaningOf(word: string, isWork = false): Meaning | undefined {
     return isStep ? 'progressing' : 'ready'
   }
   return tokens.length === 1 ? standaloneWords.get(joined) : undefined
+}
+
+/** Whether a state or reason means that something was never requested: `Disabled`, `BackupNotConfigured`. */
+export function isNotRequested(text: string): boolean {
+  return notRequested.test(text)
 }
 
 /** Whether a state is one in which work ends successfully: `Succeeded`, `Sync completed`. */
@@ -269,7 +283,7 @@ function readByWord(
   const isGood = isCurrent || abilities.has(last) || (meaningOf(last) === 'ready' && !options.has(last))
   // An unknown type that is not True, with a reason that means failure.
   if (!isGood) return is !== 'true' && meaningOf(reason) === 'failed' ? { meaning: 'progressing', weight } : undefined
-  if (is === 'false' && (isDone(reason) || (weight === 'part' && (notRequested.test(reason) || events.has(last)))))
+  if (is === 'false' && (isDone(reason) || (weight === 'part' && (isNotRequested(reason) || events.has(last)))))
     return undefined
   if (isWork && startedWords.has(last)) return whenTrue(is, 'progressing', 'part')
   if (stepTypes.has(name)) return is === 'true' ? undefined : { meaning: 'progressing', weight: 'unknown' }
