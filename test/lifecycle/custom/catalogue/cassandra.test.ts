@@ -4,7 +4,7 @@ import {
   k8ssandra,
   scylla,
 } from '../../../../src/lifecycle/custom/catalogue/cassandra.ts'
-import { type SampleObject, testEntries } from './cases.ts'
+import { type EntryCase, type SampleObject, testEntries } from './cases.ts'
 
 const ready = { type: 'Ready', status: 'True', reason: '', message: '' }
 const datacenter = (status: object, spec: object = {}): SampleObject => ({
@@ -102,9 +102,15 @@ testEntries(k8ssandra, [
   ],
 ])
 
-const scyllaCluster = (available: string, progressing: string, degraded: string, message = ''): SampleObject => ({
+const scyllaCluster = (
+  available: string,
+  progressing: string,
+  degraded: string,
+  message = '',
+  kind = 'ScyllaCluster',
+): SampleObject => ({
   apiVersion: 'scylla.scylladb.com/v1',
-  kind: 'ScyllaCluster',
+  kind,
   metadata: { generation: 2 },
   spec: {},
   status: {
@@ -124,5 +130,19 @@ testEntries(scylla, [
     scyllaCluster('True', 'True', 'False', 'Waiting for StatefulSet "shop/db-rack-a" to roll out.'),
     { verdict: 'progressing', mentions: 'to roll out' },
   ],
+  ...['ScyllaDBCluster', 'ScyllaDBDatacenter', 'ScyllaDBMonitoring', 'NodeConfig'].flatMap(
+    (kind): readonly EntryCase[] => [
+      [
+        `an available ${kind} without a change is ready`,
+        scyllaCluster('True', 'False', 'False', '', kind),
+        { verdict: 'ready' },
+      ],
+      [
+        `a ${kind} with a change progresses`,
+        scyllaCluster('True', 'True', 'False', '', kind),
+        { verdict: 'progressing' },
+      ],
+    ],
+  ),
   ['a degraded cluster is not ready', scyllaCluster('True', 'False', 'True'), { verdict: 'progressing' }],
 ])

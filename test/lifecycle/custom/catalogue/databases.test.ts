@@ -1,5 +1,6 @@
 import {
   clickHouse,
+  clickHouseKeeper,
   cockroachDb,
   kubeBlocks,
   kubeBlocksDataProtection,
@@ -32,6 +33,17 @@ testEntries(clickHouse, [
     installation({ status: 'Completed' }, { suspend: 'yes' }),
     { verdict: 'suspended' },
   ],
+])
+
+const keeper = (status: string): SampleObject => ({
+  ...installation({ status }),
+  apiVersion: 'clickhouse-keeper.altinity.com/v1',
+  kind: 'ClickHouseKeeperInstallation',
+})
+
+testEntries(clickHouseKeeper, [
+  ['a completed Keeper is ready', keeper('Completed'), { verdict: 'ready' }],
+  ['an aborted Keeper has failed', keeper('Aborted'), { verdict: 'failed' }],
 ])
 
 const tidbCluster = (status: string, reason: string, message: string, spec: object = {}): SampleObject => ({
@@ -98,6 +110,8 @@ testEntries(kubeBlocks, [
     block('apps', 'Cluster', { observedGeneration: 1, phase: 'Running' }),
     { verdict: 'progressing' },
   ],
+  ['a component that runs is ready', block('apps', 'Component', { phase: 'Running' }), { verdict: 'ready' }],
+  ['a component that starts progresses', block('apps', 'Component', { phase: 'Starting' }), { verdict: 'progressing' }],
   ['a stopped cluster is suspended', block('apps', 'Cluster', { phase: 'Stopped' }), { verdict: 'suspended' }],
 ])
 

@@ -1,4 +1,14 @@
-import { beats, elasticsearch, kibana, stackConfigPolicy } from '../../../../src/lifecycle/custom/catalogue/elastic.ts'
+import {
+  apmServer,
+  beats,
+  elasticAgent,
+  elasticMaps,
+  elasticsearch,
+  enterpriseSearch,
+  kibana,
+  logstash,
+  stackConfigPolicy,
+} from '../../../../src/lifecycle/custom/catalogue/elastic.ts'
 import { type SampleObject, testEntries } from './cases.ts'
 
 const version = '9.1.0'
@@ -80,18 +90,46 @@ testEntries(kibana, [
   ['a red Kibana progresses', kibanaOf({ health: 'red', availableNodes: 0 }), { verdict: 'progressing' }],
 ])
 
-testEntries(beats, [
-  [
-    'a Beat on all nodes is ready',
-    resource('Beat', { health: 'green', availableNodes: 5, expectedNodes: 5 }),
-    { verdict: 'ready' },
-  ],
-  [
-    'a Beat on some nodes progresses',
-    resource('Beat', { health: 'yellow', availableNodes: 3, expectedNodes: 5 }),
-    { verdict: 'progressing' },
-  ],
-])
+for (const [group, kind] of [
+  [apmServer, 'ApmServer'],
+  [enterpriseSearch, 'EnterpriseSearch'],
+  [elasticMaps, 'ElasticMapsServer'],
+] as const)
+  testEntries(group, [
+    [
+      `a green ${kind} is ready`,
+      resource(kind, { health: 'green', count: 1, availableNodes: 1 }, {}, { count: 1 }),
+      { verdict: 'ready' },
+    ],
+    [
+      `a red ${kind} progresses: its pods start`,
+      resource(kind, { health: 'red' }, {}, { count: 1 }),
+      { verdict: 'progressing' },
+    ],
+  ])
+
+for (const [group, kind] of [
+  [beats, 'Beat'],
+  [elasticAgent, 'Agent'],
+  [logstash, 'Logstash'],
+] as const)
+  testEntries(group, [
+    [
+      `a ${kind} on all nodes is ready`,
+      resource(kind, { health: 'green', availableNodes: 5, expectedNodes: 5 }),
+      { verdict: 'ready' },
+    ],
+    [
+      `a ${kind} on some nodes progresses`,
+      resource(kind, { health: 'yellow', availableNodes: 3, expectedNodes: 5 }),
+      { verdict: 'progressing' },
+    ],
+    [
+      `a ${kind} is red while its pods start`,
+      resource(kind, { health: 'red', expectedNodes: 5 }),
+      { verdict: 'progressing' },
+    ],
+  ])
 
 testEntries(stackConfigPolicy, [
   ['an applied policy is ready', resource('StackConfigPolicy', { phase: 'Ready' }), { verdict: 'ready' }],

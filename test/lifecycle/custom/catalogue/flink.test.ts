@@ -45,6 +45,16 @@ testEntries(flink, [
     deployment('STABLE', { observedGeneration: 1 }),
     { verdict: 'progressing' },
   ],
+  [
+    'a stable job of a session cluster is ready',
+    { ...deployment('STABLE'), kind: 'FlinkSessionJob' },
+    { verdict: 'ready' },
+  ],
+  [
+    'a failed job of a session cluster has failed',
+    { ...deployment('FAILED', { error: 'no such jar' }), kind: 'FlinkSessionJob' },
+    { verdict: 'failed', mentions: 'no such jar' },
+  ],
   ['a completed snapshot is ready', snapshot('COMPLETED'), { verdict: 'ready' }],
   ['a failed snapshot has failed', snapshot('FAILED', 'no storage'), { verdict: 'failed', mentions: 'no storage' }],
 ])

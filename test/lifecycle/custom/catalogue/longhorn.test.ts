@@ -131,5 +131,36 @@ testEntries(longhorn, [
     resource('EngineImage', { state: 'incompatible', incompatible: true }),
     { verdict: 'failed' },
   ],
+  [
+    'an InstanceManager that runs is ready',
+    resource('InstanceManager', { currentState: 'running' }),
+    { verdict: 'ready' },
+  ],
+  [
+    'an InstanceManager whose pod does not start progresses',
+    resource('InstanceManager', {
+      currentState: 'starting',
+      conditions: [condition('PodReady', 'False', 'pod is pending')],
+    }),
+    { verdict: 'progressing', mentions: 'pod is pending' },
+  ],
+  [
+    'a ShareManager without a user is stopped, and ready',
+    resource('ShareManager', { state: 'stopped' }),
+    { verdict: 'ready' },
+  ],
+  [
+    'a ShareManager with an error is started again',
+    resource('ShareManager', { state: 'error' }),
+    { verdict: 'progressing' },
+  ],
+  ['a SystemBackup that is ready is ready', resource('SystemBackup', { state: 'Ready' }), { verdict: 'ready' }],
+  [
+    'a SystemBackup with an error has failed',
+    resource('SystemBackup', { state: 'Error', conditions: [condition('Error', 'True', 'upload failed', 'Upload')] }),
+    { verdict: 'failed', mentions: 'upload failed' },
+  ],
+  ['a completed SystemRestore is ready', resource('SystemRestore', { state: 'Completed' }), { verdict: 'ready' }],
+  ['a SystemRestore with an error has failed', resource('SystemRestore', { state: 'Error' }), { verdict: 'failed' }],
   ['a RecurringJob has no state', resource('RecurringJob', { executionCount: 0 }), { verdict: 'ready' }],
 ])

@@ -1,5 +1,5 @@
 import { mongoDb, mongoDbCommunity } from '../../../../src/lifecycle/custom/catalogue/mongodb.ts'
-import { type SampleObject, testEntries } from './cases.ts'
+import { type EntryCase, type SampleObject, testEntries } from './cases.ts'
 
 const community = (status: object): SampleObject => ({
   apiVersion: 'mongodbcommunity.mongodb.com/v1',
@@ -48,7 +48,11 @@ const resource = (kind: string, status: object): SampleObject => ({
 const part = (phase: string, rest: object = {}) => ({ phase, observedGeneration: 2, ...rest })
 
 testEntries(mongoDb, [
-  ['a running MongoDB is ready', resource('MongoDB', part('Running')), { verdict: 'ready' }],
+  ...['MongoDB', 'MongoDBMultiCluster', 'MongoDBSearch'].flatMap((kind): readonly EntryCase[] => [
+    [`a running ${kind} is ready`, resource(kind, part('Running')), { verdict: 'ready' }],
+    [`a pending ${kind} progresses`, resource(kind, part('Pending')), { verdict: 'progressing' }],
+    [`a disabled ${kind} is suspended`, resource(kind, part('Disabled')), { verdict: 'suspended' }],
+  ]),
   [
     'a MongoDB that waits progresses',
     resource('MongoDB', part('Pending', { message: 'Some agents failed to register' })),

@@ -1,5 +1,5 @@
 import { bitpokeMySql, mariaDb, oracleMySql } from '../../../../src/lifecycle/custom/catalogue/mysql.ts'
-import { type SampleObject, testEntries } from './cases.ts'
+import { type EntryCase, type SampleObject, testEntries } from './cases.ts'
 
 const condition = (type: string, status: string, reason: string, message: string = reason) => ({
   type,
@@ -93,6 +93,40 @@ testEntries(mariaDb, [
       { schedule: { cron: '@daily' } },
     ),
     { verdict: 'ready' },
+  ],
+  ...['Database', 'User', 'Grant', 'Connection', 'ExternalMariaDB'].flatMap((kind): readonly EntryCase[] => [
+    [
+      `a ${kind} that is Ready is ready`,
+      maria(kind, { conditions: [condition('Ready', 'True', 'Created')] }),
+      { verdict: 'ready' },
+    ],
+    [
+      `a ${kind} that failed is tried again`,
+      maria(kind, { conditions: [condition('Ready', 'False', 'Failed', 'connection refused')] }),
+      { verdict: 'progressing', mentions: 'connection refused' },
+    ],
+  ]),
+  ...['Restore', 'SqlJob'].flatMap((kind): readonly EntryCase[] => [
+    [
+      `a ${kind} that is complete is ready`,
+      maria(kind, { conditions: [condition('Complete', 'True', 'JobComplete')] }),
+      { verdict: 'ready' },
+    ],
+    [
+      `a ${kind} whose Job failed has failed`,
+      maria(kind, { conditions: [condition('Complete', 'True', 'JobFailed')] }),
+      { verdict: 'failed' },
+    ],
+  ]),
+  [
+    'a MaxScale that runs is ready',
+    maria('MaxScale', { replicas: 2, conditions: [running] }, { replicas: 2 }),
+    { verdict: 'ready' },
+  ],
+  [
+    'a MaxScale with fewer replicas than its spec progresses',
+    maria('MaxScale', { replicas: 1, conditions: [running] }, { replicas: 2 }),
+    { verdict: 'progressing' },
   ],
 ])
 

@@ -69,6 +69,18 @@ testEntries(grafana, [
     { verdict: 'failed', mentions: 'the model is no JSON' },
   ],
   [
+    'a GrafanaNotificationPolicyRoute is a part of a policy',
+    grafanaObject('GrafanaNotificationPolicyRoute', {}),
+    { verdict: 'ready' },
+  ],
+  [
+    'a GrafanaNotificationPolicyRoute in a loop has failed',
+    grafanaObject('GrafanaNotificationPolicyRoute', {
+      conditions: [condition('NotificationPolicyLoopDetected', 'True', 'a selects b selects a', 2)],
+    }),
+    { verdict: 'failed', mentions: 'a selects b selects a' },
+  ],
+  [
     'a folder that was applied before its change progresses',
     grafanaObject('GrafanaFolder', { conditions: [condition('FolderSynchronized', 'True', '', 1)] }),
     { verdict: 'progressing' },

@@ -1,5 +1,5 @@
 import { cloudNativePg, crunchyPostgres, zalandoPostgres } from '../../../../src/lifecycle/custom/catalogue/postgres.ts'
-import { type SampleObject, testEntries } from './cases.ts'
+import { type EntryCase, type SampleObject, testEntries } from './cases.ts'
 
 const image = 'ghcr.io/cloudnative-pg/postgresql:17.5'
 
@@ -104,6 +104,14 @@ testEntries(cloudNativePg, [
     cnpg('Backup', {}, { phase: 'failed', error: 'exit status 4' }),
     { verdict: 'failed', mentions: 'exit status 4' },
   ],
+  ...['Publication', 'Subscription', 'DatabaseRole'].flatMap((kind): readonly EntryCase[] => [
+    [`an applied ${kind} is ready`, cnpg(kind, {}, { observedGeneration: 2, applied: true }), { verdict: 'ready' }],
+    [
+      `a ${kind} that cannot be applied yet progresses`,
+      cnpg(kind, {}, { observedGeneration: 2, applied: false, message: 'the primary is starting' }),
+      { verdict: 'progressing', mentions: 'the primary is starting' },
+    ],
+  ]),
   [
     'an applied Database is ready',
     cnpg('Database', {}, { observedGeneration: 2, applied: true }),

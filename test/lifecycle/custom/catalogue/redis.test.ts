@@ -89,4 +89,14 @@ testEntries(redisEnterprise, [
     enterprise('RedisEnterpriseDatabase', { status: 'creation-failed' }),
     { verdict: 'failed' },
   ],
+  [
+    'an active database of several clusters is ready',
+    enterprise('RedisEnterpriseActiveActiveDatabase', { status: 'active', specStatus: 'Valid' }),
+    { verdict: 'ready' },
+  ],
+  [
+    'an invalid database of several clusters has failed',
+    enterprise('RedisEnterpriseActiveActiveDatabase', { status: 'active', specStatus: 'Invalid' }),
+    { verdict: 'failed' },
+  ],
 ])

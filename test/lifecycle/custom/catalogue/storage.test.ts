@@ -30,6 +30,16 @@ testEntries(volumeSnapshots, [
     snapshot({ readyToUse: false, error: { message: 'rpc error: code = DeadlineExceeded' } }),
     { verdict: 'progressing', mentions: 'DeadlineExceeded' },
   ],
+  [
+    'the content of a snapshot that can be used is ready',
+    { ...snapshot({ readyToUse: true, snapshotHandle: 'snap-1' }), kind: 'VolumeSnapshotContent' },
+    { verdict: 'ready' },
+  ],
+  [
+    'the content of a snapshot with an error has failed',
+    { ...snapshot({ readyToUse: false, error: { message: 'no such volume' } }), kind: 'VolumeSnapshotContent' },
+    { verdict: 'failed', mentions: 'no such volume' },
+  ],
 ])
 
 testEntries(volumeGroupSnapshots, [

@@ -1,5 +1,5 @@
 import { strimzi, strimziCore } from '../../../../src/lifecycle/custom/catalogue/strimzi.ts'
-import { type SampleObject, testEntries } from './cases.ts'
+import { type EntryCase, type SampleObject, testEntries } from './cases.ts'
 
 const resource = (
   kind: string,
@@ -49,7 +49,20 @@ testEntries(strimzi, [
     resource('Kafka', { observedGeneration: 1, ...is('ReconciliationPaused') }, paused),
     { verdict: 'suspended', hint: 'kubectl annotate kafka sample --namespace shop strimzi.io/pause-reconciliation-' },
   ],
-  ['a KafkaConnect that is Ready is ready', resource('KafkaConnect', is('Ready')), { verdict: 'ready' }],
+  ...['KafkaConnect', 'KafkaMirrorMaker2', 'KafkaBridge'].flatMap((kind): readonly EntryCase[] => [
+    [`a ${kind} that is Ready is ready`, resource(kind, is('Ready')), { verdict: 'ready' }],
+    [
+      `a ${kind} whose pods are not ready in time is reconciled again`,
+      resource(kind, is('NotReady', { reason: 'TimeoutException', message: 'Exceeded timeout of 300000ms' })),
+      { verdict: 'progressing', mentions: 'Exceeded timeout of 300000ms' },
+    ],
+    [
+      `an invalid ${kind} has failed`,
+      resource(kind, is('NotReady', { reason: 'InvalidResourceException', message: 'the spec is invalid' })),
+      { verdict: 'failed', mentions: 'the spec is invalid' },
+    ],
+    [`a paused ${kind} is paused`, resource(kind, { observedGeneration: 1 }, paused), { verdict: 'suspended' }],
+  ]),
   [
     'a KafkaNodePool with all node ids is ready',
     resource('KafkaNodePool', { nodeIds: [0, 1, 2], replicas: 3 }, {}, { replicas: 3 }),

@@ -1,5 +1,5 @@
 import { bankVaults, vaultSecrets } from '../../../../src/lifecycle/custom/catalogue/vault.ts'
-import { type SampleObject, testEntries } from './cases.ts'
+import { type EntryCase, type SampleObject, testEntries } from './cases.ts'
 
 const secret = (kind: string, status: object): SampleObject => ({
   apiVersion: 'secrets.hashicorp.com/v1beta1',
@@ -33,6 +33,22 @@ testEntries(vaultSecrets, [
     secret('VaultStaticSecret', { lastGeneration: 1, secretMAC: 'bWFj' }),
     { verdict: 'progressing' },
   ],
+  ...['VaultDynamicSecret', 'HCPVaultSecretsApp'].flatMap((kind): readonly EntryCase[] => [
+    [`a synchronized ${kind} is ready`, secret(kind, synced('True', 'Secret synced')), { verdict: 'ready' }],
+    [
+      `a ${kind} that cannot be read is tried again`,
+      secret(kind, synced('False', 'denied')),
+      { verdict: 'progressing', mentions: 'denied' },
+    ],
+  ]),
+  ...['VaultAuthGlobal', 'VaultConnection', 'HCPAuth', 'SecretTransformation'].flatMap((kind): readonly EntryCase[] => [
+    [`a valid ${kind} is ready`, secret(kind, { valid: true }), { verdict: 'ready' }],
+    [
+      `an invalid ${kind} is checked again`,
+      secret(kind, { valid: false, error: 'no address' }),
+      { verdict: 'progressing', mentions: 'no address' },
+    ],
+  ]),
   ['a certificate that is valid is ready', secret('VaultPKISecret', { valid: true, error: '' }), { verdict: 'ready' }],
   [
     'a certificate that is not valid progresses',
