@@ -65,14 +65,16 @@ function cellsOf({
   inProgress,
   suspended,
   resume,
+  awaitsWorkloads,
   milestones = [],
 }: CatalogueEntry): readonly string[] {
   const stages = milestones.map(({ name }) => `<br>\`${name}\``).join('')
   const progress = inProgress === undefined ? '' : `<br>not while ${expression(inProgress)}`
+  const workloads = awaitsWorkloads ? '<br>and the workloads that it owns are ready' : ''
   const resumed = resume === undefined ? '' : `<br>resumed by ${expression(resume)}`
   return [
     `[${kind === '*' ? 'all other kinds' : kind}](${documentation})${stages}`,
-    `${current === 'true' ? 'once it exists' : expression(current)}${progress}`,
+    `${current === 'true' ? 'once it exists' : expression(current)}${progress}${workloads}`,
     failed === undefined ? '' : expression(failed),
     suspended === undefined ? '' : `${expression(suspended)}${resumed}`,
   ]
