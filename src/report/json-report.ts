@@ -54,12 +54,14 @@ function reportMilestone({ name, state, at, message }: MilestoneRecord, startedA
 }
 
 function reportProblem(problem: ProblemRecord) {
-  const { reason, subject, container, message, firstSeenAt, count, evidence } = problem
+  const { reason, subject, namespace, container, chain = [], message, firstSeenAt, count, evidence } = problem
   return {
     reason,
     class: problem.class,
     subject,
+    ...(namespace === undefined ? {} : { namespace }),
     ...(container === undefined ? {} : { container }),
+    ...(chain.length > 1 ? { chain: [...chain] } : {}),
     message,
     firstSeen: iso(firstSeenAt),
     count,

@@ -28,7 +28,12 @@ const problem = z.object({
     .enum(['terminal', 'strike', 'slow'])
     .describe('terminal: only a new apply can fix it; strike: repetition proves it; slow: only a clock ends it'),
   subject: z.string().describe('The object that has the problem: `pod/web-fc8b-8xkbh`'),
+  namespace: z.string().optional().describe('The namespace of the subject, if it is not that of the target'),
   container: z.string().optional(),
+  chain: z
+    .array(z.string())
+    .optional()
+    .describe('The objects from the target to the problem: `rollout/web`, `replicaset/web-688`, `pod/web-688-x`'),
   message,
   firstSeen: moment,
   count: z.number().int().nonnegative().describe('How often it was seen'),

@@ -1,9 +1,11 @@
 import type { FeedEvent, Observation, WatchRequest } from '../../src/cluster/feed.ts'
 import type { KubeObject, ObjectMeta, PodStatus } from '../../src/cluster/objects.ts'
 import { explain } from '../../src/diagnosis/explain.ts'
+import type { EndedTimeline } from '../../src/gate/timeline.ts'
 import { type CatalogueEntry, compileEntry, type OperatorCheck } from '../../src/lifecycle/custom/catalogue/entry.ts'
 import { loadCompiler } from '../../src/plan/expressions.ts'
 import type { Target } from '../../src/plan/target.ts'
+import { buildReport } from '../../src/report/json-report.ts'
 import {
   condition,
   crashLoopStatus,
@@ -428,6 +430,9 @@ describe('the inventory of a GitOps controller', () => {
       'container app',
     ])
     expect(explained?.hint).toContain('acme/web:v1')
+    const report = buildReport({ ...timeline, targets: explained === undefined ? [] : [explained] } as EndedTimeline)
+    expect(report.targets[0]?.problems[0]).toMatchObject({ namespace: 'apps', chain: explained?.problems[0]?.chain })
+    expect(report.targets[0]?.problems[1]).not.toHaveProperty('chain')
   })
 
   it('is watched by name, without kinds that are ready once they exist', () => {
