@@ -1,24 +1,16 @@
 import { argoRollouts, argoRolloutsScenarios } from './argo-rollouts.ts'
 import { certManager, certManagerScenarios } from './cert-manager.ts'
 import { externalSecrets, externalSecretsScenarios } from './external-secrets.ts'
-import { fluxScenarios, kustomizeController } from './flux.ts'
 import type { Operator, OperatorScenario } from './operator.ts'
 import { prometheusOperator, prometheusScenarios } from './prometheus.ts'
 
 /** Every operator. */
-export const operators: readonly Operator[] = [
-  argoRollouts,
-  certManager,
-  kustomizeController,
-  externalSecrets,
-  prometheusOperator,
-]
+export const operators: readonly Operator[] = [argoRollouts, certManager, externalSecrets, prometheusOperator]
 
 /** Every scenario, in the order of the table. */
 export const operatorScenarios: readonly OperatorScenario[] = [
   ...argoRolloutsScenarios,
   ...certManagerScenarios,
-  ...fluxScenarios,
   ...externalSecretsScenarios,
   ...prometheusScenarios,
 ]

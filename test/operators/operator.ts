@@ -10,13 +10,12 @@ export interface Operator {
   readonly program: string
   /** Files that are added to the module or replaced in it before the build: content by path. */
   readonly files?: Readonly<Record<string, string>>
-  /** Files with CustomResourceDefinitions, or folders of such files: in the module, or `path@version/path` of another. */
+  /** Files of the module with its CustomResourceDefinitions, or folders of such files. */
   readonly definitions: readonly string[]
   /** Those of their kinds that scenarios create. */
   readonly kinds: readonly string[]
+  /** The environment contains `KUBECONFIG` too. */
   readonly args: (kubeconfig: string) => readonly string[]
-  /** Variables besides `KUBECONFIG`. */
-  readonly env?: Readonly<Record<string, string>>
   /** Its log contains this once it reconciles. */
   readonly started: RegExp
 }

@@ -53,11 +53,7 @@ async function continueProcess(name: string, program: string): Promise<boolean> 
   return isCurrent
 }
 
-async function startProcess(
-  { name, args, env, started }: Operator,
-  program: string,
-  kubeconfigPath: string,
-): Promise<void> {
+async function startProcess({ name, args, started }: Operator, program: string, kubeconfigPath: string): Promise<void> {
   const component = operatorPrefix + name
   const folder = state('operators', name)
   mkdirSync(folder, { recursive: true })
@@ -71,7 +67,6 @@ async function startProcess(
     HOME: folder,
     TMPDIR: folder,
     KUBECONFIG: kubeconfigPath,
-    ...env,
   })
   const log = () => (existsSync(logPath(component)) ? readFileSync(logPath(component), 'utf8') : '')
   await until(`${name} runs`, 60, () => started.test(log())).catch((error: Error) => {
@@ -81,11 +76,10 @@ async function startProcess(
 
 /** The CustomResourceDefinitions of an operator, without conversion webhooks: those are not started. */
 async function definitionsOf({ module, definitions }: Operator): Promise<KubeObject[]> {
-  const places = definitions.map((path) => /^(?<other>.+@[^/]+)\/(?<within>.+)$/.exec(path)?.groups ?? { within: path })
-  const paths = places.map(async ({ other = module, within = '' }) => join(await moduleFolder(other), within))
-  const files = (await Promise.all(paths)).flatMap((path) =>
-    statSync(path).isDirectory() ? readdirSync(path).map((name) => join(path, name)) : [path],
-  )
+  const folder = await moduleFolder(module)
+  const files = definitions
+    .map((path) => join(folder, path))
+    .flatMap((path) => (statSync(path).isDirectory() ? readdirSync(path).map((name) => join(path, name)) : [path]))
   return files
     .filter((path) => path.endsWith('.yaml'))
     .flatMap((path) => parseAllDocuments(readFileSync(path, 'utf8')).map((document) => document.toJS() as KubeObject))
