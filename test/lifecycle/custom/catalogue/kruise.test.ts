@@ -92,7 +92,7 @@ testEntries(kruise, [
   [
     'a paused StatefulSet waits for a person',
     statefulSet(1, { rollingUpdate: { paused: true } }),
-    { verdict: 'suspended' },
+    { verdict: 'suspended', hint: 'kubectl patch statefulsets.apps.kruise.io sample -n shop' },
   ],
   ['an updated DaemonSet is ready', daemonSet({ updatedNumberScheduled: 3, numberAvailable: 3 }), { verdict: 'ready' }],
   [
@@ -111,7 +111,7 @@ testEntries(kruise, [
   [
     'a DaemonSet that its spec pauses waits for a person',
     daemonSet({ updatedNumberScheduled: 1, numberAvailable: 3 }, { paused: true }),
-    { verdict: 'suspended' },
+    { verdict: 'suspended', hint: 'kubectl patch daemonsets.apps.kruise.io sample -n shop' },
   ],
   [
     'a paused DaemonSet whose pods are updated is ready',
@@ -243,7 +243,7 @@ testEntries(kruiseRollouts, [
   [
     'a Rollout at a pause without a duration waits for a person',
     atStep(2, 'StepPaused'),
-    { verdict: 'suspended', hint: 'kubectl kruise rollout approve rollout/sample -n shop' },
+    { verdict: 'suspended', hint: 'kubectl kruise rollout approve rollouts.rollouts.kruise.io/sample -n shop' },
   ],
   [
     'a Rollout whose workload does not exist progresses',
