@@ -1,6 +1,6 @@
 import type { Condition, KubeObject } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/store.ts'
-import { namesGeneration } from './custom/status-conditions.ts'
+import { namesGeneration } from './custom/status-generation.ts'
 import { provePersisted } from './proof.ts'
 import type { RuleContext } from './rule-context.ts'
 

@@ -20,8 +20,9 @@ import type { OperatorCheck } from './catalogue/entry.ts'
 import { genericRule } from './generic.ts'
 import { type SignalSummary, summarizeSignals } from './signal-summary.ts'
 import { readSignals, specSuspension } from './signals.ts'
-import { isStatusStale, isUnobserved, namesGeneration } from './status-conditions.ts'
+import { isUnobserved } from './status-conditions.ts'
 import { progressCounters } from './status-counts.ts'
+import { isStatusStale, namesGeneration } from './status-generation.ts'
 import { progressStates } from './status-progress.ts'
 
 /** The key in a rule's `failures`. */

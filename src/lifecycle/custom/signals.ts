@@ -1,7 +1,8 @@
 import { type Fields, type KubeObject, oncePerObject } from '../../cluster/objects.ts'
 import { fieldsOf, isEmpty } from '../conditions.ts'
-import { hasPresentCondition, isGenerationStale, readConditions, readUnknownConditions } from './status-conditions.ts'
+import { hasPresentCondition, readConditions, readUnknownConditions } from './status-conditions.ts'
 import { readEmptyState, readFields } from './status-fields.ts'
+import { isGenerationStale } from './status-generation.ts'
 import { type Signal, tokensOf } from './status-vocabulary.ts'
 
 /** Kinds whose objects do work that ends, such as Jobs. */

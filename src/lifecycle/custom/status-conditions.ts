@@ -5,20 +5,13 @@ import {
   conditionsIn,
   fieldsOf,
   isOfPresentGeneration,
-  isStale,
   listOf,
 } from '../conditions.ts'
-import { isRequestOpen } from './reconcile-request.ts'
+import { isGenerationStale, isReferenceStale, isReporterStale, isRequestOpen } from './status-generation.ts'
 import { isKnownType, readCondition, type Signal } from './status-vocabulary.ts'
 
-/** Status fields that contain the generation that the status describes. */
-const generationKeys =
-  /^(?:observed|reconciled|last(?:Observed|Evaluated|Reconciled|Processed|Handled|Applied)?)Generation$/
 /** Status fields of the Gateway API that contain the conditions of parts (GEP-713, Route and Gateway). */
 export const conditionHolders = ['parents', 'ancestors', 'listeners'] as const
-/** Fields of a part that is an object of its own: the generation in this part is not that of the target. */
-const identities = ['name', 'uid', 'kind', 'type', 'resource'] as const
-
 /** The signals of the conditions of the present generation. */
 export function readConditions(object: KubeObject, isWork: boolean): readonly Signal[] {
   const signals = presentSignals(object).flatMap((each) => readConditionSignal(each, isWork))
@@ -109,39 +102,4 @@ export function isUnobserved(object: KubeObject): boolean {
   if (isGenerationStale(object)) return summaries.every(({ observedGeneration }) => observedGeneration === undefined)
   const stale = conditions.filter((each) => !isOfPresentGeneration(each, object) && readCondition(each) !== undefined)
   return stale.length > 0 && !summaries.some(({ type }) => type === 'Ready')
-}
-
-/**
- * Whether the status names an older generation, of the object or of an object that it references, or is older than the last
- * request to reconcile.
- */
-export function isStatusStale(object: KubeObject): boolean {
-  return isGenerationStale(object) || isReferenceStale(object) || isRequestOpen(object)
-}
-
-/** Whether the generation that the status names is older than the object's. */
-export function isGenerationStale({ status, metadata: { generation } }: KubeObject): boolean {
-  return Object.entries((status ?? {}) as Fields).some(
-    ([key, value]) => generationKeys.test(key) && isStale(value, generation),
-  )
-}
-
-/** Whether one of several reporters has not observed the generation: the pods of a webhook (`byPod`). */
-function isReporterStale({ status, metadata: { generation } }: KubeObject): boolean {
-  return Object.values((status ?? {}) as Fields)
-    .flatMap(fieldsOf)
-    .some(
-      (each) => isStale(each['observedGeneration'], generation) && identities.every((key) => each[key] === undefined),
-    )
-}
-
-/** Argo Rollouts write the generation of the Deployment that a Rollout references (`workloadRef`) in an annotation. */
-function isReferenceStale({ status, metadata: { annotations } }: KubeObject): boolean {
-  const { workloadObservedGeneration } = (status ?? {}) as Fields
-  return isStale(workloadObservedGeneration, Number(annotations?.['rollout.argoproj.io/workload-generation'] ?? 0))
-}
-
-/** Whether the status names the generation that it is about. */
-export function namesGeneration({ status }: KubeObject): boolean {
-  return Object.keys((status ?? {}) as Fields).some((key) => generationKeys.test(key))
 }

@@ -4,7 +4,7 @@ import type { Assessment } from '../assessment.ts'
 import { conditionsIn, isOfPresentGeneration, isStale } from '../conditions.ts'
 import { commonMilestones, conclude, type Rule, statusMilestones } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { isStatusStale } from './status-conditions.ts'
+import { isStatusStale } from './status-generation.ts'
 
 /**
  * The user's own definition of ready, as in `kubectl wait --for`

@@ -1,11 +1,52 @@
 import type { Fields, KubeObject } from '../../cluster/objects.ts'
-import { isEmpty } from '../conditions.ts'
+import { fieldsOf, isEmpty, isStale } from '../conditions.ts'
 import { tokensOf, words } from './status-vocabulary.ts'
+
+/** Status fields that contain the generation that the status describes. */
+const generationKeys =
+  /^(?:observed|reconciled|last(?:Observed|Evaluated|Reconciled|Processed|Handled|Applied)?)Generation$/
+/** Fields of a part that is an object of its own: the generation in this part is not that of the target. */
+const identities = ['name', 'uid', 'kind', 'type', 'resource'] as const
 
 /** What an annotation may request. */
 const verbs = words('reconcile refresh sync resync force reset restart redeploy trigger request')
 /** The other words in the name of such an annotation: `requestedAt`, `reconcile-now`. */
 const fillers = words('requested at time now token id')
+
+/**
+ * Whether the status names an older generation, of the object or of an object that it references, or is older than the last
+ * request to reconcile.
+ */
+export function isStatusStale(object: KubeObject): boolean {
+  return isGenerationStale(object) || isReferenceStale(object) || isRequestOpen(object)
+}
+
+/** Whether the generation that the status names is older than the object's. */
+export function isGenerationStale({ status, metadata: { generation } }: KubeObject): boolean {
+  return Object.entries((status ?? {}) as Fields).some(
+    ([key, value]) => generationKeys.test(key) && isStale(value, generation),
+  )
+}
+
+/** Whether one of several reporters has not observed the generation: the pods of a webhook (`byPod`). */
+export function isReporterStale({ status, metadata: { generation } }: KubeObject): boolean {
+  return Object.values((status ?? {}) as Fields)
+    .flatMap(fieldsOf)
+    .some(
+      (each) => isStale(each['observedGeneration'], generation) && identities.every((key) => each[key] === undefined),
+    )
+}
+
+/** Argo Rollouts write the generation of the Deployment that a Rollout references (`workloadRef`) in an annotation. */
+export function isReferenceStale({ status, metadata: { annotations } }: KubeObject): boolean {
+  const { workloadObservedGeneration } = (status ?? {}) as Fields
+  return isStale(workloadObservedGeneration, Number(annotations?.['rollout.argoproj.io/workload-generation'] ?? 0))
+}
+
+/** Whether the status names the generation that it is about. */
+export function namesGeneration({ status }: KubeObject): boolean {
+  return Object.keys((status ?? {}) as Fields).some((key) => generationKeys.test(key))
+}
 
 /**
  * Whether an annotation requests a reconciliation that the status does not contain as handled. Most controllers that
