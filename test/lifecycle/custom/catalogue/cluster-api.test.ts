@@ -250,6 +250,7 @@ testEntries(clusterApi, [
 
 /** Another provider than kubeadm. */
 const controlPlaneCases: readonly EntryCase[] = [
+  ...sharedCases('controlplane.cluster.x-k8s.io/v1beta2', ['K0sControlPlane']),
   [
     'a control plane of a provider is ready when it is initialized',
     object('controlplane.cluster.x-k8s.io/v1beta2', 'K0sControlPlane', {
