@@ -58,7 +58,7 @@ interface Findings extends Pick<Assessment, 'failure' | 'stallHold' | 'recheckAt
  *
  * Of a workload, a proven problem of a pod of the present spec fails it, as it fails a Deployment. Of another kind, the
  * problems explain: they are the reason when a deadline ends the target, and the cause of a failure that it reports
- * itself. A custom resource that is ready stays ready whatever the objects behind it are.
+ * itself. A custom resource that its rule finds ready stays ready whatever the objects behind it are.
  */
 export function withCause(rule: Rule, behind: Behind): Rule {
   return {
