@@ -78,18 +78,21 @@ export class Client {
     this.#httpsAgent.destroy()
   }
 
-  /** GET; the answer must be JSON. */
+  /** GET; the answer must be JSON. A Status that reports a failure is an error, although a proxy may change its HTTP status. */
   json(path: string, options: RequestOptions = {}): Promise<unknown> {
     return this.#bounded(options, async (signal, extend) => {
       const response = await this.#send(path, options, signal)
       const onBytes = options.silenceMs === undefined ? () => {} : extend
       const text = await readBody(response, options.maxBytes ?? maxAnswerBytes, onBytes)
+      let body: { readonly kind?: unknown; readonly status?: unknown } | null
       try {
-        return JSON.parse(text)
+        body = JSON.parse(text)
       } catch {
         const type = response.headers['content-type'] ?? 'something'
         throw new ConnectionError('EBADMSG', `the server answered ${type} that is not JSON: is this the API server?`)
       }
+      if (body?.kind === 'Status' && body.status === 'Failure') throw errorFromStatus(body, 500, 'no reason given')
+      return body
     })
   }
 

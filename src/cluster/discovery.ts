@@ -1,5 +1,5 @@
 import type { Client } from './client.ts'
-import { ApiError, isUnauthorized } from './failures.ts'
+import { ApiError, ConnectionError, isUnauthorized } from './failures.ts'
 import type { ApiResource, WatchRequest } from './feed.ts'
 
 export interface Discovery {
@@ -87,6 +87,8 @@ interface LegacyResource {
 }
 
 function read(client: Client, path: string, answer: DiscoveryAnswer): Discovery | Promise<Discovery> {
+  if (![answer?.items, answer?.versions, answer?.groups].some(Array.isArray))
+    throw new ConnectionError('EBADMSG', `the server answered ${path} without API groups: is this the API server?`)
   if (Array.isArray(answer?.items)) return fromAggregated(answer.items)
   const groupVersions =
     answer?.versions ??
@@ -102,7 +104,8 @@ function read(client: Client, path: string, answer: DiscoveryAnswer): Discovery 
 function fromAggregated(groups: readonly AggregatedGroup[]): Discovery {
   const resources: ApiResource[] = []
   const stale: string[] = []
-  for (const { metadata, versions = [] } of groups) {
+  for (const each of groups) {
+    const { metadata, versions = [] } = each ?? {}
     const group = metadata?.name ?? ''
     for (const { version, freshness, resources: served = [] } of versions) {
       if (freshness === 'Stale') stale.push(group === '' ? version : `${group}/${version}`)

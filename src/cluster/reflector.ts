@@ -47,8 +47,13 @@ const overdueGraceMs = 10_000
 /** If a watch ends sooner without an event, the reflector waits: too many new watches would overload the server. */
 const healthyWatchMs = 1_000
 const pollMs = 5_000
-/** If watching is forbidden, the reflector polls, and tries to watch again after this number of polls. */
+/**
+ * If watching is forbidden, or fails while lists succeed, the reflector polls. It tries to watch again after this number of
+ * polls, and sooner after the first failures.
+ */
 const pollsBetweenWatches = 12
+/** A watch may fail this often in a row, or end at once, before polls replace it. */
+const failedWatchesBeforePolls = 3
 const minBackOffMs = 100
 const maxBackOffMs = 5_000
 const maxRetryAfterMs = 30_000
@@ -86,6 +91,8 @@ export class Reflector {
   /** Whether the last watch failed because its resource version had expired. */
   #wasExpired = false
   #pollsLeft = 0
+  /** How many watches in a row failed, or ended at once. */
+  #failedWatches = 0
   /** Callbacks of the refreshes that wait for a list. */
   #refreshes: (() => void)[] = []
   /** Callbacks of the refreshes whose list is complete or failed. They are called after the pending reads. */
@@ -193,7 +200,7 @@ export class Reflector {
     // Random, so the watches do not all end together.
     const timeoutSeconds = 45 + Math.floor(clock.random() * 16)
     let healthyFrom = Number.POSITIVE_INFINITY
-    let isCut = false
+    let failure: unknown
     try {
       const collection = await path()
       const query = new URLSearchParams({
@@ -226,8 +233,8 @@ export class Reflector {
         this.#pollsLeft = pollsBetweenWatches
         return
       }
-      if (!(error instanceof WatchCutError)) throw error
-      isCut = true
+      if (isUnauthorized(error) || isExpired(error) || isNotFound(error)) throw error
+      failure = error
     } finally {
       if (clock.now() >= healthyFrom) {
         this.#failures = 0
@@ -235,7 +242,16 @@ export class Reflector {
       }
     }
     if (signal.aborted) return
-    if (isCut || clock.now() < healthyFrom) await this.#pause(this.#backOffMs())
+    if (clock.now() >= healthyFrom) this.#failedWatches = 0
+    else this.#failedWatches += 1
+    const isBroken = failure !== undefined && !(failure instanceof WatchCutError)
+    if (this.#failedWatches > failedWatchesBeforePolls) {
+      // Lists may still succeed, and then replace the watch. Otherwise the next list reports the failure.
+      this.#pollsLeft = Math.min(this.#failedWatches - failedWatchesBeforePolls, pollsBetweenWatches)
+      this.#resourceVersion = undefined
+      await this.#pause(Math.min(retryAfterOf(failure), maxRetryAfterMs))
+    } else if (isBroken) throw failure
+    else if (failure !== undefined || this.#failedWatches > 0) await this.#pause(this.#backOffMs())
   }
 
   async #probe(collection: string, signal: AbortSignal): Promise<void> {
@@ -297,10 +313,12 @@ export class Reflector {
 
   /** Reports a failed attempt, and waits before the next one. */
   async #recover(error: unknown): Promise<void> {
+    const isListing = this.#resourceVersion === undefined
     // The next list reports the changes since the failure first, and the recovery after them.
     this.#resourceVersion = undefined
     if (isExpired(error)) {
-      // Normal: the server's history is limited. Only the second in a row waits.
+      // Normal: the server's history is limited. Only the second in a row waits, and of a list is reported.
+      if (this.#wasExpired && isListing) this.#report(new ConnectionError('EBADMSG', 'every list has expired'))
       if (this.#wasExpired) await this.#pause(this.#backOffMs())
       this.#wasExpired = true
       return

@@ -5,7 +5,7 @@ import { pluralOf } from '../plan/kinds.ts'
 import { deniedVerdict, type Verdict, verdictOf } from './timeline.ts'
 
 /** After this time without a success, the state of the rollout is unknown. */
-const unknownMs = 2 * 60_000
+export const unknownMs = 2 * 60_000
 /** After this time, a server that never answered is a mistake in the kubeconfig. */
 const neverReachedMs = 30_000
 /** Withdrawn access ends the gate only after this time: someone may just be replacing a Role. */

@@ -5,7 +5,7 @@ import { containsEvidence, isEvidence } from '../lifecycle/evidence-snapshot.ts'
 import { gatedPods, missingContainers } from '../lifecycle/workloads/gated-pods.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
 import { sentenceOf } from '../reasons/reasons.ts'
-import { ApiHealth, outageAtTimeoutMs } from './api-health.ts'
+import { ApiHealth, outageAtTimeoutMs, unknownMs } from './api-health.ts'
 import {
   type Deadline,
   endsTargets,
@@ -258,13 +258,17 @@ export class Gate {
     this.#deadlines.set('gate', sortDeadlines(ofGate.filter(({ at }) => at < Infinity)))
   }
 
-  /** When the gate's timeout passes: during an outage up to 30 s after the last success. */
+  /**
+   * When the gate's timeout passes: during an outage up to 30 s after the last success, but at most two minutes late, because
+   * watches may fail and recover in turn.
+   */
   get #timeoutAt(): number {
     const { startedAt, timeoutMs } = this.#settings
     if (timeoutMs === 0) return Infinity
     const lastSuccessAt = this.#health.isGood ? undefined : this.#health.lastSuccessAt(this.#targets.neededRequests)
     const waitUntil = lastSuccessAt === undefined ? 0 : lastSuccessAt + outageAtTimeoutMs
-    return Math.max(startedAt + timeoutMs, waitUntil)
+    const timeoutAt = startedAt + timeoutMs
+    return Math.max(timeoutAt, Math.min(waitUntil, timeoutAt + unknownMs))
   }
 
   /** When an outage ends the gate. */

@@ -1,6 +1,6 @@
 import type { FeedEvent } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
-import { maxLineLength, type OnInvalidLine, parseJson, readText } from './lines.ts'
+import { limitObject, maxLineLength, type OnInvalidLine, readText } from './lines.ts'
 import { isObject, objectMistake } from './object-schema.ts'
 
 /** Whether a file with this first line contains bare objects. */
@@ -8,7 +8,7 @@ export function containsObjects(firstLine: string): boolean {
   const line = firstLine.trim()
   if (line.startsWith('[') || line === '{') return true
   try {
-    return isObject(parseJson(line))
+    return isObject(JSON.parse(line))
   } catch {
     return false
   }
@@ -36,7 +36,7 @@ export async function* readObjects(
   try {
     for await (const text of splitObjects(path)) {
       line = text.line
-      const object = parseJson(text.json) as KubeObject
+      const object = limitObject(JSON.parse(text.json)) as KubeObject
       if (!isObject(object)) throw new Error('it is not a Kubernetes object')
       const why = objectMistake(object)
       if (why !== undefined) {

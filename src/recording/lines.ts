@@ -45,14 +45,11 @@ const maxTextLength = 16_384
 const maxDepth = 1_000
 
 /**
- * Parses JSON. Cuts texts that are longer than 16,384 characters, and what is nested deeper than 1,000 levels: a file may
- * contain anything.
- * @throws SyntaxError
+ * An object of a file, which may contain anything: without what is beyond the first 16,384 characters of a text, or nested
+ * deeper than 1,000 levels.
  */
-export function parseJson(text: string): unknown {
-  // `trim` also removes a byte order mark, which `JSON.parse` rejects.
-  const value: unknown = JSON.parse(text.trim())
-  return isWithinLimits(value, 0) ? value : cutToLimits(value, 0)
+export function limitObject(object: unknown): unknown {
+  return isWithinLimits(object, 0) ? object : cutToLimits(object, 0)
 }
 
 function isWithinLimits(value: unknown, depth: number): boolean {

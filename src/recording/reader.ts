@@ -4,7 +4,7 @@ import type { KubeObject } from '../cluster/objects.ts'
 import { UserError } from '../errors.ts'
 import type { Target } from '../plan/target.ts'
 import { containsObjects, readObjects } from './bare-objects.ts'
-import { type OnInvalidLine, parseJson, readLines } from './lines.ts'
+import { limitObject, type OnInvalidLine, readLines } from './lines.ts'
 import { isObject, objectMistake } from './object-schema.ts'
 import { type RecordingHeader, recordingVersion } from './writer.ts'
 
@@ -101,7 +101,8 @@ type WrittenEvent = { readonly type: string; readonly at?: number } & Partial<Re
 /** An event without a time has that of the line before; an object without a type was added. */
 function eventOf(line: unknown): WrittenEvent | undefined {
   if (typeof line !== 'object' || line === null || Array.isArray(line)) return undefined
-  const { at: moment, ...event } = (isObject(line) ? { object: line } : line) as Record<string, unknown>
+  const { at: moment, ...written } = (isObject(line) ? { object: line } : line) as Record<string, unknown>
+  const event = written['object'] === undefined ? written : { ...written, object: limitObject(written['object']) }
   const at = typeof moment === 'string' ? Date.parse(moment) : undefined
   const type = event['type'] ?? (isObject(event['object']) ? 'ADDED' : undefined)
   if (typeof type !== 'string' || (moment !== undefined && !Number.isFinite(at))) return undefined
@@ -152,7 +153,8 @@ function isResources(resources: unknown): boolean {
 
 function parse(line: string): unknown {
   try {
-    return parseJson(line)
+    // `trim` also removes a byte order mark, which `JSON.parse` rejects.
+    return JSON.parse(line.trim())
   } catch {
     return undefined
   }

@@ -48,6 +48,12 @@ export interface ObjectRef {
   name: string
 }
 
+/** Answers a request itself, or leaves it to the server; it may change the response or wait before. */
+export type Intercept = (
+  request: ReceivedRequest,
+  response: ServerResponse,
+) => 'answered' | 'answer' | Promise<'answered' | 'answer'>
+
 /** Starts a Kubernetes API server on a loopback port; the test must `close` it. */
 export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
   const server = new ApiServer(options, options.tls ? await selfSignedCertificate() : undefined)
@@ -80,6 +86,7 @@ export class ApiServer {
   #streams = new Set<Stream>()
   #hanging: PromiseWithResolvers<void> | undefined
   #ignores: (request: ReceivedRequest) => boolean = () => false
+  #intercepts: Intercept = () => 'answer'
   #expiredAs: 'event' | 'status' = 'event'
   #chunkBytes: number | undefined
   #waiting = new Set<() => void>()
@@ -242,6 +249,11 @@ export class ApiServer {
     this.#ignores = matches
   }
 
+  /** Answers matching requests in another way: see `Intercept`. */
+  intercept(intercept: Intercept): void {
+    this.#intercepts = intercept
+  }
+
   /** Fails the next `times` requests (may be `Infinity`) with an HTTP status; 0 resets the connection. */
   failNext(times: number, code: number, options: FailureOptions = {}): void {
     this.#failures.add(times, code, options)
@@ -310,6 +322,7 @@ export class ApiServer {
     await this.#hanging?.promise
     if (request.socket.destroyed || this.#ignores(received)) return
     response.setHeader('Date', this.now().toUTCString())
+    if ((await this.#intercepts(received, response)) === 'answered') return
     const failure = this.#failures.next(received)
     if (failure === 'reset') {
       resetConnection(request.socket)

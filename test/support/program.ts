@@ -24,7 +24,9 @@ export default function bundleSources(): void {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: { ...process.env, NODE_OPTIONS: '' },
   })
-  renameSync(unfinished, folder)
+  // Another run may have built the same bundle meanwhile.
+  if (existsSync(folder)) rmSync(unfinished, { recursive: true })
+  else renameSync(unfinished, folder)
 }
 
 /** A recent bundle of other sources may still be in use by another checkout. */

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { createWriteStream, existsSync, mkdirSync, readFileSync, type WriteStream, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parse } from 'yaml'
 
@@ -41,7 +41,7 @@ export class RunnerJob {
   readonly env: NodeJS.ProcessEnv
   readonly watching = Promise.withResolvers<void>()
   readonly #files: { readonly output: string; readonly summary: string }
-  readonly #file: WriteStream
+  readonly #logFile: string
   readonly #onText: (text: string) => void
   readonly #startedAt = Date.now()
   #log = ''
@@ -55,8 +55,8 @@ export class RunnerJob {
     this.workspace = join(folder, 'workspace')
     const temp = join(folder, 'temp')
     for (const path of [this.workspace, temp]) mkdirSync(path, { recursive: true })
-    for (const path of Object.values(this.#files)) writeFileSync(path, '')
-    this.#file = createWriteStream(join(folder, 'log.txt'))
+    for (const path of [...Object.values(this.#files), join(folder, 'log.txt')]) writeFileSync(path, '')
+    this.#logFile = join(folder, 'log.txt')
     this.#onText = onText
     const variables: NodeJS.ProcessEnv = {
       PATH: process.env['PATH'],
@@ -75,13 +75,12 @@ export class RunnerJob {
 
   readonly write = (text: string): void => {
     this.#log += text
-    this.#file.write(text)
+    appendFileSync(this.#logFile, text)
     this.#onText(text)
     if (targetLine.test(this.#log)) this.watching.resolve()
   }
 
   end(exitCode: number | null, endedAt = Date.now()): ActionRun {
-    this.#file.end()
     this.watching.resolve()
     return {
       exitCode,
