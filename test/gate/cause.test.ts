@@ -386,7 +386,8 @@ describe('the inventory of a GitOps controller', () => {
   const entries = [
     { id: 'apps_front_apps_Deployment', v: 'v1' },
     { id: 'apps_settings__ConfigMap', v: 'v1' },
-    { id: '_shop:read__rbac.authorization.k8s.io_ClusterRole', v: 'v1' },
+    { id: '_shop__read_rbac.authorization.k8s.io_ClusterRole', v: 'v1' },
+    { id: '_apps__Namespace', v: 'v1' },
     { id: 'broken', v: 1 },
   ]
   const applied = createCustom('Shop', 'web', { ...notReady, inventory: { entries } })
@@ -411,6 +412,7 @@ describe('the inventory of a GitOps controller', () => {
     ),
     at(12, listedInApps('Event')),
   ]
+  const apps: KubeObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'apps', uid: 'apps' } }
 
   it('explains it, also from another namespace', () => {
     const { timeline, message } = run(steps, { targets: [target] })
@@ -440,6 +442,12 @@ describe('the inventory of a GitOps controller', () => {
     gate.advance(moment(10))
     const named = gate.requests.filter(({ namespace }) => namespace === 'apps')
     expect(named).toEqual([{ apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'apps', name: 'front' }])
+  })
+
+  it('needs the events of the namespaces of its objects, not those of the cluster', () => {
+    const gate = createGateWith([...steps, at(13, added(apps))])
+    const events = gate.requests.flatMap(({ kind, namespace }) => (kind === 'Event' ? [namespace] : []))
+    expect(events).toEqual(['apps', 'shop'])
   })
 
   it('concerns the target after each change of its objects', () => {

@@ -147,11 +147,11 @@ function search(owner: KubeObject, searched: Search, depth = maxDepth): Findings
     .filter(({ assessment }) => assessment.status !== 'ready')
   // As of another target: a container that crashes may wait for another object of the same custom resource.
   const within = { ...context, othersProgress: true }
-  const isPatient = !context.othersProgress && judged.some(({ assessment }) => isUndisturbed(assessment))
+  const mayWait = !context.othersProgress && judged.some(({ assessment }) => isUndisturbed(assessment))
   const found = [
-    podFindings(owner, pods, isPatient ? { ...searched, context: within } : searched),
+    podFindings(owner, pods, mayWait ? { ...searched, context: within } : searched),
     ...judged.map((each) => {
-      const isReassessed = isPatient && each.assessment.failure !== undefined
+      const isReassessed = mayWait && each.assessment.failure !== undefined
       return findingsOf(isReassessed ? assess(each.object, within) : each, searched, depth)
     }),
   ]
@@ -203,7 +203,8 @@ function findingsOf({ object, rule, isCustom, assessment }: Judged, searched: Se
 
 /** The watch of the events about an object in another namespace. */
 function eventRequests({ metadata: { namespace } }: KubeObject, { custom }: Search): readonly WatchRequest[] {
-  return namespace === custom.metadata.namespace ? [] : [{ apiVersion: 'v1', kind: 'Event', namespace }]
+  const isWatched = namespace === undefined || namespace === custom.metadata.namespace
+  return isWatched ? [] : [{ apiVersion: 'v1', kind: 'Event', namespace }]
 }
 
 /**
