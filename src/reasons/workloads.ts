@@ -165,8 +165,11 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
     title: 'the Job failed',
     headline: containerHeadline((name, problem) => `the Job failed in ${name}${exitCode(problem)}`),
     sentence: jobFailedSentence,
-    hint: (s) =>
-      `${logHint(s)} A failed Job does not run again: once the cause is fixed, delete the Job (${command(s, 'delete', nameOf(s))}) and apply it again.`,
+    hint: (s) => {
+      // What owns a Job decides itself whether another one runs.
+      if (s.target.kind !== 'Job') return logHint(s)
+      return `${logHint(s)} A failed Job does not run again: once the cause is fixed, delete the Job (${command(s, 'delete', nameOf(s))}) and apply it again.`
+    },
     readsLogs: true,
   },
   'job-deadline-exceeded': {

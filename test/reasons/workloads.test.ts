@@ -209,6 +209,12 @@ describe('a Job that failed', () => {
     })
   })
 
+  it('is not to be applied again if something else owns it', () => {
+    const owner = createTarget({ apiVersion: 'argoproj.io/v1alpha1', kind: 'AnalysisRun', name: 'smoke' })
+    const problem = createProblem('job-failed', {}, { subject: 'job/smoke-1' })
+    expect(texts(problem, owner).hint).toBe('The log of the container may show why.')
+  })
+
   it('is reported without a container if its pods are deleted', () => {
     expect(texts(createProblem('job-failed', {}, { subject: 'job/migrate' }), job)).toMatchObject({
       headline: 'the Job failed',
