@@ -21,7 +21,6 @@ import {
   describeState,
   explainingRequestsOf,
   type GatedTarget,
-  isUndecided,
   objectOf,
   requestsOf,
   targetRecord,
@@ -53,6 +52,8 @@ export class Gate {
   readonly #onEntry: (entry: Entry) => void
   /** The sorted deadlines of each target and of the gate. */
   readonly #deadlines = new Map<GatedTarget | 'gate', readonly Deadline[]>()
+  /** The earliest of them, until it may have changed. */
+  #earliest: NextDeadline | undefined
   #now: number
   #end: { readonly verdict: Verdict; readonly at: number } | undefined
   #requests: { readonly needed: readonly WatchRequest[]; readonly watched: readonly WatchRequest[] } | undefined
@@ -137,6 +138,12 @@ export class Gate {
   /** The next deadline; undefined when the gate has ended. */
   nextDeadline(): NextDeadline | undefined {
     if (this.#end !== undefined) return undefined
+    this.#earliest ??= this.#findEarliest()
+    const { at, endsTarget } = this.#earliest
+    return { at: Math.max(at, this.#now), endsTarget }
+  }
+
+  #findEarliest(): NextDeadline {
     let at = Infinity
     let endsTarget = false
     for (const [first] of this.#deadlines.values()) {
@@ -144,7 +151,17 @@ export class Gate {
       endsTarget = endsTargets(first) || (first.at === at && endsTarget)
       at = first.at
     }
-    return { at: Math.max(at, this.#now), endsTarget }
+    return { at, endsTarget }
+  }
+
+  /** Sets the sorted deadlines of a target or of the gate. A later one leaves the earliest as it is. */
+  #setDeadlines(owner: GatedTarget | 'gate', deadlines: readonly Deadline[]): void {
+    const [before] = this.#deadlines.get(owner) ?? []
+    const [first] = deadlines
+    this.#deadlines.set(owner, deadlines)
+    const isSame = before?.at === first?.at && (before && endsTargets(before)) === (first && endsTargets(first))
+    const soonestAt = Math.min(before?.at ?? Infinity, first?.at ?? Infinity)
+    if (!isSame && this.#earliest !== undefined && soonestAt <= this.#earliest.at) this.#earliest = undefined
   }
 
   /** The watches that must answer or fail before the gate handles the deadlines of this moment. */
@@ -247,7 +264,7 @@ export class Gate {
       const isUnanswered = this.#targets.isUnanswered(gated)
       const isHeld = isUnanswered || hasStallHold(gated, () => this.#targets.awaitsOther(gated))
       this.#targets.apply(gated, { type: 'held', isHeld })
-      this.#deadlines.set(gated, targetDeadlines(gated, this.#now, isUnanswered))
+      this.#setDeadlines(gated, targetDeadlines(gated, this.#now, isUnanswered))
     }
     const ofGate: readonly Deadline[] = [
       { at: this.#timeoutAt, ends: 'all-targets' },
@@ -255,7 +272,7 @@ export class Gate {
       { at: this.#failFastAt, ends: 'gate' },
       { at: this.#heartbeatAt, ends: 'nothing' },
     ]
-    this.#deadlines.set('gate', sortDeadlines(ofGate.filter(({ at }) => at < Infinity)))
+    this.#setDeadlines('gate', sortDeadlines(ofGate.filter(({ at }) => at < Infinity)))
   }
 
   /**
@@ -277,7 +294,7 @@ export class Gate {
   }
 
   get #failFastAt(): number {
-    if (!this.#settings.failFast) return Infinity
+    if (!this.#settings.failFast || !this.#targets.hasEnded) return Infinity
     return (firstFailureAt(this.#targets.all, this.#settings) ?? Infinity) + failFastMs
   }
 
@@ -334,8 +351,8 @@ export class Gate {
   #conclude(): void {
     if (this.#end !== undefined) return
     const unknown = this.#unknownVerdict()
-    const isDone = this.#targets.all.every(({ state }) => !isUndecided(state))
-    this.#failMissingContainers()
+    const { isDone } = this.#targets
+    if (isDone) this.#failMissingContainers()
     if (unknown !== undefined) this.#finish(unknown)
     else if (isDone || this.#now >= this.#failFastAt) this.#finishIfHealthy(decide(this.#targets.all))
   }

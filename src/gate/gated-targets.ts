@@ -64,7 +64,9 @@ export class GatedTargets {
   readonly #byOtherKind: ReadonlyMap<string, readonly GatedTarget[]>
   readonly #others = new OtherTargets()
   readonly #hasReaders: boolean
-  #published: ReadonlyMap<GatedTarget, PublishedPods> = new Map()
+  readonly #published = new Map<GatedTarget, PublishedPods>()
+  readonly #undecided: Set<GatedTarget>
+  #hasEnded = false
   #requests: readonly WatchRequest[] | undefined
   #changed = new Set<GatedTarget>()
 
@@ -85,6 +87,7 @@ export class GatedTargets {
       [...otherKinds].map((kind) => [kind, this.all.filter(({ rule }) => rule.concernedBy?.includes(kind))]),
     )
     this.#hasReaders = this.all.some(({ rule }) => rule.readsGatedPods)
+    this.#undecided = new Set(this.open)
     for (const gated of this.all) this.#changed.add(gated)
   }
 
@@ -105,6 +108,16 @@ export class GatedTargets {
 
   get open(): readonly GatedTarget[] {
     return this.all.filter(({ state }) => isUndecided(state))
+  }
+
+  /** Whether no target is open. Kept, since the gate asks for it at each event. */
+  get isDone(): boolean {
+    return this.#undecided.size === 0
+  }
+
+  /** Whether a target ended without being ready. */
+  get hasEnded(): boolean {
+    return this.#hasEnded
   }
 
   /** The targets with this name: several references may name one object. */
@@ -207,9 +220,12 @@ export class GatedTargets {
   #assessInOrder(targets: readonly GatedTarget[]): void {
     for (const gated of targets) if (!gated.rule.readsGatedPods) this.#assessOne(gated)
     if (!this.#hasReaders) return
-    const published = new Map(this.all.map((gated) => [gated, gated.state.assessment ?? {}]))
-    const isChanged = targets.some((gated) => !isSamePods(published.get(gated), this.#published.get(gated)))
-    this.#published = published
+    let isChanged = false
+    for (const gated of targets) {
+      const { assessment } = gated.state
+      isChanged ||= !isSamePods(assessment, this.#published.get(gated))
+      this.#published.set(gated, assessment ?? {})
+    }
     for (const gated of isChanged ? this.all : targets) if (gated.rule.readsGatedPods) this.#assessOne(gated)
   }
 
@@ -353,6 +369,9 @@ export class GatedTargets {
     const { state, entries } = step(before, event, this.#now(), gated)
     if (state === before) return
     gated.state = state
+    if (isUndecided(state)) this.#undecided.add(gated)
+    else this.#undecided.delete(gated)
+    this.#hasEnded ||= state.type === 'ended'
     this.#others.update(gated)
     const isExplainedAsBefore = isDeepStrictEqual(explainingRequestsOf(gated), explaining)
     if (requestsOf(gated) !== requests || !isExplainedAsBefore) this.#requests = undefined
