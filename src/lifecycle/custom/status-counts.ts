@@ -1,4 +1,5 @@
 import type { Fields } from '../../cluster/objects.ts'
+import { fieldsOf } from '../conditions.ts'
 import { fieldSignal, type Signal, tokensOf, words } from './status-vocabulary.ts'
 
 /** The parts that counts are about, in the singular. `availableIPs` and `completedJobs` count no parts. */
@@ -12,7 +13,7 @@ const existingWords = words('total matched')
 /** How many of the requested or existing parts are as they should be: `readyReplicas`, `updatedReadyReplicas`. */
 const goodWords = words('ready available updated healthy uptodate')
 /** In some kinds, `current` parts are those before the change; compared with a requested number they are the existing. */
-const currentWords = words('current actual')
+const currentWords = words('current actual running')
 /** How many parts are not: `unavailableReplicas`, `degradedMachineCount`. */
 const badWords = words('unavailable unready notready nonready degraded failed unhealthy missing outdated')
 /** Words without a meaning of their own: `machineCount`, `numberReady`, `desiredNumberScheduled`. */
@@ -122,9 +123,18 @@ function omittedCount(counts: readonly Count[]): Found | undefined {
   return requested && [requested.key, `${requested.value}, and fewer exist`]
 }
 
-/** How many parts the spec requests: `spec.nodes` belongs to `readyNodes`, `spec.size` to `ready`. */
+/**
+ * How many parts the spec requests: `spec.nodes` belongs to `readyNodes`, `spec.size` to `ready`, and the sum of
+ * `spec.nodeSets[].count` to `availableNodes`.
+ */
 function specCount(spec: Fields, noun: string): number | undefined {
-  const requested = specKeys.flatMap((key) => toCount(key, spec[key])).filter((each) => each.noun === noun)
+  const sets = Object.entries(spec).find(([key, value]) => fieldsOf(value).length > 0 && tokensOf(key)[0] === noun)
+  const counts = fieldsOf(sets?.[1]).map(({ count, replicas }) => count ?? replicas)
+  if (counts.length > 0 && counts.every((count) => typeof count === 'number'))
+    return counts.reduce((sum, count) => sum + count, 0)
+  const requested = specKeys
+    .flatMap((key) => toCount(key, spec[key]))
+    .filter((each) => each.noun === noun || (noun === '' && each.key === 'replicas'))
   return largest(requested)
 }
 

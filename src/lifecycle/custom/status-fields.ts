@@ -20,13 +20,14 @@ import {
 const maxDepth = 4
 /** Status fields that contain the object's state as a word. */
 const stateKeys = words(`
-  phase state status health healthstatus currentstate currentphase lastobservedstate
+  phase state status health healthstatus currentstate currentphase currentstatus lastobservedstate overallstate
+  overallstatus overallhealth
 `)
 /** Fields that contain a state in some kinds only, so the gate ignores unknown words. */
-const sometimesStateKeys = words('stage result outcome verdict')
+const sometimesStateKeys = words('stage result outcome verdict condition')
 /** Status fields named like a good condition: `ready: true`, `compliant: NonCompliant`, `ready: 1/2`. */
 const goodKeys = words(`
-  ready isready readytouse pass passed healthy available succeeded synced established compliant reconciled
+  ready readytouse pass passed healthy available succeeded synced insync established compliant reconciled
 `)
 /** Flags of a step that must be done; being done, they are no readiness. */
 const stepKeys = words(`
@@ -175,11 +176,16 @@ function isMap(value: Fields): boolean {
 function readInnerWord(key: string, value: string, { path = '', isWork }: Scope): readonly Signal[] {
   const name = `${path}${key}`
   if (isRatio(key, value)) return fieldSignal(name, value, readGood(value), 'change')
-  if (goodKeys.has(key.toLowerCase()) && isStatus(value)) return fieldSignal(name, value, readGood(value), 'whole')
+  if (isGoodKey(key) && isStatus(value)) return fieldSignal(name, value, readGood(value), 'whole')
   if (!stateKeys.has(key.toLowerCase()) || neutralStates.has(value.toLowerCase()) || isNotRequested(value)) return []
   const meaning = meaningOf(value, isWork)
   // What work uses may be ready before it ends.
   return meaning === 'ready' && isWork && !isEnd(value) ? [] : fieldSignal(name, value, meaning, 'whole')
+}
+
+/** `ready`, `isReady`. */
+function isGoodKey(key: string): boolean {
+  return goodKeys.has(key.replace(/^is(?=[A-Z])/, '').toLowerCase())
 }
 
 /** Adds the message beside a failed state, as in Argo's Workflows and Applications. */
@@ -197,7 +203,7 @@ function readWord(key: string, value: string, isWork: boolean): readonly Signal[
       : fieldSignal(key, value, meaning, 'whole')
   }
   if (sometimesStateKeys.has(name)) return fieldSignal(key, value, meaningOf(value, isWork), 'whole')
-  if (goodKeys.has(name)) return fieldSignal(key, value, readGood(value), 'whole')
+  if (isGoodKey(key)) return fieldSignal(key, value, readGood(value), 'whole')
   if (isRatio(key, value)) return fieldSignal(key, value, readGood(value), 'change')
   // A failure without a state.
   if (name === 'reason') return meaningOf(value) === 'failed' ? fieldSignal(key, value, 'progressing', 'error') : []
@@ -225,7 +231,7 @@ function readFlag(key: string, value: boolean, path: string): readonly Signal[] 
   const signal = (meaning: Meaning, weight: Signal['weight']) =>
     fieldSignal(`${path}${key}`, `${value}`, meaning, weight)
   const name = key.toLowerCase()
-  if (goodKeys.has(name) || name === 'health') return signal(value ? 'ready' : 'progressing', 'whole')
+  if (isGoodKey(key) || name === 'health') return signal(value ? 'ready' : 'progressing', 'whole')
   if (path === '' && stepKeys.has(name)) return value ? [] : signal('progressing', 'unknown')
   const tokens = tokensOf(key)
   const last = tokens.at(-1) ?? ''

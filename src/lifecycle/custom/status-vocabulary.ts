@@ -40,7 +40,7 @@ export interface Reading {
 const failed = words(`
   failed failure failures fail failing error errors err errored degraded unhealthy crashed crash crashing crashloop lost
   aborted abort cancelled canceled rejected denied invalid broken fatal faulted faulty critical red stalled timeout
-  timedout exceeded expired misconfigured unsatisfiable corrupted exhausted
+  timedout exceeded expired misconfigured unsatisfiable corrupted exhausted declined refused revoked orphaned
 `)
 const suspended = words(`
   suspended suspend suspending paused pause pausing hibernated hibernating stopped halted frozen
