@@ -14,7 +14,7 @@ const workConditions = /^(?:Completed?|Succeeded|Finished)$/
 /** Fields of a spec that only such work has, as in a Job. */
 const workSpecKeys = ['backoffLimit', 'completions', 'jobTemplate', 'ttlSecondsAfterFinished']
 /** Fields of a status that contain when such work ended. */
-const endKeys = /^(?:completion|finish|finished|completed|termination)(?:Time|Timestamp|At)$/
+const endKeys = /^(?:completion|finish|finished|completed)(?:Time|Timestamp|At)$/
 
 /** Every signal of an object about its present generation, in the order of its spec and status. */
 export const readSignals = oncePerObject((object: KubeObject): readonly Signal[] => {
