@@ -26,7 +26,7 @@ export const prometheusOperator: Operator = {
 function prometheus(image: string, script = 'exec serve', spec: object = {}): KubeObject {
   const httpGet = { path: '/', port: 8080, scheme: 'HTTP' }
   const probe = { httpGet, periodSeconds: 1 }
-  const reloader = { name: 'config-reloader', command: ['sleep', 'infinity'], args: [], readinessProbe: null }
+  const reloader = { name: 'config-reloader', command: ['sh', '-c', 'exec sleep infinity'] }
   return {
     apiVersion: 'monitoring.coreos.com/v1',
     kind: 'Prometheus',
@@ -126,14 +126,16 @@ export const prometheusScenarios: readonly OperatorScenario[] = [
     ...common,
     name: `${name}-changed-during`,
     state: 'changed-during',
-    note: 'the image is corrected',
+    note: 'the image is corrected, but the StatefulSet does not replace its broken pod',
+    inputs: { ...common.inputs, 'stall-timeout': '20s' },
     setup: (fixture) => fixture.apply(prometheus(missing)),
     during: async (fixture) => {
       await fixture.wait(4)
       await fixture.apply(prometheus('v1'))
+      fixture.markDecided()
     },
-    expect: { outcome: 'ready' },
-    decidedBy: availableWith('v1'),
+    expect: { outcome: 'stalled' },
+    cause: 'prometheus-web-0',
     takesSeconds: 30,
   },
 ]
