@@ -26,7 +26,9 @@ export const prometheusOperator: Operator = {
 function prometheus(image: string, script = 'exec serve', spec: object = {}): KubeObject {
   const httpGet = { path: '/', port: 8080, scheme: 'HTTP' }
   const probe = { httpGet, periodSeconds: 1 }
-  const reloader = { name: 'config-reloader', command: ['sh', '-c', 'exec sleep infinity'] }
+  // Without the trap it would use the whole grace period of ten minutes.
+  const idle = 'trap "exit 0" TERM; sleep infinity & wait'
+  const reloader = { name: 'config-reloader', command: ['sh', '-c', idle] }
   return {
     apiVersion: 'monitoring.coreos.com/v1',
     kind: 'Prometheus',
