@@ -23,6 +23,8 @@ import type { GateSettings } from './settings.ts'
 import type { Entry, ProblemRecord, TargetOutcome, TargetRecord, Verdict } from './timeline.ts'
 import {
   addLoggedProblem,
+  hasLoggedMessage,
+  isOwnProblem,
   type LoggedProblems,
   problemStatement,
   reachedText,
@@ -406,8 +408,10 @@ function afterAssessment(
     if (event.awaitsOther && rule.quietWhileAwaiting?.includes(problem.reason)) continue
     const logged = addLoggedProblem(loggedProblems, problem)
     if (logged === undefined) continue
+    // A status may contain one sentence in several conditions, which are problems with different reasons.
+    const isRepeated = isOwnProblem(problem, target) && hasLoggedMessage(loggedProblems, problem)
     loggedProblems = logged
-    problemEntries.push({ kind: 'problem', text: text(problem) })
+    if (!isRepeated) problemEntries.push({ kind: 'problem', text: text(problem) })
   }
   const after = {
     milestones: progress,

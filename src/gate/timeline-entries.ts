@@ -124,6 +124,12 @@ export function addLoggedProblem(logged: LoggedProblems, problem: Problem): Logg
   return new Map(logged).set(key, { count: Math.max(count, before.count), message, wordings })
 }
 
+/** Whether a logged problem has the same message. */
+export function hasLoggedMessage(logged: LoggedProblems, problem: Problem): boolean {
+  const message = messageOf(problem)
+  return [...logged.values()].some((each) => each.message === message)
+}
+
 /** A message without the parts that differ between repetitions: numbers, identifiers, singular and plural. */
 function wordingOf(message: string): string {
   return message
