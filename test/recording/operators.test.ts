@@ -23,5 +23,7 @@ test.each(Object.entries(expectations))(
     expect(truth).toContain(report.outcome)
     expect(JSON.stringify(report)).toContain(cause)
     expect(damage).toEqual([])
+    const lines = timeline.entries.map(({ at, target, text }) => `${at} ${target} ${text}`)
+    expect(new Set(lines).size).toBe(lines.length)
   },
 )
