@@ -27,7 +27,9 @@ export function linkMistakes(inputs: Inputs, workspace: string): readonly Mistak
   })
 }
 
-/** The kubeconfig itself has several lines, or is longer than a path. */
+/**
+ * The path in the input `kubeconfig`. Undefined for the content of a kubeconfig: several lines, or longer than a path.
+ */
 function kubeconfigPath(text: string | undefined): string | undefined {
   const path = text?.trim()
   return path === undefined || path === '' || path.length > 4_096 || /[\n\0]/.test(path) ? undefined : path

@@ -81,7 +81,9 @@ export const colorFlag: Flag = {
   description: 'Colours: always, never, or auto: on a terminal without NO_COLOR.',
 }
 
-/** The flags of all commands. The parser must know them, or the value of another command's flag becomes a reference. */
+/**
+ * The flags of all commands. The parser needs them: otherwise the value of another command's flag becomes a reference.
+ */
 const knownFlags: readonly Flag[] = [...referenceFlags, filenameFlag, ...inputFlags, jsonFlag, colorFlag]
 
 const namespaceHint = ' Name one namespace with -n.'

@@ -10,7 +10,7 @@ import { type CommandContext, printMessage } from './output.ts'
 
 /** The inputs of a command that watches a cluster. */
 export interface CommandInputs extends RolloutInputs {
-  /** Corrects the places in an error's mistakes: names the argument or the line of stdin that the user wrote. */
+  /** Replaces the places in an error's mistakes with the argument or the line of stdin that the user wrote. */
   readonly locate: (error: unknown) => unknown
 }
 

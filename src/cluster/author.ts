@@ -23,7 +23,7 @@ export function authorOf(before: KubeObject | undefined, after: KubeObject): str
 
   const scalers = entries.filter(({ subresource, time }) => subresource === 'scale' && time === undefined)
   if (replicasOf(before) !== replicasOf(after)) return scalers.length === 1 ? nameOf(scalers[0]) : undefined
-  if (!isOnlyStatus(before, after)) return undefined
+  if (!differsOnlyInStatus(before, after)) return undefined
   const latest = entries
     .map(({ time = '' }) => time)
     .sort()
@@ -65,7 +65,7 @@ function keyOf({ manager, operation, subresource }: ManagedFields): string {
   return JSON.stringify([manager, operation, subresource])
 }
 
-function isOnlyStatus(before: KubeObject, after: KubeObject): boolean {
+function differsOnlyInStatus(before: KubeObject, after: KubeObject): boolean {
   const rest = ({ status: _status, metadata, ...object }: KubeObject) => {
     const { resourceVersion: _version, managedFields: _fields, ...others } = metadata
     return { ...object, metadata: others }

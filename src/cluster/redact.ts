@@ -3,12 +3,12 @@ import type { KubeObject } from './objects.ts'
 import { secretVariable } from './secrets.ts'
 
 /**
- * Removes secret, unused and excessive parts of an object before anything else reads it.
- * The field sets of `managedFields` and copies of whole objects in annotations are removed. The values and annotations of
- * Secrets and ConfigMaps, and the values of environment variables and probe headers, become hashes with a secret key:
- * they can be compared, but not guessed without the key. Known secrets are replaced in free text. Labels and names stay:
- * selectors refer to them. Long texts are cut, and deep nesting ends: expressions over hostile text would take minutes.
- * Returns a new object that shares the unchanged parts with the old one.
+ * Removes secret, unused and excessive parts of an object before anything else reads it. The field sets of
+ * `managedFields` and copies of whole objects in annotations are removed. The values and annotations of Secrets and
+ * ConfigMaps, and the values of environment variables and probe headers, become hashes with a secret key: they can be
+ * compared, but not guessed without the key. Known secrets are replaced in free text. Labels and names are kept,
+ * because selectors refer to them. Long texts and deep nesting are cut, because expressions over hostile text would
+ * take minutes. Returns a new object that shares the unchanged parts with the old one.
  */
 export type Redactor = (object: KubeObject) => KubeObject
 
@@ -25,9 +25,11 @@ const objectField = /^[ \t]*["']?(?:kind|spec|data|metadata)["']?[ \t]*:/m
 /** Annotations of a Secret that contain its value: OpenShift's `openshift.io/token-secret.value`. */
 const secretAnnotation = /token|passw|credential|secret[^/]*value/i
 
-/** Maximum length of a text: the longest honest message, of a container's termination, has 4,096 characters. */
+/**
+ * Maximum length of a text: the longest regular message, the termination message of a container, has 4,096 characters.
+ */
 const maxTextLength = 8_192
-/** The schema of a CustomResourceDefinition, the deepest honest object, has less than 100 levels. */
+/** The schema of a CustomResourceDefinition, the deepest regular object, has less than 100 levels. */
 const maxDepth = 500
 
 /** Replaces known secrets in texts, and collects those that objects contain. */
@@ -99,7 +101,7 @@ export function createRedactor(key: Buffer = randomBytes(32), known: KnownSecret
     try {
       if (Array.isArray(value)) return mapArray(value, walk)
       if (!isObject(value)) return value
-      return holdsValues(value) ? redactValues(value) : mapObject(value, walkField)
+      return isSecretOrConfigMap(value) ? redactValues(value) : mapObject(value, walkField)
     } finally {
       depth -= 1
     }
@@ -135,7 +137,7 @@ export function createRedactor(key: Buffer = randomBytes(32), known: KnownSecret
     return walk(typeof value === 'string' ? known.redactTemplate(value) : value)
   }
 
-  /** A Secret or ConfigMap, also inside of another object. */
+  /** A Secret or ConfigMap, also inside another object. */
   function redactValues(object: Json): Json {
     if (object['kind'] === 'Secret') collectSecret(object)
     return mapObject(object, (value, name) => {
@@ -145,7 +147,7 @@ export function createRedactor(key: Buffer = randomBytes(32), known: KnownSecret
     })
   }
 
-  /** The annotations of the gate itself are its inputs, so they stay readable. */
+  /** The gate's own annotations are inputs, so they stay readable. */
   function hashAnnotations(annotations: unknown): unknown {
     if (!isObject(annotations)) return annotations
     return mapObject(withoutCopies(annotations), (value, name) =>
@@ -153,7 +155,7 @@ export function createRedactor(key: Buffer = randomBytes(32), known: KnownSecret
     )
   }
 
-  /** The annotations of the object itself are compared with nothing, so secrets that become known later are replaced too. */
+  /** The annotations of the object itself are never compared, so secrets that become known later are replaced too. */
   function redactMetadata(value: unknown, name: string): unknown {
     if (name !== 'annotations' || !isObject(value)) return walkField(value, name)
     return mapObject(withoutCopies(value), (text) => walk(typeof text === 'string' ? known.redactText(text) : text))
@@ -163,15 +165,15 @@ export function createRedactor(key: Buffer = randomBytes(32), known: KnownSecret
     const object = mapObject(original as unknown as Json, (value, name) =>
       name === 'metadata' && isObject(value) ? withoutFieldSets(value) : value,
     )
-    if (holdsValues(object)) return redactValues(object) as unknown as KubeObject
+    if (isSecretOrConfigMap(object)) return redactValues(object) as unknown as KubeObject
     return mapObject(object, (value, name) =>
       name === 'metadata' && isObject(value) ? mapObject(value, redactMetadata) : walkField(value, name),
     ) as unknown as KubeObject
   }
 }
 
-/** Whether an object is a Secret or ConfigMap of the core group; the one inside of another object may name no version. */
-function holdsValues({ apiVersion, kind }: Json): boolean {
+/** Whether an object is a Secret or ConfigMap of the core group; inside another object, it may have no `apiVersion`. */
+function isSecretOrConfigMap({ apiVersion, kind }: Json): boolean {
   return (kind === 'Secret' || kind === 'ConfigMap') && (apiVersion === 'v1' || apiVersion === undefined)
 }
 

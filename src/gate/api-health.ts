@@ -44,8 +44,8 @@ export class ApiHealth {
   /** The kinds that the gate is not permitted to read and that no target needs, by their plural. */
   readonly #unreadable = new Map<string, Partial<WatchRequest>>()
   /**
-   * The outages that the log contains: '' stands for the API server, other values are plurals of kinds. An outage ends
-   * with the first answer of one of its watches.
+   * The outages that the log contains: '' is the API server; other values are plurals of kinds. An outage ends with the
+   * first answer of one of its watches.
    */
   readonly #logged = new Set<string>()
   /** How often the credentials were refused after the last success. */

@@ -3,7 +3,7 @@ import type { GateSettings } from './settings.ts'
 import type { GatedTarget } from './target-state.ts'
 import type { EndedTimeline, Outcome, TargetOutcome, Verdict } from './timeline.ts'
 
-/** How long the gate goes on after the first failure, to show the problems of other targets. */
+/** How long the gate continues after the first failure, to show the problems of other targets. */
 export const failFastMs = 5_000
 
 /**

@@ -46,7 +46,7 @@ function isCondition(value: unknown): value is Condition {
   return typeof type === 'string' && typeof status === 'string'
 }
 
-/** Whether a condition is about the present generation, or names no generation. */
+/** Whether a condition is about the present generation, or has no `observedGeneration`. */
 export function isOfPresentGeneration({ observedGeneration }: Condition, { metadata }: KubeObject): boolean {
   return !isStale(observedGeneration, metadata.generation)
 }

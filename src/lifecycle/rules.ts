@@ -218,7 +218,7 @@ export function milestonesOf(kind: { apiVersion: string; kind: string }): readon
 /**
  * Finds the names of a kind's milestones, with the stages in the catalogue of operators.
  * @param written the names to check: the catalogue is read only if one of them is no common milestone
- * @param resources the kinds that may be asked for
+ * @param resources the kinds that the cluster serves
  */
 export async function loadMilestones(
   written: readonly string[],

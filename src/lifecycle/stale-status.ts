@@ -1,6 +1,6 @@
 import type { Condition, KubeObject } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/store.ts'
-import { namesGeneration } from './custom/status-generation.ts'
+import { hasObservedGeneration } from './custom/status-generation.ts'
 import { provePersisted } from './proof.ts'
 import type { RuleContext } from './rule-context.ts'
 
@@ -26,7 +26,7 @@ export function staleUntil(
   { now, time, history, settings }: RuleContext,
 ): number | undefined {
   const { generation, creationTimestamp, managedFields = [] } = object.metadata
-  if (namesGeneration(object) || signals.every((each) => each?.observedGeneration !== undefined)) return undefined
+  if (hasObservedGeneration(object) || signals.every((each) => each?.observedGeneration !== undefined)) return undefined
   const lastOf = (entries: typeof managedFields) => Math.max(...entries.map((entry) => time(entry.time) ?? -Infinity))
   const statusAt = lastOf(managedFields.filter(({ subresource }) => subresource === 'status'))
   const specAt = lastOf(managedFields.filter(({ subresource }) => subresource === undefined))

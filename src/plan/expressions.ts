@@ -16,9 +16,9 @@ export interface Compiler {
 /** The maximum length of a text from an object, in characters. */
 const maxTextLength = 1_000
 
-/** An object of 1.5 MiB has fewer values. */
+/** The maximum number of values in an object; an object of 1.5 MiB has fewer. */
 const maxValues = 200_000
-/** Nested macros over a list of some hundred entries visit millions of pairs. */
+/** Objects with more values are large: nested macros over some hundred entries visit millions of pairs. */
 const largeObject = 2_000
 /** Time limit of an expression that may be slow: over a large object, or with a pattern. */
 const maxMs = 1_000
@@ -30,7 +30,7 @@ export async function loadCompiler(): Promise<Compiler> {
     import('node:vm'),
   ])
   const environment = new Environment({ unlistedVariablesAreDyn: true, enableOptionalTypes: true })
-  // Of the list library of Kubernetes (https://kubernetes.io/docs/reference/using-api/cel/#kubernetes-list-library).
+  // From the list library of Kubernetes (https://kubernetes.io/docs/reference/using-api/cel/#kubernetes-list-library).
   environment.registerFunction('list.sum(): dyn', sum)
   const script = new Script('work()')
   // A script with a time limit ends every function that it calls.

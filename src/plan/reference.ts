@@ -2,7 +2,7 @@ import type { Mistake } from '../errors.ts'
 import type { Manifest } from './manifests/manifest.ts'
 import type { TargetClocks, WaitFor } from './target.ts'
 
-/** One kind with one name or selector, as the user wrote it. The cluster was not asked yet. */
+/** One kind with one name or selector, as the user wrote it. Not yet resolved in the cluster. */
 export interface Reference {
   /** Line in the input or in the manifest's file, counted from 1. */
   readonly line: number

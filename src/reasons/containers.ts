@@ -59,7 +59,7 @@ export interface MissingObject {
 
 /** A missing Secret, ConfigMap or key that a container or a volume needs. */
 interface MissingDetail {
-  /** Absent if the kubelet names no object. */
+  /** Absent if the kubelet's message contains no object. */
   readonly missing?: MissingObject
   /** The volume, if a volume needs the object. */
   readonly volume?: string

@@ -206,7 +206,7 @@ function invalidNameHint(facts: HintFacts<ImageDetail>): string {
   return `Correct the image's name "${image}": it has the form registry/repository:tag, in lower case.`
 }
 
-/** Hint for a refused pull: names the imagePullSecrets of the pod, or says that the pod has none. */
+/** Hint for a refused pull: names the imagePullSecrets of the pod, or states that the pod has none. */
 function unauthorizedHint(facts: HintFacts<PullDetail>): string {
   const image = imageOf(facts)
   const secrets = ((facts.pod?.spec ?? {}) as { imagePullSecrets?: { name?: string }[] }).imagePullSecrets ?? []

@@ -11,7 +11,7 @@ import type { RecordingHeader } from './writer.ts'
 
 interface RecordedInputs {
   readonly inputs: Inputs
-  /** Recorded inputs that this version does not know. Without them the verdict may differ. */
+  /** Recorded inputs that this version does not support. Without them the verdict may differ. */
   readonly unknown: readonly string[]
 }
 

@@ -13,7 +13,7 @@ const characterLimit = 50_000
 const sectionNameLimit = 34
 /** A bar shorter than this part of the whole is not visible. */
 const shortestBar = 1 / 150
-/** A shorter gate has no diagram. */
+/** The minimum duration of a gate for which the summary contains a diagram. */
 const shortestGateMs = 2_000
 
 /** A Mermaid gantt, and the number of drawn targets. */

@@ -221,7 +221,7 @@ function requestsBehind(target: Target, settings: TraceSettings): readonly Watch
   const { namespace, name } = target
   if (namespace === undefined) return []
   const { kinds } = kindsBehind(target, settings)
-  // What a workload owns, its owner shows too.
+  // The tree of an owner includes what its owned objects own.
   const all = [...kinds, ...kinds.flatMap((kind) => (kindsBehind(kind).isKnown ? kindsBehind(kind).kinds : []))]
   const requests = all.map((kind) => {
     const labelSelector = kind.kind === 'EndpointSlice' ? `kubernetes.io/service-name=${name}` : undefined

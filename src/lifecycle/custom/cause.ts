@@ -36,10 +36,10 @@ export interface Behind extends KindsBehind {
  */
 const searchAfterMs = 10_000
 
-/** How long a failure that stands at first sight waits for the first lists of the objects that explain it. */
+/** How long a failure at first sight waits for the first lists of the objects that explain it. */
 const listsMs = 5_000
 
-/** Each of them is one line of the log and one section of the summary. */
+/** Each cause is one line of the log and one section of the summary. */
 const maxCauses = 5
 
 /** Owner references may form a cycle. The deepest usual chain: Service → Configuration → Revision → Deployment. */
@@ -47,7 +47,7 @@ const maxDepth = 5
 
 /** What the objects behind a custom resource contribute to its assessment. */
 interface Findings extends Pick<Assessment, 'failure' | 'stallHold' | 'recheckAt' | 'related'> {
-  /** Those that are not of the present spec explain, and fail nothing. */
+  /** Problems of an older spec only explain. */
   readonly problems: readonly Problem[]
   /** The watches that the owned workloads need. */
   readonly requests: readonly WatchRequest[]
@@ -56,9 +56,10 @@ interface Findings extends Pick<Assessment, 'failure' | 'stallHold' | 'recheckAt
 /**
  * Adds to the rule of a custom resource: while it is not ready, the problems of the objects behind it.
  *
- * Of a workload, a proven problem of a pod of the present spec fails it, as it fails a Deployment. Of another kind, the
- * problems explain: they are the reason when a deadline ends the target, and the cause of a failure that it reports
- * itself. A custom resource that its rule finds ready stays ready whatever the objects behind it are.
+ * If the custom resource is a workload, a proven problem of a pod of the present spec fails it, as for a Deployment.
+ * For other kinds, the problems only explain: they are the reason when a deadline ends the target, and the cause of a
+ * failure that the custom resource reports. A custom resource that is ready by its rule stays ready, whatever the state
+ * of the objects behind it.
  */
 export function withCause(rule: Rule, behind: Behind): Rule {
   return {
@@ -100,7 +101,7 @@ function withoutFailure({ failure: _, ...assessment }: Assessment, recheckAt: nu
   return { ...assessment, status: 'progressing', recheckAt: earliest([assessment.recheckAt, recheckAt]) }
 }
 
-/** Problems that a person has to end: no object behind explains them. */
+/** Problems that only a user can end: no object behind the resource explains them. */
 const awaitsPerson: ReadonlySet<ReasonCode> = new Set(['paused', 'suspended'])
 
 /** Adds the problems of the objects behind a custom resource to its own assessment. */
@@ -121,7 +122,7 @@ function explain(own: Assessment, found: Findings, { isWorkload }: Behind): Asse
   return own.failure === first ? { ...explained, failure: reported, message: messageOf(reported) } : explained
 }
 
-/** A problem that explains, and fails nothing. */
+/** A problem that only explains. */
 function withoutProof({ recheckAt: _, ...problem }: Problem): Problem {
   return { ...problem, neverFails: true, proven: false }
 }
@@ -138,14 +139,14 @@ function search(owner: KubeObject, searched: Search, depth = maxDepth): Findings
   const { custom, behind, context } = searched
   const objects = depth === 0 ? [] : objectsBehind(owner, custom, context, behind.revisionOf?.(custom))
   const [pods, others] = [objects.filter(isPod), objects.filter((object) => !isPod(object))]
-  const assess = (object: KubeObject, within: RuleContext): Judged => {
+  const assess = (object: KubeObject, within: RuleContext): AssessedObject => {
     const { rule, isCustom } = behind.ruleOf(object)
     return { object, rule, isCustom, assessment: assessOwned(object, rule, within) }
   }
   const judged = others
     .map((object) => assess(object, context))
     .filter(({ assessment }) => assessment.status !== 'ready')
-  // As of another target: a container that crashes may wait for another object of the same custom resource.
+  // A crashing container may wait for another object of the same custom resource, as for another target.
   const within = { ...context, othersProgress: true }
   const mayWait = !context.othersProgress && judged.some(({ assessment }) => isUndisturbed(assessment))
   const found = [
@@ -181,7 +182,7 @@ function podFindings(owner: KubeObject, pods: readonly Pod[], searched: Search):
 }
 
 /** An owned object that is not ready. */
-interface Judged {
+interface AssessedObject {
   readonly object: KubeObject
   readonly rule: Rule
   readonly isCustom: boolean
@@ -189,7 +190,7 @@ interface Judged {
 }
 
 /** The objects behind a custom object explain it better than its own status. */
-function findingsOf({ object, rule, isCustom, assessment }: Judged, searched: Search, depth: number): Findings {
+function findingsOf({ object, rule, isCustom, assessment }: AssessedObject, searched: Search, depth: number): Findings {
   const { problems, failure, stallHold, recheckAt } = assessment
   if (!isCustom) {
     const found = ofPresentSpec({ problems, failure }, object, searched)

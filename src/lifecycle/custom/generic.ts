@@ -15,8 +15,9 @@ import { isTimedPause, progressStates } from './status-progress.ts'
 import { words } from './status-vocabulary.ts'
 
 /**
- * How long an error must persist, a text or the reason of a condition that is False: controllers retry, and a missing
- * object may be created meanwhile. The second is for a gate in which another target still progresses: it may be missing.
+ * How long an error (a text, or the reason of a False condition) must persist: controllers retry, and a missing object
+ * may be created later. `errorBesideOthersMs` applies while another target still progresses, because that target may be
+ * the missing object.
  */
 const errorMs = 60_000
 const errorBesideOthersMs = 180_000
@@ -27,8 +28,8 @@ const errorBesideOthersMs = 180_000
  * (https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties)
  * and kstatus; `status-vocabulary.ts` contains the words, and `signals.ts` combines the signals.
  *
- * An object without a signal is ready once it exists, and its message says that nothing more can be known. Exception:
- * its controller still has to write the status.
+ * An object without a signal is ready once it exists, and its message reports that nothing more can be known.
+ * Exception: its controller still has to write the status.
  */
 export const genericRule: Rule = {
   milestones: commonMilestones,
@@ -90,8 +91,7 @@ function isStatusAwaited(object: KubeObject, context: RuleContext): boolean {
 
 /**
  * Until when the gate waits for a status to get a signal: many controllers write other fields before the state. The
- * status is complete when it names its generation, or when, during the settle time, it got no new field or nothing
- * wrote the object.
+ * status is complete when, during the settle time, its set of fields did not change, or nothing wrote the object.
  * @returns milliseconds since the epoch on the runner's clock; undefined when the status is complete
  */
 function awaitsSignalUntil(object: KubeObject, { now, time, history, settings }: RuleContext): number | undefined {

@@ -22,16 +22,16 @@ import { type SignalSummary, summarizeSignals } from './signal-summary.ts'
 import { readSignals, specSuspension } from './signals.ts'
 import { isUnobserved } from './status-conditions.ts'
 import { progressCounters } from './status-counts.ts'
-import { isStatusStale, namesGeneration } from './status-generation.ts'
+import { hasObservedGeneration, isStatusStale } from './status-generation.ts'
 import { progressStates } from './status-progress.ts'
 
 /** The key in a rule's `failures`. */
 const failedKey = 'failed'
 
 /**
- * A health check in CEL, of the user or of the catalogue of operators. A status of an older generation means in progress.
- * Otherwise `inProgress`, `suspended`, `failed` and `current` decide, in this order; if none holds, the object is in
- * progress. A status that names no generation may count as stale for the settle time after a change.
+ * A health check in CEL, of the user or of the catalogue of operators. A status of an older generation means in
+ * progress. Otherwise `inProgress`, `suspended`, `failed` and `current` decide, in this order; if none holds, the
+ * object is in progress. A status without `observedGeneration` may count as stale for the settle time after a change.
  *
  * The user's checks are evaluated as in Flux
  * (https://fluxcd.io/flux/components/kustomize/kustomizations/#health-check-expressions).
@@ -41,7 +41,10 @@ export function healthCheckRule(check: HealthCheck | OperatorCheck): Rule {
     milestones: withStages('milestones' in check ? check.milestones : []),
     relatives: () => [],
     failures: (object) => [
-      ...(isCurrent(object, check) && check.failed?.(presentVersion(object, check)).holds === true ? [failedKey] : []),
+      ...(isGenerationObserved(object, check) &&
+      check.failed?.('documentation' in check ? withoutStaleConditions(object) : object).holds === true
+        ? [failedKey]
+        : []),
       ...('documentation' in check ? (genericRule.failures?.(object) ?? []) : []),
     ],
     states: progressStates,
@@ -59,16 +62,12 @@ export function withStages(stages: readonly Pick<StageOf, 'name'>[] = []): Rule[
 type StageOf = OperatorCheck['milestones'][number]
 
 /** Whether the status is about the present generation. For the catalogue, the generations of conditions count too. */
-function isCurrent(object: KubeObject, check: HealthCheck | OperatorCheck): boolean {
+function isGenerationObserved(object: KubeObject, check: HealthCheck | OperatorCheck): boolean {
   if (!('documentation' in check)) return !isStatusStale(object)
   return check.ignoresGeneration === true || !isUnobserved(object)
 }
 
-/** For the catalogue, the object without conditions of older generations. */
-function presentVersion(object: KubeObject, check: HealthCheck | OperatorCheck): KubeObject {
-  return 'documentation' in check ? withoutStaleConditions(object) : object
-}
-
+/** The object without conditions of older generations, as the catalogue reads it. */
 const withoutStaleConditions = oncePerObject((object: KubeObject): KubeObject => {
   const { conditions } = (object.status ?? {}) as { conditions?: unknown }
   if (!Array.isArray(conditions)) return object
@@ -79,7 +78,7 @@ const withoutStaleConditions = oncePerObject((object: KubeObject): KubeObject =>
 })
 
 function assessHealthCheck(object: KubeObject, check: HealthCheck, context: RuleContext): Assessment {
-  const isObserved = isCurrent(object, check)
+  const isObserved = isGenerationObserved(object, check)
   const isInProgress = check.inProgress?.(object).holds === true
   const hasFailed = isObserved && !isInProgress && check.failed?.(object).holds === true
   const current = check.current(object)
@@ -123,10 +122,10 @@ function textOf({ signals, cause }: Explanation): string {
 }
 
 function assessOperator(object: KubeObject, check: OperatorCheck, context: RuleContext): Assessment {
-  const isObserved = isCurrent(object, check)
+  const isObserved = isGenerationObserved(object, check)
   const signals = isObserved ? readSignals(object) : []
   const summary = isObserved ? summarizeSignals(signals) : undefined
-  const present = presentVersion(object, check)
+  const present = withoutStaleConditions(object)
   const verdict = verdictOf(present, check, isObserved)
   const ready = verdict === 'current'
   const isOtherVersion = verdict === 'undescribed' && summary?.meaning !== undefined
@@ -171,14 +170,14 @@ function assessOperator(object: KubeObject, check: OperatorCheck, context: RuleC
   })
 }
 
-/** Since when the status has all of its fields, and the spec is the present one. */
+/** When the spec or the set of status fields last changed. */
 function fieldsSettledSince({ history }: RuleContext): number {
   return Math.max(history.fieldsMovedAt, history.specSeenAt)
 }
 
 /**
- * The general conventions decide about a status that the entry does not describe. While it gets new fields, the operator may
- * still write those that the entry reads.
+ * The general conventions decide about a status that the entry does not describe. While the status gets new fields, the
+ * operator may still write those that the entry reads.
  */
 function assessByConventions(object: KubeObject, check: OperatorCheck, context: RuleContext): Assessment {
   const assessment = genericRule.assess(object, context)
@@ -187,7 +186,7 @@ function assessByConventions(object: KubeObject, check: OperatorCheck, context: 
   return { ...assessment, milestones: [...milestones.slice(0, -1), ...stages, ...milestones.slice(-1)] }
 }
 
-/** `undescribed`: the status has no field that the entry reads, as that of another version of the operator. */
+/** `undescribed`: the status has no field that the entry reads. Another version of the operator may have written it. */
 type Verdict = 'progressing' | 'suspended' | 'failed' | 'current' | 'undescribed'
 
 function verdictOf(object: KubeObject, check: OperatorCheck, isObserved: boolean): Verdict {
@@ -208,12 +207,12 @@ function isDescribed({ status }: KubeObject, { statusFields }: OperatorCheck): b
   return statusFields.length === 0 || statusFields.some((name) => Object.hasOwn(status ?? {}, name))
 }
 
-/** Whether the spec alone makes the object ready, as that of a kind whose status no controller writes. */
+/** Whether the object is ready by its spec alone, because no controller writes the status of its kind. */
 function needsNoStatus(object: KubeObject, check: OperatorCheck): boolean {
   return check.current(withoutStatus(object)).holds
 }
 
-/** Whether no controller has written the status: the definitions of Flux create objects with the generation -1. */
+/** Whether no controller has written the status: the CRDs of Flux set `observedGeneration` to -1 by default. */
 function isInitialStatus({ status }: KubeObject): boolean {
   const { observedGeneration, ...rest } = (status ?? {}) as { observedGeneration?: unknown }
   return observedGeneration === -1 && isEmpty(rest)
@@ -274,14 +273,13 @@ function failedProblem(
 }
 
 /**
- * Since when the conditions that failed have their status: the latest of their times, if they are about the present
- * generation.
+ * When the failed conditions last changed, if they are about the present generation.
  * @returns milliseconds since the epoch on the runner's clock; Infinity if they do not show it
  */
 function failingSince(object: KubeObject, signals: SignalSummary['signals'], { time }: RuleContext): number {
   const conditions = signals.flatMap(({ meaning, condition }) => (meaning === 'failed' ? (condition ?? []) : []))
   const isDated =
-    namesGeneration(object) || conditions.every(({ observedGeneration }) => observedGeneration !== undefined)
+    hasObservedGeneration(object) || conditions.every(({ observedGeneration }) => observedGeneration !== undefined)
   if (conditions.length === 0 || !isDated) return Infinity
   return Math.max(...conditions.map(({ lastTransitionTime }) => time(lastTransitionTime) ?? Infinity))
 }

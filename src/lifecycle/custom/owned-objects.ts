@@ -8,10 +8,10 @@ import { isBuiltIn } from './generic.ts'
 
 export type KindName = Pick<WatchRequest, 'apiVersion' | 'kind'>
 
-/** The kinds behind an object: of objects that it owns or selects. */
+/** The kinds of the objects that an object owns or selects. */
 export interface KindsBehind {
   readonly kinds: readonly KindName[]
-  /** False for kinds that it may own: those that the custom resources of most operators own. */
+  /** False if the operator is unknown: the kinds are those that most operators create. */
   readonly isKnown: boolean
 }
 
@@ -21,9 +21,9 @@ const revisionedKinds: ReadonlySet<string> = new Set(['Pod', 'ReplicaSet'])
 /**
  * The watches that find the objects behind a custom resource, without those that its owned workloads need.
  *
- * Pods are watched by the selector in its status. A namespace may have thousands of pods and ReplicaSets: all of them are
- * watched only for a kind that is known to own them. Those of other kinds are found by the selectors of the workloads that
- * they own. An object without a namespace owns objects anywhere: only kinds that are known and rare are watched for it.
+ * Pods are watched by the selector in its status. A namespace may have thousands of pods and ReplicaSets: all of them
+ * are watched only for a kind that is known to own them. Otherwise the selectors of the owned workloads find the pods.
+ * A cluster-scoped object owns objects in any namespace: only known kinds with few objects are watched for it.
  */
 export function ownedRequests(object: KubeObject, { kinds, isKnown }: KindsBehind): readonly WatchRequest[] {
   const { namespace } = object.metadata
@@ -79,7 +79,7 @@ function composedBy({ spec, metadata }: KubeObject): readonly NamedRequest[] {
   )
 }
 
-/** A label selector of sane length and characters: it is sent to the server. */
+/** A label selector with a bounded length and safe characters, because it is sent to the server. */
 const selectorPattern = /^[\w./=!, ()-]{1,500}$/
 
 /**
@@ -112,9 +112,10 @@ export function isSelectedByStatus(object: KubeObject, { metadata }: KubeObject)
 }
 
 /**
- * The objects directly behind an object that may explain its state: those that it owns or has applied, and the pods that
- * its status selects. Left out are objects that are being deleted, and objects of an older revision: without the label of
- * the present one, or replaced by an object of the same kind that was created since the spec changed.
+ * The objects directly behind an object that may explain its state: those that it owns or has applied, and the pods
+ * that its status selects. Objects that are being deleted and objects of an older revision are excluded. An object is
+ * of an older revision if it has no label of the present revision, or if an object of the same kind was created since
+ * the spec changed.
  * @param object the custom resource, or an object that it owns
  * @param revision the value of a label that only the objects of its present revision have
  */
@@ -176,7 +177,7 @@ export function specChangedAt(custom: KubeObject, { time, history }: RuleContext
   return Math.min(writtenAt ?? Infinity, history.specSeenAt)
 }
 
-/** The last write that was not to the status. */
+/** The last write of an object, apart from its subresources. */
 function lastWriteOf({ metadata: { managedFields = [] } }: KubeObject, time: RuleContext['time']): number | undefined {
   const writes = managedFields.flatMap((entry) => (entry.subresource === undefined ? (time(entry.time) ?? []) : []))
   return writes.length === 0 ? undefined : Math.max(...writes)

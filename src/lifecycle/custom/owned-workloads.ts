@@ -9,19 +9,19 @@ import { assessOwned, type Behind } from './cause.ts'
 import { isBuiltIn } from './generic.ts'
 import { type KindName, ownedRequests, specChangedAt, wasWrittenSince } from './owned-objects.ts'
 
-/** How long the first lists of the owned workloads are awaited; without the permission, they never come. */
+/** How long to wait for the first lists of the owned workloads. Without the permission, they never arrive. */
 const listsMs = 5_000
 
-/** Custom resources between an object and the workloads that it owns. */
+/** The maximum number of custom resources between an object and the workloads that it owns. */
 const maxDepth = 3
 
 /**
- * Adds to the rule of a custom resource whose status does not show that its workloads are updated: it is not ready before
- * the Deployments, StatefulSets and DaemonSets that it owns are.
+ * For a custom resource whose status does not show whether its workloads are updated: the resource is ready only after
+ * the Deployments, StatefulSets and DaemonSets that it owns.
  *
- * Such operators write the generation when they start, with the state that their workloads had until then, or write no
- * status at all. So a changed spec also needs a workload that was written since, or the settle time: not every change
- * affects a workload.
+ * Such operators write `observedGeneration` before they update the workloads, or write no status. After a change of the
+ * spec, the resource is ready only after a workload was written, or after the settle time: not every change affects a
+ * workload.
  */
 export function withOwnedWorkloads(rule: Rule, behind: Behind): Rule {
   if (!behind.awaitsWorkloads) return rule

@@ -14,8 +14,8 @@ export interface SignalSummary {
  * Combines the signals of an object.
  *
  * Ready=True decides, as in other tools. Only these override it: Stalled, Reconciling, a spec that is not accepted, and
- * a contradiction (Degraded=True). Without Ready, the worst signal decides, of the object or of a part: a phase may be
- * that of the object before its change. A failure of a part does not fail an object that is good otherwise.
+ * a contradiction (Degraded=True). Without Ready, the worst signal decides, of the object or of a part: a phase may
+ * predate the change. If the object is good otherwise, the failure of a part does not fail it.
  */
 export function summarizeSignals(signals: readonly Signal[]): SignalSummary {
   const find = (meaning: Meaning, ...weights: Signal['weight'][]) =>
@@ -71,12 +71,14 @@ export function isError({ meaning, value, reason, condition }: Signal): boolean 
   )
 }
 
-/** Whether a signal shows that the controller goes on: a condition that is True or Unknown, a state, a count. */
+/**
+ * Whether a signal shows that the controller is still working: a condition that is True or Unknown, a state, a count.
+ */
 function isWorking(signals: readonly Signal[]): boolean {
   return signals.some((each) => each.meaning === 'progressing' && !isError(each) && each.value !== 'False')
 }
 
-/** Stalled=True contains that the controller has given up; a condition beside it that is False contains why. */
+/** Stalled=True reports that the controller has given up; a False condition beside it contains the cause. */
 function causesOf([first]: readonly Signal[], signals: readonly Signal[]): readonly Signal[] {
   if (first?.meaning !== 'failed' || first.weight !== 'summary') return []
   return signals.filter(({ condition, value, message }) => condition !== undefined && value === 'False' && message)

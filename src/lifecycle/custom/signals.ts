@@ -20,7 +20,7 @@ const endKeys = /^(?:completion|finish|finished|completed)(?:Time|Timestamp|At)$
 export const readSignals = oncePerObject((object: KubeObject): readonly Signal[] => {
   const status = typeof object.status === 'string' ? { status: object.status } : ((object.status ?? {}) as Fields)
   const isWork = isPieceOfWork(object, status)
-  // Only conditions name a generation of their own.
+  // Only conditions have their own observedGeneration.
   const fields = isGenerationStale(object) ? [] : readFields(status, { isWork, spec: (object.spec ?? {}) as Fields })
   const signals = [
     ...specSuspension(object),
@@ -32,14 +32,14 @@ export const readSignals = oncePerObject((object: KubeObject): readonly Signal[]
   return found.length > 0 ? found : [...readEmptyState(status), ...readUnknownConditions(object)]
 })
 
-/** A schedule that is scheduled waits for its time. */
+/** A schedule in the state `Scheduled` waits for its next run. */
 function isScheduled({ value = '' }: Signal, object: KubeObject): boolean {
   return isSchedule(object) && tokensOf(value).join() === 'scheduled'
 }
 
 /**
- * The signals of work: it is running until its status contains an end. To be accepted is no end, nor are parts that are
- * ready, nor counts.
+ * The signals of a Job-like object, which runs until its status contains an end. Acceptance, ready parts and counts are
+ * not an end.
  */
 function untilEnd(signals: readonly Signal[], status: Fields): readonly Signal[] {
   const isOpen = signals.some(
@@ -49,7 +49,7 @@ function untilEnd(signals: readonly Signal[], status: Fields): readonly Signal[]
     ({ meaning, weight }) => meaning !== 'ready' || (weight === 'summary' && !isOpen) || weight === 'whole',
   )
   const hasEnded = others.some(({ meaning }) => meaning === 'ready')
-  // After the end, a part that was left in progress does not matter.
+  // After the end, parts that are still in progress do not matter.
   if (hasEnded) return others.filter(({ meaning, weight }) => meaning !== 'progressing' || weight !== 'part')
   if (others.length > 0) return others
   const endedAt = Object.keys(status).find((key) => endKeys.test(key) && !isEmpty(status[key]))
@@ -83,7 +83,7 @@ export function specSuspension(object: KubeObject): readonly Signal[] {
   return found === undefined ? [] : [{ meaning: 'suspended', weight: 'spec', name: found[0], value: String(found[1]) }]
 }
 
-/** Whether a suspended state is the requested one, and so reached: `spec.job.state: suspended`. */
+/** Whether a suspended state is the state that the spec requests: `spec.job.state: suspended`. */
 function matchesDesiredState({ meaning, value = '' }: Signal, { spec }: KubeObject): boolean {
   if (meaning !== 'suspended') return false
   return desiredStates(spec).some((state) => tokensOf(state).join('') === tokensOf(value).join(''))
@@ -113,7 +113,7 @@ function isPieceOfWork(object: KubeObject, status: Fields): boolean {
   )
 }
 
-/** Whether it is work by its kind, or has the fields of a Job or of a set of Jobs. */
+/** Whether an object is Job-like: by its kind, or by the fields of a Job or of a set of Jobs. */
 function isJobLike({ kind, spec }: KubeObject, status: Fields): boolean {
   const isCount = (value: unknown) => typeof value === 'number'
   const hasCounts = ({ active, succeeded, failed }: Fields) =>

@@ -12,6 +12,7 @@ import { isKnownType, readCondition, type Signal } from './status-vocabulary.ts'
 
 /** Status fields of the Gateway API that contain the conditions of parts (GEP-713, Route and Gateway). */
 export const conditionHolders = ['parents', 'ancestors', 'listeners'] as const
+
 /** The signals of the conditions of the present generation. */
 export function readConditions(object: KubeObject, isWork: boolean): readonly Signal[] {
   const signals = presentSignals(object).flatMap((each) => readConditionSignal(each, isWork))
@@ -39,7 +40,7 @@ function conditionSignals(object: KubeObject): readonly ConditionSignal[] {
   return [...own, ...ofParts]
 }
 
-/** The conditions of the present generation. In an older status, only those that name the present one. */
+/** The conditions of the present generation. If the status is older, only those with the present generation. */
 function presentSignals(object: KubeObject): readonly ConditionSignal[] {
   const isOld = isGenerationStale(object)
   return conditionSignals(object).filter(
@@ -77,8 +78,9 @@ function missingAcceptance({ status }: KubeObject): readonly Signal[] {
 }
 
 /**
- * A controller that names the generation of its conditions follows the API conventions, which ask for a condition that
- * summarizes the object. While the status contains only conditions of other types, that condition is still missing
+ * A controller that sets `observedGeneration` in its conditions follows the API conventions, which recommend a
+ * condition that summarizes the object. While the status contains only conditions of other types, that condition is
+ * still missing
  * (https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties).
  */
 export function readUnknownConditions(object: KubeObject): readonly Signal[] {
@@ -90,7 +92,7 @@ export function readUnknownConditions(object: KubeObject): readonly Signal[] {
 }
 
 /**
- * Whether the status is about an older generation. Where neither the status nor Ready names the present generation, one
+ * Whether the status is about an older generation. If neither the status nor Ready has the present generation, one
  * condition of an older generation shows that the controller has not reconciled the present one.
  */
 export function isUnobserved(object: KubeObject): boolean {

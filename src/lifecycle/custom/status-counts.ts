@@ -12,16 +12,16 @@ const requestedWords = words('desired expected wanted size')
 const existingWords = words('total matched')
 /** How many of the requested or existing parts are as they should be: `readyReplicas`, `updatedReadyReplicas`. */
 const goodWords = words('ready available updated healthy uptodate')
-/** In some kinds, `current` parts are those before the change; compared with a requested number they are the existing. */
+/** In some kinds, `current` counts the parts before the change; beside a requested number, the existing parts. */
 const currentWords = words('current actual running')
-/** How many parts are not: `unavailableReplicas`, `degradedMachineCount`. */
+/** How many parts are not as they should be: `unavailableReplicas`, `degradedMachineCount`. */
 const badWords = words('unavailable unready notready nonready degraded failed unhealthy missing outdated')
 /** Words without a meaning of their own: `machineCount`, `numberReady`, `desiredNumberScheduled`. */
 const fillers = words('count number num of scheduled')
 /** The fields of a spec that request a number of parts. */
 const specKeys = ['replicas', 'size', 'instances', 'nodes', 'members', 'nodeCount', 'count'] as const
 
-/** Progress without parts: `currentStepIndex`, `succeeded`, `progress: 40%`. Any other number may move for ever. */
+/** Progress without parts: `currentStepIndex`, `succeeded`, `progress: 40%`. Other numbers may change without end. */
 const progressWords = words(`
   step stage iteration iterations weight succeeded successful completed complete finished done processed progress percent
   percentage
@@ -32,7 +32,7 @@ const otherWords = words(`
   at time timestamp seconds duration elapsed since utilization usage used cpu memory disk
 `)
 const maxCounters = 100
-/** Of lists and maps in the status. */
+/** The maximum depth of lists and maps in the status. */
 const maxCounterDepth = 8
 
 interface Count {
@@ -56,8 +56,8 @@ export function readCounts(fields: Fields, spec: Fields = {}, path = ''): readon
 }
 
 /**
- * The numbers of a status that show progress when they grow, by path: parts that are as they should be, and steps. Those
- * in lists and maps count too.
+ * The numbers of a status that show progress when they grow, by path: parts that are as they should be, and steps.
+ * Numbers in lists and maps are included.
  */
 export function progressCounters(status: unknown): ReadonlyMap<string, number> {
   const counters = new Map<string, number>()

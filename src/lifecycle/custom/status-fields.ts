@@ -29,7 +29,7 @@ const sometimesStateKeys = words('stage result outcome verdict condition')
 const goodKeys = words(`
   ready readytouse pass passed healthy available succeeded synced insync established compliant reconciled
 `)
-/** Flags of a step that must be done; being done, they are no readiness. */
+/** Flags of a required step. A step that is done does not show readiness. */
 const stepKeys = words(`
   installed provisioned deployed initialized configured created registered joined completed finished running valid
 `)
@@ -77,7 +77,7 @@ export function readFields(fields: Fields, scope: Scope): readonly Signal[] {
   return [...signals, ...readPairs(fields, path), ...readCounts(fields, spec, path)]
 }
 
-/** A phase that is empty, which shows that its controller has not written it yet. */
+/** An empty phase: its controller has not written it yet. */
 export function readEmptyState(status: Fields): readonly Signal[] {
   const key = Object.keys(status).find((each) => stateKeys.has(each.toLowerCase()) && status[each] === '')
   return key === undefined ? [] : [{ meaning: 'progressing', weight: 'unknown', name: key, message: 'it is empty' }]
@@ -141,7 +141,10 @@ function readInner(key: string, value: Fields, { path = '', depth = 0, isWork }:
   )
 }
 
-/** One signal about a part, as its own signals come to. A part does not fail the object, which may not need it. */
+/**
+ * The combined result of the signals of a part, as one signal. A part never fails the object, which may not need the
+ * part.
+ */
 function readPart(part: Fields, scope: Scope, type: string): readonly Signal[] {
   const { path = '' } = scope
   const { conditions } = part
@@ -179,7 +182,7 @@ function readInnerWord(key: string, value: string, { path = '', isWork }: Scope)
   if (isGoodKey(key) && isStatus(value)) return fieldSignal(name, value, readGood(value), 'whole')
   if (!stateKeys.has(key.toLowerCase()) || neutralStates.has(value.toLowerCase()) || isNotRequested(value)) return []
   const meaning = meaningOf(value, isWork)
-  // What work uses may be ready before it ends.
+  // Resources of a Job-like object may be ready before it ends.
   return meaning === 'ready' && isWork && !isEnd(value) ? [] : fieldSignal(name, value, meaning, 'whole')
 }
 
@@ -249,7 +252,7 @@ function readFlag(key: string, value: boolean, path: string): readonly Signal[] 
 /** Texts for the absence of an error. */
 const noError = /^(?:none|null|nil|ok|no[- ]?errors?)\.?$/i
 
-/** The text of an error. One that is called the last may be over. */
+/** The text of an error. The last error (`lastError`) may be over. */
 function readError(key: string, value: unknown, isLast: boolean): readonly Signal[] {
   if (value === false || typeof value === 'number' || noError.test(String(value))) return []
   const { message } = (typeof value === 'object' && value !== null ? value : {}) as Fields

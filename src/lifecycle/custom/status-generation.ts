@@ -5,7 +5,7 @@ import { tokensOf, words } from './status-vocabulary.ts'
 /** Status fields that contain the generation that the status describes. */
 const generationKeys =
   /^(?:observed|reconciled|last(?:Observed|Evaluated|Reconciled|Processed|Handled|Applied)?)Generation$/
-/** Fields of a part that is an object of its own: the generation in this part is not that of the target. */
+/** Fields of a part that refers to another object: the generation in this part is that of the other object. */
 const identities = ['name', 'uid', 'kind', 'type', 'resource'] as const
 
 /** What an annotation may request. */
@@ -14,14 +14,14 @@ const verbs = words('reconcile refresh sync resync force reset restart redeploy 
 const fillers = words('requested at time now token id')
 
 /**
- * Whether the status names an older generation, of the object or of an object that it references, or is older than the last
- * request to reconcile.
+ * Whether the status is about an older generation of the object or of an object that it references, or is older than
+ * the last request to reconcile.
  */
 export function isStatusStale(object: KubeObject): boolean {
   return isGenerationStale(object) || isReferenceStale(object) || isRequestOpen(object)
 }
 
-/** Whether the generation that the status names is older than the object's. */
+/** Whether the generation in the status is older than the generation of the object. */
 export function isGenerationStale({ status, metadata: { generation } }: KubeObject): boolean {
   return Object.entries((status ?? {}) as Fields).some(
     ([key, value]) => generationKeys.test(key) && isStale(value, generation),
@@ -37,14 +37,14 @@ export function isReporterStale({ status, metadata: { generation } }: KubeObject
     )
 }
 
-/** Argo Rollouts write the generation of the Deployment that a Rollout references (`workloadRef`) in an annotation. */
+/** Argo Rollouts writes the generation of the Deployment that a Rollout references (`workloadRef`) in an annotation. */
 export function isReferenceStale({ status, metadata: { annotations } }: KubeObject): boolean {
   const { workloadObservedGeneration } = (status ?? {}) as Fields
   return isStale(workloadObservedGeneration, Number(annotations?.['rollout.argoproj.io/workload-generation'] ?? 0))
 }
 
-/** Whether the status names the generation that it is about. */
-export function namesGeneration({ status }: KubeObject): boolean {
+/** Whether the status contains the generation that it is about. */
+export function hasObservedGeneration({ status }: KubeObject): boolean {
   return Object.keys((status ?? {}) as Fields).some((key) => generationKeys.test(key))
 }
 
@@ -52,7 +52,7 @@ export function namesGeneration({ status }: KubeObject): boolean {
  * Whether an annotation requests a reconciliation that the status does not contain as handled. Most controllers that
  * support this copy the value of the annotation to the status, as Flux from `reconcile.fluxcd.io/requestedAt` to
  * `lastHandledReconcileAt` (https://fluxcd.io/flux/components/kustomize/kustomizations/#triggering-a-reconcile); others
- * write the time of their last reconciliation. An empty status is that of a kind without a controller.
+ * write the time of their last reconciliation. If the status is empty, the kind may have no controller.
  */
 export function isRequestOpen({ status, metadata: { annotations } }: KubeObject): boolean {
   if (isEmpty(status)) return false
@@ -79,7 +79,10 @@ function requestedVerb(annotation: string): string | undefined {
   )
 }
 
-/** Whether the handled request is another, older one. Two times are compared; other values only if they are copies. */
+/**
+ * Whether the handled request is older than the present one. Times are compared. Other values are compared only in
+ * fields that copy the request.
+ */
 function isOlder([field, handled]: readonly [string, unknown], requested: string): boolean {
   if (handled === requested) return false
   const times = [handled, requested].map((each) =>

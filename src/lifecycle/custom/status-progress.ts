@@ -3,12 +3,12 @@ import { conditionsIn, fieldsOf, isEmpty } from '../conditions.ts'
 import { meaningOf } from './status-vocabulary.ts'
 
 const maxDepth = 5
-/** More states than a status has. */
+/** The maximum number of states; a status of a real controller has fewer. */
 const maxStates = 1_000
 
 /**
- * The states in a status, of the object and its parts, and the reasons of its conditions. A state that it did not have
- * before is progress, unless it is a failure.
+ * The states in a status, of the object and its parts, and the reasons of its conditions. A new state is progress,
+ * unless it is a failure.
  * @returns each with its path: `phase=Creating`, `Ready=False Scheduling`
  */
 export function progressStates({ status }: KubeObject): readonly string[] {
@@ -34,8 +34,8 @@ function stateAt(path: string, value: string, reason = ''): readonly string[] {
 }
 
 /**
- * Whether a rollout that is paused goes on by itself: the present step of its spec is a pause with a duration, or every
- * pause of its steps has one, as in Argo Rollouts and OpenKruise (`steps[].pause.duration`).
+ * Whether a paused rollout continues by itself: the present step of its spec is a pause with a duration, or every pause
+ * of its steps has one, as in Argo Rollouts and OpenKruise (`steps[].pause.duration`).
  */
 export function isTimedPause({ spec, status }: KubeObject): boolean {
   const steps = stepsIn(spec, 0).find((list) => list.some((step) => 'pause' in step)) ?? []

@@ -9,8 +9,8 @@ import { isStatusStale } from './status-generation.ts'
 /**
  * The user's own definition of ready, as in `kubectl wait --for`
  * (https://kubernetes.io/docs/reference/kubectl/generated/kubectl_wait/). A condition or status of an older generation
- * does not count. If it names no generation, it may count as stale for the settle time after a change. With `delete`,
- * an object that exists is not ready.
+ * does not count. A status without `observedGeneration` may count as stale for the settle time after a change. With
+ * `delete`, an object that exists is not ready.
  * @param kindRule the rule of the kind: if it shows that an object has ended, such as a Job, the object stays ready
  * when it is deleted
  */

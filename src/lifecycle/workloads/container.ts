@@ -56,7 +56,7 @@ export function examineContainer(facts: ContainerFacts): Problem | undefined {
 
 /**
  * A terminal problem: the kubelet does not try to pull such an image. If the image was missing long before the gate
- * began, somebody may have loaded it since: then the gate waits until the kubelet has checked again.
+ * began, the image may have been loaded since: then the gate waits until the kubelet has checked again.
  */
 function unusableImage(facts: ContainerFacts, isInvalid: boolean): Problem {
   const { pod, history, context } = facts

@@ -7,7 +7,7 @@ const kubeBlocksSource = 'https://github.com/apecloud/kubeblocks/blob/main/apis'
 const clickHouseInstallation = {
   documentation:
     'https://github.com/Altinity/clickhouse-operator/blob/master/pkg/apis/clickhouse.altinity.com/v1/type_status.go',
-  // The status names no generation. An aborted reconciliation is not repeated before the next change.
+  // The status has no observedGeneration. An aborted reconciliation is not repeated before the next change.
   current: `status.status == 'Completed'`,
   failed: `status.status == 'Aborted'`,
   suspended: `string(spec.suspend).lowerAscii() in ['true', 'yes', 'on', '1', 'enable', 'enabled']`,

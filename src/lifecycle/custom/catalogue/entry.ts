@@ -19,7 +19,7 @@ export interface CatalogueGroup {
 export interface CatalogueEntry {
   /** Of any version of the group. `*` stands for every kind of the group that has no entry. */
   readonly kind: string
-  /** The address of the source or documentation that the expressions rest on. */
+  /** The address of the source or documentation that the expressions are based on. */
   readonly documentation: string
   /** Its `status.observedGeneration` is not the generation that its status is about. The expressions show what is old. */
   readonly ignoresGeneration?: true

@@ -26,7 +26,7 @@ export const mongoDbCommunity: CatalogueGroup = {
       kind: 'MongoDBCommunity',
       documentation:
         'https://github.com/mongodb/mongodb-kubernetes-operator/blob/master/controllers/replica_set_controller.go',
-      // The status names no generation. A new version and a new number of members show that it is old.
+      // The status has no observedGeneration. A new version and a new number of members show that it is old.
       current: allOf(
         `status.phase == 'Running'`,
         `status.?version.orValue(spec.version) == spec.version`,

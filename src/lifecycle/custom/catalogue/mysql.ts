@@ -64,7 +64,7 @@ export const oracleMySql: CatalogueGroup = {
     {
       kind: 'InnoDBCluster',
       documentation: 'https://github.com/mysql/mysql-operator/blob/trunk/mysqloperator/controller/diagnose.py',
-      // The status names no generation. A new number of instances shows that it is old.
+      // The status has no observedGeneration. A new number of instances shows that it is old.
       current: `status.cluster.status == 'ONLINE' && status.cluster.onlineInstances >= spec.?instances.orValue(1)`,
       failed: `status.cluster.status == 'INVALID'`,
       cause: [`'cluster.status is ' + status.cluster.status`],

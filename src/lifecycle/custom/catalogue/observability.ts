@@ -99,7 +99,7 @@ export const openTelemetry: CatalogueGroup = {
   ],
 }
 
-/** The components of Loki and Tempo: one condition is True, and the status names no generation. */
+/** The components of Loki and Tempo: one condition is True, and the status has no `observedGeneration`. */
 const stack = {
   current: isTrue('Ready'),
   suspended: `spec.managementState == 'Unmanaged'`,

@@ -21,7 +21,8 @@ const entries: readonly CatalogueEntry[] = [
   {
     kind: 'OpenSearchCluster',
     documentation: `${source}/controllers/opensearchController.go`,
-    // The phase is RUNNING from the start, and the status names no generation: version and nodes show whether it is old.
+    // The phase is RUNNING from the start, and the status has no observedGeneration: version and nodes show whether it
+    // is old.
     current: allOf(
       `status.phase == 'RUNNING'`,
       `status.initialized`,

@@ -120,7 +120,7 @@ export const perconaMySql: CatalogueGroup = {
       documentation: 'https://github.com/percona/percona-server-mysql-operator/blob/main/pkg/controller/ps/status.go',
       ...cluster,
       awaitsWorkloads: true,
-      // The status names no generation. A new size shows that it is old.
+      // The status has no observedGeneration. A new size shows that it is old.
       current: `status.state == 'ready' && status.mysql.ready >= spec.mysql.size`,
       failed: `status.conditions.exists(c, c.type == 'error' && c.reason == 'FullClusterCrashDetected')`,
       cause: [`status.conditions.filter(c, c.type == 'error').map(c, c.message)`],

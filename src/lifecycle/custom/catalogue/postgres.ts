@@ -20,7 +20,7 @@ export const cloudNativePg: CatalogueGroup = {
     {
       kind: 'Cluster',
       documentation: `${cnpgSource}/internal/controller/cluster_controller.go`,
-      // The status names no generation. A new image and a new number of instances show whether it is old.
+      // The status has no observedGeneration. A new image and a new number of instances show whether it is old.
       current: allOf(
         `status.phase == 'Cluster in healthy state'`,
         `status.readyInstances >= spec.instances`,

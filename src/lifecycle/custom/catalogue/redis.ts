@@ -20,7 +20,8 @@ export const opstreeRedis: CatalogueGroup = {
     {
       kind: 'RedisCluster',
       documentation: `${opstreeSource}/internal/controller/rediscluster/rediscluster_controller.go`,
-      // The status names no generation. A new number of replicas shows that it is old. The operator repairs the state Failed.
+      // The status has no observedGeneration. A new number of replicas shows that it is old. The operator repairs the
+      // state Failed.
       current: allOf(
         `status.state == 'Ready'`,
         `status.readyLeaderReplicas == spec.?redisLeader.?replicas.orValue(spec.clusterSize)`,

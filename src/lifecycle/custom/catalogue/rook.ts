@@ -32,7 +32,7 @@ export const rookCeph: CatalogueGroup = {
     {
       kind: 'CephCluster',
       documentation: `${source}/controller/conditions.go`,
-      // An external cluster is Connected, and names no generation.
+      // An external cluster is Connected, and has no observedGeneration.
       current: `(status.phase == 'Ready' || (spec.external.enable && status.phase == 'Connected'))
         && status.?ceph.?health.orValue('HEALTH_OK') != 'HEALTH_ERR'`,
       cause: [

@@ -41,7 +41,7 @@ export const minio: CatalogueGroup = {
     {
       kind: 'Tenant',
       documentation: 'https://github.com/minio/operator/blob/master/pkg/controller/main-controller.go',
-      // The status names no generation: the number of pools shows whether it is old.
+      // The status has no observedGeneration: the number of pools shows whether it is old.
       current: allOf(
         `status.currentState == 'Initialized'`,
         `status.?healthStatus.orValue('green') == 'green'`,

@@ -123,7 +123,10 @@ export const gatewayApiExperimental: CatalogueGroup = {
 
 const envoyGatewaySource = 'https://github.com/envoyproxy/gateway/blob/main/api/v1alpha1'
 
-/** Envoy Gateway. The settings of proxies and filters are configuration, which a GatewayClass, Gateway or route names. */
+/**
+ * Envoy Gateway. The settings of proxies and filters are configuration, to which a GatewayClass, Gateway or route
+ * refers.
+ */
 export const envoyGateway: CatalogueGroup = {
   group: 'gateway.envoyproxy.io',
   entries: [

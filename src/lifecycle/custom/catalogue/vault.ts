@@ -60,7 +60,7 @@ export const bankVaults: CatalogueGroup = {
     {
       kind: 'Vault',
       documentation: 'https://github.com/bank-vaults/vault-operator/blob/main/pkg/controller/vault/vault_controller.go',
-      // The status names no generation: the number of pods shows whether it is old.
+      // The status has no observedGeneration: the number of pods shows whether it is old.
       current: allOf(isTrue('Healthy'), `status.leader != ''`, `status.nodes.size() >= spec.?size.orValue(1)`),
       cause: [`status.conditions.filter(c, c.status != 'True').map(c, c.?error.orValue(''))`],
       owns: [statefulSets, deployments, pods],
