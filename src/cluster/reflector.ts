@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Client } from './client.ts'
 import { type Clock, sleep } from './clock.ts'
 import {
@@ -78,6 +79,8 @@ export class Reflector {
   readonly #options: ReflectorOptions
   readonly #closing = new AbortController()
   readonly #objects = new Map<string, KubeObject>()
+  /** The first spec of each owner. */
+  readonly #specs = new Map<string, object>()
   #isSynced = false
   /** The resource version where the next watch starts. If undefined, a list comes first. */
   #resourceVersion: string | undefined
@@ -294,8 +297,26 @@ export class Reflector {
     if (known && known.metadata.resourceVersion === object.metadata.resourceVersion) return
     const replaced = known !== undefined && known.metadata.uid !== object.metadata.uid
     if (replaced) this.#remove(known)
-    this.#objects.set(key, object)
-    this.#options.sink({ type: known && !replaced ? 'MODIFIED' : 'ADDED', object })
+    const kept = this.#withSharedSpec(object)
+    this.#objects.set(key, kept)
+    this.#options.sink({ type: known && !replaced ? 'MODIFIED' : 'ADDED', object: kept })
+  }
+
+  /** The pods of one owner have the same containers, volumes and tolerations: equal parts of a spec are kept in memory once. */
+  #withSharedSpec(object: KubeObject): KubeObject {
+    const owner = object.metadata.ownerReferences?.find(({ controller }) => controller)?.uid
+    const { spec } = object as { spec?: unknown }
+    if (owner === undefined || typeof spec !== 'object' || spec === null) return object
+    const parts = this.#specs.get(owner)
+    if (parts === undefined) {
+      this.#specs.set(owner, spec)
+      return object
+    }
+    const shared = Object.entries(spec).map(([name, value]) => {
+      const part = (parts as Record<string, unknown>)[name]
+      return [name, isDeepStrictEqual(value, part) ? part : value] as const
+    })
+    return { ...object, spec: Object.fromEntries(shared) } as KubeObject
   }
 
   #remove(object: KubeObject): void {

@@ -71,6 +71,32 @@ const lists = (server: ApiServer) =>
 const watches = (server: ApiServer) => server.requests.filter(({ query }) => query.has('watch'))
 
 describe('listing and watching', () => {
+  test('pods of one owner share the equal parts of their specs, and keep what differs', async () => {
+    const setting = await setUp()
+    const owned = (name: string, image: string, nodeName: string) => ({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: {
+        name,
+        namespace: 'shop',
+        ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'owner', controller: true }],
+      },
+      spec: { nodeName, containers: [{ name: 'app', image }] },
+    })
+    setting.server.apply(owned('one', 'app:1', 'node-1'))
+    setting.server.apply(owned('two', 'app:1', 'node-2'))
+    setting.server.apply(owned('other', 'app:2', 'node-1'))
+    follow(setting)
+    await setting.observed.until('SYNCED Pod')
+    const specOf = (name: string) => {
+      const found = setting.observed.all.find((each) => 'object' in each && each.object.metadata.name === name)
+      return (found as { object: { spec: { containers: object[]; nodeName: string } } }).object.spec
+    }
+    expect(specOf('two').containers).toBe(specOf('one').containers)
+    expect(specOf('two').nodeName).toBe('node-2')
+    expect(specOf('other').containers).toEqual([{ name: 'app', image: 'app:2' }])
+  })
+
   test('present objects come first, then SYNCED, then changes', async () => {
     const setting = await setUp()
     follow(setting)
