@@ -10,6 +10,7 @@ import { minify } from '@swc/core'
  *     npm run build        write dist/
  *     npm run check:dist   build in memory, compare with dist/, write nothing
  *     node scripts/build.ts --into FOLDER   the bundle for tests: in another folder, not minified
+ *     node scripts/build.ts --published --into FOLDER   the bundle of dist/, in another folder
  *
  * `tsc` emits JavaScript to `build/`. The launchers (`index.js`, `cli.js`) are copied unchanged: on an old Node they must
  * load and report its version. Everything else is one bundle that both import, `entrypoints.js`, with lazy imports in
@@ -33,7 +34,7 @@ const bundleName = 'entrypoints.js'
 const launchers = ['index.js', 'cli.js', 'node-version.js']
 const executable = 'cli.js'
 const target = process.argv.includes('--into') ? process.argv.at(-1) : undefined
-const isForTests = target !== undefined
+const isForTests = target !== undefined && !process.argv.includes('--published')
 
 // The bundler names modules by their path relative to this folder.
 process.chdir(root)
